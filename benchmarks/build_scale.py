@@ -71,7 +71,7 @@ class Row:
         """The median share of the scons process, seconds."""
         return statistics.median(run.own for run in self.runs)
 
-    def cells(self, plain: Row | None) -> tuple[str, ...]:
+    def table_cells(self, plain: Row | None) -> tuple[str, ...]:
         """What the table shows; the last cell is the ratio of CPU time to the plain commands' null build."""
         return (self.what, f"{self.wall:.2f}", *self._cost(), f"{self.cpu / plain.cpu:.2f}" if plain else "")
 

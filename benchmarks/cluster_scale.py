@@ -35,7 +35,7 @@ from tileiras_build.frontend.kernel_case_table import is_helper
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.stages import STAGES, Stage
 from tileiras_build.target.targets import find_target, parse_targets
-from tileiras_build.workers.executor.dask_executor import ClusterExecutor
+from tileiras_build.workers.executor.dask_executor import DaskExecutor
 from tileiras_build.workers.executor.in_process_executor import InProcessExecutor
 
 SCONSTRUCT = """
@@ -117,7 +117,7 @@ def measure_dask(folder: Path, calls: int = 2000) -> tuple[float, float]:
     scheduler, workers, address = _start_cluster(folder)
     job, text = Job(find_target("90")), b"x" * 20_000
     try:
-        with ClusterExecutor(address, InProcessExecutor, jobs=64) as executor, ThreadPoolExecutor(64) as threads:
+        with DaskExecutor(address, InProcessExecutor, jobs=64) as executor, ThreadPoolExecutor(64) as threads:
 
             def call(number: int) -> None:
                 data = text + str(number).encode()

@@ -126,7 +126,7 @@ def measure() -> bool:
         arguments = arguments_of(functools.partial(on_gpu, places))
         compiled = session.compile(kernel, arguments)
         name += f" ({len(compiled.launch.tensor_maps)})" if compiled.launch.tensor_maps else ""
-        answer = (as_tile_image(compiled, session.device.target), compiled.entry, *MORE[session.cutile.row.release])
+        answer = (as_tile_image(compiled, session.device.target), compiled.entry, *MORE[session.cutile.release.release])
         kernel._compile = functools.partial(lambda answer, *_: answer, answer)
         launch = (stream, (4,), kernel, arguments)
         theirs, ours = least(launches(own, launch), launches(ct.launch, launch))

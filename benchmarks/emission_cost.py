@@ -17,7 +17,7 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Block
 
-from tileiras_build.pipeline.tileas_to_ll.emission.instruction_builder import Builder
+from tileiras_build.pipeline.tileas_to_ll.emission.instruction_builder import InstructionBuilder
 
 
 class Record:
@@ -49,7 +49,7 @@ def as_records(count: int) -> None:
 
 def by_builder(count: int) -> None:
     """Operations, as the emitters make them."""
-    builder = Builder()
+    builder = InstructionBuilder()
     value, other = (builder.prologue.insert_arg(i32, position) for position in range(2))
     for _ in range(count):
         value = builder.value(llvm.AddOp, (value, other), i32)

@@ -35,12 +35,12 @@ from tileiras_build.frontend.export_cutile import Case, export_kernels, load_cas
 from tileiras_build.manifest.launch_manifest import Launch as Manifest
 from tileiras_build.manifest.launch_manifest import read_launch_manifest
 from tileiras_build.pipeline.tuning_parameters import BY_NAME
-from tileiras_build.simulate.estimate.kernel_from_cubin import Kernel, read_kernels
+from tileiras_build.simulate.estimate.kernel_from_cubin import KernelModel, read_kernels
 from tileiras_build.simulate.estimate.launch_and_constant_banks import Launch
-from tileiras_build.simulate.estimate.occupancy_waves import spread
+from tileiras_build.simulate.estimate.occupancy_waves import occupancy_waves
 from tileiras_build.simulate.estimate.performance_model import LATENCY, Estimate, estimate
 from tileiras_build.simulate.estimate.problem_size import launch_of_manifest
-from tileiras_build.target.gpu_rates import machine_of
+from tileiras_build.target.gpu_rates import gpu_model
 from tileiras_build.target.targets import Target, parse_targets
 
 NOTHING: Mapping[str, int] = MappingProxyType({})
@@ -153,7 +153,7 @@ def ours(artifacts: driver.Artifacts, problem: dict[str, Any], target: Target) -
     """What the model says of a kernel's full problem."""
     asked = _asked(artifacts, problem, target)
     [kernel] = read_kernels(artifacts.cubin).values()
-    if asked.programs:
+    if asked.tile_programs:
         return estimate(kernel, asked)
     return estimate(kernel, launched(kernel, _of_grid(asked, problem), problem["persistent"]))
 
@@ -164,7 +164,7 @@ def _asked(artifacts: driver.Artifacts, problem: dict[str, Any], target: Target)
 
 
 def _of_grid(asked: Launch, problem: dict[str, Any]) -> Launch:
-    return replace(asked, grid=tuple(problem["variants"]["full"]["grid"]), programs=0)
+    return replace(asked, grid=tuple(problem["variants"]["full"]["grid"]), tile_programs=0)
 
 
 def _beside(ours: Estimate, peer: Estimate | None, chosen: KernelSet) -> tuple[str, ...]:
@@ -179,17 +179,17 @@ def _programs(manifest: Manifest, problem: dict[str, Any], target: Target) -> La
     scalars = [argument.name for argument in manifest.arguments if argument.kind == "scalar"]
     settings = {name: "x".join(map(str, shape)) for name, shape in zip(arrays, variant["shapes"], strict=True)}
     settings |= {name: str(value) for name, value in zip(scalars, variant["scalars"], strict=True)}
-    return launch_of_manifest(manifest, settings, tuple(variant["grid"]), machine_of(target).multiprocessors)
+    return launch_of_manifest(manifest, settings, tuple(variant["grid"]), gpu_model(target).sm_count)
 
 
-def launched(kernel: Kernel, programs: Launch, persistent: bool) -> Launch:
+def launched(kernel: KernelModel, programs: Launch, persistent: bool) -> Launch:
     """A cluster for each tile program; of a persistent kernel no more of them than run together."""
     blocks = programs.cluster_blocks
     x, y, z = programs.grid
     if persistent:
-        machine, used = machine_of(kernel.target), kernel.resources
-        fits = spread(kernel.target, machine, programs, used.registers, used.shared + programs.shared_memory)
-        x = min(x, machine.multiprocessors * fits.resident // blocks)
+        machine, used = gpu_model(kernel.target), kernel.resources
+        fits = occupancy_waves(kernel.target, machine, programs, used.registers, used.shared + programs.shared_memory)
+        x = min(x, machine.sm_count * fits.resident // blocks)
     return replace(programs, grid=(x * blocks, y, z))
 
 

@@ -19,7 +19,7 @@ from tileiras_build import driver
 from tileiras_build.frontend.export_cutile import list_cases
 from tileiras_build.libdevice import find_libdevice
 from tileiras_build.pipeline.job import Job
-from tileiras_build.pipeline.ll_to_ptx.libdevice_request import asks_libdevice
+from tileiras_build.pipeline.ll_to_ptx.libdevice_request import needs_libdevice
 from tileiras_build.pipeline.ptx_to_cubin import find_ptxas
 from tileiras_build.pipeline.stages import LIBDEVICE, STAGES
 from tileiras_build.target.targets import parse_targets
@@ -99,7 +99,7 @@ class Seeds:
         path: str,
         *rest,
         timeout=None,
-        following=None,
+        lookahead=None,
     ) -> dict:
         """The files of the stage ``suffix``, as ``driver.lower`` returns them; what few kernels share is made."""
         if suffix == LIBDEVICE.suffix:
@@ -108,7 +108,7 @@ class Seeds:
         template, entry = name.partition("_")[2], (self.folder / f"{name.partition('_')[2]}.entry").read_text()
         files = self.folder.glob(f"{template}-{job.target.name}*")
         stage = next(stage for stage in STAGES if stage.suffix == suffix)
-        wanted = (suffix, *stage.side_products)
+        wanted = (suffix, *stage.side_outputs)
         return {
             file.suffix: file.read_bytes().replace(entry.encode(), _entry(name, entry).encode())
             for file in files
@@ -275,7 +275,7 @@ class Library:
         """The examples that ask for libdevice, with commas: the plain graph has the same edges as ours."""
         target = parse_targets(self.sm)[0].name
         return ",".join(
-            name for name in TEMPLATES if asks_libdevice((self.folder / f"seeds/{name}-{target}.ll").read_bytes())
+            name for name in TEMPLATES if needs_libdevice((self.folder / f"seeds/{name}-{target}.ll").read_bytes())
         )
 
 

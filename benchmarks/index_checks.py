@@ -21,7 +21,7 @@ from unittest import mock
 from tileiras_build import driver
 from tileiras_build.core.terminal import table_text
 from tileiras_build.frontend.export_cutile import export_kernels, load_cases
-from tileiras_build.pipeline.analysis.integer_ranges import Check, IndexRanges
+from tileiras_build.pipeline.analysis.integer_ranges import BoundsCheck, IntegerRanges
 from tileiras_build.pipeline.job import Job
 from tileiras_build.target import sass_listing
 from tileiras_build.target.targets import Target, parse_targets
@@ -95,7 +95,7 @@ def _compared(path: Path, targets: list[Target]) -> Iterator[tuple[str, Target, 
     for name, bytecode in export_kernels(path).items():
         for target in targets if name in names else ():
             checked = _loops(bytecode, target)
-            with mock.patch.object(IndexRanges, "checks", lambda _, access: [Check.NONE] * len(access.coords)):
+            with mock.patch.object(IntegerRanges, "checks", lambda _, access: [BoundsCheck.NONE] * len(access.coords)):
                 yield name, target, checked, _loops(bytecode, target)
 
 

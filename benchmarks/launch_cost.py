@@ -16,7 +16,7 @@ import numpy as np
 
 from tileiras_build.launch.runtime import Library
 from tileiras_build.launch.runtime.cuda_driver import row_major
-from tileiras_build.launch.runtime.pack_arguments import ELEMENT_TYPES, ArrayView, Plan
+from tileiras_build.launch.runtime.pack_arguments import ELEMENT_TYPES, ArgumentPacker, ArrayView
 from tileiras_build.manifest.launch_manifest import Launch
 
 ROUNDS, CALLS = 50, 2000
@@ -82,7 +82,7 @@ def measure(library: Library, name: str) -> tuple[float, float]:
     """(checks, whole launch) of a kernel."""
     kernel = library[name]
     launch = kernel.image().launch
-    given, plan = arguments_of(launch), Plan(name, launch)
+    given, plan = arguments_of(launch), ArgumentPacker(name, launch)
     return least(lambda: plan.bind(given, lambda array: array.view, 0)), least(lambda: kernel.launch((4,), *given))
 
 

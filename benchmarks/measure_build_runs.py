@@ -15,8 +15,8 @@ from unittest.mock import patch
 
 from compile_speed import find_peer
 
-from tileiras_build.workers.server.list_servers import Found, find_servers
-from tileiras_build.workers.server.prefork import MOST
+from tileiras_build.workers.server.list_servers import ServerInfo, find_servers
+from tileiras_build.workers.server.prefork import MAX_PREFORKED
 
 _PR_SET_CHILD_SUBREAPER = 36  # Linux, prctl(2)
 _TICK, _REST, _PATIENCE = 0.01, 0.3, 60.0  # seconds; a server that is asked often does little else
@@ -78,7 +78,7 @@ class Server:
         while _lives(process) and time.monotonic() < until:
             time.sleep(_REST)
             ready = [found.spares for found in self._found("status") if found.process == process]
-            if ready and len(ready[0]) == MOST:
+            if ready and len(ready[0]) == MAX_PREFORKED:
                 return ready[0]
         return ()
 
@@ -86,7 +86,7 @@ class Server:
         self._found("stop")
         _wait_for_orphans()
 
-    def _found(self, what: str) -> list[Found]:
+    def _found(self, what: str) -> list[ServerInfo]:
         with patch.dict(os.environ, self.environment):
             return find_servers(what)
 

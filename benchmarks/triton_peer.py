@@ -19,7 +19,7 @@ from typing import Any
 from tileiras_build.core.errors import TileirasError
 from tileiras_build.frontend.export_cutile import Array, Case
 from tileiras_build.simulate.estimate.kernel_from_cubin import read_kernels
-from tileiras_build.simulate.estimate.launch_and_constant_banks import Argument, Buffer, Launch
+from tileiras_build.simulate.estimate.launch_and_constant_banks import Argument, GlobalBuffer, Launch
 from tileiras_build.simulate.estimate.performance_model import Estimate, estimate
 from tileiras_build.target.cubin_reader import read_info
 from tileiras_build.target.targets import Target
@@ -246,14 +246,14 @@ def _type(program: Program, name: str, value: Memory | float) -> str:
 
 def _arguments(program: Program, cubin: bytes, kernel: str) -> Iterator[Argument]:
     """Parameters as the kernel has them: a descriptor is a tensor map, its extents and its strides; scratch memory is last."""
-    values: list[Buffer | int | float | None] = []
+    values: list[GlobalBuffer | int | float | None] = []
     for name, value in program.arguments.items():
         if not isinstance(value, Memory):
             values.append(value)
         elif name in program.boxes:
             values += [None, *value.shape, *(math.prod(value.shape[axis + 1 :]) for axis in range(len(value.shape)))]
         else:
-            values.append(Buffer(name, value.size))
+            values.append(GlobalBuffer(name, value.size))
     places = _places(cubin, kernel)
     for (offset, size), value in zip(places, values + [0] * (len(places) - len(values)), strict=True):
         yield Argument(offset, size, value)

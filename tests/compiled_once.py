@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import tileiras_build
-from tileiras_build.core.user_tmp import Scratch
+from tileiras_build.core.user_tmp import ScratchFolder
 from tileiras_build.driver import Artifacts
 
 T = TypeVar("T")
@@ -29,12 +29,12 @@ CUTILE_FOLDER = (
     "CUDA_TILE_TEMP_DIR"  # each process that imports cuTile makes a folder elsewhere, which stays where it is killed
 )
 KEPT_FOLDER = "TILEIRAS_CUTILE_CACHE"  # what tests leave for other processes is not for this user's
-_open: list[tuple[Scratch, dict[str, str]]] = []
+_open: list[tuple[ScratchFolder, dict[str, str]]] = []
 
 
 def open_session() -> None:
     """Called by the process that starts the others. Where it is killed, the next one's removes the folder."""
-    scratch = Scratch()
+    scratch = ScratchFolder()
     added = {FOLDER: str(scratch.path)}
     for name, inner in ((CUTILE_FOLDER, "cutile"), (KEPT_FOLDER, "kept")):
         if name not in os.environ:

@@ -27,7 +27,7 @@ def _fail(name, job):
 
 
 def _contract(name, job):
-    raise InternalError("pass-contract", "operation x.y survived pass z, which removes it")
+    raise InternalError("pass-illegal-op", "operation x.y survived pass z, which removes it")
 
 
 def _broken(name, job):

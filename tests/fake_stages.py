@@ -28,7 +28,7 @@ TABLE = (
         parse="tileiras_build.pipeline.launch_manifest_json:parse_cubin",
         render="tileiras_build.pipeline.launch_manifest_json:render_cubin",
         inputs=(InputFile("ptxas", f"{EDGES}:find_file"),),
-        side_products=(".json",),
+        side_outputs=(".json",),
     ),
 )
 

@@ -208,7 +208,7 @@ def passes_after(last: str) -> list[str]:
     return names[names.index(last) + 1 :]
 
 
-@pytest.mark.parametrize("last", ["tileas-clean-up-arithmetic", "convert-tile-as-to-llvm"])
+@pytest.mark.parametrize("last", ["tileas-cse-arithmetic", "convert-tile-as-to-llvm"])
 @pytest.mark.parametrize(
     ("name", "target"),
     [

@@ -5,7 +5,7 @@ import pytest
 from tests.golden import GoldenItem, bless, execute, split_file
 
 FILE = """// What it is about.
-// run: eliminate-common sm_90
+// run: cse sm_90
 
 // ---- one_becomes_another
 nv_tileaa.func @k {
@@ -20,7 +20,7 @@ nv_tileaa.func @k {
 }
 
 // ---- refusal
-// run: eliminate-common sm_80
+// run: cse sm_80
 nv_tileaa.func @k {
   madeup.op
 }

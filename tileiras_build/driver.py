@@ -20,9 +20,9 @@ from .core.errors import (
     InvalidInput,
     Location,
     TileirasError,
-    described,
+    describe_exception,
     missing_package,
-    one_of,
+    suggest,
 )
 from .core.file_io import replace_files
 from .core.knobs import CHECK, DEBUG, dump_folder
@@ -133,8 +133,8 @@ def compile(
     target = find_target(gpu_name)
     job = check_debug(Job(target, opt_level, lineinfo, debug, libdevice, ptxas, serializer, strategy, **tuning))
     artifacts = Artifacts(bytecode, job, find(stop_at).name, name)
-    run = _Run(bytecode, STAGES[0], job, name)
-    with _collecting_later():
+    run = _Compilation(bytecode, STAGES[0], job, name)
+    with _gc_paused():
         run.parse()
         for stage in between(STAGES[0].name, stop_at):
             value = run.step(stage)
@@ -155,8 +155,8 @@ def lower(
     and libraries of the caller's own are read in another process, in which LLVM may abort.
     """
     stages = between(source, target, table)
-    run = _Run(data, find(source, table), job, name)
-    with _collecting_later():
+    run = _Compilation(data, find(source, table), job, name)
+    with _gc_paused():
         run.parse()
         for stage in stages:
             run.step(stage)
@@ -164,7 +164,7 @@ def lower(
 
 
 @contextmanager
-def _collecting_later() -> Iterator[None]:
+def _gc_paused() -> Iterator[None]:
     """Without Python's collector: a stage's IR lives until the next one is made, so that it would look at all of it over
     and over and find nothing (a twentieth of the time of a compilation)."""
     if not gc.isenabled():
@@ -184,7 +184,7 @@ def lower_until(data: bytes, source: str, last: str, job: Job, name: str | None 
     that the job's strategy leaves out; else as ``lower``.
     """
     stage, passes = _stage_of_pass(last, source, job)
-    run = _Run(data, find(source), job, name)
+    run = _Compilation(data, find(source), job, name)
     run.parse()
     for earlier in STAGES[STAGES.index(run.source) + 1 : STAGES.index(stage)]:
         run.step(earlier)
@@ -203,12 +203,12 @@ def _stage_of_pass(last: str, source: str, job: Job) -> tuple[Stage, tuple[type[
     raise InvalidInput(
         "until-pass",
         f"{last!r} is no pass on the way from .{source.removeprefix('.')}",
-        remedy=one_of(last, offered),
+        remedy=suggest(last, offered),
     )
 
 
 @dataclass
-class _Run:
+class _Compilation:
     """One walk through the stages: ``value`` is the artifact so far, ``data`` the file that it started from."""
 
     data: bytes
@@ -272,7 +272,7 @@ class _Run:
                 raise missing from error
             if (limit := withheld(error)) is not None:
                 raise limit from error
-            message = f"stage {stage.name} failed: {described(error)}"
+            message = f"stage {stage.name} failed: {describe_exception(error)}"
             raise self._reproducible(InternalError("stage-failed", message), stage) from error
         finally:
             elapsed = time.perf_counter() - start
@@ -311,10 +311,10 @@ class _Run:
         import hashlib
         import traceback
 
-        from .core.user_tmp import OTHERS_WRITE, own_folder
+        from .core.user_tmp import OTHERS_WRITE, owned_folder
 
         name = f"{self._stem()}-{hashlib.sha256(self.data).hexdigest()[:10]}"
-        folder = own_folder(dump_folder() / name, OTHERS_WRITE)
+        folder = owned_folder(dump_folder() / name, OTHERS_WRITE)
         path = folder / f"input{self.source.suffix}"
         files = {path: self.data}
         if isinstance(self.value, str) and self.reached is not None:
@@ -348,10 +348,10 @@ def render(stage: Stage, value: object) -> dict[str, bytes]:
 
 def reproducer(path: Path, stage: Stage, job: Job) -> str:
     """The shell command that runs the file at ``path`` up to ``stage`` again."""
-    from .config.build_options import DEFAULTS, given_by_project
+    from .config.build_options import DEFAULTS, project_values
 
     try:
-        project = given_by_project(DEFAULTS)
+        project = project_values(DEFAULTS)
     except InvalidInput:
         # That is not what there is to say.
         project = {}

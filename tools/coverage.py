@@ -25,11 +25,11 @@ from xdsl.utils.exceptions import ParseError, VerifyException
 
 from tileiras_build.core.errors import TileirasError
 from tileiras_build.ir.bytecode import disassemble, read_module
-from tileiras_build.ir.bytecode.opcodes import NEWEST, OPCODES, VERSIONS, WRITTEN, Version
+from tileiras_build.ir.bytecode.opcodes import DEFAULT_VERSION, NEWEST, OPCODES, VERSIONS, Version
 from tileiras_build.ir.bytecode.text_parser import parse_text
 from tileiras_build.ir.bytecode.writer import Tables, write_module
 from tileiras_build.pipeline import ll_to_ptx, tileaa_to_tileas, tileas_to_ll, tilebc_to_tileaa
-from tileiras_build.pipeline.common.cse import EliminateCommon
+from tileiras_build.pipeline.common.cse import Cse
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.pass_manager import run_passes
 from tileiras_build.pipeline.tile_ir_text_format import context
@@ -333,7 +333,7 @@ def outcome(name: str, element: str, target: str, form: str | None = None) -> st
 def _lowered(module: ModuleOp, job: Job) -> str:
     """LLVM IR. Nothing uses the results of a trial: what removes unused operations is left out."""
     tiles = run_passes([tilebc_to_tileaa.PASSES[0]], module, job)
-    passes = [entry for entry in tileaa_to_tileas.PASSES if entry is not EliminateCommon]
+    passes = [entry for entry in tileaa_to_tileas.PASSES if entry is not Cse]
     return tileas_to_ll.lower(run_passes(passes, tiles, job), job)
 
 
@@ -484,7 +484,7 @@ multiply-adds of each thread.
 
 {version_table()}
 
-`export` writes bytecode {_number(WRITTEN)}, and so does `asm` unless `--bytecode` names another version; of
+`export` writes bytecode {_number(DEFAULT_VERSION)}, and so does `asm` unless `--bytecode` names another version; of
 CUDA Tile C++ nvcc 13.4 writes 13.4 and nvcc 13.5 writes 13.5 ([sources](sources.md)). A file newer
 than {newest}, and one with preview content, is refused with `bytecode-version`.
 

@@ -420,7 +420,7 @@ RULES = {
     "an arrival at an mbarrier that may come in the phase before, or beyond what that expects": "9.7.13.15.5",
     "a phase of an mbarrier that completes while somebody may still have to wait for the one before, and then sleeps": "9.7.13.15.16",
     "accesses that only relaxed arrivals or waits order, with no fence of their threads beside them (`arrival-relaxed`)": "9.7.13.4",
-    "shared memory of another CTA of the cluster that is used before this is known to have begun, or that may end before (`peer-not-there`)": "CUDA "
+    "shared memory of another CTA of the cluster that is used before this is known to have begun, or that may end before (`peer-cta-not-running`)": "CUDA "
     "Programming Guide, distributed shared memory",
     "two accesses to columns of tensor memory, one of them a write, with nothing that orders them": "9.7.16.6",
     "accesses of several threads to tensor memory with no `tcgen05.fence` on one side of their synchronisation (`tensor-not-fenced`)": "9.7.16.6.3",

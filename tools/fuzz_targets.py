@@ -173,10 +173,10 @@ def manifests_of_packages(manifests: list[bytes]) -> list[bytes]:
 
 
 def _manifest_of_package(content: dict) -> bytes:
-    from tileiras_build.manifest.launch_manifest import Launch, converted
+    from tileiras_build.manifest.launch_manifest import Launch, convert
 
     kernels = {
-        entry: (library_manifest.Image(content["target"], "cubin", 0, 64, converted(launch, Launch, 2)),)
+        entry: (library_manifest.Image(content["target"], "cubin", 0, 64, convert(launch, Launch, 2)),)
         for entry, launch in content["kernels"].items()
     }
     return library_manifest.render(library_manifest.LibraryManifest("k", "k.fatbin", 64, "0" * 64, kernels))
@@ -211,7 +211,7 @@ def _launch(kernel) -> None:
 def _argument(argument, launch) -> object:
     if argument.kind == "scalar":
         return 3
-    element = launch.ordinary[argument.param].element or "f32"
+    element = launch.caller_parameters[argument.param].element or "f32"
     kinds = {"f32": np.float32, "f16": np.float16, "i32": np.int32, "i8": np.int8}
     return np.zeros((16,) * (argument.rank or 1), kinds.get(element, np.float32))
 

@@ -162,7 +162,7 @@ def _run(ptx: str, manifest: dict, entry: str, inputs: Inputs) -> list[np.ndarra
     for buffer in inputs.buffers:
         memory.map(buffer.address, buffer.bytes.size, buffer.bytes)
     artifacts = SimpleNamespace(ptx=ptx, manifest=manifest)
-    checks = {"check_races": True, "check_blocks": True, "time_limit": SECONDS, "jobs": 1}
+    checks = {"check_races": True, "cta_racecheck": True, "time_limit": SECONDS, "jobs": 1}
     return run_compiled(
         inputs, lambda: emulator.launch(artifacts, entry, inputs.grid, inputs.params, memory=memory, **checks)
     )

@@ -220,7 +220,7 @@ def run_options(kernels: Mapping[str, bytes]) -> None:
     _compile(count, ("sm_90",), "ptx", lineinfo=True)
     _compile(product, ("sm_90",), "ptx", opt_level=0, debug=True)
     _compile(product, ("sm_90", "sm_100"), "ptx", serializer="libnvvm")
-    _compile(product, ("sm_90",), "cubin", tile_group=8, persistent=1)
+    _compile(product, ("sm_90",), "cubin", grid_swizzle=8, persistent=1)
     os.environ["TILEIRAS_CHECK"] = "2"
     _compile(product, ("sm_90",))
     del os.environ["TILEIRAS_CHECK"]

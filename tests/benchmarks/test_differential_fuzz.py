@@ -61,6 +61,6 @@ def test_a_failure_of_cutile_itself_is_a_refusal(monkeypatch):
 
 
 def test_a_kernel_is_written_as_source(tmp_path, capsys):
-    path = tmp_path / "kernel.py"
+    path = tmp_path / "library_member.py"
     assert differential_fuzz._give(5, "branches", path) == differential_fuzz._give(5, "branches", None) == 0
     assert path.read_text() == capsys.readouterr().out.removesuffix("\n")

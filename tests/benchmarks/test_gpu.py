@@ -18,7 +18,7 @@ from tests.strict_driver.gpu_run import FAULTS, HANGS, PEER_REFUSED, REFUSED, SE
 from tests.strict_driver.server import StrictDriver, build
 from tileiras_build.frontend.export_cutile import load_cases
 from tileiras_build.launch.runtime.encode_tensor_maps import resolve
-from tileiras_build.manifest.launch_manifest import TensorMapRow
+from tileiras_build.manifest.launch_manifest import TensorMapSpec
 
 FOLDER = gpu_run.RUNNER
 FP8, GELU, ODD = "matmul_f8e4m3_128x128x64", "matmul_f16_128x128x64_persistent_gelu", "attention_f16_128x128_odd_causal"
@@ -166,7 +166,7 @@ def test_tensor_maps_are_those_of_the_runtime(gpu_modules, plan):
         gpu = object.__new__(device.Gpu)
         gpu._library = type("Library", (), {"cuTensorMapEncodeTiled": staticmethod(encoder._function)})
         assert gpu.encode(entry, packed) == b"\xab" * 128
-        want = resolve(row["name"], index, msgspec.convert(entry, TensorMapRow), packed)
+        want = resolve(row["name"], index, msgspec.convert(entry, TensorMapSpec), packed)
         [call] = encoder.calls
         assert (call.rank, call.address, call.place % 64) == (len(want.shape), want.address, 0)
         lists = tuple(map(tuple, (call.shape, call.strides, call.box, call.steps)))

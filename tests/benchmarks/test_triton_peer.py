@@ -8,7 +8,7 @@ import pytest
 
 from tests.emulated_kernels import assembled
 from tileiras_build.frontend.export_cutile import load_cases
-from tileiras_build.simulate.estimate.launch_and_constant_banks import Argument, Buffer
+from tileiras_build.simulate.estimate.launch_and_constant_banks import Argument, GlobalBuffer
 from tileiras_build.target.targets import TARGETS
 
 FOLDER = Path(__file__).resolve().parents[2] / "benchmarks"
@@ -82,7 +82,7 @@ def test_descriptor_is_a_map_extents_and_strides(peer, monkeypatch):
     monkeypatch.setattr(peer.program, "_places", lambda cubin, kernel: [(at, size) for at, size in enumerate(sizes)])
     memory = peer.program.Memory("fp16", (64, 32))
     program = peer.program.Program("k", {"a": memory, "b": memory, "n": 5}, {}, (1, 1, 1), {"a": (8, 8)})
-    values = [None, 64, 32, 32, 1, Buffer("b", 64 * 32 * 2), 5, 0]
+    values = [None, 64, 32, 32, 1, GlobalBuffer("b", 64 * 32 * 2), 5, 0]
     assert list(peer.program._arguments(program, b"", "k")) == [
         Argument(at, size, value) for at, (size, value) in enumerate(zip(sizes, values, strict=True))
     ]

@@ -12,7 +12,7 @@ import time
 import pytest
 
 from tests.build.test_build_session import CHAIN, ROOT, SCONSTRUCT, Project, chain, steps_of
-from tileiras_build.build.sconsign_file import Records
+from tileiras_build.build.sconsign_file import SconsignWriter
 
 
 @pytest.fixture
@@ -168,7 +168,7 @@ def test_step_that_takes_too_much_memory_fails_alone(project):
 
 def test_records_are_written_when_due_and_seldom():
     now, written = [0.0], []
-    records = Records(interval=60, clock=lambda: now[0])
+    records = SconsignWriter(interval=60, clock=lambda: now[0])
 
     def write():
         written.append(now[0])

@@ -31,7 +31,7 @@ IMPATIENT = SCONSTRUCT.replace('env["TILEIRAS_TIMEOUT"] = 60', 'env["TILEIRAS_TI
 CHAIN = ["tileaa", "tileas", "ll", "ptx", "cubin"]
 CUT = "libdevice.bc"
 
-SCRIPT_AGE = 0.1  # seconds; twice what reading.py allows for clocks
+SCRIPT_AGE = 0.1  # seconds; twice what sconscript_trace.py allows for clocks
 
 
 class Project:
@@ -303,12 +303,12 @@ def test_python_source_is_the_input_and_unchanged_kernels_are_cut_off(project):
 
 
 def test_python_file_is_exported_again_when_its_import_changes(project):
-    project.write("shared.py", "CASES = []\n")
+    project.write("shared_layout_attr.py", "CASES = []\n")
     project.write("k.py", "import shared\n" + PYTHON.format(p="1", q="1"))
     text = SCONSTRUCT.replace('Glob("*.tilebc") + Glob("*.py")', 'Glob("k.py")')
     project.write("SConstruct", text)
     project.run(sm="90")
-    project.write("shared.py", "CASES = []\nCHANGED = 1\n")
+    project.write("shared_layout_attr.py", "CASES = []\nCHANGED = 1\n")
     assert project.steps(sm="90") == ["tilebc 2 of k.py"]
 
 
@@ -371,11 +371,11 @@ def test_help_has_the_projects_own_options(project):
         ("libdevice=absent", "libdevice=absent is not a file"),
         ("build_dir=a.tilebc", "build_dir=a.tilebc is not a folder"),
         ("strategy=fast", "strategy=fast is not a valid value; use one of auto, none, unspecialize, warp-specialize"),
-        ("fp8_sum_k=48", "fp8_sum_k=48 is not a valid value; use one of 32, 64, 128"),
+        ("fp8_promotion_interval=48", "fp8_promotion_interval=48 is not a valid value; use one of 32, 64, 128"),
         ("serializer=gcc", "serializer=gcc is not a valid value; use one of nvptx, libnvvm"),
         (
             "ms=90",
-            "unknown option ms=; did you mean sm? use one of sm, opt, lineinfo, debug, strategy, serializer, fp8_sum_k, tile_group, persistent, exp2_polynomial, build_dir, "
+            "unknown option ms=; did you mean sm? use one of sm, opt, lineinfo, debug, strategy, serializer, fp8_promotion_interval, grid_swizzle, persistent, exp2_polynomial, build_dir, "
             "ptxas, libdevice, nvcc, nvcc_flags, cache, explain, prune, executor",
         ),
     ],

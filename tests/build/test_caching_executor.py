@@ -150,7 +150,7 @@ def test_exported_kernels_are_cached_with_what_their_file_imports(cache, checkou
         made = checkout(name)
         made.write("SConstruct", text)
         made.write("k.py", program + PYTHON.format(p="1", q="1"))
-        made.write("shared.py", shared)
+        made.write("shared_layout_attr.py", shared)
         return made
 
     project("first", "VALUE = 1\n").run(f"cache={cache}", sm="90")
@@ -217,7 +217,7 @@ def test_folder_that_cannot_be_written_costs_no_step(cache, checkout):
 def test_wrong_place_gets_one_sentence(checkout, place):
     done = checkout("first").run(f"cache={place}")
     assert done.returncode == 1
-    assert f"error[cache-place]: cache={place} is" in done.stderr and len(done.stderr.splitlines()) == 1
+    assert f"error[cache-value]: cache={place} is" in done.stderr and len(done.stderr.splitlines()) == 1
 
 
 def test_relative_folder_is_beside_the_sconstruct(checkout):

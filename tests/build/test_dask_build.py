@@ -115,7 +115,7 @@ def test_scheduler_that_is_away_is_one_sentence_a_step(checkout):
     project.write("SConstruct", SCONSTRUCT + IMPATIENT)
     done = project.run(f"executor=tcp://127.0.0.1:{free_port()}", "-j1")
     assert done.returncode == 2 and "Traceback" not in done.stderr
-    (line,) = re.findall("error.executor-away.: no Dask scheduler answers at .*", done.stderr)
+    (line,) = re.findall("error.executor-unreachable.: no Dask scheduler answers at .*", done.stderr)
     assert line.endswith("or build with executor=local")
     assert project.run("executor=local").returncode == 0
 
@@ -125,6 +125,6 @@ def test_wrong_place_gets_one_sentence(checkout, place):
     done = checkout("project").run(f"executor={place}")
     assert done.returncode == 1
     assert (
-        f"error[executor-place]: executor={place} is neither local nor the address of a Dask scheduler" in done.stderr
+        f"error[executor-value]: executor={place} is neither local nor the address of a Dask scheduler" in done.stderr
     )
     assert len(done.stderr.splitlines()) == 1

@@ -6,7 +6,7 @@ from pathlib import Path
 from tests import forked_scons
 from tests.examples.example_library import FILES
 from tileiras_build.frontend.export_cutile import list_cases
-from tileiras_build.frontend.tilecpp.nvcc_toolchain import what_is_missing
+from tileiras_build.frontend.tilecpp.nvcc_toolchain import toolchain_fault
 from tileiras_build.pipeline.stages import STAGES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,7 +22,7 @@ def test_every_kernel_goes_through_every_stage_for_every_target(tmp_path):
     steps = {tuple(line.partition("] ")[2].split()) for line in done.stdout.splitlines() if line.startswith("[")}
     kernels = [name for path in FILES for name in list_cases(path)]
     kernels += [path.stem for path in (ROOT / "examples/kernels").glob("*.tilebc")]
-    if what_is_missing() is None:
+    if toolchain_fault() is None:
         kernels += [path.stem for path in (ROOT / "examples/kernels").glob("*.cu")]
     assert kernels
     expected = {(stage.name, sm, kernel) for stage in STAGES[1:] for sm in ("sm_90", "sm_100") for kernel in kernels}

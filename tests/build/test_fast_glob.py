@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from SCons.Node.FS import FS, Base, Dir
 
-from tileiras_build.build.fast_glob import glob_folder, text_of
+from tileiras_build.build.fast_glob import glob_folder, node_text
 
 _scons = Dir._glob1
 
@@ -70,4 +70,4 @@ def test_names_of_nodes_are_those_of_scons(folder, duplicate):
     Path("made/only_here.k").touch()
     names = ("a.k", "only_here.k", "nowhere.k", "deep.k/below.k")
     nodes = [fs.File(f"{folder}/{name}") for folder in ("kernels", "made") for name in names]
-    assert [text_of(node) for node in nodes] == [Base._get_str(node) for node in nodes]
+    assert [node_text(node) for node in nodes] == [Base._get_str(node) for node in nodes]

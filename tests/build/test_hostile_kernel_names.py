@@ -12,7 +12,7 @@ import pytest
 from tests.build.test_build_session import Project
 from tests.ir.bytecode.sample_modules import build
 from tileiras_build.core.errors import InvalidInput
-from tileiras_build.launch.packages.fatbin_inputs import read_parts
+from tileiras_build.launch.packages.fatbin_inputs import read_images
 from tileiras_build.launch.packages.package_library import KernelFiles, pack_library
 from tileiras_build.manifest.manifest_constants import VERSION
 from tileiras_build.pipeline.ptx_to_cubin import read_cubin
@@ -139,7 +139,7 @@ def test_a_forged_manifest_is_refused_before_it_becomes_c(tmp_path, entry):
     (tmp_path / "k.cubin").write_bytes(b"cubin")
     (tmp_path / "k.json").write_text(json.dumps(launch(entry)))
     with pytest.raises(InvalidInput, match=r"k\.json: error\[kernel-name\]"):
-        read_parts([("cubin", str(tmp_path / "k.cubin"))])
+        read_images([("cubin", str(tmp_path / "k.cubin"))])
 
 
 def test_two_kernels_that_c_cannot_tell_apart(tmp_path):

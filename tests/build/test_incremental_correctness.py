@@ -208,7 +208,7 @@ def test_three_builds_agree_after_a_change_of_the_project(tmp_path, name):
 
 
 # A stage whose code lies in a package of the project's own, which is put before the real one.
-STAGE_CODE = "code/tileiras_build/pipeline/stage_code.py"
+STAGE_CODE = "code/tileiras_build/pipeline/import_stages.py"
 TO_LL = "CODE = {}\n\n\ndef to_ll(text, job):\n    return text + f'code {{CODE}}\\n'\n"
 WITH_STAGE = (
     PROGRAMS.replace("*/k.py", "k.py")
@@ -218,7 +218,7 @@ WITH_STAGE = (
         """from dataclasses import replace
 from tests import fake_stages
 edge = "tileiras_build.pipeline.stage_code:to_ll"
-rows = [replace(row, edge=edge, sources=("pipeline/stage_code.py",)) if row.suffix == ".ll" else row for row in fake_stages.PROGRAM_TABLE]
+rows = [replace(row, edge=edge, sources=("pipeline/import_stages.py",)) if row.suffix == ".ll" else row for row in fake_stages.PROGRAM_TABLE]
 fake_stages.PROGRAM_TABLE = tuple(rows)
 """,
     )

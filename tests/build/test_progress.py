@@ -3,7 +3,7 @@
 import io
 
 from tests.core.test_terminal import Screen
-from tileiras_build.build.progress import Progress, Step
+from tileiras_build.build.progress import BuildStep, Progress
 
 
 class Line:
@@ -19,7 +19,7 @@ class Line:
 def of_steps(names: str, stream) -> Progress:
     made = Progress(stream)
     for name in names:
-        made.add(name, Step("ptx", "sm_90", name))
+        made.add(name, BuildStep("ptx", "sm_90", name))
     return made
 
 
@@ -33,17 +33,17 @@ def test_counts_on_a_terminal_never_go_back(monkeypatch):
     # SCons looks at the next one, which is current, and at one that it will build.
     progress.evaluated("b")
     progress.evaluated("c")
-    progress.ended("a")
+    progress.finished("a")
     progress.show("ptx c", ["c"], [], None)
-    progress.settled("d")
-    progress.ended("c")
+    progress.skipped("d")
+    progress.finished("c")
     assert line.shown == [(0, 4), (3, 4), (3, 4), (4, 4)]
 
 
 def test_counts_in_a_log_never_go_back():
     log = io.StringIO()
     progress = of_steps("abc", log)
-    progress.settled("c")
+    progress.skipped("c")
     for name in "ab":
         progress.evaluated(name)
         progress.show(f"ptx {name}", [name], [], None)

@@ -6,14 +6,14 @@ import pytest
 
 from tests import forked_scons
 from tests.build.test_build_session import SCONSTRUCT, Project
-from tileiras_build.core.cpu_count import cores
+from tileiras_build.core.cpu_count import cpu_count
 
 # No options but those that the tool gives every environment; and one that the script reads itself.
 PLAIN = (
     SCONSTRUCT.replace("variables=scons_tool.variables(ARGUMENTS), ", "")
     + 'print("size", ARGUMENTS.get("size"), "sm", env["sm"], "jobs", GetOption("num_jobs"))\n'
 )
-CORES = cores()
+CORES = cpu_count()
 
 
 @pytest.fixture

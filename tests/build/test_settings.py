@@ -27,8 +27,8 @@ def signatures(**options: str) -> dict[str, dict]:
     [
         ({"strategy": "none"}, ["tileas"]),
         ({"serializer": "libnvvm"}, ["tileas", "ptx"]),
-        ({"fp8_sum_k": "64"}, ["tileas"]),
-        ({"tile_group": "8"}, ["tileaa"]),
+        ({"fp8_promotion_interval": "64"}, ["tileas"]),
+        ({"grid_swizzle": "8"}, ["tileaa"]),
         ({"exp2_polynomial": "4"}, ["ll"]),
         ({"persistent": "1"}, ["tileaa"]),
         ({"lineinfo": "yes"}, ["tileaa", "tileas", "ll"]),  # what later stages ask is in the text

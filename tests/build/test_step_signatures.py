@@ -74,7 +74,7 @@ def _first() -> Path:
     text = text.replace("fake_stages.TABLE)", "table)").replace('Glob("*.tilebc") + Glob("*.py")', 'Glob("k.py")')
     project.write("SConstruct", text)
     project.write("k.py", SOURCE.format(comment="# one", body="ptx: libdevice"))
-    project.write("shared.py", "VALUE = 1\n")
+    project.write("shared_layout_attr.py", "VALUE = 1\n")
     project.write("llvm", "22.1")
     shutil.copytree(ROOT / "tileiras_build", project.folder / "package", ignore=shutil.ignore_patterns("__pycache__"))
     done = project.run(sm="90")
@@ -92,15 +92,17 @@ def change(project, what: str) -> list[str]:
     edits = {
         "p's body": lambda: project.write("k.py", SOURCE.format(comment="# one", body="ptx: libdevice ")),
         "a comment in k.py": lambda: project.write("k.py", SOURCE.format(comment="# two", body="ptx: libdevice")),
-        "a module that k.py imports": lambda: project.write("shared.py", "VALUE = 2\n"),
+        "a module that k.py imports": lambda: project.write("shared_layout_attr.py", "VALUE = 2\n"),
         "ptxas": lambda: project.write("ptxas", "ptxas 2"),
         "libdevice": lambda: project.write("libdevice.bc", "libdevice 2"),
         "a comment in libdevice": lambda: project.write("libdevice.bc", "# new\nlibdevice 1"),
         "the passes of .tileaa": lambda: append(folder / "package/pipeline/tilebc_to_tileaa/__init__.py", "# edited\n"),
         "the passes of .ll": lambda: append(folder / "package/pipeline/tileas_to_ll/__init__.py", "# edited\n"),
-        "the making of closures of libdevice": lambda: append(folder / "package/libdevice/closures.py", "# edited\n"),
+        "the making of closures of libdevice": lambda: append(
+            folder / "package/libdevice/bitcode_closures.py", "# edited\n"
+        ),
         "the driver": lambda: append(folder / "package/driver.py", "# edited\n"),
-        "the manifest's rules": lambda: append(folder / "package/pipeline/manifest.py", "# edited\n"),
+        "the manifest's rules": lambda: append(folder / "package/pipeline/launch_manifest_json.py", "# edited\n"),
         "the tables of targets": lambda: append(folder / "package/targets.py", "# edited\n"),
         "a version of LLVM": lambda: project.write("llvm", "22.2"),
         "nothing, ptxas touched": lambda: (folder / "ptxas").touch(),

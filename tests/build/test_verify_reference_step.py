@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests import forked_scons
-from tileiras_build.reports.collect_rows import Problems, read_rows
+from tileiras_build.reports.collect_rows import EstimateProblems, read_rows
 
 SCONSTRUCT = """
 from tileiras_build import scons_tool
@@ -63,7 +63,7 @@ def project(tmp_path):
 def test_what_a_reference_reads_is_compared_again_and_nothing_is_compiled(project):
     first = scons(project, "verify", "build/sm_80/add.cubin")
     assert first.returncode == 0, first.stderr
-    [row] = read_rows(project / "build", problems=Problems(of_references=True))
+    [row] = read_rows(project / "build", problems=EstimateProblems(of_references=True))
     assert row.microseconds > 0 and row.estimate_limit and row.reference == "agrees, 0% of tolerance"
     assert {"verify add", "compare add", "ptx add"} <= set(steps(first))
     rows = [line.split() for line in first.stdout.splitlines() if line.endswith("agrees")]

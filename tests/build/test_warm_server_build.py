@@ -31,7 +31,7 @@ def _build(project, *options) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def _warm(project) -> list_servers.Found:
+def _warm(project) -> list_servers.ServerInfo:
     """The server that has forked the workers of a build that has just ended."""
     for number in range(5):
         project.write("a.tilebc", f"kernel a\n# {time.time_ns()}\n")
@@ -41,7 +41,7 @@ def _warm(project) -> list_servers.Found:
     raise AssertionError(f"no server after {number} builds")
 
 
-def _running(server: list_servers.Found) -> int:
+def _running(server: list_servers.ServerInfo) -> int:
     """How many requests it has under way."""
     return sum(found.running for found in list_servers.find_servers() if found.process == server.process)
 

@@ -38,9 +38,9 @@ def complete(commands, tmp_path_factory):
     [
         (["low"], ["lower"]),
         (["lower", "--to", "p"], ["ptx"]),
-        (["lower", "--t"], ["--to", "--timeout", "--tile-group"]),
+        (["lower", "--t"], ["--to", "--timeout", "--grid-swizzle"]),
         (["lower", "k.tilebc", "--sm", "sm_8"], ["sm_80", "sm_86", "sm_87", "sm_88", "sm_89"]),
-        (["lower", "--fp8-sum-k", ""], ["32", "64", "128"]),
+        (["lower", "--fp8-promotion-interval", ""], ["32", "64", "128"]),
         (["lower", "k.tilebc", "--sm", "sm_90,sm_80"], ["sm_90,sm_80"]),
         (["lower", "--sm", "=", "sm_90"], ["sm_90"]),
         (["lower", "--until", "convert-tile-"], ["convert-tile-as-to-llvm"]),

@@ -54,7 +54,7 @@ def test_verify_tells_of_differences_and_fails(printed, tmp_path, monkeypatch, c
     path = tmp_path / "k.tilebc"
     path.write_bytes(bytecode_of("vector_add_f32"))
     monkeypatch.setattr(
-        "tileiras_build.simulate.interpreter.compare_with_compiled.Expectation.compare",
+        "tileiras_build.simulate.interpreter.compare_with_compiled.ExpectedMemory.compare",
         lambda self, arrays: ["one differs"],
     )
     assert main(["verify", str(path), "--sm", "90", "--json"]) == 3

@@ -382,11 +382,11 @@ def test_lower_until_an_unknown_pass_names_those_on_the_way(capsys):
     Path("k.tilebc").write_bytes(bytecode_of("vector_add_f32"))
     line = refusal(capsys, "lower", "k.tilebc", "--until", "no-such-pass", "--sm", "90", "--in-process")
     assert "error[until-pass]: 'no-such-pass' is no pass on the way from .tilebc" in line
-    assert "convert-tile-as-to-llvm" in line and "tileas-clean-up-arithmetic" in line
+    assert "convert-tile-as-to-llvm" in line and "tileas-cse-arithmetic" in line
 
 
 def test_lower_has_one_goal(capsys):
-    for goals in ([], ["--to", "ll", "--until", "tileas-clean-up-arithmetic"]):
+    for goals in ([], ["--to", "ll", "--until", "tileas-cse-arithmetic"]):
         with pytest.raises(SystemExit):
             main(["lower", "k.ll", "--sm", "90", *goals])
     assert "not allowed with argument" in capsys.readouterr().err
@@ -405,7 +405,7 @@ def test_lower_takes_several_targets(tmp_path):
 
 def test_lower_of_several_files_needs_a_folder(capsys):
     line = refusal(capsys, "lower", str(TILECPP_KERNELS), "--sm", "80,90", "--to", "tileaa", "-o", "-")
-    assert "error[output-many]: " in line and "gives 2 files, and standard output takes one" in line
+    assert "error[output-not-single]: " in line and "gives 2 files, and standard output takes one" in line
 
 
 def test_lower_takes_cuda_tile_cpp(tmp_path, monkeypatch, capsys):

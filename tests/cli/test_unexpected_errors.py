@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tileiras_build.cli import dispatch
-from tileiras_build.core.errors import InternalError, InvalidInput, described, words_of
+from tileiras_build.core.errors import InternalError, InvalidInput, describe_exception, exception_text
 
 
 class Speechless(Exception):
@@ -75,8 +75,8 @@ def test_an_exception_that_breaks_is_described(failing, capsys):
 
 
 def test_what_exceptions_say_can_be_written():
-    assert words_of(ValueError("a\ud800")) == r"a\ud800"
-    assert described(ValueError("a\nb")) == "ValueError: a b"
+    assert exception_text(ValueError("a\ud800")) == r"a\ud800"
+    assert describe_exception(ValueError("a\nb")) == "ValueError: a b"
     for kind in (InvalidInput, InternalError):
         error = kind("x", "m\ud800", remedy="r\udfff")
         assert str(error).encode() and error.message == r"m\ud800" and error.remedy == r"r\udfff"

@@ -120,7 +120,7 @@ def test_flags_for_nvcc(monkeypatch):
     [
         ("cahce = 'x'", "error[pyproject-key]: [tool.tileiras] has a key cahce, which is no option of the build; did you mean cache?"),
         ("opt = 9", "error[opt-level]: invalid LLVM optimization level '9'"),
-        ("cache = 'ftp://x'", "error[cache-place]: cache=ftp://x is neither a folder nor an HTTP server"),
+        ("cache = 'ftp://x'", "error[cache-value]: cache=ftp://x is neither a folder nor an HTTP server"),
         ("ptxas = 'absent'", "error[option-value]: ptxas=absent is not a file; give the path of ptxas"),
     ],
 )  # fmt: skip
@@ -130,7 +130,9 @@ def test_lower_refuses_what_scons_refuses(capsys, jobs, text, sentence):
     assert capsys.readouterr().err.startswith(f"pyproject.toml: {sentence}") and jobs == []
 
 
-@pytest.mark.parametrize("job", [OWN, Job(TARGETS["sm_90"]), Job(TARGETS["sm_90"], "s", fp8_sum_k=64, tile_group=8)])
+@pytest.mark.parametrize(
+    "job", [OWN, Job(TARGETS["sm_90"]), Job(TARGETS["sm_90"], "s", fp8_promotion_interval=64, grid_swizzle=8)]
+)
 def test_the_command_of_a_step_says_what_the_project_would(jobs, job):
     """A build may have been asked for something else than its project's defaults."""
     project(TABLE)
@@ -149,10 +151,10 @@ def test_as_takes_what_it_is_not_told(monkeypatch):
         return b"", []
 
     monkeypatch.setattr(ForkedExecutor, "run", run)
-    project(f"{TABLE}fp8_sum_k = 64\ntile_group = 8\npersistent = 1\n")
+    project(f"{TABLE}fp8_promotion_interval = 64\ntile_group = 8\npersistent = 1\n")
     assert main(["as", KERNEL]) == 0
     # Lines belong to debugging, and who launches a cubin alone has no manifest: that is so for all that `as` makes.
-    own = vars(OWN) | {"lineinfo": False, "strategy": "auto", "fp8_sum_k": 64, "tile_group": 8}
+    own = vars(OWN) | {"lineinfo": False, "strategy": "auto", "fp8_promotion_interval": 64, "grid_swizzle": 8}
     assert vars(found.pop()) == own
     assert main(["as", KERNEL, "--gpu-name=sm_90", "-O2", "--device-debug=false"]) == 0
     told = {"target": TARGETS["sm_90"], "opt_level": 2, "lineinfo": True, "debug": False, "strategy": "unspecialize"}
@@ -162,7 +164,10 @@ def test_as_takes_what_it_is_not_told(monkeypatch):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('sm = "80,90"', 'loc("pyproject.toml"): error: sm names 2 targets, and a cubin is for one [output-many]; '),
+        (
+            'sm = "80,90"',
+            'loc("pyproject.toml"): error: sm names 2 targets, and a cubin is for one [output-not-single]; ',
+        ),
         ('opt = "s"', 'loc("pyproject.toml"): error: opt=s, which this command does not know [opt-level]; '),
         ("sm = 91", 'loc("pyproject.toml"): error: '),
         (

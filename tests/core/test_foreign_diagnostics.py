@@ -6,7 +6,7 @@ import llvmlite.binding as llvm
 import pytest
 
 from tileiras_build.cli.dispatch import main
-from tileiras_build.pipeline.ll_to_ptx.target_machine import machine
+from tileiras_build.pipeline.ll_to_ptx.target_machine import target_machine
 from tools.conformance_seeds import read_rows
 
 KERNEL = "define ptx_kernel void @k(ptr addrspace(1) %p) {\n  ret void\n}\n"
@@ -89,7 +89,7 @@ def test_a_command_says_that_there_is_no_machine(tmp_path, monkeypatch, capsys):
         raise RuntimeError("unable to create target machine")
 
     monkeypatch.setattr(llvm.Target, "create_target_machine", refuse)
-    machine.cache_clear()
+    target_machine.cache_clear()
     monkeypatch.chdir(tmp_path)
     Path("m.ll").write_text(KERNEL)
     assert main(list(PTX)) != 0

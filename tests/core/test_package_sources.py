@@ -2,7 +2,7 @@
 
 import pytest
 
-from tileiras_build.core.code_digest import Package, code_digest
+from tileiras_build.core.code_digest import PackageSources, code_digest
 
 FILES = {
     "__init__.py": "from . import everything\n",
@@ -35,7 +35,7 @@ def package(tmp_path):
     for path, text in FILES.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text)
-    return Package(tmp_path)
+    return PackageSources(tmp_path)
 
 
 @pytest.mark.parametrize("module", CODE)
@@ -58,7 +58,7 @@ def test_digest_is_of_names_and_contents(package, tmp_path):
     paths = package.code_of(["tileiras_build.pipeline.edge"])
     digests = {package.digest(paths), package.digest({*paths, "dialects/b.py"})}
     (tmp_path / "errors.py").write_text("One = 1\n")
-    assert len(digests | {Package(tmp_path).digest(paths)}) == 3
+    assert len(digests | {PackageSources(tmp_path).digest(paths)}) == 3
 
 
 def test_change_after_the_first_reading_is_seen(package, tmp_path):

@@ -12,7 +12,7 @@ import pytest
 from tests.fresh_environment import ROOT
 from tileiras_build.core import system_limits
 from tileiras_build.core.errors import InvalidInput
-from tileiras_build.workers.executor.traced_call import run_watched
+from tileiras_build.workers.executor.traced_call import run_traced
 from tileiras_build.workers.executor.worker_pool import WorkerDied, WorkerPool
 
 EXAMPLE = ROOT / "examples/prebuilt/vector_add_f32.tilebc"
@@ -69,7 +69,7 @@ def test_a_file_whose_process_had_too_little_memory_is_told(code, monkeypatch):
         raise WorkerDied(code, "")
 
     with pytest.raises(InvalidInput, match="more memory" if code == -9 else r"ulimit -v\), which is 256 MiB"):
-        run_watched(run, "k.py", "/")
+        run_traced(run, "k.py", "/")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits are those of Linux")

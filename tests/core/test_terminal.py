@@ -9,11 +9,11 @@ import pytest
 from tileiras_build.core.terminal import (
     RunningLine,
     coloured,
-    first_place,
+    first_location,
     has_colour,
     is_terminal,
+    print_stderr,
     print_table,
-    say,
     table_text,
 )
 
@@ -94,8 +94,8 @@ def test_in_a_pipe_it_is_plain():
 
 
 def test_the_first_place_that_is_named():
-    assert first_place(f"internal error[x]: none\n{DIAGNOSTIC}") == "kernels/k.py:17"
-    assert first_place("k.ll: error[not-text]: the file is not text") is None
+    assert first_location(f"internal error[x]: none\n{DIAGNOSTIC}") == "kernels/k.py:17"
+    assert first_location("k.ll: error[not-text]: the file is not text") is None
 
 
 def test_the_running_line_fits_and_never_goes_back(person):
@@ -112,5 +112,5 @@ def test_the_running_line_fits_and_never_goes_back(person):
 def test_a_message_and_the_end_of_its_line_are_written_at_once(monkeypatch):
     written = []
     monkeypatch.setattr("sys.stderr", SimpleNamespace(write=written.append))
-    say("warning[cache-failed]: it is away")
+    print_stderr("warning[cache-failed]: it is away")
     assert written == ["warning[cache-failed]: it is away\n"]

@@ -7,32 +7,32 @@ import sys
 import pytest
 
 from tileiras_build.core import user_cache
-from tileiras_build.core.user_cache import LocalStore, key_of
+from tileiras_build.core.user_cache import UserCache, cache_key
 
-KEY, OTHER = key_of("test", 1), key_of("test", 2)
+KEY, OTHER = cache_key("test", 1), cache_key("test", 2)
 
 
 @pytest.fixture
 def store(tmp_path):
-    made = LocalStore(tmp_path / "kept" / "local")
+    made = UserCache(tmp_path / "kept" / "local")
     made.keep(KEY, b"data")
     return made
 
 
 def test_what_is_kept_is_found_by_the_next_process(store):
-    assert LocalStore(store.folder).find(KEY) == b"data" and store.find(OTHER) is None
+    assert UserCache(store.folder).find(KEY) == b"data" and store.find(OTHER) is None
     store.keep(KEY, b"new")
     assert store.find(KEY) == b"new" and os.listdir(store.folder) == [KEY]
 
 
 def test_keys_tell_parts_apart():
     keys = [
-        key_of("a", "b"),
-        key_of("ab"),
-        key_of("a", b"b"),
-        key_of("a", "b", 1),
-        key_of("a", ("b", 1)),
-        key_of("b", "a"),
+        cache_key("a", "b"),
+        cache_key("ab"),
+        cache_key("a", b"b"),
+        cache_key("a", "b", 1),
+        cache_key("a", ("b", 1)),
+        cache_key("b", "a"),
     ]
     assert len(set(keys)) == len(keys) and all(len(key) == 64 for key in keys)
 
@@ -86,7 +86,7 @@ def test_where_nothing_can_be_written_what_is_there_is_found(store, monkeypatch)
 
 def test_a_file_in_the_place_of_the_folder_is_nothing(tmp_path):
     (tmp_path / "file").write_text("")
-    store = LocalStore(tmp_path / "file" / "local")
+    store = UserCache(tmp_path / "file" / "local")
     store.keep(KEY, b"data")
     assert store.find(KEY) is None and (tmp_path / "file").read_text() == ""
 
@@ -108,12 +108,12 @@ def test_two_processes_write_one_record_at_once(store):
 
 
 def test_the_oldest_records_go(store, monkeypatch):
-    monkeypatch.setattr(user_cache, "MOST", 4)
+    monkeypatch.setattr(user_cache, "MAX_RECORDS", 4)
     for number in range(6):
-        store.keep(key_of("old", number), b"")
-        os.utime(store.folder / key_of("old", number), (number, number))
-    LocalStore(store.folder).keep(OTHER, b"data")
-    assert {key_of("old", number) for number in (0, 1, 2)}.isdisjoint(os.listdir(store.folder))
+        store.keep(cache_key("old", number), b"")
+        os.utime(store.folder / cache_key("old", number), (number, number))
+    UserCache(store.folder).keep(OTHER, b"data")
+    assert {cache_key("old", number) for number in (0, 1, 2)}.isdisjoint(os.listdir(store.folder))
     assert store.find(KEY) == b"data" and store.find(OTHER) == b"data"
 
 
@@ -124,6 +124,6 @@ def test_the_oldest_records_go(store, monkeypatch):
 def test_where_it_is(monkeypatch, tmp_path, given, folder):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("TILEIRAS_CUTILE_CACHE", given.format(home=tmp_path))
-    found = user_cache.local_store()
+    found = user_cache.user_cache()
     expected = None if folder is None else f"{folder.format(home=tmp_path)}/local-{os.geteuid()}"
     assert (found and str(found.folder)) == expected

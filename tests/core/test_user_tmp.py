@@ -11,7 +11,15 @@ from pathlib import Path
 import pytest
 
 from tileiras_build.core import user_tmp
-from tileiras_build.core.user_tmp import Scratch, dump_root, own_folder, private_root, scratch, sweep, temporaries
+from tileiras_build.core.user_tmp import (
+    ScratchFolder,
+    dump_root,
+    owned_folder,
+    remove_dead_scratch,
+    scratch_folder,
+    tempdir_in_scratch,
+    user_tmp_root,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -29,8 +37,8 @@ def root(temporary: Path) -> Path:
 
 
 def test_folder_is_the_users_alone(temporary):
-    assert private_root() == root(temporary)
-    assert private_root().stat().st_mode & 0o777 == 0o700
+    assert user_tmp_root() == root(temporary)
+    assert user_tmp_root().stat().st_mode & 0o777 == 0o700
 
 
 def _link(path: Path) -> None:
@@ -55,10 +63,10 @@ def _dangling(path: Path) -> None:
 def test_what_may_be_another_users_is_not_used(temporary, make):
     make(root(temporary))
     before = sorted(temporary.rglob("*"))
-    found = private_root()
+    found = user_tmp_root()
     assert found.parent == temporary and found.name.startswith(f"{root(temporary).name}-")
     assert found.stat().st_mode & 0o777 == 0o700
-    assert private_root() == found
+    assert user_tmp_root() == found
     assert sorted(temporary.rglob("*")) == sorted([*before, found])
 
 
@@ -67,11 +75,11 @@ def test_folder_of_another_user_is_not_used(temporary, monkeypatch):
     owner, name = os.geteuid(), root(temporary)
     monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
     (temporary / f"tileiras-{owner + 1}").mkdir(0o700)
-    assert private_root() not in (name, temporary / f"tileiras-{owner + 1}")
+    assert user_tmp_root() not in (name, temporary / f"tileiras-{owner + 1}")
 
 
 def test_dumps_are_in_a_folder_that_nobody_prepared(temporary):
-    private_root()
+    user_tmp_root()
     (temporary / "victims").mkdir()
     (root(temporary) / "dump").symlink_to(temporary / "victims")
     assert dump_root().parent == root(temporary) and not dump_root().is_symlink()
@@ -79,12 +87,12 @@ def test_dumps_are_in_a_folder_that_nobody_prepared(temporary):
 
 def test_folder_that_others_may_read_can_be_asked_for(tmp_path):
     (tmp_path / "mine").mkdir(0o755)
-    assert own_folder(tmp_path / "mine", user_tmp.OTHERS_WRITE) == tmp_path / "mine"
-    assert own_folder(tmp_path / "mine") != tmp_path / "mine"
+    assert owned_folder(tmp_path / "mine", user_tmp.OTHERS_WRITE) == tmp_path / "mine"
+    assert owned_folder(tmp_path / "mine") != tmp_path / "mine"
 
 
 def test_scratch_folder_goes_with_its_block_and_leaves_nothing(temporary):
-    with scratch() as first, scratch() as second:
+    with scratch_folder() as first, scratch_folder() as second:
         assert first != second and first.parent == second.parent == root(temporary)
         (first / "file").touch()
     assert list(temporary.iterdir()) == []
@@ -92,13 +100,13 @@ def test_scratch_folder_goes_with_its_block_and_leaves_nothing(temporary):
 
 def test_dumps_stay(temporary):
     (dump_root() / "error.txt").touch()
-    with scratch():
+    with scratch_folder():
         pass
     assert [path.name for path in dump_root().iterdir()] == ["error.txt"]
 
 
 def test_libraries_see_a_scratch_folder_and_dumps_do_not(temporary):
-    with temporaries():
+    with tempdir_in_scratch():
         inside = Path(tempfile.mkdtemp())
         assert inside.parent.parent == root(temporary)
         assert dump_root() == root(temporary) / "dump"
@@ -106,8 +114,8 @@ def test_libraries_see_a_scratch_folder_and_dumps_do_not(temporary):
 
 
 def test_folder_of_a_living_process_is_not_swept(temporary):
-    with scratch() as folder:
-        sweep()
+    with scratch_folder() as folder:
+        remove_dead_scratch()
         assert folder.is_dir()
 
 
@@ -119,15 +127,15 @@ def test_folder_of_a_killed_process_is_swept(temporary):
     (left,) = root(temporary).iterdir()
     (left / "log").touch()
     (root(temporary) / "run-a-file").touch()
-    sweep()
+    remove_dead_scratch()
     assert [path.name for path in root(temporary).iterdir()] == ["run-a-file"]
 
 
 def test_sweeping_follows_no_link(temporary):
     (temporary / "victims").mkdir()
     (temporary / "victims/file").touch()
-    (private_root() / "run-link").symlink_to(temporary / "victims")
-    sweep()
+    (user_tmp_root() / "run-link").symlink_to(temporary / "victims")
+    remove_dead_scratch()
     assert (temporary / "victims/file").exists()
 
 
@@ -142,7 +150,7 @@ def test_folder_that_was_swept_before_it_was_locked_is_made_again(temporary, mon
         lock(descriptor, operation)
 
     monkeypatch.setattr(fcntl, "flock", swept_first)
-    made = Scratch()
+    made = ScratchFolder()
     assert swept and made.path.is_dir() and str(made.path) != swept[0]
     made.close()
 
@@ -152,15 +160,15 @@ def test_file_system_without_locks_has_scratch_folders_and_no_sweeping(temporary
         raise OSError(95, "Operation not supported")
 
     monkeypatch.setattr(fcntl, "flock", refuse)
-    made = Scratch()
-    sweep()
+    made = ScratchFolder()
+    remove_dead_scratch()
     assert made.path.is_dir()
     made.close()
     assert not made.path.exists() and made.closed
 
 
 def test_fork_leaves_its_parents_folder(temporary):
-    made = Scratch()
+    made = ScratchFolder()
     child = os.fork()
     if child == 0:
         made.close()

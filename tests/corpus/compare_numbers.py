@@ -25,11 +25,11 @@ import tileiras_build
 from tileiras_build.ir.bytecode import read_module
 from tileiras_build.simulate.emulator import EmulatorError
 from tileiras_build.simulate.interpreter import entry_names
-from tileiras_build.simulate.interpreter.compare_with_compiled import elements, emulate
-from tileiras_build.simulate.interpreter.derive_inputs import LOOSE_ELEMENTS, MOST_ELEMENTS, Inputs, derive_inputs
+from tileiras_build.simulate.interpreter.compare_with_compiled import elements, run_in_emulator
+from tileiras_build.simulate.interpreter.derive_inputs import MAX_ELEMENTS, UNVIEWED_ELEMENTS, Inputs, derive_inputs
 
 # Ways to choose inputs, the cheapest first: tiles per dimension, elements of arrays that nothing tells the extents of.
-ATTEMPTS = ((1, LOOSE_ELEMENTS), (1, MOST_ELEMENTS), (7, LOOSE_ELEMENTS), (40, LOOSE_ELEMENTS))
+ATTEMPTS = ((1, UNVIEWED_ELEMENTS), (1, MAX_ELEMENTS), (7, UNVIEWED_ELEMENTS), (40, UNVIEWED_ELEMENTS))
 EQUAL, DIFFERENT, NO_INPUTS, TOO_LONG = "equal", "different", "no inputs", "too long"
 
 
@@ -64,9 +64,9 @@ def _compare(module, entry: str, made: list) -> Outcome:
     for tiles, loose in ATTEMPTS:
         inputs = derive_inputs(module, entry, tiles=tiles, grid=(1, 1, 1), loose=loose)
         try:
-            first = emulate(made[0], entry, inputs)
+            first = run_in_emulator(made[0], entry, inputs)
             # The same instructions on the same inputs: the same numbers.
-            second = first if same_code else emulate(made[1], entry, inputs)
+            second = first if same_code else run_in_emulator(made[1], entry, inputs)
         except EmulatorError as problem:
             fault = str(problem)
             continue

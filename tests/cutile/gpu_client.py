@@ -20,7 +20,7 @@ import tileiras_build.cutile as hook
 from tests.cutile.gpu_arrays import DLPack, Interface
 from tests.strict_driver.python_client import checked
 from tileiras_build.core.errors import InvalidInput
-from tileiras_build.cutile.native_launcher import is_native
+from tileiras_build.cutile.native_launcher import can_launch_natively
 
 N, TILE = 512, 128
 GRID = (N // TILE,)
@@ -88,7 +88,7 @@ def is_known(kernel, ways: int) -> bool:
 def native(kernel) -> bool:
     session = hook.monkeypatch_cutile.current()
     [compiled, *_] = kernel._tileiras_build.compiled.values()
-    return is_native(session, compiled)
+    return can_launch_natively(session, compiled)
 
 
 def check_sum(launch, kind=Interface, factor=2.0, stream=0, kernel=scaled_sum, **more):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tileiras_build.cutile.cuda_tile_versions import VERSIONS
+from tileiras_build.cutile.cuda_tile_versions import CUDA_TILE_RELEASES
 
 INSTALLED = "installed"
 _FOLDER = os.environ.get("TILEIRAS_CUTILE_RELEASES")
@@ -24,6 +24,6 @@ def found() -> dict[str, Path | None]:
 def names() -> list[str]:
     """What tests are parametrized with: rows of VERSIONS that are not there are skipped."""
     there = found()
-    rows = [row.release for row in VERSIONS]
+    rows = [row.release for row in CUDA_TILE_RELEASES]
     absent = [release for release in rows if not any(name.startswith(f"{release}.") for name in there)]
     return [*there, *absent]

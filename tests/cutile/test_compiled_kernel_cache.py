@@ -46,21 +46,21 @@ def test_what_is_on_disk_is_not_compiled(folder):
 
 
 def test_a_kernel_compiled_by_other_numbers_is_another_one(folder):
-    numbers = [{}, {"fp8_sum_k": 64}, {"tile_group": 8}, {"tile_group": 8}]
+    numbers = [{}, {"fp8_promotion_interval": 64}, {"grid_swizzle": 8}, {"grid_swizzle": 8}]
     assert [launch(make_kernel(), **one) for one in numbers] == [1, 1, 1, 0]
 
 
 def test_caches_of_cutile_tell_these_numbers_apart():
     names = []
-    for numbers in ({}, {"tile_group": 8}, {"tile_group": 16}):
+    for numbers in ({}, {"grid_swizzle": 8}, {"grid_swizzle": 16}):
         with hook.enabled("sm_90", device="cpu", **numbers) as session:
             names.append(session.compiler.name)
     assert len(set(names)) == 3
 
 
 def test_a_number_that_the_compiler_does_not_take(folder):
-    with pytest.raises(InvalidInput, match="tile_group=3 is not a valid value; use one of 1, 2, 4"):
-        hook.enable("sm_90", device="cpu", tile_group=3)
+    with pytest.raises(InvalidInput, match="grid_swizzle=3 is not a valid value; use one of 1, 2, 4"):
+        hook.enable("sm_90", device="cpu", grid_swizzle=3)
     assert not hook.is_enabled()
 
 
@@ -122,6 +122,6 @@ def test_all_that_decides_the_bytes_is_in_the_key():
         key_of(b"one", Job(find_target("sm_80")), "ptx"),
         key_of(b"one", Job(job.target, opt_level=1), "ptx"),
         key_of(b"one", Job(job.target, lineinfo=True), "ptx"),
-        key_of(b"one", Job(job.target, tile_group=8), "ptx"),
+        key_of(b"one", Job(job.target, grid_swizzle=8), "ptx"),
     ]
     assert len(set(keys)) == len(keys) and key_of(b"one", Job(find_target("sm_90")), "ptx") == keys[0]

@@ -289,7 +289,7 @@ def test_a_kernel_of_many_arrays_has_a_short_name(device):
     arrays, out = tuple(np.full(TILE, number, np.float32) for number in range(40)), np.zeros(TILE, np.float32)
     ct.launch(0, (1,), kernels.sum_of_many, (arrays, out))
     assert (out == sum(range(40))).all()
-    [compiled] = hook.launch_hook.session.kept(kernels.sum_of_many).compiled.values()
+    [compiled] = hook.launch_hook.session.kernel_state(kernels.sum_of_many).compiled.values()
     assert len(compiled.entry) == LONGEST_SYMBOL and name_of(compiled.entry) == "sum_of_many"
     others = (np.zeros(TILE, np.float16), *arrays[1:]), (*arrays[:-1], np.zeros(TILE, np.float16))
     assert len({compiled.entry, *(_entry(arguments, out) for arguments in others)}) == 3

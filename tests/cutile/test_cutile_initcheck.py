@@ -5,7 +5,7 @@ import pytest
 
 import tileiras_build.cutile as hook
 from tileiras_build.cutile.kernel_fault_report import KernelFault
-from tileiras_build.simulate.emulator.sanitizers.initcheck import fill
+from tileiras_build.simulate.emulator.sanitizers.initcheck import fill_unwritten
 
 ct = pytest.importorskip("cuda.tile", reason="cuda-tile is not installed")
 
@@ -26,7 +26,7 @@ def unwritten(*shape, dtype=np.float32) -> np.ndarray:
     memory = np.zeros(size + 64, np.uint8)
     start = -memory.__array_interface__["data"][0] % 64
     part = memory[start : start + size]
-    fill(part.__array_interface__["data"][0], size)
+    fill_unwritten(part.__array_interface__["data"][0], size)
     return part.view(dtype).reshape(shape)
 
 

@@ -77,12 +77,12 @@ def test_the_compiler_s_numbers_are_theirs_too(script, monkeypatch):
     monkeypatch.setattr(
         "tileiras_build.cutile.run_script.run_program", lambda _, settings, end: told.append(settings) or 0
     )
-    assert main(["run", str(script), "--tile-group", "8", "--keep", "2"]) == 0
+    assert main(["run", str(script), "--grid-swizzle", "8", "--keep", "2"]) == 0
     inherited = Settings(**json.loads(environment(told[0])[CUTILE_INHERITED.name]))
-    assert told[0].options()["tile_group"] == inherited.options()["tile_group"] == 8
+    assert told[0].options()["grid_swizzle"] == inherited.options()["grid_swizzle"] == 8
     assert told[0].options()["keep"] == inherited.options()["keep"] == inherited.keep == 2
-    assert "fp8_sum_k" not in inherited.options()
-    assert Settings("gpu", None, tuning={"tile_group": 8}).options() == {"tile_group": 8}
+    assert "fp8_promotion_interval" not in inherited.options()
+    assert Settings("gpu", None, tuning={"grid_swizzle": 8}).options() == {"grid_swizzle": 8}
 
 
 def test_a_gpu_refuses_what_only_the_emulator_does(script, capsys):

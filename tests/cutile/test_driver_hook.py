@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from tileiras_build.core.errors import InvalidInput
-from tileiras_build.cutile.driver_hook import LAUNCHES, LaunchShim, variables_of
+from tileiras_build.cutile.driver_hook import LAUNCHES, DriverHook, variables_of
 from tileiras_build.launch.runtime.bind_stub import ALIGNMENT
 from tileiras_build.launch.runtime.encode_tensor_maps import SIZE
 
@@ -89,7 +89,7 @@ class Caller:
 
     def __init__(self, launch: str, kernel: Kernel | None = None):
         self.driver, self.launch_name = Driver(launch), launch
-        self.shim = LaunchShim(self.driver.get_address, launch)
+        self.shim = DriverHook(self.driver.get_address, launch)
         self.functions = {
             name: kind(self.ask(name)) for name, kind in ((launch, TYPES[launch]), ("cuLibraryGetKernel", GET_KERNEL))
         }
@@ -160,7 +160,7 @@ def test_a_kernel_that_may_not_have_its_memory_is_not_loaded():
 
 def test_functions_that_were_asked_for_before_are_replaced_where_they_stand():
     driver = Driver("cuLaunchKernelEx")
-    shim = LaunchShim(driver.get_address, driver.launch)
+    shim = DriverHook(driver.get_address, driver.launch)
     names = (b"cuLibraryGetKernel", b"cuLaunchKernelEx")
     variables = (ctypes.c_uint64 * 4)(1, driver.address(names[0]), driver.address(names[1]), 2)
     words = [ctypes.addressof(variables) + 8 * index for index in range(4)]
@@ -172,7 +172,7 @@ def test_functions_that_were_asked_for_before_are_replaced_where_they_stand():
 @pytest.mark.parametrize("copies", (0, 2))
 def test_nothing_is_replaced_where_a_function_does_not_stand_once(copies):
     driver = Driver("cuLaunchKernelEx")
-    shim = LaunchShim(driver.get_address, driver.launch)
+    shim = DriverHook(driver.get_address, driver.launch)
     known = [driver.address(b"cuLibraryGetKernel"), *[driver.address(b"cuLaunchKernelEx")] * copies]
     variables = (ctypes.c_uint64 * len(known))(*known)
     words = [ctypes.addressof(variables) + 8 * index for index in range(len(known))]

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import tileiras_build.cutile as hook
-from tileiras_build.core.user_cache import local_store
+from tileiras_build.core.user_cache import user_cache
 from tileiras_build.cutile import compiled_kernel_cache, installation_fingerprint, kernel_fingerprint
 from tileiras_build.cutile.cuda_tile_versions import installed_version
 
@@ -38,7 +38,7 @@ def scaled(x, tile: ct.Constant[int]):
 @pytest.fixture(autouse=True)
 def trusting(monkeypatch, tmp_path):
     """The tests before have used the front end without this package."""
-    kernel_fingerprint.note_front_end(is_given_back=True)
+    kernel_fingerprint.note_front_end(is_restored=True)
     monkeypatch.setattr(kernel_fingerprint, "_is_trusted", True)
     monkeypatch.setenv("TILEIRAS_CUTILE_CACHE", str(tmp_path / "cache"))
 
@@ -77,7 +77,7 @@ def asked(monkeypatch, session):
 
 def key_of(module, tile=N):
     with hook.enabled("sm_90", device="cpu") as session:
-        return session.compiler._key_of_origin(
+        return session.compiler._fingerprint_key(
             module.scaled, session._signature(module.scaled, (np.ones(tile, np.float32), tile))
         )
 
@@ -286,7 +286,7 @@ def test_a_name_may_be_a_variable_of_a_comprehension_and_another_elsewhere(tmp_p
         linecache.checkcache()
         space = {"__name__": "program"}
         exec(compile(path.read_text(), path, "exec"), space)
-        described.append(kernel_fingerprint._described(space["function"], kernel_fingerprint.Look()))
+        described.append(kernel_fingerprint._described(space["function"], kernel_fingerprint.FunctionSnapshot()))
     assert described[0] != described[1]
 
 
@@ -297,7 +297,7 @@ def test_a_damaged_record_is_made_again(monkeypatch, tmp_path):
             assert launch(module_of(tmp_path).scaled, session) == 2 and len(calls) == asks
         if asks and not (tmp_path / "damaged").exists():
             (tmp_path / "damaged").touch()
-            for record in local_store().folder.iterdir():
+            for record in user_cache().folder.iterdir():
                 record.write_bytes(record.read_bytes()[:-1])
 
 
@@ -307,34 +307,34 @@ def package(tmp_path, monkeypatch):
     (folder / "inner").mkdir(parents=True)
     (folder / "inner" / "code.py").write_text("one")
     monkeypatch.setattr(installation_fingerprint, "PACKAGE", folder)
-    monkeypatch.setattr(installation_fingerprint, "_begun", sys.maxsize)
+    monkeypatch.setattr(installation_fingerprint, "_process_start", sys.maxsize)
     return folder
 
 
 def test_a_changed_file_is_another_state(package, monkeypatch, tmp_path):
-    states = [installation_fingerprint.state.__wrapped__()]
+    states = [installation_fingerprint.installation_fingerprint.__wrapped__()]
     (package / "inner" / "code.py").write_text("two!")
-    states.append(installation_fingerprint.state.__wrapped__())
+    states.append(installation_fingerprint.installation_fingerprint.__wrapped__())
     (package / "inner" / "new.py").write_text("")
-    states.append(installation_fingerprint.state.__wrapped__())
+    states.append(installation_fingerprint.installation_fingerprint.__wrapped__())
     monkeypatch.syspath_prepend(tmp_path / "site")
     (tmp_path / "site" / "library-1.0.dist-info").mkdir(parents=True)
-    states.append(installation_fingerprint.state.__wrapped__())
+    states.append(installation_fingerprint.installation_fingerprint.__wrapped__())
     assert None not in states and len(set(states)) == 4
     (package / "inner" / "text.txt").write_text("")
-    assert installation_fingerprint.state.__wrapped__() == states[-1]
+    assert installation_fingerprint.installation_fingerprint.__wrapped__() == states[-1]
 
 
 def test_code_that_was_changed_after_it_had_been_read_has_no_state(package, monkeypatch):
-    before = installation_fingerprint.state.__wrapped__()
+    before = installation_fingerprint.installation_fingerprint.__wrapped__()
     changed = max(path.stat().st_ctime_ns for path in package.rglob("*.py"))
-    monkeypatch.setattr(installation_fingerprint, "_begun", changed)
-    assert before is not None and installation_fingerprint.state.__wrapped__() is None
+    monkeypatch.setattr(installation_fingerprint, "_process_start", changed)
+    assert before is not None and installation_fingerprint.installation_fingerprint.__wrapped__() is None
 
 
 def test_what_is_known_is_found_out_once(monkeypatch):
     found = []
     for _ in range(2):
-        assert installation_fingerprint.known("what", lambda: found.append(1) or "that") == "that"
-    monkeypatch.setattr(installation_fingerprint, "state", lambda: None)
-    assert installation_fingerprint.known("what", lambda: "this") == "this" and found == [1]
+        assert installation_fingerprint.cached_lookup("what", lambda: found.append(1) or "that") == "that"
+    monkeypatch.setattr(installation_fingerprint, "installation_fingerprint", lambda: None)
+    assert installation_fingerprint.cached_lookup("what", lambda: "this") == "this" and found == [1]

@@ -9,7 +9,7 @@ import pytest
 
 import tileiras_build.cutile as hook
 from tileiras_build.cutile import monkeypatch_cutile
-from tileiras_build.cutile.monkeypatch_cutile import PATCHES
+from tileiras_build.cutile.monkeypatch_cutile import FUNCTION_PATCHES
 
 ct = pytest.importorskip("cuda.tile", reason="cuda-tile is not installed")
 
@@ -25,7 +25,9 @@ def module(monkeypatch):
 
 def own_functions():
     """Of the installed release, which may lack some."""
-    found = {(patch.module, patch.name): getattr(import_module(patch.module), patch.name, None) for patch in PATCHES}
+    found = {
+        (patch.module, patch.name): getattr(import_module(patch.module), patch.name, None) for patch in FUNCTION_PATCHES
+    }
     return {place: function for place, function in found.items() if function is not None}
 
 
@@ -86,7 +88,7 @@ def test_a_module_that_is_imported_later_is_taken_over_then(monkeypatch, tmp_pat
     (tmp_path / "late_module.py").write_text("def function(): return 'own'\n")
     monkeypatch.syspath_prepend(tmp_path)
     late = monkeypatch_cutile.Patch("late_module", "function", lambda own: lambda: f"instead of {own()}")
-    monkeypatch.setattr(monkeypatch_cutile, "PATCHES", (*PATCHES, late))
+    monkeypatch.setattr(monkeypatch_cutile, "FUNCTION_PATCHES", (*FUNCTION_PATCHES, late))
     monkeypatch.setattr(monkeypatch_cutile, "_MODULES", (*monkeypatch_cutile._MODULES, late.module))
     try:
         with hook.enabled("sm_90", device="cpu"):

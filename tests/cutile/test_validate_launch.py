@@ -46,7 +46,9 @@ def as_installed(monkeypatch, found: str | None):
         return found
 
     monkeypatch.setattr(importlib.metadata, "version", version)
-    monkeypatch.setattr(cuda_tile_versions, "known", lambda what, find: find())  # what is noted is of what is installed
+    monkeypatch.setattr(
+        cuda_tile_versions, "cached_lookup", lambda what, find: find()
+    )  # what is noted is of what is installed
 
 
 @pytest.mark.parametrize(("found", "release"), [("1.3.0", "1.3"), ("1.6.2rc1", "1.6"), ("1.7", "1.7")])

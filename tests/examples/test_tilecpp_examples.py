@@ -6,15 +6,15 @@ import pytest
 
 from tests.compiled_once import compiled, once
 from tests.examples.example_library import FOLDER
-from tileiras_build.core.symbols.itanium_demangler import readable
+from tileiras_build.core.symbols.itanium_demangler import demangle
 from tileiras_build.frontend.export_cutile import opened_module
 from tileiras_build.frontend.tilecpp.compile_and_check import compile_checked
-from tileiras_build.frontend.tilecpp.nvcc_toolchain import what_is_missing
+from tileiras_build.frontend.tilecpp.nvcc_toolchain import toolchain_fault
 from tileiras_build.frontend.tilecpp.run_nvcc import BYTECODE, Request
 from tileiras_build.target.targets import TARGETS
 from tileiras_build.verify import run_and_compare
 
-MISSING = what_is_missing()
+MISSING = toolchain_fault()
 pytestmark = pytest.mark.skipif(MISSING is not None, reason=str(MISSING))
 FILES = sorted(path.name for path in (FOLDER / "kernels").glob("*.cu"))
 EMULATED = ("sm_80", "sm_90", "sm_100", "sm_120")
@@ -46,7 +46,7 @@ def artifacts_of(file: str, target: str, **options):
 
 @pytest.mark.parametrize("file", FILES)
 def test_every_kernel_has_a_reference(file):
-    assert sorted(map(readable, artifacts_of(file, "sm_80").manifest["kernels"])) == sorted(names_of(file))
+    assert sorted(map(demangle, artifacts_of(file, "sm_80").manifest["kernels"])) == sorted(names_of(file))
 
 
 @pytest.mark.parametrize("target", EMULATED)

@@ -6,7 +6,7 @@ import cuda.tile as ct
 import pytest
 
 from tileiras_build.core.errors import InvalidInput
-from tileiras_build.frontend.constant_parameters import misplaced_constants
+from tileiras_build.frontend.constant_parameters import unannotated_constants
 from tileiras_build.frontend.export_cutile import export_kernels
 from tileiras_build.frontend.kernel_case import Array, Scalar
 
@@ -29,7 +29,7 @@ def in_tuples(x, pair: tuple[ct.Constant[int], int], rest: ct.Constant[tuple[int
     ],
 )
 def test_only_annotated_parameters_are_constants(function, arguments, found):
-    assert list(misplaced_constants(function, arguments)) == found
+    assert list(unannotated_constants(function, arguments)) == found
 
 
 def test_an_export_is_refused_with_what_to_write(tmp_path):

@@ -9,7 +9,7 @@ from tileiras_build.frontend.portable_source_names import (
     _encode_varint,
     _read_varint,
     _split_sections,
-    make_portable,
+    make_paths_portable,
     rewrite_strings,
 )
 
@@ -57,7 +57,7 @@ def test_names_are_shortened_by_the_right_folder(bytecode, tmp_path, monkeypatch
     path = name.format(root=tmp_path)
     expected = expected.format(root=tmp_path).encode() if isinstance(expected, str) else expected
     named = rewrite_strings(bytecode, lambda text: path.encode() if text == b"default" else text)
-    assert make_portable(named, tmp_path) == rewrite_strings(
+    assert make_paths_portable(named, tmp_path) == rewrite_strings(
         bytecode, lambda text: expected if text == b"default" else text
     )
 

@@ -67,7 +67,7 @@ class _Writer:
         self.steps = self.pick((1, 2, 3, 5, 9)) if self.m * self.n * self.k <= 1 << 21 else self.pick((1, 2, 3))
         self.rows, self.columns = self.pick(((1, 1), (2, 1), (1, 2), (3, 1)))
         self.persistent = self.chance(0.5)
-        self.ragged = self.chance(0.3)
+        self.has_boundary_tile = self.chance(0.3)
         self.alignment = self.pick((1, 4, 16, 16, 16))  # of lines of scales
 
     def pick(self, options: Sequence[T]) -> T:
@@ -111,7 +111,7 @@ class _Writer:
 
     def _whole(self, size: int, count: int) -> int:
         """An extent of so many tiles, of which the last one may stick out."""
-        return size * count - (self.pick((1, 8, size // 2)) if self.ragged else 0)
+        return size * count - (self.pick((1, 8, size // 2)) if self.has_boundary_tile else 0)
 
     def _start(self) -> str:
         if self.chance(0.85):

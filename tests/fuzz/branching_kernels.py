@@ -55,8 +55,8 @@ class _BranchWriter(Writer):
         k = max(self.pick((16, 32, 32, 64)), self.element.least)
         tile = {"m": m, "n": n, "d": 32, "k": k}
         self.steps = self.pick((1, 2, 3, 3, 4, 6))
-        ragged = self.chance(0.2)
-        whole = {axis: size - self.pick((1, 8)) * ragged for axis, size in tile.items()}
+        has_boundary_tile = self.chance(0.2)
+        whole = {axis: size - self.pick((1, 8)) * has_boundary_tile for axis, size in tile.items()}
         return Sizes(tile, whole | {"d": 32, "k": whole["k"] + (self.steps - 1) * k})
 
     # ---- the kernel

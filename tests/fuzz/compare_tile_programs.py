@@ -17,7 +17,7 @@ from tileiras_build.ir.bytecode import read_module
 from tileiras_build.pipeline.pipelining_strategies import NAMES
 from tileiras_build.pipeline.tuning_parameters import TUNING
 from tileiras_build.simulate import emulator
-from tileiras_build.simulate.interpreter.compare_with_compiled import Expectation, run_compiled
+from tileiras_build.simulate.interpreter.compare_with_compiled import ExpectedMemory, run_compiled
 from tileiras_build.simulate.interpreter.derive_inputs import Inputs
 
 # Kinds of programs: what makes one of choices (``every_value=True``: with every value stored).
@@ -73,11 +73,11 @@ def compare_program(
     """The outcome on each target in each way. ``races``: of accesses, too, that nothing orders."""
     bytecode = program.bytecode()
     inputs = program.inputs(seed)
-    expected = Expectation(read_module(bytecode), ENTRY, inputs, seed)
+    expected = ExpectedMemory(read_module(bytecode), ENTRY, inputs, seed)
     return [_compare(bytecode, inputs, expected, target, way, races) for target in targets for way in ways]
 
 
-def _compare(bytecode: bytes, inputs: Inputs, expected: Expectation, target: str, way: Way, races: bool) -> Outcome:
+def _compare(bytecode: bytes, inputs: Inputs, expected: ExpectedMemory, target: str, way: Way, races: bool) -> Outcome:
     try:
         wrong = expected.compare(_run(bytecode, inputs, target, way, races))
     except Unsupported as refusal:
@@ -95,7 +95,7 @@ def _run(bytecode: bytes, inputs: Inputs, target: str, way: Way, races: bool) ->
     memory = emulator.Memory()
     for buffer in inputs.buffers:
         memory.map(buffer.address, buffer.bytes.size, buffer.bytes)
-    checks = {"check_races": True, "check_blocks": True} if races else {}
+    checks = {"check_races": True, "cta_racecheck": True} if races else {}
     return run_compiled(
         inputs, lambda: emulator.launch(artifacts, ENTRY, inputs.grid, inputs.params, memory=memory, **checks)
     )
@@ -105,7 +105,7 @@ def find_culprit(seed: int, target: str, way: Way, kind: str = "first") -> str:
     """The first operation of a seeded program whose result is wrong when every result is stored."""
     program = KINDS[kind](SeededChoices(seed), every_value=True)
     bytecode, inputs = program.bytecode(), program.inputs(seed)
-    expected = Expectation(read_module(bytecode), ENTRY, inputs, seed)
+    expected = ExpectedMemory(read_module(bytecode), ENTRY, inputs, seed)
     wrong = expected.compare(_run(bytecode, inputs, target, way, races=False))
     if not wrong:
         return "none when every value is stored"

@@ -1,6 +1,6 @@
 """Random kernels of several tile blocks: tensors that promises make fit for TMA, loops whose bounds are arguments, products in them.
 
-Everything of ``programs.py`` may stand between them. A block writes what no other one does: what it stores lies in a part of its
+Everything of ``tile_programs.py`` may stand between them. A block writes what no other one does: what it stores lies in a part of its
 own of each buffer, or is a tile of its own of a tensor.
 """
 
@@ -52,10 +52,10 @@ from tileiras_build.simulate.interpreter.element_types import (
     F16,
     F32,
     F64,
-    HELD,
+    STORAGE_DTYPES,
     TF32,
     is_integer,
-    to_words,
+    to_bit_patterns,
 )
 
 NUMBER = TileType((), i32)
@@ -92,7 +92,7 @@ def _tame(rng: np.random.Generator, index: int, element: Attribute, count: int) 
     if BITS[element] < 8 or is_integer(element) or element == tile_programs.F8E8M0:
         return tile_programs.fill(rng, index, element, count)
     numbers = rng.standard_normal(count) if rng.integers(0, 2) else rng.integers(-4, 5, count) / 2
-    words = np.ascontiguousarray(to_words(numbers.astype(np.float32).astype(HELD[element]), element))
+    words = np.ascontiguousarray(to_bit_patterns(numbers.astype(np.float32).astype(STORAGE_DTYPES[element]), element))
     place = aligned(words.nbytes)
     place[:] = words.view(np.uint8)
     return Buffer(index, element, place)

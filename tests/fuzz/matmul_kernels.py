@@ -149,8 +149,8 @@ class Writer:
             d, k = self.pick((32, 64, 64, 128)), self.pick((16, 32, 32, 64))
         tile = {"m": m, "n": n, "d": d, "k": max(k, self.element.least)}
         self.steps = self.pick((1, 2, 3, 3, 4, 5)) if m * max(n, d) <= 8192 else self.pick((2, 3))
-        ragged = self.chance(0.35)
-        whole = {axis: size - self.pick((1, 8, size // 2)) * ragged for axis, size in tile.items()}
+        has_boundary_tile = self.chance(0.35)
+        whole = {axis: size - self.pick((1, 8, size // 2)) * has_boundary_tile for axis, size in tile.items()}
         return Sizes(tile, whole | {"d": d, "k": whole["k"] + (self.steps - 1) * tile["k"]})
 
     # ---- lines and arrays

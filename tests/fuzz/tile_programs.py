@@ -60,13 +60,13 @@ from tileiras_build.simulate.interpreter.element_types import (
     F16,
     F32,
     F64,
-    HELD,
+    STORAGE_DTYPES,
     TF32,
-    from_words,
+    from_bit_patterns,
     is_integer,
     storage_bits,
-    to_words,
-    word,
+    to_bit_patterns,
+    unsigned_dtype,
 )
 
 T = TypeVar("T")
@@ -148,7 +148,7 @@ def fill(generator: np.random.Generator, index: int, element: Attribute, count: 
     if element == F4E2M1:
         words = np.frombuffer(generator.bytes(count // 2), np.uint8)
     else:
-        words = np.ascontiguousarray(to_words(difficult_elements(generator, element, count), element))
+        words = np.ascontiguousarray(to_bit_patterns(difficult_elements(generator, element, count), element))
     place = aligned(words.nbytes)
     place[:] = words.view(np.uint8)
     return Buffer(index, element, place)
@@ -157,18 +157,18 @@ def fill(generator: np.random.Generator, index: int, element: Attribute, count: 
 def difficult_elements(generator: np.random.Generator, element: Attribute, count: int) -> np.ndarray:
     """Ordinary numbers, and here and there any bit pattern, an extreme or a zero."""
     size = storage_bits(element) // 8
-    raw = from_words(np.frombuffer(generator.bytes(size * count), word(size)), element)
+    raw = from_bit_patterns(np.frombuffer(generator.bytes(size * count), unsigned_dtype(size)), element)
     kind = generator.integers(0, 12, count)
     if is_integer(element):
-        small = generator.integers(-9 if BITS[element] > 1 else 0, 10, count).astype(HELD[element])
-        return np.where(kind < 3, raw, small).astype(HELD[element])
+        small = generator.integers(-9 if BITS[element] > 1 else 0, 10, count).astype(STORAGE_DTYPES[element])
+        return np.where(kind < 3, raw, small).astype(STORAGE_DTYPES[element])
     if element == F8E8M0:
-        return from_words(generator.integers(120, 135, count).astype(np.uint8), element)
-    ordinary = (generator.standard_normal(count) * 2).astype(np.float32).astype(HELD[element])
-    whole = generator.integers(-4, 5, count).astype(np.float32).astype(HELD[element])
+        return from_bit_patterns(generator.integers(120, 135, count).astype(np.uint8), element)
+    ordinary = (generator.standard_normal(count) * 2).astype(np.float32).astype(STORAGE_DTYPES[element])
+    whole = generator.integers(-4, 5, count).astype(np.float32).astype(STORAGE_DTYPES[element])
     if element == TF32:
-        ordinary = from_words(ordinary.view(np.uint32), TF32)
-    return np.where(kind < 1, raw, np.where(kind < 4, whole, ordinary)).astype(HELD[element])
+        ordinary = from_bit_patterns(ordinary.view(np.uint32), TF32)
+    return np.where(kind < 1, raw, np.where(kind < 4, whole, ordinary)).astype(STORAGE_DTYPES[element])
 
 
 class Builder:

@@ -9,11 +9,11 @@ import pytest
 from tileiras_build.core.errors import InternalError, InvalidInput
 from tileiras_build.libdevice import find_libdevice
 from tileiras_build.libdevice.bitcode_closures import ClosureStore
-from tileiras_build.libdevice.blob_linked_lib import INLINE, Blob, encode, pin, resolve
+from tileiras_build.libdevice.blob_linked_lib import INLINE, Blob, encode, resolve, with_blob_note
 from tileiras_build.libdevice.split_library import Library
 from tileiras_build.pipeline import ll_to_ptx
 from tileiras_build.pipeline.job import Job
-from tileiras_build.pipeline.ll_to_ptx.libdevice_request import asks_libdevice
+from tileiras_build.pipeline.ll_to_ptx.libdevice_request import needs_libdevice
 from tileiras_build.pipeline.ll_to_ptx.target_machine import library_machine
 from tileiras_build.simulate import emulator
 from tileiras_build.target.targets import TARGETS
@@ -63,14 +63,14 @@ def test_a_named_file_is_read_at_link_time(tmp_path):
 @pytest.mark.seed("nvptx-bring-up", "blob-inline", "blob-reproducible")
 def test_an_inline_blob_needs_no_toolkit(monkeypatch, tmp_path):
     named = ll_to_ptx.lower(NAMED, JOB)
-    pinned = pin(NAMED)
+    pinned = with_blob_note(NAMED)
     monkeypatch.setattr(
         "tileiras_build.libdevice.blob_linked_lib.find_libdevice", lambda path: pytest.fail("toolkit asked")
     )
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert ll_to_ptx.lower(pinned, JOB) == named
-    assert INLINE in pinned and pin(SINE) == SINE
-    assert asks_libdevice(NAMED.encode()) and not asks_libdevice(pinned.encode()), "a build need not watch the file"
+    assert INLINE in pinned and with_blob_note(SINE) == SINE
+    assert needs_libdevice(NAMED.encode()) and not needs_libdevice(pinned.encode()), "a build need not watch the file"
 
 
 @pytest.mark.seed("nvptx-bring-up", "blob-inline")
@@ -327,4 +327,4 @@ def test_blobs():
     assert resolve(encode(b"abc")).read() == b"abc"
     assert Blob("a", data=b"x").digest() != Blob("a", data=b"y").digest()
     with pytest.raises(InternalError, match="ll-metadata"):
-        pin("!tileiras.libdevice = !{!7}\n!7 = !{i32 1}\n")
+        with_blob_note("!tileiras.libdevice = !{!7}\n!7 = !{i32 1}\n")

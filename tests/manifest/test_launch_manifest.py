@@ -49,7 +49,7 @@ def test_what_the_compiler_writes_is_read():
     assert [param.access for param in launch.params if param.role == "pointer"] == ["loaded", "loaded", "stored"]
     assert launch.params[3].divisible_by == 8 and launch.params[4].value == 1
     assert len(launch.tensor_maps) == 2 and launch.resources["registers"] > 0
-    assert len(launch.ordinary) == len(launch.params) - 2
+    assert len(launch.caller_parameters) == len(launch.params) - 2
 
 
 def change(**more):

@@ -9,7 +9,7 @@ from tests.manifest.test_launch_manifest import KERNEL, manifest
 from tileiras_build.core.errors import InvalidInput
 from tileiras_build.launch.runtime import Library, library_manifest
 from tileiras_build.launch.runtime.library_manifest import FILE_NAME, Image, LibraryManifest, render
-from tileiras_build.manifest.launch_manifest import Launch, converted, loaded, read_launch_manifest
+from tileiras_build.manifest.launch_manifest import Launch, convert, parse_json, read_launch_manifest
 
 
 def at(*path, to):
@@ -58,7 +58,7 @@ def test_numbers_that_no_launcher_can_use_are_refused(name):
 
 def test_brackets_that_are_too_deep_and_half_characters_are_refused():
     with pytest.raises(ValueError, match="nested too deep"):
-        loaded(b"[" * 200_000)
+        parse_json(b"[" * 200_000)
     content = manifest()
     content["kernels"]["\ud800"] = content["kernels"][KERNEL]
     with pytest.raises(ValueError, match="half a character"):
@@ -69,7 +69,7 @@ def test_brackets_that_are_too_deep_and_half_characters_are_refused():
 @pytest.fixture
 def package(tmp_path):
     """A library of one kernel, whose image is no machine code."""
-    launch = converted(manifest()["kernels"][KERNEL], Launch, 2)
+    launch = convert(manifest()["kernels"][KERNEL], Launch, 2)
     image = Image("sm_90a", "cubin", 0, 64, launch)
     (tmp_path / "k.fatbin").write_bytes(bytes(64))
     (tmp_path / FILE_NAME).write_bytes(render(LibraryManifest("k", "k.fatbin", 64, "0" * 64, {KERNEL: (image,)})))

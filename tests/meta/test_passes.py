@@ -6,7 +6,7 @@ import pytest
 
 from tests.meta.import_graph import module_files, needed_by
 from tileiras_build.pipeline.opt import registry
-from tileiras_build.pipeline.pass_manager import EdgePass, promises
+from tileiras_build.pipeline.pass_manager import EdgePass, pass_conditions
 from tileiras_build.pipeline.stages import STAGES
 
 EDGES = sorted({stage.edge.partition(":")[0] for stage in STAGES[1:]})
@@ -49,4 +49,4 @@ def test_names_are_unique_and_passes_say_what_they_do():
 
 @pytest.mark.parametrize("name", sorted(registry()))
 def test_every_pass_says_what_it_takes_and_gives(name):
-    assert promises(registry()[name]).keys() == {"In", "Out"}
+    assert pass_conditions(registry()[name]).keys() == {"In", "Out"}

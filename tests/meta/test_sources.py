@@ -45,7 +45,7 @@ def functions(source, stage) -> list[str]:
 
 @pytest.mark.parametrize(("source", "stage"), EDGES, ids=lambda stage: stage and stage.name)
 def test_sources_cover_what_the_edge_can_import(source, stage):
-    """By the syntax trees; ``sources.py`` reads import statements as text."""
+    """By the syntax trees; ``code_digest.py`` reads import statements as text."""
     modules = [name.partition(":")[0] for name in (*functions(source, stage), *stage.modules)]
     needed = {module_files()[module].relative_to(PACKAGE).as_posix() for module in closure(*modules) - {TABLE}}
     assert sorted(needed - paths(stage)) == []
@@ -117,7 +117,7 @@ def dotted(package: str) -> str:
 
 
 # Files that say where a step runs and where its files lie for a while, and decide nothing of what it makes.
-RUNNERS = ("cores.py", "deferral.py", "executor/", "user_tmp.py", "reads/", "server/")
+RUNNERS = ("cpu_count.py", "lazy_class_creation.py", "executor/", "user_tmp.py", "reads/", "server/")
 
 
 def check(stage, traced: dict) -> None:

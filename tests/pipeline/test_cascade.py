@@ -10,7 +10,7 @@ import pytest
 from tests.examples.example_library import bytecode_of
 from tileiras_build import driver
 from tileiras_build.core.errors import InternalError, InvalidInput
-from tileiras_build.ir.dialects.nv_tileas.ops import KEPT
+from tileiras_build.ir.dialects.nv_tileas.ops import NOT_CONVERTED
 from tileiras_build.ir.dialects.op_definition import define
 from tileiras_build.pipeline import tile_ir_text_format, tileas_to_ll
 from tileiras_build.pipeline.job import Job
@@ -46,7 +46,7 @@ def test_no_public_operation_survives_the_first_conversion(name, target):
 @pytest.mark.parametrize("name", KERNELS)
 def test_only_functions_are_left_of_tileaa(name, target):
     found = dialects(name, "tileas", target)
-    assert found["nv_tileaa"] <= KEPT and found["nv_tileas"] and "cuda_tile" not in found
+    assert found["nv_tileaa"] <= NOT_CONVERTED and found["nv_tileas"] and "cuda_tile" not in found
 
 
 @pytest.mark.seed("lowering-overview", "contract-tileas")
@@ -95,7 +95,9 @@ def test_the_level_never_removes_a_stage(name):
             tile_ir_text_format.parse(stage(name, suffix, opt_level=level)) for suffix in ("tileaa", "tileas")
         )
         assert not [op.name for op in tileaa.walk() if op.name.startswith("cuda_tile.")]
-        assert not [op.name for op in tileas.walk() if op.name.startswith("nv_tileaa.") and op.name not in KEPT]
+        assert not [
+            op.name for op in tileas.walk() if op.name.startswith("nv_tileaa.") and op.name not in NOT_CONVERTED
+        ]
         assert b"define ptx_kernel" in stage(name, "ll", opt_level=level)
     assert stage(name, "ptx", opt_level=0) != stage(name, "ptx", opt_level=3)
 

@@ -71,9 +71,9 @@ def types(module):
 def test_a_conversion_says_what_it_leaves_illegal_and_is_held_to_it(stage):
     name, target = CONVERSIONS[stage]
     module = module_before(stage, name, target)
-    assert any(entry.startswith(tuple(stage.removes)) for entry in names(module))
+    assert any(entry.startswith(tuple(stage.illegal_ops)) for entry in names(module))
     left = names(run_passes([stage], module, Job(find_target(target))))
-    assert not any(entry.startswith(tuple(stage.removes)) for entry in left)
+    assert not any(entry.startswith(tuple(stage.illegal_ops)) for entry in left)
 
     class Idle(stage):
         def run(self, module, job):

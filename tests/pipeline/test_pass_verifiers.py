@@ -68,24 +68,24 @@ def beyond(module: ModuleOp) -> None:
 
 # Kernel, GPU, pass, damage behind it, the proof that finds it, and what it says.
 BROKEN = [
-    ("stored_tiles.read_back", "sm_90", "tileas-order-tokens", without("barrier"), "barrier-proof", "no barrier on a"),
+    ("stored_tiles.read_back", "sm_90", "tileas-insert-barriers", without("barrier"), "barrier-verifier", "no barrier on a"),
     ("fetched_products.nested", "sm_90", "tileas-specialize-warps", without("async.pipeline.consumer_wait"),
-     "pipeline-proof", "item"),
-    ("clustered.product_tall_2", "sm_100", "tileas-pair-ctas", unmarked("async.umma", "pair"), "cluster-proof",
+     "pipeline-verifier", "item"),
+    ("cluster_kernels.product_tall_2", "sm_100", "tileas-use-two-cta-mma", unmarked("async.umma", "pair"), "cluster-verifier",
      "not one product of two CTAs"),
-    ("clustered.product_2", "sm_90", "tileas-multicast-loads", waits_for_too_few, "cluster-proof", "is waited for by"),
-    ("overlapped_products.weighted_steps", "sm_90", "tileas-overlap-products", without("async.pipeline.consumer_release"),
-     "pipeline-proof", "released"),
-    ("clustered.persistent_2", "sm_90", "tileas-issue-ahead", without("async.pipeline.producer_acquire"),
-     "pipeline-proof", "item"),
-    ("matmul_f16_nn", "sm_80", "tileas-pipeline-loads", without("async_wait"), "ring-proof", "is read before"),
-    ("stepped_products.f16_half_sum", "sm_80", "tileas-carry-fragments", without("async_wait"), "ring-proof", "is read before"),
-    ("stored_tiles.read_back", "sm_90", "tileas-store-by-tma", without("barrier"), "barrier-proof", "no barrier on a"),
-    ("matmul_f16_nn_f16", "sm_80", "tileas-assign-scratch", unmarked("convert_layout", "sync_before"), "ring-proof",
+    ("cluster_kernels.product_2", "sm_90", "tileas-multicast-loads", waits_for_too_few, "cluster-verifier", "is waited for by"),
+    ("overlapped_products.weighted_steps", "sm_90", "tileas-rotate-mma-loop", without("async.pipeline.consumer_release"),
+     "pipeline-verifier", "released"),
+    ("cluster_kernels.persistent_2", "sm_90", "tileas-hoist-async-mma-issue", without("async.pipeline.producer_acquire"),
+     "pipeline-verifier", "item"),
+    ("matmul_f16_nn", "sm_80", "tileas-software-pipeline-loads", without("async_wait"), "cp-async-verifier", "is read before"),
+    ("stepped_products.f16_half_sum", "sm_80", "tileas-prefetch-fragments", without("async_wait"), "cp-async-verifier", "is read before"),
+    ("stored_tiles.read_back", "sm_90", "tileas-use-tma-stores", without("barrier"), "barrier-verifier", "no barrier on a"),
+    ("matmul_f16_nn_f16", "sm_80", "tileas-allocate-shared-memory", unmarked("convert_layout", "sync_before"), "cp-async-verifier",
      "writes over stage"),
-    ("matmul_f16_nn_f16", "sm_80", "tileas-assign-scratch", beyond, "scratch-proof", "does not lie"),
-    ("stored_tiles.f16", "sm_90", "tileas-assign-scratch", moved, "tma-store-proof", "no swizzle starts"),
-    ("stored_tiles.f16", "sm_90", "tileas-sequence-products", without("async.tma_store_wait"), "tma-store-proof",
+    ("matmul_f16_nn_f16", "sm_80", "tileas-allocate-shared-memory", beyond, "scratch-verifier", "does not lie"),
+    ("stored_tiles.f16", "sm_90", "tileas-allocate-shared-memory", moved, "tma-store-verifier", "no swizzle starts"),
+    ("stored_tiles.f16", "sm_90", "tileas-ping-pong-warpgroups", without("async.tma_store_wait"), "tma-store-verifier",
      "may still read"),
 ]  # fmt: skip
 
@@ -143,15 +143,15 @@ def test_without_the_knob_nothing_is_proved(monkeypatch):
 
 
 def test_a_proof_that_fails_is_named(monkeypatch):
-    monkeypatch.setattr(pass_verifiers, "find_proof", lambda name: lambda module: {}["x"])
+    monkeypatch.setattr(pass_verifiers, "find_verifier", lambda name: lambda module: {}["x"])
     with pytest.raises(
-        InternalError, match="proof-failed.*after pass tileas-order-tokens, check_barriers failed: KeyE"
+        InternalError, match="proof-failed.*after pass tileas-insert-barriers, check_barriers failed: KeyE"
     ):
-        pass_verifiers.prove("tileas-order-tokens", ModuleOp([]))
+        pass_verifiers.run_verifiers("tileas-insert-barriers", ModuleOp([]))
 
 
 def test_rows_name_passes_that_run():
-    assert pass_verifiers.PROOFS.keys() <= {entry.name for stage in STAGES for entry in stage.passes}
+    assert pass_verifiers.PASS_VERIFIERS.keys() <= {entry.name for stage in STAGES for entry in stage.passes}
 
 
 def test_no_proof_of_modules_is_left_out():
@@ -164,4 +164,6 @@ def test_no_proof_of_modules_is_left_out():
         for name, value in vars(module).items()
         if name.startswith("check_") and value.__module__ == module.__name__
     }
-    assert {pass_verifiers.find_proof(name) for row in pass_verifiers.PROOFS.values() for name in row} == checks
+    assert {
+        pass_verifiers.find_verifier(name) for row in pass_verifiers.PASS_VERIFIERS.values() for name in row
+    } == checks

@@ -13,7 +13,7 @@ from tileiras_build.cli.dispatch import main
 from tileiras_build.core.errors import InvalidInput, Unsupported
 from tileiras_build.pipeline import tileaa_to_tileas
 from tileiras_build.pipeline.job import Job
-from tileiras_build.pipeline.pipelining_strategies import AUTO, NAMES, SCHEDULING, STRATEGIES, choose, runs
+from tileiras_build.pipeline.pipelining_strategies import AUTO, NAMES, SCHEDULING, STRATEGIES, choose, is_enabled
 from tileiras_build.pipeline.stages import find
 from tileiras_build.target.targets import TARGETS, find_target
 
@@ -68,8 +68,8 @@ def test_only_scheduling_passes_depend_on_the_strategy():
     names = {entry.name for entry in tileaa_to_tileas.PASSES}
     assert names >= SCHEDULING
     none, *_, most = STRATEGIES[:2]
-    assert all(runs(name, none) == (name not in SCHEDULING) for name in names)
-    assert all(runs(name, most) for name in names - SCHEDULING | most.passes)
+    assert all(is_enabled(name, none) == (name not in SCHEDULING) for name in names)
+    assert all(is_enabled(name, most) for name in names - SCHEDULING | most.passes)
 
 
 def test_an_unknown_strategy_names_the_known_ones():

@@ -137,7 +137,7 @@ def work(text: str) -> dict[str, int]:
     module = step("asm", lambda: parse_text(text))
     data = step("write", lambda: write_module(module))
     step("dis", lambda: disassemble(data))
-    run = driver._Run(data, STAGES[0], JOB, "k.tilebc")
+    run = driver._Compilation(data, STAGES[0], JOB, "k.tilebc")
     step("read", run.parse)
     for stage in between("tilebc", "ll"):
         step(stage.name, lambda stage=stage: run.step(stage))

@@ -11,7 +11,7 @@ from tests.examples.example_library import CASES, bytecode_of, inputs_of, launch
 from tileiras_build import driver
 from tileiras_build.core.errors import Unsupported
 from tileiras_build.pipeline.job import Job
-from tileiras_build.pipeline.shared_memory_fallbacks import SAVINGS, savings
+from tileiras_build.pipeline.shared_memory_fallbacks import FALLBACKS, fallback_jobs
 from tileiras_build.pipeline.tile_ir_text_format import parse
 from tileiras_build.reports.optimization_remarks import collect
 from tileiras_build.target.targets import TARGETS, Target
@@ -36,7 +36,7 @@ def compile_for(target: Target, data: bytes, monkeypatch, **options):
 
 def saved(artifacts) -> str | None:
     (func,) = (op for op in parse(artifacts.tileas.encode()).body.block.ops if op.name == "nv_tileaa.func")
-    text = func.attributes.get("shared_memory_saved")
+    text = func.attributes.get("shared_memory_fallback")
     return text and text.data
 
 
@@ -57,7 +57,7 @@ def test_a_transpose_goes_through_a_layout_between(name, dtype, shape, sm):
     x = numbers(*shape, dtype)
     _, out = run(KERNELS, name, sm, [x, empty(*shape[::-1], dtype)])
     assert np.array_equal(out, x.T)
-    assert saved(compiled(KERNELS, name, sm)) == SAVINGS[1].remark
+    assert saved(compiled(KERNELS, name, sm)) == FALLBACKS[1].remark
 
 
 @pytest.mark.parametrize("sm", SMS)
@@ -86,7 +86,7 @@ def test_a_product_is_taken_in_parts_along_k(sm):
     x, y = numbers(64, 512), numbers(512, 64)
     out = run(KERNELS, "product_f32", sm, [x, y, empty(64, 64)])[2]
     assert np.array_equal(out, x @ y)
-    assert saved(compiled(KERNELS, "product_f32", sm)) == SAVINGS[1].remark
+    assert saved(compiled(KERNELS, "product_f32", sm)) == FALLBACKS[1].remark
 
 
 # ---- GPUs with less of it ------------------------------------------------------------------------
@@ -102,7 +102,7 @@ def test_a_product_is_taken_in_parts_along_k(sm):
 )
 def test_kernels_give_up_what_they_must(name, sm, kib, number, monkeypatch):
     artifacts = compile_for(smaller(sm, kib * KIB), bytecode_of(name), monkeypatch)
-    assert saved(artifacts) == SAVINGS[number].remark
+    assert saved(artifacts) == FALLBACKS[number].remark
     assert not find_faults(CASES[name], inputs_of(name), launch(name, artifacts))
 
 
@@ -117,12 +117,12 @@ def test_where_nothing_helps_it_is_refused(monkeypatch):
 
 def test_a_strategy_that_was_asked_for_stays():
     job = Job(TARGETS["sm_90"], strategy="warp-specialize")
-    assert [(other.saving, other.strategy) for other in savings(job)] == [(n, job.strategy) for n in range(2)]
-    assert [other.strategy for other in savings(Job(TARGETS["sm_90"]))][-2:] == ["unspecialize", "none"]
+    assert [(other.fallback, other.strategy) for other in fallback_jobs(job)] == [(n, job.strategy) for n in range(2)]
+    assert [other.strategy for other in fallback_jobs(Job(TARGETS["sm_90"]))][-2:] == ["unspecialize", "none"]
 
 
 def test_a_remark_says_what_it_costs():
     module = scheduled_case(KERNELS, "transpose_f32", "sm_90")
     (remark,) = [one for one in collect(module, TARGETS["sm_90"]) if one.name == "RemarkMemoryShared"]
     assert remark.message == "Shared memory does not hold the kernel's tiles"
-    assert remark.reasons == ("tiles change their layout in parts of 8 KiB",)
+    assert remark.reasons == ("layout conversions go through shared memory in chunks of 8 KiB",)

@@ -1,10 +1,10 @@
 """How two builds differ: cells of numbers and sizes, kernels that are new and gone."""
 
-from tileiras_build.reports.build_diff import Measure, changes, header
+from tileiras_build.reports.build_diff import KernelMetrics, changes, header
 
 
-def measure(registers: int = 29, spills: int = 0, microseconds: float | None = None) -> Measure:
-    return Measure(registers, spills, 48 << 10, 0, 458, microseconds)
+def measure(registers: int = 29, spills: int = 0, microseconds: float | None = None) -> KernelMetrics:
+    return KernelMetrics(registers, spills, 48 << 10, 0, 458, microseconds)
 
 
 def test_a_row_says_what_a_number_was():

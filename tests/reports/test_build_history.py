@@ -96,7 +96,7 @@ def test_the_table_has_builds_in_which_a_kernel_changed_and_named_ones():
     assert [row.cells[0].changed for row in view.rows] == [True, False, True, False]
     assert [row.title for row in view.rows if row.named] == ["release"]
     assert [title for title, trend in zip(view.titles, view.trends) if trend] == ["registers"]
-    assert view.trends[0].words == "from 32 to 40, lowest 32, highest 48"
+    assert view.trends[0].description == "from 32 to 40, lowest 32, highest 48"
 
 
 def test_one_build_has_no_history():

@@ -12,7 +12,7 @@ from tests.reports.sample_report import NAMES, write_build
 from tests.reports.test_html_report import browser, column, data_of  # noqa: F401  (a fixture)
 from tileiras_build.cli.dispatch import main
 from tileiras_build.reports.build_history import NUMBERS, History
-from tileiras_build.reports.collect_rows import Problems, read_rows, remember, values_of
+from tileiras_build.reports.collect_rows import EstimateProblems, read_rows, remember, values_of
 from tileiras_build.reports.export_csv_json import json_text
 from tileiras_build.reports.html_report import render_page
 from tileiras_build.simulate.estimate.estimate_build import Problem, estimate_kernel
@@ -34,7 +34,7 @@ def run(capsys, *words: object) -> str:
 
 
 def test_rows_are_what_the_command_estimates(build, capsys):
-    rows = {row.kernel: row for row in read_rows(build, problems=Problems(Problem.read(SETTINGS, GRID)))}
+    rows = {row.kernel: row for row in read_rows(build, problems=EstimateProblems(Problem.read(SETTINGS, GRID)))}
     alone = json.loads(run(capsys, "estimate", build / f"sm_90/{KERNEL}.cubin", *WORDS, "--json"))
     assert (rows[KERNEL].microseconds, rows[KERNEL].estimate_limit) == (round(alone["microseconds"], 2), alone["limit"])
     assert rows[KERNEL].microseconds > 0 and rows[KERNEL].instructions > 10
@@ -49,11 +49,11 @@ def test_the_launch_that_was_verified_is_estimated(build, capsys):
     kernel = {"entry": KERNEL, "share": 0.5, "grid": [256, 1, 1], "settings": settings}
     content = {"ptx": hashlib.sha256(ptx).hexdigest(), "kernels": [kernel]}
     cubin.with_suffix(".reference").write_text(json.dumps(content))
-    expected = read_rows(build, problems=Problems(Problem.read(SETTINGS, GRID)))
+    expected = read_rows(build, problems=EstimateProblems(Problem.read(SETTINGS, GRID)))
     assert json.loads(run(capsys, "report", build, "--estimate", "--json"))["rows"] == [asdict(row) for row in expected]
     assert all(row.microseconds is None for row in read_rows(build))
     cubin.with_suffix(".ptx").write_bytes(b"other code")
-    assert all(row.microseconds is None for row in read_rows(build, problems=Problems(of_references=True)))
+    assert all(row.microseconds is None for row in read_rows(build, problems=EstimateProblems(of_references=True)))
 
 
 def test_the_table_has_two_columns_more(build, capsys):
@@ -64,7 +64,7 @@ def test_the_table_has_two_columns_more(build, capsys):
 
 
 def test_changes_show_estimates_that_both_have(build, tmp_path, capsys):
-    rows = read_rows(build, problems=Problems(Problem.read(SETTINGS, GRID)))
+    rows = read_rows(build, problems=EstimateProblems(Problem.read(SETTINGS, GRID)))
     slower = [replace(row, microseconds=row.microseconds and 99.0) for row in rows]
     path = tmp_path / "main.json"
     path.write_text(json_text(slower))
@@ -86,7 +86,9 @@ def test_another_problem_leaves_what_is_compared_with(build):
 def test_parameters_that_are_not_set_are_not_estimated(build):
     cubin = (build / f"sm_90/{KERNEL}.cubin").read_bytes()
     assert estimate_kernel(cubin, KERNEL, {}, Problem({}, (1, 1, 1))) is None
-    assert all(row.microseconds is None for row in read_rows(build, problems=Problems(Problem.read(["n=1"], GRID))))
+    assert all(
+        row.microseconds is None for row in read_rows(build, problems=EstimateProblems(Problem.read(["n=1"], GRID)))
+    )
 
 
 @pytest.mark.parametrize(

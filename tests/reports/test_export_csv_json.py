@@ -10,7 +10,7 @@ from tests.reports.sample_report import NAMES, write_build
 from tests.reports.test_html_report import data_of
 from tileiras_build.cli.dispatch import main
 from tileiras_build.core.errors import InvalidInput
-from tileiras_build.reports.collect_rows import Row, read_rows
+from tileiras_build.reports.collect_rows import KernelRow, read_rows
 from tileiras_build.reports.export_csv_json import csv_text, json_text, read_baseline
 
 GPUS = ("sm_80", "sm_90")
@@ -45,7 +45,7 @@ def test_json_is_read_again_as_it_was(build, tmp_path, capsys):
 
 def test_csv_has_the_columns_of_rows(build, capsys):
     header, *lines = csv.reader(run(capsys, "report", build, "--csv").splitlines())
-    assert header == [field.name for field in fields(Row)] and len(lines) == 6
+    assert header == [field.name for field in fields(KernelRow)] and len(lines) == 6
     row = read_rows(build)[0]
     assert dict(zip(header, lines[0])) == {
         name: "" if (value := getattr(row, name)) is None else str(value) for name in header

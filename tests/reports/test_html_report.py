@@ -17,7 +17,7 @@ from tileiras_build.reports.build_history import History
 from tileiras_build.reports.collect_rows import read_rows, remember, values_of
 from tileiras_build.reports.export_csv_json import csv_text, read_baseline
 from tileiras_build.reports.html_report import Baseline, render_page, write_report
-from tileiras_build.reports.report_paths import facts_path, history_path, page_path, timeline_path, trace_path
+from tileiras_build.reports.report_paths import details_path, history_path, page_path, timeline_path, trace_path
 from tileiras_build.reports.resource_usage import read_folder
 
 SHOWN = 200
@@ -141,7 +141,7 @@ def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(build, impatient, name)
 
 def test_pipes_among_what_a_report_keeps_are_replaced(build, impatient):
     write_report(build)
-    kept = sorted(facts_path(build).glob("*"))
+    kept = sorted(details_path(build).glob("*"))
     assert kept
     for path in kept:
         path.unlink()

@@ -13,15 +13,15 @@ from tests.reports.test_html_report import AWKWARD, browser, data_of  # noqa: F4
 from tileiras_build.cli.dispatch import main
 from tileiras_build.core.errors import InvalidInput
 from tileiras_build.reports import html_report as pages
-from tileiras_build.reports.collect_rows import Problems
-from tileiras_build.reports.html_report import Form, file_name, write_report
+from tileiras_build.reports.collect_rows import EstimateProblems
+from tileiras_build.reports.html_report import ReportForm, file_name, write_report
 from tileiras_build.reports.render_templates import KERNEL as TEMPLATE
 from tileiras_build.reports.render_templates import render
 from tileiras_build.reports.report_paths import page_path
 from tileiras_build.reports.source_files import LARGEST, SourceFiles
 from tileiras_build.simulate.estimate.estimate_build import Problem
 
-OWN = Form(pages=True)
+OWN = ReportForm(pages=True)
 HURTFUL = '</pre></script><script>window.hurt = 1</script><img src=x onerror="window.hurt = 1"> & &amp; \'"'
 
 
@@ -145,7 +145,7 @@ def test_without_source_lines_the_page_says_how_to_get_them(opened, tmp_path, mo
 
 
 def test_estimates_are_bars_of_which_one_is_the_limit(opened, build):
-    problems = Problems(Problem.read(SETTINGS, GRID))
+    problems = EstimateProblems(Problem.read(SETTINGS, GRID))
     opened.goto(f"{write_report(build, problems=problems).as_uri()}#kernel={KERNEL}")
     rows = opened.locator(".bounds tr")
     rows.first.wait_for()
@@ -187,7 +187,7 @@ def test_what_only_pages_have_is_refused_without_one(build, capsys, words):
 
 @pytest.mark.parametrize(("width", "scheme"), [(500, "light"), (500, "dark"), (1600, "light"), (1600, "dark")])
 def test_nothing_hangs_over(browser, build, width, scheme):  # noqa: F811
-    problems = Problems(Problem.read(SETTINGS, GRID))
+    problems = EstimateProblems(Problem.read(SETTINGS, GRID))
     page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page.goto(f"{write_report(build, problems=problems, form=OWN).with_name('index_kernels').as_uri()}/{KERNEL}.html")
     assert page.evaluate("document.documentElement.scrollWidth") <= width

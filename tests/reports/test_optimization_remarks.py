@@ -80,8 +80,8 @@ def test_what_became_of_the_hint_for_a_cluster(attribute, kind, told):
 @pytest.mark.parametrize(
     ("attribute", "kind", "name", "told"),
     [
-        ("tile_group = 8 : i32", "passed", "RemarkMemoryTileOrder", (("Rows", "8"),)),
-        ('tile_group_declined = "a line"', "missed", "RemarkMemoryTileOrder", ("a line",)),
+        ("grid_swizzle = 8 : i32", "passed", "RemarkMemoryTileOrder", (("Rows", "8"),)),
+        ('grid_swizzle_declined = "a line"', "missed", "RemarkMemoryTileOrder", ("a line",)),
         ("persistent_axes = array<i32: 0>", "passed", "RemarkMemoryPersistent", ()),
         ('persistent_declined = "storage"', "missed", "RemarkMemoryPersistent", ("storage",)),
     ],
@@ -141,7 +141,7 @@ def test_reasons_of_a_narrow_access():
     narrow = module("vector_add_f32", "sm_90").clone()
     for op in narrow.walk():
         if op.name in VIEWS:
-            op.attributes.pop("ragged", None)
+            op.attributes.pop("has_boundary_tile", None)
             op.attributes["vector"] = IntegerAttr(1, i32)
     found = [remark for remark in collect(narrow, TARGETS["sm_90"]) if remark.name == "RemarkMemoryVectorWidth"]
     assert {remark.message for remark in found} == {
@@ -153,10 +153,12 @@ def test_reasons_of_a_narrow_access():
 
 def test_accesses_that_may_end_inside_say_so():
     selected = remarks("vector_add_f32", "sm_90")["RemarkMemoryStoreInstructionSelected"]
-    ragged = [
-        op for op in module("vector_add_f32", "sm_90").walk() if op.name == VIEWS[1] and "ragged" in op.attributes
+    has_boundary_tile = [
+        op
+        for op in module("vector_add_f32", "sm_90").walk()
+        if op.name == VIEWS[1] and "has_boundary_tile" in op.attributes
     ]
-    assert ["Edges" in dict(remark.notes) for remark in selected] == [bool(ragged)]
+    assert ["Edges" in dict(remark.notes) for remark in selected] == [bool(has_boundary_tile)]
 
 
 def test_tensor_copies_are_named_where_the_gpu_has_them():

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.reports.lined_kernel import KERNEL, LINE, SOURCE, write_lined
-from tileiras_build.reports.artifact_details import Inputs, find_facts
+from tileiras_build.reports.artifact_details import ArtifactContents, find_details
 from tileiras_build.reports.stage_listings import read_lines
 
 
@@ -11,10 +11,10 @@ from tileiras_build.reports.stage_listings import read_lines
 def texts(tmp_path_factory):
     build = write_lined(tmp_path_factory.mktemp("lined"))
     read = lambda path: (build / path).read_bytes()
-    inputs = Inputs(
+    inputs = ArtifactContents(
         "sm_90", read(f"tilebc/{KERNEL}.tilebc"), read(f"sm_90/{KERNEL}.tileas"), read(f"sm_90/{KERNEL}.cubin")
     )
-    found = find_facts(inputs).texts
+    found = find_details(inputs).texts
     return found | {stage: read(f"sm_90/{KERNEL}.{stage}").decode() for stage in ("tileaa", "tileas", "ll", "ptx")}
 
 

@@ -6,7 +6,7 @@ import json
 from tests.reports.sample_report import NAMES, write_build
 from tileiras_build.reports.collect_rows import read_rows
 from tileiras_build.reports.html_report import render_page
-from tileiras_build.reports.verification_results import references_of
+from tileiras_build.reports.verification_results import verification_results
 
 
 def write_reference(folder, name, share, ptx=b"code", compared=None):
@@ -33,4 +33,4 @@ def test_damaged_files_say_nothing(tmp_path):
     for text in ("{", "[]", '{"ptx": 1}'):
         (tmp_path / "k.ptx").write_bytes(b"")
         (tmp_path / "k.reference").write_text(text)
-        assert references_of(tmp_path / "k.cubin") == {}
+        assert verification_results(tmp_path / "k.cubin") == {}

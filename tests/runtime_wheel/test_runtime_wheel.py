@@ -14,7 +14,7 @@ from tests import fresh_environment
 from tests.compiled_once import compiled
 from tests.examples.example_library import CASES, bytecode_of, inputs_of
 from tests.strict_driver import launch_case, packages, python_client, server
-from tileiras_build.core.code_digest import Package
+from tileiras_build.core.code_digest import PackageSources
 from tileiras_build.core.version import __version__
 from tileiras_build.verify import find_faults
 
@@ -38,7 +38,7 @@ def test_the_wheel_is_told_to_have_what_the_runtime_imports_and_no_more():
         f"tileiras_build.launch.runtime.{path.stem}"
         for path in (ROOT / "tileiras_build/launch/runtime").glob("[!_]*.py")
     ]
-    needed = Package().code_of(["tileiras_build.launch.runtime", *inner]) - {"__init__.py"}
+    needed = PackageSources().code_of(["tileiras_build.launch.runtime", *inner]) - {"__init__.py"}
     assert modules() == needed | {"core/version.py", "py.typed", *PACKAGES}
 
 

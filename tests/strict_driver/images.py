@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tileiras_build.launch.packages.fatbin import Part, make_fatbin
+from tileiras_build.launch.packages.fatbin import FatbinImage, make_fatbin
 from tileiras_build.launch.runtime.library_manifest import CUBIN, PTX
 from tileiras_build.pipeline.ptx_to_cubin import find_ptxas
 
@@ -62,12 +62,12 @@ def build(folder: Path) -> tuple[bytes, str]:
     """Write all images for a driver of sm_90; the cubin that can be launched, and its PTX."""
     text = ptx("sm_90a")
     cubin, other = assemble(text, "sm_90a"), assemble(ptx("sm_80", ["plain"]), "sm_80")
-    broken = make_fatbin("broken", (Part(PTX, "sm_80", ptx("sm_80", ["plain"]).encode()),))
+    broken = make_fatbin("broken", (FatbinImage(PTX, "sm_80", ptx("sm_80", ["plain"]).encode()),))
     files = {
         "large.cubin": cubin, "other.cubin": other, "tile.cubin": assemble(tile_ptx("sm_90a"), "sm_90a"),
         "text": b"no image" * 64,
         "host.elf": Path(sys.executable).resolve().read_bytes()[:4096],
-        "other.fatbin": make_fatbin("other", (Part(CUBIN, "sm_80", other),)),
+        "other.fatbin": make_fatbin("other", (FatbinImage(CUBIN, "sm_80", other),)),
         "broken.fatbin": broken.replace(b"st.global.u32", b"xt.global.u32"),
     }  # fmt: skip
     for name, data in files.items():

@@ -29,7 +29,7 @@ from tileiras_build.pipeline import ptx_to_cubin
 from tileiras_build.pipeline.job import Job
 from tileiras_build.simulate import emulator
 from tileiras_build.simulate.emulator.errors import ASSERTION
-from tileiras_build.simulate.emulator.matmul.matmul import BY_BLAS
+from tileiras_build.simulate.emulator.matmul.matmul import BLAS_ORDER
 from tileiras_build.simulate.emulator.tensor_map import TensorMap
 from tileiras_build.target.targets import find_target
 
@@ -67,7 +67,7 @@ class StrictDriver:
     """A GPU of the emulator, with ``size`` bytes of memory, behind the driver in ``folder``; one at a time in a process: its
     memory has one place."""
 
-    sums = BY_BLAS
+    sums = BLAS_ORDER
     time_limit: float | None = None
 
     def __init__(self, folder: Path, sm: str, size: int = MEMORY_SIZE):
@@ -167,7 +167,7 @@ class StrictDriver:
         self.grids.append(tuple(shape[:3]))
         with redirect_stdout(io.StringIO()) as printed:
             emulator.run_ptx(
-                ptx, entry, shape[:3], shape[3:], params, memory=memory, dynamic_shared=dynamic, sums=self.sums,
+                ptx, entry, shape[:3], shape[3:], params, memory=memory, dynamic_shared=dynamic, matmul_rounding=self.sums,
                 time_limit=self.time_limit,
             )  # fmt: skip
         return b"done" + printed.getvalue().encode()

@@ -71,7 +71,7 @@ def _by_python(own):
         checked(stream, grid, kernel, arguments, self.cutile.kernel_class)
         signature = self._signature(kernel, arguments)
         compiled = self._compiled(self.kept(kernel), kernel, signature)
-        way = self.device.fast(compiled, signature, arguments)
+        way = self.device.make_launch_stub(compiled, signature, arguments)
         if way is None or 0 in grid:
             own(self, stream, grid, kernel, arguments, programmatic)
         elif not way(grid, arguments, stream, programmatic):

@@ -17,7 +17,7 @@ import tempfile
 from dataclasses import asdict, dataclass
 from types import ModuleType
 
-from tileiras_build.cutile.fakes.post_import_hooks import when_imported
+from tileiras_build.cutile.fakes.post_import_hooks import on_import
 
 VARIABLE, LIBRARY = "STRICT_TORCH", "torch_memory.so"
 _SHARED = "/dev/shm"  # memory that no disk has to keep up with
@@ -48,8 +48,8 @@ class Gpu:
 def begin_later() -> None:
     """Give this process its GPU once it imports what needs one."""
     if VARIABLE in os.environ:
-        when_imported("cuda.bindings.driver", lambda _: open_gpu())
-        when_imported("torch", put_torch_there)
+        on_import("cuda.bindings.driver", lambda _: open_gpu())
+        on_import("torch", put_torch_there)
 
 
 _folder: str | None = None

@@ -12,12 +12,12 @@ from tileiras_build.ir.dialects.cuda_tile.attrs import DTYPE_NAMES
 from tileiras_build.ir.dialects.cuda_tile.element_types import BITS, BY_NAME
 from tileiras_build.launch.packages.c_function_signatures import SCALAR_TYPES
 from tileiras_build.launch.runtime import bind_stub, pack_arguments
-from tileiras_build.manifest.validate_launch_manifest import WORDS
+from tileiras_build.manifest.validate_launch_manifest import ENUM_VALUES
 from tileiras_build.pipeline.analysis.tma_tensor_maps import MAP_ELEMENTS
 from tileiras_build.pipeline.common.llvm_element_types import ELEMENTS
 from tileiras_build.pipeline.tileas_to_ll.arith.float_conversions import LLVM_FLOATS
 from tileiras_build.pipeline.tileas_to_ll.arith.float_conversions import SMALL as SMALL_FLOATS
-from tileiras_build.simulate.interpreter.element_types import FORMATS, HELD, fnv8_to_float
+from tileiras_build.simulate.interpreter.element_types import FORMATS, STORAGE_DTYPES, fnv8_to_float
 from tileiras_build.simulate.interpreter.parse_arguments import TYPE_NAMES
 from tileiras_build.target.element_types import ELEMENT_TYPES, MAP_TYPES, OPERAND_TYPES
 from tileiras_build.verify.pack_parameters import DTYPES
@@ -89,11 +89,11 @@ TABLES: dict[str, tuple[set[str], dict[str, str]]] = {
     "launches": (set(pack_arguments.ELEMENT_TYPES), FOUR_BITS),
     "numbers": ({name for name in ELEMENT_TYPES if pack_arguments.pack_number(name, 1) is not None}, FOUR_BITS),
     "fast launches": (
-        set(bind_stub.CODES) - {"pointer"},
+        set(bind_stub.STRUCT_CODES) - {"pointer"},
         {**FOUR_BITS, "i1": "no number of Python's", **{row.name: "not of struct" for row in ELEMENT_TYPES.values() if row.format and not row.struct}},
     ),
     "references": (set(DTYPES), FOUR_BITS),
-    "interpreter": ({_name for _name, type in BY_NAME.items() if type in HELD}, {}),
+    "interpreter": ({_name for _name, type in BY_NAME.items() if type in STORAGE_DTYPES}, {}),
     "formats of the interpreter": ({_name for _name, type in BY_NAME.items() if type in FORMATS}, INTEGERS),
     "arguments of commands": (set(TYPE_NAMES), {}),
 }  # fmt: skip
@@ -109,13 +109,13 @@ def test_every_table_has_every_element_type(table):
 
 def test_what_tensor_maps_hold_is_known_to_launches():
     for name, element in MAP_ELEMENTS.items():
-        assert MAP_TYPES[element].bytes * 8 == ELEMENT_TYPES[name].moved_bits
-    assert {**MAP_TYPES, **{name: None for name in WORDS["element"]}}.keys() == MAP_TYPES.keys()
+        assert MAP_TYPES[element].bytes * 8 == ELEMENT_TYPES[name].load_bits
+    assert {**MAP_TYPES, **{name: None for name in ENUM_VALUES["element"]}}.keys() == MAP_TYPES.keys()
 
 
 @pytest.mark.parametrize("name", [name for name, row in OPERAND_TYPES.items() if row.numpy and row.format])
 def test_the_bits_of_operands_are_those_of_libraries(name):
-    assert OPERAND_TYPES[name].moved_bits == 8 * dtype(name).itemsize
+    assert OPERAND_TYPES[name].load_bits == 8 * dtype(name).itemsize
 
 
 def test_widths_and_formats_are_those_of_the_interpreter():
@@ -126,7 +126,7 @@ def test_widths_and_formats_are_those_of_the_interpreter():
         if row.format is None:
             continue
         form, own = FORMATS[type], row.format
-        assert (form.precision, form.least_exponent, form.largest) == (
+        assert (form.precision, form.min_exponent, form.max_value) == (
             own.precision,
             1 - own.bias - (not own.zero),
             own.largest,

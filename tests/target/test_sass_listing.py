@@ -37,7 +37,7 @@ def test_the_loop_of_products_is_the_shortest_with_most():
     outer = "        /*0050*/                   BRA `(.L_x_1) ;\n"
     kernel = listing(".L_x_1:\n", COPY, ".L_x_0:\n", PRODUCT, BACK, outer, END)
     assert kernel.loops == [range(1, 3), range(4)]
-    assert kernel.product_loop() == range(1, 3)
+    assert kernel.mma_loop() == range(1, 3)
 
 
 def test_a_natural_loop_has_its_wait_behind_the_end_and_not_what_stands_between():
@@ -51,7 +51,7 @@ def test_a_natural_loop_has_its_wait_behind_the_end_and_not_what_stands_between(
 def test_the_loop_of_products_is_no_loop_around_it():
     outer = "        /*0050*/                   BRA `(.L_x_1) ;\n"
     kernel = listing(".L_x_1:\n", COPY, ".L_x_0:\n", PRODUCT, BACK, PRODUCT, outer, END)
-    assert kernel.product_loop() == range(1, 3)
+    assert kernel.mma_loop() == range(1, 3)
 
 
 @pytest.mark.parametrize(
@@ -125,6 +125,6 @@ def test_a_cubin_on_which_nvdisasm_does_not_end_is_refused(tmp_path, monkeypatch
     program.write_text("#!/bin/sh\nwhile :; do :; done\n")
     program.chmod(0o755)
     monkeypatch.setattr(sass_listing, "_find_nvdisasm", lambda: str(program))
-    monkeypatch.setattr(sass_listing, "_LEAST_SECONDS", 1)
+    monkeypatch.setattr(sass_listing, "_MIN_SECONDS", 1)
     with pytest.raises(InvalidInput, match="nvdisasm refuses the cubin: it has not ended after 1 seconds of processor"):
         disassemble(b"none")

@@ -173,7 +173,7 @@ def test_signs_of_integer_products():
 
 def test_capabilities():
     assert TARGETS["sm_90"].has("wgmma") and not TARGETS["sm_100"].has("wgmma")
-    assert TARGETS["sm_110"].tier.matrix_product == "tcgen05"
+    assert TARGETS["sm_110"].tier.mma_family == "tcgen05"
     with pytest.raises(KeyError):
         TARGETS["sm_90"].has("warp_drive")
     known = {row.number for row in TARGETS.values()}

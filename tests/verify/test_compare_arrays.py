@@ -6,7 +6,7 @@ import pytest
 
 from tileiras_build.frontend.kernel_case import Reference, Tolerance
 from tileiras_build.frontend.kernel_case_api import place
-from tileiras_build.verify.compare_arrays import compare, differences, find_faults, flat_arrays, share
+from tileiras_build.verify.compare_arrays import compare, differences, find_faults, flat_arrays, tolerance_used
 
 NAN, INF = float("nan"), float("inf")
 
@@ -54,8 +54,8 @@ def test_small_floats_are_compared_by_their_values():
 
 
 def test_the_share_is_that_of_the_tolerance():
-    assert share(array(1.0, 2.05), array(1.0, 2.0), Tolerance(absolute=0.1)) == pytest.approx(0.5, rel=1e-4)
-    assert share(array(1.0), array(1.0), Tolerance()) == 0
+    assert tolerance_used(array(1.0, 2.05), array(1.0, 2.0), Tolerance(absolute=0.1)) == pytest.approx(0.5, rel=1e-4)
+    assert tolerance_used(array(1.0), array(1.0), Tolerance()) == 0
 
 
 def row(**tolerance) -> Reference:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tileiras_build.frontend.kernel_case import Reference
-from tileiras_build.manifest.launch_manifest import Launch, converted
-from tileiras_build.verify.guarded_arrays import Placed
+from tileiras_build.manifest.launch_manifest import Launch, convert
+from tileiras_build.verify.guarded_arrays import GuardedArguments
 from tileiras_build.verify.pack_parameters import pack
 
 ROW = Reference("k")
@@ -15,7 +15,7 @@ def launch(*kinds: str) -> Launch:
     """A kernel with a scalar of each kind."""
     params = [{"name": f"p{i}", "kind": kind, "size": 8, "offset": 0, "argument": i} for i, kind in enumerate(kinds)]
     arguments = [{"name": f"p{i}", "kind": "scalar", "param": i} for i in range(len(kinds))]
-    return converted({"threads_per_cta": 32, "params": params, "arguments": arguments}, Launch, 2)
+    return convert({"threads_per_cta": 32, "params": params, "arguments": arguments}, Launch, 2)
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ def launch(*kinds: str) -> Launch:
     ],
 )  # fmt: skip
 def test_numbers_are_of_the_parameters_type(kind, value, dtype):
-    [data] = pack(ROW, launch(kind), Placed({"n": value}))
+    [data] = pack(ROW, launch(kind), GuardedArguments({"n": value}))
     assert data == np.asarray(value, dtype).tobytes()
 
 
@@ -40,7 +40,7 @@ def test_numbers_are_of_the_parameters_type(kind, value, dtype):
 )
 def test_numbers_that_do_not_fit_are_refused(kind, value, words):
     with pytest.raises(ValueError) as caught:
-        pack(ROW, launch(kind), Placed({"n": value}))
+        pack(ROW, launch(kind), GuardedArguments({"n": value}))
     assert str(caught.value) == words
 
 
@@ -48,10 +48,10 @@ def test_an_array_goes_with_its_lengths_and_strides():
     params = [{"name": "x", "kind": "pointer", "size": 8, "offset": 0, "role": "pointer", "element": "i16"}]
     params += [{"name": f"x{i}", "kind": "i32", "size": 4, "offset": 0, "role": "shape"} for i in range(4)]
     arguments = [{"name": "x", "kind": "array", "param": 0, "rank": 2}]
-    kernel = converted({"threads_per_cta": 32, "params": params, "arguments": arguments}, Launch, 2)
-    placed = Placed({"x": np.zeros((3, 8), "int16")[:, :5]})
+    kernel = convert({"threads_per_cta": 32, "params": params, "arguments": arguments}, Launch, 2)
+    placed = GuardedArguments({"x": np.zeros((3, 8), "int16")[:, :5]})
     address, *numbers = pack(ROW, kernel, placed)
     assert int.from_bytes(address, "little") == placed.values["x"].ctypes.data
     assert [int.from_bytes(number, "little") for number in numbers] == [3, 5, 8, 1]
     with pytest.raises(ValueError, match="x: a 1-d array for one of 2 dimensions"):
-        pack(ROW, kernel, Placed({"x": np.zeros(3, "int16")}))
+        pack(ROW, kernel, GuardedArguments({"x": np.zeros(3, "int16")}))

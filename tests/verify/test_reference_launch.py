@@ -7,7 +7,7 @@ import pytest
 
 from tileiras_build.core.errors import InvalidInput
 from tileiras_build.frontend.kernel_case import Array, Case, Reference, Scalar, Tolerance
-from tileiras_build.verify.reference_launch import make_trial
+from tileiras_build.verify.reference_launch import make_reference_launch
 
 
 class Kernel:
@@ -43,7 +43,7 @@ def trial(inputs=given, reference=result, grid=1):
         reference=lambda values: reference(),
         grid=grid,
     )
-    return make_trial(row, __file__)
+    return make_reference_launch(row, __file__)
 
 
 def test_arguments_are_in_the_order_of_the_kernel():
@@ -56,7 +56,7 @@ def test_the_same_numbers_come_each_time_and_others_for_another_row():
     def drawn(name):
         random = lambda rng: {"x": rng.standard_normal(4).astype("float32")}
         row = Reference(name, inputs=random, reference=lambda values: {"x": values["x"]}, grid=1)
-        return make_trial(row, __file__).values["x"].tolist()
+        return make_reference_launch(row, __file__).values["x"].tolist()
 
     assert drawn("a") == drawn("a") != drawn("b")
 
@@ -67,7 +67,7 @@ def test_a_reference_that_works_in_place_changes_no_arguments():
         return {"x": values["x"]}
 
     row = Reference("k", inputs=lambda rng: {"x": np.ones(2)}, reference=double, grid=1)
-    made = make_trial(row, __file__)
+    made = make_reference_launch(row, __file__)
     assert made.values["x"].tolist() == [1, 1] and made.expected["x"].tolist() == [2, 2]
 
 
@@ -152,7 +152,7 @@ def fails(rng):
 def test_what_a_function_raises_is_said_with_its_line():
     row = Reference("k", inputs=partial(fails), reference=lambda values: values, grid=1)
     with pytest.raises(InvalidInput) as caught:
-        make_trial(row, __file__)
+        make_reference_launch(row, __file__)
     error = caught.value
     assert error.id == "reference-raised" and error.message.startswith("inputs of 'k': IndexError: only integers")
     assert error.location.line == fails.__code__.co_firstlineno + 1 and "\n" not in str(error)
@@ -161,7 +161,7 @@ def test_what_a_function_raises_is_said_with_its_line():
 def test_a_tolerance_of_no_array_is_refused():
     row = Reference("k", inputs=lambda rng: {"x": np.ones(2)}, reference=dict, grid=1, tolerance={"y": Tolerance(1, 1)})
     with pytest.raises(InvalidInput, match="reference-tolerance.*names 'y', and the arrays are x; tolerance is"):
-        make_trial(row, __file__)
+        make_reference_launch(row, __file__)
 
 
 def ends(rng):
@@ -171,7 +171,7 @@ def ends(rng):
 def test_a_function_that_ends_the_process_is_said_as_well():
     row = Reference("k", inputs=ends, reference=lambda values: values, grid=1)
     with pytest.raises(InvalidInput, match="reference-raised.*SystemExit: 3"):
-        make_trial(row, __file__)
+        make_reference_launch(row, __file__)
 
 
 ROWS = {

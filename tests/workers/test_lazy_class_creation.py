@@ -120,4 +120,4 @@ print(Job.__init__.__code__.co_argcount > 2)
 
 
 def test_this_process_has_not_deferred():
-    assert not lazy_class_creation.is_deferring()
+    assert not lazy_class_creation.is_enabled()

@@ -10,14 +10,14 @@ project adds options of its own to; without them an environment has the tool's. 
 that neither the tool has nor the project's build scripts name is refused.
 """
 
-from .incremental.sconscript_trace import READING  # isort: skip  (first: it watches what build scripts do from here on)
-from ..workers.lazy_class_creation import OWN, defer
+from .incremental.sconscript_trace import TRACE  # isort: skip  (first: it watches what build scripts do from here on)
+from ..workers.lazy_class_creation import OWN, enable
 from . import fast_glob
 
-if READING.is_begun:
+if TRACE.has_started:
     # In a process that has been started for a build.
-    defer(*OWN)
-    fast_glob.use()
+    enable(*OWN)
+    fast_glob.install()
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ import SCons.Tool
 from .kernel_library import exists, generate
 from .scons_variables import variables
 
-__all__ = ["READING", "exists", "generate", "variables"]
+__all__ = ["TRACE", "exists", "generate", "variables"]
 
 # At the end: a tool of that name in the project's own site_scons comes first.
 SCons.Tool.DefaultToolpath.append(str(Path(__file__).parent / "toolpath"))

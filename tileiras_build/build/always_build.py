@@ -11,12 +11,12 @@ from ..core.errors import TileirasError
 COMMANDS, REPORT, VERIFY = "commands", "report", "verify"  # what a run may be asked for besides files
 
 
-def is_asked_for(alias: str) -> bool:
+def is_requested(alias: str) -> bool:
     """Whether this run of SCons names ``alias`` on its command line."""
     return alias in map(str, SCons.Script.COMMAND_LINE_TARGETS)
 
 
-class AlwaysAction(FunctionAction):
+class AlwaysBuildAction(FunctionAction):
     """Writes its target; ``alias`` is what the user calls it by."""
 
     alias = ""

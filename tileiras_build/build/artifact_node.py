@@ -24,10 +24,10 @@ from SCons.Errors import BuildError
 from SCons.Executor import Executor
 from SCons.SConsign import SConsignEntry
 
-from ..core.file_io import write_failure
-from .explain import parse_signature, why
-from .incremental.sconscript_trace import READING
-from .incremental.sconsign_format import look
+from ..core.file_io import write_error
+from .explain import explain_rebuild, parse_signature
+from .incremental.sconscript_trace import TRACE
+from .incremental.sconsign_format import peek
 
 _NO_STATE, _UP_TO_DATE = SCons.Node.no_state, SCons.Node.up_to_date
 
@@ -40,7 +40,7 @@ class ArtifactFile(SCons.Node.FS.File):
     ``reads`` tells, of a step that runs a person's program, whether what it has read is as it was.
     """
 
-    __slots__ = ("asked", "considered", "on_settled", "reads", "reason", "scan_later", "written")
+    __slots__ = ("on_current", "reads", "reason", "requested_inputs", "scan_later", "was_visited", "written")
     explaining = False
 
     def diskcheck_match(self) -> None:
@@ -53,9 +53,9 @@ class ArtifactFile(SCons.Node.FS.File):
 
     def get_state(self) -> int:
         """SCons' state of the node; the first question settles nodes that are current."""
-        if self.state == _NO_STATE and not self.considered:
+        if self.state == _NO_STATE and not self.was_visited:
             # One step makes all of them: they are current together.
-            _settle(getattr(self, "target_peers", None) or (self,))
+            _mark_current(getattr(self, "target_peers", None) or (self,))
         return self.state
 
     def prepare(self) -> None:
@@ -64,16 +64,16 @@ class ArtifactFile(SCons.Node.FS.File):
             super().prepare()
         except BuildError as error:
             # SCons says no more than the system, and of a folder it does not say whose step has failed.
-            failure = write_failure(OSError(error.status, error.errstr), self.get_path())
+            failure = write_error(OSError(error.status, error.errstr), self.get_path())
             raise BuildError(self, str(failure)) from None
 
     def is_up_to_date(self) -> bool:
         """SCons' check of everything that the artifact is made from, and whether the file is what was recorded."""
         # SCons updates its records of the dependencies while it checks, so it has to check in any case.
-        current = super().is_up_to_date() and self.is_as_recorded() and self.change_of_reads() is None
+        current = super().is_up_to_date() and self.is_as_recorded() and self.changed_dependency() is None
         if self.explaining and not current:
             # Now, while the file and the record are still there.
-            self.reason = why(self)
+            self.reason = explain_rebuild(self)
         return current
 
     def visited(self) -> None:
@@ -101,17 +101,17 @@ class ArtifactFile(SCons.Node.FS.File):
         csig = getattr(recorded, "csig", None)
         return csig is not None and self.exists() and csig == self.get_content_hash()
 
-    def change_of_reads(self) -> str | None:
+    def changed_dependency(self) -> str | None:
         """What has changed of what the step has read, in a few words; None where nothing has."""
         return self.reads.change() if self.reads is not None else None
 
 
-def make_artifact(folder, name: str, on_settled) -> SCons.Node.FS.File:
+def make_artifact(folder, name: str, on_current) -> SCons.Node.FS.File:
     """The node of the file ``name`` in ``folder`` (a Dir node): an ArtifactFile unless SCons knows the file already."""
     if name in folder.entries:
         return folder.File(name)
     node = folder.root._lookup_abs(f"{folder.get_labspath()}/{name}", ArtifactFile)
-    node.asked, node.considered, node.scan_later, node.on_settled = _none, False, False, on_settled
+    node.asked, node.was_visited, node.scan_later, node.on_current = _none, False, False, on_current
     node.reads = node.written = None
     return node
 
@@ -120,7 +120,9 @@ def _none(names: Iterable[str]) -> list:
     return []
 
 
-def attach(env, builder, targets: list, source, depends: Sequence = (), asked: Callable | None = None) -> None:
+def attach_builder(
+    env, builder, targets: list, source, depends: Sequence = (), requested_inputs: Callable | None = None
+) -> None:
     """What ``builder(env, targets, source)`` does to its nodes, for nodes without surprises and a fifth of the time."""
     cwd = env.fs.getcwd()
     for node in targets:
@@ -135,8 +137,8 @@ def attach(env, builder, targets: list, source, depends: Sequence = (), asked: C
         node.set_explicit(True)
         if depends:
             node.add_dependency(list(depends))
-        if asked is not None and isinstance(node, ArtifactFile):
-            node.asked = asked
+        if requested_inputs is not None and isinstance(node, ArtifactFile):
+            node.requested_inputs = requested_inputs
     if len(targets) > 1:
         # A single target's executor is made when it is needed, which is seldom.
         executor = Executor(builder.action, env, [], targets, [source])
@@ -145,17 +147,17 @@ def attach(env, builder, targets: list, source, depends: Sequence = (), asked: C
             node.set_executor(executor)
 
 
-def _settle(nodes) -> None:
+def _mark_current(nodes) -> None:
     # The build scripts are read: SCons walks the graph.
-    READING.stop()
+    TRACE.stop()
     for node in nodes:
         if isinstance(node, ArtifactFile):
-            node.considered = True
+            node.was_visited = True
             _add_dependencies(node)
-    if all(may_settle(node) and is_settled(node) for node in nodes):
+    if all(may_skip_check(node) and is_current(node) for node in nodes):
         for node in nodes:
             node.state = _UP_TO_DATE
-            node.on_settled(node)
+            node.on_current(node)
 
 
 def _add_dependencies(node: ArtifactFile) -> None:
@@ -166,7 +168,7 @@ def _add_dependencies(node: ArtifactFile) -> None:
         node.add_dependency(new)
 
 
-class _Tops:
+class _TopTargets:
     """The nodes named as targets. SCons says of each that it is up to date, so it must look at them itself."""
 
     paths: frozenset[str] | None = None
@@ -182,20 +184,20 @@ class _Tops:
 _FULL_CHECK_OPTIONS = ("clean", "cache_force", "climb_up")
 
 
-def may_settle(node) -> bool:
+def may_skip_check(node) -> bool:
     """Whether the run is an ordinary build and the node has nothing that only SCons can judge."""
     if not isinstance(node, ArtifactFile):
         return False
     plain = not (node.always_build or node.prerequisites or node.side_effects or node.ignore)
-    return plain and _ordinary_run() and not _Tops.contain(node)
+    return plain and _is_ordinary_run() and not _TopTargets.contain(node)
 
 
-def _ordinary_run() -> bool:
+def _is_ordinary_run() -> bool:
     option = SCons.Script.GetOption
     return not SCons.Node.interactive and not any(option(name) for name in _FULL_CHECK_OPTIONS)
 
 
-def is_settled(node: ArtifactFile) -> bool:
+def is_current(node: ArtifactFile) -> bool:
     """Whether record, dependencies and file agree; then the node's info is the recorded one."""
     entry = _record(node.dir, node.name)
     if entry is None or not matches(entry.ninfo, node.stat()):
@@ -203,7 +205,7 @@ def is_settled(node: ArtifactFile) -> bool:
     record = entry.binfo
     if getattr(record, "bactsig", None) != _signature(node) or not _same_children(node, record):
         return False
-    if node.change_of_reads() is not None:
+    if node.changed_dependency() is not None:
         return False
     node.ninfo = entry.ninfo
     return True
@@ -211,7 +213,7 @@ def is_settled(node: ArtifactFile) -> bool:
 
 def _record(folder, name: str) -> SConsignEntry | None:
     """What the last build has recorded of the file ``name`` in ``folder``, to read."""
-    return look(folder.sconsign().entries, name)
+    return peek(folder.sconsign().entries, name)
 
 
 def recorded_signature(folder, name: str) -> dict | None:

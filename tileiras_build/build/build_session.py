@@ -17,28 +17,28 @@ import SCons.Script
 
 from ..core.errors import TileirasError
 from ..core.tracing.dependency_record import Comparison
-from ..core.tracing.fs_probe import Looking
-from ..core.tracing.portable_paths import Places
+from ..core.tracing.fs_probe import Probe
+from ..core.tracing.portable_paths import PortablePaths
 from ..reports.build_timeline import Recorder
 from ..workers.executor import Executor
-from ..workers.executor.lazy_executor import Once
+from ..workers.executor.lazy_executor import LazyExecutor
 from .artifact_node import ArtifactFile, make_artifact
-from .export_step import ExportReads
-from .incremental.digest_cache import Contents
+from .export_step import ExportDependencies
+from .incremental.digest_cache import DigestCache
 from .incremental.incremental_graph import Libraries, only_artifacts
-from .incremental.null_build import Run, Shortcut, Standing
-from .incremental.sconscript_trace import READING
+from .incremental.null_build import BuildState, FinishedBuild, NullBuild
+from .incremental.sconscript_trace import TRACE
 from .orphaned_artifacts import describe, find_orphans, remove_orphans
-from .progress import BelowLine, Progress
-from .scons_variables import fail
-from .sconsign_file import Records, open_records
+from .progress import Progress, ProgressSafeStream
+from .scons_variables import exit_with_error
+from .sconsign_file import SconsignWriter, open_sconsign
 from .select_executor import start_executor
-from .step_timeline import keep_timeline
-from .unknown_targets import refuse_options, refuse_targets
+from .step_timeline import store_timeline
+from .unknown_targets import reject_unknown_options, reject_unknown_targets
 from .watch import watch_message
 
-_ENDING = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
-PATIENCE = 0.8  # seconds for running steps to end after a signal
+_END_SIGNALS = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+SHUTDOWN_TIMEOUT = 0.8  # seconds for running steps to end after a signal
 _INTERRUPTED = 2  # SCons' exit status of an interrupted build
 
 
@@ -49,25 +49,25 @@ def changes_files() -> bool:
 
 def new_comparison() -> Comparison:
     """What compares records with what is there at this moment."""
-    return Comparison(Looking(Places(SCons.Node.FS.get_default_fs().Dir("#").get_abspath())))
+    return Comparison(Probe(PortablePaths(SCons.Node.FS.get_default_fs().Dir("#").get_abspath())))
 
 
-class Build:
+class BuildSession:
     """What the environments of one SCons run share.
 
     ``standing`` says what has changed since the last one; ``part`` which kernels this run looks at, None for all. ``rest`` are functions that make, of the nodes that are not lost, what SCons has not made since others are; they say what is missing.
     """
 
-    def __init__(self, shortcut: Shortcut, executor: Executor | None, pruning: bool, standing: Standing):
-        self.shortcut, self.pruning, self.part = shortcut, pruning, standing.part
-        self.contents = Contents(standing.contents)
+    def __init__(self, shortcut: NullBuild, executor: Executor | None, pruning: bool, state: BuildState):
+        self.shortcut, self.pruning, self.subset = shortcut, pruning, state.subset
+        self.digests = DigestCache(state.digests)
         self.libraries = Libraries()
         self.artifacts: list = []
         self.visited: list = []
-        self._executor = Once(start_executor, executor)
-        self.progress = Progress(sys.stdout, self.part.whole.cubins if self.part is not None else None)
+        self._executor = LazyExecutor(start_executor, executor)
+        self.progress = Progress(sys.stdout, self.subset.full_graph.cubins if self.subset is not None else None)
         self.recorder = Recorder()
-        self.records = Records()
+        self.records = SconsignWriter()
         self._begun = False
         self.build_dirs: list[str] = []
         self.packages: set[str] = set()  # their names
@@ -85,17 +85,17 @@ class Build:
     def attach(self) -> None:
         """Hook into SCons' progress and exit."""
         SCons.Script.Progress(self.evaluated)
-        self._check_first()
+        self._check_before_build()
         self.records.attach()
         if sys.stdout.isatty():
-            sys.stdout = BelowLine(sys.stdout, self.progress.end_line)
-            sys.stderr = BelowLine(sys.stderr, self.progress.end_line)
+            sys.stdout = ProgressSafeStream(sys.stdout, self.progress.end_line)
+            sys.stderr = ProgressSafeStream(sys.stderr, self.progress.end_line)
         self._watch_interrupts()
         atexit.register(self.finish)
 
     def artifact(self, folder, name: str):
         """The node of the artifact ``name`` in ``folder``."""
-        node = make_artifact(folder, name, self.settled)
+        node = make_artifact(folder, name, self.skipped)
         self.artifacts.append(node)
         return node
 
@@ -106,7 +106,7 @@ class Build:
 
     def remember_reads(self, nodes: list, path: str) -> None:
         """The record at ``path`` tells what the step that makes ``nodes`` has read."""
-        reads = ExportReads(path, lambda: self.comparison)
+        reads = ExportDependencies(path, lambda: self.comparison)
         for node in nodes:
             if isinstance(node, ArtifactFile):
                 node.reads = reads
@@ -117,41 +117,41 @@ class Build:
             self._begun = True
             # SCons asks it for its cache in the threads that run steps, where two would make it at once.
             SCons.Script.DefaultEnvironment(tools=[])
-        READING.stop()
+        TRACE.stop()
         if not isinstance(node, ArtifactFile):
             self.visited.append(node)
         self.progress.evaluated(node)
         self.records.step()
 
-    def _check_first(self) -> None:
+    def _check_before_build(self) -> None:
         """Look at names and records once the build scripts are read: later SCons takes an exit for a failed step."""
         main = SCons.Script.Main
         build = main._build_targets
 
         def check_and_build(fs, options, targets, target_top):
-            self._refuse_what_cannot_be(target_top)
+            self._reject_invalid_command_line(target_top)
             return build(fs, options, targets, target_top)
 
         main._build_targets = check_and_build
 
-    def _refuse_what_cannot_be(self, target_top: str | None) -> None:
+    def _reject_invalid_command_line(self, target_top: str | None) -> None:
         """End SCons for options and targets that nothing is called, and where it cannot keep its records.
 
         Targets are named from ``target_top``, a folder of the project, where SCons was started there (``-u``, ``-U``, ``-D``).
         """
-        with READING.aside():
+        with TRACE.untraced():
             try:
-                refuse_options(READING.sources())
+                reject_unknown_options(TRACE.sources())
                 # A run of some kernels has not made the nodes of the others.
-                if self.part is None:
-                    refuse_targets(target_top or "")
-                open_records()
+                if self.subset is None:
+                    reject_unknown_targets(target_top or "")
+                open_sconsign()
             except TileirasError as error:
-                fail(error)
+                exit_with_error(error)
 
-    def settled(self, node) -> None:
+    def skipped(self, node) -> None:
         """``node`` is current, and SCons will not look at it."""
-        self.progress.settled(node)
+        self.progress.skipped(node)
 
     def _watch_interrupts(self) -> None:
         """On Ctrl-C SCons waits for the running steps; end them, or that can take minutes.
@@ -167,14 +167,14 @@ class Build:
 
     def _end_on_signal(self, heard: int) -> None:
         while numbers := os.read(heard, 64):
-            if _ENDING.intersection(numbers):
+            if _END_SIGNALS.intersection(numbers):
                 self.interrupted = True
                 threading.Thread(target=self._executor.interrupt, daemon=True).start()
                 self._leave_stuck_steps()
 
     def _leave_stuck_steps(self) -> None:
         """End the process where steps wait on: for a file system, say, that does not answer."""
-        until = time.monotonic() + PATIENCE
+        until = time.monotonic() + SHUTDOWN_TIMEOUT
         while self.progress.running:
             if time.monotonic() > until:
                 print("\nscons: Build interrupted; steps that do not end are left.", file=sys.stderr, flush=True)
@@ -194,54 +194,56 @@ class Build:
         self._executor.close()
         if not self._begun:
             return
-        self._tell()
+        self._notify_watch()
         option = SCons.Script.GetOption
         quiet = self.interrupted or option("no_exec") or option("clean") or option("silent")
         if self.build_dirs and not quiet:
             self.progress.summarize(SCons.Script.GetBuildFailures(), self.build_dirs[0])
             self.progress.add_line(self._executor.summary())
         if not quiet or self.pruning:
-            self._look_for_orphans(quiet)
+            self._report_orphans(quiet)
         if self.build_dirs and not (option("no_exec") or option("clean")):
-            keep_timeline(self.recorder, self.progress.steps, self.build_dirs[0], option("num_jobs"))
+            store_timeline(self.recorder, self.progress.steps, self.build_dirs[0], option("num_jobs"))
         if self.build_dirs and not quiet and SCons.Script.GetBuildFailures():
-            self._end_with_failures()
+            self._finish_after_failures()
         if self.build_dirs and not self.interrupted and not SCons.Script.Main.exit_status:
-            doubt = self.shortcut.keep(self._run())
+            doubt = self.shortcut.write_record(self._run())
             if doubt and ArtifactFile.explaining:
                 print(f"scons: the next run will check every node: {doubt}")
 
-    def _tell(self) -> None:
+    def _notify_watch(self) -> None:
         """Tell who watches the build."""
         if watch_message.is_listening():
-            before = self.part.record.paths if self.part is not None else ()
-            files = (*self.shortcut.reading.files, *before, *watch_message.files_of(self.artifacts))
-            watch_message.tell((str(self.shortcut.folder), *self.build_dirs), files)
+            before = self.subset.record.paths if self.subset is not None else ()
+            files = (*self.shortcut.trace.files, *before, *watch_message.files_of(self.artifacts))
+            watch_message.send((str(self.shortcut.folder), *self.build_dirs), files)
 
-    def _run(self) -> Run:
+    def _run(self) -> FinishedBuild:
         """This run, for the record."""
         whole = None
-        if self.part is not None:
-            whole = self.part.whole
+        if self.subset is not None:
+            whole = self.subset.full_graph
         elif self.all_known and self.progress.is_large and only_artifacts(self.visited):
-            whole = self.libraries.whole(self.progress.current_cubins())
-        return Run(self.artifacts, self.visited, self.progress.last_step, whole, self.part, self.contents.rows())
+            whole = self.libraries.full_graph(self.progress.current_cubins())
+        return FinishedBuild(
+            self.artifacts, self.visited, self.progress.last_step, whole, self.subset, self.digests.rows()
+        )
 
-    def leave(self, alias, make: Callable[[], list]) -> None:
+    def defer_library(self, alias, make: Callable[[], list]) -> None:
         """``make`` gives all nodes of the library ``alias``, which has those of this run."""
-        self.libraries.leave(alias, make)
-        alias.complete = self.complete
+        self.libraries.defer(alias, make)
+        alias.complete = self.complete_graph
 
-    def complete(self) -> None:
+    def complete_graph(self) -> None:
         """Make the nodes of all kernels after all."""
-        self.part = self.progress.whole = None
+        self.subset = self.progress.total_cubins = None
         self.libraries.complete()
 
-    def say_at_end(self, error: TileirasError) -> None:
+    def report_at_end(self, error: TileirasError) -> None:
         """Say ``error`` after the failures that it follows from."""
         self._at_end.append(error)
 
-    def _end_with_failures(self) -> None:
+    def _finish_after_failures(self) -> None:
         """Make the rest of what cannot be whole, with -k, and say what is missing."""
         lost = self.progress.lost_nodes(SCons.Script.GetBuildFailures())
         if SCons.Script.GetOption("keep_going"):
@@ -250,9 +252,9 @@ class Build:
         for error in self._at_end:
             self.progress.add_line(str(error))
 
-    def _look_for_orphans(self, quiet: bool) -> None:
+    def _report_orphans(self, quiet: bool) -> None:
         """Name or remove them, if the build scripts were read to their end, so that all kernels are known."""
-        known = self._begun and self.all_known and self.part is None
+        known = self._begun and self.all_known and self.subset is None
         if not known or self.interrupted or not changes_files():
             return
         orphans = find_orphans(self.build_dirs, self.artifacts, self.pruning)

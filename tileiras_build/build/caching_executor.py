@@ -23,24 +23,24 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ..core.code_digest import installed
 from ..core.file_io import file_digest, read_file
-from ..core.tracing.dependency_record import Comparison, Read, Record, Watched
-from ..core.tracing.fs_probe import Looking, Stamp, stamp
-from ..core.tracing.portable_paths import Places
+from ..core.tracing.dependency_record import Comparison, Dependency, DependencyRecord, TracedResult
+from ..core.tracing.fs_probe import Probe, Stamp, stamp
+from ..core.tracing.portable_paths import PortablePaths
 from ..pipeline.job import Job
 from ..pipeline.stages import InputFile, Stage, load, source_digest
 from ..workers.executor import Executor
 from ..workers.executor.cache import BuildCache
-from ..workers.executor.lazy_executor import Once
-from .export_step import CALL, EDGE
+from ..workers.executor.lazy_executor import LazyExecutor
+from .export_step import CALL, EXPORT_CALL
 from .stage_actions import stage_signature
 from .tilecpp_step import STEP, TILECPP
 
 if TYPE_CHECKING:
     from ..frontend.tilecpp.run_nvcc import Request
-    from ..workers.executor.speculative_steps import Foresight
+    from ..workers.executor.speculative_steps import Lookahead
 
 VERSION = 3  # of what a key covers and of the files of an entry
-CANDIDATES = 16  # records of one file; each is another state of what it reads
+MAX_CANDIDATES = 16  # records of one file; each is another state of what it reads
 _RECORDS = "records"
 _REMARKS = "remarks"
 
@@ -60,10 +60,10 @@ class CachingExecutor:
 
     def __init__(self, cache: BuildCache, make: Callable[[], Executor]):
         self.cache, self._thread = cache, threading.local()
-        self._inner = Once(make)
+        self._inner = LazyExecutor(make)
 
     def run(
-        self, function: str, *arguments: Any, timeout: float | None = None, following: Foresight | None = None
+        self, function: str, *arguments: Any, timeout: float | None = None, lookahead: Lookahead | None = None
     ) -> Any:
         """The function's result, from the cache where it has one. Raises what the inner executor raises."""
         entry = _entry(function, arguments)
@@ -71,14 +71,14 @@ class CachingExecutor:
         self._thread.taken = found is not None
         if found is not None:
             return found
-        made = self._inner.get().run(function, *arguments, timeout=timeout, following=following)
+        made = self._inner.get().run(function, *arguments, timeout=timeout, lookahead=lookahead)
         # The key holds the code that was read; workers may have loaded another by now.
         if entry and installed().is_as_read():
             entry.keep(self.cache, made)
         return made
 
     @property
-    def taken(self) -> bool:
+    def was_hit(self) -> bool:
         """Whether the cache answered this thread's last call."""
         return getattr(self._thread, "taken", False)
 
@@ -128,13 +128,13 @@ class LoweringEntry:
 def _entry_of_lowering(data: bytes, source: str, target: str, job: Job, name: str, rows: tuple[Stage, ...]) -> Entry:
     """The entry of one stage of one kernel; ``name`` is for diagnostics only."""
     stage = rows[-1]
-    asked = [file for file in stage.inputs if file.asked_by is None or load(file.asked_by)(data)]
+    asked = [file for file in stage.inputs if file.requested_by is None or load(file.requested_by)(data)]
     # Before the digests, which are those of the stamps or the entry is not kept.
     stamps = {_path(job, file): stamp(_path(job, file)) for file in asked}
     inputs = {file.option: file_digest(_path(job, file)) for file in asked}
     signature = _signature(stage, stage.job(job))
     key = _key(signature, source, hashlib.sha256(data).hexdigest(), inputs)
-    return LoweringEntry(key, (stage.suffix, *stage.side_products), stamps)
+    return LoweringEntry(key, (stage.suffix, *stage.side_outputs), stamps)
 
 
 def _path(job: Job, file: InputFile) -> str:
@@ -153,30 +153,30 @@ class ExportEntry:
 
     first_key: str
     names: tuple[str, ...]
-    places: Places
+    places: PortablePaths
 
-    def find(self, cache: BuildCache) -> Watched | None:
+    def find(self, cache: BuildCache) -> TracedResult | None:
         """The kernels, and the record that holds here."""
-        comparison = Comparison(Looking(self.places))
+        comparison = Comparison(Probe(self.places))
         for record in self._records(cache):
             if comparison.first_change(record) is None:
                 files = cache.find(self._key(record), (*self.names, _REMARKS))
-                return self._found(files, _stamped(record, comparison.looking)) if files is not None else None
+                return self._found(files, _stamped(record, comparison.probe)) if files is not None else None
         cache.missed()
         return None
 
-    def keep(self, cache: BuildCache, made: Watched) -> None:
+    def keep(self, cache: BuildCache, made: TracedResult) -> None:
         """Keep the kernels, unless what they were made from cannot be followed."""
-        if made.record.unfollowed or set(made.files) != set(self.names):
+        if made.record.untraced_actions or set(made.files) != set(self.names):
             return
         record = self._shared(cache, made)
         cache.keep(self._key(record), made.files | {_REMARKS: json.dumps(made.remarks).encode()})
         plain = _stamped(record, None)
         others = [record for record in self._records(cache) if record.digest() != plain.digest()]
-        records = [record.to_bytes().decode() for record in (plain, *others[: CANDIDATES - 1])]
+        records = [record.to_bytes().decode() for record in (plain, *others[: MAX_CANDIDATES - 1])]
         cache.keep(self.first_key, {_RECORDS: json.dumps(records).encode()})
 
-    def _shared(self, cache: BuildCache, made: Watched) -> Record:
+    def _shared(self, cache: BuildCache, made: TracedResult) -> DependencyRecord:
         """Its record; without where the project lies, where a project elsewhere that read the same has made the same bytes."""
         portable = _anywhere(made.record)
         if portable == made.record:
@@ -186,40 +186,40 @@ class ExportEntry:
         same = any(self._made(cache, record) == made.files for record in elsewhere)
         return portable if same else made.record
 
-    def _made(self, cache: BuildCache, record: Record) -> dict[str, bytes] | None:
+    def _made(self, cache: BuildCache, record: DependencyRecord) -> dict[str, bytes] | None:
         """The kernels that an export with this record has made."""
         files = cache.find(self._key(record), (*self.names, _REMARKS), counted=False)
         return {name: files[name] for name in self.names} if files is not None else None
 
-    def _found(self, files: dict[str, bytes], record: Record) -> Watched:
+    def _found(self, files: dict[str, bytes], record: DependencyRecord) -> TracedResult:
         remarks = tuple(map(str, json.loads(files[_REMARKS])))
-        return Watched({name: files[name] for name in self.names}, record, remarks)
+        return TracedResult({name: files[name] for name in self.names}, record, remarks)
 
-    def _records(self, cache: BuildCache) -> list[Record]:
+    def _records(self, cache: BuildCache) -> list[DependencyRecord]:
         found = cache.find(self.first_key, (_RECORDS,), counted=False)
         try:
             texts = json.loads(found[_RECORDS]) if found else []
-            records = [Record.from_bytes(text.encode()) for text in texts]
+            records = [DependencyRecord.from_bytes(text.encode()) for text in texts]
         except (ValueError, TypeError, AttributeError):
             return []
         return [record for record in records if record is not None]
 
-    def _key(self, record: Record) -> str:
+    def _key(self, record: DependencyRecord) -> str:
         return _key(self.first_key, sorted(self.names), record.digest())
 
 
 def _entry_of_export(function: str, root: str, stage: Stage, path: str, names: tuple[str, ...], *_) -> Entry | None:
     """The entry of the export of a Python file, which lies in the project ``root``."""
-    if function != EDGE:
+    if function != EXPORT_CALL:
         return None
     read = {os.path.relpath(path, root): hashlib.sha256(read_file(path)).hexdigest()}
     signature = {"stage": stage.name, "code": source_digest(stage)}
-    return ExportEntry(_key("export", signature, sorted(names), read), names, Places(root))
+    return ExportEntry(_key("export", signature, sorted(names), read), names, PortablePaths(root))
 
 
 def _entry_of_compiling(request: Request, root: str) -> Entry:
     """The entry of a CUDA Tile C++ file; other checkouts have it in other folders, and nvcc too."""
-    places, path = Places(root), os.path.join(root, request.path)
+    places, path = PortablePaths(root), os.path.join(root, request.path)
     options = [
         request.sm,
         request.flags,
@@ -230,21 +230,21 @@ def _entry_of_compiling(request: Request, root: str) -> Entry:
     return ExportEntry(_key("tilecpp", source_digest(TILECPP), options, read), (TILECPP.suffix,), places)
 
 
-def _anywhere(record: Record) -> Record:
+def _anywhere(record: DependencyRecord) -> DependencyRecord:
     return replace(record, reads=tuple(read for read in record.reads if read.kind != "place"))
 
 
-def _stamped(record: Record, looking: Looking | None) -> Record:
+def _stamped(record: DependencyRecord, probe: Probe | None) -> DependencyRecord:
     """``record`` with this machine's stamps; without ``looking`` with none."""
-    stamps = looking.stamps if looking else {}
-    rows = [[_restamped(read, looking, stamps) for read in part] for part in record.parts()]
-    return Record.of(rows[0], rows[1], record.unfollowed)
+    stamps = probe.stamps if probe else {}
+    rows = [[_restamped(read, probe, stamps) for read in part] for part in record.blocks()]
+    return DependencyRecord.of(rows[0], rows[1], record.untraced_actions)
 
 
-def _restamped(read: Read, looking: Looking | None, stamps: dict) -> Read:
+def _restamped(read: Dependency, probe: Probe | None, stamps: dict) -> Dependency:
     if read.kind != "contents":
         return read
-    return replace(read, stamp=stamps.get(looking.places.path(read.name)) if looking else None)
+    return replace(read, stamp=stamps.get(probe.paths.path(read.name)) if probe else None)
 
 
 # The functions whose results are cached, and what makes the entry of a call from its arguments.

@@ -13,17 +13,17 @@ from pathlib import Path
 
 from ..core.file_io import write_files
 from ..driver import lower_command
-from .always_build import COMMANDS, AlwaysAction
+from .always_build import COMMANDS, AlwaysBuildAction
 from .export_step import ExportAction
 from .scons_variables import project_defaults
 from .stage_actions import StageAction, kernel_name
-from .tilecpp_sources import PartAction
+from .tilecpp_sources import KernelGroupAction
 from .tilecpp_step import CompileAction
 
 FILE_NAME = "compile_commands.json"
 
 
-class CommandsAction(AlwaysAction):
+class CommandsAction(AlwaysBuildAction):
     """Writes the commands of the artifacts that libraries end in. The list reads the whole graph."""
 
     alias = COMMANDS
@@ -71,9 +71,9 @@ def _arguments(node, project: Container[str]) -> list[str] | None:
         return ["tileiras-build", "export", source, "-o", node.dir.path, *kernel]
     if isinstance(action, CompileAction):
         return _compile_command(action, source, node.dir.path)
-    if isinstance(action, PartAction):
+    if isinstance(action, KernelGroupAction):
         of_file = node.sources[0]
-        kernels = [word for symbol in action.part.entries for word in ("--kernel", symbol)]
+        kernels = [word for symbol in action.group.entries for word in ("--kernel", symbol)]
         return [*_compile_command(of_file.builder.action, of_file.sources[0].path, node.dir.path), *kernels]
     if not isinstance(action, StageAction):
         return None

@@ -5,24 +5,24 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-SHOWN = 3  # reasons; a step that has more of them says how many
+MAX_REASONS = 3  # reasons; a step that has more of them says how many
 
 
-def why(node) -> str:
+def explain_rebuild(node) -> str:
     """The reasons for building ``node``, which SCons has found not to be up to date: "build/sm_90/a.ll changed"."""
     record = node.get_stored_info().binfo
     if not hasattr(record, "bact"):
         return "it has not been built before"
     reasons = [*_changes_of_action(node, record), *_changes_of_children(node, record)]
-    if change := node.change_of_reads():
+    if change := node.changed_dependency():
         reasons.append(change)
     if not node.exists():
         reasons.append("its file is missing")
     elif not reasons:
         reasons.append("it is always built" if node.always_build else "its file was changed")
     reasons = list(dict.fromkeys(reasons))
-    more = f" and {len(reasons) - SHOWN} more" if len(reasons) > SHOWN else ""
-    return ", ".join(reasons[:SHOWN]) + more
+    more = f" and {len(reasons) - MAX_REASONS} more" if len(reasons) > MAX_REASONS else ""
+    return ", ".join(reasons[:MAX_REASONS]) + more
 
 
 def _changes_of_action(node, record) -> Iterator[str]:

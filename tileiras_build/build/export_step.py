@@ -15,12 +15,12 @@ import SCons.Node.FS
 
 from ..core.errors import InvalidInput, Location
 from ..core.file_io import write_files
-from ..core.tracing.dependency_record import Comparison, Read, Record, Watched
+from ..core.tracing.dependency_record import Comparison, Dependency, DependencyRecord, TracedResult
 from ..core.tracing.fs_probe import startup_files
-from ..core.tracing.ignored_env_vars import TERMINAL
+from ..core.tracing.ignored_env_vars import IGNORED_ENV_VARS
 from ..pipeline.stages import Stage, source_digest
-from ..workers.executor.traced_call import run_watched
-from .stage_actions import WorkerAction, because, kernel_name, step_timeout
+from ..workers.executor.traced_call import run_traced
+from .stage_actions import WorkerAction, explain_suffix, kernel_name, step_timeout
 
 SUFFIX = ".reads"
 CALL = "tileiras_build.workers.executor.traced_call:call"
@@ -36,12 +36,12 @@ class ExportAction(WorkerAction):
 
     def strfunction(self, target, source, env, executor=None) -> str:
         """The line that is shown: stage, file and how many kernels it makes."""
-        return f"{self.stage.name:7} {len(_names(target))} of {source[0].name}{because(target)}"
+        return f"{self.stage.name:7} {len(_names(target))} of {source[0].name}{explain_suffix(target)}"
 
     def call(self, executor, target, source, env) -> dict[str, bytes]:
         """Export the kernels that the targets are named for; paths in debug info are relative to the top folder."""
         path, names = source[0].path, _names(target)
-        made = self._watched(executor, path, names, env)
+        made = self._run_traced(executor, path, names, env)
         missing = [name for name in names if name not in made.files]
         if missing:
             message = f"the file has exported {', '.join(made.files) or 'nothing'}, and not {', '.join(missing)}"
@@ -50,13 +50,13 @@ class ExportAction(WorkerAction):
         files = {name + self.stage.suffix: made.files[name] for name in names}
         return files | {names[0] + SUFFIX: made.record.to_bytes()}
 
-    def _watched(self, executor, path: str, names: tuple[str, ...], env) -> Watched:
+    def _run_traced(self, executor, path: str, names: tuple[str, ...], env) -> TracedResult:
         root = env.Dir("#").get_abspath()
-        arguments = (EDGE, root, self.stage, path, names, root)
-        return run_watched(lambda: executor.run(CALL, *arguments, timeout=step_timeout(env)), path, root)
+        arguments = (EXPORT_CALL, root, self.stage, path, names, root)
+        return run_traced(lambda: executor.run(CALL, *arguments, timeout=step_timeout(env)), path, root)
 
 
-EDGE = f"{__name__}:export_named"
+EXPORT_CALL = f"{__name__}:export_named"
 
 
 def export_named(stage: Stage, path: str, names: tuple[str, ...], root: str) -> dict[str, bytes]:
@@ -72,17 +72,17 @@ def _names(targets: Sequence) -> tuple[str, ...]:
     return tuple(kernel_name(node) for node in targets if not node.name.endswith(SUFFIX))
 
 
-class ExportReads:
+class ExportDependencies:
     """What the step that makes some targets has read: the record at ``path``, compared once in a run."""
 
     def __init__(self, path: str, comparison: Callable[[], Comparison]):
         self._path, self._comparison = Path(path), comparison
         self._change: tuple[str | None] | None = None
 
-    def record(self) -> Record | None:
+    def record(self) -> DependencyRecord | None:
         """The record of the last export; None where there is none."""
         try:
-            return Record.from_bytes(self._path.read_bytes())
+            return DependencyRecord.from_bytes(self._path.read_bytes())
         except OSError:
             return None
 
@@ -96,16 +96,16 @@ class ExportReads:
 
     def made_by_steps(self) -> list:
         """Nodes of what it has read that other steps of this build make: those come first."""
-        record, places = self.record(), self._comparison().looking.places
+        record, places = self.record(), self._comparison().probe.paths
         reads = record.reads if record else ()
         nodes = [_node_at(places.path(read.name)) for read in reads if read.kind == "contents"]
         return [node for node in nodes if node is not None and node.has_builder()]
 
     def inputs(self) -> tuple[set[str], set[str]] | str:
         """The files, and folders, whose stats and names tell whether the record holds; or a few words why none do."""
-        record, places = self.record(), self._comparison().looking.places
-        if record is None or record.unfollowed:
-            return record.unfollowed[0] if record else "an export without a record"
+        record, places = self.record(), self._comparison().probe.paths
+        if record is None or record.untraced_actions:
+            return record.untraced_actions[0] if record else "an export without a record"
         files: set[str] = set()
         folders: set[str] = set()
         for read in record.all_reads():
@@ -120,7 +120,7 @@ class ExportReads:
                 folders.update(_folders_before(places.path(read.state)))
             elif read.kind in ("candidates", "among"):
                 folders.add(places.path(read.name.rpartition("//")[0]))
-            elif not _is_told_by_the_run(read):
+            elif not _is_checked_every_run(read):
                 return f"an export asks for {read.kind} {read.name}"
         return files, folders
 
@@ -130,10 +130,10 @@ class ExportReads:
         return comparison.first_change(record) if record else "an export without a record"
 
 
-def _is_told_by_the_run(read: Read) -> bool:
+def _is_checked_every_run(read: Dependency) -> bool:
     """Whether the environment, the machine, the search path or the absence of links says it, which every run compares."""
     if read.kind == "variable":
-        return read.name not in TERMINAL
+        return read.name not in IGNORED_ENV_VARS
     return read.kind in ("path", "place", "machine") or read.kind == "link" and not read.state.startswith("->")
 
 
@@ -153,18 +153,18 @@ def _node_at(path: str):
 
 
 # ---- what only a run of a program tells, kept with the record of what it has read
-def keep_lines(path: Path, lines: bytes, record: Record) -> None:
+def store_lines(path: Path, lines: bytes, record: DependencyRecord) -> None:
     """Keep ``lines`` at ``path``."""
     write_files({path: lines + b"\0" + record.to_bytes()})
 
 
-def kept_lines(path: Path, comparison: Comparison) -> list[str] | None:
+def stored_lines(path: Path, comparison: Comparison) -> list[str] | None:
     """The lines kept at ``path``; None where the program would not read the same again, or nothing is kept."""
     try:
         lines, _, record = path.read_bytes().partition(b"\0")
     except OSError:
         return None
-    found = Record.from_bytes(record)
+    found = DependencyRecord.from_bytes(record)
     held = found is not None and comparison.first_change(found) is None
     return lines.decode(errors="replace").splitlines() if held else None
 
@@ -182,24 +182,24 @@ def list_names(path: str) -> dict[str, bytes]:
 
 
 @dataclass(frozen=True)
-class BuiltNames:
+class ComputedKernelNames:
     """The names of the kernels of a Python file whose table is built by code, kept at ``kept`` with what was read for it.
 
     While that is as it was the file need not run to make the graph.
     """
 
     path: str
-    kept: Path
+    cache_path: Path
     root: str
 
     def find(self, comparison: Comparison) -> list[str] | None:
         """The kept names; None where the file must run."""
-        return kept_lines(self.kept, comparison)
+        return stored_lines(self.cache_path, comparison)
 
-    def ask(self, executor, timeout: float, keep: bool) -> list[str]:
+    def run(self, executor, timeout: float, keep: bool) -> list[str]:
         """The names that a run of the file gives, which are kept unless ``keep`` says otherwise."""
         run = lambda: executor.run(CALL, NAMES_CALL, self.root, self.path, timeout=timeout)
-        made = run_watched(run, self.path, self.root)
+        made = run_traced(run, self.path, self.root)
         if keep:
-            keep_lines(self.kept, made.files[_NAMES], made.record)
+            store_lines(self.cache_path, made.files[_NAMES], made.record)
         return made.files[_NAMES].decode().splitlines()

@@ -15,15 +15,15 @@ from SCons import dblite
 _STANDARD = (0, 1, 2)  # descriptors of the streams that Python writes in any case
 
 
-def leave_memory() -> None:
+def skip_final_gc() -> None:
     """To be called when the process ends: what is in memory now is not looked at any more, unless somebody's end does more."""
     found = gc.get_objects()
     ending = {kind for kind in set(map(type, found)) if hasattr(kind, "__del__")}
-    if not any(_does_more(thing) for thing in found if type(thing) in ending):
+    if not any(_has_finalizer(thing) for thing in found if type(thing) in ending):
         gc.freeze()
 
 
-def _does_more(thing: object) -> bool:
+def _has_finalizer(thing: object) -> bool:
     """Whether the end of ``thing``, whose class says what it does then, could be seen."""
     if isinstance(thing, dblite._Dblite):
         return thing._needs_sync

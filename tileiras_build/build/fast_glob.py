@@ -12,13 +12,13 @@ import fnmatch
 
 from SCons.Node.FS import Base, Dir, File
 
-from .incremental.fs_queries import match
+from .incremental.fs_queries import glob_match
 
 _glob1, _get_str = Dir._glob1, Base._get_str
 _UNSET = (("_local", False), ("released_target_info", False), ("builder", None))
 
 
-class _Plain(File):
+class _PlainFile(File):
     """A file of which the folder has said that it is one. SCons' own code for new nodes asks for what it has not yet."""
 
     __slots__ = ()
@@ -30,9 +30,9 @@ class _Plain(File):
         self._morph()
 
 
-def use() -> None:
+def install() -> None:
     """From now on SCons looks into folders so."""
-    Dir._glob1, Base._get_str = glob_folder, text_of
+    Dir._glob1, Base._get_str = glob_folder, node_text
 
 
 def glob_folder(folder: Dir, pattern: str, ondisk: bool = True, source: bool = False, strings: bool = False) -> list:
@@ -48,7 +48,7 @@ def glob_folder(folder: Dir, pattern: str, ondisk: bool = True, source: bool = F
     return [folder.entries[name] for name in names if pattern.startswith(".") or not name.startswith(".")]
 
 
-def text_of(node: Base) -> str:
+def node_text(node: Base) -> str:
     """SCons' ``Base._get_str``: the path of a node, or of what it is a copy of, of which either may be there."""
     if node.duplicate or node.is_derived() or node.srcnode() is node:
         return node.get_path()
@@ -57,13 +57,13 @@ def text_of(node: Base) -> str:
 
 def _match(path: str, pattern: str) -> list[tuple[str, bool]]:
     try:
-        return match(path, pattern)
+        return glob_match(path, pattern)
     except OSError:
         return []
 
 
 def _add_file(folder: Dir, name: str) -> None:
-    node = _Plain(name, folder)
+    node = _PlainFile(name, folder)
     node.__class__ = File
     folder.root._lookupDict[f"{folder.get_labspath()}/{name}"] = folder.entries[name] = node
     folder.implicit = None

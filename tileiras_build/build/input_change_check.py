@@ -32,13 +32,13 @@ class StepInputs:
         """A file that is no longer the one it was, if there is one."""
         return next((node.path for node, before in self._stamps.items() if stamp(node.path) != before), None)
 
-    def note(self, targets: list) -> None:
+    def record_in(self, targets: list) -> None:
         """Let the records of ``targets`` name the contents that were read.
 
         Raises InvalidInput[input-changed] where the file of another step is not what that step has made.
         """
         for node in self._stamps:
-            if _is_as_scons_saw(node):
+            if _matches_scons_stat(node):
                 continue
             csig = hash_file_signature(node.path)
             if csig == node.get_csig():
@@ -50,7 +50,7 @@ class StepInputs:
                 _replace(target.get_binfo(), node, csig)
 
 
-def on_settled_inputs(targets: list, make: Callable[[], dict[str, bytes]]) -> dict[str, bytes]:
+def run_on_stable_inputs(targets: list, make: Callable[[], dict[str, bytes]]) -> dict[str, bytes]:
     """What ``make`` makes of the inputs of ``targets``; once more where one of them changed meanwhile.
 
     Raises InvalidInput[input-changed] where one changed both times.
@@ -60,13 +60,13 @@ def on_settled_inputs(targets: list, make: Callable[[], dict[str, bytes]]) -> di
         files = make()
         changed = inputs.first_change()
         if changed is None:
-            inputs.note(targets)
+            inputs.record_in(targets)
             return files
     message = "the file changed while a step read it, and once more when the step ran again"
     raise InvalidInput("input-changed", message, location=Location(changed), remedy=_REMEDY)
 
 
-def _is_as_scons_saw(node: SCons.Node.FS.File) -> bool:
+def _matches_scons_stat(node: SCons.Node.FS.File) -> bool:
     """Whether the file is by its stat the one whose signature SCons has."""
     try:
         found = os.stat(node.path)

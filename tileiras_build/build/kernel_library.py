@@ -22,25 +22,25 @@ import SCons.Script
 from SCons.Builder import Builder
 
 from ..core.errors import InvalidInput, Location, TileirasError
-from ..frontend.kernel_case_table import REFERENCES, find_imports, is_helper, mentions, read_rows
+from ..frontend.kernel_case_table import REFERENCES, find_imports, has_table, is_helper, read_rows
 from ..pipeline.stages import STAGES, InputFile, Stage
 from ..target.targets import Target
 from ..workers.executor import Executor
-from .always_build import COMMANDS, REPORT, VERIFY, is_asked_for
-from .artifact_node import ArtifactFile, attach
-from .build_session import Build, changes_files, new_comparison
+from .always_build import COMMANDS, REPORT, VERIFY, is_requested
+from .artifact_node import ArtifactFile, attach_builder
+from .build_session import BuildSession, changes_files, new_comparison
 from .decider import has_changed
-from .export_step import CASES, SUFFIX, BuiltNames, ExportAction
-from .fast_exit import leave_memory
-from .incremental.incremental_graph import LibraryAlias, LibraryNodes, library_alias, own_view
-from .incremental.null_build import Shortcut, Standing, say_up_to_date
-from .incremental.sconscript_trace import READING, path_of_steps
-from .libdevice_subsets import Cuts
+from .export_step import CASES, SUFFIX, ComputedKernelNames, ExportAction
+from .fast_exit import skip_final_gc
+from .incremental.incremental_graph import LibraryAlias, LibraryNodes, library_alias, without_completing
+from .incremental.null_build import BuildState, NullBuild, print_up_to_date
+from .incremental.sconscript_trace import TRACE, sys_path_of_steps
+from .libdevice_subsets import LibdeviceSubsets
 from .library_member import TILECPP, Kernel, stem
 from .parallel_jobs import use_all_cores
 from .per_kernel_options import Rows, check_files, check_options, settings_by_kernel
-from .progress import Step
-from .scons_variables import complete, fail
+from .progress import BuildStep
+from .scons_variables import add_defaults, exit_with_error
 from .sconsign_file import lock_folder
 from .select_executor import warm_up
 from .settings import DEFAULTS, Settings, is_explaining, is_pruning, read_settings
@@ -48,11 +48,11 @@ from .stage_actions import StageAction, step_timeout
 from .step_timeline import BUILD
 
 if TYPE_CHECKING:
-    from .kernel_package import Packages
-    from .tilecpp_sources import TileCppFiles
-    from .verify_target import Verification
+    from .kernel_package import PackageBuilder
+    from .tilecpp_sources import TileCppSources
+    from .verify_target import VerifyTarget
 
-_current: Build | None = None
+_current: BuildSession | None = None
 
 
 def exists(env) -> bool:
@@ -69,13 +69,13 @@ def generate(env, table: tuple[Stage, ...] = STAGES, executor: Executor | None =
     gc.disable()
     # By default SCons takes a file of three days ago for unchanged where its time stamp is, even if it was set back.
     SCons.Script.SetOption("max_drift", -1)
-    complete(env)
-    build = _build_of_this_run(env, executor)
+    add_defaults(env)
+    build = _session_of_this_run(env, executor)
     env[BUILD] = build
     env["PRINT_CMD_LINE_FUNC"] = build.progress.show
     env.Decider(has_changed)
     ArtifactFile.explaining = is_explaining(env)
-    chain = Chain(table, build)
+    chain = GraphBuilder(table, build)
     env.AddMethod(chain.add_library, "KernelLibrary")
     env.AddMethod(_usable_sources, "TileCpp")
     env.AddMethod(chain.add_package, "KernelPackage")
@@ -83,32 +83,32 @@ def generate(env, table: tuple[Stage, ...] = STAGES, executor: Executor | None =
         env.AddMethod(chain.stage_method(table[position - 1], stage), stage.name.capitalize())
 
 
-def _build_of_this_run(env, executor: Executor | None) -> Build:
+def _session_of_this_run(env, executor: Executor | None) -> BuildSession:
     """One per process: environments share the workers and the counts. Ends SCons if there is nothing to do."""
     global _current
     if _current is None:
         # The first to be registered is called last.
-        atexit.register(leave_memory)
+        atexit.register(skip_final_gc)
         use_all_cores()
         if SCons.Script.GetOption("help"):
             from .scons_help import help_text
 
             SCons.Script.Help(help_text(env), append=True, local_only=True)
         folder = Path(env.Dir("#").get_abspath(), str(env.get("build_dir", DEFAULTS["build_dir"])))
-        shortcut = Shortcut(READING, folder)
+        shortcut = NullBuild(TRACE, folder)
         # What is up to date says nothing of files that nothing is made from any more.
         pruning = is_pruning(env)
-        standing = Standing() if pruning else shortcut.compare()
+        standing = BuildState() if pruning else shortcut.compare()
         if standing.names is None and changes_files() and lock_folder(env.Dir("#").get_abspath()):
-            standing = Standing() if pruning else shortcut.compare()
+            standing = BuildState() if pruning else shortcut.compare()
         if standing.names is not None:
-            say_up_to_date(standing.names)
-            shortcut.tell()
+            print_up_to_date(standing.names)
+            shortcut.notify_watch()
             sys.exit(0)
-        _current = Build(shortcut, executor, pruning, standing)
+        _current = BuildSession(shortcut, executor, pruning, standing)
         _current.attach()
-        if executor is None and changes_files() and shortcut.misses():
-            with READING.aside():
+        if executor is None and changes_files() and shortcut.has_work():
+            with TRACE.untraced():
                 warm_up(env)
     return _current
 
@@ -122,14 +122,14 @@ class Rule:
 
     builder: object
     always: list
-    asked: Callable | None
+    requested_inputs: Callable | None
     settings: Settings
 
 
-class Members:
+class LibraryKernels:
     """The kernels of one library: those that this run looks at, or all of them."""
 
-    def __init__(self, chain: Chain, env, name: str, nodes: list, sm: str | None, options: Rows):
+    def __init__(self, chain: GraphBuilder, env, name: str, nodes: list, sm: str | None, options: Rows):
         self._chain, self._env, self._name, self._nodes, self._options = chain, env, name, nodes, options
         self._read = lambda **given: read_settings(env, **{"sm": sm} | given)
         self._settings = self._read()
@@ -139,13 +139,13 @@ class Members:
         self._all: list | None = None
         check_options(name, options)
 
-    def some(self) -> list | None:
+    def selected(self) -> list | None:
         """The last artifacts of the kernels that this run looks at; None where that must be all of them."""
-        if (part := self._chain.build.part) is None:
+        if (part := self._chain.build.subset) is None:
             return None
-        some = [node for node in self._nodes if part.has(node)]
+        some = [node for node in self._nodes if part.contains(node)]
         files = {stem(node, TILECPP) for node in self._nodes if _is_tilecpp(node)}
-        self._find_kernels(some, part.names_beside(self._nodes) | files)
+        self._find_kernels(some, part.names_outside(self._nodes) | files)
         names = {node.get_abspath(): [kernel.name for kernel in self._kernels[node.get_abspath()]] for node in some}
         if not part.agrees(names):
             return None
@@ -161,19 +161,19 @@ class Members:
     def _make_all(self) -> list:
         build = self._chain.build
         self._find_kernels(self._nodes, set())
-        last = self._chains(self._nodes, None if build.all_known else build.say_at_end)
+        last = self._chains(self._nodes, None if build.all_known else build.report_at_end)
         kernels = [kernel for found in self._kernels.values() for kernel in found]
         files = [stem(node, TILECPP) for node in self._nodes if _is_tilecpp(node)]
         check_files(self._name, self._options, kernels, files)
         by_path = {path: [kernel.name for kernel in kernels] for path, kernels in self._kernels.items()}
-        build.libraries.add(by_path, whole=all(node.srcnode() is node for node in self._nodes))
+        build.libraries.add(by_path, is_complete=all(node.srcnode() is node for node in self._nodes))
         return last
 
     def _find_kernels(self, nodes: list, taken: set[str]) -> None:
         """Look into the files of ``nodes``; ``taken`` are the names of the library's other kernels."""
         new = [node for node in nodes if node.get_abspath() not in self._kernels]
         known = {kernel.name for kernels in self._kernels.values() for kernel in kernels}
-        with READING.for_kernels():
+        with TRACE.for_kernels():
             found = self._chain.kernels_of(self._env, new, self._settings, self._options, self._read, taken | known)
         self._kernels |= {node.get_abspath(): kernels for node, kernels in zip(new, found, strict=True)}
 
@@ -198,33 +198,33 @@ class Members:
         return self._last[key]
 
 
-class Chain:
+class GraphBuilder:
     """Makes the nodes of one table of stages."""
 
-    def __init__(self, table: tuple[Stage, ...], build: Build):
+    def __init__(self, table: tuple[Stage, ...], build: BuildSession):
         self.table, self.build = table, build
         self._builders: dict[tuple, object] = {}
         self._helpers: set[str] = set()  # files that have been named as helpers
         self._cut_from: dict[tuple[str, str], list[str]] = {}
 
     @cached_property
-    def files(self) -> TileCppFiles:
+    def files(self) -> TileCppSources:
         """The CUDA Tile C++ files of this chain's libraries."""
-        from .tilecpp_sources import TileCppFiles
+        from .tilecpp_sources import TileCppSources
 
-        return TileCppFiles(self.build, self._cached, new_comparison)
-
-    @cached_property
-    def _verification(self) -> Verification:
-        from .verify_target import Verification
-
-        return Verification(self.build)
+        return TileCppSources(self.build, self._cached, new_comparison)
 
     @cached_property
-    def _packages(self) -> Packages:
-        from .kernel_package import Packages
+    def _verification(self) -> VerifyTarget:
+        from .verify_target import VerifyTarget
 
-        return Packages(self)
+        return VerifyTarget(self.build)
+
+    @cached_property
+    def _packages(self) -> PackageBuilder:
+        from .kernel_package import PackageBuilder
+
+        return PackageBuilder(self)
 
     def add_package(self, env, *arguments, **options):
         """``env.KernelPackage``: see ``Packages.add``."""
@@ -240,30 +240,30 @@ class Chain:
         try:
             return self._add_library(env, name, sources, sm, kernels or {})
         except TileirasError as error:
-            fail(error)
+            exit_with_error(error)
 
     def _add_library(self, env, name: str, sources: Iterable, sm: str | None, options: Mapping):
         settings = read_settings(env, sm=sm)
         self.build.build_dirs.append(env.Dir(settings.build_dir).path)
         nodes = _nodes(env, sources)
-        members = Members(self, env, name, nodes, sm, options)
+        members = LibraryKernels(self, env, name, nodes, sm, options)
         alias = library_alias(name, members.folder)
-        last = members.some() if isinstance(alias, LibraryAlias) else None
+        last = members.selected() if isinstance(alias, LibraryAlias) else None
         if last is None:
-            self.build.complete()
+            self.build.complete_graph()
             last = members.all()
-        if is_asked_for(COMMANDS):
+        if is_requested(COMMANDS):
             from .compile_commands import add_commands
 
             add_commands(env, settings.build_dir, last)
-        if is_asked_for(REPORT):
+        if is_requested(REPORT):
             from .report_target import add_report
 
             add_report(env, name, members.folder, last)
-        with own_view(alias):
+        with without_completing(alias):
             made = LibraryNodes(env.Alias(alias, last), members.all)
-        if isinstance(alias, LibraryAlias) and self.build.part is not None:
-            self.build.leave(alias, members.all)
+        if isinstance(alias, LibraryAlias) and self.build.subset is not None:
+            self.build.defer_library(alias, members.all)
         return made
 
     def kernels_of(self, env, nodes, settings: Settings, options: Rows, read: Callable, taken: set[str]) -> list:
@@ -287,14 +287,14 @@ class Chain:
             raise InvalidInput("library-source", message, location=Location(str(node)))
         try:
             if is_helper(path := node.srcnode().get_abspath()):
-                if not mentions(path, REFERENCES):
-                    self._say_helper(node, "no CASES table, so this is a module that kernels import")
+                if not has_table(path, REFERENCES):
+                    self._report_helper(node, "no CASES table, so this is a module that kernels import")
                 return []
         except TileirasError:
             pass  # the step says what is wrong with it
         return self._exported(env, node, settings)
 
-    def _say_helper(self, node, why: str) -> None:
+    def _report_helper(self, node, why: str) -> None:
         if not SCons.Script.GetOption("silent") and str(node) not in self._helpers:
             self._helpers.add(str(node))
             print(f"scons: {node}: remark[export-helper]: {why}")
@@ -307,26 +307,26 @@ class Chain:
             names, imports = self._names_of(env, path, settings), find_imports(path)
         except TileirasError:
             # The same error is the file's own: it fails that step, and -k builds the others.
-            names, imports = self._last_names(node) or [Path(path).stem], []
+            names, imports = self._names_of_last_build(node) or [Path(path).stem], []
             self.build.all_known = False
         if not names:
-            self._say_helper(node, "its CASES table is empty")
+            self._report_helper(node, "its CASES table is empty")
             return []
         builder = self._cached(("export",), lambda: Builder(action=ExportAction(stage, self.build.executor)))
         folder = env.Dir(f"{settings.build_dir}/{stage.name}")
         made = [self.build.artifact(folder, name + stage.suffix) for name in names]
         for name, bytecode in zip(names, made, strict=True):
             if bytecode.has_builder() and bytecode.sources[0] is not node:
-                raise _same_name(name, bytecode.sources[0], node)
+                raise _duplicate_name_error(name, bytecode.sources[0], node)
         record = self.build.artifact(folder, names[0] + SUFFIX)
-        attach(env, builder, [*made, record], node, [env.fs.File(str(path)) for path in imports])
+        attach_builder(env, builder, [*made, record], node, [env.fs.File(str(path)) for path in imports])
         self.build.remember_reads([*made, record], record.get_abspath())
-        self.build.progress.add(made[0], Step(stage.name, "", Path(path).stem))
+        self.build.progress.add(made[0], BuildStep(stage.name, "", Path(path).stem))
         return [_exported_kernel(name, node, bytecode) for name, bytecode in zip(names, made, strict=True)]
 
-    def _last_names(self, node) -> list[str] | None:
+    def _names_of_last_build(self, node) -> list[str] | None:
         """The kernels that a source had when the others were built by whose record this run goes."""
-        return self.build.part.whole.sources.get(node.get_abspath()) if self.build.part is not None else None
+        return self.build.subset.full_graph.sources.get(node.get_abspath()) if self.build.subset is not None else None
 
     def _names_of(self, env, path: str, settings: Settings) -> list[str]:
         """The kernels of a Python file: from its text, or where code builds its table from a run of it."""
@@ -336,12 +336,12 @@ class Chain:
         root = env.Dir("#").get_abspath()
         shown = os.path.relpath(path, root).replace(os.sep, "%")
         kept = Path(root, settings.build_dir, self.table[0].name, f"{shown}{CASES}")
-        names = BuiltNames(path, kept, root)
-        with READING.aside(), path_of_steps():
+        names = ComputedKernelNames(path, kept, root)
+        with TRACE.untraced(), sys_path_of_steps():
             # The record of the export, which reads the same, tells a later run whether they hold.
             found = names.find(new_comparison())
             return (
-                found if found is not None else names.ask(self.build.executor(env), step_timeout(env), changes_files())
+                found if found is not None else names.run(self.build.executor(env), step_timeout(env), changes_files())
             )
 
     def check_names(self, kernels: list[Kernel], library: str, folder: str) -> None:
@@ -350,7 +350,7 @@ class Chain:
             path = f"{folder}/{kernel.name}"
             owner = self.build.owners.setdefault(path, str(kernel.origin))
             if owner != str(kernel.origin):
-                raise _same_name(f"{kernel.name} of library {library}", owner, kernel.origin)
+                raise _duplicate_name_error(f"{kernel.name} of library {library}", owner, kernel.origin)
 
     def add_target(self, env, kernel: Kernel, target, settings: Settings):
         """The chain of one kernel for one target; returns the last artifact's node."""
@@ -366,21 +366,27 @@ class Chain:
             (stage.suffix, target.name, id(settings)),
             lambda: self._rule(env, settings, target, previous, stage, folder),
         )
-        made = [self.build.artifact(folder, name + suffix) for suffix in (stage.suffix, *stage.side_products)]
-        attach(env, rule.builder, made, node, rule.always, rule.asked)
-        manifest = made[1] if stage.side_products else None
-        self.build.progress.add(made[0], Step(stage.name, target.name, name), manifest)
+        made = [self.build.artifact(folder, name + suffix) for suffix in (stage.suffix, *stage.side_outputs)]
+        attach_builder(env, rule.builder, made, node, rule.always, rule.asked)
+        manifest = made[1] if stage.side_outputs else None
+        self.build.progress.add(made[0], BuildStep(stage.name, target.name, name), manifest)
         return made
 
     def verify(self, env, kernels: list[Kernel], own: Mapping[str, Settings]) -> None:
         """Steps that verify ``kernels``, where this run is asked for them."""
-        if is_asked_for(VERIFY):
+        if is_requested(VERIFY):
             self._verification.add(env, kernels, own, self.table)
 
     def _rule(self, env, settings: Settings, target, previous: Stage, stage: Stage, folder) -> Rule:
         job = settings.job(target, stage)
-        always = [self.build.contents.file(env, getattr(job, file.option)) for file in stage.inputs if file.cut is None]
-        cuts = [self._cuts(env, settings, target, file, file.cut, folder) for file in stage.inputs if file.cut]
+        always = [
+            self.build.digests.file(env, getattr(job, file.option)) for file in stage.inputs if file.extract is None
+        ]
+        cuts = [
+            self._libdevice_subsets(env, settings, target, file, file.extract, folder)
+            for file in stage.inputs
+            if file.extract
+        ]
         builder = Builder(
             action=StageAction(previous, stage, job, self.build.executor, cuts),
             suffix=stage.suffix,
@@ -389,15 +395,17 @@ class Chain:
         )
         return Rule(builder, always, cuts[0].known if cuts else None, settings)
 
-    def _cuts(self, env, settings: Settings, target, file: InputFile, stage: Stage, folder) -> Cuts:
+    def _libdevice_subsets(
+        self, env, settings: Settings, target, file: InputFile, stage: Stage, folder
+    ) -> LibdeviceSubsets:
         job = settings.job(target, stage)
         files = self._cut_from.setdefault((folder.path, file.option), [])
         path = getattr(job, file.option)
         if path not in files:
             files.append(path)
             # The names of what is cut say which of them it is cut from.
-            self.build.libraries.divisible &= len(files) == 1
-        return Cuts(env, file, stage, job, folder, files.index(path))
+            self.build.libraries.can_be_partial &= len(files) == 1
+        return LibdeviceSubsets(env, file, stage, job, folder, files.index(path))
 
     def _cached(self, key: tuple, make: Callable):
         if key not in self._builders:
@@ -412,7 +420,7 @@ class Chain:
                 settings = read_settings(env, sm=sm)
                 return [self._one(env, settings, target, previous, stage, source) for target in settings.targets]
             except TileirasError as error:
-                fail(error)
+                exit_with_error(error)
 
         build_stage.__doc__ = f"Make {stage.suffix} ({stage.description}) from a {previous.suffix} file."
         return build_stage
@@ -426,9 +434,9 @@ class Chain:
 
 def _usable_sources(env, sources: Iterable) -> list:
     """``env.TileCpp``."""
-    from .tilecpp_step import usable_sources
+    from .tilecpp_step import available_sources
 
-    return usable_sources(env, sources)
+    return available_sources(env, sources)
 
 
 def _nodes(env, sources: Iterable) -> list:
@@ -438,7 +446,7 @@ def _nodes(env, sources: Iterable) -> list:
     return env.arg2nodes([sources], env.fs.File)
 
 
-def _same_name(kernel: str, one: object, other: object) -> InvalidInput:
+def _duplicate_name_error(kernel: str, one: object, other: object) -> InvalidInput:
     """Two files of a build folder give a kernel of one name."""
     message = f"kernel {kernel} is made from {one} and from {other}"
     return InvalidInput("library-name", message, remedy="rename one, or give the libraries their own build_dir")

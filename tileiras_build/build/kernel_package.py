@@ -21,15 +21,15 @@ from SCons.Builder import Builder
 
 from ..core.errors import InvalidInput, TileirasError
 from ..core.file_io import write_files
-from ..launch.packages.embedded_ptx import AUTO, NONE, portable_target
+from ..launch.packages.embedded_ptx import AUTO, NONE, ptx_target
 from ..pipeline.stages import Stage, source_digest
 from ..target.targets import TARGETS, find_target
 from ..workers.executor import Executor
 from .incremental.incremental_graph import LibraryAlias, LibraryNodes
-from .incremental.sconscript_trace import READING
-from .progress import Step
-from .report_target import CURRENT, shown
-from .scons_variables import fail
+from .incremental.sconscript_trace import TRACE
+from .progress import BuildStep
+from .report_target import CURRENT, describe_missing
+from .scons_variables import exit_with_error
 from .settings import DEFAULTS
 from .stage_actions import WorkerAction, kernel_name, step_timeout
 
@@ -65,10 +65,10 @@ class FatbinAction(WorkerAction):
 
     def call(self, executor: Executor, target, source, env) -> dict[str, bytes]:
         """Join the images in a worker."""
-        from ..launch.packages.fatbin_inputs import read_parts
+        from ..launch.packages.fatbin_inputs import read_images
 
         name = kernel_name(target[0])
-        parts = tuple(part for part, _ in read_parts(images_of(source)))
+        parts = tuple(part for part, _ in read_images(images_of(source)))
         made = executor.run(FATBIN.edge, name, parts, timeout=step_timeout(env))
         return {target[0].name: made}
 
@@ -128,7 +128,7 @@ def images_of(nodes: Iterable) -> tuple[tuple[str, str], ...]:
     )
 
 
-class Packages:
+class PackageBuilder:
     """Makes the nodes of packages."""
 
     def __init__(self, chain):
@@ -143,15 +143,15 @@ class Packages:
         ``env`` as the calling script sees it, wherever those of the libraries are.
         """
         try:
-            _refuse_another_library(name, ptx)
-            self._refuse_a_second(name)
+            _reject_second_library(name, ptx)
+            self._reject_duplicate(name)
             return self._add(
                 env, name, library, str(_option(env, "ptx", ptx)), embed, str(_option(env, "prefix", prefix))
             )
         except TileirasError as error:
-            fail(error)
+            exit_with_error(error)
 
-    def _refuse_a_second(self, name: str) -> None:
+    def _reject_duplicate(self, name: str) -> None:
         """One prefix holds one package of a name, wherever they are built."""
         if name in self.build.packages:
             remedy = "give it all its libraries as a list, or call one of the two otherwise"
@@ -170,10 +170,10 @@ class Packages:
         builder = Builder(action=PackageAction(name, embed, members, self.build.executor))
         names = file_names(name, embed=embed)
         made = builder(env, [folder.File(file) for file in names], sources)
-        self._count(made[0], Step(PACKAGE, "", name))
-        if is_wanted():
-            installed = self._install_folder(env, prefix) if INSTALL in _asked() else None
-            rest = Rest(name, embed, members, made, names, installed)
+        self._count(made[0], BuildStep(PACKAGE, "", name))
+        if is_requested():
+            installed = self._install_folder(env, prefix) if INSTALL in _requested_targets() else None
+            rest = PartialPackage(name, embed, members, made, names, installed)
             self.build.rest.append(rest.pack)
         env.Alias(PACKAGE, made)
         self._install(env, name, names, made, prefix)
@@ -183,22 +183,22 @@ class Packages:
         """(fat binary, its images) of one kernel."""
         from ..launch.packages.fatbin import find_fatbinary
 
-        images = [*cubins, *self._portable(env, cubins, ptx)]
+        images = [*cubins, *self._embedded_ptx(env, cubins, ptx)]
         kernel = kernel_name(cubins[0])
         builder = self.chain._cached((FATBIN.name,), lambda: Builder(action=FatbinAction(self.build.executor)))
         made = builder(env, [cubins[0].dir.up().Dir(FATBIN.name).File(kernel + FATBIN.suffix)], images)
-        with READING.looking_up():
+        with TRACE.probing_installed():
             program = find_fatbinary()
         env.Depends(made, env.fs.File(str(program)))
-        self._count(made[0], Step(FATBIN.name, "", kernel))
+        self._count(made[0], BuildStep(FATBIN.name, "", kernel))
         return made[0], images
 
-    def _count(self, node, step: Step) -> None:
+    def _count(self, node, step: BuildStep) -> None:
         """A build that was not asked for packages would never reach its total with them in it."""
-        if is_wanted():
+        if is_requested():
             self.build.progress.add(node, step)
 
-    def _portable(self, env, cubins: list, ptx: str) -> list:
+    def _embedded_ptx(self, env, cubins: list, ptx: str) -> list:
         """The PTX node for later GPUs, built where the library has none; empty where there is to be none."""
         if ptx == NONE:
             return []
@@ -206,7 +206,7 @@ class Packages:
             able = [node for node in cubins if TARGETS[node.dir.name].portable]
             newest = max(able, key=lambda node: TARGETS[node.dir.name].number, default=None)
             return [] if newest is None else [newest.dir.File(f"{kernel_name(newest)}.ptx")]
-        target = portable_target(ptx)
+        target = ptx_target(ptx)
         node = cubins[0].dir.up().Dir(target.name).File(f"{kernel_name(cubins[0])}.ptx")
         return [node if node.has_builder() else self._lower(env, cubins[0], str(target.number))]
 
@@ -232,17 +232,17 @@ class Packages:
         return env.Dir(prefix if prefix.startswith("#") or Path(prefix).is_absolute() else f"#{prefix}")
 
 
-def is_wanted() -> bool:
+def is_requested() -> bool:
     """Whether this run of SCons was asked for packages."""
-    return bool({PACKAGE, INSTALL} & _asked())
+    return bool({PACKAGE, INSTALL} & _requested_targets())
 
 
-def _asked() -> set[str]:
+def _requested_targets() -> set[str]:
     return set(map(str, SCons.Script.COMMAND_LINE_TARGETS))
 
 
 @dataclass(frozen=True)
-class Rest:
+class PartialPackage:
     """What becomes of a package, with -k, where kernels of it failed: ``members`` are (fat binary, its images) as nodes,
     ``made`` the nodes of its files ``names``; ``installed`` is the folder that packages are installed in, if they are to be.
     """
@@ -268,7 +268,7 @@ class Rest:
             return str(error)
         absent = [node for _, images in missing for node in images if not _is_there(node, lost)]
         where = f" (installed so in {self.installed})" if self.installed else ""
-        return f"package {self.name} is without {shown(absent)}{where}"
+        return f"package {self.name} is without {describe_missing(absent)}{where}"
 
     def _write(self, members: list) -> None:
         packed = pack(self.name, members, self.embed)
@@ -282,11 +282,11 @@ def _is_there(node, lost: set) -> bool:
     return node.get_state() in CURRENT and node not in lost
 
 
-def _option(env, name: str, given):
-    return env.get(name, DEFAULTS[name]) if given is None else given
+def _option(env, name: str, value):
+    return env.get(name, DEFAULTS[name]) if value is None else value
 
 
-def _refuse_another_library(name: str, ptx: object) -> None:
+def _reject_second_library(name: str, ptx: object) -> None:
     """Raise InvalidInput[package-library] where a second library stands in the place of ``ptx``."""
     if ptx is not None and not isinstance(ptx, str | int):
         message = f'KernelPackage("{name}", …) has been given several libraries, each as an argument of its own'

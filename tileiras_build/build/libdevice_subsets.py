@@ -22,26 +22,26 @@ from SCons.Scanner import ScannerBase
 from ..pipeline.job import Job
 from ..pipeline.ll_to_ptx.libdevice_request import label_of
 from ..pipeline.stages import REQUEST, InputFile, Stage, load
-from .artifact_node import ArtifactFile, attach, recorded_signature
-from .progress import Step
-from .stage_actions import WorkerAction, because, stage_signature, step_timeout
+from .artifact_node import ArtifactFile, attach_builder, recorded_signature
+from .progress import BuildStep
+from .stage_actions import WorkerAction, explain_suffix, stage_signature, step_timeout
 from .step_timeline import BUILD
 
-ASKED = "request"  # in the signature
+REQUEST_KEY = "request"  # in the signature
 _DIGITS = 16
 _CURRENT = (SCons.Node.up_to_date, SCons.Node.executed)
 
 
-class CutAction(WorkerAction):
+class ExtractSubsetAction(WorkerAction):
     """Cuts from a file what a request asks for."""
 
     def __init__(self, stage: Stage, request: bytes, job: Job, executor: Callable):
         self.request, self.job = request, job
-        super().__init__(stage, executor, stage_signature(stage, job) | {ASKED: request.decode()})
+        super().__init__(stage, executor, stage_signature(stage, job) | {REQUEST_KEY: request.decode()})
 
     def strfunction(self, target, source, env, executor=None) -> str:
         """The line that is shown: stage, target and what is cut."""
-        return f"{self.stage.name:7} {self.job.target.name:7} {label_of(self.request)}{because(target)}"
+        return f"{self.stage.name:7} {self.job.target.name:7} {label_of(self.request)}{explain_suffix(target)}"
 
     def call(self, executor, target, source, env) -> dict[str, bytes]:
         """Run the stage on the request; the file's path is an option of the job."""
@@ -52,7 +52,7 @@ class CutAction(WorkerAction):
         return {target[0].name: files[self.stage.suffix]}
 
 
-class Cuts:
+class LibdeviceSubsets:
     """The nodes of what one target's artifacts ask of one file, in ``folder``; ``stage`` makes what they ask for.
 
     ``place`` tells files apart of which artifacts in one folder ask: the first has 0.
@@ -60,7 +60,7 @@ class Cuts:
 
     def __init__(self, env, file: InputFile, stage: Stage, job: Job, folder, place: int):
         self.env, self.file, self.stage, self.job, self.folder = env, file, stage, job, folder
-        self._asks, self._source = load(file.asked_by), env[BUILD].contents.file(env, getattr(job, file.option))
+        self._asks, self._source = load(file.requested_by), env[BUILD].contents.file(env, getattr(job, file.option))
         self._place = place
         self._nodes: dict[str, ArtifactFile] = {}
 
@@ -78,7 +78,7 @@ class Cuts:
         return next(found, None)
 
     def _scan(self, node, env, path) -> list[ArtifactFile]:
-        if not _is_final(node):
+        if not _is_final_this_build(node):
             node.scan_later = True
             return []
         if SCons.Script.GetOption("no_exec") and not os.path.exists(node.get_abspath()):
@@ -97,8 +97,8 @@ class Cuts:
     def _known(self, path: str) -> ArtifactFile | None:
         if path not in self._nodes:
             signature = recorded_signature(self.folder, path.rpartition("/")[2]) or {}
-            if ASKED in signature:
-                self._node(signature[ASKED].encode())
+            if REQUEST_KEY in signature:
+                self._node(signature[REQUEST_KEY].encode())
         return self._nodes.get(path)
 
     def _node(self, request: bytes) -> ArtifactFile:
@@ -111,12 +111,17 @@ class Cuts:
     def _make(self, name: str, request: bytes) -> ArtifactFile:
         stage, build = self.stage, self.env[BUILD]
         node = build.artifact(self.folder, name)
-        attach(self.env, Builder(action=CutAction(stage, request, self.job, build.executor)), [node], self._source)
-        build.progress.add(node, Step(stage.name, self.job.target.name, label_of(request)))
+        attach_builder(
+            self.env,
+            Builder(action=ExtractSubsetAction(stage, request, self.job, build.executor)),
+            [node],
+            self._source,
+        )
+        build.progress.add(node, BuildStep(stage.name, self.job.target.name, label_of(request)))
         return node
 
 
-def _is_final(node) -> bool:
+def _is_final_this_build(node) -> bool:
     """Whether the file is there as this build leaves it; else SCons asks again when it is."""
     if not isinstance(node, ArtifactFile) or not node.has_builder() or SCons.Script.GetOption("clean"):
         return True

@@ -29,12 +29,12 @@ from SCons.Util.hashes import hash_file_signature
 from ..pipeline.stages import LIBDEVICE
 from .artifact_node import matches
 from .explain import parse_signature
-from .incremental.sconsign_format import Entries, look
+from .incremental.sconsign_format import Entries, peek
 from .stage_actions import kernel_name
 
-SHOWN = 3  # files that are named
+MAX_LISTED = 3  # files that are named
 REMEDY = "remove them with: scons prune=1"
-_KEPT = ("package",)  # steps whose files are named after a package
+_PRESERVED = ("package",)  # steps whose files are named after a package
 
 
 @dataclass
@@ -42,12 +42,12 @@ class _Folder:
     """A build folder: the nodes of this run in it, and the folders in it whose records are read."""
 
     artifacts: list
-    parts: dict[str, SCons.Node.FS.Dir] = field(default_factory=dict)
+    subfolders: dict[str, SCons.Node.FS.Dir] = field(default_factory=dict)
 
     @cached_property
     def kernels(self) -> set[str]:
         """The names of the kernels that exist."""
-        parts = set(self.parts.values())
+        parts = set(self.subfolders.values())
         return {kernel_name(node) for node in self.artifacts if node.dir in parts}
 
 
@@ -56,19 +56,19 @@ def find_orphans(folders: Iterable[str], artifacts: list, everywhere: bool = Fal
     known = {folder: _Folder(artifacts) for folder in folders}
     for part in {node.dir for node in artifacts}:
         if part.up().path in known:
-            known[part.up().path].parts[part.path] = part
+            known[part.up().path].subfolders[part.path] = part
     return sorted(path for place, folder in known.items() for path in _orphans_of(place, folder, everywhere))
 
 
 def _orphans_of(place: str, folder: _Folder, everywhere: bool) -> list[str]:
     found: list[str] = []
-    for path, part in folder.parts.items():
+    for path, part in folder.subfolders.items():
         entries = part.sconsign().entries
         # Nearly always every file has its node, and that is all.
         names = [name for name in _names(entries) if name not in part.entries]
         found += _in_records(path, entries, names, folder)
-    if found or everywhere or not folder.parts:
-        for path, entries in _other_records(place, folder.parts.keys()):
+    if found or everywhere or not folder.subfolders:
+        for path, entries in _other_records(place, folder.subfolders.keys()):
             found += _in_records(path, entries, _names(entries), folder)
     return found
 
@@ -90,22 +90,22 @@ def _names(entries: dict) -> Iterable[str]:
     return entries.names() if isinstance(entries, Entries) else entries
 
 
-def _in_records(part: str, entries: dict, names: Iterable[str], folder: _Folder) -> Iterator[str]:
+def _in_records(folder_name: str, entries: dict, names: Iterable[str], folder: _Folder) -> Iterator[str]:
     unknown = [name for name in names if name.rpartition(".")[0] not in folder.kernels]
-    kept = _asked_for(entries, folder) if any(map(_is_cut, unknown)) else set()
+    kept = _requested_by(entries, folder) if any(map(_is_libdevice_subset, unknown)) else set()
     for name in unknown:
-        entry, path = look(entries, name), os.path.join(part, name)
+        entry, path = peek(entries, name), os.path.join(folder_name, name)
         if name not in kept and entry is not None and _is_made_by_us(entry) and _is_as_made(path, entry.ninfo):
             yield path
 
 
-def _is_cut(name: str) -> bool:
+def _is_libdevice_subset(name: str) -> bool:
     return name.endswith(LIBDEVICE.suffix)
 
 
-def _asked_for(entries: dict, folder: _Folder) -> set[str]:
+def _requested_by(entries: dict, folder: _Folder) -> set[str]:
     """What the last steps of kernels that exist have asked for."""
-    entries_of_kernels = (look(entries, name) for name in _names(entries) if name.rpartition(".")[0] in folder.kernels)
+    entries_of_kernels = (peek(entries, name) for name in _names(entries) if name.rpartition(".")[0] in folder.kernels)
     builds = (getattr(entry, "binfo", None) for entry in entries_of_kernels)
     return {os.path.basename(str(child)) for build in builds for child in getattr(build, "bimplicit", None) or ()}
 
@@ -113,7 +113,9 @@ def _asked_for(entries: dict, folder: _Folder) -> set[str]:
 def _is_made_by_us(entry) -> bool:
     """Whether the action that made the file was one of ``actions.py``, whose text is its signature."""
     signature = parse_signature(str(getattr(getattr(entry, "binfo", None), "bact", "")))
-    return isinstance(signature, dict) and "code" in signature and signature.get("stage", _KEPT[0]) not in _KEPT
+    return (
+        isinstance(signature, dict) and "code" in signature and signature.get("stage", _PRESERVED[0]) not in _PRESERVED
+    )
 
 
 def _is_as_made(path: str, recorded) -> bool:
@@ -132,8 +134,8 @@ def describe(orphans: list[str]) -> str:
     """One line: how many, the first of them, and what to do; "" where there are none."""
     if not orphans:
         return ""
-    more = ", ..." if len(orphans) > SHOWN else ""
-    return f"{_count(orphans)}: {', '.join(orphans[:SHOWN])}{more}; {REMEDY}"
+    more = ", ..." if len(orphans) > MAX_LISTED else ""
+    return f"{_count(orphans)}: {', '.join(orphans[:MAX_LISTED])}{more}; {REMEDY}"
 
 
 def remove_orphans(orphans: list[str]) -> str:
@@ -153,7 +155,7 @@ def remove_orphans(orphans: list[str]) -> str:
 
 def _count(paths: list[str]) -> str:
     files = f"{len(paths)} file{'' if len(paths) == 1 else 's'}"
-    kernels = len({os.path.basename(path).rpartition(".")[0] for path in paths if not _is_cut(path)})
+    kernels = len({os.path.basename(path).rpartition(".")[0] for path in paths if not _is_libdevice_subset(path)})
     if not kernels:
         return f"{files} that no kernel asks for any more"
     whose = "a kernel that does" if kernels == 1 else f"{kernels} kernels that do"

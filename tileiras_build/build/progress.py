@@ -19,7 +19,7 @@ import SCons.Node.Alias
 import SCons.Script
 
 from ..core.errors import TileirasError
-from ..core.terminal import RunningLine, coloured, first_place, is_terminal
+from ..core.terminal import RunningLine, coloured, first_location, is_terminal
 from ..reports.resource_usage import print_resources, read_manifest
 
 TABLE_LIMIT = 200  # rows; a longer table is left to `tileiras-build report`
@@ -27,7 +27,7 @@ _CURRENT = (SCons.Node.executed, SCons.Node.up_to_date)
 
 
 @dataclass(frozen=True)
-class Step:
+class BuildStep:
     """One node that the build makes: stage and kernel, and the target's name ("" for bytecode)."""
 
     stage: str
@@ -41,9 +41,9 @@ class Progress:
     ``whole`` is how many cubins there are where a run looks at some of them, else None.
     """
 
-    def __init__(self, stream: TextIO = sys.stdout, whole: int | None = None):
-        self.stream, self.whole = stream, whole
-        self.steps: dict[SCons.Node.Node, Step] = {}
+    def __init__(self, stream: TextIO = sys.stdout, total_cubins: int | None = None):
+        self.stream, self.total_cubins = stream, total_cubins
+        self.steps: dict[SCons.Node.Node, BuildStep] = {}
         self.manifests: dict[SCons.Node.Node, SCons.Node.Node] = {}
         self.done = self.settled_steps = 0
         self._begun: set[SCons.Node.Node] = set()
@@ -53,7 +53,7 @@ class Progress:
         self._shown = self._ended = 0
         self._lock = threading.RLock()
 
-    def add(self, node, step: Step, manifest=None) -> None:
+    def add(self, node, step: BuildStep, manifest=None) -> None:
         """Count ``node`` as a step; ``manifest`` is the node of its launch manifest, if it has one."""
         self.steps[node] = step
         if manifest is not None:
@@ -65,7 +65,7 @@ class Progress:
             with self._lock:
                 self.done += 1
 
-    def settled(self, node) -> None:
+    def skipped(self, node) -> None:
         """``node`` is current, and SCons will not look at it."""
         self.settled_steps += node in self.steps
 
@@ -85,7 +85,7 @@ class Progress:
                 self.stream.write(f"[{done:>{len(str(total))}}/{total}] {line}\n")
                 self.stream.flush()
 
-    def ended(self, node) -> None:
+    def finished(self, node) -> None:
         """The step that makes ``node`` has ended, well or not."""
         with self._lock:
             self._last = time.monotonic()
@@ -134,9 +134,9 @@ class Progress:
             for step, failure in failed:
                 self._print_failure(step, str(failure.errstr))
         seconds, made = time.monotonic() - self._start, len(self._begun.difference(map(_node, failures)))
-        self.stream.write(f"\n{_count(made, 'step')} made in {seconds:.1f} s; {next_step(failures)}\n")
+        self.stream.write(f"\n{_count(made, 'step')} made in {seconds:.1f} s; {next_step_hint(failures)}\n")
 
-    def _print_failure(self, step: Step, text: str) -> None:
+    def _print_failure(self, step: BuildStep, text: str) -> None:
         """What failed, and below it all that was said of it."""
         said = "\n".join(f"  {line}" for line in text.splitlines())
         self.stream.write(
@@ -157,7 +157,7 @@ class Progress:
     def _print_table(self, lost: set[tuple[str, str]], build_dir: str) -> None:
         """Of all cubins, or in a large library of those that this run has built."""
         current = [node for node in self._current() if self._place(node) not in lost]
-        count = len(current) if self.whole is None else self.whole - len(lost)
+        count = len(current) if self.total_cubins is None else self.total_cubins - len(lost)
         many = count > TABLE_LIMIT
         shown = [node for node in current if node.get_state() == SCons.Node.executed] if many else current
         if len(shown) <= TABLE_LIMIT:
@@ -195,8 +195,8 @@ class Progress:
             self.stream.write(f"{_count(unreadable, 'launch manifest')} cannot be read\n")
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+def _count(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _node(failure):
@@ -204,11 +204,11 @@ def _node(failure):
     return failure.node[0] if isinstance(failure.node, (list, tuple)) else failure.node
 
 
-def next_step(failures: list) -> str:
+def next_step_hint(failures: list) -> str:
     """What to do now, in half a sentence."""
     option, asked = SCons.Script.GetOption, set(map(str, SCons.Script.COMMAND_LINE_TARGETS))
     if failures:
-        place = first_place("\n".join(str(failure.errstr) for failure in failures))
+        place = first_location("\n".join(str(failure.errstr) for failure in failures))
         rest = "" if option("keep_going") or len(failures) > 1 else "; scons -k makes what can be made"
         return f"next: {f'correct {place}' if place else 'correct what is said above'} and run scons again{rest}"
     aliases = SCons.Node.Alias.default_ans
@@ -216,7 +216,7 @@ def next_step(failures: list) -> str:
     return f"next: scons {left[0]}" if left else "next: scons report"
 
 
-class BelowLine:
+class ProgressSafeStream:
     """A stream that ends the updated line first: SCons and others print through it."""
 
     def __init__(self, stream: TextIO, before: Callable[[], None]):

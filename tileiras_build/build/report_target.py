@@ -14,16 +14,16 @@ import SCons.Node
 from ..config.build_options import yes_no
 from ..core.errors import TileirasError
 from ..reports.report_paths import page_path
-from .always_build import REPORT, AlwaysAction
+from .always_build import REPORT, AlwaysBuildAction
 from .stage_actions import kernel_name
-from .step_timeline import BUILD, keep_timeline
+from .step_timeline import BUILD, store_timeline
 
 CURRENT = (SCons.Node.executed, SCons.Node.up_to_date)
 _BYTECODE = ".tilebc"
 
 
 @dataclass
-class Part:
+class ReportLibrary:
     """One library: its name, its build folder and the last artifacts of its kernels."""
 
     name: str
@@ -36,25 +36,25 @@ class Part:
         return {f"{node.dir.name}/{kernel_name(node)}": _bytecode_of(node).path for node in self.last}
 
 
-class ReportAction(AlwaysAction):
+class ReportAction(AlwaysBuildAction):
     """Writes the page of the libraries ``parts``."""
 
     alias = REPORT
 
     def __init__(self, folder: str):
         self.folder = folder
-        self.parts: list[Part] = []
+        self.libraries: list[ReportLibrary] = []
         super().__init__()
 
     def write(self, path: str, env) -> None:
         """Write the page; it shows the build that ends with it."""
         build = env[BUILD]
-        keep_timeline(build.recorder, build.progress.steps, self.folder, jobs := env.GetOption("num_jobs"))
+        store_timeline(build.recorder, build.progress.steps, self.folder, jobs := env.GetOption("num_jobs"))
         self._write(path, env, jobs=jobs)
 
-    def write_rest(self, path: str, env, lost: set) -> str:
+    def write_partial(self, path: str, env, lost: set) -> str:
         """Write the page of the kernels that are there, and return what is missing; "" where the page is whole."""
-        last = [node for part in self.parts for node in part.last]
+        last = [node for part in self.libraries for node in part.last]
         missing = [node for node in last if node in lost or node.get_state() not in CURRENT]
         if not missing:
             return ""
@@ -62,17 +62,17 @@ class ReportAction(AlwaysAction):
             self._write(path, env, {Path(node.path) for node in missing})
         except TileirasError as error:
             return str(error)
-        return f"{path} is without {shown(missing)}"
+        return f"{path} is without {describe_missing(missing)}"
 
     def _write(self, path: str, env, without: Collection[Path] = (), jobs: int = 1) -> None:
-        from ..reports.collect_rows import Problems
-        from ..reports.html_report import Form, write_report
+        from ..reports.collect_rows import EstimateProblems
+        from ..reports.html_report import ReportForm, write_report
         from ..reports.project_libraries import Library, write_project
 
-        libraries = [Library(part.name, part.folder, part.bytecode) for part in self.parts]
+        libraries = [Library(part.name, part.folder, part.bytecode) for part in self.libraries]
         write_project(Path(self.folder), libraries)
-        form = Form(yes_no("pages", env["pages"]), str(env["keep"]) or None, jobs)
-        problems = Problems(None, yes_no("estimate", env["estimate"]))
+        form = ReportForm(yes_no("pages", env["pages"]), str(env["report_label"]) or None, jobs)
+        problems = EstimateProblems(None, yes_no("estimate", env["estimate"]))
         write_report(Path(self.folder), Path(path), without, problems=problems, form=form)
 
 
@@ -83,7 +83,7 @@ def _bytecode_of(node):
     return node
 
 
-def shown(nodes: Iterable) -> str:
+def describe_missing(nodes: Iterable) -> str:
     """Kernels that are missing, with the targets that they are missing for."""
     kernels: dict[str, list[str]] = {}
     for node in nodes:
@@ -97,14 +97,14 @@ def add_report(env, name: str, folder: str, last: list) -> None:
     node = env.fs.File(f"#{page_path(Path(build.build_dirs[0]))}")
     if not node.has_builder():
         _add_page(env, node, build.build_dirs[0])
-    node.builder.action.parts.append(Part(name, folder, list(last)))
+    node.builder.action.parts.append(ReportLibrary(name, folder, list(last)))
     env.Depends(node, last)
 
 
 def _add_page(env, node, folder: str) -> None:
     action = ReportAction(folder)
     env.Alias(ReportAction.alias, env.Command(node, [], action))
-    env[BUILD].rest.append(lambda lost: action.write_rest(node.path, env, lost))
+    env[BUILD].rest.append(lambda lost: action.write_partial(node.path, env, lost))
     env.AlwaysBuild(node)
     # SCons would delete the page before it writes it: a page that cannot be written leaves the old one.
     env.Precious(node)

@@ -9,7 +9,7 @@ import SCons.Script
 from SCons.Variables import Variables
 
 from ..config.pyproject_table import FILE_NAME
-from .parallel_jobs import said_of_jobs
+from .parallel_jobs import describe_jobs
 from .scons_variables import known_variables, project_defaults
 
 TARGETS = (
@@ -31,7 +31,7 @@ def help_text(env) -> str:
             if option.key not in seen:
                 seen.add(option.key)
                 lines += _option(env, variables, option)
-    lines += [f"  {'-j N':11} {said_of_jobs()}", f"{_INDENT}steps that run at once", ""]
+    lines += [f"  {'-j N':11} {describe_jobs()}", f"{_INDENT}steps that run at once", ""]
     lines += [f"Defaults of a project are the keys of [tool.tileiras] in its {FILE_NAME}.", "", "targets:", ""]
     lines += [f"  {name:11} {what}" for name, what in TARGETS]
     return "\n".join([*lines, "", ""])
@@ -39,11 +39,11 @@ def help_text(env) -> str:
 
 def _option(env, variables: Variables, option) -> Iterator[str]:
     value = env.get(option.key, option.default)
-    yield f"  {option.key:11} {value if str(value) else '(empty)'}  [{_origin(variables, option, value)}]"
+    yield f"  {option.key:11} {value if str(value) else '(empty)'}  [{_value_origin(variables, option, value)}]"
     yield textwrap.fill(str(option.help), 100, initial_indent=_INDENT, subsequent_indent=_INDENT)
 
 
-def _origin(variables: Variables, option, value: object) -> str:
+def _value_origin(variables: Variables, option, value: object) -> str:
     if SCons.Script.ARGUMENTS.get(option.key) == value:
         return "command line"
     if value != option.default:

@@ -16,10 +16,10 @@ from ..config.build_options import CHECKS, DEFAULTS, OPTIONS
 from ..config.pyproject_table import as_text, read_table
 from ..core.errors import InvalidInput, TileirasError
 from ..core.terminal import coloured
-from .incremental.sconscript_trace import READING
+from .incremental.sconscript_trace import TRACE
 
-_made: list[Variables] = []  # of this run, with what the project has added to them
-_GIVEN = "TILEIRAS_GIVEN"  # of an environment: the options that it was made with, as texts
+_instances: list[Variables] = []  # of this run, with what the project has added to them
+_EXPLICIT = "TILEIRAS_GIVEN"  # of an environment: the options that it was made with, as texts
 
 
 class BuildVariables(Variables):
@@ -27,15 +27,15 @@ class BuildVariables(Variables):
 
     def Update(self, env, args: Mapping[str, str] | None = None) -> None:
         """Give ``env`` all values, each checked. Ends SCons with one sentence where one cannot be."""
-        if _GIVEN not in env:
+        if _EXPLICIT not in env:
             try:
-                env[_GIVEN] = {name: text_of(name, env[name]) for name in DEFAULTS if env.get(name) is not None}
+                env[_EXPLICIT] = {name: option_text(name, env[name]) for name in DEFAULTS if env.get(name) is not None}
             except TileirasError as error:
-                fail(error)
-        super().Update(env, {**(self.args if args is None else args), **env[_GIVEN]})
+                exit_with_error(error)
+        super().Update(env, {**(self.args if args is None else args), **env[_EXPLICIT]})
 
 
-def text_of(name: str, value: object) -> str:
+def option_text(name: str, value: object) -> str:
     """What an environment says of an option, as the command line would; raises InvalidInput[option-value]."""
     text = value.get_internal_path() if isinstance(value, SCons.Node.FS.Base) else as_text(name, value)
     if text is None and isinstance(value, os.PathLike):
@@ -55,11 +55,11 @@ def variables(arguments: dict[str, str]) -> Variables:
     try:
         project = project_defaults()
     except TileirasError as error:
-        fail(error)
+        exit_with_error(error)
     result = BuildVariables(args=arguments)
     rows = [(row.name, row.help, project.get(row.name, row.default), _validator) for row in OPTIONS]
     result.AddVariables(*rows)
-    _made.append(result)
+    _instances.append(result)
     return result
 
 
@@ -70,11 +70,11 @@ def project_defaults() -> dict[str, str]:
 
 def _check(name: str, text: str) -> None:
     # The build itself makes its folder: that it is there is no change.
-    with READING.aside() if name == "build_dir" else nullcontext():
+    with TRACE.untraced() if name == "build_dir" else nullcontext():
         CHECKS[name](name, text)
 
 
-def complete(env) -> None:
+def add_defaults(env) -> None:
     """Give ``env`` the options that it has no value for, as if it had been made with ``variables``."""
     if all(name in env for name in DEFAULTS):
         return
@@ -83,17 +83,17 @@ def complete(env) -> None:
 
 def known_variables() -> list[Variables]:
     """All that were made, ours and the project's own in them."""
-    return _made
+    return _instances
 
 
 def _validator(name: str, value: str, env) -> None:
     try:
         _check(name, value)
     except TileirasError as error:
-        fail(error)
+        exit_with_error(error)
 
 
-def fail(error: TileirasError) -> NoReturn:
+def exit_with_error(error: TileirasError) -> NoReturn:
     """End SCons with one diagnostic. SCons' own UserError would add a stack line."""
     print(coloured(f"scons: *** {error}", sys.stderr), file=sys.stderr)
     sys.exit(error.exit_code)

@@ -18,13 +18,13 @@ import SCons.SConsign
 import SCons.Script.Main
 
 from ..core.errors import InvalidInput
-from ..core.file_io import write_fault
+from ..core.file_io import write_error_text
 from .incremental import sconsign_format
 
-INTERVAL = 60.0  # seconds between two writes while steps are being built
-LEAST_SHARE = 20.0  # a write that takes a second is followed by at least as many without one
-_FULL = (errno.ENOSPC, errno.EDQUOT)
-_ELSEWHERE = (
+WRITE_INTERVAL = 60.0  # seconds between two writes while steps are being built
+MIN_PAUSE_FACTOR = 20.0  # a write that takes a second is followed by at least as many without one
+_DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
+_READ_ONLY_REMEDY = (
     "build where you may write, in a copy of this folder for example, or say where with build_dir= and in the SConstruct "
     "SConsignFile('/tmp/records')"
 )
@@ -51,7 +51,7 @@ def lock_folder(folder: str) -> bool:
     return True
 
 
-def open_records() -> None:
+def open_sconsign() -> None:
     """Let SCons open them now: later it does so in a thread, which an error ends. Raises InvalidInput[records-write]."""
     try:
         SCons.SConsign.Get_DataBase(SCons.Node.FS.get_default_fs().Top)
@@ -59,17 +59,17 @@ def open_records() -> None:
         raise _failure(error) from None
 
 
-class Records:
+class SconsignWriter:
     """Writes the records of one run: every now and then, and at its end."""
 
     def __init__(self, interval: float | None = None, clock: Callable[[], float] = time.monotonic):
-        self._interval, self._clock = INTERVAL if interval is None else interval, clock
+        self._interval, self._clock = WRITE_INTERVAL if interval is None else interval, clock
         self._next = clock() + self._interval
         self._write_at_end = SCons.SConsign.write
 
     def attach(self) -> None:
         """Take the place of SCons' own write at its end."""
-        sconsign_format.use()
+        sconsign_format.install()
         SCons.SConsign.write = self.finish
 
     def step(self) -> None:
@@ -79,11 +79,11 @@ class Records:
             return
         _try(_write_now)
         now = self._clock()
-        self._next = now + max(self._interval, LEAST_SHARE * (now - start))
+        self._next = now + max(self._interval, MIN_PAUSE_FACTOR * (now - start))
 
     def finish(self) -> None:
         """Write the records; a disk that is full fails the build, and the next one builds again what is not known."""
-        sconsign_format.use()
+        sconsign_format.install()
         problem = _try(self._write_at_end)
         if problem:
             print(f"scons: *** {problem}", file=sys.stderr)
@@ -94,7 +94,7 @@ class Records:
 
 
 def _write_now() -> None:
-    sconsign_format.use()
+    sconsign_format.install()
     for folder in SCons.SConsign.sig_files:
         folder.write(sync=0)
     for database in SCons.SConsign.DB_sync_list:
@@ -111,5 +111,7 @@ def _try(write: Callable[[], None]) -> InvalidInput | None:
 
 def _failure(error: OSError) -> InvalidInput:
     room = "make room: the next build makes again what this one could not record"
-    remedy = room if error.errno in _FULL else _ELSEWHERE
-    return InvalidInput("records-write", f"cannot write the records of this build: {write_fault(error)}", remedy=remedy)
+    remedy = room if error.errno in _DISK_FULL else _READ_ONLY_REMEDY
+    return InvalidInput(
+        "records-write", f"cannot write the records of this build: {write_error_text(error)}", remedy=remedy
+    )

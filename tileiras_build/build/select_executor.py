@@ -9,7 +9,7 @@ from contextlib import suppress
 import SCons.Script
 
 from ..config.build_options import LOCAL, check_executor, yes_no
-from ..core.cpu_count import cores
+from ..core.cpu_count import cpu_count
 from ..core.errors import InvalidInput
 from ..core.system_limits import said_of_start
 from ..workers.executor import Executor, make_executor
@@ -45,13 +45,13 @@ def warm_up(env) -> None:
 
     # What keeps a worker from being started is said of the first step.
     with suppress(InvalidInput, OSError, RuntimeError), said_of_start():
-        if _is_served(env):
+        if _uses_warm_server(env):
             worker_pool.use_server(IMAGE)
         else:
             worker_pool.warm_up()
 
 
-def _is_served(env) -> bool:
+def _uses_warm_server(env) -> bool:
     """Whether a warm server may fork the workers: as ``server=`` says, else as for commands."""
     given = str(env.get("server", ""))
     return is_wanted() if not given else sys.platform == "linux" and yes_no("server", given)
@@ -62,17 +62,17 @@ def _start(env) -> Executor:
     memory = env["TILEIRAS_MEMORY"] * MIB if "TILEIRAS_MEMORY" in env else None
     check_executor("executor", place)
     if place == LOCAL:
-        if _is_served(env):
+        if _uses_warm_server(env):
             from ..workers.executor import worker_pool
 
             worker_pool.use_server(IMAGE)
         return make_executor(jobs, memory=memory)
-    from ..workers.executor.dask_executor import ClusterExecutor
+    from ..workers.executor.dask_executor import DaskExecutor
     from ..workers.executor.tls_certificates import Certificates
 
     certificates = Certificates(*(_path(env, f"executor_{name}") for name in ("ca", "cert", "key")))
-    local = lambda: make_executor(min(jobs, cores()), memory=memory)
-    return ClusterExecutor(place, local, jobs=jobs, certificates=certificates)
+    local = lambda: make_executor(min(jobs, cpu_count()), memory=memory)
+    return DaskExecutor(place, local, jobs=jobs, certificates=certificates)
 
 
 def _path(env, option: str) -> str:

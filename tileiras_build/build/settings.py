@@ -13,11 +13,11 @@ from ..frontend.tilecpp.nvcc_flags import split_flags
 from ..pipeline.job import SERIALIZERS, Job, check_debug
 from ..pipeline.pipelining_strategies import AUTO
 from ..pipeline.stages import Stage, load
-from ..pipeline.tuning_parameters import read_tuning
+from ..pipeline.tuning_parameters import parse_tuning
 from ..target.isa.serializer_options import read_level
 from ..target.targets import Target, parse_targets
-from .incremental.sconscript_trace import READING
-from .scons_variables import text_of
+from .incremental.sconscript_trace import TRACE
+from .scons_variables import option_text
 
 DEFAULTS: dict[str, Any] = BUILD_DEFAULTS | {"instantiate": ()}
 
@@ -48,22 +48,22 @@ class Settings:
         """What is asked for ``target``, without files."""
         level, strategy, serializer = self.opt_level, self.strategy, self.serializer
         job = Job(target, level, self.lineinfo, self.debug, strategy=strategy, serializer=serializer)
-        return job.tuned(dict(self.tuning))
+        return job.with_tuning(dict(self.tuning))
 
     def job(self, target: Target, stage: Stage) -> Job:
         """What ``stage`` is asked to do for ``target``, with the paths of its input files found."""
         job = stage.job(self.choices(target))
-        with READING.looking_up():
+        with TRACE.probing_installed():
             found = {file.option: load(file.find)(getattr(self, file.option)) for file in stage.inputs}
         paths: dict[str, Any] = {name: str(path) for name, path in found.items()}
         return replace(job, **paths)
 
 
-def read_settings(env, **given: object) -> Settings:
+def read_settings(env, **overrides: object) -> Settings:
     """The settings of a construction environment; ``given`` (sm="90", None = not given) win. Raises InvalidInput."""
     option = {name: env.get(name, default) for name, default in DEFAULTS.items()}
-    option |= {name: value for name, value in given.items() if value is not None}
-    option |= {name: text_of(name, option[name]) for name in BUILD_DEFAULTS}
+    option |= {name: value for name, value in overrides.items() if value is not None}
+    option |= {name: option_text(name, option[name]) for name in BUILD_DEFAULTS}
     targets = tuple(parse_targets(option["sm"]))
     paths = (_path(env, option["libdevice"]), _path(env, option["ptxas"]))
     choices = {name: choice(name, option[name]) for name in CHOICES}
@@ -71,7 +71,7 @@ def read_settings(env, **given: object) -> Settings:
     level, folder = read_level(option["opt"]), str(option["build_dir"])
     nvcc, flags, kernels = _tilecpp(env, option)
     how = (choices["strategy"], choices["serializer"])
-    tuning = tuple(read_tuning(option).items())
+    tuning = tuple(parse_tuning(option).items())
     settings = Settings(targets, level, lines, debug, folder, *paths, *how, nvcc, flags, kernels, tuning)
     check_debug(settings.choices(targets[0]))
     return settings

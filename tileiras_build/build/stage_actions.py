@@ -25,12 +25,12 @@ from ..pipeline.stages import Stage, source_digest
 from ..reports.build_timeline import BUILT, CACHED, FAILED
 from ..workers.executor import Executor
 from .artifact_node import ArtifactFile
-from .input_change_check import on_settled_inputs
+from .input_change_check import run_on_stable_inputs
 from .step_timeline import BUILD, time_step
 
 if TYPE_CHECKING:
-    from ..workers.executor.speculative_steps import Following
-    from .libdevice_subsets import Cuts
+    from ..workers.executor.speculative_steps import NextStep
+    from .libdevice_subsets import LibdeviceSubsets
 
 TIMEOUT = 600.0  # seconds for one stage of one kernel; TILEIRAS_TIMEOUT of the environment overrides it
 
@@ -78,7 +78,7 @@ class WorkerAction(FunctionAction):
 
     def _make(self, target, source, env) -> BuildError | None:
         try:
-            files = on_settled_inputs(target, lambda: self.call(self.executor(env), target, source, env))
+            files = run_on_stable_inputs(target, lambda: self.call(self.executor(env), target, source, env))
             write_files({Path(node.path): files[node.name] for node in target})
         except TileirasError as error:
             return BuildError(target, str(error), status=error.exit_code, exitstatus=error.exit_code)
@@ -88,7 +88,7 @@ class WorkerAction(FunctionAction):
         return None
 
     def _outcome(self, env) -> str:
-        return CACHED if getattr(self.executor(env), "taken", False) else BUILT
+        return CACHED if getattr(self.executor(env), "was_hit", False) else BUILT
 
     def call(self, executor: Executor, target, source, env) -> dict[str, bytes]:
         """The contents of the targets, by file name."""
@@ -98,13 +98,13 @@ class WorkerAction(FunctionAction):
 class StageAction(WorkerAction):
     """Makes one artifact from the one before it (``source_stage``) for one job; what it asks for is in ``cuts``."""
 
-    def __init__(self, source_stage: Stage, stage: Stage, job: Job, executor, cuts: Sequence[Cuts] = ()):
-        self.source_stage, self.job, self.cuts = source_stage, job, cuts
+    def __init__(self, source_stage: Stage, stage: Stage, job: Job, executor, cuts: Sequence[LibdeviceSubsets] = ()):
+        self.source_stage, self.job, self.subsets = source_stage, job, cuts
         super().__init__(stage, executor, stage_signature(stage, job))
 
     def strfunction(self, target, source, env, executor=None) -> str:
         """The line that is shown: stage, target and kernel."""
-        return f"{self.stage.name:7} {self.job.target.name:7} {kernel_name(target[0])}{because(target)}"
+        return f"{self.stage.name:7} {self.job.target.name:7} {kernel_name(target[0])}{explain_suffix(target)}"
 
     def call(self, executor, target, source, env):
         """Lower the source's bytes by one stage."""
@@ -119,34 +119,34 @@ class StageAction(WorkerAction):
             path,
             rows,
             timeout=step_timeout(env),
-            following=lambda: self._following(target[0]),
+            lookahead=lambda: self._next_steps(target[0]),
         )
         kernel = kernel_name(target[0])
         return {kernel + suffix: data for suffix, data in files.items()}
 
-    def _following(self, node) -> tuple[Following, ...]:
+    def _next_steps(self, node) -> tuple[NextStep, ...]:
         """The steps that this build makes of ``node`` and of what is made of it, one behind the other.
 
         Whether a step has to run, SCons says when its sources are there: sure are those whose artifacts are not.
         """
-        from ..workers.executor.speculative_steps import Following
+        from ..workers.executor.speculative_steps import NextStep
 
         # SCons adds to the set in another thread; to copy it is one operation.
-        waiting = (parent for parent in list(node.waiting_parents) if _makes_new(parent, node))
+        waiting = (parent for parent in list(node.waiting_parents) if _will_be_made_from(parent, node))
         parent = next(waiting, None)
         if parent is None:
             return ()
         action = parent.builder.action
-        step = Following(action.job, node.path, (action.source_stage, action.stage))
+        step = NextStep(action.job, node.path, (action.source_stage, action.stage))
         return (step, *action._following(parent))
 
     def _job(self, target) -> Job:
         """With what was cut for this artifact in the place of the files that it was cut from."""
-        made = {cuts.file.option: cuts.of(target) for cuts in self.cuts}
+        made = {cuts.file.option: cuts.of(target) for cuts in self.subsets}
         return replace(self.job, **{option: node.get_abspath() for option, node in made.items() if node is not None})
 
 
-def _makes_new(parent, node) -> bool:
+def _will_be_made_from(parent, node) -> bool:
     """Whether ``parent`` is an artifact, not there yet, that a stage makes of ``node``."""
     action = parent.builder.action if parent.has_builder() else None
     return isinstance(action, StageAction) and parent.sources[0] is node and not os.path.lexists(parent.path)
@@ -159,7 +159,7 @@ def stage_signature(stage: Stage, job: Job) -> dict:
     return {"stage": stage.name, "code": source_digest(stage), "target": job.target.name, "options": options}
 
 
-def because(targets: list) -> str:
+def explain_suffix(targets: list) -> str:
     """Why the step runs, with ``explain=1``."""
     reason = next((node.reason for node in targets if hasattr(node, "reason")), None)
     return f": {reason}" if reason else ""

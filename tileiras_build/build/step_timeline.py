@@ -18,16 +18,16 @@ BUILD = "TILEIRAS_BUILD"  # the construction variable that holds the Build of th
 
 
 @dataclass
-class Timed:
+class TimedStep:
     """A running step; whoever runs it says how it ended."""
 
     outcome: str = FAILED
 
 
 @contextmanager
-def time_step(env, node) -> Iterator[Timed]:
+def time_step(env, node) -> Iterator[TimedStep]:
     """Record the step that makes ``node``, as failed unless its ``outcome`` is set; nodes that are no steps are not."""
-    build, timed = env.get(BUILD), Timed()
+    build, timed = env.get(BUILD), TimedStep()
     step = build.progress.steps.get(node) if build is not None else None
     if step is None:
         yield timed
@@ -39,7 +39,7 @@ def time_step(env, node) -> Iterator[Timed]:
         build.recorder.end(begun, step.stage, step.target, step.kernel, timed.outcome)
 
 
-def keep_timeline(recorder: Recorder, steps: Mapping, folder: str, jobs: int) -> None:
+def store_timeline(recorder: Recorder, steps: Mapping, folder: str, jobs: int) -> None:
     """Write what this run built or took from a cache to its build folder; a run that made nothing leaves the last one.
 
     A node that SCons counts as built though no step of ours ran came from its cache. At the end of SCons nobody

@@ -24,27 +24,27 @@ from ..core.tracing.dependency_record import Comparison
 from ..pipeline.stages import TILEBC, Stage, source_digest
 from ..target.targets import Target
 from . import tilecpp_step
-from .artifact_node import attach
-from .export_step import keep_lines, kept_lines
-from .incremental.sconscript_trace import READING, path_of_steps
+from .artifact_node import attach_builder
+from .export_step import store_lines, stored_lines
+from .incremental.sconscript_trace import TRACE, sys_path_of_steps
 from .library_member import Kernel, stem
 from .per_kernel_options import Rows, matching, options_of
-from .progress import Step
+from .progress import BuildStep
 from .settings import Settings
-from .stage_actions import WorkerAction, because, kernel_name, step_timeout
+from .stage_actions import WorkerAction, explain_suffix, kernel_name, step_timeout
 
 ENTRIES = ".entries"
-PART = Stage(
+KERNEL_GROUP = Stage(
     TILEBC.suffix,
     "some of the kernels of a CUDA Tile C++ file",
-    "tileiras_build.frontend.tilecpp.kernel_symbols:pick",
+    "tileiras_build.frontend.tilecpp.kernel_symbols:select_kernels",
     sources=("pipeline/stages.py",),
     libraries=("python", "xdsl"),
 )
 
 
 @dataclass(frozen=True)
-class Part:
+class KernelGroup:
     """Kernels of one file that have the same options: their symbols, and those of ``all`` kernels of the file."""
 
     name: str
@@ -52,31 +52,31 @@ class Part:
     all: tuple[str, ...]
 
 
-class PartAction(WorkerAction):
+class KernelGroupAction(WorkerAction):
     """Picks the bytecode of one part from that of its file, for one target."""
 
-    def __init__(self, part: Part, target: Target, executor):
-        self.part, self.target = part, target
+    def __init__(self, group: KernelGroup, target: Target, executor):
+        self.group, self.target = group, target
         signature = {
-            "stage": PART.name,
-            "code": source_digest(PART),
+            "stage": KERNEL_GROUP.name,
+            "code": source_digest(KERNEL_GROUP),
             "target": target.name,
-            "options": {"kernels": part.entries},
+            "options": {"kernels": group.entries},
         }
-        super().__init__(PART, executor, signature)
+        super().__init__(KERNEL_GROUP, executor, signature)
 
     def strfunction(self, target, source, env, executor=None) -> str:
         """The line that is shown: stage, target and part."""
-        return f"{self.stage.name:7} {self.target.name:7} {kernel_name(target[0])}{because(target)}"
+        return f"{self.stage.name:7} {self.target.name:7} {kernel_name(target[0])}{explain_suffix(target)}"
 
     def call(self, executor, target, source, env) -> dict[str, bytes]:
         """Pick in a worker."""
-        path, part = source[0].path, self.part
+        path, part = source[0].path, self.group
         arguments = (read_file(path), part.entries, part.all, path, self.target.name)
-        return {target[0].name: executor.run(PART.edge, *arguments, timeout=step_timeout(env))}
+        return {target[0].name: executor.run(KERNEL_GROUP.edge, *arguments, timeout=step_timeout(env))}
 
 
-class TileCppFiles:
+class TileCppSources:
     """Makes the nodes; ``cached`` keeps builders by their keys, ``comparison`` compares records with what is there."""
 
     def __init__(self, build, cached: Callable, comparison: Callable[[], Comparison]):
@@ -96,56 +96,62 @@ class TileCppFiles:
         asking = [key for key in rows if key not in own]
         if not asking or node.has_builder():
             return [whole]
-        from ..frontend.tilecpp.kernel_symbols import part_name
+        from ..frontend.tilecpp.kernel_symbols import kernel_file_name
 
         groups = self._groups(rows, name, self._entries(env, node, settings))
         if len(groups) < 2:
             return [replace(whole, called=(name, *called)) for called, _ in groups] or [whole]
         symbols = tuple(symbol for _, group in groups for symbol in group)
         return [
-            self._part(
-                env, node, settings, Part(part_name(name, group, symbols), tuple(group), symbols), (name, *called)
+            self._group_kernel(
+                env,
+                node,
+                settings,
+                KernelGroup(kernel_file_name(name, group, symbols), tuple(group), symbols),
+                (name, *called),
             )
             for called, group in groups
         ]
 
     def _groups(self, rows: Rows, name: str, entries: Sequence[str]) -> list[tuple[tuple[str, ...], list[str]]]:
         """(what one of them is called, symbols) of kernels that the same rows mean."""
-        from ..frontend.tilecpp.kernel_symbols import names_of
+        from ..frontend.tilecpp.kernel_symbols import demangled_names
 
         found: dict[tuple[str, ...], tuple[tuple[str, ...], list[str]]] = {}
         for symbol in entries:
-            called = names_of(symbol)
+            called = demangled_names(symbol)
             group = found.setdefault(matching(rows, [name, *called]), (called, []))
             group[1].append(symbol)
         return list(found.values())
 
-    def _part(self, env, node, settings: Settings, part: Part, called: tuple[str, ...]) -> Kernel:
-        return Kernel(part.name, node, node, lambda target, _: self._picked(env, node, settings, part, target), called)
+    def _group_kernel(self, env, node, settings: Settings, group: KernelGroup, called: tuple[str, ...]) -> Kernel:
+        return Kernel(
+            group.name, node, node, lambda target, _: self._picked_bytecode(env, node, settings, group, target), called
+        )
 
-    def _picked(self, env, node, settings: Settings, part: Part, target: Target):
+    def _picked_bytecode(self, env, node, settings: Settings, group: KernelGroup, target: Target):
         source = self.compiled(env, node, settings, target)
-        made = self.build.artifact(source.dir, part.name + PART.suffix)
+        made = self.build.artifact(source.dir, group.name + KERNEL_GROUP.suffix)
         if not made.has_builder():
-            key = (PART.edge, target.name, part)
-            builder = self._cached(key, lambda: Builder(action=PartAction(part, target, self.build.executor)))
-            attach(env, builder, [made], source)
-            self.build.progress.add(made, Step(PART.name, target.name, part.name))
-            self.for_target[made] = partial(self._picked, env, node, settings, part)
+            key = (KERNEL_GROUP.edge, target.name, group)
+            builder = self._cached(key, lambda: Builder(action=KernelGroupAction(group, target, self.build.executor)))
+            attach_builder(env, builder, [made], source)
+            self.build.progress.add(made, BuildStep(KERNEL_GROUP.name, target.name, group.name))
+            self.for_target[made] = partial(self._picked_bytecode, env, node, settings, group)
         return made
 
     def compiled(self, env, node, settings: Settings, target: Target):
         """The node of the bytecode of a file for ``target``, which nvcc makes."""
         folder = env.Dir(f"{settings.build_dir}/{target.name}")
         name = stem(node, tilecpp_step.SUFFIX)
-        made = [self.build.artifact(folder, file) for file in tilecpp_step.names_of(name)]
+        made = [self.build.artifact(folder, file) for file in tilecpp_step.output_names(name)]
         if made[0].has_builder():
             return made[0]
         action = self._action(env, settings, target)
         builder = self._cached(("builder", *_key(action)), lambda: Builder(action=action))
-        attach(env, builder, made, node)
+        attach_builder(env, builder, made, node)
         self.build.remember_reads(made, made[1].get_abspath())
-        self.build.progress.add(made[0], Step(TILEBC.name, target.name, name))
+        self.build.progress.add(made[0], BuildStep(TILEBC.name, target.name, name))
         self.for_target[made[0]] = partial(self.compiled, env, node, settings)
         return made[0]
 
@@ -159,24 +165,24 @@ class TileCppFiles:
         action, root = self._action(env, settings, settings.targets[0]), env.Dir("#").get_abspath()
         shown = os.path.relpath(node.srcnode().get_abspath(), root).replace(os.sep, "%")
         kept = Path(root, settings.build_dir, TILEBC.name, f"{shown}{ENTRIES}")
-        with READING.aside(), path_of_steps():
+        with TRACE.untraced(), sys_path_of_steps():
             found = _read_entries(kept, action, self._comparison())
             if found is not None:
                 return found
             try:
-                return self._ask(env, node, action, kept)
+                return self._run_nvcc(env, node, action, kept)
             except TileirasError:
                 self.build.all_known = False
                 return []
 
-    def _ask(self, env, node, action: tilecpp_step.CompileAction, kept: Path) -> list[str]:
-        from ..frontend.tilecpp.kernel_symbols import entries_of
+    def _run_nvcc(self, env, node, action: tilecpp_step.CompileAction, cache_path: Path) -> list[str]:
+        from ..frontend.tilecpp.kernel_symbols import kernels_of
 
         made = action.compile(self.build.executor(env), node.path, env)
         action.made[node.path] = made
-        entries = entries_of(made.files[TILEBC.suffix])
+        entries = kernels_of(made.files[TILEBC.suffix])
         if self.build.makes_files:
-            keep_lines(kept, "\n".join([_digest(action), *entries]).encode(), made.record)
+            store_lines(cache_path, "\n".join([_digest(action), *entries]).encode(), made.record)
         return entries
 
 
@@ -188,7 +194,7 @@ def _digest(action: tilecpp_step.CompileAction) -> str:
     return hashlib.sha256(action.signature).hexdigest()
 
 
-def _read_entries(kept: Path, action: tilecpp_step.CompileAction, comparison: Comparison) -> list[str] | None:
+def _read_entries(cache_path: Path, action: tilecpp_step.CompileAction, comparison: Comparison) -> list[str] | None:
     """What has been kept; None where nvcc is to be asked."""
-    digest, *entries = kept_lines(kept, comparison) or [""]
+    digest, *entries = stored_lines(cache_path, comparison) or [""]
     return entries if digest == _digest(action) else None

@@ -11,17 +11,17 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ..core.errors import InvalidInput
-from ..core.tracing.dependency_record import Comparison, Watched
-from ..core.tracing.fs_probe import Looking
-from ..core.tracing.portable_paths import Places
+from ..core.tracing.dependency_record import Comparison, TracedResult
+from ..core.tracing.fs_probe import Probe
+from ..core.tracing.portable_paths import PortablePaths
 from ..frontend.tilecpp.nvcc_flags import split_flags
 from ..pipeline.stages import TILEBC, Stage, source_digest
 from ..target.targets import Target
-from ..workers.executor.traced_call import run_watched
+from ..workers.executor.traced_call import run_traced
 from . import library_member
 from .export_step import SUFFIX as RECORD
-from .incremental.sconscript_trace import READING
-from .stage_actions import WorkerAction, because, step_timeout
+from .incremental.sconscript_trace import TRACE
+from .stage_actions import WorkerAction, explain_suffix, step_timeout
 
 if TYPE_CHECKING:
     from .settings import Settings
@@ -31,7 +31,7 @@ STEP = "tileiras_build.frontend.tilecpp.compile_and_check:compile_checked"
 TILECPP = Stage(
     TILEBC.suffix,
     "Tile IR bytecode of a CUDA Tile C++ file",
-    "tileiras_build.frontend.tilecpp.run_nvcc:compile_file",
+    "tileiras_build.frontend.tilecpp.run_nvcc:run_nvcc",
     sources=("pipeline/stages.py", "build/tilecpp_step.py", "core/code_digest.py"),
     libraries=("python",),
 )
@@ -48,11 +48,11 @@ class CompileAction(WorkerAction):
         signature = {"stage": TILECPP.name, "code": source_digest(TILECPP), "target": target.name, "options": options}
         super().__init__(TILECPP, executor, signature)
         # What the graph has asked for before the steps run, by file: it need not be compiled twice.
-        self.made: dict[str, Watched] = {}
+        self.made: dict[str, TracedResult] = {}
 
     def strfunction(self, target, source, env, executor=None) -> str:
         """The line that is shown: stage, target and file."""
-        return f"{self.stage.name:7} {self.target.name:7} {source[0].name}{because(target)}"
+        return f"{self.stage.name:7} {self.target.name:7} {source[0].name}{explain_suffix(target)}"
 
     def call(self, executor, target, source, env) -> dict[str, bytes]:
         """Compile in a worker, and show what nvcc remarks."""
@@ -63,26 +63,26 @@ class CompileAction(WorkerAction):
         bytecode, record = (node.name for node in target)
         return {bytecode: made.files[TILECPP.suffix], record: made.record.to_bytes()}
 
-    def compile(self, executor, path: str, env) -> Watched:
+    def compile(self, executor, path: str, env) -> TracedResult:
         """What nvcc makes of the file at ``path``, and what it has read."""
         from ..frontend.tilecpp.run_nvcc import Request
 
         root = env.Dir("#").get_abspath()
         request = Request(path, self.target.number, self.nvcc, self.settings.nvcc_flags, self.settings.instantiate)
-        return run_watched(lambda: executor.run(STEP, request, root, timeout=step_timeout(env)), path, root)
+        return run_traced(lambda: executor.run(STEP, request, root, timeout=step_timeout(env)), path, root)
 
-    def _made_before(self, path: str, env) -> Watched | None:
+    def _made_before(self, path: str, env) -> TracedResult | None:
         made = self.made.pop(path, None)
         if made is None:
             return None
-        comparison = Comparison(Looking(Places(env.Dir("#").get_abspath())))
+        comparison = Comparison(Probe(PortablePaths(env.Dir("#").get_abspath())))
         return made if comparison.first_change(made.record) is None else None
 
 
 def _find_nvcc(settings: Settings) -> str | None:
     """The path of nvcc; None where there is none: the step says so, and -k builds the others."""
     try:
-        with READING.looking_up():
+        with TRACE.probing_installed():
             # Importing what finds it runs a program, too.
             from ..frontend.tilecpp.nvcc_toolchain import find_nvcc
 
@@ -93,25 +93,25 @@ def _find_nvcc(settings: Settings) -> str | None:
 
 def _name_of(nvcc: str, root: str) -> str:
     """What the signature calls it: the toolkit itself, where a link such as /usr/local/cuda leads to it."""
-    with READING.looking_up():
-        return Places(os.path.realpath(root)).name(os.path.realpath(nvcc))
+    with TRACE.probing_installed():
+        return PortablePaths(os.path.realpath(root)).name(os.path.realpath(nvcc))
 
 
-def names_of(stem: str) -> tuple[str, str]:
+def output_names(stem: str) -> tuple[str, str]:
     """The files that a step makes of ``<stem>.cu``: bytecode and record."""
     return stem + TILECPP.suffix, stem + RECORD
 
 
-def usable_sources(env, sources: Iterable) -> list:
+def available_sources(env, sources: Iterable) -> list:
     """``env.TileCpp(Glob("*.cu"))``: the files as they are, or none, said so, where nvcc or a host compiler is missing.
 
     For a library that is built without its CUDA Tile C++ kernels too; one that names its ``.cu`` files needs them.
     """
     nodes = env.arg2nodes(env.Flatten([sources]), env.fs.File)
-    with READING.looking_up():
-        from ..frontend.tilecpp.nvcc_toolchain import what_is_missing
+    with TRACE.probing_installed():
+        from ..frontend.tilecpp.nvcc_toolchain import toolchain_fault
 
-        missing = what_is_missing(str(env.get("nvcc") or "") or None, split_flags(env.get("nvcc_flags") or ""))
+        missing = toolchain_fault(str(env.get("nvcc") or "") or None, split_flags(env.get("nvcc_flags") or ""))
     if not nodes or missing is None:
         return nodes
     names = ", ".join(str(node) for node in nodes[:3]) + (", ..." if len(nodes) > 3 else "")

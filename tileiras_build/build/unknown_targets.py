@@ -11,14 +11,14 @@ import SCons.Node.FS
 import SCons.Script
 
 from ..config.build_options import DEFAULTS
-from ..core.errors import InvalidInput, one_of
+from ..core.errors import InvalidInput, suggest
 from .incremental.sconscript_purity import parse
 from .scons_variables import known_variables
 
 _ALL = frozenset(("ARGLIST",))  # what gives a script every option, whatever its name is
 
 
-def refuse_options(scripts: Iterable[str]) -> None:
+def reject_unknown_options(scripts: Iterable[str]) -> None:
     """Raise InvalidInput[option-unknown] for ``name=value`` that no build script can have asked for.
 
     ``scripts`` are the sources of the build scripts and of what they import: one that reads ARGUMENTS itself names its
@@ -28,13 +28,13 @@ def refuse_options(scripts: Iterable[str]) -> None:
     unknown = [name for name in SCons.Script.ARGUMENTS if name not in known]
     if not unknown:
         return
-    named = {word for path in scripts for word in _words(path)}
+    named = {word for path in scripts for word in _script_words(path)}
     for name in unknown:
         if name not in named and named.isdisjoint(_ALL):
-            raise InvalidInput("option-unknown", f"unknown option {name}=", remedy=one_of(name, known))
+            raise InvalidInput("option-unknown", f"unknown option {name}=", remedy=suggest(name, known))
 
 
-def _words(path: str) -> set[str]:
+def _script_words(path: str) -> set[str]:
     """The texts and names in a script; none of what is no Python, which other rules are for."""
     try:
         tree = parse(path)
@@ -44,7 +44,7 @@ def _words(path: str) -> set[str]:
     return texts | {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
 
 
-def refuse_targets(folder: str) -> None:
+def reject_unknown_targets(folder: str) -> None:
     """Raise InvalidInput[target-unknown] for a target that is neither an alias, a file, nor made by a step.
 
     Names of files are relative to ``folder``.
@@ -54,7 +54,7 @@ def refuse_targets(folder: str) -> None:
         if aliases.lookup(name) is None and not _is_file(os.path.join(folder, name), name):
             known = sorted({*aliases.keys(), "verify", "report", "commands"})
             raise InvalidInput(
-                "target-unknown", f"nothing that can be built is called {name}", remedy=one_of(name, known)
+                "target-unknown", f"nothing that can be built is called {name}", remedy=suggest(name, known)
             )
 
 

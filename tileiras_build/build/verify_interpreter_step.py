@@ -9,9 +9,9 @@ from types import SimpleNamespace
 def verify_kernels(bytecode: bytes, ptx: bytes, target: str, path: str) -> bytes:
     """The contents of a ``.verified`` file; runs in a worker. Raises InternalError where numbers differ."""
     from ..manifest.ptx_manifest import manifest_of_ptx
-    from ..simulate.interpreter.verify_kernels import check_kernels
+    from ..simulate.interpreter.verify_kernels import verify_against_interpreter
 
     text = ptx.decode()
     compiled = SimpleNamespace(ptx=text, manifest=manifest_of_ptx(text) or {})
-    checks = check_kernels(bytecode, compiled, target, path)
+    checks = verify_against_interpreter(bytecode, compiled, target, path)
     return json.dumps([check.to_json() for check in checks], indent=1).encode()

@@ -12,9 +12,9 @@ def compare_kernels(bytecode: bytes, ptx: bytes, target: str, path: str, name: s
 
     Raises what ``references.check_kernels`` raises.
     """
-    from ..core.tracing.audit_hooks import watch
+    from ..core.tracing.audit_hooks import tracer
 
-    with watch().aside():
+    with tracer().untraced():
         from ..manifest.ptx_manifest import manifest_of_ptx
         from ..verify.run_and_compare import check_kernels
 

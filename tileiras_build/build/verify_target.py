@@ -20,18 +20,18 @@ from SCons.Builder import Builder
 
 from ..core.errors import TileirasError
 from ..core.file_io import read_file
-from ..core.symbols.itanium_demangler import readable
+from ..core.symbols.itanium_demangler import demangle
 from ..core.terminal import print_table
 from ..pipeline.stages import Stage, find, source_digest
 from ..target.targets import Target
 from ..workers.executor import Executor
-from ..workers.executor.traced_call import run_watched
+from ..workers.executor.traced_call import run_traced
 from .always_build import VERIFY
 from .export_step import CALL
-from .progress import Step
-from .stage_actions import WorkerAction, because, kernel_name, step_timeout
+from .progress import BuildStep
+from .stage_actions import WorkerAction, explain_suffix, kernel_name, step_timeout
 
-COMPARE = "compare"
+VERIFY_REFERENCE = "compare"
 VERIFIED = Stage(
     ".verified",
     "how the kernel fared in the emulator against the interpreter: JSON",
@@ -51,7 +51,7 @@ _CURRENT = (SCons.Node.executed, SCons.Node.up_to_date)
 _COLUMNS = ("kernel", "SM", "against", "grid", "arrays", "elements", "of tolerance", "result")
 
 
-class VerifyAction(WorkerAction):
+class VerifyInterpreterAction(WorkerAction):
     """Verifies one kernel for one target; the sources are its bytecode and its PTX."""
 
     def __init__(self, target, executor):
@@ -71,7 +71,7 @@ class VerifyAction(WorkerAction):
         return {target[0].name: result}
 
 
-class CompareAction(WorkerAction):
+class VerifyReferenceAction(WorkerAction):
     """Compares the kernels that are made from one file with their references, for one target; sources as above."""
 
     def __init__(self, target: Target, path: str, executor):
@@ -81,7 +81,7 @@ class CompareAction(WorkerAction):
 
     def strfunction(self, target, source, env, executor=None) -> str:
         """The line that is shown: what is done, target and kernel."""
-        return f"{COMPARE:7} {self.target:7} {kernel_name(target[0])}{because(target)}"
+        return f"{VERIFY_REFERENCE:7} {self.target:7} {kernel_name(target[0])}{explain_suffix(target)}"
 
     def call(self, executor: Executor, target, source, env) -> dict[str, bytes]:
         """Compare in a worker that watches what the author's Python reads."""
@@ -89,11 +89,11 @@ class CompareAction(WorkerAction):
         root, (result, record) = env.Dir("#").get_abspath(), (node.name for node in target)
         arguments = (REFERENCE.edge, root, bytecode, ptx, self.target, self.path, result)
         run = lambda: executor.run(CALL, *arguments, timeout=step_timeout(env))
-        made = run_watched(run, self.path, root)
+        made = run_traced(run, self.path, root)
         return made.files | {record: made.record.to_bytes()}
 
 
-class Verification:
+class VerifyTarget:
     """The verification steps of one SCons run, and the table at its end."""
 
     def __init__(self, build):
@@ -110,23 +110,23 @@ class Verification:
                 folder = env.Dir(f"{own.build_dir}/{target.name}")
                 sources = [kernel.bytecode(target, own), folder.File(kernel.name + ptx)]
                 made = self._verified(target)(env, [folder.File(kernel.name + VERIFIED.suffix)], sources)
-                self._add_step(env, made, Step(VERIFY, target.name, kernel.name))
+                self._add_step(env, made, BuildStep(VERIFY, target.name, kernel.name))
                 if _may_have_references(kernel.file):
                     made = self._compare(env, kernel, target, folder, sources)
-                    self._add_step(env, made, Step(COMPARE, target.name, kernel.name))
+                    self._add_step(env, made, BuildStep(VERIFY_REFERENCE, target.name, kernel.name))
 
-    def _add_step(self, env, made: list, step: Step) -> None:
+    def _add_step(self, env, made: list, step: BuildStep) -> None:
         self.nodes[made[0]] = step
         self.build.progress.add(made[0], step)
         env.Alias(VERIFY, made)
 
     def _verified(self, target: Target) -> Builder:
-        return self._cached((target.name,), lambda: VerifyAction(target, self.build.executor))
+        return self._cached((target.name,), lambda: VerifyInterpreterAction(target, self.build.executor))
 
     def _compare(self, env, kernel, target: Target, folder, sources: list) -> list:
         path = kernel.file.srcnode().path
         nodes = [self.build.artifact(folder, kernel.name + suffix) for suffix in (REFERENCE.suffix, RECORD)]
-        builder = self._cached((target.name, path), lambda: CompareAction(target, path, self.build.executor))
+        builder = self._cached((target.name, path), lambda: VerifyReferenceAction(target, path, self.build.executor))
         made = builder(env, nodes, sources)
         self.build.remember_reads(nodes, nodes[1].get_abspath())
         return made
@@ -151,27 +151,27 @@ def _may_have_references(file) -> bool:
     return path.endswith(PYTHON) or os.path.exists(os.path.splitext(path)[0] + PYTHON)
 
 
-def _rows(node, step: Step) -> list[tuple]:
+def _rows(node, step: BuildStep) -> list[tuple]:
     try:
         checks = json.loads(read_file(node.path))
     except (TileirasError, ValueError):
         return []
-    if step.stage == COMPARE:
+    if step.stage == VERIFY_REFERENCE:
         return [_reference_row(check, step) for check in checks["kernels"]]
     return [_row(check, step) for check in checks]
 
 
-def _row(check: dict, step: Step) -> tuple:
-    name = readable(check["entry"])
+def _row(check: dict, step: BuildStep) -> tuple:
+    name = demangle(check["entry"])
     if check["reason"]:
         return name, step.target, "interpreter", "-", "-", "-", "-", f"no inputs: {check['reason']}"
-    return (name, step.target, "interpreter", *_numbers(check), "agrees")
+    return (name, step.target, "interpreter", *_element_counts(check), "agrees")
 
 
-def _reference_row(check: dict, step: Step) -> tuple:
+def _reference_row(check: dict, step: BuildStep) -> tuple:
     alone = " (the interpreter does not)" if check["interpreter"] is None else ""
-    return (check["entry"], step.target, "reference", *_numbers(check), f"agrees{alone}")
+    return (check["entry"], step.target, "reference", *_element_counts(check), f"agrees{alone}")
 
 
-def _numbers(check: dict) -> tuple:
+def _element_counts(check: dict) -> tuple:
     return "x".join(map(str, check["grid"])), check["arrays"], check["elements"], f"{check['share']:.0%}"

@@ -16,10 +16,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..config.build_options import given_by_project, yes_no
+from ..config.build_options import project_values, yes_no
 from ..config.nvidia_tileiras_options import OPT_LEVEL, PROGRAM, REMARK_KINDS, CommandLine, UsageError, help_text, parse
 from ..config.pyproject_table import FILE_NAME
-from ..core.errors import ErrorGroup, InternalError, InvalidInput, Location, TileirasError, described
+from ..core.errors import ErrorGroup, InternalError, InvalidInput, Location, TileirasError, describe_exception
 from ..core.file_io import write_files
 from ..core.knobs import is_on_cpu
 from ..ir.bytecode.opcodes import VERSIONS
@@ -61,23 +61,25 @@ def main(arguments: Sequence[str], program: str = PROGRAM, *, in_project: bool =
         return failure.code
 
 
-def _take_from_project(line: CommandLine) -> dict[str, str]:
+def _apply_project_defaults(line: CommandLine) -> dict[str, str]:
     """Let options that are not given be the project's; what it says of those that NVIDIA's program has not: fields of Job."""
     try:
-        found = given_by_project((*_OF_PROJECT, *_OF_JOB))
-        for name, (option, take) in _OF_PROJECT.items():
-            if name in found and option not in line.given:
+        found = project_values((*_PROJECT_OPTIONS, *_JOB_OPTIONS))
+        for name, (option, take) in _PROJECT_OPTIONS.items():
+            if name in found and option not in line.specified:
                 take(line, found[name])
     except TileirasError as error:
         raise Failure(CONFIGURATION, describe(error)) from error
-    return {name: found[name] for name in _OF_JOB if found.get(name)}
+    return {name: found[name] for name in _JOB_OPTIONS if found.get(name)}
 
 
 def _take_target(line: CommandLine, text: str) -> None:
     targets = parse_targets(text)
     if len(targets) != 1:
         message = f"sm names {len(targets)} targets, and a cubin is for one"
-        raise InvalidInput("output-many", message, location=Location(FILE_NAME), remedy="name one with --gpu-name")
+        raise InvalidInput(
+            "output-not-single", message, location=Location(FILE_NAME), remedy="name one with --gpu-name"
+        )
     line.texts["gpu-name"] = targets[0].name
 
 
@@ -98,20 +100,20 @@ def _take_debug(line: CommandLine, text: str) -> None:
 
 
 # Options of builds, what they are called here, and what takes their text; those that only a job has.
-_OF_PROJECT: dict[str, tuple[str, Callable[[CommandLine, str], None]]] = {
+_PROJECT_OPTIONS: dict[str, tuple[str, Callable[[CommandLine, str], None]]] = {
     "sm": ("gpu-name", _take_target),
     "opt": (OPT_LEVEL, _take_level),
     "lineinfo": ("lineinfo", _take_lines),
     "debug": ("device-debug", _take_debug),
 }
 _TUNING = {
-    row.name: row for row in TUNING if not row.is_launched
+    row.name: row for row in TUNING if not row.affects_launch
 }  # who launches a cubin alone has no manifest to follow
-_OF_JOB = ("ptxas", "libdevice", "serializer", *_TUNING)
+_JOB_OPTIONS = ("ptxas", "libdevice", "serializer", *_TUNING)
 
 
 def _run(line: CommandLine, in_project: bool) -> int:
-    for name, answer in ANSWERS.items():
+    for name, answer in INFO_FLAGS.items():
         if line.flags[name]:
             print(answer())
             return 0
@@ -119,7 +121,7 @@ def _run(line: CommandLine, in_project: bool) -> int:
         print(help_text())
         raise Failure(USAGE, "error: no input file provided")
     data = _read(line.file)
-    project = _take_from_project(line) if in_project else {}
+    project = _apply_project_defaults(line) if in_project else {}
     _check(line, data)
     _compile(line, data, project)
     return 0
@@ -132,19 +134,19 @@ def version_text() -> str:
     digests = "".join(source_digest(stage)[:4] for stage in STAGES[1:])
     return (
         f"{PROGRAM}: tileiras_build, an open CUDA Tile IR assembler\n"
-        f"Release {library_version('tileiras-build')}, bytecode {_number(VERSIONS[-1])}\nBuild {digests}"
+        f"Release {library_version('tileiras-build')}, bytecode {_version_text(VERSIONS[-1])}\nBuild {digests}"
     )
 
 
 def versions_text() -> str:
     """What ``--list-versions`` prints: the bytecode versions that are understood, oldest first."""
-    return "\n".join(map(_number, VERSIONS))
+    return "\n".join(map(_version_text, VERSIONS))
 
 
-ANSWERS = {"help": help_text, "version": version_text, "list-versions": versions_text}
+INFO_FLAGS = {"help": help_text, "version": version_text, "list-versions": versions_text}
 
 
-def _number(version: Sequence[int]) -> str:
+def _version_text(version: Sequence[int]) -> str:
     return ".".join(map(str, tuple(version)[:2]))
 
 
@@ -163,14 +165,14 @@ def _check(line: CommandLine, data: bytes) -> None:
         raise Failure(BYTECODE, f"error: input does not correspond to Tile IR bytecode{hint}")
     version = tuple(data[len(MAGIC) : len(MAGIC) + 2])
     if version not in [tuple(known)[:2] for known in VERSIONS]:
-        raise Failure(BYTECODE, f"error: unsupported Tile IR bytecode version: {_number(version)}")
+        raise Failure(BYTECODE, f"error: unsupported Tile IR bytecode version: {_version_text(version)}")
     if line.lists["preview"]:
         raise Failure(
             USAGE,
             f"{PROGRAM}: for the --preview option: unknown preview feature '{line.lists['preview'][0]}'; "
             "no preview feature is supported",
         )
-    _check_configuration(line, _number(version))
+    _check_configuration(line, _version_text(version))
 
 
 def _check_configuration(line: CommandLine, version: str) -> None:
@@ -204,17 +206,17 @@ def _compile(line: CommandLine, data: bytes, project: Mapping[str, str]) -> None
     level, lines = line.level, line.flags["lineinfo"] and not debug
     files = (project.get("libdevice"), project.get("ptxas"), project.get("serializer", SERIALIZERS[0]))
     job = Job(find_target(line.texts["gpu-name"]), level, lines, debug, *files, "unspecialize" if level else AUTO)
-    job = job.tuned({name: row.read(project[name]) for name, row in _TUNING.items() if name in project})
+    job = job.with_tuning({name: row.read(project[name]) for name, row in _TUNING.items() if name in project})
     categories, sanitize = remark_categories(line), line.texts["sanitize"]
     try:
         cubin, remarks = ForkedExecutor().run(
             "tileiras_build.cli.cmd_as:assemble", data, job, line.file, categories, sanitize
         )
     except TileirasError as error:
-        raise Failure(exit_code(error), "\n".join(map(describe, _parts(error)))) from error
+        raise Failure(exit_code(error), "\n".join(map(describe, _message_parts(error)))) from error
     except Exception as error:
         # Callers read a code and a line, not a trace; tileiras-build lower shows where it happened.
-        text = f"error: internal error: {described(error)}"
+        text = f"error: internal error: {describe_exception(error)}"
         raise Failure(COMPILATION, " ".join(text.split())) from error
     _write(line, cubin, remarks)
 
@@ -259,12 +261,12 @@ def _image(data: bytes, stage: str, job: Job, name: str | None) -> bytes:
 
 
 def _instrumented(text: bytes) -> bytes:
-    from ..pipeline.common.insert_bounds_checks import check_tile_indices
+    from ..pipeline.common.insert_bounds_checks import insert_bounds_checks
     from ..pipeline.tile_ir_text_format import parse as parse_module
     from ..pipeline.tile_ir_text_format import render
 
     module = parse_module(text)
-    check_tile_indices(module)
+    insert_bounds_checks(module)
     return render(module)
 
 
@@ -295,13 +297,13 @@ def _write(line: CommandLine, cubin: bytes, remarks: list[Remark]) -> None:
 
 
 # ---- diagnostics ---------------------------------------------------------------------------------
-def _parts(error: TileirasError) -> list[TileirasError]:
+def _message_parts(error: TileirasError) -> list[TileirasError]:
     return error.errors if isinstance(error, ErrorGroup) else [error]
 
 
 def exit_code(error: TileirasError) -> int:
     """NVIDIA's exit code for one of our diagnostics."""
-    first = _parts(error)[0]
+    first = _message_parts(error)[0]
     if first.location is not None and first.location.offset is not None:
         return BYTECODE
     return CONFIGURATION if first.id in CONFIGURATION_IDS else COMPILATION

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
 
-from ..config.build_options import CHECKS, DEFAULTS, given_by_project, yes_no
+from ..config.build_options import CHECKS, DEFAULTS, project_values, yes_no
 from ..core.errors import Diagnostics, ErrorGroup, InternalError, InvalidInput, Location, TileirasError
 from ..core.file_io import read_file, write_files
 from ..pipeline.job import Job, check_debug
 from ..pipeline.stages import STAGES, Stage, between, find
-from ..pipeline.tuning_parameters import BY_NAME, read_tuning
+from ..pipeline.tuning_parameters import BY_NAME, parse_tuning
 from ..target.targets import Target, parse_targets, target_of_options
 
 _STDOUT = "-"
@@ -41,14 +41,14 @@ class Goal:
 
 
 # What the command line does not say the project says: options of builds, and what they are called here.
-_OF_PROJECT = {"lineinfo": "lineinfo", "debug": "device_debug"} | {
+_PROJECT_OPTIONS = {"lineinfo": "lineinfo", "debug": "device_debug"} | {
     name: name for name in ("sm", "opt", "strategy", "serializer", "ptxas", "libdevice", "nvcc", "nvcc_flags", *BY_NAME)
 }
 
 
 def lower_files(options: argparse.Namespace) -> None:
     """Write the goal's file of every kernel for every target; of what fails the errors come together, at the end."""
-    _take_from_project(options)
+    _apply_project_defaults(options)
     goal, targets = _goal(options), _targets(options)
     jobs = [_job(options, target) for target in targets]
     made: dict[tuple[str, Target], dict[str, bytes]] = {}
@@ -65,12 +65,12 @@ def lower_files(options: argparse.Namespace) -> None:
     faults.raise_if_any()
 
 
-def _take_from_project(options: argparse.Namespace) -> None:
+def _apply_project_defaults(options: argparse.Namespace) -> None:
     """Let each option that is not given be the project's, or the one that a build has. A target has to be named."""
-    given = given_by_project(_OF_PROJECT)
+    given = project_values(_PROJECT_OPTIONS)
     if options.sm is None and options.compute_capability is None:
         options.sm = given.get("sm")
-    for name, here in _OF_PROJECT.items():
+    for name, here in _PROJECT_OPTIONS.items():
         if here != "sm" and getattr(options, here) is None:
             text = given.get(name, DEFAULTS[name])
             setattr(options, here, yes_no(name, text) if CHECKS[name] is yes_no else text)
@@ -97,7 +97,7 @@ def _job(options: argparse.Namespace, target: Target) -> Job:
     level, lines, debug = read_level(options.opt), options.lineinfo, options.device_debug
     files = (options.libdevice or None, options.ptxas or None)
     job = Job(target, level, lines, debug, *files, options.serializer, options.strategy)
-    return check_debug(job.tuned(read_tuning(vars(options))))
+    return check_debug(job.with_tuning(parse_tuning(vars(options))))
 
 
 def _lower(options: argparse.Namespace, source: Source, goal: Goal, job: Job) -> dict[str, bytes]:
@@ -110,7 +110,7 @@ def _lower(options: argparse.Namespace, source: Source, goal: Goal, job: Job) ->
         return executor.run(goal.work, *arguments, timeout=options.timeout)
     except TileirasError as error:
         if error.id == "worker-timeout":
-            raise _too_slow(goal.suffix, options) from None
+            raise _timeout_error(goal.suffix, options) from None
         raise _blame_file(error, source.stage, options.file) from error
 
 
@@ -143,13 +143,13 @@ def export_kernels(options: argparse.Namespace, target: Target, root: str | None
         made, stem = _compile_tilecpp(options, target, root or os.curdir), Path(options.file).stem
         if not options.kernel:
             return {stem: made}
-        from ..frontend.tilecpp.kernel_symbols import pick_named
+        from ..frontend.tilecpp.kernel_symbols import select_named
 
-        return pick_named(made, options.kernel, stem, options.file, target.name)
-    from ..core.user_tmp import temporaries
+        return select_named(made, options.kernel, stem, options.file, target.name)
+    from ..core.user_tmp import tempdir_in_scratch
     from ..frontend.export_cutile import export_kernels as export
 
-    with temporaries():
+    with tempdir_in_scratch():
         return export(options.file, options.kernel, source_root=root)
 
 
@@ -157,14 +157,14 @@ def _compile_tilecpp(options: argparse.Namespace, target: Target, root: str) -> 
     from ..frontend.tilecpp.compile_and_check import compile_checked
     from ..frontend.tilecpp.nvcc_flags import split_flags
     from ..frontend.tilecpp.run_nvcc import BYTECODE, Request
-    from ..workers.executor.traced_call import run_watched
+    from ..workers.executor.traced_call import run_traced
 
     root = os.path.realpath(root)
     path = os.path.relpath(options.file, root)
     flags, kernels = split_flags(options.nvcc_flags), tuple(options.instantiate)
     nvcc = os.path.abspath(options.nvcc) if options.nvcc else None
     request = Request(path, target.number, nvcc, flags, kernels)
-    made = run_watched(lambda: compile_checked(request, root), options.file, root)
+    made = run_traced(lambda: compile_checked(request, root), options.file, root)
     for remark in made.remarks:
         print(remark, file=sys.stderr)
     return made.files[BYTECODE]
@@ -181,7 +181,7 @@ def _write(
         return
     if options.output == _STDOUT:
         message = f"{options.file} gives {len(made)} files, and standard output takes one"
-        raise InvalidInput("output-many", message, remedy="name a folder with -o, or one kernel and one target")
+        raise InvalidInput("output-not-single", message, remedy="name a folder with -o, or one kernel and one target")
     folder = Path(options.output or Path(options.file).parent)
     stems = {(stem, target): f"{stem}.{target.name}" if named else stem for stem, target in made}
     write_files({folder / f"{stems[key]}{end}": data for key, files in made.items() for end, data in files.items()})
@@ -196,7 +196,7 @@ def _write_one(options: argparse.Namespace, suffix: str, files: dict[str, bytes]
 
 
 # ---- what is said
-def _too_slow(suffix: str, options: argparse.Namespace) -> InvalidInput:
+def _timeout_error(suffix: str, options: argparse.Namespace) -> InvalidInput:
     return InvalidInput(
         "timeout",
         f"no {suffix} after {options.timeout:g} seconds",
@@ -206,7 +206,7 @@ def _too_slow(suffix: str, options: argparse.Namespace) -> InvalidInput:
 
 
 # Faults that say where they showed, not what is wrong with the text.
-_BROKEN = ("stage-failed", "pass-failed", "pass-contract", "ir-invalid", "worker-died")
+_TEXT_FAULT_IDS = ("stage-failed", "pass-failed", "pass-illegal-op", "ir-invalid", "worker-died")
 
 
 def _blame_file(error: TileirasError, source: Stage, path: str) -> TileirasError:
@@ -219,7 +219,7 @@ def _blame_file(error: TileirasError, source: Stage, path: str) -> TileirasError
         return ErrorGroup([_blame_file(one, source, path) for one in error.errors])
     if source is STAGES[0] or not isinstance(error, InternalError) or getattr(error, "from_outside", False):
         return error
-    if error.id not in _BROKEN:
+    if error.id not in _TEXT_FAULT_IDS:
         return InvalidInput(error.id, error.message, location=error.location or Location(path))
     message = f"this is not {source.suffix} as the compiler writes it: {error.message}"
     remedy = "lower its .tilebc again; where nobody changed the file, report it as a fault of tileiras_build"

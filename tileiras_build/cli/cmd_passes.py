@@ -14,7 +14,7 @@ from ..core.errors import InvalidInput, Location
 from ..core.file_io import read_file, write_files
 
 if TYPE_CHECKING:
-    from ..workers.executor.cache.folder_maintenance import Damage
+    from ..workers.executor.cache.folder_maintenance import DamagedEntry
 
 
 def list_passes(options: argparse.Namespace) -> None:
@@ -39,11 +39,11 @@ def _edges() -> Iterator[dict[str, Any]]:
 
 
 def _passes(passes: Iterable) -> Iterator[dict[str, Any]]:
-    from ..pipeline.pass_manager import promises
+    from ..pipeline.pass_manager import pass_conditions
 
     for edge_pass in passes:
         summary = (edge_pass.__doc__ or "").strip().partition("\n")[0]
-        yield {"name": edge_pass.name, "summary": summary, "contract": dict(promises(edge_pass))}
+        yield {"name": edge_pass.name, "summary": summary, "contract": dict(pass_conditions(edge_pass))}
 
 
 def _pass_lines(edge: dict[str, Any]) -> Iterator[str]:
@@ -78,7 +78,7 @@ def list_targets(options: argparse.Namespace) -> None:
 def list_libdevice(options: argparse.Namespace) -> None:
     """``libdevice FILE``: the table of functions, with what each brings along; ``--pin`` writes a self-contained .ll."""
     from ..driver import lower
-    from ..libdevice.blob_linked_lib import pin
+    from ..libdevice.blob_linked_lib import with_blob_note
     from ..pipeline.job import Job
     from ..pipeline.text_encoding import decode
     from ..target.targets import find_target
@@ -92,10 +92,10 @@ def list_libdevice(options: argparse.Namespace) -> None:
     arguments = decode(data, options.file), options.libdevice, target.number
     print(ForkedExecutor().run("tileiras_build.reports.linked_libdevice:linked_table", *arguments))
     if options.pin:
-        write_files({Path(options.pin): pin(data.decode(), options.libdevice).encode()})
+        write_files({Path(options.pin): with_blob_note(data.decode(), options.libdevice).encode()})
 
 
-def look_at_servers(options: argparse.Namespace) -> None:
+def list_servers(options: argparse.Namespace) -> None:
     """``server [status|stop]``: a line for each server that answers."""
     from ..workers.server.list_servers import find_servers
 
@@ -109,7 +109,7 @@ def look_at_servers(options: argparse.Namespace) -> None:
     print(*(f"{done}: {server}" for server in found) if found else ["no server"], sep="\n")
 
 
-def look_at_cache(options: argparse.Namespace) -> None:
+def inspect_cache(options: argparse.Namespace) -> None:
     """``cache DIR``: how much a cache folder holds, after what it was asked to remove."""
     from ..workers.executor.cache import folder_maintenance
 
@@ -134,7 +134,7 @@ def look_at_cache(options: argparse.Namespace) -> None:
         raise InvalidInput("cache-damaged", what, location=Location(str(folder)), remedy=remedy)
 
 
-def _verify_cache(folder: Path, repair: bool) -> list[tuple[Damage, str | None]]:
+def _verify_cache(folder: Path, repair: bool) -> list[tuple[DamagedEntry, str | None]]:
     """What is damaged, removed on request, and why it is still there."""
     from ..workers.executor.cache import folder_maintenance
 
@@ -143,7 +143,7 @@ def _verify_cache(folder: Path, repair: bool) -> list[tuple[Damage, str | None]]
     ]
 
 
-def _damage_line(repair: bool, damage: Damage, kept: str | None) -> str:
+def _damage_line(repair: bool, damage: DamagedEntry, reason: str | None) -> str:
     if not repair:
         return f"damaged {damage}"
-    return f"removed {damage}" if kept is None else f"cannot remove {damage}; {kept}"
+    return f"removed {damage}" if reason is None else f"cannot remove {damage}; {reason}"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..core.errors import Diagnostics, InternalError, InvalidInput, one_of
+from ..core.errors import Diagnostics, InternalError, InvalidInput, suggest
 from ..core.file_io import read_file
 
 if TYPE_CHECKING:
@@ -96,9 +96,9 @@ def _refuse_of_kernels(options: argparse.Namespace) -> None:
 
 def _tuning(options: argparse.Namespace) -> dict[str, int]:
     """The numbers of ``TUNING`` that the options name."""
-    from ..pipeline.tuning_parameters import read_tuning
+    from ..pipeline.tuning_parameters import parse_tuning
 
-    return read_tuning({name: given for name, given in vars(options).items() if given is not None})
+    return parse_tuning({name: given for name, given in vars(options).items() if given is not None})
 
 
 def verify_file(options: argparse.Namespace) -> None:
@@ -125,7 +125,7 @@ def verify_file(options: argparse.Namespace) -> None:
 def _verified(options: argparse.Namespace, target: str) -> Iterator[dict[str, Any]]:
     """One document for each kernel: its grid, how many arrays it has, and in what they differ."""
     from ..driver import compile
-    from ..simulate.interpreter.compare_with_compiled import emulate
+    from ..simulate.interpreter.compare_with_compiled import run_in_emulator
     from ..target.isa.serializer_options import read_level
 
     silenced, level = _silenced(options.silence), read_level(options.opt)
@@ -134,7 +134,9 @@ def _verified(options: argparse.Namespace, target: str) -> Iterator[dict[str, An
     artifacts = compile(read_file(options.file), target, opt_level=level, stop_at="ptx", name=options.file, **tuning)
     for entry in entries:
         inputs, expected = _inputs(options, module, entry, _expectation(module, entry, options.max_steps))
-        wrong = [str(one) for one in expected.compare(emulate(artifacts, entry, inputs, silenced, expected.steps))]
+        wrong = [
+            str(one) for one in expected.compare(run_in_emulator(artifacts, entry, inputs, silenced, expected.steps))
+        ]
         yield {
             "kernel": entry, "target": target, "grid": list(inputs.grid), "arrays": len(inputs.buffers),
             "agrees": not wrong, "differences": wrong,
@@ -146,9 +148,9 @@ def _mismatch(row: dict[str, Any]) -> InternalError:
 
 
 def _expectation(module, entry: str, steps: int) -> Callable:
-    from ..simulate.interpreter.compare_with_compiled import Expectation
+    from ..simulate.interpreter.compare_with_compiled import ExpectedMemory
 
-    return lambda inputs: Expectation(module, entry, inputs, limit=steps)
+    return lambda inputs: ExpectedMemory(module, entry, inputs, limit=steps)
 
 
 def _silenced(names: list[str]) -> dict[str, str]:
@@ -158,6 +160,6 @@ def _silenced(names: list[str]) -> dict[str, str]:
     for name in names:
         if name not in FINDINGS:
             raise InvalidInput(
-                "finding-unknown", f"the emulator has no finding {name!r}", remedy=one_of(name, FINDINGS)
+                "finding-unknown", f"the emulator has no finding {name!r}", remedy=suggest(name, FINDINGS)
             )
     return dict.fromkeys(names, SILENT)

@@ -82,7 +82,7 @@ def _add_tuning(parser: argparse._ActionsContainer) -> None:
     from ..pipeline.tuning_parameters import TUNING
 
     for row in TUNING:
-        what = f"{row.help}: {row.said} (default: {row.default})"
+        what = f"{row.help}: {row.values_text} (default: {row.default})"
         parser.add_argument(row.flag, metavar=row.name.upper(), help=what)
 
 
@@ -254,7 +254,7 @@ def add_report(parser: argparse.ArgumentParser) -> None:
     what = "with --html: write a page for each kernel too, into a folder beside it, instead of all into one file"
     parser.add_argument("--pages", action="store_true", help=what)
     what = "with --html: name this build, so that later reports can be compared with it"
-    parser.add_argument("--keep", metavar="NAME", help=what)
+    parser.add_argument("--label", "--keep", dest="label", metavar="NAME", help=what)
     what = "show what has changed since a report's --json was kept, or a build was by --keep: in the table, the page, or as JSON"
     parser.add_argument("--against", metavar="BASELINE", help=what)
     what = "show how long kernels take, by the model of `estimate`, on the arguments that `scons verify` has compared them with"

@@ -26,13 +26,13 @@ class Command:
     examples: tuple[tuple[str, str], ...]
 
 
-def _own(module: str, name: str) -> str:
+def _handler(module: str, name: str) -> str:
     return f"{_HANDLERS}.{module}:{name}"
 
 
 COMMANDS: tuple[Command, ...] = (
     Command(
-        "init", _own("cmd_export", "init_project"), "write a small project that builds, verifies and packages at once", command_options.add_init,
+        "init", _handler("cmd_export", "init_project"), "write a small project that builds, verifies and packages at once", command_options.add_init,
         (
             ("init my_kernels", "a project in cuTile Python, in the new folder my_kernels"),
             ("init my_kernels --tilecpp", "the same in CUDA Tile C++"),
@@ -53,7 +53,7 @@ COMMANDS: tuple[Command, ...] = (
         (("as --gpu-name=sm_90 -O3 k.tilebc -o k.cubin", "what cuTile Python asks of tileiras"),),
     ),
     Command(
-        "export", _own("cmd_export", "export_file"), "write the bytecode of the kernels of a cuTile Python or CUDA Tile C++ file",
+        "export", _handler("cmd_export", "export_file"), "write the bytecode of the kernels of a cuTile Python or CUDA Tile C++ file",
         command_options.add_export,
         (
             ("export kernels/add.py -o out", "out/NAME.tilebc of every row of the file's CASES"),
@@ -61,11 +61,11 @@ COMMANDS: tuple[Command, ...] = (
         ),
     ),
     Command(
-        "dis", _own("cmd_export", "disassemble_file"), "print Tile IR bytecode as text", command_options.add_dis,
+        "dis", _handler("cmd_export", "disassemble_file"), "print Tile IR bytecode as text", command_options.add_dis,
         (("dis k.tilebc", "the module"), ("dis -g k.tilebc", "with source locations")),
     ),
     Command(
-        "asm", _own("cmd_export", "assemble_file"), "write Tile IR text as bytecode", command_options.add_asm,
+        "asm", _handler("cmd_export", "assemble_file"), "write Tile IR text as bytecode", command_options.add_asm,
         (("asm k.mlir", "k.tilebc"), ("asm k.mlir -o new.tilebc --bytecode 13.5", "of a certain version")),
     ),
     Command(
@@ -79,14 +79,14 @@ COMMANDS: tuple[Command, ...] = (
         ),
     ),
     Command(
-        "run", _own("cmd_run", "run_file"), "run a kernel in the reference interpreter, or a cuTile script", command_options.add_run,
+        "run", _handler("cmd_run", "run_file"), "run a kernel in the reference interpreter, or a cuTile script", command_options.add_run,
         (
             ("run k.tilebc --grid 4 --arg float32:1000 --arg float32:1000", "a kernel, on arrays of random numbers"),
             ("run script.py --device cpu --sm sm_90 -- --size 64", "a script that calls ct.launch, without a GPU"),
         ),
     ),
     Command(
-        "verify", _own("cmd_run", "verify_file"), "compare compiled kernels with the reference interpreter", command_options.add_verify,
+        "verify", _handler("cmd_run", "verify_file"), "compare compiled kernels with the reference interpreter", command_options.add_verify,
         (
             ("verify k.tilebc --sm sm_90", "on inputs that are derived from the kernel"),
             ("verify k.tilebc --sm sm_90 --grid 4 --json", "the same for programs"),
@@ -106,7 +106,7 @@ COMMANDS: tuple[Command, ...] = (
             ("report build", "the table of the last build"),
             ("report build --html page.html", "the HTML report"),
             ("report build --html pages/index.html --pages", "the same, with a page for each kernel"),
-            ("report build --html page.html --keep v1", "and remember this build as v1"),
+            ("report build --html page.html --label v1", "and remember this build as v1"),
             ("report build --json", "for programs, and what later reports are compared with"),
             ("report build --against main.json", "what has changed since, kernel by kernel"),
             ("report build --html page.html --grid 32,32 --set a=4096x4096", "and the estimated time of kernels with this array"),
@@ -120,22 +120,22 @@ COMMANDS: tuple[Command, ...] = (
         ),
     ),
     Command(
-        "libdevice", _own("cmd_passes", "list_libdevice"), "list what a kernel links from libdevice", command_options.add_libdevice,
+        "libdevice", _handler("cmd_passes", "list_libdevice"), "list what a kernel links from libdevice", command_options.add_libdevice,
         (
             ("libdevice k.tilebc", "the functions, and what each brings along"),
             ("libdevice k.tilebc --pin k.ll", "an .ll that needs no toolkit"),
         ),
     ),
     Command(
-        "passes", _own("cmd_passes", "list_passes"), "list the passes of each stage and what they remove", command_options.add_json,
+        "passes", _handler("cmd_passes", "list_passes"), "list the passes of each stage and what they remove", command_options.add_json,
         (("passes", "in the order in which they run"), ("passes --json", "the same for programs")),
     ),
     Command(
-        "targets", _own("cmd_passes", "list_targets"), "list the GPU targets", command_options.add_json,
+        "targets", _handler("cmd_passes", "list_targets"), "list the GPU targets", command_options.add_json,
         (("targets", "the GPUs that --sm and sm= name"), ("targets --json", "the same for programs")),
     ),
     Command(
-        "cache", _own("cmd_passes", "look_at_cache"), "show what a folder for cache= holds, check it or make it smaller", command_options.add_cache,
+        "cache", _handler("cmd_passes", "inspect_cache"), "show what a folder for cache= holds, check it or make it smaller", command_options.add_cache,
         (
             ("cache ~/.cache/kernels", "how much it holds"),
             ("cache ~/.cache/kernels --verify", "name what is damaged"),
@@ -143,11 +143,11 @@ COMMANDS: tuple[Command, ...] = (
         ),
     ),
     Command(
-        "server", _own("cmd_passes", "look_at_servers"), "show the warm servers of this user, or end them", command_options.add_server,
+        "server", _handler("cmd_passes", "list_servers"), "show the warm servers of this user, or end them", command_options.add_server,
         (("server", "those that run"), ("server stop", "end them; the next command starts one")),
     ),
     Command(
-        "completion", _own("cmd_completion", "print_completion"), "print what completes this program's commands in a shell", command_options.add_completion,
+        "completion", _handler("cmd_completion", "print_completion"), "print what completes this program's commands in a shell", command_options.add_completion,
         (
             ("completion bash", "for ~/.local/share/bash-completion/completions/tileiras-build"),
             ("completion zsh", "for a file _tileiras-build in a folder of fpath"),
@@ -155,7 +155,7 @@ COMMANDS: tuple[Command, ...] = (
         ),
     ),
     Command(
-        "man", _own("cmd_man", "print_manual"), "print the manual page", command_options.add_nothing,
+        "man", _handler("cmd_man", "print_manual"), "print the manual page", command_options.add_nothing,
         (("man", "for ~/.local/share/man/man1/tileiras-build.1; `tileiras-build man | man -l -` shows it"),),
     ),
 )  # fmt: skip

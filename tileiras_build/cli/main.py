@@ -9,7 +9,7 @@ import atexit
 import os
 import sys
 
-from ..workers.server.client import IMAGE, Unserved, run
+from ..workers.server.client import IMAGE, NoServer, run
 
 _FUNCTION = f"{IMAGE}:run_command"
 _SERVED = frozenset(("as", "asm", "dis", "libdevice", "lower", "opt"))
@@ -48,20 +48,20 @@ def _run() -> int:
     if _is_served(sys.argv):
         try:
             return run(_FUNCTION, IMAGE)
-        except Unserved:
-            _defer()
+        except NoServer:
+            _enable_lazy_definitions()
     elif sys.argv[1:2] == ["run"]:
-        _defer()
+        _enable_lazy_definitions()
     from .dispatch import main as run_here
 
     return run_here()
 
 
-def _defer() -> None:
+def _enable_lazy_definitions() -> None:
     """Of classes of this package alone: a command may run people's own code."""
-    from ..workers.lazy_class_creation import OWN, defer
+    from ..workers.lazy_class_creation import OWN, enable
 
-    defer(*OWN)
+    enable(*OWN)
 
 
 def _is_watched() -> bool:

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
-from ..core.errors import one_of
+from ..core.errors import suggest
 from ..core.version import __version__
 from .commands import COMMANDS, Command, find
 
@@ -34,7 +34,7 @@ class Parser(argparse.ArgumentParser):
             return
         is_command = isinstance(action, argparse._SubParsersAction)
         what = f"{value!r} is {'not a command' if is_command else 'not a valid value'}"
-        remedy = one_of(str(value), map(str, action.choices))
+        remedy = suggest(str(value), map(str, action.choices))
         raise argparse.ArgumentError(None if is_command else action, f"{what}; {remedy}")
 
 
@@ -68,7 +68,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
         of_command = parser_of(parser, row)
         if unknown := next(_unknown_options(of_command, words[1:]), None):
             known = [name for name in of_command._option_string_actions if name.startswith("--")]
-            of_command.error(f"there is no option {unknown}; {one_of(unknown, known)}{_OWN.get(row.name, '')}")
+            of_command.error(f"there is no option {unknown}; {suggest(unknown, known)}{_OWN.get(row.name, '')}")
     options, others = parser.parse_known_args(words)
     if others:
         (parser if row is None else of_command).error(

@@ -11,7 +11,7 @@ from contextlib import suppress
 from .. import driver  # noqa: F401
 from ..workers.executor import forked_executor, in_process_executor, traced_call, worker  # noqa: F401
 from ..workers.executor.import_stages import import_stages
-from ..workers.executor.may_crash import make_expendable
+from ..workers.executor.may_crash import allow_crash
 from . import dispatch
 
 _KERNEL = """
@@ -32,7 +32,7 @@ entry @warm(%p: tile<ptr<f32>>, %n: tile<i32>) {
 
 def run_command() -> int:
     """The command of ``sys.argv``, in a fork that may die of it: the client then runs the command itself."""
-    make_expendable()
+    allow_crash()
     return dispatch.main()
 
 

@@ -1,6 +1,6 @@
 """OPTIONS: what ``scons name=value`` and ``[tool.tileiras]`` of pyproject.toml may say, each checked with one clear sentence.
 
-Commands for one file take from that table what they are not told (``given_by_project``); what a check needs is
+Commands for one file take from that table what they are not told (``project_values``); what a check needs is
 imported when there is something to check.
 """
 
@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from ..core.errors import InvalidInput, one_of
+from ..core.errors import InvalidInput, suggest
 from ..pipeline.job import SERIALIZERS
 from ..pipeline.pipelining_strategies import AUTO, NAMES
 from ..pipeline.tuning_parameters import TUNING
@@ -40,7 +40,7 @@ def choice(name: str, text: object) -> str:
     """One of ``CHOICES``; raises InvalidInput[option-value]."""
     if str(text) in CHOICES[name]:
         return str(text)
-    raise InvalidInput("option-value", f"{name}={text} is not a valid value", remedy=one_of(str(text), CHOICES[name]))
+    raise InvalidInput("option-value", f"{name}={text} is not a valid value", remedy=suggest(str(text), CHOICES[name]))
 
 
 def _check_folder(name: str, text: str) -> None:
@@ -67,7 +67,7 @@ def _check_cache(name: str, text: str) -> None:
 
 
 def check_executor(name: str, text: str) -> None:
-    """Raises InvalidInput[executor-place] where ``text`` is not a value of ``executor=``."""
+    """Raises InvalidInput[executor-value] where ``text`` is not a value of ``executor=``."""
     if text == LOCAL:
         return
     from urllib.parse import urlsplit
@@ -79,7 +79,7 @@ def check_executor(name: str, text: str) -> None:
     except ValueError:
         pass
     message = f"{name}={text} is neither local nor the address of a Dask scheduler"
-    raise InvalidInput("executor-place", message, remedy="use local, or tcp://host:8786")
+    raise InvalidInput("executor-value", message, remedy="use local, or tcp://host:8786")
 
 
 def _check_ptx(name: str, text: str) -> None:
@@ -105,7 +105,7 @@ OPTIONS: tuple[BuildOption, ...] = (
     BuildOption("debug", "keep source lines and variables for debuggers, with opt=0: yes or no", "no", yes_no),
     BuildOption("strategy", f"how copies overlap computation: {', '.join(NAMES)}", AUTO, choice),
     BuildOption("serializer", f"what makes the PTX: {' or '.join(SERIALIZERS)}", SERIALIZERS[0], choice),
-    *(BuildOption(row.name, f"{row.help}: {row.said}", str(row.default), row.check) for row in TUNING),
+    *(BuildOption(row.name, f"{row.help}: {row.values_text}", str(row.default), row.check) for row in TUNING),
     BuildOption("build_dir", "folder for everything that is built", "build", _check_folder),
     BuildOption("ptxas", "path of ptxas (empty: the one of nvidia-cuda-nvcc)", "", _check_file),
     BuildOption("libdevice", "path of libdevice.10.bc (empty: the one of nvidia-nvvm)", "", _check_file),
@@ -120,7 +120,7 @@ OPTIONS: tuple[BuildOption, ...] = (
     BuildOption("executor_key", "the key of executor_cert (empty: it is in that file)", "", _check_file),
     BuildOption("server", "let a warm server fork the workers: yes or no (empty: yes, but no in a CI)", "", _yes_no_or_nothing),
     BuildOption("pages", "`scons report` writes a page for each kernel, instead of all into one file: yes or no", "no", yes_no),
-    BuildOption("keep", "`scons report` remembers this build by this name, for its kernels' history", ""),
+    BuildOption("report_label", "`scons report` remembers this build by this name, for its kernels' history", ""),
     BuildOption("estimate", "`scons report` estimates the launches that `scons verify` has compared: yes or no", "no", yes_no),
     BuildOption("ptx", "whose PTX goes into packages for later GPUs: a target, auto or none", "auto", _check_ptx),
     BuildOption("prefix", "folder that `scons install` puts packages into", "install"),
@@ -129,7 +129,7 @@ DEFAULTS: dict[str, str] = {row.name: row.default for row in OPTIONS}
 CHECKS = {row.name: row.check for row in OPTIONS}
 
 
-def given_by_project(names: Iterable[str]) -> dict[str, str]:
+def project_values(names: Iterable[str]) -> dict[str, str]:
     """What pyproject.toml in the current folder says of options called ``names``.
 
     No other folder is looked into: the file may name programs, and those above may be anybody's. Raises InvalidInput where

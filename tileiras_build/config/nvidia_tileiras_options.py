@@ -112,7 +112,7 @@ class CommandLine:
     lists: dict[str, tuple[str, ...]] = field(
         default_factory=lambda: {row.name: () for row in OPTIONS if row.sort == LIST}
     )
-    given: set[str] = field(default_factory=set)
+    specified: set[str] = field(default_factory=set)
 
 
 def parse(arguments: Sequence[str], program: str = PROGRAM) -> CommandLine:
@@ -151,7 +151,7 @@ def _read_option(line: CommandLine, argument: str, rest: list[str], program: str
 
 
 def _store(line: CommandLine, option: Option, dashed: str, value: str) -> None:
-    line.given.add(OPT_LEVEL if option.sort == ATTACHED else option.name)
+    line.specified.add(OPT_LEVEL if option.sort == ATTACHED else option.name)
     if option.sort == LIST:
         line.lists[option.name] += tuple(value.split(","))
     elif option.sort == FLAG:

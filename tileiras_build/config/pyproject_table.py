@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 
-from ..core.errors import InvalidInput, Location, one_of
+from ..core.errors import InvalidInput, Location, suggest
 
 FILE_NAME = "pyproject.toml"
 TABLE = "tileiras"
@@ -36,7 +36,7 @@ def _values(found: Mapping[str, object], checks: Mapping[str, Callable[[str, str
     for name in found:
         if name not in checks:
             message = f"[tool.{TABLE}] has a key {name}, which is no option of the build"
-            raise InvalidInput("pyproject-key", message, remedy=one_of(name, checks))
+            raise InvalidInput("pyproject-key", message, remedy=suggest(name, checks))
     values = {name: _text(name, value) for name, value in found.items()}
     for name, value in values.items():
         checks[name](name, value)

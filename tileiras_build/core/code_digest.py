@@ -17,7 +17,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1]
 NAME = PACKAGE.name
-TABLES = frozenset(("__init__.py", "pipeline/pass_verifiers.py", "pipeline/stages.py"))
+TABLE_FILES = frozenset(("__init__.py", "pipeline/pass_verifiers.py", "pipeline/stages.py"))
 """Files that name modules for others to import: they count themselves, and what they name only where it is imported."""
 
 _NAMED = re.compile(rf"[\"']{NAME}((?:\.\w+)+)".encode())
@@ -28,7 +28,7 @@ _stat = os.stat
 _DATA = (".bc", ".css", ".html", ".jinja", ".js", ".ll")
 
 
-class Package:
+class PackageSources:
     """The files of the package in ``root``, each read once; paths are relative to it, with slashes."""
 
     def __init__(self, root: Path = PACKAGE):
@@ -102,7 +102,7 @@ class Package:
 
     def _needed_by(self, path: str) -> frozenset[str]:
         if path not in self._needed:
-            modules = () if path in TABLES else _modules_in(self.read(path), path)
+            modules = () if path in TABLE_FILES else _modules_in(self.read(path), path)
             self._needed[path] = frozenset(filter(None, map(self._file_of, modules)))
         return self._needed[path]
 
@@ -118,9 +118,9 @@ class Package:
 
 
 @cache
-def installed() -> Package:
+def installed() -> PackageSources:
     """The package that is running."""
-    return Package()
+    return PackageSources()
 
 
 @cache

@@ -12,7 +12,7 @@ from pathlib import Path
 _QUOTA = Path("/sys/fs/cgroup/cpu.max")  # of a control group: microseconds in each period, or "max"
 
 
-def cores() -> int:
+def cpu_count() -> int:
     """How many cores this process may use; at least one."""
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     try:

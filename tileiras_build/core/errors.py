@@ -46,7 +46,7 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     return next((names[near] for near in (*swapped, *difflib.get_close_matches(word.lower(), names, 1))), None)
 
 
-def one_of(word: str, known: Iterable[str]) -> str:
+def suggest(word: str, known: Iterable[str]) -> str:
     """The remedy where ``word`` is none of ``known``: the one that was likely meant, and all."""
     names = list(known)
     near = nearest(word, names)
@@ -58,7 +58,7 @@ def one_of(word: str, known: Iterable[str]) -> str:
 MALFORMED = (ValueError, KeyError, TypeError, AttributeError, IndexError, ArithmeticError, RecursionError)
 
 
-def writable(text: str) -> str:
+def printable(text: str) -> str:
     """The text with what no stream takes, halves of surrogate pairs, as its number."""
     return str.encode(text, "utf-8", "backslashreplace").decode()
 
@@ -107,15 +107,15 @@ def is_own(error: BaseException) -> bool:
     return issubclass(kind, TileirasError) and str(asked(_module_of, kind)).partition(".")[0] == _PACKAGE
 
 
-def words_of(error: BaseException) -> str:
+def exception_text(error: BaseException) -> str:
     """The text of an exception."""
-    words = asked(lambda: writable(str(error)))
+    words = asked(lambda: printable(str(error)))
     return "(it cannot say what it is)" if words is None else words
 
 
-def described(error: BaseException) -> str:
+def describe_exception(error: BaseException) -> str:
     """The type of an exception and its text, in one line."""
-    return f"{kind_of(error)}: {' '.join(words_of(error).split())}"
+    return f"{kind_of(error)}: {' '.join(exception_text(error).split())}"
 
 
 class TileirasError(Exception):
@@ -125,7 +125,7 @@ class TileirasError(Exception):
     exit_code = 1
 
     def __init__(self, id: str, message: str, *, location: Location | None = None, remedy: str | None = None):
-        message, remedy = writable(message), None if remedy is None else writable(remedy)
+        message, remedy = printable(message), None if remedy is None else printable(remedy)
         super().__init__(id, message)
         self.id, self.message, self.location, self.remedy = id, message, location, remedy
 

@@ -81,7 +81,7 @@ def write_files(files: Mapping[Path, bytes]) -> None:
     What is a device or pipe, such as /dev/stdout, is written to.
     """
     devices = [path for path in files if _is_device(path)]
-    with _Placing() as placing:
+    with _AtomicWrites() as placing:
         for path, data in files.items():
             if path not in devices:
                 placing.add(path, data)
@@ -93,7 +93,7 @@ def write_files(files: Mapping[Path, bytes]) -> None:
 
 def replace_files(files: Mapping[Path, bytes]) -> None:
     """As ``write_files``, but a device, pipe or link in the place of a file is replaced: anybody may have made it."""
-    with _Placing() as placing:
+    with _AtomicWrites() as placing:
         for path, data in files.items():
             placing.add(path, data)
         placing.place_all()
@@ -104,7 +104,7 @@ def _is_device(path: Path) -> bool:
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
-class _Placing:
+class _AtomicWrites:
     """Files that are written and not yet in their places: without a name, so that nothing is left by who is killed.
 
     Where a file system has no files without a name, or the process no more descriptors for them, they have hidden ones.
@@ -116,7 +116,7 @@ class _Placing:
         self._named: list[tuple[Path, Path]] = []
         self._new: list[Path] = []
 
-    def __enter__(self) -> _Placing:
+    def __enter__(self) -> _AtomicWrites:
         return self
 
     def __exit__(self, kind, error, trace) -> None:
@@ -125,7 +125,7 @@ class _Placing:
         for path in [temporary for temporary, _ in self._named] + (self._new if error else []):
             path.unlink(missing_ok=True)
         if isinstance(error, OSError) and self.current is not None:
-            raise write_failure(error, self.current) from None
+            raise write_error(error, self.current) from None
 
     def add(self, path: Path, data: bytes) -> None:
         """Write ``data``, which is to be ``path``. Raises OSError."""
@@ -198,13 +198,13 @@ def _hidden(path: Path) -> str:
     return f".{path.name[:_SHOWN]}."
 
 
-def write_fault(error: OSError) -> str:
+def write_error_text(error: OSError) -> str:
     """Why the system does not let a file be written, in a few words."""
     return _WRITE_FAULTS.get(error.errno or 0) or error.strerror or str(error)
 
 
-def write_failure(error: OSError, path: str | os.PathLike) -> InvalidInput:
+def write_error(error: OSError, path: str | os.PathLike) -> InvalidInput:
     """What the system has answered who wanted to write at ``path``, in a sentence."""
     return InvalidInput(
-        "write-failed", f"cannot write the file: {write_fault(error)}", location=Location(os.fspath(path))
+        "write-failed", f"cannot write the file: {write_error_text(error)}", location=Location(os.fspath(path))
     )

@@ -153,12 +153,12 @@ def coloured(text: str, stream: TextIO) -> str:
     return made.getvalue()
 
 
-def say(text: str) -> None:
+def print_stderr(text: str) -> None:
     """Write a line of a message to stderr at once: SCons lets ``print`` write its end apart, behind another thread's line."""
     sys.stderr.write(f"{text}\n")
 
 
-def first_place(text: str) -> str | None:
+def first_location(text: str) -> str | None:
     """The first file and line that diagnostics in ``text`` name: "k.py:17"."""
     found = next((found for found in _DIAGNOSTIC.finditer(text) if found["line"]), None)
     return None if found is None else f"{found['file']}:{found['line']}"

@@ -14,14 +14,14 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from .knobs import local_folder
+from .knobs import user_cache_folder
 
-MOST = 8192  # records; then the older half goes
+MAX_RECORDS = 8192  # records; then the older half goes
 _OTHERS_WRITE = 0o022
 _SIZE = hashlib.sha256().digest_size
 
 
-class LocalStore:
+class UserCache:
     """The records in ``folder``, which is made with the first one."""
 
     def __init__(self, folder: str | os.PathLike):
@@ -77,7 +77,7 @@ class LocalStore:
         self._is_swept = True
         with os.scandir(self.folder) as found:
             entries = [(one.stat(follow_symlinks=False).st_mtime_ns, one.path) for one in found]
-        if len(entries) <= MOST:
+        if len(entries) <= MAX_RECORDS:
             return
         for _, path in sorted(entries)[: len(entries) // 2]:
             with suppress(OSError):
@@ -101,17 +101,17 @@ def _digest(key: str, data: bytes) -> bytes:
     return hashlib.sha256(b"%s\0%s" % (key.encode(), data)).digest()
 
 
-def key_of(purpose: str, *parts: object) -> str:
+def cache_key(purpose: str, *parts: object) -> str:
     """The key of what depends on these strings, bytes and numbers, and on tuples of them."""
     return hashlib.sha256(repr((purpose, parts)).encode(errors="surrogatepass")).hexdigest()
 
 
-def local_store() -> LocalStore | None:
+def user_cache() -> UserCache | None:
     """This user's; None where nothing is to be kept."""
-    folder = local_folder()
+    folder = user_cache_folder()
     return None if folder is None else _open(folder)
 
 
 @cache
-def _open(folder: str) -> LocalStore:
-    return LocalStore(folder)
+def _open(folder: str) -> UserCache:
+    return UserCache(folder)

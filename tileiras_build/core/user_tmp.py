@@ -29,7 +29,7 @@ OTHERS_WRITE = 0o022
 _temporary: str | None = None  # the temporary folder, where libraries are shown another one
 
 
-def own_folder(path: Path, forbidden: int = _OTHERS) -> Path:
+def owned_folder(path: Path, forbidden: int = _OTHERS) -> Path:
     """``path``, made if absent, if it is a folder of this user's without the ``forbidden`` modes; else a new one.
 
     Raises OSError where no folder can be made.
@@ -54,9 +54,9 @@ def temporary_folder() -> Path:
     return Path(_temporary or tempfile.gettempdir())
 
 
-def private_root() -> Path:
+def user_tmp_root() -> Path:
     """This user's folder in the temporary folder, made if absent. Raises OSError."""
-    return own_folder(_root())
+    return owned_folder(_root())
 
 
 def _root() -> Path:
@@ -67,15 +67,15 @@ def dump_root() -> Path:
     """Where dumps lie unless the user says so, made if absent. Raises OSError."""
     for _ in range(_ATTEMPTS):
         with suppress(FileNotFoundError):
-            return own_folder(private_root() / DUMPS)
+            return owned_folder(user_tmp_root() / DUMPS)
     return Path(tempfile.mkdtemp(prefix="tileiras-", dir=temporary_folder()))
 
 
-class Scratch:
+class ScratchFolder:
     """A new folder that goes with ``close``, with this process, or with the next one if this one is killed."""
 
     def __init__(self):
-        sweep()
+        remove_dead_scratch()
         self.path, lock = _locked_folder()
         self._lock: int | None = lock
         self._owner = os.getpid()
@@ -97,9 +97,9 @@ class Scratch:
 
 
 @contextmanager
-def scratch() -> Iterator[Path]:
+def scratch_folder() -> Iterator[Path]:
     """A folder for the block."""
-    made = Scratch()
+    made = ScratchFolder()
     try:
         yield made.path
     finally:
@@ -107,26 +107,26 @@ def scratch() -> Iterator[Path]:
 
 
 @contextmanager
-def temporaries() -> Iterator[None]:
+def tempdir_in_scratch() -> Iterator[None]:
     """What libraries put into the temporary folder during the block lies in a scratch folder instead."""
     global _temporary
     before = _temporary, tempfile.tempdir
-    with scratch() as folder:
-        show_to_libraries(folder)
+    with scratch_folder() as folder:
+        set_python_tempdir(folder)
         try:
             yield
         finally:
             _temporary, tempfile.tempdir = before
 
 
-def show_to_libraries(folder: Path) -> None:
+def set_python_tempdir(folder: Path) -> None:
     """From now on ``folder`` is the temporary folder that Python libraries see; the environment stays as it is."""
     global _temporary
     _temporary = str(temporary_folder())
     tempfile.tempdir = str(folder)
 
 
-def sweep() -> None:
+def remove_dead_scratch() -> None:
     """Remove the scratch folders of processes that have ended without doing so."""
     root = _root()
     with suppress(OSError):
@@ -140,7 +140,7 @@ def _locked_folder() -> tuple[Path, int]:
     """A new scratch folder, and the descriptor that holds its lock."""
     for _ in range(_ATTEMPTS):
         try:
-            path = Path(tempfile.mkdtemp(prefix=_SCRATCH, dir=private_root()))
+            path = Path(tempfile.mkdtemp(prefix=_SCRATCH, dir=user_tmp_root()))
             lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except FileNotFoundError:
             continue

@@ -33,7 +33,7 @@ def enable(target: str | None = None, *, device: str = "gpu", **options: Any) ->
     from . import monkeypatch_cutile, session
 
     made = session.open_session(target, device, options)
-    monkeypatch_cutile.take_over(made)
+    monkeypatch_cutile.install(made)
     return made
 
 
@@ -41,7 +41,7 @@ def disable() -> None:
     """Give cuTile its own functions back; nothing happens where they are its own."""
     from . import monkeypatch_cutile
 
-    monkeypatch_cutile.give_back()
+    monkeypatch_cutile.uninstall()
 
 
 def is_enabled() -> bool:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from . import launch_hook
 
 if TYPE_CHECKING:
-    from .compiled_kernel_cache import Compiled
+    from .compiled_kernel_cache import CompiledKernel
     from .session import Session
 
 Function = Callable[..., Any]
@@ -31,7 +31,7 @@ def make_benchmark_of_search(own: Function) -> Function:
     return _timed(own, _is_first)
 
 
-def _timed(own: Function, counts_as_first: Callable[[Session, Any, Compiled, Any], bool]) -> Function:
+def _timed(own: Function, counts_as_first: Callable[[Session, Any, CompiledKernel, Any], bool]) -> Function:
     def _benchmark(stream: object, grid: Any, kernel: Any, arguments: Any, flush_l2: bool = True, /) -> float:
         session = launch_hook.session
         if session is None:
@@ -57,7 +57,7 @@ def make_benchmark_with_timeout(own: Function) -> Function:
         work = lambda: session.enqueue(stream, grid, kernel, pyargs, False)
         start = time.perf_counter()
         try:
-            taken = session.measure_elsewhere(stream, grid, kernel, pyargs, flush, timeout_sec)
+            taken = session.measure_out_of_process(stream, grid, kernel, pyargs, flush, timeout_sec)
             if taken is None:
                 taken = session.device.measure(work, stream, flush, timeout_sec, first)
         except TimeoutError as error:
@@ -80,9 +80,9 @@ def make_synchronize(own: Function) -> Function:
     return _synchronize_context
 
 
-def _is_first(session: Session, kernel: Any, compiled: Compiled, grid: Any) -> bool:
+def _is_first(session: Session, kernel: Any, compiled: CompiledKernel, grid: Any) -> bool:
     """Whether the search times this for the first time: each configuration is a kernel of its own."""
-    measured, kind = session.kept(kernel).measured, (compiled.entry, tuple(grid))
+    measured, kind = session.kernel_state(kernel).measured, (compiled.entry, tuple(grid))
     if kind in measured:
         return False
     measured.add(kind)

@@ -29,7 +29,7 @@ def environment(settings: Settings) -> dict[str, str]:
 
 
 @contextmanager
-def inherited(settings: Settings) -> Iterator[None]:
+def inherit_device(settings: Settings) -> Iterator[None]:
     """Let processes that are started now be under the device."""
     added = environment(settings)
     before = {name: os.environ.get(name) for name in added}
@@ -44,9 +44,9 @@ def inherited(settings: Settings) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def enable_later() -> None:
+def enable_from_environment() -> None:
     """Enable what the environment names once cuTile is imported; stand in for frameworks from the start."""
-    from .fakes.post_import_hooks import when_imported
+    from .fakes.post_import_hooks import on_import
 
     settings = Settings(**json.loads(CUTILE_INHERITED.read()))
     if settings.device == "cpu":
@@ -59,4 +59,4 @@ def enable_later() -> None:
 
         enable(settings.sm, device=settings.device, **settings.options())
 
-    when_imported("cuda.tile", take_over)
+    on_import("cuda.tile", take_over)

@@ -22,8 +22,8 @@ from weakref import WeakValueDictionary
 from ..core.errors import TileirasError
 from ..core.file_io import file_digest
 from ..core.knobs import cutile_cache
-from ..core.user_cache import key_of as local_key
-from ..core.user_cache import local_store
+from ..core.user_cache import cache_key as local_key
+from ..core.user_cache import user_cache
 from ..frontend.kernel_signature import Signature, render
 from ..frontend.portable_source_names import with_producer
 from ..manifest.launch_manifest import Launch, read_launch_manifest
@@ -31,9 +31,9 @@ from ..pipeline.job import Job
 from ..pipeline.stages import STAGES, between, load, source_digest
 from ..pipeline.tuning_parameters import BY_NAME
 from ..target.targets import find_target
-from .flatten_arguments import signed
-from .installation_fingerprint import known, state, state_of
-from .kernel_fingerprint import as_first_seen, is_front_end_itself, origin_of
+from .flatten_arguments import argument_signature
+from .installation_fingerprint import cached_lookup, installation_fingerprint, state_of
+from .kernel_fingerprint import is_front_end_unpatched, kernel_fingerprint, with_first_snapshot
 
 if TYPE_CHECKING:
     from ..workers.executor.cache import BuildCache
@@ -45,7 +45,7 @@ _PTX, _CUBIN, _MANIFEST = "kernel.ptx", "kernel.cubin", "kernel.json"
 
 
 @dataclass(frozen=True, eq=False)
-class Compiled:
+class CompiledKernel:
     """A kernel for one kind of arguments: its ``entry``, ``ptx`` and ``manifest``, and where the device runs machine code its
     ``cubin``. The emulator takes it for artifacts."""
 
@@ -65,60 +65,67 @@ class Compiled:
         return kept if self.cubin is None else kept | {_CUBIN: self.cubin}
 
     @classmethod
-    def of_files(cls, entry: str, files: Mapping[str, bytes]) -> Compiled:
+    def of_files(cls, entry: str, files: Mapping[str, bytes]) -> CompiledKernel:
         """What was kept."""
         return cls(entry, json.loads(files[_MANIFEST]), files[_PTX].decode(), files.get(_CUBIN))
 
 
-class Compiler:
+class KernelCompiler:
     """Compiles for one device. Whichever thread asks, what two kernels share is compiled once."""
 
     def __init__(self, cutile: Cutile, device: Device, tuning: Mapping[str, Any]):
         self._cutile, self._device, self._tuning = cutile, device, tuning
         self._lock = threading.Lock()
         self._locks: dict[str, threading.Lock] = {}
-        self._made: WeakValueDictionary[str, Compiled] = WeakValueDictionary()
+        self._made: WeakValueDictionary[str, CompiledKernel] = WeakValueDictionary()
         place = cutile_cache()
-        self._is_kept = place is not None
+        self._uses_disk_cache = place is not None
         if place is not None and not os.path.isdir(os.path.expanduser(place)):
             _ = self._disk  # says what is wrong with the place
         self.compilations = 0
         """How many kernels neither memory nor disk had."""
 
-    def compile(self, kernel: Any, signature: Any) -> Compiled:
+    def compile(self, kernel: Any, signature: Any) -> CompiledKernel:
         """The kernel for arguments of this signature. Raises what cuTile's front end raises, and TileirasError."""
-        key = self._key_of_origin(kernel, signature)
+        key = self._fingerprint_key(kernel, signature)
         if key is None:
             return self._exported(kernel, signature)
-        if (found := self._made.get(key)) is not None or (found := _of_origin(key)) is not None:
+        if (found := self._made.get(key)) is not None or (found := _load_by_fingerprint(key)) is not None:
             self._made[key] = found
             return found
-        with as_first_seen(kernel):
+        with with_first_snapshot(kernel):
             made = self._exported(kernel, signature)
         self._made[key] = made
-        _keep_of_origin(key, made)
+        _store_by_fingerprint(key, made)
         return made
 
-    def _key_of_origin(self, kernel: Any, signature: Any) -> str | None:
+    def _fingerprint_key(self, kernel: Any, signature: Any) -> str | None:
         """What decides the kernel, without cuTile's front end; None where that is not known."""
-        if not self._is_kept or not self._cutile.row.looks_once or not is_front_end_itself() or state() is None:
+        if (
+            not self._uses_disk_cache
+            or not self._cutile.release.looks_once
+            or not is_front_end_unpatched()
+            or installation_fingerprint() is None
+        ):
             return None
-        origin = origin_of(kernel, signature)
+        origin = kernel_fingerprint(kernel, signature)
         if origin is None:
             return None
         tuning = sorted(self._tuning.items())
         target, stop_at = self._device.target, self._device.stop_at
-        return local_key("kernel", VERSION, origin, target, stop_at, tuning, state(), *_read_files(stop_at))
+        return local_key(
+            "kernel", VERSION, origin, target, stop_at, tuning, installation_fingerprint(), *_read_files(stop_at)
+        )
 
-    def _exported(self, kernel: Any, signature: Any) -> Compiled:
+    def _exported(self, kernel: Any, signature: Any) -> CompiledKernel:
         target = self._device.target
         exported = self._cutile.export(kernel, signature, target)
-        names = signed(self._cutile.parameter_names(kernel), signature)
+        names = argument_signature(self._cutile.parameter_names(kernel), signature)
         data = with_producer(exported.data, render({exported.entry: Signature(names)}))
         job = Job(find_target(target), self._cutile.opt_level(self._cutile.options(kernel), target), lineinfo=True)
-        job = job.tuned(self._tuning)
+        job = job.with_tuning(self._tuning)
         try:
-            return self._once(exported.entry, data, job)
+            return self._compile_once(exported.entry, data, job)
         except TileirasError as error:
             _show_line(error)
             raise
@@ -128,7 +135,7 @@ class Compiler:
         from .. import driver
 
         # Who launches a cubin alone has no manifest to follow.
-        tuning = {name: number for name, number in self._tuning.items() if not BY_NAME[name].is_launched}
+        tuning = {name: number for name, number in self._tuning.items() if not BY_NAME[name].affects_launch}
         cubin = driver.compile(data, target, opt_level=level, lineinfo=True, name=entry, **tuning).cubin
         assert cubin is not None
         return cubin
@@ -148,7 +155,7 @@ class Compiler:
         place = cutile_cache()
         return None if place is None else BuildCache(open_store(place))
 
-    def _once(self, entry: str, data: bytes, job: Job) -> Compiled:
+    def _compile_once(self, entry: str, data: bytes, job: Job) -> CompiledKernel:
         key = key_of(data, job, self._device.stop_at)
         with self._lock:
             lock = self._locks.setdefault(key, threading.Lock())
@@ -160,14 +167,14 @@ class Compiler:
             self._locks.pop(key, None)
         return made
 
-    def _find(self, entry: str, key: str) -> Compiled | None:
+    def _find(self, entry: str, key: str) -> CompiledKernel | None:
         if self._disk is None:
             return None
         names = (_PTX, _MANIFEST, *((_CUBIN,) if self._device.stop_at == "cubin" else ()))
         files = self._disk.find(key, names)
-        return None if files is None else Compiled.of_files(entry, files)
+        return None if files is None else CompiledKernel.of_files(entry, files)
 
-    def _compile(self, entry: str, data: bytes, job: Job, key: str) -> Compiled:
+    def _compile(self, entry: str, data: bytes, job: Job, key: str) -> CompiledKernel:
         from .. import driver
 
         tuning: dict[str, Any] = job.tuning
@@ -182,7 +189,7 @@ class Compiler:
         )
         assert artifacts.ptx is not None
         self.compilations += 1
-        made = Compiled(entry, artifacts.manifest, artifacts.ptx, artifacts.cubin)
+        made = CompiledKernel(entry, artifacts.manifest, artifacts.ptx, artifacts.cubin)
         if self._disk is not None:
             self._disk.keep(key, made.files())
         return made
@@ -196,18 +203,18 @@ def _show_line(error: TileirasError) -> None:
         error.add_note(f"    {text.lstrip()}\n    {' ' * (where.column - 1 - len(text) + len(text.lstrip()))}^")
 
 
-def _of_origin(key: str) -> Compiled | None:
+def _load_by_fingerprint(key: str) -> CompiledKernel | None:
     """The kernel that one of this user's processes has made of the same origin."""
-    store = local_store()
+    store = user_cache()
     data = None if store is None else store.find(key)
     if data is None:
         return None
     entry, files = marshal.loads(data)
-    return Compiled.of_files(entry, files)
+    return CompiledKernel.of_files(entry, files)
 
 
-def _keep_of_origin(key: str, made: Compiled) -> None:
-    if (store := local_store()) is not None:
+def _store_by_fingerprint(key: str, made: CompiledKernel) -> None:
+    if (store := user_cache()) is not None:
         store.keep(key, marshal.dumps((made.entry, made.files())))
 
 
@@ -221,7 +228,7 @@ def key_of(data: bytes, job: Job, stop_at: str) -> str:
 @cache
 def _compiler_digest(stop_at: str) -> str:
     """Of the code, the libraries and the files of every stage up to ``stop_at``."""
-    return known(f"compiler up to {stop_at} with {_read_files(stop_at)}", lambda: _read_compiler(stop_at))
+    return cached_lookup(f"compiler up to {stop_at} with {_read_files(stop_at)}", lambda: _read_compiler(stop_at))
 
 
 @cache

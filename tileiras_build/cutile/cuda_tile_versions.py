@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import InvalidInput, Location, Unsupported
-from .installation_fingerprint import known
+from .installation_fingerprint import cached_lookup
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -50,7 +50,7 @@ class Version:
 
 
 _MASKS = ("constant_parameter_mask", "int64_index_parameter_mask", "int64_parameter_mask")
-VERSIONS: tuple[Version, ...] = (
+CUDA_TILE_RELEASES: tuple[Version, ...] = (
     Version("1.3", "13.2", "cutile_python_v1", _MASKS[:1], "launch_with_block", "cuLaunchKernel", False, False),
     Version("1.4", "13.3", "cutile_python_v1", _MASKS, raises_shared_memory=False, no_extras=[]),
     Version("1.5", "13.3", "cutile_python_v2", raises_shared_memory=False, no_extras=[]),
@@ -61,11 +61,11 @@ VERSIONS: tuple[Version, ...] = (
 
 def installed_version() -> Version:
     """The row of the installed cuda-tile; raises InvalidInput[cutile-missing] or Unsupported[cutile-version]."""
-    found = known(f"version of {PACKAGE}", _installed)
-    for row in VERSIONS:
+    found = cached_lookup(f"version of {PACKAGE}", _installed)
+    for row in CUDA_TILE_RELEASES:
         if found == row.release or found.startswith(f"{row.release}."):
             return row
-    between = f"{VERSIONS[0].release} to {VERSIONS[-1].release}"
+    between = f"{CUDA_TILE_RELEASES[0].release} to {CUDA_TILE_RELEASES[-1].release}"
     message = f"{PACKAGE} {found} is installed, and its kernels can be taken over of {between} only"
     raise Unsupported("cutile-version", message, remedy=INSTALL)
 
@@ -92,13 +92,13 @@ class Cutile:
     """The installed cuda-tile."""
 
     def __init__(self) -> None:
-        self.row = installed_version()
+        self.release = installed_version()
         self.signatures = self._module("compilation._signature")
         own = self._module("_cext")
         self.kernel_class: type = own.TileDispatcher
-        self.launch_blocks: Callable[..., None] = getattr(own, self.row.launcher)
+        self.launch_blocks: Callable[..., None] = getattr(own, self.release.launcher)
         self._twin_class = _twin_class(own.TileDispatcher)
-        convention = getattr(own.CallingConvention, self.row.convention)
+        convention = getattr(own.CallingConvention, self.release.convention)
         self._convention = convention()
 
     @cached_property
@@ -109,7 +109,7 @@ class Cutile:
     @cached_property
     def bytecode_version(self) -> Any:
         """The newest version of bytecode that is written."""
-        return self.compile.parse_bytecode_version(self.row.bytecode)
+        return self.compile.parse_bytecode_version(self.release.bytecode)
 
     @cached_property
     def element_kinds(self) -> frozenset[str]:
@@ -137,7 +137,7 @@ class Cutile:
     def twin(self, kernel: Any, answer: Callable[[Any], tuple[object, ...]]) -> Any:
         """A kernel for the arguments that ``kernel`` takes, whose cubins are what ``answer`` gives for a signature."""
         function = kernel._annotated_function
-        made = self._twin_class(*[getattr(function, mask) for mask in self.row.masks])
+        made = self._twin_class(*[getattr(function, mask) for mask in self.release.masks])
         made.answer = answer
         return made
 
@@ -223,8 +223,8 @@ def _twin_class(base: type) -> type:
     return Twin
 
 
-def _check_count(expected: int, given: int) -> None:
+def _check_count(expected: int, count: int) -> None:
     """Some releases end the process where arguments are missing; this is what the others say."""
-    if given != expected:
-        arguments, were = "argument" if expected == 1 else "arguments", "was" if given == 1 else "were"
-        raise TypeError(f"Kernel expects {expected} {arguments} but {given} {were} given")
+    if count != expected:
+        arguments, were = "argument" if expected == 1 else "arguments", "was" if count == 1 else "were"
+        raise TypeError(f"Kernel expects {expected} {arguments} but {count} {were} given")

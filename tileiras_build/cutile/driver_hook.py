@@ -29,15 +29,15 @@ from ..launch.runtime.bind_stub import ALIGNMENT
 from ..launch.runtime.encode_tensor_maps import SIZE
 
 if TYPE_CHECKING:
-    from .devices.loaded_kernel import Loaded
+    from .devices.loaded_kernel import LoadedKernel
 
 _LOADER = "cuda.tile._load_libcuda"  # imported by cuTile's C code when it first needs the driver
 _LAUNCHER = "cuda.tile._cext"  # cuTile's C code
 _GET_KERNEL = "cuLibraryGetKernel"
 _DRIVER_VERSION = 12000  # in which all of these functions are as they are now
 _SLOTS = 1024  # of the table of records, by the kernel's handle; a power of two
-_MOST_KERNELS = _SLOTS // 2
-_MOST_ENTRIES = 16
+_MAX_KERNELS = _SLOTS // 2
+_MAX_ENTRIES = 16
 _INVALID_VALUE = 1
 _MISS = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_uint64, ctypes.c_void_p)
 _THREE = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 3)
@@ -196,25 +196,25 @@ go:
 """
 
 
-class LaunchShim:
+class DriverHook:
     """The function and its records. ``install`` alone makes one."""
 
     def __init__(self, real_get_address: Callable[..., int], launch: str):
         self._real_get_address, self._launch = real_get_address, launch
         self._table = (ctypes.c_uint64 * _SLOTS)()
-        self._records: dict[int, _Record] = {}
-        self._kept: list[_Record] = []  # all that the table has ever named
+        self._records: dict[int, _KernelRecord] = {}
+        self._callbacks: list[_KernelRecord] = []  # all that the table has ever named
         self._pending = threading.local()
         self._get_address = _PROC(self._find)
         self._get_kernel = _THREE(self._kernel_found)
         self._miss = _MISS(self._missed)
-        self._functions: dict[int, _Compiled] = {}  # by what they call; cuTile keeps their addresses
+        self._functions: dict[int, _CompiledHook] = {}  # by what they call; cuTile keeps their addresses
         self._changes = threading.Lock()  # cuTile's C code asks from any thread
         self._real_get_kernel: Callable[..., int] | None = None
         self.place = ctypes.c_void_p(_address(self._get_address))
         """What cuTile takes for the address of ``cuGetProcAddress``."""
 
-    def pending(self, loaded: Loaded | None) -> None:
+    def pending(self, loaded: LoadedKernel | None) -> None:
         """The kernel that cuTile loads next in this thread, if it is to be registered; None: no kernel of ours."""
         self._pending.loaded = loaded
 
@@ -236,7 +236,7 @@ class LaunchShim:
             found.value = _address(self._get_kernel)
         return result
 
-    def _function_for(self, real: int) -> _Compiled:
+    def _function_for(self, real: int) -> _CompiledHook:
         with self._changes:
             if real not in self._functions:
                 self._functions[real] = _compiled(self._launch, _address(self._table), real, _address(self._miss))
@@ -250,10 +250,10 @@ class LaunchShim:
             self._forget(kernel)
             loaded = getattr(self._pending, "loaded", None)
             if loaded is not None:
-                return self._register(_Record(kernel, loaded))
+                return self._register(_KernelRecord(kernel, loaded))
         return status
 
-    def _register(self, record: _Record) -> int:
+    def _register(self, record: _KernelRecord) -> int:
         try:
             record.allow_shared_memory()
         except Exception:
@@ -263,14 +263,14 @@ class LaunchShim:
             while self._table[slot]:
                 slot = (slot + 1) % _SLOTS
             self._records[record.kernel] = record
-            self._kept.append(record)
+            self._callbacks.append(record)
             self._table[slot] = record.address
         return 0
 
     def _forget(self, kernel: int) -> None:
         """The driver gives handles of unloaded kernels again: what was registered is of another kernel."""
         if (before := self._records.pop(kernel, None)) is not None:
-            before.disown()
+            before.clear()
 
     def _missed(self, kernel: int, params: int) -> int:
         try:
@@ -279,7 +279,7 @@ class LaunchShim:
             return 0  # the launch is made again in Python, where this is raised
         return ctypes.addressof(pointers)
 
-    def replace(self, words: list[int]) -> bool:
+    def replace(self, addresses: list[int]) -> bool:
         """Take the places of functions that cuTile has asked for already: ``words`` are where its C code keeps variables.
 
         Does nothing, and answers False, unless each of the functions stands in exactly one of them.
@@ -288,7 +288,7 @@ class LaunchShim:
         for name in (self._launch.encode(), _GET_KERNEL.encode()):
             found = ctypes.c_void_p()
             failed = self._real_get_address(name, ctypes.addressof(found), _DRIVER_VERSION, 0, None)
-            held = [word for word in words if ctypes.c_void_p.from_address(word).value == found.value]
+            held = [word for word in addresses if ctypes.c_void_p.from_address(word).value == found.value]
             if failed or not found.value or len(held) != 1:
                 return False
             places[name] = held[0]
@@ -299,21 +299,21 @@ class LaunchShim:
     @property
     def has_room(self) -> bool:
         """Whether one more kernel can be registered."""
-        return len(self._kept) < _MOST_KERNELS
+        return len(self._callbacks) < _MAX_KERNELS
 
 
-class _Record:
+class _KernelRecord:
     """What the function knows of one kernel."""
 
-    def __init__(self, kernel: int, loaded: Loaded):
+    def __init__(self, kernel: int, loaded: LoadedKernel):
         launch = loaded.compiled.launch
         self.kernel, self._loaded = kernel, loaded
-        self._sizes = [param.size for param in launch.ordinary]
+        self._sizes = [param.size for param in launch.caller_parameters]
         self._maps = len(launch.tensor_maps)
         rows = [word for index in loaded.mapped for word in (index, int(self._sizes[index] == 8))]
         self._rows = (ctypes.c_int64 * max(len(rows), 1))(*rows)
         self._width = len(loaded.mapped) + 1
-        self._entries = (ctypes.c_int64 * (self._width * _MOST_ENTRIES))()
+        self._entries = (ctypes.c_int64 * (self._width * _MAX_ENTRIES))()
         self._held: list[ctypes.Array] = []
         words = [
             kernel,
@@ -332,7 +332,7 @@ class _Record:
         """Let the kernel have the dynamic shared memory that it asks for. Raises InvalidInput[driver]."""
         self._loaded.allow_shared_memory(self.kernel)
 
-    def disown(self) -> None:
+    def clear(self) -> None:
         """Be the record of no kernel."""
         self._words[0] = 0
 
@@ -342,12 +342,12 @@ class _Record:
         data = [ctypes.string_at(place, size) for place, size in zip(given, self._sizes)]
         numbers = self._loaded.layout.numbers(data)
         maps = self._loaded.maps_of(numbers)
-        base = self._keep([_signed(data[index]) for index in self._loaded.mapped], b"".join(maps))
+        base = self._add_entry([_signed(data[index]) for index in self._loaded.mapped], b"".join(maps))
         return (ctypes.c_uint64 * (len(given) + self._maps))(*given, *[base + SIZE * one for one in range(self._maps)])
 
-    def _keep(self, values: Sequence[int], maps: bytes) -> int:
+    def _add_entry(self, values: Sequence[int], maps: bytes) -> int:
         """One more entry; the first again, where there are too many. The address of the maps."""
-        count = self._words[5] % _MOST_ENTRIES
+        count = self._words[5] % _MAX_ENTRIES
         held = ctypes.create_string_buffer(len(maps) + ALIGNMENT)
         base = -(-ctypes.addressof(held) // ALIGNMENT) * ALIGNMENT
         ctypes.memmove(base, maps, len(maps))
@@ -362,14 +362,14 @@ def _signed(data: bytes) -> int:
     return int.from_bytes(data, "little", signed=True)
 
 
-class _Compiled:
+class _CompiledHook:
     """The function, and what keeps its code."""
 
     def __init__(self, engine: Any, address: int):
         self._engine, self.address = engine, address
 
 
-def _compiled(launch: str, table: int, real: int, miss: int) -> _Compiled:
+def _compiled(launch: str, table: int, real: int, miss: int) -> _CompiledHook:
     from llvmlite import binding as llvm
 
     llvm.initialize_native_target()
@@ -385,7 +385,7 @@ def _compiled(launch: str, table: int, real: int, miss: int) -> _Compiled:
     module.verify()
     engine = llvm.create_mcjit_compiler(module, llvm.Target.from_default_triple().create_target_machine(opt=2))
     engine.finalize_object()
-    return _Compiled(engine, engine.get_function_address("launch"))
+    return _CompiledHook(engine, engine.get_function_address("launch"))
 
 
 def variables_of(module: str) -> list[int]:
@@ -409,10 +409,10 @@ def _address(held: Any) -> int:
     return address
 
 
-_installed: LaunchShim | None = None
+_installed: DriverHook | None = None
 
 
-def install(launch: str) -> LaunchShim | None:
+def install(launch: str) -> DriverHook | None:
     """Let cuTile launch through the function, in the place of the driver's of that name; None where that cannot be done."""
     global _installed
     if _installed is not None:
@@ -423,7 +423,7 @@ def install(launch: str) -> LaunchShim | None:
     except OSError:
         return None
     real = _PROC(struct.unpack("<Q", ctypes.string_at(loader.cuGetProcAddress_v2_ptrptr, 8))[0])
-    shim = LaunchShim(real, launch)
+    shim = DriverHook(real, launch)
     if not asked_before:
         loader.cuGetProcAddress_v2_ptrptr = ctypes.addressof(shim.place)  # type: ignore[attr-defined]
     elif not shim.replace(variables_of(_LAUNCHER)):

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..core.file_io import read_file, write_files
 from . import launch_hook
-from .kernel_fingerprint import look_first
+from .kernel_fingerprint import snapshot_first
 
 Function = Callable[..., Any]
 
@@ -33,7 +33,7 @@ def make_compile_tile(own: Function) -> Function:
     """The function that takes the place of the front end's entry: it tells who knows kernels by what they are made of."""
 
     def compile_tile(ann_func: Any, *arguments: Any, **named: Any) -> Any:
-        look_first(getattr(ann_func, "pyfunc", ann_func))
+        snapshot_first(getattr(ann_func, "pyfunc", ann_func))
         return own(ann_func, *arguments, **named)
 
     return compile_tile

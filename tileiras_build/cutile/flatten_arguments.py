@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ..core.errors import InvalidInput, Unsupported
 from ..frontend.kernel_signature import Argument
 from ..launch.runtime.pack_arguments import ArrayView
-from ..manifest.manifest_constants import STORED, UPDATED
+from ..manifest.manifest_constants import READ_WRITE, WRITE
 
 if TYPE_CHECKING:
     from ..manifest.launch_manifest import Parameter
@@ -40,7 +40,7 @@ class ArrayTable:
     name: str
     views: tuple[ArrayView, ...]
 
-    def rows(self) -> list[int]:
+    def table_rows(self) -> list[int]:
         """The table: of each array address, lengths, strides."""
         return [number for view in self.views for number in (view.address, *view.shape, *view.strides)]
 
@@ -67,19 +67,19 @@ def flatten(names: Sequence[str], signature: Any, arguments: Sequence[object], v
 def _values(name: str, constraint: Any, argument: Any, view: View) -> Iterator[Value]:
     kind = type(constraint).__name__
     if kind == "ArrayConstraint":
-        with told_of(name):
+        with parameter_prefix(name):
             yield Array(name, view(argument))
     elif kind == "ScalarConstraint":
         yield Scalar(name, argument)
     elif kind == "ListConstraint":
-        with told_of(name):
+        with parameter_prefix(name):
             yield ArrayTable(name, tuple(view(one) for one in argument))
     else:
-        for part_name, part, inner in parts_of(name, constraint, argument):
+        for part_name, part, inner in aggregate_members(name, constraint, argument):
             yield from _values(part_name, part, inner, view)
 
 
-def parts_of(name: str, constraint: Any, argument: Any) -> Iterator[tuple[str, Any, Any]]:
+def aggregate_members(name: str, constraint: Any, argument: Any) -> Iterator[tuple[str, Any, Any]]:
     """(name, constraint, value) of the parts of an aggregate; nothing of a constant."""
     kind = type(constraint).__name__
     if kind == "ConstantConstraint":
@@ -97,14 +97,16 @@ def parts_of(name: str, constraint: Any, argument: Any) -> Iterator[tuple[str, A
         )
 
 
-def signed(names: Sequence[str], signature: Any) -> tuple[Argument, ...]:
+def argument_signature(names: Sequence[str], signature: Any) -> tuple[Argument, ...]:
     """The arguments by name, as bytecode notes them (``frontend/kernel_signature.py``)."""
     return tuple(
-        one for name, constraint in zip(names, signature.parameters, strict=True) for one in _signed(name, constraint)
+        one
+        for name, constraint in zip(names, signature.parameters, strict=True)
+        for one in _signature_of(name, constraint)
     )
 
 
-def _signed(name: str, constraint: Any) -> Iterator[Argument]:
+def _signature_of(name: str, constraint: Any) -> Iterator[Argument]:
     kind = type(constraint).__name__
     if kind == "ArrayConstraint":
         unit = next((axis for axis, stride in enumerate(constraint.stride_constant) if stride == 1), None)
@@ -115,13 +117,13 @@ def _signed(name: str, constraint: Any) -> Iterator[Argument]:
         yield from (Argument(name), Argument(f"{name}_length"))
     elif kind == "TupleConstraint":
         for index, part in enumerate(constraint.items):
-            yield from _signed(f"{name}_{index}", part)
+            yield from _signature_of(f"{name}_{index}", part)
     elif kind == "DataclassConstraint":
         for field, part in zip(dataclasses.fields(constraint.cls), constraint.fields, strict=True):
-            yield from _signed(f"{name}_{field.name}", part)
+            yield from _signature_of(f"{name}_{field.name}", part)
 
 
-def numbers_of(values: Sequence[Value], place: Callable[[ArrayTable], int]) -> Iterator[Number]:
+def parameter_values(values: Sequence[Value], place: Callable[[ArrayTable], int]) -> Iterator[Number]:
     """The numbers of the parameters in order; ``place`` puts a list's table into the device's memory, and gives its
     address."""
     for value in values:
@@ -134,7 +136,7 @@ def numbers_of(values: Sequence[Value], place: Callable[[ArrayTable], int]) -> I
 
 
 @contextmanager
-def told_of(name: str | None) -> Iterator[None]:
+def parameter_prefix(name: str | None) -> Iterator[None]:
     """What is said of a value that is no argument of a kernel begins with the parameter's name."""
     try:
         yield
@@ -149,7 +151,7 @@ def refuse_read_only(kernel: str, parameters: Sequence[Parameter], values: Seque
     place = 0
     for value in values:
         if isinstance(value, Array):
-            if value.view.readonly and parameters[place].access in (STORED, UPDATED):
+            if value.view.readonly and parameters[place].access in (WRITE, READ_WRITE):
                 message = f"kernel {kernel} writes {value.name}, which is read-only"
                 raise InvalidInput("launch-read-only", message, remedy="pass an array to write")
             place += 1 + 2 * len(value.view.shape)

@@ -14,15 +14,15 @@ from functools import cache
 from importlib.machinery import PathFinder
 
 from ..core.code_digest import PACKAGE
-from ..core.user_cache import key_of, local_store
+from ..core.user_cache import cache_key, user_cache
 
 _LISTS = (".dist-info", ".egg-info", ".egg-link", ".pth")  # what names a distribution and its version
 _CODE = (".py", ".so", ".pyd", ".bc", ".ll")
-_begun = time.time_ns()  # about when this process has read its code
+_process_start = time.time_ns()  # about when this process has read its code
 
 
 @cache
-def state() -> str | None:
+def installation_fingerprint() -> str | None:
     """What changes with the code of this package and of cuda-tile, with any installed distribution, and Python; None where that
     cannot be said, as of code that was changed after this process had read it. Files count by their names, times and sizes."""
     try:
@@ -34,9 +34,9 @@ def state() -> str | None:
         files = [_files_in(str(folder)) for folder in (PACKAGE, cutile)]
     except OSError:
         return None
-    if any(changed >= _begun for found in files for _, (_, changed, *_) in found):
+    if any(changed >= _process_start for found in files for _, (_, changed, *_) in found):
         return None
-    return key_of("installation", sys.version, *lists, *files)
+    return cache_key("installation", sys.version, *lists, *files)
 
 
 def _folder_of_cutile() -> str | None:
@@ -72,12 +72,12 @@ def state_of(found: os.stat_result) -> tuple[int, ...]:
     return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
 
 
-def known(what: str, find: Callable[[], str]) -> str:
+def cached_lookup(what: str, find: Callable[[], str]) -> str:
     """What ``find`` finds out about what is installed; it is asked where nobody has noted its answer."""
-    store, installed = local_store(), state()
+    store, installed = user_cache(), installation_fingerprint()
     if store is None or installed is None:
         return find()
-    key = key_of("known", what, installed)
+    key = cache_key("known", what, installed)
     if (data := store.find(key)) is not None:
         return json.loads(data)
     found = find()

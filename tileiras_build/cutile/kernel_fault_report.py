@@ -12,11 +12,11 @@ from ..simulate.emulator.ptx.source_locations import source_of
 from .fakes.describe_arrays import GUARD
 
 if TYPE_CHECKING:
-    from .compiled_kernel_cache import Compiled
-    from .fakes.describe_arrays import Description
+    from .compiled_kernel_cache import CompiledKernel
+    from .fakes.describe_arrays import ArrayDescription
 
-NEAR = 1 << 24  # bytes: an address further than this from every array is told as a number
-OUTSIDE = "address outside mapped memory"
+NEAR_BYTES = 1 << 24  # bytes: an address further than this from every array is told as a number
+OUT_OF_BOUNDS_MESSAGE = "address outside mapped memory"
 REMEDIES = {errors.TIME_LIMIT: "look for a loop that does not end, or allow more time"}
 
 
@@ -37,7 +37,7 @@ class NamedArray:
     """An array that a launch was given, by the name of its parameter."""
 
     name: str
-    array: Description
+    array: ArrayDescription
 
     def __str__(self) -> str:
         return f'array "{self.name}" ({self.array.element}, shape {list(self.array.shape)})'
@@ -59,7 +59,7 @@ class NamedList(NamedArray):
     def distance(self, address: int) -> int:
         """0 for all that can be nothing else."""
         far = super().distance(address)
-        return 0 if far <= GUARD else far + NEAR
+        return 0 if far <= GUARD else far + NEAR_BYTES
 
 
 def name_of(entry: str) -> str:
@@ -67,7 +67,7 @@ def name_of(entry: str) -> str:
     return entry.rpartition("_K")[0] or entry
 
 
-def explain(error: errors.EmulatorError, compiled: Compiled, arrays: Sequence[NamedArray]) -> TileirasError:
+def explain(error: errors.EmulatorError, compiled: CompiledKernel, arrays: Sequence[NamedArray]) -> TileirasError:
     """What to raise for an error of the emulator: KernelFault, or what is no fault of the kernel's."""
     kernel = name_of(compiled.entry)
     if isinstance(error, errors.UnsupportedInstruction):
@@ -76,7 +76,7 @@ def explain(error: errors.EmulatorError, compiled: Compiled, arrays: Sequence[Na
         return InternalError("emulator", f"kernel {kernel}: {error}")
     block = error.thread[0] if error.thread else None
     where = f"kernel {kernel}" + (f", block {tuple(int(at) for at in block)}" if block else "")
-    message, location = f"{where}: {_what(error, arrays)}", _location(compiled.ptx, error)
+    message, location = f"{where}: {_fault_text(error, arrays)}", _location(compiled.ptx, error)
     made = KernelFault(f"kernel-{error.kind}", message, location=location, remedy=REMEDIES.get(error.kind))
     made.kernel, made.block, made.fault = kernel, block, error
     return made
@@ -87,15 +87,15 @@ def _location(ptx: str, fault: errors.EmulatorFault) -> Location | None:
     return Location(found.file, found.line, found.column + 1) if found else None
 
 
-def _what(fault: errors.EmulatorFault, arrays: Sequence[NamedArray]) -> str:
+def _fault_text(fault: errors.EmulatorFault, arrays: Sequence[NamedArray]) -> str:
     if fault.kind == errors.OUT_OF_BOUNDS:
-        return f"{_does(fault)}, {_place(fault, arrays)}"
+        return f"{_access_text(fault)}, {_place(fault, arrays)}"
     if fault.kind == errors.UNINITIALISED:
-        return f"{_does(fault)} {_place(fault, arrays)}, {fault.message}"
+        return f"{_access_text(fault)} {_place(fault, arrays)}, {fault.message}"
     if fault.kind in (errors.THREAD_RACE, errors.BLOCK_RACE):
-        return f"{_does(fault)} {_place(fault, arrays)}; {fault.message}"
+        return f"{_access_text(fault)} {_place(fault, arrays)}; {fault.message}"
     if fault.kind == errors.MISALIGNED:
-        return f"{_does(fault)} at an address that is no multiple of as many, {_place(fault, arrays)}"
+        return f"{_access_text(fault)} at an address that is no multiple of as many, {_place(fault, arrays)}"
     if fault.kind == errors.ASSERTION:
         return fault.message.rpartition(" (")[0]  # the place stands before
     if fault.kind in (errors.TIME_LIMIT, errors.DEADLOCK):
@@ -103,7 +103,7 @@ def _what(fault: errors.EmulatorFault, arrays: Sequence[NamedArray]) -> str:
     return f"{fault.message} (PTX line {fault.line}: {fault.instruction})"
 
 
-def _part(array: Description, address: int) -> str:
+def _element_at(array: ArrayDescription, address: int) -> str:
     """What lies at an address in an array's memory: an element, or a byte of what the array is a view of."""
     index = array.index_at(address)
     return f"byte {address - array.base}" if index is None else f"element [{', '.join(map(str, index))}]"
@@ -116,7 +116,7 @@ def _shared(found: NamedArray, arrays: Sequence[NamedArray], address: int) -> st
     return f", which is memory of {' and '.join(names)} as well" if names else ""
 
 
-def _does(fault: errors.EmulatorFault) -> str:
+def _access_text(fault: errors.EmulatorFault) -> str:
     verb = "writes" if fault.writes else "reads"
     return f"{verb} {fault.size} byte{'s' * (fault.size != 1)}" if fault.size else f"{verb} memory"
 
@@ -125,7 +125,7 @@ def _place(fault: errors.EmulatorFault, arrays: Sequence[NamedArray]) -> str:
     """Where an address lies among the arrays of the launch."""
     address = fault.address or 0
     nearest = min(arrays, key=lambda one: one.distance(address), default=None)
-    if nearest is None or nearest.distance(address) > NEAR:
+    if nearest is None or nearest.distance(address) > NEAR_BYTES:
         return f"at address {address:#x}, which is in no array"
     offset = address - nearest.array.base
     if offset < 0:
@@ -133,6 +133,6 @@ def _place(fault: errors.EmulatorFault, arrays: Sequence[NamedArray]) -> str:
     if offset < nearest.array.size:
         inside = nearest.array.size - offset
         beyond = ", beyond its end" if fault.size > inside else ""
-        return f"at {_part(nearest.array, address)} of {nearest}{_shared(nearest, arrays, address)}{beyond}"
+        return f"at {_element_at(nearest.array, address)} of {nearest}{_shared(nearest, arrays, address)}{beyond}"
     past = offset - nearest.array.size
     return f"{past} bytes past the end of {nearest}" if past else f"right after the end of {nearest}"

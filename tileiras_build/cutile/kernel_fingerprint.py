@@ -27,7 +27,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 _NAME = re.compile(r"[^\W\d]\w*")
-_EVALUATED = "static_"  # what Python evaluates while the front end runs begins so
+_STATIC_PREFIX = "static_"  # what Python evaluates while the front end runs begins so
 _LIBRARIES = (
     "cuda.tile",
     "math",
@@ -37,20 +37,30 @@ _LIBRARIES = (
     "ml_dtypes",
 )  # whose modules' names mean what their version says
 _SETTINGS = ("CUDA_TILE_", "EXPERIMENTAL_CUDA_TILE_")  # of variables of the environment that cuTile reads
-_HARMLESS = frozenset(f"CUDA_TILE_{name}" for name in ("CACHE_DIR", "CACHE_SIZE", "TEMP_DIR", "COMPILER_TIMEOUT_SEC"))
+_IRRELEVANT_SETTINGS = frozenset(
+    f"CUDA_TILE_{name}" for name in ("CACHE_DIR", "CACHE_SIZE", "TEMP_DIR", "COMPILER_TIMEOUT_SEC")
+)
 _PLAIN = (type(None), bool, int, str, bytes, type(Ellipsis))
 
 
-class UnknownOriginError(Exception):
+class UnfingerprintableError(Exception):
     """Something that a kernel names is of no known kind."""
 
 
-_UNKNOWN = (UnknownOriginError, OSError, TypeError, ValueError, RecursionError, SyntaxError, tokenize.TokenError)
+_UNFINGERPRINTABLE = (
+    UnfingerprintableError,
+    OSError,
+    TypeError,
+    ValueError,
+    RecursionError,
+    SyntaxError,
+    tokenize.TokenError,
+)
 
 
-def is_front_end_itself() -> bool:
+def is_front_end_unpatched() -> bool:
     """Whether cuTile's front end does nothing but make bytecode, and nobody has put something in its place."""
-    if any(name.startswith(_SETTINGS) and name not in _HARMLESS for name in os.environ):
+    if any(name.startswith(_SETTINGS) and name not in _IRRELEVANT_SETTINGS for name in os.environ):
         return False
     from cuda.tile._cext import default_tile_context
 
@@ -65,27 +75,27 @@ def is_front_end_itself() -> bool:
     )
 
 
-def origin_of(kernel: Any, signature: Any) -> str | None:
+def kernel_fingerprint(kernel: Any, signature: Any) -> str | None:
     """What decides a kernel's bytecode for one signature, as a text, besides what is installed; None where that is not known."""
     if not _is_trusted:
         return None
     try:
-        look = _look(kernel._pyfunc)
+        look = _snapshot(kernel._pyfunc)
         parts = (
             kernel._annotated_function.parameter_annotations,
             kernel._compiler_options,
             signature.symbol,
             signature.parameters,
         )
-        return repr((look.described, [_value(part, Look()) for part in parts]))
-    except _UNKNOWN:
+        return repr((look.described, [_value(part, FunctionSnapshot()) for part in parts]))
+    except _UNFINGERPRINTABLE:
         return None
 
 
 @contextmanager
-def as_first_seen(kernel: Any) -> Iterator[None]:
+def with_first_snapshot(kernel: Any) -> Iterator[None]:
     """Let a kernel's names mean in the block what they meant at the first look, as the front end would have noted them then."""
-    changed = [name for name in _look(kernel._pyfunc).all_names() if not name.is_as_it_was()]
+    changed = [name for name in _snapshot(kernel._pyfunc).all_names() if not name.is_as_it_was()]
     now = [replace(name, value=name.get()) for name in changed]
     for name in changed:
         name.put()
@@ -100,7 +110,7 @@ _MISSING = object()
 
 
 @dataclass(frozen=True)
-class _Named:
+class _NameBinding:
     """What a name meant: the ``value`` in a module's dictionary, or in a cell of a function's closure."""
 
     space: Any
@@ -122,17 +132,17 @@ class _Named:
             self.space[self.name] = self.value
 
 
-class Look:
+class FunctionSnapshot:
     """A look at a function: what it is, and what the names in it meant; ``inner`` are those at the functions that it names."""
 
     def __init__(self) -> None:
         self.described: tuple = ()
-        self.names: list[_Named] = []
-        self.inner: list[Look] = []
+        self.names: list[_NameBinding] = []
+        self.inner: list[FunctionSnapshot] = []
 
-    def all_names(self) -> list[_Named]:
+    def all_names(self) -> list[_NameBinding]:
         """Those of this look and of the inner ones, each once."""
-        looks: dict[int, Look] = {}
+        looks: dict[int, FunctionSnapshot] = {}
         waiting = [self]
         while waiting:
             look = waiting.pop()
@@ -142,39 +152,39 @@ class Look:
         return [name for look in looks.values() for name in look.names]
 
 
-_seen: WeakKeyDictionary[FunctionType, Look] = WeakKeyDictionary()
+_seen: WeakKeyDictionary[FunctionType, FunctionSnapshot] = WeakKeyDictionary()
 _is_trusted = True  # the front end has looked at nothing that has not been looked at here before
-_looks = 0  # of the front end, when it was given back
+_snapshots_taken = 0  # of the front end, when it was given back
 
 
-def note_front_end(is_given_back: bool = False) -> None:
+def note_front_end(is_restored: bool = False) -> None:
     """The front end is taken over, or given back: what it does in between without this package is not seen."""
-    global _is_trusted, _looks
+    global _is_trusted, _snapshots_taken
     module = sys.modules.get("cuda.tile._passes.ast2hir")
     looks = 0 if module is None else module.get_function_hir.cache_info().misses
-    _is_trusted &= is_given_back or looks == _looks
-    _looks = looks
+    _is_trusted &= is_restored or looks == _snapshots_taken
+    _snapshots_taken = looks
 
 
-def look_first(function: FunctionType) -> None:
+def snapshot_first(function: FunctionType) -> None:
     """Before the front end looks at a function: look at it. What cannot be described now never will be."""
-    with suppress(*_UNKNOWN):
-        _look(function)
+    with suppress(*_UNFINGERPRINTABLE):
+        _snapshot(function)
 
 
-def _look(function: FunctionType) -> Look:
+def _snapshot(function: FunctionType) -> FunctionSnapshot:
     """The first look at a function; raises one of ``_UNKNOWN``, at each look where the first one did."""
     found = _seen.get(function)
     if found is None:
-        found = _seen[function] = Look()
+        found = _seen[function] = FunctionSnapshot()
         found.described = ("being looked at", function.__name__, function.__code__.co_firstlineno)
         try:
             found.described = _described(function, found)
-        except _UNKNOWN:
+        except _UNFINGERPRINTABLE:
             found.described = ()
             raise
     if not found.described:
-        raise UnknownOriginError(function.__name__)
+        raise UnfingerprintableError(function.__name__)
     return found
 
 
@@ -188,11 +198,11 @@ class _Text:
     attributes: frozenset[str]
 
 
-def _described(function: FunctionType, look: Look) -> tuple:
-    """All that a function means; raises UnknownOriginError."""
+def _described(function: FunctionType, look: FunctionSnapshot) -> tuple:
+    """All that a function means; raises UnfingerprintableError."""
     text, code = _read(function), function.__code__
-    if any(name.startswith(_EVALUATED) for name in text.names | text.attributes):
-        raise UnknownOriginError(code.co_name)
+    if any(name.startswith(_STATIC_PREFIX) for name in text.names | text.attributes):
+        raise UnfingerprintableError(code.co_name)
     # A variable of a comprehension is a variable of the function, and its name may be another's elsewhere in it.
     own = () if "global" in text.names else {*code.co_varnames, *code.co_cellvars} - {*code.co_names}
     found = [one for one in _resolved(function, text) if one.name not in own]
@@ -219,25 +229,25 @@ def _read(function: FunctionType) -> _Text:
             attributes.update(_NAME.findall(token.string))
         before = token.string
     if "\\" in text or not text.isascii():
-        raise UnknownOriginError("Python may warn of it, or read other names than these")
+        raise UnfingerprintableError("Python may warn of it, or read other names than these")
     return _Text(first, text, frozenset(names), frozenset(attributes))
 
 
-def _resolved(function: FunctionType, text: _Text) -> Iterator[_Named]:
+def _resolved(function: FunctionType, text: _Text) -> Iterator[_NameBinding]:
     of: Any = function  # typeshed knows nothing of a function's builtins
     builtins = of.__builtins__
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
     for name in sorted(text.names | cells.keys()):
         if name in cells:
-            yield _Named(cells[name], name, cells[name].cell_contents)
+            yield _NameBinding(cells[name], name, cells[name].cell_contents)
             continue
         space = function.__globals__ if name in function.__globals__ else builtins
         if name in space:
-            yield _Named(space, name, space[name])
+            yield _NameBinding(space, name, space[name])
 
 
-def _value(value: Any, look: Look, text: _Text | None = None) -> object:
-    """What a value means to the front end; raises UnknownOriginError."""
+def _value(value: Any, look: FunctionSnapshot, text: _Text | None = None) -> object:
+    """What a value means to the front end; raises UnfingerprintableError."""
     kind = type(value)
     if kind in _PLAIN:
         return kind.__name__, value
@@ -250,42 +260,42 @@ def _value(value: Any, look: Look, text: _Text | None = None) -> object:
     for known, describe in _DESCRIBED.items():
         if isinstance(value, known):
             return describe(value, look, text)
-    return _of_library(value, look, text)
+    return _library_object(value, look, text)
 
 
-def _module(module: ModuleType, look: Look, text: _Text | None) -> object:
+def _module(module: ModuleType, look: FunctionSnapshot, text: _Text | None) -> object:
     if _is_library(module.__name__):
         return "module", module.__name__, str(getattr(module, "__version__", ""))
     if text is None or hasattr(module, "__getattr__"):
-        raise UnknownOriginError(module.__name__)
+        raise UnfingerprintableError(module.__name__)
     asked = sorted(text.attributes & vars(module).keys())
     return "module", module.__name__, [(name, _value(vars(module)[name], look, text)) for name in asked]
 
 
-def _function(function: FunctionType, look: Look, text: _Text | None) -> object:
+def _function(function: FunctionType, look: FunctionSnapshot, text: _Text | None) -> object:
     if _is_library(function.__module__ or ""):
-        if function.__name__.startswith(_EVALUATED):
-            raise UnknownOriginError(function.__name__)
+        if function.__name__.startswith(_STATIC_PREFIX):
+            raise UnfingerprintableError(function.__name__)
         return "function", function.__module__, function.__qualname__
     marks = {name: value for name, value in vars(function).items() if name != "__wrapped__"}
     inner = vars(function).get("__wrapped__")
     # What cuTile's decorator makes stands for what it wraps; of what others make the front end reads the wrapper.
     meant = inner if inner is not None and marks.get("_cutile_function_wrapper") is True else function
-    look.inner.append(found := _look(meant))
+    look.inner.append(found := _snapshot(meant))
     return "function", _value(marks, look, text), found.described
 
 
-def _builtin(function: BuiltinFunctionType, look: Look, text: _Text | None) -> object:
+def _builtin(function: BuiltinFunctionType, look: FunctionSnapshot, text: _Text | None) -> object:
     owner = function.__self__
     if isinstance(owner, ModuleType) and owner.__name__ in ("builtins", "math", "_operator"):
         return "builtin", owner.__name__, function.__qualname__
-    raise UnknownOriginError(function.__qualname__)
+    raise UnfingerprintableError(function.__qualname__)
 
 
-def _type(kind: type, look: Look, text: _Text | None) -> object:
+def _type(kind: type, look: FunctionSnapshot, text: _Text | None) -> object:
     if kind.__module__ == "builtins" or _is_library(kind.__module__):
         return "type", kind.__module__, kind.__qualname__
-    raise UnknownOriginError(kind.__qualname__)
+    raise UnfingerprintableError(kind.__qualname__)
 
 
 _DESCRIBED: dict[type, Callable[..., object]] = {
@@ -296,14 +306,14 @@ _DESCRIBED: dict[type, Callable[..., object]] = {
 }
 
 
-def _of_library(value: Any, look: Look, text: _Text | None) -> object:
+def _library_object(value: Any, look: FunctionSnapshot, text: _Text | None) -> object:
     """Objects of classes that are of a library: its own constants, and what its classes keep in fields."""
     kind = type(value)
     name = f"{kind.__module__}.{kind.__qualname__}"
     if not _is_library(kind.__module__):
         if kind.__module__ == "typing":
             return name, _typing(value, look, text)
-        raise UnknownOriginError(name)
+        raise UnfingerprintableError(name)
     if isinstance(value, enum.Enum):
         return name, value.name
     if is_dataclass(value):
@@ -312,13 +322,13 @@ def _of_library(value: Any, look: Look, text: _Text | None) -> object:
         return name, repr(value)
     if kind.__name__ == "ByTarget":
         return name, [(key, _value(inner, look, text)) for key, inner in sorted(vars(value).items())]
-    raise UnknownOriginError(name)
+    raise UnfingerprintableError(name)
 
 
 _CONSTANTS = frozenset(("DType", "dtype", "PointerInfo", "ConstantAnnotation"))
 
 
-def _typing(value: Any, look: Look, text: _Text | None) -> object:
+def _typing(value: Any, look: FunctionSnapshot, text: _Text | None) -> object:
     arguments = getattr(value, "__args__", ()) + getattr(value, "__metadata__", ())
     return str(getattr(value, "__origin__", value)), [_value(one, look, text) for one in arguments]
 

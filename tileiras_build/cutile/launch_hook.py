@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from .session import Session
 
 __tracebackhide__ = True  # from pytest: what its users want to see is their own call
-KEPT = "_tileiras_build"
+STATE_ATTRIBUTE = "_tileiras_build"
 """An attribute of kernels, what a session keeps of each: it goes when the kernel goes."""
 session: Session | None = None
 """What is enabled; ``patching`` sets it."""
@@ -36,7 +36,7 @@ def make_launch(own: Callable[..., None]) -> Callable[..., None]:
             own(stream, grid, kernel, kernel_args, **more)
             return
         # cuTile's users launch every few microseconds: what cuTile's own launcher can do is left to it before all else.
-        kept = getattr(kernel, KEPT, None)
+        kept = getattr(kernel, STATE_ATTRIBUTE, None)
         if kept is not None and kept.native is not None and kept.session is now and not programmatic_dependent_launch:
             native = kept.native
             try:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import autotune_benchmark, export_hooks, launch_hook
-from .fakes.post_import_hooks import forget, when_imported
+from .fakes.post_import_hooks import cancel, on_import
 from .kernel_fingerprint import note_front_end
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Patch:
 
 
 # Some releases lack some of them.
-PATCHES: tuple[Patch, ...] = (
+FUNCTION_PATCHES: tuple[Patch, ...] = (
     Patch("cuda.tile.tune._tune", "_benchmark", autotune_benchmark.make_benchmark_of_search, alone=True),
     Patch("cuda.tile._cext", "launch", launch_hook.make_launch),
     Patch("cuda.tile._cext", "get_compute_capability", launch_hook.make_capability),
@@ -52,8 +52,8 @@ PATCHES: tuple[Patch, ...] = (
     Patch("cuda.tile._compile", "_tileiras_supports_remarks", export_hooks.make_supports_remarks),
 )
 
-_MODULES = tuple(dict.fromkeys(patch.module for patch in PATCHES))
-_OLDER = sys.stdlib_module_names | {"numpy"}  # packages that know nothing of cuTile
+_MODULES = tuple(dict.fromkeys(patch.module for patch in FUNCTION_PATCHES))
+_UNSCANNED_MODULES = sys.stdlib_module_names | {"numpy"}  # packages that know nothing of cuTile
 _lock = threading.RLock()
 _replaced: list[tuple[Function, Function]] = []  # (cuTile's own, ours)
 
@@ -63,7 +63,7 @@ def current() -> Session | None:
     return launch_hook.session
 
 
-def take_over(session: Session) -> None:
+def install(session: Session) -> None:
     """Let ``session`` compile and launch."""
     with _lock:
         _close()
@@ -73,7 +73,7 @@ def take_over(session: Session) -> None:
             _replace([sys.modules[name] for name in _MODULES if name in sys.modules])
             for name in _MODULES:
                 # cuTile imports its front end late, after modules that others share.
-                when_imported(name, lambda module: _replace([module]), missing_only=True)
+                on_import(name, lambda module: _replace([module]), missing_only=True)
         launch_hook.session = session
 
 
@@ -82,7 +82,7 @@ def _replace(modules: Iterable[ModuleType]) -> None:
     with _lock:
         pairs = []
         for module in modules:
-            for patch in (patch for patch in PATCHES if patch.module == module.__name__):
+            for patch in (patch for patch in FUNCTION_PATCHES if patch.module == module.__name__):
                 if (own := getattr(module, patch.name, None)) is None:
                     continue
                 _replaced.append((own, ours := patch.make(own)))
@@ -93,14 +93,14 @@ def _replace(modules: Iterable[ModuleType]) -> None:
         _swap(pairs)
 
 
-def give_back() -> None:
+def uninstall() -> None:
     """Let cuTile compile and launch."""
     with _lock:
         _close()
         launch_hook.session = None
         for name in _MODULES:
-            forget(name)
-        note_front_end(is_given_back=True)
+            cancel(name)
+        note_front_end(is_restored=True)
         _swap([(ours, own) for own, ours in _replaced])
         _replaced.clear()
 
@@ -113,16 +113,16 @@ def _close() -> None:
 def restore(before: Session | None) -> None:
     """What was before."""
     if before is None:
-        give_back()
+        uninstall()
     else:
-        take_over(before)
+        install(before)
 
 
 def _swap(pairs: list[tuple[Function, Function]]) -> None:
     """In every module that has one of the first functions, put the second in its place."""
     by_identity = {id(before): after for before, after in pairs}
     for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] in _OLDER or module is sys.modules[__name__]:
+        if name.partition(".")[0] in _UNSCANNED_MODULES or module is sys.modules[__name__]:
             continue
         values = getattr(module, "__dict__", {}).copy()
         for found in by_identity.keys() & map(id, values.values()):

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ..target.targets import COMMON_SHARED_MEMORY
 
 if TYPE_CHECKING:
-    from .compiled_kernel_cache import Compiled
+    from .compiled_kernel_cache import CompiledKernel
     from .session import Session
 
 
@@ -33,14 +33,16 @@ class HostProgram:
     op_attrs: list[int]
 
 
-class Miss(Exception):
+class NoCubinYet(Exception):
     """cuTile's launcher has no cubin for these arguments yet."""
 
 
-class Native:
+class NativeLauncher:
     """The twin of one kernel. ``threads`` are those of a block."""
 
-    def __init__(self, session: Session, kernel: Any, compiled: Compiled, compile: Callable[[Any], Compiled]):
+    def __init__(
+        self, session: Session, kernel: Any, compiled: CompiledKernel, compile: Callable[[Any], CompiledKernel]
+    ):
         self.threads = (compiled.launch.threads_per_cta,)
         self._session, self._compile = session, compile
         cutile = session.cutile
@@ -63,14 +65,14 @@ class Native:
     def _answer(self, signature: Any) -> tuple[object, ...]:
         """What cuTile's launcher is given for a signature."""
         if not hasattr(self._may_load, "here"):
-            raise Miss
+            raise NoCubinYet
         compiled = self._compile(signature)
-        if not is_native(self._session, compiled) or compiled.launch.threads_per_cta != self.threads[0]:
+        if not can_launch_natively(self._session, compiled) or compiled.launch.threads_per_cta != self.threads[0]:
             raise NotNative
-        if needs_shim(self._session, compiled):
+        if needs_driver_hook(self._session, compiled):
             assert self._session.shim is not None
             self._session.shim.pending(self._session.device.mapping(compiled))
-        row, dynamic = self._session.cutile.row, compiled.launch.shared_memory.dynamic
+        row, dynamic = self._session.cutile.release, compiled.launch.shared_memory.dynamic
         if not row.asks_for_shared_memory:
             return compiled.cubin, compiled.entry
         program = HostProgram(["Const"], [dynamic]) if dynamic else None
@@ -81,17 +83,17 @@ class NotNative(Exception):
     """cuTile's launcher cannot launch what was compiled."""
 
 
-def is_native(session: Session, compiled: Compiled) -> bool:
+def can_launch_natively(session: Session, compiled: CompiledKernel) -> bool:
     """Whether cuTile's launcher can launch a kernel."""
     if not session.device.has_native_launcher or compiled.launch.grid.persistent:
         return False
     shim = session.shim
-    return not needs_shim(session, compiled) or (shim is not None and shim.is_in_use and shim.has_room)
+    return not needs_driver_hook(session, compiled) or (shim is not None and shim.is_in_use and shim.has_room)
 
 
-def needs_shim(session: Session, compiled: Compiled) -> bool:
+def needs_driver_hook(session: Session, compiled: CompiledKernel) -> bool:
     """Whether cuTile's launcher lacks something that a launch of the kernel needs."""
-    dynamic, row = compiled.launch.shared_memory.dynamic, session.cutile.row
+    dynamic, row = compiled.launch.shared_memory.dynamic, session.cutile.release
     if compiled.launch.tensor_maps or (dynamic and not row.asks_for_shared_memory):
         return True
     return dynamic > COMMON_SHARED_MEMORY and not row.raises_shared_memory

@@ -17,7 +17,7 @@ from ..simulate.emulator.performance_counters import KINDS
 from .kernel_fault_report import name_of
 
 if TYPE_CHECKING:
-    from .compiled_kernel_cache import Compiled
+    from .compiled_kernel_cache import CompiledKernel
 
 COLUMNS = (
     "kernel", "launches", "blocks", "instructions", "tensor operations", "global bytes", "sectors/request",
@@ -26,7 +26,7 @@ COLUMNS = (
 
 
 @dataclass
-class Row:
+class KernelProfile:
     """What all launches of one kernel, compiled for one kind of arguments, did."""
 
     entry: str
@@ -34,7 +34,7 @@ class Row:
     blocks: int = 0
     counters: Counters = field(default_factory=Counters)
 
-    def numbers(self) -> dict[str, object]:
+    def to_json(self) -> dict[str, object]:
         """As JSON has it; ``simulate/emulator/performance_counters.py`` says what is counted."""
         counts = self.counters
         return {
@@ -54,7 +54,7 @@ class Row:
             },
         }  # fmt: skip
 
-    def cells(self) -> tuple[str, ...]:
+    def table_cells(self) -> tuple[str, ...]:
         """A line of the table, behind the kernel's name."""
         counts = self.counters
         each = f"{counts.sectors / counts.requests:.1f}" if counts.requests else "-"
@@ -75,11 +75,11 @@ class Profile:
     """The counts of a run, by kernel."""
 
     def __init__(self) -> None:
-        self.rows: dict[str, Row] = {}
+        self.rows: dict[str, KernelProfile] = {}
 
-    def add(self, compiled: Compiled, grid: Sequence[int], counters: Counters) -> None:
+    def add(self, compiled: CompiledKernel, grid: Sequence[int], counters: Counters) -> None:
         """One launch."""
-        row = self.rows.setdefault(compiled.entry, Row(compiled.entry))
+        row = self.rows.setdefault(compiled.entry, KernelProfile(compiled.entry))
         row.launches += 1
         row.blocks += grid[0] * grid[1] * grid[2]
         row.counters.add(counters)
@@ -88,7 +88,9 @@ class Profile:
         """One line for each kernel, and below it its instructions by kind."""
         names = self._names()
         text = [
-            table_text(COLUMNS, [(name, *row.cells()) for name, row in zip(names, self.rows.values(), strict=True)])
+            table_text(
+                COLUMNS, [(name, *row.table_cells()) for name, row in zip(names, self.rows.values(), strict=True)]
+            )
         ]
         kinds = [
             (name, *(_grouped(row.counters.instructions.get(kind, 0)) for kind in KINDS))
@@ -110,5 +112,5 @@ class Profile:
         """The table to standard error, for standard output is the script's; JSON to ``file``."""
         print(self.table(), file=sys.stderr)
         if file is not None:
-            made = {"version": 1, "kernels": [row.numbers() for row in self.rows.values()]}
+            made = {"version": 1, "kernels": [row.to_json() for row in self.rows.values()]}
             write_files({Path(file): (json.dumps(made, indent=1) + "\n").encode()})

@@ -35,10 +35,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     what = "find results that depend on memory that nobody has written"
     group.addoption("--tile-init-check", action="store_true", help=what)
     what = "processes that share the blocks of a launch at most (default: as many as make it shorter)"
-    group.addoption("--tile-jobs", type=_at_least_one, metavar="N", help=what)
+    group.addoption("--tile-jobs", type=_positive_int, metavar="N", help=what)
 
 
-def _at_least_one(text: str) -> int:
+def _positive_int(text: str) -> int:
     """A number of processes; argparse says what it is not."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not 1 or more")
@@ -62,7 +62,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Pa
 
 def _enable(options: Any) -> None:
     from . import enabled
-    from .child_processes import inherited
+    from .child_processes import inherit_device
 
     sm = options.tile_sm if options.tile_device == "cpu" else None
     limit, tune = options.tile_time_limit, options.tile_tune
@@ -71,7 +71,7 @@ def _enable(options: Any) -> None:
         init_check=options.tile_init_check,
     )  # fmt: skip
     _running.enter_context(enabled(settings.sm, device=settings.device, **settings.options()))
-    _running.enter_context(inherited(settings))
+    _running.enter_context(inherit_device(settings))
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:

@@ -28,23 +28,23 @@ _INTERRUPTED = 130
 class Program:
     """What is run: ``words`` for its ``sys.argv``, the folder that its imports are looked for in first, and how it starts."""
 
-    words: tuple[str, ...]
+    argv: tuple[str, ...]
     folder: str
     start: Callable[[], object]
 
 
-def script(file: str, words: Sequence[str]) -> Program:
+def script(file: str, argv: Sequence[str]) -> Program:
     """A file. Raises InvalidInput where there is none."""
     path = Path(file)
     if not path.is_file():
         raise InvalidInput("run-script", f"{file} is no file", remedy="name a Python script, or a module after -m")
-    return Program((file, *words), str(path.resolve().parent), lambda: runpy.run_path(file, run_name="__main__"))
+    return Program((file, *argv), str(path.resolve().parent), lambda: runpy.run_path(file, run_name="__main__"))
 
 
-def module(name: str, words: Sequence[str]) -> Program:
+def module(name: str, argv: Sequence[str]) -> Program:
     """A module, or a package with a ``__main__``, in the current folder or installed."""
     start = lambda: runpy.run_module(name, run_name="__main__", alter_sys=True)
-    return Program((name, *words), os.getcwd(), start)
+    return Program((name, *argv), os.getcwd(), start)
 
 
 def run_program(program: Program, settings: Settings, at_end: Callable[[Callable[[], object]], object] | None) -> int:
@@ -54,18 +54,18 @@ def run_program(program: Program, settings: Settings, at_end: Callable[[Callable
     None that is as soon as the program has returned.
     """
     from . import disable, enable
-    from .child_processes import inherited
+    from .child_processes import inherit_device
 
     options, ending = settings.options(), ExitStack()
     if settings.profile:
         from .profile import Profile
 
         options["profile"] = profile = Profile()
-        ending.callback(lambda: _written(lambda: profile.write(settings.json)))
-    with _nothing_is_looked_at_again():
+        ending.callback(lambda: _write_or_report(lambda: profile.write(settings.json)))
+    with _gc_frozen():
         enable(settings.sm, device=settings.device, **options)
     ending.callback(disable)
-    ending.enter_context(inherited(settings))
+    ending.enter_context(inherit_device(settings))
     ending.enter_context(_as_main(program))
     if at_end is not None:
         at_end(ending.close)  # before the program registers anything, so that it is done after that
@@ -78,7 +78,7 @@ def run_program(program: Program, settings: Settings, at_end: Callable[[Callable
 def _as_main(program: Program) -> Iterator[None]:
     """What Python gives a program; its threads show their errors as it does itself."""
     before = sys.argv, sys.path[:], threading.excepthook
-    sys.argv, sys.path[0:0] = list(program.words), [program.folder]
+    sys.argv, sys.path[0:0] = list(program.argv), [program.folder]
     threading.excepthook = _show_of_thread
     try:
         yield
@@ -87,7 +87,7 @@ def _as_main(program: Program) -> Iterator[None]:
 
 
 @contextmanager
-def _nothing_is_looked_at_again() -> Iterator[None]:
+def _gc_frozen() -> Iterator[None]:
     """What is imported in the block stays: to look for what could be freed of it, then and whenever the script has made some
     objects, takes longer than a small script."""
     was_enabled = gc.isenabled()
@@ -121,7 +121,7 @@ def _code(error: BaseException) -> int:
     return error.exit_code if isinstance(error, TileirasError) else 1
 
 
-def _written(write: Callable[[], None]) -> None:
+def _write_or_report(write: Callable[[], None]) -> None:
     """The program has ended by now, with an exit code of its own: what cannot be written is said, and no more."""
     try:
         write()

@@ -6,43 +6,43 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..pipeline.tuning_parameters import BY_NAME, read_tuning
-from .compiled_kernel_cache import Compiled, Compiler
+from ..pipeline.tuning_parameters import BY_NAME, parse_tuning
+from .compiled_kernel_cache import CompiledKernel, KernelCompiler
 from .cuda_tile_versions import Cutile
 from .devices import Device, open_device
-from .driver_hook import LaunchShim, install
+from .driver_hook import DriverHook, install
 from .flatten_arguments import Value, flatten, host_array, unknown_elements
-from .launch_hook import KEPT
-from .native_launcher import PROGRAMMATIC, Miss, Native, NotNative, is_native
+from .launch_hook import STATE_ATTRIBUTE
+from .native_launcher import PROGRAMMATIC, NativeLauncher, NoCubinYet, NotNative, can_launch_natively
 from .validate_launch import checked
 
 if TYPE_CHECKING:
-    from .devices import Fast
+    from .devices import LaunchStub
 
 _NO_DTYPE = "Unsupported array dtype"  # cuTile's words, which name no argument
 _HOST_REMEDY = "copy it to the GPU, or run kernels without one: enable('sm_90', device='cpu')"
-_MOST_WAYS = 64
-_MOST_OF_ONE = 4  # such as arrays of several libraries
+_MAX_STUBS = 64
+_MAX_STUBS_PER_SIGNATURE = 4  # such as arrays of several libraries
 
 
 @dataclass(eq=False)
-class Kept:
+class KernelState:
     """What a session keeps of one kernel: the ``native`` launcher, if it was ``asked`` for and there is one, the ``ways`` to launch it fast, the latest first, and what was compiled, by the symbol that
     cuTile mangles from the signature. ``measured`` are the entries and grids that ``ct.tune`` has had launched."""
 
     session: Session
-    ways: list[Fast] = field(default_factory=list)
-    compiled: dict[str, Compiled] = field(default_factory=dict)
-    tried: dict[str, int] = field(default_factory=dict)
+    stubs: list[LaunchStub] = field(default_factory=list)
+    compiled: dict[str, CompiledKernel] = field(default_factory=dict)
+    stubs_by_signature: dict[str, int] = field(default_factory=dict)
     measured: set[tuple[str, tuple[int, ...]]] = field(default_factory=set)
-    native: Native | None = None
-    asked: bool = False
+    native: NativeLauncher | None = None
+    native_tried: bool = False
 
-    def learn(self, symbol: str, make: Callable[[], Fast | None]) -> None:
+    def add_stub(self, symbol: str, make: Callable[[], LaunchStub | None]) -> None:
         """One more way, unless the same signature has some already: there are arguments that none will ever be for."""
-        self.tried[symbol] = self.tried.get(symbol, 0) + 1
-        if self.tried[symbol] <= _MOST_OF_ONE and (way := make()) is not None:
-            self.ways = [way, *self.ways[: _MOST_WAYS - 1]]
+        self.stubs_by_signature[symbol] = self.stubs_by_signature.get(symbol, 0) + 1
+        if self.stubs_by_signature[symbol] <= _MAX_STUBS_PER_SIGNATURE and (way := make()) is not None:
+            self.stubs = [way, *self.stubs[: _MAX_STUBS - 1]]
 
 
 class Session:
@@ -50,20 +50,20 @@ class Session:
 
     def __init__(self, device: Device, cutile: Cutile, tuning: Mapping[str, int]):
         self.device, self.cutile = device, cutile
-        self.compiler = Compiler(cutile, device, tuning)
-        self.shim: LaunchShim | None = install(cutile.row.driver_launch) if device.has_native_launcher else None
+        self.compiler = KernelCompiler(cutile, device, tuning)
+        self.shim: DriverHook | None = install(cutile.release.driver_launch) if device.has_native_launcher else None
 
-    def kept(self, kernel: Any) -> Kept:
+    def kernel_state(self, kernel: Any) -> KernelState:
         """What is kept of a kernel."""
-        found = getattr(kernel, KEPT, None)
+        found = getattr(kernel, STATE_ATTRIBUTE, None)
         if found is None or found.session is not self:
-            found = Kept(self)
-            setattr(kernel, KEPT, found)
+            found = KernelState(self)
+            setattr(kernel, STATE_ATTRIBUTE, found)
         return found
 
     def enqueue(self, stream: object, grid: Any, kernel: Any, arguments: Any, programmatic: bool) -> None:
         """Run a kernel, as fast as it can be done."""
-        kept = getattr(kernel, KEPT, None)
+        kept = getattr(kernel, STATE_ATTRIBUTE, None)
         if kept is None or kept.session is not self or type(arguments) is not tuple:
             self.launch(stream, grid, kernel, arguments, programmatic)
             return
@@ -76,7 +76,9 @@ class Session:
                 return
             # What cuTile's launcher refuses is looked at in full, which says more.
             except Exception as error:
-                if isinstance(error, Miss) and self._natively(kept, native, stream, grid, arguments, programmatic):
+                if isinstance(error, NoCubinYet) and self._launch_natively(
+                    kept, native, stream, grid, arguments, programmatic
+                ):
                     return
         for way in kept.ways:
             if way(grid, arguments, stream, programmatic):
@@ -88,26 +90,32 @@ class Session:
     ) -> None:
         """Run a kernel; everything is looked at."""
         device, blocks = self.device, checked(stream, grid, kernel, arguments, self.cutile.kernel_class)
-        kept = self.kept(kernel)
+        kept = self.kernel_state(kernel)
         signature = self._signature(kernel, arguments)
         compiled = self._compiled(kept, kernel, signature)
-        if not kept.asked:
-            kept.asked, kept.native = True, self._native(kept, kernel, compiled)
-            if kept.native and self._natively(kept, kept.native, stream, grid, arguments, programmatic):
+        if not kept.native_tried:
+            kept.native_tried, kept.native = True, self._native(kept, kernel, compiled)
+            if kept.native and self._launch_natively(kept, kept.native, stream, grid, arguments, programmatic):
                 return
         values = self._values(kernel, signature, arguments, stream)
         device.launch(compiled, blocks, values, stream, programmatic)
-        kept.learn(signature.symbol, lambda: device.fast(compiled, signature, arguments))
+        kept.add_stub(signature.symbol, lambda: device.make_launch_stub(compiled, signature, arguments))
 
-    def _native(self, kept: Kept, kernel: Any, compiled: Compiled) -> Native | None:
+    def _native(self, state: KernelState, kernel: Any, compiled: CompiledKernel) -> NativeLauncher | None:
         """The launcher in C, where the device has it, of a kernel of which one variant is ``compiled``."""
-        if not is_native(self, compiled):
+        if not can_launch_natively(self, compiled):
             return None
-        compile = lambda signature: self._compiled(kept, kernel, self.cutile.as_ours(signature, kernel))
-        return Native(self, kernel, compiled, compile)
+        compile = lambda signature: self._compiled(state, kernel, self.cutile.as_ours(signature, kernel))
+        return NativeLauncher(self, kernel, compiled, compile)
 
-    def _natively(
-        self, kept: Kept, native: Native, stream: object, grid: Any, arguments: tuple[object, ...], programmatic: bool
+    def _launch_natively(
+        self,
+        state: KernelState,
+        native: NativeLauncher,
+        stream: object,
+        grid: Any,
+        arguments: tuple[object, ...],
+        programmatic: bool,
     ) -> bool:
         """Whether cuTile's launcher has loaded and launched the kernel: it loads none while a graph is captured."""
         if self.device.is_capturing(stream):
@@ -115,17 +123,17 @@ class Session:
         try:
             native.load_and_launch(stream, grid, arguments, PROGRAMMATIC if programmatic else {})
         except NotNative:
-            kept.native = None
+            state.native = None
             return False
         except Exception:
             return False
         return True
 
-    def compile(self, kernel: Any, arguments: tuple[object, ...]) -> Compiled:
+    def compile(self, kernel: Any, arguments: tuple[object, ...]) -> CompiledKernel:
         """The kernel as it is launched with these arguments, compiled."""
-        return self._compiled(self.kept(kernel), kernel, self._signature(kernel, arguments))
+        return self._compiled(self.kernel_state(kernel), kernel, self._signature(kernel, arguments))
 
-    def measure_elsewhere(
+    def measure_out_of_process(
         self,
         stream: object,
         grid: tuple[int, ...],
@@ -137,9 +145,9 @@ class Session:
         """Microseconds of a launch where it can be stopped; None where there is no such place (``Device.measure_elsewhere``)."""
         device, blocks = self.device, checked(stream, grid, kernel, arguments, self.cutile.kernel_class)
         signature = self._signature(kernel, arguments)
-        compiled = self._compiled(self.kept(kernel), kernel, signature)
+        compiled = self._compiled(self.kernel_state(kernel), kernel, signature)
         values = self._values(kernel, signature, arguments, stream)
-        return device.measure_elsewhere(compiled, blocks, values, stream, flush, limit)
+        return device.measure_out_of_process(compiled, blocks, values, stream, flush, limit)
 
     def _values(self, kernel: Any, signature: Any, arguments: tuple[object, ...], stream: object) -> list[Value]:
         names = self.cutile.parameter_names(kernel)
@@ -147,7 +155,7 @@ class Session:
 
     def _signature(self, kernel: Any, arguments: tuple[object, ...]) -> Any:
         """What cuTile finds out about the arguments; raises what cuTile raises, and says which array is no device's."""
-        shown = self.device.shown(self.cutile.parameter_names(kernel), arguments)
+        shown = self.device.as_device_arguments(self.cutile.parameter_names(kernel), arguments)
         try:
             return self.cutile.signature(kernel, shown)
         except (BufferError, RuntimeError, ValueError) as error:
@@ -164,13 +172,13 @@ class Session:
             message = f"{_NO_DTYPE}: the elements of {found[0]} are {found[1]}, which kernels do not know; convert it"
             raise TypeError(message) from None
 
-    def _compiled(self, kept: Kept, kernel: Any, signature: Any) -> Compiled:
-        found = kept.compiled.get(signature.symbol)
-        return found or kept.compiled.setdefault(signature.symbol, self.compiler.compile(kernel, signature))
+    def _compiled(self, state: KernelState, kernel: Any, signature: Any) -> CompiledKernel:
+        found = state.compiled.get(signature.symbol)
+        return found or state.compiled.setdefault(signature.symbol, self.compiler.compile(kernel, signature))
 
 
 def open_session(target: str | None, device: str, options: dict[str, Any]) -> Session:
     """A session on a device; see ``cutile.enable``."""
-    tuning = read_tuning(options)
+    tuning = parse_tuning(options)
     opened = open_device(device, target, {name: value for name, value in options.items() if name not in BY_NAME})
     return Session(opened, Cutile(), tuning)

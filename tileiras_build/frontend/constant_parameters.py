@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
 
-def misplaced_constants(function: Callable, arguments: tuple) -> Iterator[tuple[str, object]]:
+def unannotated_constants(function: Callable, arguments: tuple) -> Iterator[tuple[str, object]]:
     """The name of each parameter without ``ct.Constant`` that the row gives a number for, and the number."""
     names = function.__code__.co_varnames
     try:

@@ -32,8 +32,8 @@ from pathlib import Path
 
 from tileiras_build.core.errors import InvalidInput, Location, asked, nearest
 from tileiras_build.core.file_io import write_files
-from tileiras_build.core.tracing.audit_hooks import watch
-from tileiras_build.frontend.constant_parameters import misplaced_constants
+from tileiras_build.core.tracing.audit_hooks import tracer
+from tileiras_build.frontend.constant_parameters import unannotated_constants
 from tileiras_build.frontend.kernel_case import (
     Argument,
     Array,
@@ -46,16 +46,16 @@ from tileiras_build.frontend.kernel_case import (
 from tileiras_build.frontend.kernel_case_table import (
     TABLE,
     CaseRow,
-    bad_table,
     checked_rows,
     imports_relatively,
     read_rows,
-    table_place,
+    table_error,
+    table_location,
 )
 from tileiras_build.frontend.kernel_signature import Argument as NamedArgument
 from tileiras_build.frontend.kernel_signature import Signature, render
 from tileiras_build.frontend.pack_arguments import pack_arguments
-from tileiras_build.frontend.portable_source_names import make_portable, with_producer
+from tileiras_build.frontend.portable_source_names import make_paths_portable, with_producer
 from tileiras_build.frontend.users_errors import python_error, users_code
 
 BYTECODE_VERSION = "13.4"
@@ -95,15 +95,19 @@ class _SiblingFinder:
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] == _own_package:
             return None
-        for folder in [self.folder] if path is None else [entry for entry in path if _is_own(name, entry, self.folder)]:
-            watch().search(name.rpartition(".")[2], folder)
+        for folder in (
+            [self.folder]
+            if path is None
+            else [entry for entry in path if _is_reloadable_module(name, entry, self.folder)]
+        ):
+            tracer().search(name.rpartition(".")[2], folder)
             spec = importlib.machinery.FileFinder(folder, (_SourceLoader, [".py"])).find_spec(name)
             if spec is not None and (spec.loader is None) == self.last:
                 return spec
         return None
 
 
-def _is_own(module: str, path: str | None, folder: str) -> bool:
+def _is_reloadable_module(module: str, path: str | None, folder: str) -> bool:
     """Whether ``path``, of the package of a module, is the ``folder`` itself or that package in it.
 
     An environment or a tree of installed packages may lie there as well: what is found in those is no sibling.
@@ -114,9 +118,9 @@ def _is_own(module: str, path: str | None, folder: str) -> bool:
 @contextmanager
 def _isolated(folder: str):
     """Import modules beside the file afresh, and leave ``sys.modules`` as it was."""
-    watch().precede(folder)
-    with watch().aside():
-        hidden = {name: sys.modules.pop(name) for name in _hidden_by(folder)}
+    tracer().precede(folder)
+    with tracer().untraced():
+        hidden = {name: sys.modules.pop(name) for name in _shadowing_entry(folder)}
     before = set(sys.modules)
     first, last = _SiblingFinder(folder), _SiblingFinder(folder, last=True)
     sys.meta_path.insert(0, first)
@@ -137,7 +141,7 @@ def _forget_finders(*finders: _SiblingFinder) -> None:
     sys.meta_path[:] = [finder for finder in sys.meta_path if finder not in finders]
 
 
-def _hidden_by(folder: str) -> list[str]:
+def _shadowing_entry(folder: str) -> list[str]:
     """The loaded modules that a script in ``folder`` would import from there. A package without an ``__init__.py`` hides none."""
     with os.scandir(folder) as entries:
         is_folder = {entry.name: _is_folder(entry) for entry in entries}
@@ -170,7 +174,7 @@ def _lies_below(module: types.ModuleType, folder: str) -> bool:
         return True
     is_namespace = getattr(module, "__file__", None) is None
     paths = list(getattr(module, "__path__", ())) if is_namespace else []
-    return any(_is_own(module.__name__, path, folder) for path in paths)
+    return any(_is_reloadable_module(module.__name__, path, folder) for path in paths)
 
 
 def load_cases(path: str | os.PathLike) -> list[Case]:
@@ -200,11 +204,11 @@ def _load(path: str | os.PathLike) -> tuple[list[CaseRow], list[Case]]:
 def _checked_cases(
     path: str | os.PathLike, rows: list[CaseRow] | None, module: types.ModuleType
 ) -> tuple[list[CaseRow], list[Case]]:
-    line, column = table_place(path)
+    line, column = table_location(path)
     with users_code(_folder_of(path), Location(os.fspath(path), line, column), f"{TABLE}: "):
         cases = getattr(module, TABLE, None)
         if isinstance(cases, dict) or not isinstance(cases, Iterable):
-            raise bad_table(path, f"{TABLE} is a {type(cases).__name__}, not a list of cases", line, column)
+            raise table_error(path, f"{TABLE} is a {type(cases).__name__}, not a list of cases", line, column)
         cases = list(cases)
         return _checked_rows(path, rows, cases, line, column), cases
 
@@ -215,9 +219,9 @@ def _checked_rows(
     places = rows or [CaseRow(str(getattr(case, "name", number)), line, column) for number, case in enumerate(cases)]
     for row, case in zip(places, cases, strict=True):
         if not isinstance(case, Case):
-            raise bad_table(path, f"row {row.name!r} is a {type(case).__name__}, not a Case", row.line, row.column)
+            raise table_error(path, f"row {row.name!r} is a {type(case).__name__}, not a Case", row.line, row.column)
         if case.name != row.name:
-            raise bad_table(path, f"row {row.name!r} builds case {case.name!r}", row.line, row.column)
+            raise table_error(path, f"row {row.name!r} builds case {case.name!r}", row.line, row.column)
     return checked_rows(path, places)
 
 
@@ -295,18 +299,18 @@ def export_kernels(
     top folder in a build. Raises InvalidInput as ``load_cases`` does, and [export] at the Python line cuTile rejects.
     """
     if (literal := read_rows(path)) is not None:
-        _check_chosen(path, literal, names)
+        _check_requested_names(path, literal, names)
     table, cases = _load(path)
-    _check_chosen(path, table, names)
+    _check_requested_names(path, table, names)
     rows = {row.name: row for row in table}
     chosen = [case for case in cases if names is None or case.name in names]
     root = source_root or _folder_of(path)
     made = {case.name: _export(case, rows[case.name], path) for case in chosen}
-    with watch().aside():
-        return {case.name: _signed(case, make_portable(made[case.name], root)) for case in chosen}
+    with tracer().untraced():
+        return {case.name: _with_signature(case, make_paths_portable(made[case.name], root)) for case in chosen}
 
 
-def _signed(case: Case, data: bytes) -> bytes:
+def _with_signature(case: Case, data: bytes) -> bytes:
     """The bytecode with a note of what the source calls the arguments of a launch."""
     code = case.kernel._pyfunc.__code__
     named = zip(code.co_varnames, case.arguments)
@@ -328,10 +332,10 @@ def _named(name: str, argument: Argument) -> Iterator[NamedArgument]:
         yield NamedArgument(name, argument.ndim, None if unit is None else unit % argument.ndim)
 
 
-def _check_chosen(path, rows: Sequence[CaseRow], names: Sequence[str] | None) -> None:
+def _check_requested_names(path, rows: Sequence[CaseRow], names: Sequence[str] | None) -> None:
     if unknown := sorted(set(names or ()) - {row.name for row in rows}):
         near = nearest(unknown[0], [row.name for row in rows])
-        raise bad_table(path, f"no case named {unknown[0]!r}" + (f", did you mean {near}?" if near else ""))
+        raise table_error(path, f"no case named {unknown[0]!r}" + (f", did you mean {near}?" if near else ""))
 
 
 def export_file(
@@ -386,7 +390,7 @@ def _check_arity(case: Case, at_row: Location) -> None:
             location=at_row,
             remedy="describe each parameter once, constants included",
         )
-    for name, value in misplaced_constants(function, case.arguments):
+    for name, value in unannotated_constants(function, case.arguments):
         dtype = "bool_" if isinstance(value, bool) else "int32" if isinstance(value, int) else "float32"
         raise InvalidInput(
             "export-cases",

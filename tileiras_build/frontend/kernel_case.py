@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..core.errors import one_of
+from ..core.errors import suggest
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,11 +27,11 @@ def named_dtype(name: str) -> np.dtype:
     import ml_dtypes  # noqa: F401  (registers bfloat16, float8_e4m3fn, … as NumPy type names)
     import numpy as np
 
-    return np.dtype(BYTES.get(name, name))
+    return np.dtype(DTYPE_BYTES.get(name, name))
 
 
 # cuTile's type that neither NumPy nor ml_dtypes has: arrays of it are of its bytes.
-BYTES = {"float8_e5m3fnu": "uint8"}
+DTYPE_BYTES = {"float8_e5m3fnu": "uint8"}
 
 
 # What an array or number of a kernel may hold, by the names that cuTile has for them.
@@ -44,7 +44,7 @@ DTYPES = (
 def check_dtype(name: object) -> None:
     """Raise ValueError where ``name`` is none of DTYPES."""
     if name not in DTYPES:
-        raise ValueError(f"no element type is called {name!r}; {one_of(str(name), DTYPES)}")
+        raise ValueError(f"no element type is called {name!r}; {suggest(str(name), DTYPES)}")
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class Tolerance:
 
 
 EXACT = Tolerance()
-TOGETHER = ("inputs", "reference", "grid")  # of a row: all of them, or none
+JOINTLY_GIVEN_FIELDS = ("inputs", "reference", "grid")  # of a row: all of them, or none
 
 
 @dataclass(frozen=True)
@@ -150,8 +150,8 @@ class Checked:
     tolerance: Tolerance | Mapping[str, Tolerance] = field(default=EXACT, kw_only=True)
 
     def __post_init__(self):
-        given = [word for word in TOGETHER if getattr(self, word) is not None]
-        if given and (missing := [word for word in TOGETHER if word not in given]):
+        given = [word for word in JOINTLY_GIVEN_FIELDS if getattr(self, word) is not None]
+        if given and (missing := [word for word in JOINTLY_GIVEN_FIELDS if word not in given]):
             raise ValueError(f"row {self.name!r} has {given[0]}= and no {missing[0]}=")
         for word in ("inputs", "reference"):
             if not (getattr(self, word) is None or callable(getattr(self, word))):
@@ -193,19 +193,19 @@ class Case(Checked):
     @property
     def launch_arguments(self) -> tuple[Argument, ...]:
         """The arguments that a launch passes, in order: a tuple as one, where something of it is passed."""
-        return tuple(argument for argument in self.arguments if is_passed(argument))
+        return tuple(argument for argument in self.arguments if is_launch_argument(argument))
 
     @property
     def launch_names(self) -> tuple[str, ...]:
         """What the kernel's function calls them."""
         names = self.kernel._pyfunc.__code__.co_varnames  # cuda-tile names the kernel's function nowhere public
-        return tuple(name for name, argument in zip(names, self.arguments) if is_passed(argument))
+        return tuple(name for name, argument in zip(names, self.arguments) if is_launch_argument(argument))
 
 
-def is_passed(argument: Argument) -> bool:
+def is_launch_argument(argument: Argument) -> bool:
     """Whether a launch passes it, or something of it."""
     if isinstance(argument, tuple):
-        return any(map(is_passed, argument))
+        return any(map(is_launch_argument, argument))
     return isinstance(argument, Array | Scalar | ArrayList | list)
 
 

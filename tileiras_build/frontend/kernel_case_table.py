@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from ..core.errors import InvalidInput, Location, words_of
+from ..core.errors import InvalidInput, Location, exception_text
 from ..core.file_io import read_file
 from ..core.symbols.symbol_names import KERNEL, check_names, quoted_name
 
@@ -39,20 +39,20 @@ def read_rows(path: str | os.PathLike) -> list[CaseRow] | None:
     Raises InvalidInput[export-cases] where the file has no table, and for names that no kernel can have.
     """
     tree = parse(path)
-    if not _mentions(tree):
-        raise bad_table(path, f"no {TABLE} table at module level")
+    if not _assigns_table(tree):
+        raise table_error(path, f"no {TABLE} table at module level")
     table = _literal_table(tree)
     return None if table is None else checked_rows(path, map(_row, table.elts))
 
 
 def is_helper(path: str | os.PathLike) -> bool:
     """Whether the file declares no kernels; raises InvalidInput[export] where it is not Python."""
-    return not _mentions(parse(path))
+    return not _assigns_table(parse(path))
 
 
-def table_place(path: str | os.PathLike) -> tuple[int, int]:
+def table_location(path: str | os.PathLike) -> tuple[int, int]:
     """Line and column of the first mention of the table."""
-    first = _mentions(parse(path))[0]
+    first = _assigns_table(parse(path))[0]
     return first.lineno, first.col_offset + 1
 
 
@@ -61,10 +61,10 @@ def checked_rows(path: str | os.PathLike, rows: Iterable[CaseRow]) -> list[CaseR
     found: dict[str, CaseRow] = {}
     for row in rows:
         if not CASE_NAME.fullmatch(row.name):
-            raise bad_table(path, f"case name {quoted_name(row.name)} is not an identifier", row.line, row.column)
+            raise table_error(path, f"case name {quoted_name(row.name)} is not an identifier", row.line, row.column)
         check_names([(KERNEL, row.name, partial(Location, os.fspath(path), row.line, row.column))])
         if row.name in found:
-            raise bad_table(path, f"case {row.name!r} appears twice", row.line, row.column)
+            raise table_error(path, f"case {row.name!r} appears twice", row.line, row.column)
         found[row.name] = row
     return list(found.values())
 
@@ -75,17 +75,17 @@ def parse(path: str | os.PathLike) -> ast.Module:
         return ast.parse(read_file(path), filename=os.fspath(path))
     except (SyntaxError, ValueError) as error:
         line, column = getattr(error, "lineno", 0) or 0, getattr(error, "offset", 0) or 0
-        message = f"{type(error).__name__}: {getattr(error, 'msg', None) or words_of(error)}"
-        place = Location(shown_to_user(os.fspath(path)), line, column)
+        message = f"{type(error).__name__}: {getattr(error, 'msg', None) or exception_text(error)}"
+        place = Location(display_path(os.fspath(path)), line, column)
         raise InvalidInput("export", message, location=place, remedy="correct the kernel file") from None
 
 
-def mentions(path: str | os.PathLike, table: str) -> list[ast.Name | ast.ImportFrom]:
+def has_table(path: str | os.PathLike, table: str) -> list[ast.Name | ast.ImportFrom]:
     """Where the file speaks of a table; raises InvalidInput[export] where it is not Python."""
-    return _mentions(parse(path), table)
+    return _assigns_table(parse(path), table)
 
 
-def _mentions(tree: ast.Module, table: str = TABLE) -> list[ast.Name | ast.ImportFrom]:
+def _assigns_table(tree: ast.Module, table: str = TABLE) -> list[ast.Name | ast.ImportFrom]:
     """Where the file speaks of the table, in the order of the text: its name, and what imports it."""
     found = [node for node in ast.walk(tree) if isinstance(node, ast.Name | ast.ImportFrom) and _names(node, table)]
     return sorted(found, key=lambda node: (node.lineno, node.col_offset))
@@ -99,7 +99,7 @@ def _names(node: ast.Name | ast.ImportFrom, table: str) -> bool:
 
 def _literal_table(tree: ast.Module) -> ast.List | ast.Tuple | None:
     """The table where a single assignment writes it out, and nothing else in the file names it."""
-    mentions = _mentions(tree)
+    mentions = _assigns_table(tree)
     for statement in tree.body:
         if not isinstance(statement, ast.Assign | ast.AnnAssign):
             continue
@@ -120,7 +120,7 @@ def _row(element: ast.expr) -> CaseRow:
     return CaseRow(str(element.args[0].value), element.lineno, element.col_offset + 1)
 
 
-def bad_table(path: str | os.PathLike, found: str, line: int = 0, column: int = 0) -> InvalidInput:
+def table_error(path: str | os.PathLike, found: str, line: int = 0, column: int = 0) -> InvalidInput:
     """The error of a table that is not as it must be."""
     return InvalidInput(
         "export-cases",
@@ -159,7 +159,7 @@ def imports_relatively(path: str | os.PathLike) -> bool:
     return any(isinstance(node, ast.ImportFrom) and node.level > 0 for node in ast.walk(parse(path)))
 
 
-def shown_to_user(path: str) -> str:
+def display_path(path: str) -> str:
     """The path relative to the working directory where it is below it, as compilers print it."""
     relative = os.path.relpath(path)
     return path if relative.startswith("..") else relative

@@ -48,7 +48,7 @@ def render(signatures: Mapping[str, Signature]) -> str:
     return PRODUCER + json.dumps({entry: _row(signature) for entry, signature in signatures.items()})
 
 
-def note_of(producer: str, entry: str) -> str | None:
+def signature_note(producer: str, entry: str) -> str | None:
     """The note of one kernel as ``parse`` takes it; None where the producer says nothing of it."""
     if not producer.startswith(PRODUCER):
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .kernel_case import Argument, Array, ArrayList, Case, Scalar, element_of, is_passed, named_dtype
+from .kernel_case import Argument, Array, ArrayList, Case, Scalar, element_of, is_launch_argument, named_dtype
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,7 +39,7 @@ class _Packer:
 
     def add(self, argument: Argument, value: Any, place: str) -> None:
         if isinstance(argument, tuple):
-            passed = [part for part in argument if is_passed(part)]
+            passed = [part for part in argument if is_launch_argument(part)]
             for index, (part, item) in enumerate(zip(passed, value, strict=True)):
                 self.add(part, item, f"{place}[{index}]")
         elif isinstance(argument, ArrayList | list):
@@ -47,26 +47,26 @@ class _Packer:
         elif isinstance(argument, Scalar):
             self.packed.append(_array(value, argument.dtype).tobytes())
         elif isinstance(argument, Array):
-            address, *numbers = self._numbers(argument, value, place)
+            address, *numbers = self._integers(argument, value, place)
             self.packed.append(address.to_bytes(8, "little"))
             self.packed += [named_dtype(argument.index_dtype).type(number).tobytes() for number in numbers]
 
     def _add_list(self, element: Array, values: Sequence[np.ndarray], place: str) -> None:
         if self._tables is None:
             raise ValueError(f"{self._name}: {place}: a list of arrays needs tables=, which keeps its table")
-        rows = [self._numbers(element, value, f"{place}[{index}]") for index, value in enumerate(values)]
+        rows = [self._integers(element, value, f"{place}[{index}]") for index, value in enumerate(values)]
         table = _array(rows, "int64").reshape(len(rows), 1 + 2 * element.ndim)
         self._tables.append(table)
         self.packed += [table.ctypes.data.to_bytes(8, "little"), _array(len(rows), "int32").tobytes()]
 
-    def _numbers(self, argument: Array, value: np.ndarray, place: str) -> list[int]:
+    def _integers(self, argument: Array, value: np.ndarray, place: str) -> list[int]:
         """The address, the lengths and the strides of an array."""
-        if broken := _broken_promise(argument, value):
+        if broken := _violated_assumption(argument, value):
             raise ValueError(f"{self._name}: {place}: {broken}")
         return [value.ctypes.data, *value.shape, *(stride // value.itemsize for stride in value.strides)]
 
 
-def _broken_promise(argument: Array, value: np.ndarray) -> str | None:
+def _violated_assumption(argument: Array, value: np.ndarray) -> str | None:
     if value.dtype != named_dtype(argument.dtype) or value.ndim != argument.ndim:
         return f"expected a {argument.ndim}-d {argument.dtype} array, got {value.ndim}-d {value.dtype}"
     if value.ctypes.data % argument.alignment:

@@ -22,7 +22,7 @@ PADDING = b"\xcb"
 INSTALLED = ("site-packages", "dist-packages")
 
 
-def make_portable(bytecode: bytes, root: str | os.PathLike) -> bytes:
+def make_paths_portable(bytecode: bytes, root: str | os.PathLike) -> bytes:
     """The bytecode with paths below ``root`` made relative to it, and those of installed modules to their package.
 
     ``/home/me/project/kernels/k.py`` becomes ``kernels/k.py``; ``/usr/lib/python3/site-packages/cuda/tile/_stub.py``

@@ -11,9 +11,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ..core.errors import InvalidInput, Location, asked, described, is_own, kind_of, traceback_of, words_of
+from ..core.errors import (
+    InvalidInput,
+    Location,
+    asked,
+    describe_exception,
+    exception_text,
+    is_own,
+    kind_of,
+    traceback_of,
+)
 from ..core.tracing.fs_probe import is_installed
-from .kernel_case_table import shown_to_user
+from .kernel_case_table import display_path
 
 INSTALL = "install it with: pip install 'cuda-tile==1.7.0'"
 
@@ -37,10 +46,10 @@ def python_error(error: BaseException, folder: str, fallback: Location, prefix: 
     if is_own(error) and isinstance(error, InvalidInput):
         return error
     if asked(_is_without_cutile, error):
-        message = f"exporting cuTile kernels needs the package cuda-tile: {words_of(error)}"
+        message = f"exporting cuTile kernels needs the package cuda-tile: {exception_text(error)}"
         return InvalidInput("export-no-cutile", message, location=fallback, remedy=INSTALL)
     place = asked(_named_place, error, folder) or _deepest(error, folder) or fallback
-    message = f"{prefix}{asked(_first_line, error) or described(error)}"
+    message = f"{prefix}{asked(_first_line, error) or describe_exception(error)}"
     return InvalidInput("export", message, location=place, remedy="correct the kernel file")
 
 
@@ -50,18 +59,18 @@ def _is_without_cutile(error: BaseException) -> bool:
 
 def _first_line(error: BaseException) -> str:
     given = (getattr(error, name, None) for name in ("message", "msg"))
-    text = next((text for text in given if text and isinstance(text, str)), None) or words_of(error)
+    text = next((text for text in given if text and isinstance(text, str)), None) or exception_text(error)
     return f"{kind_of(error)}: {(text.splitlines() or [''])[0]}"
 
 
 def _named_place(error: BaseException, folder: str) -> Location | None:
     """The place of the user's that an error of Python's parser or of cuTile's names itself."""
     if isinstance(error, SyntaxError) and error.filename:
-        return Location(shown_to_user(error.filename), error.lineno or 0, error.offset or 0)
+        return Location(display_path(error.filename), error.lineno or 0, error.offset or 0)
     loc = getattr(error, "loc", None)  # of cuda-tile's errors: line from 1, column from 0, then who called
     while loc is not None:
         if _is_users(loc.filename, folder):
-            return Location(shown_to_user(loc.filename), loc.line, loc.col + 1)
+            return Location(display_path(loc.filename), loc.line, loc.col + 1)
         loc = loc.call_site
     return None
 
@@ -70,7 +79,7 @@ def _deepest(error: BaseException, folder: str) -> Location | None:
     frames = [frame for frame in traceback.extract_tb(traceback_of(error)) if _is_users(frame.filename, folder)]
     if not frames:
         return None
-    return Location(shown_to_user(frames[-1].filename), frames[-1].lineno or 0, (frames[-1].colno or 0) + 1)
+    return Location(display_path(frames[-1].filename), frames[-1].lineno or 0, (frames[-1].colno or 0) + 1)
 
 
 def _is_users(path: str, folder: str) -> bool:

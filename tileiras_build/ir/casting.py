@@ -12,67 +12,67 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, Tenso
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
 from ..core.errors import InternalError
-from .dialects.checked_cast import Kind, KindOfType, expect, type_of
+from .dialects.checked_cast import Kind, KindOfType, cast, type_as
 from .dialects.nv_tileaa.types import MemRefType, TiledViewType
-from .dialects.op_definition import TableOperation
+from .dialects.op_definition import TableOp
 
 
-def given(found: Kind | None) -> Kind:
+def unwrap(found: Kind | None) -> Kind:
     """``found``, which is not None."""
     if found is None:
         raise InternalError("ir-shape", "expected something, found nothing")
     return found
 
 
-def row(op: Operation | Block | None) -> TableOperation:
+def as_op(op: Operation | Block | None) -> TableOp:
     """An operation that a row defines: its operands and attributes have names."""
-    return expect(TableOperation, op)
+    return cast(TableOp, op)
 
 
-def owner(value: SSAValue) -> Operation:
+def defining_op(value: SSAValue) -> Operation:
     """The operation that gives a value."""
-    return value.op if isinstance(value, OpResult) else expect(Operation, value.owner)
+    return value.op if isinstance(value, OpResult) else cast(Operation, value.owner)
 
 
-def maker(value: SSAValue) -> TableOperation:
+def defining_table_op(value: SSAValue) -> TableOp:
     """The operation of a row that gives a value."""
-    return expect(TableOperation, value.owner)
+    return cast(TableOp, value.owner)
 
 
-def parent(op: Operation) -> Operation:
+def parent_op(op: Operation) -> Operation:
     """The operation in whose region an operation stands."""
-    return given(op.parent_op())
+    return unwrap(op.parent_op())
 
 
-def block_of(op: Operation) -> Block:
+def parent_block(op: Operation) -> Block:
     """The block in which an operation stands."""
-    return given(op.parent)
+    return unwrap(op.parent)
 
 
-def following(op: Operation) -> Operation:
+def next_op(op: Operation) -> Operation:
     """The operation after one that does not end its block."""
-    return given(op.next_op)
+    return unwrap(op.next_op)
 
 
-def last_op(block: Block) -> Operation:
+def terminator(block: Block) -> Operation:
     """The operation that ends a block."""
-    return given(block.last_op)
+    return unwrap(block.last_op)
 
 
-def number_of(op: Operation, name: str, absent: int | None = None) -> int:
+def int_attr(op: Operation, name: str, absent: int | None = None) -> int:
     """The integer that an attribute holds; ``absent`` where there is none."""
     found = op.attributes.get(name)
-    return given(absent) if found is None else expect(IntegerAttr, found).value.data
+    return unwrap(absent) if found is None else cast(IntegerAttr, found).value.data
 
 
-def string_of(op: Operation, name: str) -> str:
+def str_attr(op: Operation, name: str) -> str:
     """The text that an attribute holds."""
-    return expect(StringAttr, op.attributes.get(name)).data
+    return cast(StringAttr, op.attributes.get(name)).data
 
 
-def numbers_of(op: Operation, name: str) -> tuple[int, ...]:
+def int_array_attr(op: Operation, name: str) -> tuple[int, ...]:
     """The integers that an attribute holds."""
-    return tuple(expect(DenseArrayBase, op.attributes.get(name)).get_values())
+    return tuple(cast(DenseArrayBase, op.attributes.get(name)).get_values())
 
 
 def typed(value: SSAValue, kind: type[KindOfType]) -> SSAValue[KindOfType]:
@@ -89,20 +89,20 @@ def has_type(value: SSAValue, kind: type[KindOfType]) -> TypeGuard[SSAValue[Kind
 
 def tile_type(value: SSAValue) -> TensorType[Attribute]:
     """The type of a tile."""
-    return type_of(value, TensorType)
+    return type_as(value, TensorType)
 
 
 def view_type(value: SSAValue) -> TiledViewType:
     """The type of a view of tiles."""
-    return type_of(value, TiledViewType)
+    return type_as(value, TiledViewType)
 
 
 def memref_type(value: SSAValue) -> MemRefType:
     """The type of a reference to memory."""
-    return type_of(value, MemRefType)
+    return type_as(value, MemRefType)
 
 
-def is_number(value: SSAValue, number: int) -> bool:
+def is_int_constant(value: SSAValue, number: int) -> bool:
     """Whether a value is this integer constant."""
     owner = value.owner
     if not isinstance(owner, Operation) or owner.name != "arith.constant":

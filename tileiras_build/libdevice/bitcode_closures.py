@@ -15,7 +15,7 @@ from functools import cached_property
 import llvmlite.binding as llvm
 
 from ..core.errors import InvalidInput
-from .blob_linked_lib import Blob, broken
+from .blob_linked_lib import Blob, broken_library
 from .split_library import Closure, Library
 
 _WRAPPER = 0x0B17C0DE
@@ -77,7 +77,7 @@ class CutLibrary:
             with llvm.create_context() as context, llvm.parse_bitcode(self._data, context=context) as module:
                 return frozenset(exported(module))
         except RuntimeError as error:
-            raise broken(self.name) from error
+            raise broken_library(self.name) from error
 
     def cut(self, names: Iterable[str], number: int) -> bytes:
         """All of it; raises InvalidInput[libdevice-target] where it was cut for another GPU."""
@@ -148,7 +148,7 @@ def _run(module, machine, make_manager) -> None:
     make_manager(builder).run(module, builder)
 
 
-def unresolved(names: list[str], why: str) -> InvalidInput:
+def unresolved_error(names: list[str], why: str) -> InvalidInput:
     """The diagnostic for libdevice functions that stay undefined."""
     return InvalidInput(
         "unresolved-libdevice",

@@ -39,7 +39,7 @@ class Blob:
         return cls(Path(path).name, path=Path(path))
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """Where it comes from, for people."""
         return str(self.path or self.name)
 
@@ -72,7 +72,7 @@ def _missing(path: Path) -> InvalidInput:
     return InvalidInput("libdevice-missing", f"blobLinkedLib: bitcode path does not exist or is not a file: {path}")
 
 
-def broken(name: str) -> InvalidInput:
+def broken_library(name: str) -> InvalidInput:
     """The diagnostic for a blob that is no bitcode library."""
     return InvalidInput(
         "libdevice-broken",
@@ -92,7 +92,7 @@ def resolve(note: str, path: str | Path | None = None) -> Blob:
     try:
         return Blob(_INLINE_NAME, data=base64.b64decode(note.removeprefix(INLINE), validate=True))
     except binascii.Error as error:
-        raise broken(_INLINE_NAME) from error
+        raise broken_library(_INLINE_NAME) from error
 
 
 def encode(data: bytes) -> str:
@@ -100,7 +100,7 @@ def encode(data: bytes) -> str:
     return INLINE + base64.b64encode(data).decode("ascii")
 
 
-def pin(text: str, path: str | Path | None = None) -> str:
+def with_blob_note(text: str, path: str | Path | None = None) -> str:
     """The .ll with its library inline instead of named; one that asks for no library is returned as it is.
 
     Raises InvalidInput[libdevice-missing], InternalError[ll-metadata].

@@ -9,7 +9,7 @@ import llvmlite.binding as llvm
 
 from ..core.errors import InternalError, InvalidInput
 from ..core.symbols.symbol_names import LIBDEVICE_PREFIX
-from .bitcode_closures import ClosureStore, CutLibrary, exported, is_cut, unresolved
+from .bitcode_closures import ClosureStore, CutLibrary, exported, is_cut, unresolved_error
 from .blob_linked_lib import Blob
 from .locate_libdevice import find_libdevice
 
@@ -43,7 +43,7 @@ def link_needed(
     """
     names = sorted(names)
     if missing := [name for name in names if name not in store.symbols]:
-        raise unresolved(missing, f"{store.name} does not define them")
+        raise unresolved_error(missing, f"{store.name} does not define them")
     with llvm.parse_bitcode(store.cut(names, number), context=context) as library:
         _check_layout(store.name, module, library)
         for name in names:

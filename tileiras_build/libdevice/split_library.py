@@ -14,7 +14,7 @@ from pathlib import Path
 
 import llvmlite.binding as llvm
 
-from .blob_linked_lib import Blob, broken
+from .blob_linked_lib import Blob, broken_library
 
 # What the library asks through __nvvm_reflect. Subnormals are kept and sqrt is correctly rounded, as Tile IR wants.
 REFLECT = {"__CUDA_FTZ": 0, "__CUDA_PREC_SQRT": 1, "__CUDA_PREC_DIV": 1}
@@ -62,13 +62,13 @@ class Library:
         """Raises InvalidInput[libdevice-missing], and [libdevice-broken] when it is not LLVM bitcode."""
         data = blob.read()
         if data[:4] != b"BC\xc0\xde":
-            raise broken(blob.place)
+            raise broken_library(blob.location)
         try:
             # Whatever triple it was made for ("nvptx64-nvidia-gpulibs") stays behind: only definitions are taken.
             with llvm.create_context() as context, llvm.parse_bitcode(data, context=context) as module:
                 return cls(str(module))
         except RuntimeError as error:
-            raise broken(blob.place) from error
+            raise broken_library(blob.location) from error
 
     @cached_property
     def symbols(self) -> frozenset[str]:
@@ -77,7 +77,7 @@ class Library:
 
     def closure(self, symbol: str, number: int) -> Closure:
         """All that ``symbol`` needs, for the GPU sm_<number>, with every reflect call answered."""
-        needed = self.reach(symbol)
+        needed = self.transitive_callees(symbol)
         bodies = "\n".join(self.definitions[name] for name in needed if name in self.definitions)
         answers = REFLECT | {ARCH: 10 * number}
         asked = {self.strings.get(match) for match in _REFLECT_CALL.findall(bodies)}
@@ -86,7 +86,7 @@ class Library:
         text = "\n".join((*self._types, *tables, bodies, *self._tail))
         return Closure(symbol, text, ARCH in asked)
 
-    def reach(self, symbol: str) -> list[str]:
+    def transitive_callees(self, symbol: str) -> list[str]:
         """``symbol`` and the functions and tables it needs, itself first; strings that ask for reflection do not count."""
         seen, queue = {symbol: None}, [symbol]
         while queue:

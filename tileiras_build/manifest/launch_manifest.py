@@ -19,16 +19,16 @@ from .manifest_constants import AXES, GRID, TENSOR_MAP, VERSION
 from .validate_launch_manifest import problems
 
 # msgspec (0.22) looks into a class when it is first converted to; two threads that do so at once end the process.
-_CONVERTING = threading.Lock()
+_CONVERT_LOCK = threading.Lock()
 Role = Literal["pointer", "shape", "stride", "scalar", "grid", "tensor_map"]
 Access = Literal["loaded", "stored", "updated", "unused"]
 
 
-class Strict(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+class ManifestStruct(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """A row of a manifest. What a newer writer adds is passed over; what is there is of its type."""
 
 
-class Parameter(Strict, frozen=True):
+class Parameter(ManifestStruct, frozen=True):
     """One parameter of the kernel, as the driver takes it.
 
     ``kind`` is "pointer", "tensor_map" or a number's type ("i32", "f16", …); ``argument`` the index of the argument that it is
@@ -53,14 +53,14 @@ class Parameter(Strict, frozen=True):
     value: int | None = None
 
 
-class View(Strict, frozen=True):
+class View(ManifestStruct, frozen=True):
     """What the kernel takes a plain pointer for: an array's lengths and strides, null where only the launch knows them."""
 
     extents: list[int | None]
     strides: list[int | None]
 
 
-class Argument(Strict, frozen=True):
+class Argument(ManifestStruct, frozen=True):
     """What a caller passes: an array of ``rank`` (1 + 2n parameters from ``param`` on), a pointer or a number (one)."""
 
     name: str
@@ -75,7 +75,7 @@ class Argument(Strict, frozen=True):
         return 1 if self.rank is None else 1 + 2 * self.rank
 
 
-class Grid(Strict, frozen=True):
+class Grid(ManifestStruct, frozen=True):
     """The axes of the grid that the kernel asks its place or the extent of; ``meaning`` says in words what each counts.
 
     ``group`` rows of the grid begin together, where the kernel was built so; it takes any grid. ``persistent`` is how many CTAs
@@ -88,14 +88,14 @@ class Grid(Strict, frozen=True):
     persistent: int = 0
 
 
-class SharedMemory(Strict, frozen=True):
+class SharedMemory(ManifestStruct, frozen=True):
     """Bytes of a block."""
 
     static: int = 0
     dynamic: int = 0
 
 
-class Value(Strict, frozen=True):
+class Value(ManifestStruct, frozen=True):
     """An integer parameter, times a factor, divided."""
 
     param: int
@@ -103,7 +103,7 @@ class Value(Strict, frozen=True):
     over: int = 1
 
 
-class TensorMapRow(Strict, frozen=True):
+class TensorMapSpec(ManifestStruct, frozen=True):
     """What ``cuTensorMapEncodeTiled`` takes, fastest dimension first; ``param`` is the parameter that it is written to."""
 
     param: int
@@ -119,7 +119,7 @@ class TensorMapRow(Strict, frozen=True):
     l2_promotion: str
 
 
-class Launch(Strict, frozen=True, dict=True):
+class Launch(ManifestStruct, frozen=True, dict=True):
     """One kernel."""
 
     threads_per_cta: int
@@ -129,12 +129,12 @@ class Launch(Strict, frozen=True, dict=True):
     arguments: list[Argument] = []
     grid: Grid = Grid()
     cluster: tuple[int, int, int] = (1, 1, 1)
-    tensor_maps: list[TensorMapRow] = []
+    tensor_maps: list[TensorMapSpec] = []
     resources: dict[str, int] = {}
 
     def __post_init__(self):
         filled = sum(argument.parameters for argument in self.arguments)
-        ordinary = self.ordinary
+        ordinary = self.caller_parameters
         starts = [argument.param for argument in self.arguments]
         if filled != len(ordinary) or starts != self._starts():
             raise ValueError(f"its arguments fill {filled} parameters in order, it has {len(ordinary)}")
@@ -154,7 +154,7 @@ class Launch(Strict, frozen=True, dict=True):
         return starts
 
     @cached_property
-    def ordinary(self) -> tuple[Parameter, ...]:
+    def caller_parameters(self) -> tuple[Parameter, ...]:
         """The parameters that a caller passes: all but the grid's extents and tensor maps."""
         return tuple(param for param in self.params if param.role != GRID and param.kind != TENSOR_MAP)
 
@@ -163,15 +163,15 @@ class Launch(Strict, frozen=True, dict=True):
         """The parameters of a persistent kernel that are the extents of its grid in tile programs, along x, y and z."""
         return tuple(param for param in self.params if param.role == GRID)
 
-    def blocks(self, programs: tuple[int, int, int], multiprocessors: int) -> tuple[int, int, int]:
+    def blocks(self, programs: tuple[int, int, int], sm_count: int) -> tuple[int, int, int]:
         """The grid that is launched for a grid of tile programs on a GPU of so many multiprocessors."""
         if not self.grid.persistent:
             return programs
-        clusters = multiprocessors * self.grid.persistent // math.prod(self.cluster)
+        clusters = sm_count * self.grid.persistent // math.prod(self.cluster)
         return min(math.prod(programs), max(clusters, 1)), 1, 1
 
 
-class LaunchManifest(Strict, frozen=True):
+class LaunchManifest(ManifestStruct, frozen=True):
     """The file beside a cubin."""
 
     version: Literal[2]
@@ -182,7 +182,7 @@ class LaunchManifest(Strict, frozen=True):
 
 def read_launch_manifest(content: object) -> LaunchManifest:
     """The manifest that is ``content`` (JSON, parsed); raises ValueError in words."""
-    found: LaunchManifest = converted(content, LaunchManifest, VERSION)
+    found: LaunchManifest = convert(content, LaunchManifest, VERSION)
     for name, launch in found.kernels.items():
         check_launch(launch, f"kernels.{name}")
     return found
@@ -194,7 +194,7 @@ def check_launch(launch: Launch, where: str) -> None:
         raise ValueError(f"{where}: {problem}")
 
 
-def loaded(data: bytes) -> object:
+def parse_json(data: bytes) -> object:
     """What JSON says; raises ValueError for all that is none."""
     try:
         return json.loads(data)
@@ -202,7 +202,7 @@ def loaded(data: bytes) -> object:
         raise ValueError("its brackets are nested too deep") from None
 
 
-def converted(content: object, kind: type, version: int) -> Any:
+def convert(content: object, kind: type, version: int) -> Any:
     """``content`` as a ``kind``; raises ValueError that says in words what is wrong, and where."""
     if isinstance(content, Mapping) and content.get("version", version) != version:
         raise ValueError(f"it is of version {content['version']}, this program reads version {version}")
@@ -211,13 +211,13 @@ def converted(content: object, kind: type, version: int) -> Any:
     except UnicodeEncodeError:
         raise ValueError("it has half a character in a name") from None
     try:
-        with _CONVERTING:
+        with _CONVERT_LOCK:
             return msgspec.convert(content, kind)
     except msgspec.ValidationError as error:
-        raise ValueError(_in_words(str(error))) from None
+        raise ValueError(_readable_error(str(error))) from None
 
 
-def _in_words(message: str) -> str:
+def _readable_error(message: str) -> str:
     """msgspec's sentence with its path as a reader would follow it: ``Expected `int`, got `str` - at `$.a[0]` ``."""
     problem, _, path = message.replace("`", "").partition(" - at ")
     problem = problem[:1].lower() + problem[1:].rstrip(".")

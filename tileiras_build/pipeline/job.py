@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import InvalidInput
-from .tuning_parameters import EXP2_POLYNOMIAL, FP8_SUM_K, PERSISTENT, TILE_GROUP, TUNING
+from .tuning_parameters import EXP2_POLYNOMIAL, FP8_PROMOTION_INTERVAL, GRID_SWIZZLE, PERSISTENT, TUNING
 
 if TYPE_CHECKING:
     from ..target.targets import Target
@@ -35,9 +35,9 @@ class Job:
     ptxas: str | None = None
     serializer: str = SERIALIZERS[0]
     strategy: str = "auto"
-    saving: int = 0
-    fp8_sum_k: int = FP8_SUM_K.default
-    tile_group: int = TILE_GROUP.default
+    fallback: int = 0
+    fp8_promotion_interval: int = FP8_PROMOTION_INTERVAL.default
+    grid_swizzle: int = GRID_SWIZZLE.default
     persistent: int = PERSISTENT.default
     exp2_polynomial: int = EXP2_POLYNOMIAL.default
     index_width: int = 64
@@ -46,7 +46,7 @@ class Job:
         for row in TUNING:
             row.read(getattr(self, row.name))
 
-    def tuned(self, numbers: Mapping[str, int]) -> Job:
+    def with_tuning(self, numbers: Mapping[str, int]) -> Job:
         """The same job with these numbers of ``TUNING``, by name."""
         changed: dict[str, Any] = dict(numbers)
         return replace(self, **changed)

@@ -12,10 +12,10 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Dialect
 
-from ..core.errors import InternalError, InvalidInput, Location, one_of
+from ..core.errors import InternalError, InvalidInput, Location, suggest
 from ..core.file_io import read_file
-from ..ir.casting import expect
-from ..ir.dialects.checked_mlir_parser import parse_checked
+from ..ir.casting import cast
+from ..ir.dialects.checked_mlir_parser import parse_or_raise
 from ..target.isa.serializer_options import read_level
 from ..target.targets import find_target, target_of_options
 from . import tile_ir_text_format
@@ -57,8 +57,8 @@ DIALECTS: dict[str, str] = tile_ir_text_format.DIALECTS | {
 DEFAULT_TARGET = "90"
 # Text with these is a text artifact: there arith and math work on tiles. A module's facts and the places of its source
 # (#cuda_tile.di_loc) alone do not make it one.
-_FACTS = "compute_capability|target_spec|libnvvm_use_nvgpucomp"
-_TILES = re.compile(rf"(?<!#)\b(?:cuda_tile|nv_tileaa|nv_tileas)\.(?!(?:{_FACTS})\b)")
+_OP_TRAITS_MODULES = "compute_capability|target_spec|libnvvm_use_nvgpucomp"
+_TILES = re.compile(rf"(?<!#)\b(?:cuda_tile|nv_tileaa|nv_tileas)\.(?!(?:{_OP_TRAITS_MODULES})\b)")
 
 
 @cache
@@ -72,7 +72,7 @@ def context() -> Context:
 
 
 def _dialect(entry: str) -> Dialect:
-    return expect(Dialect, load(entry))
+    return cast(Dialect, load(entry))
 
 
 def registry() -> dict[str, type[EdgePass]]:
@@ -95,7 +95,7 @@ def find_pass(name: str) -> type[EdgePass]:
     """The pass called ``name``; raises InvalidInput naming the valid ones."""
     passes = registry()
     if name not in passes:
-        raise InvalidInput("pass-unknown", f"{name!r} is not a pass", remedy=one_of(name, sorted(passes)))
+        raise InvalidInput("pass-unknown", f"{name!r} is not a pass", remedy=suggest(name, sorted(passes)))
     return passes[name]
 
 
@@ -104,8 +104,8 @@ def parse_module(text: str, name: str | None = None) -> ModuleOp:
     if _TILES.search(text):
         return tile_ir_text_format.parse(text.encode(), name)
     parser = tile_ir_text_format.StringParser
-    module = parse_checked(lambda: parser(context(), text, name or "<input>"), parser.parse_module, text, name)
-    tile_ir_text_format.verify_given(module, name)
+    module = parse_or_raise(lambda: parser(context(), text, name or "<input>"), parser.parse_module, text, name)
+    tile_ir_text_format.verify_user_ir(module, name)
     return module
 
 
@@ -144,11 +144,11 @@ def run_file(options: argparse.Namespace) -> None:
         module = transform(text, options.passes, job, options.file)
         result = llvm_ir(module, job) if options.ll else tile_ir_text_format.render(module).decode()
     except InternalError as error:
-        raise _blame_text(error, options.file) from error
+        raise _as_text_error(error, options.file) from error
     sys.stdout.write(result)
 
 
-def _blame_text(error: InternalError, path: str) -> InvalidInput:
+def _as_text_error(error: InternalError, path: str) -> InvalidInput:
     """Verifiers do not know all that passes promise each other; here nobody but the user made the promise."""
     where = error.location or Location(path)
     remedy = error.remedy or "see what `tileiras-build passes` says that the pass takes"

@@ -26,13 +26,13 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriteWalker, RewritePattern
 
-from ..core.errors import InternalError, TileirasError, described
+from ..core.errors import InternalError, TileirasError, describe_exception
 from ..core.file_io import replace_files
 from ..core.knobs import CHECK, DEBUG, dump_folder
 from ..core.symbols.symbol_names import KERNEL
 from ..ir.dialects.fast_xdsl import walk
 from .common.module_symbols import symbols
-from .pass_verifiers import prove
+from .pass_verifiers import run_verifiers
 
 if TYPE_CHECKING:
     from .job import Job
@@ -48,7 +48,7 @@ class EdgePass(ModulePass):
     """
 
     name: ClassVar[str]
-    removes: ClassVar[frozenset[type[Operation] | str]] = frozenset()
+    illegal_ops: ClassVar[frozenset[type[Operation] | str]] = frozenset()
     patterns: ClassVar[tuple[RewritePattern, ...]] = ()
 
     def run(self, module: ModuleOp, job: Job) -> None:
@@ -68,16 +68,16 @@ def run_passes(passes: Iterable[EdgePass | type[EdgePass]], module: ModuleOp, jo
     """
     done: list[EdgePass] = []
     try:
-        for edge_pass in _each(passes, module, job, edge):
+        for edge_pass in _run_all(passes, module, job, edge):
             done.append(edge_pass)
     except InternalError:
-        check_removed(done, module)  # what one leaves, a later one stumbles over
+        check_illegal_ops(done, module)  # what one leaves, a later one stumbles over
         raise
-    check_removed(done, module)
+    check_illegal_ops(done, module)
     return module
 
 
-def _each(passes: Iterable[EdgePass | type[EdgePass]], module: ModuleOp, job: Job, edge: str) -> Iterator[EdgePass]:
+def _run_all(passes: Iterable[EdgePass | type[EdgePass]], module: ModuleOp, job: Job, edge: str) -> Iterator[EdgePass]:
     """Each pass after it has run, with its time, dump and checks as the knobs ask for them."""
     debug, check = DEBUG.read(), CHECK.read()
     stem = _dump_stem(module, job) if debug >= 6 else ""
@@ -90,9 +90,9 @@ def _each(passes: Iterable[EdgePass | type[EdgePass]], module: ModuleOp, job: Jo
         if debug >= 6:
             _dump(module, f"{stem}-{edge or 'pass'}-{position:02}-{edge_pass.name}.mlir")
         if check >= 2:
-            check_removed((edge_pass,), module)
+            check_illegal_ops((edge_pass,), module)
             verify(module, f"after pass {edge_pass.name}")
-            prove(edge_pass.name, module)
+            run_verifiers(edge_pass.name, module)
         yield edge_pass
 
 
@@ -102,10 +102,10 @@ def _run_one(edge_pass: EdgePass, module: ModuleOp, job: Job) -> None:
     except (TileirasError, ImportError):  # what is not installed is no fault of the pass
         raise
     except Exception as error:
-        raise InternalError("pass-failed", f"pass {edge_pass.name} failed: {described(error)}") from error
+        raise InternalError("pass-failed", f"pass {edge_pass.name} failed: {describe_exception(error)}") from error
 
 
-def promises(edge_pass: EdgePass | type[EdgePass]) -> dict[str, str]:
+def pass_conditions(edge_pass: EdgePass | type[EdgePass]) -> dict[str, str]:
     """What a pass takes and gives: the paragraphs "In" and "Out" of its file's docstring, each as one line."""
     document = sys.modules[edge_pass.__module__ if isinstance(edge_pass, type) else type(edge_pass).__module__].__doc__
     found: dict[str, str] = {}
@@ -121,18 +121,18 @@ def promises(edge_pass: EdgePass | type[EdgePass]) -> dict[str, str]:
     return found
 
 
-def check_removed(passes: Sequence[EdgePass], module: ModuleOp) -> None:
+def check_illegal_ops(passes: Sequence[EdgePass], module: ModuleOp) -> None:
     """Raise InternalError if an operation that one of ``passes`` removes is still in ``module``: one walk for all, for
     the walk is what costs."""
-    checked = [edge_pass for edge_pass in passes if edge_pass.removes]
+    checked = [edge_pass for edge_pass in passes if edge_pass.illegal_ops]
     kinds: set[type[Operation]] = {*map(type, walk(module))} if checked else set()
     for edge_pass in checked:
-        classes = tuple(entry for entry in edge_pass.removes if isinstance(entry, type))
-        prefixes = tuple(entry for entry in edge_pass.removes if isinstance(entry, str))
+        classes = tuple(entry for entry in edge_pass.illegal_ops if isinstance(entry, type))
+        prefixes = tuple(entry for entry in edge_pass.illegal_ops if isinstance(entry, str))
         for kind in kinds:
             if issubclass(kind, classes) or kind.name.startswith(prefixes):
                 raise InternalError(
-                    "pass-contract", f"operation {kind.name} survived pass {edge_pass.name}, which removes it"
+                    "pass-illegal-op", f"operation {kind.name} survived pass {edge_pass.name}, which removes it"
                 )
 
 

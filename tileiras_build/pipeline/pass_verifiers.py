@@ -12,57 +12,57 @@ from importlib import import_module
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ..core.errors import InternalError, described
+from ..core.errors import InternalError, describe_exception
 
-Proof = Callable[[ModuleOp], object]
+Verifier = Callable[[ModuleOp], object]
 
-_CHECKERS = "tileiras_build.pipeline.verifiers"
-BARRIERS = f"{_CHECKERS}.barriers:check_barriers"
-CLUSTERS = f"{_CHECKERS}.clusters:check_clusters"
-CONVERSIONS = f"{_CHECKERS}.conversions:check_conversions"
-PEERS = f"{_CHECKERS}.peers:check_peers"
-PIPELINES = f"{_CHECKERS}.pipelines:check_pipelines"
-RINGS = f"{_CHECKERS}.rings:check_rings"
-SCRATCH = f"{_CHECKERS}.scratch:check_scratch"
-TMA_STORES = f"{_CHECKERS}.tma_stores:check_tma_stores"
+_VERIFIERS = "tileiras_build.pipeline.verifiers"
+BARRIERS = f"{_VERIFIERS}.barriers:check_barriers"
+CLUSTERS = f"{_VERIFIERS}.clusters:check_clusters"
+CONVERSIONS = f"{_VERIFIERS}.conversions:check_conversions"
+PEERS = f"{_VERIFIERS}.peers:check_peers"
+PIPELINES = f"{_VERIFIERS}.pipelines:check_pipelines"
+CP_ASYNC_BUFFERS = f"{_VERIFIERS}.rings:check_rings"
+SHARED_MEMORY = f"{_VERIFIERS}.scratch:check_scratch"
+TMA_STORES = f"{_VERIFIERS}.tma_stores:check_tma_stores"
 
-PROOFS: Mapping[str, tuple[str, ...]] = {
-    "tileas-order-tokens": (BARRIERS,),
+PASS_VERIFIERS: Mapping[str, tuple[str, ...]] = {
+    "tileas-insert-barriers": (BARRIERS,),
     "tileas-assign-layouts": (CONVERSIONS,),
     "tileas-specialize-warps": (BARRIERS, PIPELINES),
-    "tileas-pair-ctas": (CLUSTERS, PIPELINES),
+    "tileas-use-two-cta-mma": (CLUSTERS, PIPELINES),
     "tileas-multicast-loads": (CLUSTERS, PIPELINES),
-    "tileas-overlap-products": (PIPELINES,),
-    "tileas-issue-ahead": (PIPELINES,),
-    "tileas-pipeline-loads": (BARRIERS, RINGS),
-    "tileas-carry-fragments": (BARRIERS, RINGS),
-    # Its copies stay under way until a wait: where their bytes lie, AssignScratch says.
-    "tileas-store-by-tma": (BARRIERS,),
-    "tileas-assign-scratch": (RINGS, SCRATCH, TMA_STORES),
-    "tileas-sequence-products": (BARRIERS, CLUSTERS, PIPELINES, RINGS, SCRATCH, TMA_STORES),
+    "tileas-rotate-mma-loop": (PIPELINES,),
+    "tileas-hoist-async-mma-issue": (PIPELINES,),
+    "tileas-software-pipeline-loads": (BARRIERS, CP_ASYNC_BUFFERS),
+    "tileas-prefetch-fragments": (BARRIERS, CP_ASYNC_BUFFERS),
+    # Its copies stay under way until a wait: where their bytes lie, AllocateSharedMemory says.
+    "tileas-use-tma-stores": (BARRIERS,),
+    "tileas-allocate-shared-memory": (CP_ASYNC_BUFFERS, SHARED_MEMORY, TMA_STORES),
+    "tileas-ping-pong-warpgroups": (BARRIERS, CLUSTERS, PIPELINES, CP_ASYNC_BUFFERS, SHARED_MEMORY, TMA_STORES),
     "convert-nvgpu-and-gpu-to-nvvm": (PEERS,),
 }
 
 
-def prove(name: str, module: ModuleOp) -> None:
+def run_verifiers(name: str, module: ModuleOp) -> None:
     """Run the proofs that stand behind pass ``name``; raises InternalError naming the pass and the proof."""
-    for proof in PROOFS.get(name, ()):
-        _prove(name, proof, module)
+    for proof in PASS_VERIFIERS.get(name, ()):
+        _run_verifier(name, proof, module)
 
 
-def _prove(name: str, proof: str, module: ModuleOp) -> None:
+def _run_verifier(name: str, proof: str, module: ModuleOp) -> None:
     function = proof.partition(":")[2]
     try:
-        find_proof(proof)(module)
+        find_verifier(proof)(module)
     except InternalError as error:
         message = f"after pass {name}, {function} found: {error.message}"
         raise InternalError(error.id, message, location=error.location, remedy=error.remedy) from error
     except Exception as error:
-        message = f"after pass {name}, {function} failed: {described(error)}"
-        raise InternalError("proof-failed", message) from error
+        message = f"after pass {name}, {function} failed: {describe_exception(error)}"
+        raise InternalError("verifier-failed", message) from error
 
 
-def find_proof(name: str) -> Proof:
+def find_verifier(name: str) -> Verifier:
     """The function of a proof."""
     module, _, function = name.partition(":")
     return getattr(import_module(module), function)

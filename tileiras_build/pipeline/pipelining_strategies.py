@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..core.errors import InvalidInput, Unsupported, one_of
+from ..core.errors import InvalidInput, Unsupported, suggest
 from ..target.targets import TARGETS, Target
 from .job import Job
 
@@ -41,10 +41,10 @@ STRATEGIES: tuple[Strategy, ...] = (
         "all warps compute, and copy the tiles of later iterations into a ring of buffers",
         frozenset(
             {
-                "tileas-split-products",
-                "tileas-compute-in-parts",
-                "tileas-pipeline-loads",
-                "tileas-carry-fragments",
+                "tileas-shrink-k-tile",
+                "tileas-slice-output-tiles",
+                "tileas-software-pipeline-loads",
+                "tileas-prefetch-fragments",
             }
         ),
         "cp_async",
@@ -54,20 +54,20 @@ STRATEGIES: tuple[Strategy, ...] = (
         "one warp only fetches tiles by TMA, the others only compute; the launcher encodes tensor maps",
         frozenset(
             {
-                "tileas-split-products",
-                "tileas-compute-in-parts",
-                "tileas-choose-warpgroups",
-                "tileas-exchange-operands",
-                "tileas-select-async",
-                "tileas-keep-sums",
-                "tileas-group-scales",
+                "tileas-shrink-k-tile",
+                "tileas-slice-output-tiles",
+                "tileas-choose-attention-warpgroups",
+                "tileas-swap-operands",
+                "tileas-select-mma-and-tma",
+                "tileas-keep-accumulators-in-tmem",
+                "tileas-group-scale-loads",
                 "tileas-specialize-warps",
-                "tileas-overlap-products",
-                "tileas-issue-ahead",
-                "tileas-sequence-products",
-                "tileas-pipeline-loads",
-                "tileas-carry-fragments",
-                "tileas-store-by-tma",
+                "tileas-rotate-mma-loop",
+                "tileas-hoist-async-mma-issue",
+                "tileas-ping-pong-warpgroups",
+                "tileas-software-pipeline-loads",
+                "tileas-prefetch-fragments",
+                "tileas-use-tma-stores",
             }
         ),
         "tma",
@@ -89,7 +89,7 @@ def choose(job: Job) -> Strategy:
     row = next((row for row in STRATEGIES if row.name == job.strategy), None)
     if row is None:
         message = f"{job.strategy!r} is not a pipeline strategy"
-        raise InvalidInput("strategy-unknown", message, remedy=one_of(job.strategy, NAMES))
+        raise InvalidInput("strategy-unknown", message, remedy=suggest(job.strategy, NAMES))
     return _checked(row, job)
 
 
@@ -117,6 +117,6 @@ def _checked(row: Strategy, job: Job) -> Strategy:
     return row
 
 
-def runs(name: str, strategy: Strategy) -> bool:
+def is_enabled(name: str, strategy: Strategy) -> bool:
     """Whether the pass called ``name`` runs under ``strategy``."""
     return name not in SCHEDULING or name in strategy.passes

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..core.errors import InternalError, InvalidInput
-from ..target.isa.serializer_options import DEBUG_WORD, LEVELS, NVGPUCOMP_WORD, find_level, flags_for, level_of
+from ..target.isa.serializer_options import DEBUG_FLAG, LEVELS, NVGPUCOMP_FLAG, find_level, flags_for, level_of
 from ..target.targets import TARGETS, Target
 from .job import Job
 
@@ -31,7 +31,7 @@ class Serialization:
     def of_job(cls, job: Job) -> Serialization:
         """What a job asks for."""
         flags = flags_for(job.debug, opt_level=job.opt_level)
-        return cls(job.target.name, find_level(job.opt_level).number, tuple(flag.word for flag in flags))
+        return cls(job.target.name, find_level(job.opt_level).number, tuple(flag.spelling for flag in flags))
 
     @classmethod
     def parse(cls, note: str) -> Serialization:
@@ -61,28 +61,28 @@ class Serialization:
     @property
     def debug(self) -> bool:
         """Whether all of the debug information is kept."""
-        return DEBUG_WORD in self.flags
+        return DEBUG_FLAG in self.flags
 
     @property
     def nvgpucomp(self) -> bool:
         """Whether the module asks for NVIDIA's own path to PTX."""
-        return NVGPUCOMP_WORD in self.flags
+        return NVGPUCOMP_FLAG in self.flags
 
     def check(self, job: Job) -> Serialization:
         """Itself; raises InvalidInput[target-mismatch] where the job asks for something else."""
-        check_agreement(self._words(), Serialization.of_job(job)._words())
+        check_same_target(self._words(), Serialization.of_job(job)._words())
         return self
 
     def _words(self) -> tuple[str, ...]:
-        return self.chip, level_words(self.opt_level), "device debugging" if self.debug else "no device debugging"
+        return self.chip, level_flags(self.opt_level), "device debugging" if self.debug else "no device debugging"
 
 
-def level_words(level: int | str) -> str:
+def level_flags(level: int | str) -> str:
     """A level as diagnostics call it."""
     return f"optimization level {level}"
 
 
-def check_agreement(made: tuple[str, ...], asked: tuple[str, ...]) -> None:
+def check_same_target(made: tuple[str, ...], asked: tuple[str, ...]) -> None:
     """Raise InvalidInput[target-mismatch] where what a module was made for and what a job asks for, in words, differ."""
     differing = [pair for pair in zip(made, asked, strict=True) if pair[0] != pair[1]]
     if differing:

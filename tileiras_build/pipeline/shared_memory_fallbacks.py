@@ -22,45 +22,45 @@ KIB = 1024
 
 
 @dataclass(frozen=True)
-class Saving:
+class Fallback:
     """A way to take less shared memory. ``remark`` says what it costs.
 
-    ``part_bytes``: of a tile in scratch at a time, where it can go in parts. ``strategy`` stands for "auto".
+    ``max_chunk_bytes``: of a tile in scratch at a time, where it can go in parts. ``strategy`` stands for "auto".
     """
 
     remark: str
-    part_bytes: int
+    chunk_bytes: int
     strategy: str = AUTO
 
 
-SAVINGS = (
-    Saving("", 32 * KIB),
-    Saving("tiles change their layout in parts of 8 KiB", 8 * KIB),
-    Saving("no warp is set apart to fetch tiles", 8 * KIB, "unspecialize"),
-    Saving("no tile is copied ahead of its use", 2 * KIB, "none"),
+FALLBACKS = (
+    Fallback("", 32 * KIB),
+    Fallback("layout conversions go through shared memory in chunks of 8 KiB", 8 * KIB),
+    Fallback("no producer warp loads tiles by TMA (no warp specialization)", 8 * KIB, "unspecialize"),
+    Fallback("loads are not software-pipelined", 2 * KIB, "none"),
 )
 
 
-def savings(job: Job) -> Iterator[Job]:
+def fallback_jobs(job: Job) -> Iterator[Job]:
     """``job`` by each row that its options allow: a strategy that was asked for stays."""
-    for number, row in enumerate(SAVINGS):
+    for number, row in enumerate(FALLBACKS):
         if row.strategy == AUTO:
-            yield replace(job, saving=number)
+            yield replace(job, fallback=number)
         elif job.strategy == AUTO and job.opt_level != 0:
-            yield replace(job, saving=number, strategy=row.strategy)
+            yield replace(job, fallback=number, strategy=row.strategy)
 
 
-def saving_of(job: Job) -> Saving:
+def fallback_of(job: Job) -> Fallback:
     """The row by which a job runs."""
-    return SAVINGS[job.saving]
+    return FALLBACKS[job.fallback]
 
 
-def may_be_short(module: ModuleOp, job: Job) -> bool:
+def may_exceed_shared_memory(module: ModuleOp, job: Job) -> bool:
     """Whether the tiles of a kernel's products, one stage of each, and its largest ones may be too many for a target."""
-    return any(_bytes_wanted(func) > job.target.max_shared_memory // 2 for func in module.body.block.ops)
+    return any(_required_bytes(func) > job.target.max_shared_memory // 2 for func in module.body.block.ops)
 
 
-def _bytes_wanted(func: Operation) -> int:
+def _required_bytes(func: Operation) -> int:
     """Of operands of products, which may be held as elements of two bytes or more, and twice the largest tile."""
     operands = 0
     types: dict[int, Attribute] = {}

@@ -18,8 +18,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..core.code_digest import PACKAGE, Package, installed, library_version
-from ..core.errors import InternalError, InvalidInput, one_of
+from ..core.code_digest import PACKAGE, PackageSources, installed, library_version
+from ..core.errors import InternalError, InvalidInput, suggest
 from .job import Job
 
 if TYPE_CHECKING:
@@ -56,8 +56,8 @@ class InputFile:
 
     option: str
     find: str
-    asked_by: str | None = None
-    cut: Stage | None = None
+    requested_by: str | None = None
+    extract: Stage | None = None
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Stage:
     ``suffix`` is the file name's ending (".tileaa"), ``edge`` the function that makes the artifact's value; the first
     one makes it from a Python file's path. ``options`` are the fields of Job that the edge may read besides the
     target: all others reach it with their defaults, so that the signature of a node cannot miss one. ``inputs`` are
-    the files that the edge reads besides its artifact. ``side_products`` are suffixes of files that are written beside
+    the files that the edge reads besides its artifact. ``side_outputs`` are suffixes of files that are written beside
     the artifact. The code whose change may change the artifact is that of ``edge``, of ``render``, of the ``parse`` of
     the stage before and of ``modules``, with all that it imports; ``sources``, files or folders in the package;
     ``libraries``, distributions, and "python" where its version counts. ``may_abort``: a library runs in the edge's
@@ -84,7 +84,7 @@ class Stage:
     modules: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     libraries: tuple[str, ...] = ()
-    side_products: tuple[str, ...] = ()
+    side_outputs: tuple[str, ...] = ()
     may_abort: bool = False
 
     def __post_init__(self):
@@ -153,7 +153,7 @@ STAGES: tuple[Stage, ...] = (
         "tileiras_build.pipeline.tilebc_to_tileaa:lower",
         parse=f"{_IR_TEXT}:parse",
         render=f"{_IR_TEXT}:render",
-        options=("opt_level", "lineinfo", "debug", "tile_group", "persistent"),
+        options=("opt_level", "lineinfo", "debug", "grid_swizzle", "persistent"),
         sources=_RUN,
         libraries=_IR_LIBRARIES,
     ),
@@ -163,7 +163,7 @@ STAGES: tuple[Stage, ...] = (
         "tileiras_build.pipeline.tileaa_to_tileas:lower",
         parse=f"{_IR_TEXT}:parse",
         render=f"{_IR_TEXT}:render",
-        options=("opt_level", "lineinfo", "debug", "strategy", "serializer", "fp8_sum_k"),
+        options=("opt_level", "lineinfo", "debug", "strategy", "serializer", "fp8_promotion_interval"),
         sources=_RUN,
         libraries=_IR_LIBRARIES,
     ),
@@ -180,7 +180,7 @@ STAGES: tuple[Stage, ...] = (
         "PTX text",
         f"{_PTX}:lower",
         options=("opt_level", "debug", "serializer"),
-        inputs=(replace(_LIBDEVICE, asked_by=f"{_PTX}.libdevice_request:request_of", cut=LIBDEVICE),),
+        inputs=(replace(_LIBDEVICE, requested_by=f"{_PTX}.libdevice_request:request_of", extract=LIBDEVICE),),
         sources=_RUN,
         libraries=("llvmlite", "nvidia-nvvm"),
         may_abort=True,
@@ -194,7 +194,7 @@ STAGES: tuple[Stage, ...] = (
         options=("opt_level", "debug"),
         inputs=(InputFile("ptxas", "tileiras_build.pipeline.ptx_to_cubin:find_ptxas"),),
         sources=_RUN,
-        side_products=(".json",),
+        side_outputs=(".json",),
     ),
 )
 
@@ -204,7 +204,7 @@ def find(name: str, table: tuple[Stage, ...] = STAGES) -> Stage:
     for stage in table:
         if stage.name == name.removeprefix("."):
             return stage
-    remedy = one_of(name, [stage.name for stage in table])
+    remedy = suggest(name, [stage.name for stage in table])
     raise InvalidInput("stage-unknown", f"{name!r} is not a stage", remedy=remedy)
 
 
@@ -253,7 +253,7 @@ def known_digests() -> dict[str, str]:
     return dict(_digests)
 
 
-def believe_digests(known: Mapping[str, str]) -> None:
+def adopt_digests(known: Mapping[str, str]) -> None:
     """Take over what another process knew, whose package, libraries and interpreter were these.
 
     The package must have been noted before that was found (``sources.installed().note()``).
@@ -274,11 +274,11 @@ def source_files(stage: Stage, package: Path = PACKAGE) -> list[Path]:
     return [Path(package, path) for path in sorted(_source_paths(stage, _package(package)))]
 
 
-def _package(folder: Path) -> Package:
-    return installed() if folder == PACKAGE else Package(folder)
+def _package(folder: Path) -> PackageSources:
+    return installed() if folder == PACKAGE else PackageSources(folder)
 
 
-def _source_paths(stage: Stage, code: Package) -> set[str]:
+def _source_paths(stage: Stage, code: PackageSources) -> set[str]:
     reader = next((before.parse for before, row in pairwise(STAGES) if row == stage), None)
     paths = set(code.code_of(filter(None, (stage.edge, stage.render, reader, *stage.modules))))
     for entry in stage.sources:

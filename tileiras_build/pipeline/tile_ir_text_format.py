@@ -25,7 +25,7 @@ from xdsl.utils.mlir_lexer import StringLiteral
 
 from ..core.errors import InternalError, InvalidInput, Location, TileirasError
 from ..core.symbols.symbol_names import check_names
-from ..ir.dialects.checked_mlir_parser import parse_checked, reason
+from ..ir.dialects.checked_mlir_parser import error_reason, parse_or_raise
 from .common.module_symbols import symbols
 from .text_encoding import decode
 
@@ -90,24 +90,24 @@ def _load(module: str, name: str) -> Dialect:
 def parse(data: bytes, name: str | None = None) -> ModuleOp:
     """The verified module that ``data`` (UTF-8 text) holds; raises InvalidInput with the line and column."""
     text = decode(data, name)
-    module = parse_checked(lambda: StringParser(context(), text, name or "<input>"), Parser.parse_module, text, name)
-    verify_given(module, name)
-    check_names((kind, symbol, partial(_place, symbol, text, name)) for kind, symbol in symbols(module))
+    module = parse_or_raise(lambda: StringParser(context(), text, name or "<input>"), Parser.parse_module, text, name)
+    verify_user_ir(module, name)
+    check_names((kind, symbol, partial(_location_of, symbol, text, name)) for kind, symbol in symbols(module))
     return module
 
 
-def verify_given(module: ModuleOp, name: str | None = None) -> None:
+def verify_user_ir(module: ModuleOp, name: str | None = None) -> None:
     """Raise InvalidInput with the reason where a module that was parsed from a file does not verify."""
     try:
         module.verify()
     except TileirasError:
         raise
     except VerifyException as error:
-        message = f"the module does not verify: {reason(error)}"
+        message = f"the module does not verify: {error_reason(error)}"
         raise InvalidInput("ir-invalid", message, location=Location(name)) from error
     except Exception as error:
         # A verifier may look at what the check before it should have refused.
-        message = f"the module does not verify: {type(error).__name__}: {reason(error)}"
+        message = f"the module does not verify: {type(error).__name__}: {error_reason(error)}"
         raise InvalidInput("ir-invalid", message, location=Location(name)) from error
 
 
@@ -126,7 +126,7 @@ class StringParser(Parser):
             self.raise_error("the string is not UTF-8")
 
 
-def _place(symbol: str, text: str, name: str | None) -> Location:
+def _location_of(symbol: str, text: str, name: str | None) -> Location:
     """Where a symbol stands in the text first; the file where it is no symbol but a string."""
     starts = (match.start() for match in _SYMBOL.finditer(text) if _symbol_name(match[1]) == symbol)
     if (offset := next(starts, None)) is None:
@@ -149,7 +149,7 @@ def render(module: ModuleOp) -> bytes:
     try:
         module.verify()
     except Exception as error:
-        raise InternalError("ir-invalid", f"cannot write IR that does not verify: {reason(error)}") from error
+        raise InternalError("ir-invalid", f"cannot write IR that does not verify: {error_reason(error)}") from error
     body = io.StringIO()
     printer = _AliasPrinter(stream=body)
     printer.print_op(module)

@@ -15,14 +15,14 @@ from ..core.errors import InvalidInput
 
 @dataclass(frozen=True)
 class Tuning:
-    """``values`` are those that it may have, ``help`` is half a sentence about them; ``is_launched``: whoever launches a kernel
+    """``values`` are those that it may have, ``help`` is half a sentence about them; ``affects_launch``: whoever launches a kernel
     has to follow what its manifest says of it."""
 
     name: str
     help: str
     default: int
     values: tuple[int, ...]
-    is_launched: bool = False
+    affects_launch: bool = False
 
     def read(self, text: object) -> int:
         """What a text means; raises InvalidInput[option-value]."""
@@ -37,7 +37,7 @@ class Tuning:
 
     def _refuse(self, word: str) -> NoReturn:
         message = f"{self.name}={word} is not a valid value"
-        raise InvalidInput("option-value", message, remedy=f"use one of {self.said}")
+        raise InvalidInput("option-value", message, remedy=f"use one of {self.values_text}")
 
     @property
     def flag(self) -> str:
@@ -45,20 +45,20 @@ class Tuning:
         return f"--{self.name.replace('_', '-')}"
 
     @property
-    def said(self) -> str:
+    def values_text(self) -> str:
         """Its values, as people read them."""
         return ", ".join(map(str, self.values))
 
 
-FP8_SUM_K = Tuning(
-    "fp8_sum_k",
+FP8_PROMOTION_INTERVAL = Tuning(
+    "fp8_promotion_interval",
     "elements along k that the tensor cores of sm_90 sum up of fp8 before that is added in f32, where more are faster and less "
     "accurate",
     32,
     (32, 64, 128),
 )
-TILE_GROUP = Tuning(
-    "tile_group",
+GRID_SWIZZLE = Tuning(
+    "grid_swizzle",
     "rows of the grid (along axis 1) whose tile programs begin together, so that L2 serves more of them; 1 as the grid counts",
     1,
     (1, 2, 4, 8, 16, 32),
@@ -68,7 +68,7 @@ PERSISTENT = Tuning(
     "1 to launch no more CTAs than run together, each of which runs tile programs one after the other; 0 for a CTA for each",
     0,
     (0, 1),
-    is_launched=True,
+    affects_launch=True,
 )
 EXP2_POLYNOMIAL = Tuning(
     "exp2_polynomial",
@@ -77,10 +77,10 @@ EXP2_POLYNOMIAL = Tuning(
     0,
     (0, 2, 4, 6),
 )
-TUNING: tuple[Tuning, ...] = (FP8_SUM_K, TILE_GROUP, PERSISTENT, EXP2_POLYNOMIAL)
+TUNING: tuple[Tuning, ...] = (FP8_PROMOTION_INTERVAL, GRID_SWIZZLE, PERSISTENT, EXP2_POLYNOMIAL)
 BY_NAME = {row.name: row for row in TUNING}
 
 
-def read_tuning(given: Mapping[str, object]) -> dict[str, int]:
+def parse_tuning(given: Mapping[str, object]) -> dict[str, int]:
     """The numbers of TUNING that are ``given``, by their names; raises InvalidInput[option-value]."""
     return {name: row.read(given[name]) for name, row in BY_NAME.items() if name in given}

@@ -16,16 +16,16 @@ from ..core.errors import TileirasError
 from ..pipeline.stages import Stage, source_digest
 from ..target.targets import find_target
 from .optimization_remarks import Remark
-from .report_cache import Kept
+from .report_cache import ReportCache
 
 _CODE = Stage(
-    ".facts", "what a report says of a kernel", "tileiras_build.reports.artifact_details:find_facts", modules=("tileiras_build.ir.bytecode",),
+    ".facts", "what a report says of a kernel", "tileiras_build.reports.artifact_details:find_details", modules=("tileiras_build.ir.bytecode",),
     libraries=("xdsl", "msgspec", "nvidia-cuda-nvdisasm"),
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Facts:
+class ArtifactDetails:
     """Of one cubin: ``texts`` of the stages "tilebc" and "sass"; ``missing`` says of what there is none why."""
 
     texts: dict[str, str] = field(default_factory=dict)
@@ -34,7 +34,7 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class Inputs:
+class ArtifactContents:
     """The contents that facts are of; None = there is no such file."""
 
     target: str
@@ -51,12 +51,12 @@ class Inputs:
         return found.hexdigest()[:32]
 
 
-def read_facts(inputs: Iterable[Inputs], kept: Kept, jobs: int = 1) -> list[Facts]:
+def read_details(inputs: Iterable[ArtifactContents], cache: ReportCache, jobs: int = 1) -> list[ArtifactDetails]:
     """The facts of each, as they were ``kept``, else found, with ``jobs`` programs at a time, and kept.
 
     Raises InvalidInput[write-failed].
     """
-    call = lambda one: _read(kept.read(facts_name(one))) or _find(one, kept)
+    call = lambda one: _read(cache.read(details_name(one))) or _find(one, cache)
     given = list(inputs)
     if jobs == 1 or len(given) < 2:
         # At the end of a process Python starts no threads any more.
@@ -67,28 +67,28 @@ def read_facts(inputs: Iterable[Inputs], kept: Kept, jobs: int = 1) -> list[Fact
         return list(pool.map(call, given))
 
 
-def facts_name(inputs: Inputs) -> str:
+def details_name(inputs: ArtifactContents) -> str:
     """What the facts of these contents are kept as."""
     return f"{inputs.digest}.facts"
 
 
-def _read(data: bytes | None) -> Facts | None:
+def _read(data: bytes | None) -> ArtifactDetails | None:
     try:
-        return None if data is None else msgspec.json.decode(data, type=Facts)
+        return None if data is None else msgspec.json.decode(data, type=ArtifactDetails)
     except (msgspec.MsgspecError, RecursionError):
         return None
 
 
-def _find(inputs: Inputs, kept: Kept) -> Facts:
-    found = find_facts(inputs)
-    kept.write(facts_name(inputs), msgspec.json.encode(found))
+def _find(inputs: ArtifactContents, cache: ReportCache) -> ArtifactDetails:
+    found = find_details(inputs)
+    cache.write(details_name(inputs), msgspec.json.encode(found))
     return found
 
 
-def find_facts(inputs: Inputs) -> Facts:
+def find_details(inputs: ArtifactContents) -> ArtifactDetails:
     """The facts; what cannot be read is among what is missing, with the sentence that says why."""
-    found = Facts()
-    for name, add in _PARTS.items():
+    found = ArtifactDetails()
+    for name, add in _FINDERS.items():
         try:
             add(found, inputs)
         except TileirasError as error:
@@ -100,7 +100,7 @@ def find_facts(inputs: Inputs) -> Facts:
 _reading = threading.Lock()
 
 
-def _add_bytecode(found: Facts, inputs: Inputs) -> None:
+def _add_bytecode(found: ArtifactDetails, inputs: ArtifactContents) -> None:
     from ..ir.bytecode import disassemble
 
     if inputs.bytecode is not None:
@@ -108,7 +108,7 @@ def _add_bytecode(found: Facts, inputs: Inputs) -> None:
             found.texts["tilebc"] = disassemble(inputs.bytecode, locations=True)
 
 
-def _add_machine_code(found: Facts, inputs: Inputs) -> None:
+def _add_machine_code(found: ArtifactDetails, inputs: ArtifactContents) -> None:
     from ..target.cubin_reader import read_cubin
     from ..target.sass_listing import disassemble
 
@@ -116,7 +116,7 @@ def _add_machine_code(found: Facts, inputs: Inputs) -> None:
     found.texts["sass"] = disassemble(inputs.cubin, "-gi", "-gp")
 
 
-def _add_remarks(found: Facts, inputs: Inputs) -> None:
+def _add_remarks(found: ArtifactDetails, inputs: ArtifactContents) -> None:
     from ..pipeline.tile_ir_text_format import parse
     from .optimization_remarks import collect
 
@@ -125,6 +125,6 @@ def _add_remarks(found: Facts, inputs: Inputs) -> None:
             found.remarks.extend(collect(parse(inputs.tileas), find_target(inputs.target)))
 
 
-_PARTS: Mapping[str, Callable[[Facts, Inputs], None]] = {
+_FINDERS: Mapping[str, Callable[[ArtifactDetails, ArtifactContents], None]] = {
     "tilebc": _add_bytecode, "sass": _add_machine_code, "remarks": _add_remarks,
 }  # fmt: skip

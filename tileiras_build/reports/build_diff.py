@@ -10,7 +10,7 @@ from .build_history import NUMBERS, Values
 
 
 @dataclass(frozen=True)
-class Measure:
+class KernelMetrics:
     """One kernel on one GPU: numbers, and bytes of spills, stack and shared memory; ``microseconds`` is estimated, None = not asked."""
 
     registers: float | None
@@ -27,9 +27,9 @@ _SIZES = ("spills", "shared", "stack")
 Key = tuple[str, str]  # kernel, with its library where several have one of that name, and target
 
 
-def measures_of(rows: Mapping[str, Values]) -> dict[Key, Measure]:
+def metrics_of(rows: Mapping[str, Values]) -> dict[Key, KernelMetrics]:
     """What is compared of the numbers that a history keeps, by kernel and target with a space between."""
-    return {_key(key): _measure(dict(zip(NUMBERS, values, strict=True))) for key, values in rows.items()}
+    return {_key(key): _metrics(dict(zip(NUMBERS, values, strict=True))) for key, values in rows.items()}
 
 
 def _key(text: str) -> Key:
@@ -37,11 +37,11 @@ def _key(text: str) -> Key:
     return kernel, target
 
 
-def _measure(number: Mapping[str, int | float | None]) -> Measure:
+def _metrics(number: Mapping[str, int | float | None]) -> KernelMetrics:
     stores = number["spill_stores"]
     spills = None if stores is None else stores + (number["spill_loads"] or 0)
     names = ("shared", "stack", "instructions", "microseconds")
-    return Measure(number["registers"], spills, *(number[name] for name in names))
+    return KernelMetrics(number["registers"], spills, *(number[name] for name in names))
 
 
 def header(with_estimate: bool) -> tuple[str, ...]:
@@ -49,7 +49,9 @@ def header(with_estimate: bool) -> tuple[str, ...]:
     return ("kernel", "SM", *(COLUMNS[name] for name in _names(with_estimate)))
 
 
-def changed(before: Mapping[Key, Measure], now: Mapping[Key, Measure], with_estimate: bool) -> Iterator[Key]:
+def changed(
+    before: Mapping[Key, KernelMetrics], now: Mapping[Key, KernelMetrics], with_estimate: bool
+) -> Iterator[Key]:
     """The kernels that are new, gone or another one in a column that is shown."""
     names = _names(with_estimate)
     for key in dict.fromkeys([*now, *before]):
@@ -58,7 +60,9 @@ def changed(before: Mapping[Key, Measure], now: Mapping[Key, Measure], with_esti
             yield key
 
 
-def changes(before: Mapping[Key, Measure], now: Mapping[Key, Measure], with_estimate: bool) -> list[tuple[str, ...]]:
+def changes(
+    before: Mapping[Key, KernelMetrics], now: Mapping[Key, KernelMetrics], with_estimate: bool
+) -> list[tuple[str, ...]]:
     """A row of the table for each of them."""
     return [
         (*key, *(_cell(name, before.get(key), now.get(key)) for name in _names(with_estimate)))
@@ -67,7 +71,7 @@ def changes(before: Mapping[Key, Measure], now: Mapping[Key, Measure], with_esti
 
 
 def changed_documents(
-    before: Mapping[Key, Measure], now: Mapping[Key, Measure], with_estimate: bool
+    before: Mapping[Key, KernelMetrics], now: Mapping[Key, KernelMetrics], with_estimate: bool
 ) -> list[dict[str, object]]:
     """The same for programs: null before or now for what is new or gone."""
     return [
@@ -76,11 +80,11 @@ def changed_documents(
     ]
 
 
-def _document(measure: Measure | None) -> dict[str, object] | None:
+def _document(measure: KernelMetrics | None) -> dict[str, object] | None:
     return None if measure is None else asdict(measure)
 
 
-def summary(before: Mapping[Key, Measure], now: Mapping[Key, Measure], with_estimate: bool) -> str:
+def summary(before: Mapping[Key, KernelMetrics], now: Mapping[Key, KernelMetrics], with_estimate: bool) -> str:
     """How many kernels are what, in one line."""
     found = set(changed(before, now, with_estimate))
     new, gone = found - set(before), found - set(now)
@@ -89,10 +93,10 @@ def summary(before: Mapping[Key, Measure], now: Mapping[Key, Measure], with_esti
 
 
 def _names(with_estimate: bool) -> list[str]:
-    return [field.name for field in fields(Measure) if with_estimate or field.name != "microseconds"]
+    return [field.name for field in fields(KernelMetrics) if with_estimate or field.name != "microseconds"]
 
 
-def _cell(name: str, old: Measure | None, new: Measure | None) -> str:
+def _cell(name: str, old: KernelMetrics | None, new: KernelMetrics | None) -> str:
     texts = [_text(name, getattr(one, name)) if one is not None else None for one in (old, new)]
     if texts[0] is None or texts[0] == texts[1]:
         return texts[1] or "-"

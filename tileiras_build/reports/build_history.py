@@ -35,7 +35,7 @@ Values = tuple[int | float | None, ...]
 
 
 @dataclass
-class Kept:
+class BuildRecord:
     """One build: when its report was made, in seconds since 1970, the name that people gave it, and what was estimated."""
 
     when: float
@@ -53,7 +53,7 @@ class History:
     """``rows``: for each kernel and GPU the numbers of the builds in which they changed; None = it was not there."""
 
     version: int = VERSION
-    builds: list[Kept] = field(default_factory=list)
+    builds: list[BuildRecord] = field(default_factory=list)
     rows: dict[str, list[tuple[int, Values | None]]] = field(default_factory=dict)
 
     def of(self, key: str) -> list[Values | None]:
@@ -91,7 +91,7 @@ class History:
         """The newest build: a new one, or the last where no number of a kernel differs and it has no other name."""
         last = self.builds[-1] if self.builds else None
         if last is None or _built(self.at(-1)) != _built(now) or (name and last.name not in (None, name)):
-            self.builds.append(Kept(when, name, problem))
+            self.builds.append(BuildRecord(when, name, problem))
             last = self.builds[-1]
         elif problem:
             last.problem = problem

@@ -23,7 +23,7 @@ from ..core.file_io import read_stored, write_files
 VERSION = 1
 BUILT, FAILED, CACHED = "built", "failed", "cached"
 OUTCOMES = (BUILT, FAILED, CACHED)
-_LAST, _MOST = 2.5e11, 1 << 16  # seconds since 1970 of the last year that calendars know; lanes
+_MAX_TIME, _MAX_SPANS = 2.5e11, 1 << 16  # seconds since 1970 of the last year that calendars know; lanes
 
 
 @dataclass(frozen=True)
@@ -144,11 +144,11 @@ def _parse(data: bytes) -> Timeline:
     found = msgspec.json.decode(data, type=Document)
     if found.version != VERSION:
         raise ValueError(f"version {found.version}, expected {VERSION}")
-    if not 0 <= found.start < _LAST or not 1 <= found.jobs <= _MOST:
+    if not 0 <= found.start < _MAX_TIME or not 1 <= found.jobs <= _MAX_SPANS:
         raise ValueError(f"a build that began at {found.start} and had {found.jobs} jobs")
     spans = [Span(*row) for row in found.spans]
     for span in spans:
-        if not 0 <= span.start <= span.end < _LAST or not 0 <= span.lane < _MOST:
+        if not 0 <= span.start <= span.end < _MAX_TIME or not 0 <= span.lane < _MAX_SPANS:
             raise ValueError(f"{span.stage} of {span.kernel!a} ran on lane {span.lane} from {span.start} to {span.end}")
     return Timeline(found.start, found.jobs, spans)
 

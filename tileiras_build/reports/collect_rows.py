@@ -9,9 +9,9 @@ from pathlib import Path
 
 from ..core.errors import MALFORMED, InvalidInput, Location
 from ..core.file_io import read_stored
-from ..core.symbols.itanium_demangler import readable
+from ..core.symbols.itanium_demangler import demangle
 from ..manifest.launch_manifest import read_launch_manifest
-from ..simulate.estimate.estimate_build import Estimated, Problem, estimate_kernel
+from ..simulate.estimate.estimate_build import KernelEstimate, Problem, estimate_kernel
 from ..target.occupancy import occupancy
 from ..target.targets import TARGETS, Target, find_target, name_of
 from .build_diff import Key
@@ -19,11 +19,11 @@ from .build_history import NUMBERS, History, Values
 from .count_instructions import count_instructions
 from .project_libraries import Member, read_members
 from .resource_usage import no_manifest, read_document
-from .verification_results import Compared, references_of
+from .verification_results import VerificationResult, verification_results
 
 
 @dataclass(frozen=True)
-class Row:
+class KernelRow:
     """One kernel on one GPU. Bytes: ``shared``, ``stack``, ``spill_*`` and ``size`` (of the cubin's file).
 
     ``instructions`` are those of its code. ``occupancy`` is in percent of a multiprocessor's warps, ``ctas`` how many run together, ``limit`` what limits them.
@@ -51,49 +51,51 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Built:
+class BuiltKernel:
     """One kernel on one GPU with what it is read from: its cubin, bytecode and symbol; and how it was compared and estimated."""
 
-    row: Row
+    row: KernelRow
     member: Member
     symbol: str
-    compared: Compared | None = None
+    compared: VerificationResult | None = None
     problem: Problem | None = None
-    estimated: Estimated | None = None
+    estimated: KernelEstimate | None = None
 
 
 @dataclass(frozen=True)
-class Problems:
+class EstimateProblems:
     """What is estimated: kernels with the parameters of ``given``; or each by the launch that ``scons verify`` has compared."""
 
-    given: Problem | None = None
+    explicit: Problem | None = None
     of_references: bool = False
 
     @property
     def wanted(self) -> bool:
         """Whether there is anything to estimate."""
-        return self.given is not None or self.of_references
+        return self.explicit is not None or self.of_references
 
     @property
     def text(self) -> str:
         """What people are told of them; "" where nothing is estimated."""
         words = ["compared launches"] if self.of_references else []
-        return "; ".join([*words, *([self.given.text] if self.given else [])])
+        return "; ".join([*words, *([self.explicit.text] if self.explicit else [])])
 
-    def of(self, compared: Compared | None) -> Problem | None:
+    def of(self, compared: VerificationResult | None) -> Problem | None:
         """The problem of one kernel."""
-        return compared.problem if self.of_references and compared else self.given
+        return compared.problem if self.of_references and compared else self.explicit
 
 
-NO_PROBLEMS = Problems()
+NO_PROBLEMS = EstimateProblems()
 
 
-def read_rows(build_dir: Path, problems: Problems = NO_PROBLEMS) -> list[Row]:
+def read_rows(build_dir: Path, problems: EstimateProblems = NO_PROBLEMS) -> list[KernelRow]:
     """The rows of every cubin of ``build_dir``, as ``read_built`` finds them."""
     return [one.row for one in read_built(build_dir, problems=problems)]
 
 
-def read_built(build_dir: Path, without: Collection[Path] = (), problems: Problems = NO_PROBLEMS) -> list[Built]:
+def read_built(
+    build_dir: Path, without: Collection[Path] = (), problems: EstimateProblems = NO_PROBLEMS
+) -> list[BuiltKernel]:
     """The kernels of the cubins of ``build_dir``, and of the project's libraries that are elsewhere, but for the cubins ``without``.
 
     Raises InvalidInput where there is none, or a file is damaged.
@@ -107,7 +109,7 @@ def read_built(build_dir: Path, without: Collection[Path] = (), problems: Proble
     return sorted(found, key=lambda one: (one.row.kernel, TARGETS[one.row.target].number, one.row.library or ""))
 
 
-def _built_of(member: Member, problems: Problems, several: bool) -> Iterator[Built]:
+def _built_of(member: Member, problems: EstimateProblems, several: bool) -> Iterator[BuiltKernel]:
     path = member.cubin.with_suffix(".json")
     document = read_document(path)
     try:
@@ -118,19 +120,19 @@ def _built_of(member: Member, problems: Problems, several: bool) -> Iterator[Bui
         yield replace(one, row=replace(one.row, library=member.library)) if several else one
 
 
-def _built_of_document(document: dict, member: Member, problems: Problems) -> Iterator[Built]:
-    cubin, references = read_stored(member.cubin), references_of(member.cubin)
+def _built_of_document(document: dict, member: Member, problems: EstimateProblems) -> Iterator[BuiltKernel]:
+    cubin, references = read_stored(member.cubin), verification_results(member.cubin)
     launches = read_launch_manifest(document).kernels if problems.wanted else {}
     target = find_target(name_of(document["target"]))
     for kernel, entry in document["kernels"].items():
-        row = _row(readable(kernel), target, entry, len(cubin))
+        row = _row(demangle(kernel), target, entry, len(cubin))
         compared = references.get(row.kernel)
         row = replace(row, instructions=_instructions(cubin, kernel), reference=compared.text if compared else None)
         problem = problems.of(compared)
         found = estimate_kernel(cubin, kernel, launches, problem) if problem else None
         if found is not None:
             row = replace(row, microseconds=round(found.microseconds, 2), estimate_limit=found.limit)
-        yield Built(row, member, kernel, compared, problem, found)
+        yield BuiltKernel(row, member, kernel, compared, problem, found)
 
 
 def _instructions(cubin: bytes, kernel: str) -> int | None:
@@ -141,13 +143,13 @@ def _instructions(cubin: bytes, kernel: str) -> int | None:
         return None
 
 
-def _row(kernel: str, target: Target, entry: dict, size: int) -> Row:
+def _row(kernel: str, target: Target, entry: dict, size: int) -> KernelRow:
     used, threads = entry.get("resources", {}), entry.get("threads_per_cta", 0)
     registers, shared = used.get("registers"), used.get("shared")
     if shared is not None:
         shared += entry.get("shared_memory", {}).get("dynamic", 0)
     room = occupancy(target, threads, registers, shared) if None not in (registers, shared) and threads else None
-    return Row(
+    return KernelRow(
         kernel,
         target.name,
         registers,
@@ -163,7 +165,7 @@ def _row(kernel: str, target: Target, entry: dict, size: int) -> Row:
     )
 
 
-def keys_of(rows: Iterable[Row]) -> list[Key]:
+def keys_of(rows: Iterable[KernelRow]) -> list[Key]:
     """What identifies each row from one report to the next: kernel and GPU.
 
     A library is part of that only where several have a kernel of this name, so that another one changes nothing for the rest.
@@ -174,7 +176,7 @@ def keys_of(rows: Iterable[Row]) -> list[Key]:
     return [(label(row), row.target) for row in given]
 
 
-def values_of(rows: Iterable[Row]) -> dict[str, Values]:
+def values_of(rows: Iterable[KernelRow]) -> dict[str, Values]:
     """The numbers that a history keeps."""
     given = list(rows)
     numbers = (tuple(getattr(row, name) for name in NUMBERS) for row in given)
@@ -182,7 +184,7 @@ def values_of(rows: Iterable[Row]) -> dict[str, Values]:
 
 
 def remember(
-    history: History, rows: Iterable[Row], when: float, problem: str = "", name: str | None = None
+    history: History, rows: Iterable[KernelRow], when: float, problem: str = "", name: str | None = None
 ) -> dict[str, Values] | None:
     """Add a build of these rows; the numbers of the last one that differed, by key, None if there was none.
 

@@ -13,24 +13,24 @@ import msgspec
 
 from ..core.errors import InvalidInput, Location
 from ..core.file_io import read_file
-from .collect_rows import Row
+from .collect_rows import KernelRow
 
 VERSION = 1
-COLUMNS = tuple(field.name for field in fields(Row))
+COLUMNS = tuple(field.name for field in fields(KernelRow))
 
 
 @dataclass(frozen=True)
 class _Document:
     version: int
-    rows: list[Row]
+    rows: list[KernelRow]
 
 
-def json_text(rows: Iterable[Row]) -> str:
+def json_text(rows: Iterable[KernelRow]) -> str:
     """One document with ``version`` and ``rows``; sizes in bytes, null = not known."""
     return json.dumps({"version": VERSION, "rows": [asdict(row) for row in rows]}, indent=2) + "\n"
 
 
-def csv_text(rows: Iterable[Row]) -> str:
+def csv_text(rows: Iterable[KernelRow]) -> str:
     """A line with the names of the columns, then one for each row; nothing in a cell = not known."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
@@ -39,7 +39,7 @@ def csv_text(rows: Iterable[Row]) -> str:
     return stream.getvalue()
 
 
-def read_baseline(path: Path) -> list[Row]:
+def read_baseline(path: Path) -> list[KernelRow]:
     """The rows that ``json_text`` has written. Raises InvalidInput[report-baseline] for any other file."""
     try:
         document = msgspec.json.decode(read_file(path), type=_Document)

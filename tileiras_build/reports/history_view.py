@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..core.byte_sizes import size_text
-from .build_history import NUMBERS, History, Kept, Values
+from .build_history import NUMBERS, BuildRecord, History, Values
 
 WIDTH, HEIGHT = 110, 26  # of a line's picture
 _MARGIN = 3
@@ -51,7 +51,7 @@ class Trend:
 
     points: str
     last: tuple[float, float]
-    words: str
+    description: str
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def view_history(history: History, key: str) -> HistoryView | None:
     return HistoryView(titles, trends, rows, len(table))
 
 
-def _comparable(values: Values | None, build: Kept, newest: Kept) -> Values | None:
+def _comparable(values: Values | None, build: BuildRecord, newest: BuildRecord) -> Values | None:
     if values is None or build.problem == newest.problem:
         return values
     return (*values[:-1], None)
@@ -94,7 +94,9 @@ def _number(values: Values | None, names: Sequence[str]) -> float | None:
     return sum(known) if known else None
 
 
-def _row(build: Kept, now: list[float | None], before: list[float | None] | None, used: Sequence[int]) -> BuildRow:
+def _row(
+    build: BuildRecord, now: list[float | None], before: list[float | None] | None, used: Sequence[int]
+) -> BuildRow:
     cells = [
         Cell(
             "-" if (value := now[column]) is None else COLUMNS[column][2](value),

@@ -14,13 +14,13 @@ from pathlib import Path
 from ..core.file_io import write_files
 from .build_history import NUMBERS, Values, read_history, write_history
 from .build_timeline import Timeline, chrome_trace, read_timeline
-from .collect_rows import NO_PROBLEMS, Problems, Row, keys_of, read_built, remember
+from .collect_rows import NO_PROBLEMS, EstimateProblems, KernelRow, keys_of, read_built, remember
 from .export_csv_json import COLUMNS, VERSION
-from .kernel_sections import packed_kernels
+from .kernel_sections import packed_sections
 from .project_libraries import project_root
 from .render_templates import KERNEL_PAGE, PAGE, render, unpack
-from .report_cache import Kept
-from .report_paths import facts_path, history_path, page_path, timeline_path, trace_path
+from .report_cache import ReportCache
+from .report_paths import details_path, history_path, page_path, timeline_path, trace_path
 
 LAST = "the last report"
 FOLDER = "_kernels"  # behind the name of the page of all: the folder of their pages
@@ -39,16 +39,16 @@ class Baseline:
 
 
 @dataclass(frozen=True)
-class Form:
+class ReportForm:
     """How a report is written: ``pages``, one for each kernel; ``keep`` names this build; ``jobs`` programs may run at a time."""
 
     pages: bool = False
-    keep: str | None = None
+    label: str | None = None
     jobs: int = 1
 
 
 @dataclass(frozen=True)
-class KernelParts:
+class KernelSections:
     """What the page of all holds of kernels: their packed parts by name or, of pages of their own, the addresses; and sentences."""
 
     packed: dict[str, str] = field(default_factory=dict)
@@ -61,8 +61,8 @@ def write_report(
     page: Path | None = None,
     without: Collection[Path] = (),
     baseline: Baseline | None = None,
-    problems: Problems = NO_PROBLEMS,
-    form: Form = Form(),
+    problems: EstimateProblems = NO_PROBLEMS,
+    form: ReportForm = ReportForm(),
 ) -> Path:
     """Write the page (default: ``report/index.html`` in the build folder) and, beside it, the Chrome trace.
 
@@ -73,13 +73,13 @@ def write_report(
     built, timeline = read_built(build_dir, without, problems), read_timeline(timeline_path(build_dir))
     history = read_history(history_path(build_dir))
     rows = [one.row for one in built]
-    if baseline is None or form.keep:
-        before = remember(history, rows, time.time(), problems.text, form.keep)
+    if baseline is None or form.label:
+        before = remember(history, rows, time.time(), problems.text, form.label)
         write_history(history, history_path(build_dir))
     if baseline is not None:
         before = dict(baseline.rows)
     page = page or page_path(build_dir)
-    packed = packed_kernels(built, history, Kept(facts_path(build_dir)), project_root(build_dir), form.jobs)
+    packed = packed_sections(built, history, ReportCache(details_path(build_dir)), project_root(build_dir), form.jobs)
     parts, files = _own_pages(str(build_dir), packed, page) if form.pages else (_in_one_file(packed), {})
     since = LAST if baseline is None else baseline.name
     files[page] = render_page(str(build_dir), rows, before, timeline, since, parts).encode()
@@ -93,11 +93,11 @@ def write_report(
 
 def render_page(
     name: str,
-    rows: Sequence[Row],
+    rows: Sequence[KernelRow],
     before: Mapping[str, Values] | None,
     timeline: Timeline | None,
     since: str = LAST,
-    parts: KernelParts = KernelParts(),
+    sections: KernelSections = KernelSections(),
 ) -> str:
     """The page's text; ``before`` are the numbers of another report, called ``since``, by key, None if this is the first."""
     keys = list(map(" ".join, keys_of(rows)))
@@ -111,14 +111,14 @@ def render_page(
         "since": since,
         "gone": sorted(set(then) - set(keys)),
         "build": None if timeline is None else _build(timeline),
-        "pages": parts.pages,
+        "pages": sections.pages,
     }
-    return render(PAGE, data=data, packed=parts.packed.items(), notes=parts.notes)
+    return render(PAGE, data=data, packed=sections.packed.items(), notes=sections.notes)
 
 
-def _in_one_file(packed: Mapping[str, str]) -> KernelParts:
+def _in_one_file(packed: Mapping[str, str]) -> KernelSections:
     """All kernels for one file; those that would make it too large are left to pages of their own."""
-    parts, size, left = KernelParts(), 0, 0
+    parts, size, left = KernelSections(), 0, 0
     for name, part in packed.items():
         if size + len(part) > PACKED_LIMIT:
             left += 1
@@ -137,8 +137,8 @@ def _folder_of(page: Path) -> Path:
     return page.with_name(page.stem + FOLDER)
 
 
-def _own_pages(build: str, packed: Mapping[str, str], page: Path) -> tuple[KernelParts, dict[Path, bytes]]:
-    parts, files, folder = KernelParts(), {}, _folder_of(page)
+def _own_pages(build: str, packed: Mapping[str, str], page: Path) -> tuple[KernelSections, dict[Path, bytes]]:
+    parts, files, folder = KernelSections(), {}, _folder_of(page)
     for name, part in packed.items():
         path = folder / file_name(name)
         parts.pages[name] = f"{folder.name}/{path.name}"

@@ -11,13 +11,13 @@ import msgspec
 
 from ..core.file_io import read_stored
 from ..pipeline.stages import Stage, source_digest
-from .artifact_details import Facts, Inputs, facts_name, read_facts
+from .artifact_details import ArtifactContents, ArtifactDetails, details_name, read_details
 from .build_history import History
-from .collect_rows import Built, keys_of
+from .collect_rows import BuiltKernel, keys_of
 from .history_view import HistoryView, view_history
 from .kernel_view import inputs_of, text_files_of, view_kernel
 from .render_templates import KERNEL, pack, render, template_text
-from .report_cache import Kept
+from .report_cache import ReportCache
 from .source_files import SourceFiles
 from .verification_results import interpreted
 
@@ -29,7 +29,7 @@ _CODE = Stage(
 
 
 @dataclass(frozen=True)
-class _Part:
+class _Section:
     """``sources`` are the digests of the files that it shows or lacks, by the name that debug information has for them."""
 
     sources: dict[str, str]
@@ -40,37 +40,39 @@ class _Part:
 class _Kernel:
     """The kernels of one name: of each library those of all GPUs, with the contents that they are of and their histories."""
 
-    libraries: list[list[tuple[Built, Inputs, HistoryView | None]]]
+    libraries: list[list[tuple[BuiltKernel, ArtifactContents, HistoryView | None]]]
 
     @property
-    def all(self) -> list[tuple[Built, Inputs, HistoryView | None]]:
+    def all(self) -> list[tuple[BuiltKernel, ArtifactContents, HistoryView | None]]:
         """Those of all libraries."""
         return [one for found in self.libraries for one in found]
 
 
-def packed_kernels(built: Sequence[Built], history: History, kept: Kept, root: Path, jobs: int) -> dict[str, str]:
+def packed_sections(
+    built: Sequence[BuiltKernel], history: History, cache: ReportCache, root: Path, jobs: int
+) -> dict[str, str]:
     """The packed part of each name; ``root`` is the folder whose sources are shown. Raises InvalidInput[write-failed]."""
     kernels = _by_name(built, history)
     files = SourceFiles(root)
     names = {name: f"{_digest(kernel)}.part" for name, kernel in kernels.items()}
-    known = {name: part for name in kernels if (part := _read(kept, names[name], kernels[name], files)) is not None}
+    known = {name: part for name in kernels if (part := _read(cache, names[name], kernels[name], files)) is not None}
     new = [kernel for name, kernel in kernels.items() if name not in known]
     inputs = [one for kernel in new for _, one, _ in kernel.all]
-    facts = dict(zip(map(facts_name, inputs), read_facts(inputs, kept, jobs), strict=True))
+    facts = dict(zip(map(details_name, inputs), read_details(inputs, cache, jobs), strict=True))
     for kernel in kernels.values():
         for _, one, _ in kernel.all:
-            kept.want(facts_name(one))
+            cache.want(details_name(one))
     found = {}
     for name, kernel in kernels.items():
         if name not in known:
             known[name] = _render(kernel, facts, files)
-            kept.write(names[name], msgspec.json.encode(known[name]))
+            cache.write(names[name], msgspec.json.encode(known[name]))
         found[name] = known[name].packed
-    kept.remove_others()
+    cache.remove_unwanted()
     return found
 
 
-def _by_name(built: Sequence[Built], history: History) -> dict[str, _Kernel]:
+def _by_name(built: Sequence[BuiltKernel], history: History) -> dict[str, _Kernel]:
     by_name: dict[str, dict[str | None, list]] = {}
     for one, key in zip(built, map(" ".join, keys_of(one.row for one in built)), strict=True):
         found = by_name.setdefault(one.row.kernel, {}).setdefault(one.row.library, [])
@@ -89,10 +91,10 @@ def _digest(kernel: _Kernel) -> str:
     return found.hexdigest()[:32]
 
 
-def _read(kept: Kept, name: str, kernel: _Kernel, files: SourceFiles) -> _Part | None:
-    data = kept.read(name)
+def _read(cache: ReportCache, name: str, kernel: _Kernel, files: SourceFiles) -> _Section | None:
+    data = cache.read(name)
     try:
-        part = None if data is None else msgspec.json.decode(data, type=_Part)
+        part = None if data is None else msgspec.json.decode(data, type=_Section)
     except msgspec.MsgspecError:
         return None
     return part if part is not None and part.sources == _sources(part.sources, kernel, files) else None
@@ -103,11 +105,11 @@ def _sources(names: Iterable[str], kernel: _Kernel, files: SourceFiles) -> dict[
     return {name: hashlib.sha256(repr(files.read(name, bytecode)).encode()).hexdigest()[:32] for name in names}
 
 
-def _render(kernel: _Kernel, facts: Mapping[str, Facts], files: SourceFiles) -> _Part:
+def _render(kernel: _Kernel, facts: Mapping[str, ArtifactDetails], files: SourceFiles) -> _Section:
     texts, names = [], []
     for library in kernel.libraries:
         built, inputs, views = zip(*library, strict=True)
-        view = view_kernel(built, [facts[facts_name(one)] for one in inputs], files, views)
+        view = view_kernel(built, [facts[details_name(one)] for one in inputs], files, views)
         names += view.files
         texts.append(render(KERNEL, kernel=view))
-    return _Part(_sources(names, kernel, files), pack("".join(texts)))
+    return _Section(_sources(names, kernel, files), pack("".join(texts)))

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from ..core.byte_sizes import size_text
 from ..core.file_io import read_stored
-from .artifact_details import Facts, Inputs
-from .collect_rows import Built
+from .artifact_details import ArtifactContents, ArtifactDetails
+from .collect_rows import BuiltKernel
 from .history_view import HistoryView
 from .optimization_remarks import Remark
 from .source_files import Source, SourceFiles
@@ -98,16 +98,19 @@ class KernelView:
     files: list[str]
 
 
-def inputs_of(one: Built) -> Inputs:
+def inputs_of(one: BuiltKernel) -> ArtifactContents:
     """The contents that the facts of a kernel are of."""
     cubin = one.member.cubin
-    return Inputs(
+    return ArtifactContents(
         one.row.target, _optional(one.member.bytecode), _optional(cubin.with_suffix(".tileas")), read_stored(cubin)
     )
 
 
 def view_kernel(
-    built: Sequence[Built], facts: Sequence[Facts], files: SourceFiles, histories: Sequence[HistoryView | None]
+    built: Sequence[BuiltKernel],
+    facts: Sequence[ArtifactDetails],
+    files: SourceFiles,
+    histories: Sequence[HistoryView | None],
 ) -> KernelView:
     """One kernel on several GPUs; ``facts`` and ``histories`` are in the order of ``built``."""
     texts = [_lines_of(one, found) for one, found in zip(built, facts, strict=True)]
@@ -122,7 +125,7 @@ def view_kernel(
     return KernelView(built[0].row.kernel, built[0].row.library, sources, gpus, names)
 
 
-def text_files_of(one: Built) -> dict[str, Path]:
+def text_files_of(one: BuiltKernel) -> dict[str, Path]:
     """The artifacts of a kernel that are texts, by stage."""
     paths = {name: one.member.cubin.with_suffix(f".{name}") for name in _FILES}
     return {name: path for name, path in paths.items() if path.exists()}
@@ -132,7 +135,7 @@ def _optional(path: Path) -> bytes | None:
     return read_stored(path) if path.exists() else None
 
 
-def _lines_of(one: Built, facts: Facts) -> dict[str, list[Line]]:
+def _lines_of(one: BuiltKernel, facts: ArtifactDetails) -> dict[str, list[Line]]:
     texts = {name: facts.texts[name] for name in ("tilebc",) if name in facts.texts}
     texts |= {name: read_stored(path).decode(errors="replace") for name, path in text_files_of(one).items()}
     texts |= {name: facts.texts[name] for name in ("sass",) if name in facts.texts}
@@ -145,7 +148,7 @@ def _order_files(texts: Iterable[Mapping[str, list[Line]]]) -> list[str]:
     return [file for file, _ in count.most_common()]
 
 
-def _missing(names: Sequence[str], numbers: Mapping[str, int], facts: Facts) -> Iterator[str]:
+def _missing(names: Sequence[str], numbers: Mapping[str, int], facts: ArtifactDetails) -> Iterator[str]:
     if "tilebc" not in {**facts.texts, **facts.missing}:
         yield "The kernel's bytecode is not in the build folder."
     if not names:
@@ -158,7 +161,7 @@ def _missing(names: Sequence[str], numbers: Mapping[str, int], facts: Facts) -> 
 
 
 def _on_gpu(
-    one: Built, facts: Facts, lines: Mapping[str, list[Line]], numbers: Mapping[str, int], missing: Iterable[str],
+    one: BuiltKernel, facts: ArtifactDetails, lines: Mapping[str, list[Line]], numbers: Mapping[str, int], missing: Iterable[str],
     history: HistoryView | None,
 ) -> OnGpu:  # fmt: skip
     linked = any(line.places for line in lines.get("sass", ()))
@@ -190,7 +193,7 @@ def _remark(remark: Remark, numbers: Mapping[str, int]) -> RemarkView:
     return RemarkView(remark, _key(place, numbers) if found.file in numbers else "", f"{found.file}:{found.line}")
 
 
-def _numbers(one: Built) -> Iterator[tuple[str, str]]:
+def _numbers(one: BuiltKernel) -> Iterator[tuple[str, str]]:
     row = one.row
     spills = None if row.spill_stores is None else row.spill_stores + (row.spill_loads or 0)
     yield "registers", _shown(row.registers)
@@ -212,7 +215,7 @@ def _size(size: int | None) -> str:
     return "-" if size is None else size_text(size)
 
 
-def _bars(one: Built) -> Bars | None:
+def _bars(one: BuiltKernel) -> Bars | None:
     found = one.estimated
     if found is None or one.problem is None:
         return None
@@ -224,4 +227,4 @@ def _bars(one: Built) -> Bars | None:
         if clocks >= _SMALL * longest
     ]
     small = [name for name, clocks in ordered if clocks < _SMALL * longest]
-    return Bars(found.microseconds, found.machine, one.problem.text, bars, small, found.assumed)
+    return Bars(found.microseconds, found.gpu, one.problem.text, bars, small, found.assumed)

@@ -33,5 +33,5 @@ def linked_table(text: str, path: str | None, number: int) -> str:
 
 def _row(library: Library, name: str, number: int) -> tuple[str, int, str, str]:
     closure = library.closure(name, number)
-    helpers = [other for other in library.reach(name) if other != name]
+    helpers = [other for other in library.transitive_callees(name) if other != name]
     return name, closure.text.count("\n"), "yes" if closure.reads_arch else "no", ", ".join(helpers) or "-"

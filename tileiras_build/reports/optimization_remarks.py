@@ -16,16 +16,16 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Operation, SSAValue
 
 from ..core.errors import Location
-from ..ir.casting import number_of, numbers_of, string_of, tile_type
+from ..ir.casting import int_array_attr, int_attr, str_attr, tile_type
 from ..ir.dialects.cuda_tile.attrs import OptimizationHintsAttr
 from ..ir.dialects.cuda_tile.location import source_location
 from ..ir.dialects.cuda_tile.optimization_hints import HINTS
-from ..ir.dialects.op_definition import TableOperation
-from ..pipeline.analysis.access_vectorization import VECTOR_BYTES, ViewFacts
+from ..ir.dialects.op_definition import TableOp
+from ..pipeline.analysis.access_vectorization import VECTOR_BYTES, ViewAccessInfo
 from ..pipeline.analysis.axis_info import AxisAnalysis
-from ..pipeline.analysis.mma_atom_selection import atom_named, tensor_memory_atom_of, warpgroup_atom_of
-from ..pipeline.analysis.tma_operands import control_limits
-from ..pipeline.analysis.tma_tensor_maps import TMA_ALIGNMENT, misalignments
+from ..pipeline.analysis.mma_atom_selection import atom_named, tcgen05_atom_of, wgmma_atom_of
+from ..pipeline.analysis.tma_operands import control_flow_obstacles
+from ..pipeline.analysis.tma_tensor_maps import TMA_ALIGNMENT, alignment_faults
 from ..pipeline.common.llvm_element_types import element_of
 from ..target.targets import Target
 
@@ -77,37 +77,44 @@ class _Kernel:
         """What became of the hint num_cta_in_cga."""
         if (ctas := self.func.attributes.get("num_ctas")) is not None:
             notes = (("CTAs", ctas.value.data),)
-            yield self.remark(self.func, PASSED, MEMORY, "RemarkMemoryCluster", "Tiles are divided over CTAs", notes)
+            yield self.remark(
+                self.func, PASSED, MEMORY, "RemarkMemoryCluster", "Tiles are split over the CTAs of a cluster", notes
+            )
         if (reason := self.func.attributes.get("num_ctas_declined")) is not None:
-            message = "Tiles are not divided over CTAs"
+            message = "Tiles are not split over the CTAs of a cluster"
             yield self.remark(self.func, MISSED, MEMORY, "RemarkMemoryCluster", message, (), (reason.data,))
 
     def _order(self) -> Iterator[Remark]:
-        """What became of the option tile_group."""
-        if (group := self.func.attributes.get("tile_group")) is not None:
+        """What became of the option grid_swizzle."""
+        if (group := self.func.attributes.get("grid_swizzle")) is not None:
             notes = (("Rows", group.value.data),)
             yield self.remark(
-                self.func, PASSED, MEMORY, "RemarkMemoryTileOrder", "Rows of tile programs begin together", notes
+                self.func,
+                PASSED,
+                MEMORY,
+                "RemarkMemoryTileOrder",
+                "Grid order is swizzled for L2 reuse (grouped rows)",
+                notes,
             )
-        if (reason := self.func.attributes.get("tile_group_declined")) is not None:
-            message = "Tile programs begin in the order of the grid"
+        if (reason := self.func.attributes.get("grid_swizzle_declined")) is not None:
+            message = "Grid order is not swizzled"
             yield self.remark(self.func, MISSED, MEMORY, "RemarkMemoryTileOrder", message, (), (reason.data,))
 
     def _persistent(self) -> Iterator[Remark]:
         """What became of the option persistent."""
         if "persistent_axes" in self.func.attributes:
-            message = "CTAs run tile programs one after the other"
+            message = "Persistent grid: CTAs loop over tile blocks"
             yield self.remark(self.func, PASSED, MEMORY, "RemarkMemoryPersistent", message)
         if (reason := self.func.attributes.get("persistent_declined")) is not None:
-            message = "Each tile program is launched"
+            message = "Not persistent: one CTA per tile block"
             yield self.remark(self.func, MISSED, MEMORY, "RemarkMemoryPersistent", message, (), (reason.data,))
 
     def _occupancy(self) -> Iterator[Remark]:
         """What became of the hint occupancy."""
-        if (asked := self.func.attributes.get("occupancy_asked")) is not None:
+        if (asked := self.func.attributes.get("requested_occupancy")) is not None:
             notes = (("Asked", asked.value.data), ("CTAs", self.func.attributes["occupancy"].value.data))
-            reasons = ("the tiles of its products would not stay in registers",)
-            message = "Fewer CTAs share a multiprocessor"
+            reasons = ("the tiles of its dots would not stay in registers",)
+            message = "Fewer CTAs share an SM"
             yield self.remark(self.func, MISSED, MEMORY, "RemarkMemoryOccupancy", message, notes, reasons)
 
     def _hints(self, op: Operation) -> Iterator[Remark]:
@@ -115,13 +122,13 @@ class _Kernel:
         hints = op.attributes.get("optimization_hints")
         values = hints.for_target(self.target.name) if isinstance(hints, OptimizationHintsAttr) else {}
         for name, value in values.items():
-            if name in HINTS and not HINTS[name].takes(value):
+            if name in HINTS and not HINTS[name].accepts(value):
                 reason = f"it is {HINTS[name].values()}"
                 yield self.remark(op, MISSED, MEMORY, "RemarkHint", "A hint is ignored", ((name, value),), (reason,))
 
     def _shared_memory(self) -> Iterator[Remark]:
         """What the kernel gave up for want of shared memory."""
-        if (reason := self.func.attributes.get("shared_memory_saved")) is not None:
+        if (reason := self.func.attributes.get("shared_memory_fallback")) is not None:
             message = "Shared memory does not hold the kernel's tiles"
             yield self.remark(self.func, MISSED, MEMORY, "RemarkMemoryShared", message, (), (reason.data,))
 
@@ -132,11 +139,11 @@ class _Kernel:
 
 
 # ---- memory --------------------------------------------------------------------------------------
-def _tiled(kernel: _Kernel, op: TableOperation) -> Iterator[Remark]:
+def _tiled(kernel: _Kernel, op: TableOp) -> Iterator[Remark]:
     """A load or store of a view's tile."""
     shape, bytes = list(op.view.type.tile), element_of(op.view.type.source.element_type).bytes
     yield from _selected(kernel, op, shape, bytes, _tiled_reasons(kernel, op))
-    unchecked = list(numbers_of(op, "in_bounds"))
+    unchecked = list(int_array_attr(op, "in_bounds"))
     if not all(unchecked):
         dims = [dim for dim, safe in enumerate(unchecked) if not safe]
         reason = f"the extents of dimensions {dims} are not known to be multiples of the tile's"
@@ -151,15 +158,15 @@ def _tiled(kernel: _Kernel, op: TableOperation) -> Iterator[Remark]:
         )  # fmt: skip
 
 
-def _misalignments(kernel: _Kernel, op: TableOperation) -> list[str]:
+def _misalignments(kernel: _Kernel, op: TableOp) -> list[str]:
     """The promises that TMA would need."""
     return [
         f"{what} is only known to be a multiple of {bytes} bytes, and TMA needs {TMA_ALIGNMENT}"
-        for what, bytes in misalignments(ViewFacts(op.view, kernel.analysis))
+        for what, bytes in alignment_faults(ViewAccessInfo(op.view, kernel.analysis))
     ]
 
 
-def _copied(kernel: _Kernel, op: TableOperation) -> Iterator[Remark]:
+def _tma_copy(kernel: _Kernel, op: TableOp) -> Iterator[Remark]:
     """A tile that TMA copies to or from shared memory."""
     shape, element = list(op.view.type.tile), element_of(op.view.type.source.element_type)
     what = "store" if _is_store(op) else "load"
@@ -169,21 +176,19 @@ def _copied(kernel: _Kernel, op: TableOperation) -> Iterator[Remark]:
     yield kernel.remark(op, PASSED, MEMORY, name, message, notes)
 
 
-def _pointers(kernel: _Kernel, op: TableOperation) -> Iterator[Remark]:
+def _pointers(kernel: _Kernel, op: TableOp) -> Iterator[Remark]:
     """A load or store through pointers."""
     if isinstance(op.value.type, TensorType):
         reason = "the pointers (or their mask) are not known to be contiguous and aligned over more elements"
         yield from _selected(kernel, op, list(op.value.type.get_shape()), element_of(op.value.type).bytes, [reason])
 
 
-def _selected(
-    kernel: _Kernel, op: TableOperation, shape: list[int], bytes: int, reasons: Iterable[str]
-) -> Iterator[Remark]:
+def _selected(kernel: _Kernel, op: TableOp, shape: list[int], bytes: int, reasons: Iterable[str]) -> Iterator[Remark]:
     what = "Store" if _is_store(op) else "Load"
-    held = number_of(op, "vector") * bytes
+    held = int_attr(op, "vector") * bytes
     instruction = INSTRUCTIONS.get(op.name, f"Global-memory {what.lower()} instruction")
     notes = [("Instruction", instruction), ("Shape", shape), ("Width", f"{held} bytes")]
-    if "ragged" in op.attributes:
+    if "has_boundary_tile" in op.attributes:
         notes.append(("Edges", "element by element where the tensor ends inside an access"))
     yield kernel.remark(
         op, PASSED, MEMORY, f"RemarkMemory{what}InstructionSelected", f"{what} instruction selected", notes
@@ -199,18 +204,18 @@ def _is_store(op: Operation) -> bool:
     return op.name.endswith("store")
 
 
-def _tiled_reasons(kernel: _Kernel, op: TableOperation) -> list[str]:
+def _tiled_reasons(kernel: _Kernel, op: TableOp) -> list[str]:
     """Every fact that alone keeps the access as narrow as it is."""
-    vector = number_of(op, "vector")
-    if "mem_semantic" in op.attributes and (semantic := string_of(op, "mem_semantic")) != "weak":
+    vector = int_attr(op, "vector")
+    if "mem_semantic" in op.attributes and (semantic := str_attr(op, "mem_semantic")) != "weak":
         return [f"the access is {semantic}, not weak"]
     return [reason for most, reason in width_limits(op, kernel.analysis) if most <= vector]
 
 
-def width_limits(op: TableOperation, analysis: AxisAnalysis) -> list[tuple[int, str]]:
+def width_limits(op: TableOp, analysis: AxisAnalysis) -> list[tuple[int, str]]:
     """(elements, reason) for each fact that limits the width of a tiled access; the least of them is the width."""
-    facts = ViewFacts(op.view, analysis)
-    in_bounds = list(numbers_of(op, "in_bounds"))
+    facts = ViewAccessInfo(op.view, analysis)
+    in_bounds = list(int_array_attr(op, "in_bounds"))
     fastest = facts.order[0] if facts.order else 0
     source = facts.type.dim_map[fastest] if facts.order else 0
     if not facts.order or facts.type.source.strides[source] != 1 or facts.type.sparse.data == fastest:
@@ -235,24 +240,24 @@ def width_limits(op: TableOperation, analysis: AxisAnalysis) -> list[tuple[int, 
 
 def _may_end_inside(op: Operation) -> bool:
     """Whether the access handles the tensor's end inside of it, so that only alignment limits its width."""
-    return "ragged" in op.attributes or op.name == "nv_tileas.async_tiled_load"
+    return "has_boundary_tile" in op.attributes or op.name == "nv_tileas.async_tiled_load"
 
 
 def _multiple(known: int) -> str:
     return f"is only known to be a multiple of {known}" if known > 1 else "is not known to be a multiple of 2"
 
 
-def _conversion(kernel: _Kernel, op: TableOperation) -> Iterator[Remark]:
+def _conversion(kernel: _Kernel, op: TableOp) -> Iterator[Remark]:
     """A change of layout that goes through shared memory."""
     if "scratch_bytes" in op.attributes:
-        notes = (("SharedBytes", number_of(op, "scratch_bytes")), ("Tiles", len(op.results)))
+        notes = (("SharedBytes", int_attr(op, "scratch_bytes")), ("Tiles", len(op.results)))
         yield kernel.remark(
-            op, ANALYSIS, MEMORY, "RemarkMemoryLayoutConversion", "Tile changes threads through shared memory", notes
+            op, ANALYSIS, MEMORY, "RemarkMemoryLayoutConversion", "Layout conversion through shared memory", notes
         )
 
 
 # ---- tensor cores --------------------------------------------------------------------------------
-def _product(kernel: _Kernel, op: TableOperation) -> Iterator[Remark]:
+def _dot(kernel: _Kernel, op: TableOp) -> Iterator[Remark]:
     types = [str(_element(value)) for value in (op.lhs, op.rhs, op.result)]
     if "atom" not in op.attributes:
         reason = "no tensor-core instruction for {} x {} with {} accumulators on {}".format(*types, kernel.target.name)
@@ -261,30 +266,30 @@ def _product(kernel: _Kernel, op: TableOperation) -> Iterator[Remark]:
             (("Instruction", "fma"),), (reason,),
         )  # fmt: skip
         return
-    atom = atom_named(kernel.target, string_of(op, "atom"))
+    atom = atom_named(kernel.target, str_attr(op, "atom"))
     notes = (
         ("Instruction", f"Tensor-core {atom.ptx.split('.{')[0].split('.row.col')[0]}"),
         ("Shape", list(atom.shape)),
-        ("Warps", list(numbers_of(op, "warps"))),
+        ("Warps", list(int_array_attr(op, "warps"))),
     )
     message = "MMA operation successfully optimized to use Tensor Cores"
     yield kernel.remark(op, PASSED, TENSORCORE, "RemarkTensorCoreMMA", message, notes)
-    best = kernel.target.tier.matrix_product
+    best = kernel.target.tier.mma_family
     if best != "mma_sync":
         yield kernel.remark(
             op, MISSED, TENSORCORE, "RemarkTensorCoreMMAGeneration", f"MMA operation does not use {best}", (),
-            (f"{best} is for {PRODUCT_LIMIT}", *control_limits(op)),
+            (f"{best} is for {WARPGROUP_MMA_LIMIT}", *control_flow_obstacles(op)),
         )  # fmt: skip
 
 
-def _asynchronous_product(kernel: _Kernel, op: TableOperation) -> Iterator[Remark]:
+def _async_dot(kernel: _Kernel, op: TableOp) -> Iterator[Remark]:
     """A product whose operands lie in shared memory, by warpgroups or in tensor memory."""
     if op.name == "nv_tileas.async.dot":
-        instruction = warpgroup_atom_of(op).ptx.partition(".m64")[0]
+        instruction = wgmma_atom_of(op).ptx.partition(".m64")[0]
     else:
-        instruction = f"tcgen05.mma of {tensor_memory_atom_of(op).a_type}"
+        instruction = f"tcgen05.mma of {tcgen05_atom_of(op).a_type}"
     message = "MMA operation successfully optimized to use Tensor Cores"
-    notes = (("Instruction", f"Tensor-core {instruction}"), ("Atom", string_of(op, "atom")))
+    notes = (("Instruction", f"Tensor-core {instruction}"), ("Atom", str_attr(op, "atom")))
     yield kernel.remark(op, PASSED, TENSORCORE, "RemarkTensorCoreMMA", message, notes)
 
 
@@ -297,12 +302,12 @@ TENSOR_COPIES = {
     "store": "Tensor copy from shared memory (cp.async.bulk.tensor)",
 }
 TENSOR_COPY_LIMITS = {
-    "load": "TMA fetches operands of products in a warp of their own (strategy warp-specialize), and only where the "
+    "load": "TMA loads operands of dots in a producer warp (strategy warp-specialize), and only where the "
     "launcher encodes the tensor maps of the manifest",
     "store": "TMA stores tiles of 16-byte aligned tensors that pass through shared memory anyway, in kernels whose "
     "operands it fetches (strategy warp-specialize)",
 }
-PRODUCT_LIMIT = "products of whole warpgroups whose operands TMA fetches (strategy warp-specialize)"
+WARPGROUP_MMA_LIMIT = "dots of whole warpgroups whose operands TMA loads (strategy warp-specialize)"
 INSTRUCTIONS = {"nv_tileas.async_tiled_load": "Asynchronous copy to shared memory (cp.async)"}
 DESCRIBE = {
     "nv_tileas.tiled_load": _tiled,
@@ -311,11 +316,11 @@ DESCRIBE = {
     "nv_tileas.load": _pointers,
     "nv_tileas.store": _pointers,
     "nv_tileas.convert_layout": _conversion,
-    "nv_tileas.dot": _product,
-    "nv_tileas.async.tiled_tma_load": _copied,
-    "nv_tileas.async.tiled_tma_store": _copied,
-    "nv_tileas.async.dot": _asynchronous_product,
-    "nv_tileas.async.umma": _asynchronous_product,
+    "nv_tileas.dot": _dot,
+    "nv_tileas.async.tiled_tma_load": _tma_copy,
+    "nv_tileas.async.tiled_tma_store": _tma_copy,
+    "nv_tileas.async.dot": _async_dot,
+    "nv_tileas.async.umma": _async_dot,
 }
 
 

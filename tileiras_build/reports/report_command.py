@@ -6,15 +6,15 @@ import argparse
 import json
 from pathlib import Path
 
-from ..core.cpu_count import cores
-from ..core.errors import InvalidInput, one_of
+from ..core.cpu_count import cpu_count
+from ..core.errors import InvalidInput, suggest
 from ..core.terminal import print_table
 from ..simulate.estimate.estimate_build import Problem
-from .build_diff import changed_documents, changes, header, measures_of, summary
+from .build_diff import changed_documents, changes, header, metrics_of, summary
 from .build_history import read_history
-from .collect_rows import Problems, Row, read_rows, values_of
+from .collect_rows import EstimateProblems, KernelRow, read_rows, values_of
 from .export_csv_json import csv_text, json_text, read_baseline
-from .html_report import Baseline, Form, write_report
+from .html_report import Baseline, ReportForm, write_report
 from .report_paths import history_path
 from .resource_usage import HEADER, ResourceRow, print_resources, read_folder
 
@@ -40,22 +40,22 @@ def run(options: argparse.Namespace) -> None:
         print_resources(read_folder(folder))
 
 
-def _problems(options: argparse.Namespace) -> Problems:
+def _problems(options: argparse.Namespace) -> EstimateProblems:
     if options.grid:
-        return Problems(Problem.read(options.settings, options.grid), options.estimate)
+        return EstimateProblems(Problem.read(options.settings, options.grid), options.estimate)
     if options.settings:
         raise InvalidInput("report-grid", "--set is for estimates, which need --grid", remedy="give --grid X,Y,Z")
-    return Problems(None, options.estimate)
+    return EstimateProblems(None, options.estimate)
 
 
-def _write_page(folder: Path, options: argparse.Namespace, problems: Problems) -> None:
+def _write_page(folder: Path, options: argparse.Namespace, problems: EstimateProblems) -> None:
     baseline = None if options.against is None else _read_against(folder, options.against)
-    form = Form(options.pages, options.keep, cores())
+    form = ReportForm(options.pages, options.keep, cpu_count())
     print(write_report(folder, Path(options.html), baseline=baseline, problems=problems, form=form))
 
 
 def _check_form(options: argparse.Namespace) -> None:
-    for name in ("pages", "keep"):
+    for name in ("pages", "label"):
         if getattr(options, name) and not options.html:
             message = f"--{name} is for the HTML report"
             raise InvalidInput("report-html", message, remedy=f"give --html PAGE, or leave --{name} out")
@@ -71,16 +71,16 @@ def _read_against(folder: Path, name: str) -> Baseline:
             return Baseline(name, history.at(number))
         if known := sorted({one.name for one in history.builds if one.name}):
             message = f"there is no file {name}, and no build of this name has been kept"
-            raise InvalidInput("report-baseline", message, remedy=one_of(name, known))
+            raise InvalidInput("report-baseline", message, remedy=suggest(name, known))
     return Baseline(path.name, values_of(read_baseline(path)))
 
 
-def _print_changes(folder: Path, options: argparse.Namespace, problems: Problems) -> None:
+def _print_changes(folder: Path, options: argparse.Namespace, problems: EstimateProblems) -> None:
     if options.csv:
         remedy = "leave --csv or --against out, or ask for --json"
         raise InvalidInput("report-against", "changes are not written as CSV", remedy=remedy)
-    before = measures_of(_read_against(folder, options.against).rows)
-    now = measures_of(values_of(read_rows(folder, problems=problems)))
+    before = metrics_of(_read_against(folder, options.against).rows)
+    now = metrics_of(values_of(read_rows(folder, problems=problems)))
     # A report without estimates differs in none.
     estimated = all(any(one.microseconds is not None for one in measures.values()) for measures in (before, now))
     if options.json:
@@ -92,9 +92,9 @@ def _print_changes(folder: Path, options: argparse.Namespace, problems: Problems
     print(summary(before, now, estimated))
 
 
-def _resources(row: Row) -> ResourceRow:
+def _resources(row: KernelRow) -> ResourceRow:
     return ResourceRow(row.kernel, row.target, row.registers, row.shared, row.stack, row.spill_stores, row.spill_loads)
 
 
-def _estimate(row: Row) -> tuple[str, str]:
+def _estimate(row: KernelRow) -> tuple[str, str]:
     return ("-" if row.microseconds is None else f"{row.microseconds:.1f} us"), row.estimate_limit or "-"

@@ -40,6 +40,6 @@ def project_path(build_dir: Path) -> Path:
     return build_dir / NAME / "project.json"
 
 
-def facts_path(build_dir: Path) -> Path:
+def details_path(build_dir: Path) -> Path:
     """The folder of what was found out about artifacts."""
     return build_dir / NAME / "facts"

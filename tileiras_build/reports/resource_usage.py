@@ -12,9 +12,9 @@ import msgspec
 from ..core.byte_sizes import size_text
 from ..core.errors import InvalidInput, Location
 from ..core.file_io import read_stored
-from ..core.symbols.itanium_demangler import readable
+from ..core.symbols.itanium_demangler import demangle
 from ..core.terminal import print_table
-from ..manifest.launch_manifest import SharedMemory, Strict, converted, loaded
+from ..manifest.launch_manifest import ManifestStruct, SharedMemory, convert, parse_json
 from ..manifest.manifest_constants import VERSION
 from ..target.targets import name_of
 
@@ -39,7 +39,7 @@ class ResourceRow:
         sizes = (self.shared_memory, self.stack, self.spill_stores, self.spill_loads)
         registers = "-" if self.registers is None else self.registers
         return (
-            readable(self.kernel),
+            demangle(self.kernel),
             self.target,
             registers,
             *("-" if size is None else size_text(size) for size in sizes),
@@ -84,7 +84,7 @@ def read_manifest(path: Path) -> list[ResourceRow]:
 Number = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
 
 
-class _Kernel(Strict, frozen=True):
+class _Kernel(ManifestStruct, frozen=True):
     """What tables show of a kernel."""
 
     threads_per_cta: Number = 0
@@ -92,7 +92,7 @@ class _Kernel(Strict, frozen=True):
     shared_memory: SharedMemory = SharedMemory()
 
 
-class _Manifest(Strict, frozen=True):
+class _Manifest(ManifestStruct, frozen=True):
     """A launch manifest, as far as tables show it."""
 
     version: Literal[2]
@@ -104,8 +104,8 @@ def read_document(path: Path) -> dict:
     """A launch manifest as it is; raises InvalidInput as ``read_manifest`` does."""
     data = read_stored(path)
     try:
-        manifest = loaded(data)
-        converted(manifest, _Manifest, VERSION)
+        manifest = parse_json(data)
+        convert(manifest, _Manifest, VERSION)
         return cast(dict, manifest)
     except ValueError as error:
         raise no_manifest(path, error) from None

@@ -124,7 +124,7 @@ def _read_ptx(text: str) -> Iterator[Line]:
 
 
 # ---- machine code --------------------------------------------------------------------------------
-_SAID = re.compile(r'^\s*//## File "(.*?)", line (\d+)')
+_LINE_INFO = re.compile(r'^\s*//## File "(.*?)", line (\d+)')
 _CODE = re.compile(r"^\s*/\*([0-9a-f]+)\*/\s*(.*?)\s*;?\s*$")
 _PTX_TEXT = ".nv_debug_ptx_txt"
 
@@ -133,7 +133,7 @@ def _read_sass(text: str, kernel: str) -> Iterator[Line]:
     now: Places = ()
     ptx, said = 0, []
     for row in read_section(text, kernel):
-        if found := _SAID.match(row):
+        if found := _LINE_INFO.match(row):
             if found[1].startswith(_PTX_TEXT):
                 ptx = int(found[2])
             else:

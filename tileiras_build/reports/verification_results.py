@@ -16,14 +16,14 @@ SUFFIX, VERIFIED = ".reference", ".verified"
 
 
 @dataclass(frozen=True)
-class Compared:
+class VerificationResult:
     """One kernel: how it agrees with its reference, in words, and the launch that was compared, None where it has a list."""
 
     text: str
     problem: Problem | None
 
 
-def references_of(cubin: Path) -> dict[str, Compared]:
+def verification_results(cubin: Path) -> dict[str, VerificationResult]:
     """What is known of the kernels of a cubin, by the names that people call them.
 
     A kernel without a reference is not in it, nor is one whose PTX is another one than what was compared.
@@ -38,10 +38,10 @@ def references_of(cubin: Path) -> dict[str, Compared]:
         return {}
 
 
-def _compared(kernel: dict) -> Compared:
+def _compared(kernel: dict) -> VerificationResult:
     settings = kernel.get("settings")
     problem = None if settings is None else Problem(dict(settings), tuple(kernel["grid"]))
-    return Compared(f"agrees, {kernel['share']:.0%} of tolerance", problem)
+    return VerificationResult(f"agrees, {kernel['share']:.0%} of tolerance", problem)
 
 
 def interpreted(cubin: Path, symbol: str) -> str | None:

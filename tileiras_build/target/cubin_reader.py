@@ -23,7 +23,7 @@ _FUNCTION, _ENTRY = 2, 0x10  # symbol type, and the st_other bit of functions th
 _SIZED = 4  # EIFMT_SVAL: a record with data
 # Attribute numbers of .nv.info records, as `cuobjdump -elf` names them.
 _FRAME_SIZE, _MIN_STACK_SIZE, _REGCOUNT = 0x11, 0x12, 0x2F
-_FACTS = {_REGCOUNT: "registers", _MIN_STACK_SIZE: "stack", _FRAME_SIZE: "frame"}
+_ATTRIBUTE_CODES = {_REGCOUNT: "registers", _MIN_STACK_SIZE: "stack", _FRAME_SIZE: "frame"}
 
 
 # By the attribute that tells of a parameter, what the last word of its record says of the size: KPARAM_INFO, and KPARAM_INFO_V2 of
@@ -113,7 +113,7 @@ def _read(data: bytes) -> Cubin:
         for section in sections
         if section.name.startswith(".nv.info")
     }
-    facts = _facts(infos, symbols)
+    facts = _kernel_attributes(infos, symbols)
     kernels = {
         name: _resources(name, sizes, facts.get(name, {}), number, _parameters(infos.get(f".nv.info.{name}", b"")))
         for name in (symbol.name for symbol in symbols if symbol.is_entry)
@@ -152,22 +152,22 @@ def _sections(data: bytes) -> list[_Section]:
 
 
 def _string(data: bytes, offset: int) -> str:
-    return data[offset : data.index(b"\0", offset)].decode() if offset < len(data) else _outside()
+    return data[offset : data.index(b"\0", offset)].decode() if offset < len(data) else _truncated()
 
 
-def _outside() -> str:
+def _truncated() -> str:
     raise IndexError("string outside the file")
 
 
-def _facts(infos: dict[str, bytes], symbols: list[_Symbol]) -> dict[str, dict[str, int]]:
+def _kernel_attributes(infos: dict[str, bytes], symbols: list[_Symbol]) -> dict[str, dict[str, int]]:
     """Per function name the numbers of _FACTS, from .nv.info and the symbol table."""
     if ".nv.info" not in infos:
         raise _damaged("no .nv.info section")
     facts: dict[str, dict[str, int]] = {}
     for attribute, record in _records(infos[".nv.info"]):
-        if attribute in _FACTS and len(record) >= 8:
+        if attribute in _ATTRIBUTE_CODES and len(record) >= 8:
             symbol, value = struct.unpack_from("<II", record)
-            facts.setdefault(symbols[symbol].name, {})[_FACTS[attribute]] = value
+            facts.setdefault(symbols[symbol].name, {})[_ATTRIBUTE_CODES[attribute]] = value
     return facts
 
 

@@ -109,7 +109,7 @@ class ElementType:
     memory: str
     numpy: str | None
     c: str | None = "uint8_t"
-    c_kind: str | None = None
+    c_type_class: str | None = None
     struct: str | None = None
     tma: str | None = None
     ptx: str | None = None
@@ -119,7 +119,7 @@ class ElementType:
     dlpack: int | None = None
 
     @cached_property
-    def moved_bits(self) -> int:
+    def load_bits(self) -> int:
         """Bits that loads and stores of one element move: a byte at least."""
         return int(self.memory[1:])
 
@@ -174,18 +174,18 @@ _ROWS = (
         FloatFormat(11, 52, 1023, 0x7FF8 << 48, infinity=0x7FF0 << 48),
     ),
     ElementType(
-        "f8E4M3FN", 8, "i8", "i8", "float8_e4m3fn", c_kind="f8", tma="u8", ptx="e4m3", format=FloatFormat(4, 3, 7, 0x7F),
+        "f8E4M3FN", 8, "i8", "i8", "float8_e4m3fn", c_type_class="f8", tma="u8", ptx="e4m3", format=FloatFormat(4, 3, 7, 0x7F),
         dlpack=10,
     ),
     ElementType(
-        "f8E5M2", 8, "i8", "i8", "float8_e5m2", c_kind="f8", tma="u8", ptx="e5m2",
+        "f8E5M2", 8, "i8", "i8", "float8_e5m2", c_type_class="f8", tma="u8", ptx="e5m2",
         format=FloatFormat(5, 2, 15, 0x7E, infinity=0x7C), dlpack=12,
     ),
     ElementType(
-        "f8E8M0FNU", 8, "i8", "i8", "float8_e8m0fnu", c_kind="f8", tma="u8", ptx="ue8m0",
+        "f8E8M0FNU", 8, "i8", "i8", "float8_e8m0fnu", c_type_class="f8", tma="u8", ptx="ue8m0",
         format=FloatFormat(8, 0, 127, 0xFF, signed=False, zero=False), dlpack=14,
     ),
-    ElementType("fnv8E5M3FNU", 8, "i8", "i8", None, c_kind="f8", tma="u8", format=FNV8),
+    ElementType("fnv8E5M3FNU", 8, "i8", "i8", None, c_type_class="f8", tma="u8", format=FNV8),
     # No parameter is one; two share a byte.
     ElementType(
         "f4E2M1FN", 4, "i8", "i8", "float4_e2m1fn", c=None, ptx="e2m1", format=FloatFormat(2, 1, 1, None), per_byte=2, dlpack=17,

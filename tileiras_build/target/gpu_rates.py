@@ -28,15 +28,15 @@ from dataclasses import dataclass, field
 from ..core.errors import Unsupported
 from .targets import TARGETS, Target
 
-PARTITIONS = 4  # of a multiprocessor, each of which issues one instruction a clock [G, "Multiprocessor Level"]
-SHARED_BYTES = 128  # of shared memory and of L1, a clock: 32 banks of 4 bytes [G, "Shared Memory"; F]
-L2_BYTES = 64  # that L2 sends one multiprocessor in a clock [A, "A100 L2 cache"]
+SM_PARTITIONS = 4  # of a multiprocessor, each of which issues one instruction a clock [G, "Multiprocessor Level"]
+SHARED_BYTES_PER_CLOCK = 128  # of shared memory and of L1, a clock: 32 banks of 4 bytes [G, "Shared Memory"; F]
+L2_BYTES_PER_CLOCK = 64  # that L2 sends one multiprocessor in a clock [A, "A100 L2 cache"]
 CLUSTER_LATENCY = 180  # clocks to the shared memory of another block of the cluster [M, "Distributed shared memory"]
 TENSOR_MEMORY_READ, TENSOR_MEMORY_WRITE = 512, 256  # bytes a clock: 128 lanes of 4, half of it to write [N]
 
 
 @dataclass(frozen=True)
-class Rates:
+class SmRates:
     """Results a clock of one multiprocessor, by pipe; ``tensor`` are multiply-adds by type of the factors.
 
     ``source`` says where the row is from. ``warp_tensor`` is the share of ``tensor`` that warp-wide products reach.
@@ -57,29 +57,29 @@ class Rates:
 
 
 @dataclass(frozen=True)
-class Machine:
+class GpuModel:
     """A product: multiprocessors, clock in MHz, bytes a second of DRAM in G, bytes a clock and bytes of L2; latencies in clocks."""
 
     name: str
-    multiprocessors: int
-    clock: int
-    dram: float
+    sm_count: int
+    clock_mhz: int
+    dram_gb_per_s: float
     l2_rate: int
     l2_size: int
     shared_latency: int
     l2_latency: int
     dram_latency: int
     source: str
-    rates: Rates = field(repr=False, default=None)  # type: ignore[assignment]
+    rates: SmRates = field(repr=False, default=None)  # type: ignore[assignment]
 
     @property
     def dram_bytes(self) -> float:
         """Bytes of DRAM in a clock, for the whole GPU."""
-        return self.dram * 1e3 / self.clock
+        return self.dram_gb_per_s * 1e3 / self.clock_mhz
 
     def microseconds(self, clocks: float) -> float:
         """How long so many clocks are."""
-        return clocks / self.clock
+        return clocks / self.clock_mhz
 
 
 def _tensor(
@@ -90,36 +90,36 @@ def _tensor(
 
 
 # float32, half2 (pairs), float64, alu, integer multiply, special, conversion, shuffle. [G] counts halves: 256 are 128 pairs.
-RATES: dict[int, Rates] = {
-    80: Rates(64, 128, 32, 64, 64, 16, 16, 32, _tensor(1024, f64=64), "G, column 8.0; A, table 4"),
-    86: Rates(128, 64, 2, 64, 64, 16, 16, 32, _tensor(512), "G, column 8.6; GA"),
-    87: Rates(128, 128, 2, 64, 64, 16, 16, 32, _tensor(1024), "G, column 8.7; O"),
-    89: Rates(128, 64, 2, 64, 64, 16, 16, 32, _tensor(512, f8=1024), "G, column 8.9; L"),
-    90: Rates(
+SM_RATES: dict[int, SmRates] = {
+    80: SmRates(64, 128, 32, 64, 64, 16, 16, 32, _tensor(1024, f64=64), "G, column 8.0; A, table 4"),
+    86: SmRates(128, 64, 2, 64, 64, 16, 16, 32, _tensor(512), "G, column 8.6; GA"),
+    87: SmRates(128, 128, 2, 64, 64, 16, 16, 32, _tensor(1024), "G, column 8.7; O"),
+    89: SmRates(128, 64, 2, 64, 64, 16, 16, 32, _tensor(512, f8=1024), "G, column 8.9; L"),
+    90: SmRates(
         128, 128, 64, 64, 64, 16, 64, 32, _tensor(2048, f64=128, f8=4096), "G, column 9.0; H; M for warp-wide products",
         warp_tensor=0.63,
     ),
-    100: Rates(128, 128, 64, 64, 64, 16, 64, 32, _tensor(4096, f64=64, f8=8192, f4=16384), "G, column 10.0; B; F",
+    100: SmRates(128, 128, 64, 64, 64, 16, 64, 32, _tensor(4096, f64=64, f8=8192, f4=16384), "G, column 10.0; B; F",
                warp_tensor=0.25),
-    103: Rates(128, 128, 2, 64, 64, 16, 64, 32, _tensor(4096, i8=256, f8=8192, f4=24576), "G, column 10.3; B",
+    103: SmRates(128, 128, 2, 64, 64, 16, 64, 32, _tensor(4096, i8=256, f8=8192, f4=24576), "G, column 10.3; B",
                exponential=32, warp_tensor=0.25),
-    110: Rates(128, 128, 2, 64, 64, 16, 64, 32, _tensor(4096, f8=8192, f4=16384), "T; = 100", warp_tensor=0.25),
-    120: Rates(128, 64, 2, 128, 64, 16, 64, 32, _tensor(512, f8=1024, f4=2048), "G, column 12.0; R"),
-    121: Rates(128, 64, 2, 128, 64, 16, 64, 32, _tensor(512, f8=1024, f4=2048), "G, column 12.1; S"),
+    110: SmRates(128, 128, 2, 64, 64, 16, 64, 32, _tensor(4096, f8=8192, f4=16384), "T; = 100", warp_tensor=0.25),
+    120: SmRates(128, 64, 2, 128, 64, 16, 64, 32, _tensor(512, f8=1024, f4=2048), "G, column 12.0; R"),
+    121: SmRates(128, 64, 2, 128, 64, 16, 64, 32, _tensor(512, f8=1024, f4=2048), "G, column 12.1; S"),
 }  # fmt: skip
 
 _MIB = 1 << 20
-MACHINES: dict[int, Machine] = {
-    80: Machine("A100 SXM 80 GB", 108, 1410, 2039, 5120, 40 * _MIB, 29, 262, 466, "A, table 4 and data sheet; M"),
-    86: Machine("A40", 84, 1740, 696, 1536, 6 * _MIB, 29, 262, 466, "GA; latencies = 80, L2 of 12 slices x 128"),
-    87: Machine("Jetson AGX Orin 64 GB", 16, 1300, 205, 512, 4 * _MIB, 29, 262, 466, "O; latencies = 80"),
-    89: Machine("L40S", 142, 2520, 864, 2048, 96 * _MIB, 30, 273, 542, "L; M, measured on RTX 4090"),
-    90: Machine("H100 SXM 80 GB", 132, 1830, 3352, 5120, 50 * _MIB, 29, 263, 479, "H; M; L2 = 80"),
-    100: Machine("B200", 148, 1850, 8000, 9472, 126 * _MIB, 29, 300, 650, "B; F; L2 64 bytes for each multiprocessor, ="),
-    103: Machine("B300", 148, 1850, 8000, 9472, 126 * _MIB, 29, 300, 650, "B; = 100"),
-    110: Machine("Jetson T5000", 20, 1575, 273, 1280, 32 * _MIB, 29, 300, 650, "T; = 100"),
-    120: Machine("RTX PRO 6000 Blackwell", 188, 2617, 1792, 4096, 128 * _MIB, 30, 358, 877, "R; J, measured on RTX 5080"),
-    121: Machine("GB10 (DGX Spark)", 48, 2500, 273, 1536, 24 * _MIB, 30, 358, 877, "S; = 120"),
+GPU_MODELS: dict[int, GpuModel] = {
+    80: GpuModel("A100 SXM 80 GB", 108, 1410, 2039, 5120, 40 * _MIB, 29, 262, 466, "A, table 4 and data sheet; M"),
+    86: GpuModel("A40", 84, 1740, 696, 1536, 6 * _MIB, 29, 262, 466, "GA; latencies = 80, L2 of 12 slices x 128"),
+    87: GpuModel("Jetson AGX Orin 64 GB", 16, 1300, 205, 512, 4 * _MIB, 29, 262, 466, "O; latencies = 80"),
+    89: GpuModel("L40S", 142, 2520, 864, 2048, 96 * _MIB, 30, 273, 542, "L; M, measured on RTX 4090"),
+    90: GpuModel("H100 SXM 80 GB", 132, 1830, 3352, 5120, 50 * _MIB, 29, 263, 479, "H; M; L2 = 80"),
+    100: GpuModel("B200", 148, 1850, 8000, 9472, 126 * _MIB, 29, 300, 650, "B; F; L2 64 bytes for each multiprocessor, ="),
+    103: GpuModel("B300", 148, 1850, 8000, 9472, 126 * _MIB, 29, 300, 650, "B; = 100"),
+    110: GpuModel("Jetson T5000", 20, 1575, 273, 1280, 32 * _MIB, 29, 300, 650, "T; = 100"),
+    120: GpuModel("RTX PRO 6000 Blackwell", 188, 2617, 1792, 4096, 128 * _MIB, 30, 358, 877, "R; J, measured on RTX 5080"),
+    121: GpuModel("GB10 (DGX Spark)", 48, 2500, 273, 1536, 24 * _MIB, 30, 358, 877, "S; = 120"),
 }  # fmt: skip
 
 
@@ -145,23 +145,23 @@ class BankLayout:
 _BEFORE_90 = BankLayout(0x0, 0xC, 0x118, 0x160, 0x28)
 _FROM_90 = BankLayout(0x0, 0xC, 0x198, 0x210, 0x28, 0x144, 0x15C, 0x188)
 _FROM_100 = BankLayout(0x360, 0x370, 0x348, 0x380, 0x37C, 0x200, 0x220, 0x22C, 0x210)
-BANKS: dict[int, BankLayout] = {
+CONSTANT_BANK_LAYOUTS: dict[int, BankLayout] = {
     80: _BEFORE_90, 86: _BEFORE_90, 87: _BEFORE_90, 89: _BEFORE_90, 90: _FROM_90, 100: _FROM_100, 103: _FROM_100,
     110: _FROM_100, 120: _FROM_100, 121: _FROM_100,
 }  # fmt: skip
 
 
-def machine_of(target: Target) -> Machine:
+def gpu_model(target: Target) -> GpuModel:
     """The product that estimates for a target are for.
 
     Raises Unsupported[estimate-no-rates] for a target of which nothing is published.
     """
-    if target.number not in MACHINES:
-        known = ", ".join(name for name, row in TARGETS.items() if row.number in MACHINES)
+    if target.number not in GPU_MODELS:
+        known = ", ".join(name for name, row in TARGETS.items() if row.number in GPU_MODELS)
         raise Unsupported(
             "estimate-no-rates",
             f"no rates of {target.name} are published (target/gpu_rates.py)",
             remedy=f"use {known}",
         )
-    row = MACHINES[target.number]
-    return Machine(**{**vars(row), "rates": RATES[target.number]})
+    row = GPU_MODELS[target.number]
+    return GpuModel(**{**vars(row), "rates": SM_RATES[target.number]})

@@ -25,7 +25,7 @@ class Occupancy:
 
 def occupancy(target: Target, threads: int, registers: int, shared_memory: int) -> Occupancy:
     """For CTAs of ``threads`` with ``registers`` per thread and ``shared_memory`` bytes, static and dynamic."""
-    room, warps = target.multiprocessor, -(-threads // WARP)
+    room, warps = target.sm_limits, -(-threads // WARP)
     per_warp = _round_up(max(registers, 1) * WARP, _REGISTER_UNIT)
     warps_with_registers = room.registers // room.partitions // per_warp * room.partitions
     limits = {

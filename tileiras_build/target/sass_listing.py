@@ -19,13 +19,13 @@ from typing import Any
 from cuda.pathfinder import find_nvidia_binary_utility
 
 from ..core.errors import InvalidInput
-from ..core.user_tmp import scratch
+from ..core.user_tmp import scratch_folder
 
 _INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(@!?U?P\w+\s+)?([A-Z][\w.]*)(.*);")
 _LABEL = re.compile(r"^(\.L_\w+):")
 _TARGET = re.compile(r"`\((\.L_\w+)\)")
 _KERNEL = re.compile(r"^\s*\.section\s+\.text\.([\w$]+)")
-_SHOWN = re.compile(r"^\.L_\w+:|^\s*/\*[0-9a-f]{4,}\*/|^\s*//## ")
+_SHOWN_LINES = re.compile(r"^\.L_\w+:|^\s*/\*[0-9a-f]{4,}\*/|^\s*//## ")
 
 # Kind -> what an opcode of that kind begins with.
 TENSOR = ("HMMA", "IMMA", "DMMA", "QMMA", "OMMA", "BMMA", "HGMMA", "IGMMA", "QGMMA", "BGMMA", "UTCHMMA", "UTCIMMA",
@@ -57,7 +57,7 @@ class Line:
         return self.mnemonic.partition(".")[0]
 
     @property
-    def goes_on(self) -> bool:
+    def falls_through(self) -> bool:
         """Whether the next instruction may be executed after this one."""
         return self.guarded or self.opcode not in LEAVES or _CONDITION.match(self.text) is not None
 
@@ -116,7 +116,7 @@ class Listing:
         targets = [sorted(self._following(number)) for number in range(len(self.lines))]
         return sorted(number for loop in cycles(targets) for number in loop)
 
-    def product_loop(self) -> range | None:
+    def mma_loop(self) -> range | None:
         """Of the innermost loops of tensor instructions the shortest one that holds the most; None where no loop holds any."""
         counted = {loop: sum(self.lines[number].opcode in TENSOR for number in loop) for loop in self.loops}
         found = [loop for loop, count in counted.items() if count]
@@ -135,7 +135,7 @@ class Listing:
 
     def _following(self, number: int) -> set[int]:
         line = self.lines[number]
-        found = {number + 1} if line.goes_on else set()
+        found = {number + 1} if line.falls_through else set()
         if line.opcode in BRANCH and line.jumps_to in self.labels:
             found.add(self.labels[line.jumps_to])
         return {other for other in found if other < len(self.lines)}
@@ -146,7 +146,7 @@ class Listing:
 
         A kernel without such a loop has nothing to load ahead of.
         """
-        loop = self.product_loop()
+        loop = self.mma_loop()
         if loop is None:
             return True
         copies = [number for number, line in enumerate(self.lines) if line.opcode in ASYNC_COPY]
@@ -187,16 +187,16 @@ def _holds(loop: range, other: range) -> bool:
 
 
 # Of processor time: nvdisasm takes half a second to start, and one for some 100 KB.
-_LEAST_SECONDS, _BYTES_A_SECOND = 5, 20_000
+_MIN_SECONDS, _BYTES_A_SECOND = 5, 20_000
 
 
 def disassemble(cubin: bytes, *options: str) -> str:
     """nvdisasm's text with labels. Raises InvalidInput[nvdisasm] where it is not installed or refuses the cubin."""
-    with scratch() as folder:
+    with scratch_folder() as folder:
         path = folder / "k.cubin"
         path.write_bytes(cubin)
         command = [_find_nvdisasm(), "-c", *options, str(path)]
-        status, text, errors = _run(command, _LEAST_SECONDS + len(cubin) // _BYTES_A_SECOND)
+        status, text, errors = _run(command, _MIN_SECONDS + len(cubin) // _BYTES_A_SECOND)
     if status:
         said = " ".join(errors.split()) or f"it ended with status {status}"
         raise InvalidInput("nvdisasm", f"nvdisasm refuses the cubin: {said}", remedy="assemble it again")
@@ -244,7 +244,7 @@ def read_section(text: str, kernel: str) -> Iterator[str]:
         if row.lstrip().startswith(".section"):
             found = _KERNEL.match(row)
             inside = found is not None and found[1] == kernel
-        elif inside and _SHOWN.match(row):
+        elif inside and _SHOWN_LINES.match(row):
             yield row.rstrip()
 
 

@@ -26,7 +26,7 @@ RESERVED_SHARED_MEMORY = 1024
 PARAMETER_MEMORY = 32_764
 
 # Bits of one element of an operand, by MLIR spelling; tf32 travels in 32-bit registers, floats below 8 bits in bytes.
-ELEMENT_BITS = {name: row.moved_bits for name, row in OPERAND_TYPES.items()}
+ELEMENT_BITS = {name: row.load_bits for name, row in OPERAND_TYPES.items()}
 # Bits of one operand value of an instruction, by LLVM spelling.
 VALUE_BITS = {"i32": 32, "float": 32, "double": 64, "<2 x half>": 32}
 # PTX spelling of a dtype inside an mma mnemonic; 8-bit integers are spelled by their signedness instead.
@@ -65,12 +65,12 @@ class MmaAtom:
     capability: str
     scale_type: str | None = None
     scale_block: int = 0
-    packed_bits: int = 0  # bits of an element in the register, where it differs from ELEMENT_BITS (fp4 in mxf4)
+    storage_bits: int = 0  # bits of an element in the register, where it differs from ELEMENT_BITS (fp4 in mxf4)
 
     def __post_init__(self) -> None:
         operands = (
-            (self.m * self.k, self.a_type, self.a_registers, self.a_value, self.packed_bits),
-            (self.k * self.n, self.b_type, self.b_registers, self.b_value, self.packed_bits),
+            (self.m * self.k, self.a_type, self.a_registers, self.a_value, self.storage_bits),
+            (self.k * self.n, self.b_type, self.b_registers, self.b_value, self.storage_bits),
             (self.m * self.n, self.accumulator_type, self.c_registers, self.c_value, 0),
         )
         for elements, dtype, registers, value, packed in operands:
@@ -114,7 +114,7 @@ def _mma(
     )  # fmt: skip
 
 
-_HALF, _FLOAT, _WORD = "<2 x half>", "float", "i32"
+_HALF, _FLOAT, _REGISTER = "<2 x half>", "float", "i32"
 _F8 = ("f8E4M3FN", "f8E5M2")
 _F864 = (*_F8, "f6E2M3FN", "f6E3M2FN", "f4E2M1FN")
 
@@ -125,7 +125,7 @@ def _mma_fp8() -> list[MmaAtom]:
     accumulators = (("f32", 4, _FLOAT), ("f16", 2, _HALF))
     return [
         _mma(
-            shape, a, b, acc, (ra, rb, rc), (_WORD, _WORD, value),
+            shape, a, b, acc, (ra, rb, rc), (_REGISTER, _REGISTER, value),
             f"{acc}.{PTX_TYPE[a]}.{PTX_TYPE[b]}.{acc}", "mma_fp8",
         )
         for a in _F8 for b in _F8 for shape, ra, rb in shapes for acc, rc, value in accumulators
@@ -136,7 +136,7 @@ def _mma_f8f6f4() -> list[MmaAtom]:
     """Mixed fp8/fp6/fp4 products; every element sits in its own byte (PTX ISA 9.0, 9.7.14.5.12)."""
     rows = (
         _mma(
-            (16, 8, 32), a, b, "f32", (4, 2, 4), (_WORD, _WORD, _FLOAT),
+            (16, 8, 32), a, b, "f32", (4, 2, 4), (_REGISTER, _REGISTER, _FLOAT),
             f"kind.f8f6f4.f32.{PTX_TYPE[a]}.{PTX_TYPE[b]}.f32", "mma_f8f6f4",
         )
         for a in _F864 for b in _F864 if not (a in _F8 and b in _F8)
@@ -150,18 +150,18 @@ def _scaled(shape, kind, scale_count, a, b, scale, block, packed) -> MmaAtom:
     size, types = f"m{m}n{n}k{k}", f"f32.{PTX_TYPE[a]}.{PTX_TYPE[b]}.f32"
     scale_name = PTX_TYPE[scale] if scale != "f8E4M3FN" else "ue4m3"
     return MmaAtom(
-        f"mma_{kind}_{size}_{a}_{b}_f32_{scale_name}", m, n, k, a, b, "f32", 4, 2, 4, _WORD, _WORD, _FLOAT,
+        f"mma_{kind}_{size}_{a}_{b}_f32_{scale_name}", m, n, k, a, b, "f32", 4, 2, 4, _REGISTER, _REGISTER, _FLOAT,
         intrinsic=f"llvm.nvvm.mma.block.scale.{size}.row.col.{kind}.scale.{scale_count}x.{types}.{scale_name}",
         ptx=f"mma.sync.aligned.{size}.row.col.kind::{kind}.block_scale.scale_vec::{scale_count}X.{types}.{scale_name}",
-        capability="mma_block_scale", scale_type=scale, scale_block=block, packed_bits=packed,
+        capability="mma_block_scale", scale_type=scale, scale_block=block, storage_bits=packed,
     )  # fmt: skip
 
 
-def _in_pairs(row: MmaAtom) -> MmaAtom:
+def _packed_fp4(row: MmaAtom) -> MmaAtom:
     """The same instruction for operands that are bytes of two fp4 each: its k counts bytes."""
     pair = f"{row.a_type}x2"
     return replace(
-        row, name=f"{row.name}_pairs", k=row.k // 2, a_type=pair, b_type=pair, scale_block=row.scale_block // 2, packed_bits=0
+        row, name=f"{row.name}_pairs", k=row.k // 2, a_type=pair, b_type=pair, scale_block=row.scale_block // 2, storage_bits=0
     )  # fmt: skip
 
 
@@ -172,8 +172,8 @@ def _mma_block_scaled() -> list[MmaAtom]:
     return [
         nvf4,
         mxf4,
-        _in_pairs(nvf4),
-        _in_pairs(mxf4),
+        _packed_fp4(nvf4),
+        _packed_fp4(mxf4),
         *(_scaled((16, 8, 32), "mxf8f6f4", 1, a, b, e8m0, 32, 0) for a in _F864 for b in _F864),
     ]
 
@@ -182,7 +182,7 @@ def _mma_block_scaled() -> list[MmaAtom]:
 
 
 @dataclass(frozen=True)
-class WarpgroupAtom:
+class WgmmaAtom:
     """One ``wgmma.mma_async`` family: D(64,n) = A(64,k) * B(k,n) + D for a warpgroup, n a multiple of 8 up to 256.
 
     ``k`` elements are 32 bytes. ``transposable``: the operands may be MN-major in shared memory (16-bit types only).
@@ -197,12 +197,12 @@ class WarpgroupAtom:
     accumulator_type: str
     ptx: str
     transposable: bool
-    partial_k: int = 0
+    promotion_interval: int = 0
     capability: str = "wgmma"
 
     def __post_init__(self) -> None:
-        if self.partial_k % self.k:
-            raise ValueError(f"{self.name}: {self.partial_k} elements along k are not whole instructions")
+        if self.promotion_interval % self.k:
+            raise ValueError(f"{self.name}: {self.promotion_interval} elements along k are not whole instructions")
         if self.k * ELEMENT_BITS[self.a_type] != 256 or self.capability not in CAPABILITIES:
             raise ValueError(f"{self.name}: k = {self.k} of {self.a_type} are not 32 bytes")
 
@@ -220,16 +220,16 @@ class WarpgroupAtom:
 # section 3.5.2; MMA-Sim, arXiv 2511.10909). By that, sums of 4096 random products are off by 6e-5 of the largest where each
 # instruction's are added in f32, by 1.1e-4 where those of two are, by 1.8e-4 with four, as in CUTLASS, and by 4e-3 with one
 # sum (normally distributed factors; all positive: 5e-5, 1.7e-4, 6e-4, 7e-2). Sums of f16 have fewer bits themselves.
-_PARTIAL_K = {("f8E4M3FN", "f32"): 32, ("f8E5M2", "f32"): 32}
+_PROMOTION_INTERVALS = {("f8E4M3FN", "f32"): 32, ("f8E5M2", "f32"): 32}
 
 
-def _wgmma(a_type: str, b_type: str, accumulator_type: str) -> WarpgroupAtom:
+def _wgmma(a_type: str, b_type: str, accumulator_type: str) -> WgmmaAtom:
     k = 256 // ELEMENT_BITS[a_type]
     a, b, d = (PTX_TYPE.get(t) for t in (a_type, b_type, accumulator_type))
     ptx = f"wgmma.mma_async.sync.aligned.m64n{{n}}k{k}.{d}.{a or '{a}'}.{b or '{b}'}"
     name = f"wgmma_m64k{k}_{a_type}_{b_type}_{accumulator_type}"
-    partial_k = _PARTIAL_K.get((a_type, accumulator_type), 0)
-    return WarpgroupAtom(name, k, a_type, b_type, accumulator_type, ptx, ELEMENT_BITS[a_type] == 16, partial_k)
+    partial_k = _PROMOTION_INTERVALS.get((a_type, accumulator_type), 0)
+    return WgmmaAtom(name, k, a_type, b_type, accumulator_type, ptx, ELEMENT_BITS[a_type] == 16, partial_k)
 
 
 # ---------------------------------------------------------------------------------------------- tcgen05 rows
@@ -240,7 +240,7 @@ _PAIR_FORMAT = 1
 
 
 @dataclass(frozen=True)
-class TensorMemoryAtom:
+class Tcgen05Atom:
     """One ``tcgen05.mma`` family: D(m,n) = A(m,k) * B(k,n) + D with D in tensor memory, m 128 or 64, n up to 256.
 
     ``k`` elements are 32 bytes. ``kind`` is the instruction's kind as LLVM numbers it; ``formats`` are the fields of the
@@ -292,20 +292,20 @@ class TensorMemoryAtom:
         return number << 4 | a << 7 | b << 10 | orders | n >> 3 << 17 | scale << 23 | m >> 7 << 27 | number << 29
 
 
-def _tcgen05_scaled(a_type: str, b_type: str) -> TensorMemoryAtom:
+def _tcgen05_scaled(a_type: str, b_type: str) -> Tcgen05Atom:
     """Kind mxf8f6f4, whose instruction names itself: powers of two scale blocks of 32 elements."""
     formats = 1, _TENSOR_FORMATS[a_type], _TENSOR_FORMATS[b_type]
     name = f"tcgen05_mxf8f6f4_k32_{a_type}_{b_type}_f32_ue8m0"
     scales = "f8E8M0FNU", 32, "mxf8f6f4.block_scale"
-    return TensorMemoryAtom(name, 32, a_type, b_type, "f32", 0, formats, _MN_MAJOR[8], "tcgen05", *scales)
+    return Tcgen05Atom(name, 32, a_type, b_type, "f32", 0, formats, _MN_MAJOR[8], "tcgen05", *scales)
 
 
-def _tcgen05_pairs(kind: str, scale_type: str, block: int) -> TensorMemoryAtom:
+def _tcgen05_packed_fp4(kind: str, scale_type: str, block: int) -> Tcgen05Atom:
     """Kinds mxf4 and mxf4nvf4: 64 fp4 are 32 bytes of two, a scale for ``block`` of the 64."""
     pair, scale = "f4E2M1FNx2", "ue4m3" if scale_type == "f8E4M3FN" else "ue8m0"
     name = f"tcgen05_{kind}_k64_f4E2M1FN_f32_{scale}_block{block}"
     scales = scale_type, block // 2, f"{kind}.block_scale.block{block}"
-    return TensorMemoryAtom(name, 32, pair, pair, "f32", 0, (1, _PAIR_FORMAT, _PAIR_FORMAT), (), "tcgen05", *scales)
+    return Tcgen05Atom(name, 32, pair, pair, "f32", 0, (1, _PAIR_FORMAT, _PAIR_FORMAT), (), "tcgen05", *scales)
 
 
 _TENSOR_FORMATS = {"f16": 0, "bf16": 1, "tf32": 2, "f8E4M3FN": 0, "f8E5M2": 1, "i8": 0}
@@ -315,12 +315,12 @@ _TENSOR_ACCUMULATORS = {"f32": 1, "i32": 2}
 _MN_MAJOR = {**dict.fromkeys((8, 16), ("128B", "64B", "32B")), 32: ("128B_ATOM_32B",)}
 
 
-def _tcgen05(a_type: str, b_type: str, accumulator_type: str, capability: str = "tcgen05") -> TensorMemoryAtom:
+def _tcgen05(a_type: str, b_type: str, accumulator_type: str, capability: str = "tcgen05") -> Tcgen05Atom:
     bits = ELEMENT_BITS[a_type]
     formats = _TENSOR_ACCUMULATORS[accumulator_type], _TENSOR_FORMATS[a_type], _TENSOR_FORMATS[b_type]
     name = f"tcgen05_k{256 // bits}_{a_type}_{b_type}_{accumulator_type}"
     kind, mn_major = _TENSOR_KINDS[a_type], _MN_MAJOR[bits]
-    return TensorMemoryAtom(name, 256 // bits, a_type, b_type, accumulator_type, kind, formats, mn_major, capability)
+    return Tcgen05Atom(name, 256 // bits, a_type, b_type, accumulator_type, kind, formats, mn_major, capability)
 
 
 # ------------------------------------------------------------------------------------------------ copy rows
@@ -353,13 +353,13 @@ class CopyAtom:
 
 # ------------------------------------------------------------------------------------------- capabilities
 
-NUMBERS = (80, 86, 87, 88, 89, 90, 100, 103, 107, 110, 120, 121)
+SM_NUMBERS = (80, 86, 87, 88, 89, 90, 100, 103, 107, 110, 120, 121)
 _DATACENTER = (100, 103, 107, 110)
 _CONSUMER = (120, 121)
 
 
 def _from(first: int) -> frozenset[int]:
-    return frozenset(number for number in NUMBERS if number >= first)
+    return frozenset(number for number in SM_NUMBERS if number >= first)
 
 
 def _only(*numbers: int) -> frozenset[int]:
@@ -438,26 +438,26 @@ MMA_ATOMS: tuple[MmaAtom, ...] = (
     _mma((16, 8, 8), "f16", "f16", "f32", (2, 1, 4), (_HALF, _HALF, _FLOAT), "f32.f32"),
     _mma((16, 8, 16), "f16", "f16", "f16", (4, 2, 2), (_HALF, _HALF, _HALF), "f16.f16"),
     _mma((16, 8, 8), "f16", "f16", "f16", (2, 1, 2), (_HALF, _HALF, _HALF), "f16.f16"),
-    _mma((16, 8, 16), "bf16", "bf16", "f32", (4, 2, 4), (_WORD, _WORD, _FLOAT), "bf16"),
-    _mma((16, 8, 8), "bf16", "bf16", "f32", (2, 1, 4), (_WORD, _WORD, _FLOAT), "bf16"),
-    _mma((16, 8, 8), "tf32", "tf32", "f32", (4, 2, 4), (_WORD, _WORD, _FLOAT), "tf32"),
-    _mma((16, 8, 4), "tf32", "tf32", "f32", (2, 1, 4), (_WORD, _WORD, _FLOAT), "tf32"),
+    _mma((16, 8, 16), "bf16", "bf16", "f32", (4, 2, 4), (_REGISTER, _REGISTER, _FLOAT), "bf16"),
+    _mma((16, 8, 8), "bf16", "bf16", "f32", (2, 1, 4), (_REGISTER, _REGISTER, _FLOAT), "bf16"),
+    _mma((16, 8, 8), "tf32", "tf32", "f32", (4, 2, 4), (_REGISTER, _REGISTER, _FLOAT), "tf32"),
+    _mma((16, 8, 4), "tf32", "tf32", "f32", (2, 1, 4), (_REGISTER, _REGISTER, _FLOAT), "tf32"),
     _mma((16, 8, 16), "f64", "f64", "f64", (8, 4, 4), ("double",) * 3, "f64", "f64_mma_large_native"),
     _mma((8, 8, 4), "f64", "f64", "f64", (1, 1, 2), ("double",) * 3, "f64"),
     _mma((16, 8, 16), "f64", "f64", "f64", (8, 4, 4), ("double",) * 3, "f64", "f64_mma_large"),
-    _mma((16, 8, 32), "i8", "i8", "i32", (4, 2, 4), (_WORD,) * 3, "{signs}"),
-    _mma((16, 8, 16), "i8", "i8", "i32", (2, 1, 4), (_WORD,) * 3, "{signs}"),
+    _mma((16, 8, 32), "i8", "i8", "i32", (4, 2, 4), (_REGISTER,) * 3, "{signs}"),
+    _mma((16, 8, 16), "i8", "i8", "i32", (2, 1, 4), (_REGISTER,) * 3, "{signs}"),
     *_mma_fp8(),
     *_mma_f8f6f4(),
     *_mma_block_scaled(),
 )
 
 # Integer products that no tile is made of, but IR that is written by hand: LLVM's names without "llvm.nvvm.".
-OTHER_PRODUCTS = (
+OTHER_MMA_INTRINSICS = (
     "mma.m8n8k16.row.col.s8", "mma.m8n8k32.row.col.s4", "mma.m16n8k32.row.col.s4", "mma.m16n8k64.row.col.s4",
 )  # fmt: skip
 
-WARPGROUP_ATOMS: tuple[WarpgroupAtom, ...] = (
+WGMMA_ATOMS: tuple[WgmmaAtom, ...] = (
     _wgmma("f16", "f16", "f32"),
     _wgmma("f16", "f16", "f16"),
     _wgmma("bf16", "bf16", "f32"),
@@ -466,16 +466,16 @@ WARPGROUP_ATOMS: tuple[WarpgroupAtom, ...] = (
     *(_wgmma(a, b, acc) for a in _F8 for b in _F8 for acc in ("f32", "f16")),
 )
 
-TENSOR_MEMORY_ATOMS: tuple[TensorMemoryAtom, ...] = (
+TCGEN05_ATOMS: tuple[Tcgen05Atom, ...] = (
     _tcgen05("f16", "f16", "f32"),
     _tcgen05("bf16", "bf16", "f32"),
     _tcgen05("tf32", "tf32", "f32"),
     _tcgen05("i8", "i8", "i32", "tcgen05_i8"),
     *(_tcgen05(a, b, "f32") for a in _F8 for b in _F8),
     *(_tcgen05_scaled(a, b) for a in _F8 for b in _F8),
-    _tcgen05_pairs("mxf4", "f8E8M0FNU", 32),
-    _tcgen05_pairs("mxf4nvf4", "f8E8M0FNU", 16),
-    _tcgen05_pairs("mxf4nvf4", "f8E4M3FN", 16),
+    _tcgen05_packed_fp4("mxf4", "f8E8M0FNU", 32),
+    _tcgen05_packed_fp4("mxf4nvf4", "f8E8M0FNU", 16),
+    _tcgen05_packed_fp4("mxf4nvf4", "f8E4M3FN", 16),
 )
 
 _LDMATRIX = "llvm.nvvm.ldmatrix.sync.aligned.m8n8.x{count}"
@@ -506,13 +506,13 @@ class Tier:
     """Which fast path a generation takes: its matrix product, its copies and its schedule."""
 
     name: str
-    matrix_product: str  # "mma_sync", "wgmma", "tcgen05"
-    copies: str  # "cp_async", "tma"
+    mma_family: str  # "mma_sync", "wgmma", "tcgen05"
+    copy_family: str  # "cp_async", "tma"
     warp_specialized: bool
 
     def __post_init__(self) -> None:
-        if self.matrix_product not in CAPABILITIES or self.copies not in CAPABILITIES:
-            raise ValueError(f"tier {self.name}: {self.matrix_product} / {self.copies} are not capabilities")
+        if self.mma_family not in CAPABILITIES or self.copy_family not in CAPABILITIES:
+            raise ValueError(f"tier {self.name}: {self.mma_family} / {self.copy_family} are not capabilities")
 
 
 TIERS = {
@@ -528,7 +528,7 @@ TIERS = {
 
 
 @dataclass(frozen=True)
-class Multiprocessor:
+class SmLimits:
     """What the CTAs that run together on one multiprocessor share; ``shared_memory`` in bytes.
 
     A thread has a multiple of ``register_unit`` registers: a warp gets them 256 at a time, of one of the ``partitions`` that
@@ -542,7 +542,7 @@ class Multiprocessor:
     register_unit: int = 8
     partitions: int = 4
     # So many CTAs keep DRAM busy where each one loads a row, waits for itself, and stores: while some compute, others load.
-    row_ctas: int = 2
+    memory_bound_ctas_per_sm: int = 2
 
     def __post_init__(self) -> None:
         if self.threads % WARP or self.shared_memory % 1024:
@@ -574,11 +574,11 @@ class Target:
     max_threads: int = 1024
 
     def __post_init__(self) -> None:
-        if self.number not in NUMBERS:
-            raise ValueError(f"{self.name}: not one of {NUMBERS}")
+        if self.number not in SM_NUMBERS:
+            raise ValueError(f"{self.name}: not one of {SM_NUMBERS}")
         if self.arch.rstrip("a") != self.name:
             raise ValueError(f"{self.name}: arch {self.arch} is another GPU")
-        if not self.has(self.tier.matrix_product) or not self.has(self.tier.copies):
+        if not self.has(self.tier.mma_family) or not self.has(self.tier.copy_family):
             raise ValueError(f"{self.name}: tier {self.tier_name} needs capabilities it lacks")
         if not COMMON_SHARED_MEMORY < self.max_shared_memory <= 227 * 1024 or self.max_shared_memory % 1024:
             raise ValueError(f"{self.name}: {self.max_shared_memory} bytes of shared memory")
@@ -600,24 +600,24 @@ class Target:
         return TIERS[self.tier_name]
 
     @property
-    def matrix_product(self) -> str:
+    def mma_family(self) -> str:
         """The matrix instruction of the fast path: "mma_sync", "wgmma" or "tcgen05"."""
-        return self.tier.matrix_product
+        return self.tier.mma_family
 
     @property
-    def copies(self) -> str:
+    def copy_family(self) -> str:
         """The asynchronous copy of the fast path: "cp_async" or "tma"."""
-        return self.tier.copies
+        return self.tier.copy_family
 
     def shared_memory_of(self, ctas: int) -> int:
         """Bytes of shared memory for each of so many CTAs that run together on a multiprocessor."""
-        share = self.multiprocessor.shared_memory // ctas - RESERVED_SHARED_MEMORY
+        share = self.sm_limits.shared_memory // ctas - RESERVED_SHARED_MEMORY
         return max(0, min(self.max_shared_memory, share))
 
     @property
-    def multiprocessor(self) -> Multiprocessor:
+    def sm_limits(self) -> SmLimits:
         """What its multiprocessors hold."""
-        return MULTIPROCESSORS[self.number]
+        return SM_LIMITS[self.number]
 
     @property
     def portable(self) -> bool:
@@ -651,18 +651,18 @@ class Target:
             if (atom.a_type, atom.b_type, atom.accumulator_type, atom.scale_type) == wanted
         ]
 
-    def warpgroup_atom(self, a_type: str, b_type: str, accumulator_type: str) -> WarpgroupAtom | None:
+    def wgmma_atom(self, a_type: str, b_type: str, accumulator_type: str) -> WgmmaAtom | None:
         """The wgmma row for the MLIR dtypes; None where the GPU has none."""
-        return self._row(WARPGROUP_ATOMS, (a_type, b_type, accumulator_type))
+        return self._row(WGMMA_ATOMS, (a_type, b_type, accumulator_type))
 
-    def tensor_memory_atom(
+    def tcgen05_atom(
         self, a_type: str, b_type: str, accumulator_type: str, scale_type: str | None = None, scale_block: int = 0
-    ) -> TensorMemoryAtom | None:
+    ) -> Tcgen05Atom | None:
         """The tcgen05 row for the MLIR dtypes; None where the GPU has none. ``scale_type`` and ``scale_block`` (elements of
         k that share a scale) select block-scaled rows.
         """
         wanted = scale_type, scale_block
-        rows = tuple(atom for atom in TENSOR_MEMORY_ATOMS if (atom.scale_type, atom.scale_block) == wanted)
+        rows = tuple(atom for atom in TCGEN05_ATOMS if (atom.scale_type, atom.scale_block) == wanted)
         return self._row(rows, (a_type, b_type, accumulator_type))
 
     def _row(self, rows: tuple, wanted: tuple[str, str, str]):
@@ -682,21 +682,21 @@ class Target:
 _KIB = 1024
 # CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"; cuda_occupancy.h of CUDA 13.5. What
 # neither says of 88 and 107 is taken from their neighbors 86 and 103.
-MULTIPROCESSORS = {
-    80: Multiprocessor(2048, 32, 164 * _KIB),
-    86: Multiprocessor(1536, 16, 100 * _KIB, row_ctas=1),
-    87: Multiprocessor(1536, 16, 164 * _KIB),
-    88: Multiprocessor(1536, 16, 100 * _KIB, row_ctas=1),
-    89: Multiprocessor(1536, 24, 100 * _KIB, row_ctas=1),
-    90: Multiprocessor(2048, 32, 228 * _KIB),
-    100: Multiprocessor(2048, 32, 228 * _KIB, row_ctas=3),
-    103: Multiprocessor(2048, 32, 228 * _KIB, row_ctas=3),
-    107: Multiprocessor(2048, 16, 328 * _KIB, row_ctas=3),
-    110: Multiprocessor(1536, 24, 228 * _KIB),
-    120: Multiprocessor(1536, 24, 100 * _KIB, row_ctas=1),
-    121: Multiprocessor(1536, 24, 100 * _KIB, row_ctas=1),
+SM_LIMITS = {
+    80: SmLimits(2048, 32, 164 * _KIB),
+    86: SmLimits(1536, 16, 100 * _KIB, memory_bound_ctas_per_sm=1),
+    87: SmLimits(1536, 16, 164 * _KIB),
+    88: SmLimits(1536, 16, 100 * _KIB, memory_bound_ctas_per_sm=1),
+    89: SmLimits(1536, 24, 100 * _KIB, memory_bound_ctas_per_sm=1),
+    90: SmLimits(2048, 32, 228 * _KIB),
+    100: SmLimits(2048, 32, 228 * _KIB, memory_bound_ctas_per_sm=3),
+    103: SmLimits(2048, 32, 228 * _KIB, memory_bound_ctas_per_sm=3),
+    107: SmLimits(2048, 16, 328 * _KIB, memory_bound_ctas_per_sm=3),
+    110: SmLimits(1536, 24, 228 * _KIB),
+    120: SmLimits(1536, 24, 100 * _KIB, memory_bound_ctas_per_sm=1),
+    121: SmLimits(1536, 24, 100 * _KIB, memory_bound_ctas_per_sm=1),
 }
-# ``row_ctas``: by the model of `tileiras-build estimate`, whose DRAM gives a multiprocessor of sm_100 28 bytes a clock, of sm_80 and
+# ``ctas_worth_spilling_for``: by the model of `tileiras-build estimate`, whose DRAM gives a multiprocessor of sm_100 28 bytes a clock, of sm_80 and
 # sm_90 10 and 14, and of sm_120 four.
 # sm_88 is in no published table; it gets the smaller limit of its neighbors 86 and 89.
 # LLVM 22 does not know sm_107: it compiles as sm_103a and the PTX header is rewritten (pipeline/ll_to_ptx).
@@ -767,7 +767,7 @@ def parse_targets(text: str) -> list[Target]:
     return list(dict.fromkeys(rows))
 
 
-def _valid_values(word: str = "") -> str:
-    near = nearest(word, _SPELLINGS)
+def _valid_values(spelling: str = "") -> str:
+    near = nearest(spelling, _SPELLINGS)
     meant = "" if near is None else f"did you mean {_SPELLINGS[near].name}? "
     return f"{meant}use one or more of {', '.join(TARGETS)} (also written 90, 90a or sm_90a), or all"

@@ -3,8 +3,8 @@
 ``find_faults`` judges a launch of your own; ``check_kernels`` is the step behind ``scons verify``.
 """
 
-from .compare_arrays import Difference, Wrong, compare, find_faults
+from .compare_arrays import ArrayMismatch, WrongElement, compare, find_faults
 from .run_and_compare import Outcome, check_kernels
 from .verify_file import verify_file
 
-__all__ = ["Difference", "Outcome", "Wrong", "check_kernels", "compare", "find_faults", "verify_file"]
+__all__ = ["ArrayMismatch", "Outcome", "WrongElement", "check_kernels", "compare", "find_faults", "verify_file"]

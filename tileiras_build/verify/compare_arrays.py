@@ -11,12 +11,12 @@ import numpy as np
 from ..frontend.kernel_case import EXACT, Checked, Tolerance
 from ..frontend.kernel_case_api import CANARY
 
-SHOWN = 3
+MAX_SHOWN = 3
 """Wrong elements of an array that are named."""
 
 
 @dataclass(frozen=True)
-class Wrong:
+class WrongElement:
     """One element: where, what is there, what was expected, and how far they may be apart."""
 
     index: tuple[int, ...]
@@ -36,15 +36,15 @@ class Wrong:
 
 
 @dataclass(frozen=True)
-class Difference:
+class ArrayMismatch:
     """The wrong elements of one array: ``first`` few in the order of their indices, and the worst by either measure."""
 
     array: str
     count: int
     of: int
-    first: tuple[Wrong, ...]
-    worst: Wrong
-    worst_relative: Wrong
+    first: tuple[WrongElement, ...]
+    worst: WrongElement
+    worst_relative: WrongElement
 
     def __str__(self) -> str:
         one = self.first[0]
@@ -52,7 +52,7 @@ class Difference:
         return f"{self.array}: {differ}, the first at {one.index}: {one.actual} instead of {one.expected}"
 
 
-def compare(array: str, actual: np.ndarray, expected: np.ndarray, close: Tolerance = EXACT) -> Difference | None:
+def compare(array: str, actual: np.ndarray, expected: np.ndarray, close: Tolerance = EXACT) -> ArrayMismatch | None:
     """What is wrong with ``actual``; None where every element is within the tolerance.
 
     Equal infinities agree, and so do two NaNs; a NaN for a number does not.
@@ -65,17 +65,17 @@ def compare(array: str, actual: np.ndarray, expected: np.ndarray, close: Toleran
     with np.errstate(all="ignore"):
         share = distance / np.abs(_wide(expected))
     element = lambda place: _wrong(actual, expected, close, tuple(int(number) for number in place))
-    return Difference(
+    return ArrayMismatch(
         array,
         int(wrong.sum()),
         wrong.size,
-        tuple(map(element, places[:SHOWN])),
+        tuple(map(element, places[:MAX_SHOWN])),
         element(places[_worst(distance[wrong])]),
         element(places[_worst(share[wrong])]),
     )
 
 
-def share(actual: np.ndarray, expected: np.ndarray, close: Tolerance) -> float:
+def tolerance_used(actual: np.ndarray, expected: np.ndarray, close: Tolerance) -> float:
     """Of elements that agree: the largest difference over the allowed one; 0 where all are equal."""
     distance, allowed = _distance(actual, expected), _allowed(expected, close)
     with np.errstate(all="ignore"):
@@ -93,12 +93,12 @@ def flat_arrays(values: Mapping[str, Any]) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def differences(
-    row: Checked, expected: Mapping[str, np.ndarray], before: Mapping[str, Any], after: Mapping[str, Any]
-) -> list[Difference]:
+    spec: Checked, expected: Mapping[str, np.ndarray], before: Mapping[str, Any], after: Mapping[str, Any]
+) -> list[ArrayMismatch]:
     """The arrays of ``after`` that are not as ``expected``, or, where that does not name them, as ``before``."""
     unchanged = dict(flat_arrays(before))
     found = (
-        compare(name, array, expected[name], row.tolerance_of(name))
+        compare(name, array, expected[name], spec.tolerance_of(name))
         if name in expected
         else compare(name, array, unchanged[name])
         for name, array in flat_arrays(after)
@@ -106,15 +106,15 @@ def differences(
     return [difference for difference in found if difference is not None]
 
 
-def find_faults(row: Checked, before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+def find_faults(spec: Checked, before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """What is wrong after a launch, one sentence each; empty if nothing is.
 
     ``before`` and ``after`` hold the same arguments, in arrays of their own; only ``after`` was launched on. Arrays that
     ``cases.allocate`` has made must have left the memory around them alone.
     """
-    assert row.reference is not None
-    expected = dict(flat_arrays(row.reference(dict(before))))
-    faults = [str(difference) for difference in differences(row, expected, before, after)]
+    assert spec.reference is not None
+    expected = dict(flat_arrays(spec.reference(dict(before))))
+    faults = [str(difference) for difference in differences(spec, expected, before, after)]
     changed = (name for name, array in flat_arrays(after) if _is_beside_changed(array))
     return sorted(faults + [f"{name}: memory beside its elements has changed" for name in changed])
 
@@ -160,5 +160,5 @@ def _worst(measures: np.ndarray) -> int:
     return int(np.argmax(np.where(np.isnan(measures), np.inf, measures)))
 
 
-def _wrong(actual: np.ndarray, expected: np.ndarray, close: Tolerance, index: tuple[int, ...]) -> Wrong:
-    return Wrong(index, actual[index], expected[index], float(_allowed(expected[index], close)))
+def _wrong(actual: np.ndarray, expected: np.ndarray, close: Tolerance, index: tuple[int, ...]) -> WrongElement:
+    return WrongElement(index, actual[index], expected[index], float(_allowed(expected[index], close)))

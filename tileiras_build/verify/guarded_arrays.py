@@ -15,7 +15,7 @@ from .compare_arrays import flat_arrays
 ALIGNMENT = 256
 """Bytes that every array begins at a multiple of, as those of device allocators do."""
 
-_AROUND = 256  # bytes on both sides
+_GUARD_BYTES = 256  # bytes on both sides
 
 
 class Mappable(Protocol):
@@ -26,7 +26,7 @@ class Mappable(Protocol):
 
 
 @dataclass
-class Piece:
+class GuardedAllocation:
     """The bytes of one array, or of several that overlap."""
 
     low: int
@@ -36,8 +36,8 @@ class Piece:
 
     def allocate(self) -> None:
         """Make the memory that stands for it: ``start`` in ``raw`` for the address ``low``."""
-        self.raw = np.full(self.high - self.low + ALIGNMENT + 2 * _AROUND, CANARY, np.uint8)
-        self.start = -(self.raw.ctypes.data + _AROUND) % ALIGNMENT + _AROUND
+        self.raw = np.full(self.high - self.low + ALIGNMENT + 2 * _GUARD_BYTES, CANARY, np.uint8)
+        self.start = -(self.raw.ctypes.data + _GUARD_BYTES) % ALIGNMENT + _GUARD_BYTES
 
     def moved(self, array: np.ndarray) -> np.ndarray:
         """``array`` in the new memory, with the same strides and contents."""
@@ -47,7 +47,7 @@ class Piece:
         self.arrays.append(made)
         return made
 
-    def is_beside_changed(self) -> bool:
+    def is_guard_changed(self) -> bool:
         """Whether bytes around or between the elements are not as they were."""
         rest = self.raw.copy()
         for array in self.arrays:
@@ -56,7 +56,7 @@ class Piece:
         return bool((rest != CANARY).any())
 
 
-class Placed:
+class GuardedArguments:
     """A copy of a launch's arguments for one run; ``tables`` are further arrays that the kernel reads."""
 
     def __init__(self, values: Values):
@@ -82,18 +82,18 @@ class Placed:
         for table in self.tables:
             memory.map(table.ctypes.data, table.nbytes, table)
 
-    def changed_beside(self) -> list[str]:
+    def changed_guards(self) -> list[str]:
         """The arrays with changed bytes around or between their elements."""
-        changed = {id(array) for piece in self._pieces if piece.is_beside_changed() for array in piece.arrays}
+        changed = {id(array) for piece in self._pieces if piece.is_guard_changed() for array in piece.arrays}
         return [name for name, array in flat_arrays(self.values) if id(array) in changed]
 
 
-def _pieces(arrays: Iterable[np.ndarray]) -> list[Piece]:
+def _pieces(arrays: Iterable[np.ndarray]) -> list[GuardedAllocation]:
     """One per array, or for arrays that overlap: an argument may be passed twice."""
-    pieces: list[Piece] = []
+    pieces: list[GuardedAllocation] = []
     for low, high in sorted({np.lib.array_utils.byte_bounds(array) for array in arrays}):
         if pieces and low < pieces[-1].high:
             pieces[-1].high = max(high, pieces[-1].high)
         else:
-            pieces.append(Piece(low, high))
+            pieces.append(GuardedAllocation(low, high))
     return pieces

@@ -12,7 +12,7 @@ from ..frontend.kernel_case import Case, Checked
 from ..frontend.pack_arguments import pack_arguments
 from ..manifest.launch_manifest import Argument, Launch, Parameter
 from ..target.element_types import ELEMENT_TYPES
-from .guarded_arrays import Placed
+from .guarded_arrays import GuardedArguments
 from .reference_launch import is_number
 
 # What a manifest calls element types, and the NumPy types whose arrays may stand for them.
@@ -24,11 +24,11 @@ DTYPES: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 
-def pack(row: Checked, launch: Launch, placed: Placed) -> list[bytes]:
+def pack(spec: Checked, launch: Launch, placed: GuardedArguments) -> list[bytes]:
     """The parameters; raises ValueError, in words, where an argument is not what the kernel's parameters ask for."""
-    if isinstance(row, Case):
+    if isinstance(spec, Case):
         try:
-            return pack_arguments(row, list(placed.values.values()), placed.tables, list(placed.values))
+            return pack_arguments(spec, list(placed.values.values()), placed.tables, list(placed.values))
         except (TypeError, OverflowError) as error:
             raise ValueError(str(error)) from None
     if len(placed.values) != len(launch.arguments):

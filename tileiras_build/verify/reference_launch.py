@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from ..core.errors import InvalidInput, Location
-from ..frontend.kernel_case import Argument, Array, Case, Checked, Scalar, Values, is_passed, named_dtype
-from ..frontend.kernel_case_table import shown_to_user
+from ..frontend.kernel_case import Argument, Array, Case, Checked, Scalar, Values, is_launch_argument, named_dtype
+from ..frontend.kernel_case_table import display_path
 from ..frontend.users_errors import python_error
 from .compare_arrays import flat_arrays
 
@@ -36,64 +36,64 @@ IDS = {
 
 
 @dataclass(frozen=True)
-class Trial:
+class ReferenceLaunch:
     """A row's arguments before a launch, in the order of the kernel's, what must be there after it (by names of
     ``flat_arrays``), and the grid."""
 
-    row: Checked
+    spec: Checked
     values: Values
     expected: dict[str, np.ndarray]
     grid: tuple[int, int, int]
 
 
-def make_trial(row: Checked, path: str) -> Trial:
+def make_reference_launch(spec: Checked, path: str) -> ReferenceLaunch:
     """Call the functions of a row of the file at ``path``.
 
     Raises InvalidInput[reference-raised] at the Python line where one of them fails, and [reference-inputs],
     [reference-grid], [reference-result] where what it returns is not what it should.
     """
-    assert row.inputs is not None and row.reference is not None
-    caller = _Caller(row, path)
+    assert spec.inputs is not None and spec.reference is not None
+    caller = _Caller(spec, path)
     # The same numbers in each run, others in each row.
-    values = caller.call("inputs", row.inputs, np.random.default_rng(list(row.name.encode())))
-    values = _in_order(row, _checked_values(caller, values), caller)
-    _check_tolerances(row, values, caller)
+    values = caller.call("inputs", spec.inputs, np.random.default_rng(list(spec.name.encode())))
+    values = _in_order(spec, _checked_values(caller, values), caller)
+    _check_tolerances(spec, values, caller)
     again = lambda: {name: _copy(value) for name, value in values.items()}
-    grid = caller.call("grid", row.grid, again()) if callable(row.grid) else row.grid
-    expected = _checked_result(caller, caller.call("reference", row.reference, again()), values)
-    return Trial(row, values, expected, _checked_grid(caller, grid))
+    grid = caller.call("grid", spec.grid, again()) if callable(spec.grid) else spec.grid
+    expected = _checked_result(caller, caller.call("reference", spec.reference, again()), values)
+    return ReferenceLaunch(spec, values, expected, _checked_grid(caller, grid))
 
 
 class _Caller:
     """Calls functions of a row, and says what is wrong with them."""
 
-    def __init__(self, row: Checked, path: str):
-        self.row, self.path = row, path
+    def __init__(self, spec: Checked, path: str):
+        self.spec, self.path = spec, path
 
-    def call(self, word: str, function: Callable, argument: object) -> Any:
+    def call(self, key: str, function: Callable, argument: object) -> Any:
         try:
             return function(argument)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # who ends the process that compares would leave no word
-            folder, prefix = os.path.dirname(os.path.realpath(self.path)), f"{word} of {self.row.name!r}: "
-            problem = python_error(error, folder, self.place(word), prefix)
+            folder, prefix = os.path.dirname(os.path.realpath(self.path)), f"{key} of {self.spec.name!r}: "
+            problem = python_error(error, folder, self.place(key), prefix)
             raise InvalidInput("reference-raised", problem.message, location=problem.location) from error
 
-    def refuse(self, word: str, found: str) -> InvalidInput:
-        id = IDS[word]
-        message = f"{word} of {self.row.name!r} {found}"
-        return InvalidInput(id, message, location=self.place(word), remedy=REMEDIES[id])
+    def refuse(self, key: str, found: str) -> InvalidInput:
+        id = IDS[key]
+        message = f"{key} of {self.spec.name!r} {found}"
+        return InvalidInput(id, message, location=self.place(key), remedy=REMEDIES[id])
 
-    def place(self, word: str) -> Location:
+    def place(self, key: str) -> Location:
         """Where the function begins; the row's file where that is not known."""
-        function = getattr(self.row, word)
+        function = getattr(self.spec, key)
         while isinstance(function, partial):
             function = function.func
         code = getattr(function, "__code__", None)
         if code is None:
-            return Location(shown_to_user(self.path))
-        return Location(shown_to_user(code.co_filename), code.co_firstlineno, 1)
+            return Location(display_path(self.path))
+        return Location(display_path(code.co_filename), code.co_firstlineno, 1)
 
 
 def _copy(value: Any) -> Any:
@@ -113,15 +113,15 @@ def _checked_values(caller: _Caller, values: object) -> Values:
     return dict(values)
 
 
-def _in_order(row: Checked, values: Values, caller: _Caller) -> Values:
+def _in_order(spec: Checked, values: Values, caller: _Caller) -> Values:
     """The values in the order of the kernel's arguments, where those have names."""
-    if not isinstance(row, Case):
+    if not isinstance(spec, Case):
         return values
-    names = row.launch_names
+    names = spec.launch_names
     for name in values:
         if name not in names:
             raise caller.refuse("inputs", f"returned {name!r}, and the kernel's arguments are {', '.join(names)}")
-    for name, argument in zip(names, row.launch_arguments):
+    for name, argument in zip(names, spec.launch_arguments):
         if name not in values:
             raise caller.refuse("inputs", f"returned no {name!r}")
         if wrong := _misfit(argument, values[name]):
@@ -129,10 +129,10 @@ def _in_order(row: Checked, values: Values, caller: _Caller) -> Values:
     return {name: values[name] for name in names}
 
 
-def _check_tolerances(row: Checked, values: Values, caller: _Caller) -> None:
+def _check_tolerances(spec: Checked, values: Values, caller: _Caller) -> None:
     """A name that is no array's would let what was meant be compared exactly."""
     arrays = dict(flat_arrays(values))
-    for name in row.tolerance if isinstance(row.tolerance, Mapping) else ():
+    for name in spec.tolerance if isinstance(spec.tolerance, Mapping) else ():
         if name not in arrays:
             raise caller.refuse("tolerance", f"names {name!r}, and the arrays are {', '.join(arrays) or 'none'}")
 
@@ -148,7 +148,7 @@ def _misfit(argument: Argument, value: object) -> str | None:
         return f"{found}, not a {'tuple' if isinstance(argument, tuple) else 'list of arrays'}"
     if not isinstance(argument, tuple):
         return None if all(isinstance(item, np.ndarray) for item in value) else "a list of other things than arrays"
-    passed = [part for part in argument if is_passed(part)]
+    passed = [part for part in argument if is_launch_argument(part)]
     if len(passed) != len(value):
         return f"{len(value)} parts, not {len(passed)}"
     return next(filter(None, map(_misfit, passed, value)), None)

@@ -25,12 +25,12 @@ _HEAD = "def __create_fn__("
 _packages: tuple[str, ...] | None = ()  # None: all
 
 
-def is_deferring() -> bool:
+def is_enabled() -> bool:
     """Whether this process has deferred."""
     return _packages != ()
 
 
-def defer(*packages: str) -> None:
+def enable(*packages: str) -> None:
     """From now on, and for good, this process defers: classes of these packages, or all."""
     global _packages
     _packages = None if _packages is None or not packages else tuple({*_packages, *packages})
@@ -88,9 +88,9 @@ def _execute(text: str, names: dict[str, Any] | None, space: dict[str, Any]) -> 
             return made["made"]
 
         if not returned.startswith("("):
-            return _deferred(returned, compiled)
+            return _lazy_method(returned, compiled)
         found = [name for name in returned.strip("()").split(",") if name]
-        return tuple(_deferred(name, partial(_nth, compiled, at)) for at, name in enumerate(found))
+        return tuple(_lazy_method(name, partial(_nth, compiled, at)) for at, name in enumerate(found))
 
     space["__create_fn__"] = create
 
@@ -99,7 +99,7 @@ def _nth(compiled: Callable[[], tuple], at: int) -> Any:
     return compiled()[at]
 
 
-def _deferred(name: str, compiled: Callable[[], Any]) -> Callable[..., Any]:
+def _lazy_method(name: str, compiled: Callable[[], Any]) -> Callable[..., Any]:
     """The method ``name``, which puts what ``compiled`` returns into its place when it is called first."""
     made = None
 

@@ -10,7 +10,7 @@ from SCons.Node.FS import FS
 
 from tests.build.input_edits import in_place, renamed, write
 from tests.build.test_build_session import Project, steps_of
-from tileiras_build.build.incremental.digest_cache import Contents
+from tileiras_build.build.incremental.digest_cache import DigestCache
 
 CHANGES = {
     "another text": write("tool", "tool 22"),
@@ -31,7 +31,7 @@ def tool(tmp_path, monkeypatch):
 
 def looked_at(known: dict) -> tuple[str, dict]:
     """The digest that a run takes the tool to have, and the rows that it leaves."""
-    contents = Contents(known)
+    contents = DigestCache(known)
     node = contents.file(SimpleNamespace(fs=FS()), os.path.abspath("tool"))
     return node.get_csig(), contents.rows()
 

@@ -149,7 +149,7 @@ def test_each_command_line_and_environment_has_its_own_record(built):
 
 @pytest.mark.parametrize("damage", [b"", b"nothing of the sort"])
 def test_damaged_record_is_no_record(built, damage):
-    (record,) = (built.folder / "build").glob(".up_to_date-*")
+    (record,) = (built.folder / "build").glob(".build_record-*")
     record.write_bytes(record.read_bytes()[: -len(damage) or None][:-8] + damage)
     assert not is_short(built.run(sm="90"))
 
@@ -228,7 +228,7 @@ def starts_early(done) -> bool:
 
 
 def forget_builds(folder: Path) -> None:
-    for path in (folder / "build").glob(".up_to_date-*"):
+    for path in (folder / "build").glob(".build_record-*"):
         path.unlink()
 
 

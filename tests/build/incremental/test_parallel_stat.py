@@ -6,15 +6,15 @@ from array import array
 import pytest
 
 from tileiras_build.build.incremental import parallel_stat
-from tileiras_build.build.incremental.parallel_stat import ABSENT, WIDTH, differences, states_of
+from tileiras_build.build.incremental.parallel_stat import ABSENT, WIDTH, differences, stat_all
 from tileiras_build.build.incremental.sconscript_trace import file_state
 
 
 @pytest.fixture
 def paths(tmp_path, monkeypatch):
-    monkeypatch.setattr(parallel_stat, "_MANY", 3)
+    monkeypatch.setattr(parallel_stat, "_PATHS_PER_PROCESS", 3)
     monkeypatch.setattr(parallel_stat, "has_threads", lambda: False)
-    monkeypatch.setattr(parallel_stat, "cores", lambda: 3)
+    monkeypatch.setattr(parallel_stat, "cpu_count", lambda: 3)
     for number in range(10):
         (tmp_path / f"{number}").write_text("x" * number)
     return [str(tmp_path / f"{number}") for number in range(11)]
@@ -28,9 +28,9 @@ def test_all_are_seen(paths, monkeypatch):
     forks = []
     fork = os.fork
     monkeypatch.setattr(os, "fork", lambda: forks.append(1) or fork())
-    assert seen(states_of(paths)) == [file_state(path) or ABSENT for path in paths]
+    assert seen(stat_all(paths)) == [file_state(path) or ABSENT for path in paths]
     assert len(forks) == 2
-    assert states_of([]) == array("q")
+    assert stat_all([]) == array("q")
 
 
 def _no_process() -> int:
@@ -50,13 +50,13 @@ _FORK = os.fork
 @pytest.mark.parametrize("fork", [_no_process, _killed])
 def test_a_process_that_is_not_there_is_not_missed(paths, monkeypatch, fork):
     monkeypatch.setattr(os, "fork", fork)
-    assert seen(states_of(paths)) == [file_state(path) or ABSENT for path in paths]
+    assert seen(stat_all(paths)) == [file_state(path) or ABSENT for path in paths]
 
 
 def test_threads_are_not_forked(paths, monkeypatch):
     monkeypatch.setattr(parallel_stat, "has_threads", lambda: True)
     monkeypatch.setattr(os, "fork", _no_process)
-    assert len(states_of(paths)) == WIDTH * len(paths)
+    assert len(stat_all(paths)) == WIDTH * len(paths)
 
 
 @pytest.mark.parametrize("changed", [[], [0], [7], [2, 3, 10]])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tileiras_build.build.incremental.sconscript_purity import Code, unwatched_start
+from tileiras_build.build.incremental.sconscript_purity import ScriptEffects, untraced_prologue
 
 DOUBTS = {
     "import time": "time",
@@ -96,20 +96,20 @@ WATCHED = [
 ]
 
 
-def code(tmp_path, text: str) -> Code:
+def code(tmp_path, text: str) -> ScriptEffects:
     (tmp_path / "script").write_text(text)
-    return Code.of([str(tmp_path / "script")])
+    return ScriptEffects.of([str(tmp_path / "script")])
 
 
 @pytest.mark.parametrize("text", DOUBTS)
 def test_what_nobody_watches_is_a_doubt(tmp_path, text):
     line = text.count("\n") + 1
-    assert code(tmp_path, text).doubt == f"{tmp_path}/script:{line} uses {DOUBTS[text]}"
+    assert code(tmp_path, text).untraceable == f"{tmp_path}/script:{line} uses {DOUBTS[text]}"
 
 
 @pytest.mark.parametrize("text", WATCHED)
 def test_what_is_watched_is_none(tmp_path, text):
-    assert code(tmp_path, text) == Code()
+    assert code(tmp_path, text) == ScriptEffects()
 
 
 ASKING = ["GetOption('num_jobs')", "env.GetOption('silent')", "import sys; sys.argv", "from sys import argv"]
@@ -117,12 +117,12 @@ ASKING = ["GetOption('num_jobs')", "env.GetOption('silent')", "import sys; sys.a
 
 @pytest.mark.parametrize("text", ASKING)
 def test_the_command_line_is_asked(tmp_path, text):
-    assert code(tmp_path, text) == Code(asks_command_line=True)
+    assert code(tmp_path, text) == ScriptEffects(reads_command_line=True)
 
 
 def test_what_is_no_source_is_a_doubt(tmp_path):
-    assert code(tmp_path, "\0").doubt == f"{tmp_path}/script is no Python source"
-    assert Code.of([str(tmp_path / "absent.so")]).doubt == f"{tmp_path}/absent.so is no Python source"
+    assert code(tmp_path, "\0").untraceable == f"{tmp_path}/script is no Python source"
+    assert ScriptEffects.of([str(tmp_path / "absent.so")]).untraceable == f"{tmp_path}/absent.so is no Python source"
 
 
 BEFORE = {
@@ -144,7 +144,7 @@ BEFORE = {
 def test_only_imports_and_constants_may_come_before_the_tool(tmp_path, text):
     (tmp_path / "script").write_text(f"{text}\nimport tileiras_build\n")
     line = text.count("\n") + 2
-    assert (unwatched_start(str(tmp_path / "script"), line) is None) is BEFORE[text]
+    assert (untraced_prologue(str(tmp_path / "script"), line) is None) is BEFORE[text]
 
 
 AT_THE_TOOL = {
@@ -166,4 +166,4 @@ AT_THE_TOOL = {
 @pytest.mark.parametrize("text", AT_THE_TOOL)
 def test_a_statement_that_brings_the_tool_does_nothing_before(tmp_path, text):
     (tmp_path / "script").write_text(f"{text}\nread = open('x')\n")
-    assert (unwatched_start(str(tmp_path / "script"), 1 + text.count("\n")) is None) is AT_THE_TOOL[text]
+    assert (untraced_prologue(str(tmp_path / "script"), 1 + text.count("\n")) is None) is AT_THE_TOOL[text]

@@ -310,9 +310,9 @@ def test_functions_are_put_back_when_the_scripts_are_read(plain):
 
 def test_a_folder_of_the_disk_is_no_made_up_one(monkeypatch):
     """Some containers have nothing mounted where the kernel shows itself."""
-    monkeypatch.setattr(sconscript_trace, "_LIVING", ("/usr/",))
-    sconscript_trace._living_devices.cache_clear()
+    monkeypatch.setattr(sconscript_trace, "_VOLATILE_FOLDERS", ("/usr/",))
+    sconscript_trace._volatile_devices.cache_clear()
     try:
-        assert os.stat("/").st_dev not in sconscript_trace._living_devices()
+        assert os.stat("/").st_dev not in sconscript_trace._volatile_devices()
     finally:
-        sconscript_trace._living_devices.cache_clear()
+        sconscript_trace._volatile_devices.cache_clear()

@@ -60,7 +60,7 @@ def test_objects_come_back_as_they_were(lazy):
     assert set(read) == (set() if lazy else set(given))
     assert sorted(read.names()) == sorted(given)
     assert {name: contents(read[name]) for name in given} == {name: contents(made) for name, made in given.items()}
-    assert "a" not in read and read.get("c.ll") is None and read.look("c.ll") is None
+    assert "a" not in read and read.get("c.ll") is None and read.peek("c.ll") is None
     with pytest.raises(KeyError):
         read["c.ll"]
 
@@ -68,19 +68,19 @@ def test_objects_come_back_as_they_were(lazy):
 def test_looking_keeps_nothing_and_asking_does(lazy):
     read = copied(Entries({"a.ll": entry(1)}))
     assert "a.ll" in read
-    assert contents(read.look("a.ll")) == contents(entry(1))
+    assert contents(read.peek("a.ll")) == contents(entry(1))
     read["a.ll"].ninfo.csig = "changed"
-    assert read.look("a.ll").ninfo.csig == "changed"
+    assert read.peek("a.ll").ninfo.csig == "changed"
     assert copied(read)["a.ll"].ninfo.csig == "changed"
 
 
 @pytest.mark.parametrize("latest", [0, 1, 40, 1 << 16])
 def test_rows_are_found_wherever_they_are(latest, monkeypatch):
     """The end is looked at first, where the rows of the last runs are; it may begin in the middle of one."""
-    monkeypatch.setattr(sconsign_format, "_LATEST", latest)
+    monkeypatch.setattr(sconsign_format, "_TAIL_SIZE", latest)
     lines = sconsign_format.Lines.of({name: f"[{name}]" for name in ("k", "kk", "k.ll", "last")})
     assert [lines.get(name) for name in ("k", "kk", "k.ll", "last", "ast")] == ["[k]", "[kk]", "[k.ll]", "[last]", None]
-    lines.leave("k")
+    lines.drop("k")
     assert sconsign_format.Lines(lines.joined({"k": "[new]"})).get("k") == "[new]" and lines.get("k") is None
 
 
@@ -94,7 +94,7 @@ def test_entry_that_is_replaced_is_written(lazy):
 def test_rows_of_another_layout_are_no_records(lazy, monkeypatch):
     """A later version may keep more of an artifact, or in another order."""
     written = pickle.dumps(Entries({"a.ll": entry(1)}))
-    monkeypatch.setattr(sconsign_format, "LAYOUT", f"{sconsign_format.LAYOUT} more")
+    monkeypatch.setattr(sconsign_format, "FORMAT", f"{sconsign_format.FORMAT} more")
     read = pickle.loads(written)
     assert "a.ll" not in read and read.look("a.ll") is None
     assert "a.ll" in copied(Entries({"a.ll": entry(1)}))
@@ -102,7 +102,7 @@ def test_rows_of_another_layout_are_no_records(lazy, monkeypatch):
 
 @pytest.mark.parametrize("few", [0, 64])
 def test_damaged_rows_are_no_records(lazy, few, monkeypatch):
-    monkeypatch.setattr(sconsign_format, "_FEW", few)
+    monkeypatch.setattr(sconsign_format, "_MAX_SCANS", few)
     made, (text, *rest) = Entries({f"{name}.ll": entry(number) for number, name in enumerate("abcd")}).__reduce__()
     lines = [line for line in text.split("\n") if line]
     damaged = [lines[0][:-3], lines[1].partition("\t")[0] + "\t[]", lines[2].replace("0]", "9]"), lines[3]]
@@ -117,7 +117,7 @@ def test_damaged_rows_are_no_records(lazy, few, monkeypatch):
 @pytest.mark.parametrize("few", [0, 64])
 def test_few_lines_are_replaced_as_many_are(few, monkeypatch):
     monkeypatch.setattr(sconsign_format, "_lazy", True)
-    monkeypatch.setattr(sconsign_format, "_FEW", few)
+    monkeypatch.setattr(sconsign_format, "_MAX_SCANS", few)
     names = [f"{number}.ll" for number in range(9)]
     read = copied(Entries({name: entry(number) for number, name in enumerate(names)}))
     for name in (names[0], names[4], names[5], names[8]):
@@ -125,7 +125,7 @@ def test_few_lines_are_replaced_as_many_are(few, monkeypatch):
     read["new.ll"] = entry(7)
     again = copied(read)
     assert sorted(again.names()) == sorted([*names, "new.ll"])
-    assert [again.look(name).ninfo.csig for name in names[:6]] == [f"csig{n}" for n in (100, 1, 2, 3, 100, 100)]
+    assert [again.peek(name).ninfo.csig for name in names[:6]] == [f"csig{n}" for n in (100, 1, 2, 3, 100, 100)]
 
 
 def test_an_action_is_kept_once(lazy, monkeypatch):
@@ -133,9 +133,9 @@ def test_an_action_is_kept_once(lazy, monkeypatch):
     given["3.ll"].binfo.bact = "another action"
     assert Entries(given).__reduce__()[1][2] == [("the action", "its hash"), ("another action", "its hash")]
     read = copied(copied(Entries(given)))
-    assert {name: contents(read.look(name)) for name in given} == {name: contents(given[name]) for name in given}
+    assert {name: contents(read.peek(name)) for name in given} == {name: contents(given[name]) for name in given}
     # Actions of builds long ago go.
-    monkeypatch.setattr(sconsign_format, "_MOST_ACTIONS", 1)
+    monkeypatch.setattr(sconsign_format, "_MAX_ACTIONS", 1)
     read["3.ll"] = entry(3)
     assert read.__reduce__()[1][2] == [("the action", "its hash")]
     assert contents(copied(read)["2.ll"]) == contents(entry(2))

@@ -6,7 +6,7 @@ import pytest
 
 from tests.installed_package import installed_package, run
 from tileiras_build.build.project_template.write_project import CUTILE, KINDS, TILECPP
-from tileiras_build.frontend.tilecpp.nvcc_toolchain import what_is_missing
+from tileiras_build.frontend.tilecpp.nvcc_toolchain import toolchain_fault
 
 KERNELS = {CUTILE: ["softmax_f16", "softmax_f32"], TILECPP: ["scale<__half, 512>", "scale<float, 256>"]}
 
@@ -15,7 +15,7 @@ KERNELS = {CUTILE: ["softmax_f16", "softmax_f32"], TILECPP: ["scale<__half, 512>
 def test_a_new_project_does_all_that_its_readme_says(kind, tmp_path):
     if kind == CUTILE:
         pytest.importorskip("cuda.tile", reason="kernels are written in cuTile Python: pip install cuda-tile")
-    elif missing := what_is_missing():
+    elif missing := toolchain_fault():
         pytest.skip(missing)
     installed, folder = installed_package(), tmp_path / "fast_kernels"
     run([sys.executable, "-m", "tileiras_build", "init", folder.name, f"--{kind}"], tmp_path, installed)

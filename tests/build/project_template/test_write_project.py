@@ -22,7 +22,7 @@ def test_nothing_is_overwritten(tmp_path):
     (tmp_path / "kernels/softmax.py").write_text("mine")
     with pytest.raises(InvalidInput) as caught:
         write_project(tmp_path, CUTILE)
-    assert caught.value.id == "init-exists" and "\n" not in str(caught.value)
+    assert caught.value.id == "init-file-exists" and "\n" not in str(caught.value)
     assert caught.value.message == "kernels/softmax.py: already there, and not overwritten"
     assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["softmax.py"]
     assert (tmp_path / "kernels/softmax.py").read_text() == "mine"
@@ -46,4 +46,4 @@ def test_the_command_writes_into_this_folder_or_another(tmp_path, monkeypatch, c
     assert main(["init", "cpp", "--tilecpp"]) == 0 and Path("cpp/kernels/scale.cu").exists()
     assert capsys.readouterr().out.count("scons sm=80,90 verify package") == 2
     assert main(["init"]) == 1
-    assert capsys.readouterr().err.startswith(".: error[init-exists]: SConstruct, README.md, .gitignore")
+    assert capsys.readouterr().err.startswith(".: error[init-file-exists]: SConstruct, README.md, .gitignore")

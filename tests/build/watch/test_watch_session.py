@@ -14,10 +14,10 @@ from tests.build.test_build_session import SCONSTRUCT as FAKE_SCONSTRUCT
 from tests.build.test_build_session import Project
 from tests.examples.example_library import bytecode_of
 from tileiras_build.build.watch import watch_session
-from tileiras_build.build.watch.kernel_metrics import Measure
 from tileiras_build.build.watch.watch_message import VARIABLE
-from tileiras_build.build.watch.watch_session import Session
+from tileiras_build.build.watch.watch_session import WatchSession
 from tileiras_build.cli.dispatch import main
+from tileiras_build.reports.build_diff import KernelMetrics
 
 ROOT = Path(__file__).resolve().parents[3]
 SCONSTRUCT = """
@@ -55,7 +55,7 @@ def test_what_concerns_a_build(tmp_path, place, path, concerned):
 
     root = tmp_path / place
     read = {Path("/elsewhere/helper.py"), root / ".data/rows", root / "node_modules/read.py"}
-    concerns = Session(root, [], None).concerns(read)
+    concerns = WatchSession(root, [], None).is_relevant(read)
     assert concerns(Change.modified, str(root / path)) == concerned
 
 
@@ -66,16 +66,16 @@ def test_the_build_tells_where_it_builds_and_from_what(tmp_path, monkeypatch):
     helpers = "import build_helpers\n"
     project.write("build_helpers.py", "")
     project.write("SConstruct", helpers + FAKE_SCONSTRUCT.replace("variables=", 'build_dir="out", variables='))
-    watched = Session(project.folder, [], None)
+    watched = WatchSession(project.folder, [], None)
     monkeypatch.setenv(VARIABLE, str(tmp_path / "told"))
 
     def build(*words):
         done = project.run(*words, sm="90")
-        watched._hear()
+        watched._receive_message()
         return done.stdout, sorted(path.name for path in watched.measures.cubins), watched.read_files()
 
     _, cubins, read = build()
-    assert cubins == ["a.cubin", "b.cubin"] and watched.told.folders == {str(project.folder / "out")}
+    assert cubins == ["a.cubin", "b.cubin"] and watched.message.folders == {str(project.folder / "out")}
     assert {project.folder / name for name in ("a.tilebc", "b.tilebc", "build_helpers.py", "SConstruct")} <= read
     assert not any(path.is_relative_to(project.folder / "out") for path in read)
     (tmp_path / "told").unlink()
@@ -87,17 +87,17 @@ def test_the_build_tells_where_it_builds_and_from_what(tmp_path, monkeypatch):
 
 
 def test_the_build_folder_is_the_one_of_the_build(tmp_path):
-    assert Session(tmp_path, ["sm=90"], None).folder == tmp_path / "build"
+    assert WatchSession(tmp_path, ["sm=90"], None).folder == tmp_path / "build"
     (tmp_path / "pyproject.toml").write_text('[tool.tileiras]\nbuild_dir = "made"\n')
-    assert Session(tmp_path, [], None).folder == tmp_path / "made"
-    assert Session(tmp_path, ["build_dir=other"], None).folder == tmp_path / "other"
+    assert WatchSession(tmp_path, [], None).folder == tmp_path / "made"
+    assert WatchSession(tmp_path, ["build_dir=other"], None).folder == tmp_path / "other"
 
 
 def test_a_failure_is_shown_with_its_line_and_what_was_good_is_kept(tmp_path, monkeypatch, capsys):
     (tmp_path / "k.py").write_text("import x\nwrong\n")
-    watched, key = Session(tmp_path, [], None), ("k", "sm_90")
+    watched, key = WatchSession(tmp_path, [], None), ("k", "sm_90")
     answers = iter([(0, ""), (2, "scons: *** [k.tilebc] k.py:2:1: error[export]: no wrong"), (0, ""), (0, "")])
-    states = iter([{key: Measure(registers, 0, 0, 0, 1, None)} for registers in (10, 12, 12)])
+    states = iter([{key: KernelMetrics(registers, 0, 0, 0, 1, None)} for registers in (10, 12, 12)])
     monkeypatch.setattr(watch_session, "run_scons", lambda root, words: next(answers))
     monkeypatch.setattr(watched.measures, "read", lambda: next(states))
     said = []

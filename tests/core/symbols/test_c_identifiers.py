@@ -10,7 +10,7 @@ from tests.launch.runtime import fake_libcuda
 from tests.launch.runtime.fake_libcuda import compiler, cuda_include, run
 from tests.launch.runtime.validated_kernel import KERNEL
 from tileiras_build.core.errors import InvalidInput
-from tileiras_build.core.symbols.c_identifiers import c_names
+from tileiras_build.core.symbols.c_identifiers import c_identifiers
 from tileiras_build.launch.packages.generate_c_launcher import render_cpp_header, render_header, render_source
 from tileiras_build.launch.runtime.library_manifest import CUBIN, Image, LibraryManifest
 
@@ -35,13 +35,13 @@ SCALE, FLOATS, DOUBLES = "_Z5scaleIfLi256EEvPKT_PS0_i", "_Z6negatePf", "_Z6negat
 
 @pytest.mark.parametrize("symbol", NAMES)
 def test_names_are_words_of_what_cpp_says(symbol):
-    assert c_names([symbol]) == {symbol: NAMES[symbol]}
+    assert c_identifiers([symbol]) == {symbol: NAMES[symbol]}
     assert re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", NAMES[symbol])
 
 
 def test_names_that_are_alike_are_told_apart_in_any_order():
-    found = c_names([FLOATS, SCALE, DOUBLES])
-    assert c_names([DOUBLES, FLOATS, "negate"]) == {
+    found = c_identifiers([FLOATS, SCALE, DOUBLES])
+    assert c_identifiers([DOUBLES, FLOATS, "negate"]) == {
         **{name: found[name] for name in (FLOATS, DOUBLES)},
         "negate": "negate",
     }

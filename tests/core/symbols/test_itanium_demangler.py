@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from tests.frontend.tilecpp.toolkit import KERNELS
-from tileiras_build.core.symbols.itanium_demangler import readable
+from tileiras_build.core.symbols.itanium_demangler import demangle
 from tileiras_build.core.terminal import table_text
 from tileiras_build.ir.bytecode.reader import read_module
 from tileiras_build.reports.resource_usage import HEADER, ResourceRow
@@ -31,21 +31,21 @@ NAMES = {
 
 @pytest.mark.parametrize("symbol", NAMES)
 def test_names_are_the_function_with_its_template_arguments(symbol):
-    assert readable(symbol) == NAMES[symbol]
+    assert demangle(symbol) == NAMES[symbol]
 
 
 @pytest.mark.parametrize(
     "symbol", ["_Z", "_Z5", "_Z5scaleI", "_Z1kIXadL_Z1fEEEvv", "_Z1kIFivEEvv", "_Z1kILf3EEvv", "_Z1kIS5_Evv"]
 )
 def test_what_is_no_such_name_stays(symbol):
-    assert readable(symbol) == symbol
+    assert demangle(symbol) == symbol
 
 
 @pytest.mark.skipif(shutil.which("c++filt") is None, reason="c++filt of binutils is not installed")
 @pytest.mark.parametrize("symbol", [name for name in NAMES if "Lf" not in name and "_GLOBAL_" not in name])
 def test_binutils_says_the_same(symbol):
     said = subprocess.run(["c++filt", symbol], capture_output=True, text=True, check=True).stdout.strip()
-    assert said.removeprefix("void ").replace("> >", ">>").startswith(readable(symbol))
+    assert said.removeprefix("void ").replace("> >", ">>").startswith(demangle(symbol))
 
 
 def test_the_table_of_resources_has_names_for_people():

@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[3]
 RUN = """
 import json, sys
-from tileiras_build.workers.executor import watched
+from tileiras_build.workers.executor import traced_call
 from tileiras_build.core.tracing.audit_hooks import install
 install().load(); {load}; install().loaded()
 

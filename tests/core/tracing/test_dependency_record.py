@@ -6,38 +6,44 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tileiras_build.core.tracing.dependency_record import Comparison, Read, Record, describe, render_block
-from tileiras_build.core.tracing.fs_probe import KINDS, Looking
-from tileiras_build.core.tracing.portable_paths import Places
+from tileiras_build.core.tracing.dependency_record import (
+    Comparison,
+    Dependency,
+    DependencyRecord,
+    describe,
+    render_block,
+)
+from tileiras_build.core.tracing.fs_probe import PROBES, Probe
+from tileiras_build.core.tracing.portable_paths import PortablePaths
 
 STAMPS = st.none() | st.tuples(*[st.integers(-(2**62), 2**62)] * 5)
-READS = st.lists(st.builds(Read, st.sampled_from(list(KINDS)), st.text(), st.text(), STAMPS), max_size=4)
+READS = st.lists(st.builds(Dependency, st.sampled_from(list(PROBES)), st.text(), st.text(), STAMPS), max_size=4)
 
 
 @given(READS, READS, st.lists(st.text(), max_size=2))
 def test_text_and_back(own, libraries, unfollowed):
-    record = Record(tuple(own), render_block(libraries), tuple(unfollowed))
-    again = Record.from_bytes(record.to_bytes())
+    record = DependencyRecord(tuple(own), render_block(libraries), tuple(unfollowed))
+    again = DependencyRecord.from_bytes(record.to_bytes())
     assert again == record and again.digest() == record.digest()
     assert list(again.all_reads()) == [*own, *libraries]
 
 
 @given(st.binary(max_size=60) | st.just(b'{"version": 1, "unfollowed": [], "reads": [[1]]}\n[]\n'))
 def test_what_is_no_record_is_none(data):
-    assert Record.from_bytes(data) is None
+    assert DependencyRecord.from_bytes(data) is None
 
 
 def test_stamps_are_not_what_was_read():
-    old, new = (Record((Read("contents", "#/a", "1", (n,) * 5),)) for n in (1, 2))
+    old, new = (DependencyRecord((Dependency("contents", "#/a", "1", (n,) * 5),)) for n in (1, 2))
     assert old.digest() == new.digest()
-    assert old.digest() != Record((Read("contents", "#/a", "2"),)).digest()
+    assert old.digest() != DependencyRecord((Dependency("contents", "#/a", "2"),)).digest()
 
 
-def looked(folder, kind: str, name: str) -> Read:
+def looked(folder, kind: str, name: str) -> Dependency:
     """What is seen now."""
-    looking = Looking(Places(str(folder)))
-    state = looking.look(kind, name)
-    return Read(kind, name, state, looking.stamps.get(looking.places.path(name)) if kind == "contents" else None)
+    looking = Probe(PortablePaths(str(folder)))
+    state = looking.state(kind, name)
+    return Dependency(kind, name, state, looking.stamps.get(looking.paths.path(name)) if kind == "contents" else None)
 
 
 def _write(name: str, text: str = ""):
@@ -66,11 +72,11 @@ CHANGES = {
 @pytest.mark.parametrize("row", CHANGES, ids=str)
 def test_a_change_is_seen_and_said(tmp_path, row):
     (tmp_path / "a.txt").write_text("1")
-    record = Record((looked(tmp_path, *row),))
-    assert Comparison(Looking(Places(str(tmp_path)))).first_change(record) is None
+    record = DependencyRecord((looked(tmp_path, *row),))
+    assert Comparison(Probe(PortablePaths(str(tmp_path)))).first_change(record) is None
     change, words = CHANGES[row]
     change(tmp_path)
-    assert Comparison(Looking(Places(str(tmp_path)))).first_change(record) == words
+    assert Comparison(Probe(PortablePaths(str(tmp_path)))).first_change(record) == words
 
 
 def test_a_file_of_the_same_contents_is_unchanged(tmp_path):
@@ -78,29 +84,31 @@ def test_a_file_of_the_same_contents_is_unchanged(tmp_path):
     read = looked(tmp_path, "contents", "#/a.txt")
     (tmp_path / "a.txt").unlink()
     (tmp_path / "a.txt").write_text("1")
-    assert read.is_current(Looking(Places(str(tmp_path))))
+    assert read.is_current(Probe(PortablePaths(str(tmp_path))))
 
 
 @pytest.mark.parametrize(("kind", "name"), [("variable", "READS_TEST"), ("environment", "")])
 def test_a_variable(tmp_path, monkeypatch, kind, name):
-    record = Record((), render_block([looked(tmp_path, kind, name)]))
+    record = DependencyRecord((), render_block([looked(tmp_path, kind, name)]))
     monkeypatch.setenv("READS_TEST", "1")
-    change = Comparison(Looking(Places(str(tmp_path)))).first_change(record)
-    assert change == describe(Read(kind, name, ""))
+    change = Comparison(Probe(PortablePaths(str(tmp_path)))).first_change(record)
+    assert change == describe(Dependency(kind, name, ""))
     assert "READS_TEST=1" not in str(looked(tmp_path, kind, name)), "some values are secrets"
 
 
 def test_the_search_path(tmp_path, monkeypatch):
-    record = Record((looked(tmp_path, "path", ""),))
+    record = DependencyRecord((looked(tmp_path, "path", ""),))
     monkeypatch.syspath_prepend(str(tmp_path / "more"))
-    assert Comparison(Looking(Places(str(tmp_path)))).first_change(record) == "where Python looks for modules changed"
+    assert (
+        Comparison(Probe(PortablePaths(str(tmp_path)))).first_change(record) == "where Python looks for modules changed"
+    )
 
 
 def test_what_cannot_be_followed_never_holds(tmp_path):
-    record = Record((), unfollowed=("it runs a program",))
-    change = Comparison(Looking(Places(str(tmp_path)))).first_change(record)
+    record = DependencyRecord((), untraced_actions=("it runs a program",))
+    change = Comparison(Probe(PortablePaths(str(tmp_path)))).first_change(record)
     assert change == "it runs a program, which cannot be followed"
 
 
 def test_every_kind_has_its_words():
-    assert all(describe(Read(kind, "#/x//y", "")) for kind in KINDS)
+    assert all(describe(Dependency(kind, "#/x//y", "")) for kind in PROBES)

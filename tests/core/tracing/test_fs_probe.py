@@ -4,13 +4,13 @@ import os
 
 import pytest
 
-from tileiras_build.core.tracing.dependency_record import Read, describe
-from tileiras_build.core.tracing.fs_probe import Looking
-from tileiras_build.core.tracing.portable_paths import Places
+from tileiras_build.core.tracing.dependency_record import Dependency, describe
+from tileiras_build.core.tracing.fs_probe import Probe
+from tileiras_build.core.tracing.portable_paths import PortablePaths
 
 
 def look(tmp_path, kind: str, name: str) -> str:
-    return Looking(Places(str(tmp_path))).look(kind, name)
+    return Probe(PortablePaths(str(tmp_path))).state(kind, name)
 
 
 def test_among_says_which_of_some_names_are_there(tmp_path):
@@ -21,7 +21,10 @@ def test_among_says_which_of_some_names_are_there(tmp_path):
     (tmp_path / "inc/sub").mkdir()
     assert look(tmp_path, "among", "#/inc//a.h/b.h/sub") == "b.h/sub"
     assert look(tmp_path, "among", "#/nowhere//a.h") == ""
-    assert describe(Read("among", "#/inc//a.h/b.h", "")) == "of the files that are looked for in inc others are there"
+    assert (
+        describe(Dependency("among", "#/inc//a.h/b.h", ""))
+        == "of the files that are looked for in inc others are there"
+    )
 
 
 @pytest.fixture
@@ -39,4 +42,4 @@ def test_a_program_is_the_first_of_its_name_on_the_path(programs):
         path.write_text("")
         path.chmod(0o755)
         assert look(programs, "program", "gcc") == f"#/{folder}/gcc"
-    assert describe(Read("program", "gcc", "")) == "gcc is another program"
+    assert describe(Dependency("program", "gcc", "")) == "gcc is another program"

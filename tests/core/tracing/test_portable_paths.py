@@ -2,9 +2,9 @@
 
 import pytest
 
-from tileiras_build.core.tracing.portable_paths import Places
+from tileiras_build.core.tracing.portable_paths import PortablePaths
 
-HERE, THERE = Places("/home/a/project", "/home/a/env"), Places("/srv/build", "/usr")
+HERE, THERE = PortablePaths("/home/a/project", "/home/a/env"), PortablePaths("/srv/build", "/usr")
 NAMES = {
     "/home/a/project/kernels/k.py": ("#/kernels/k.py", "/srv/build/kernels/k.py"),
     "/home/a/project": ("#/", "/srv/build"),
@@ -23,11 +23,11 @@ def test_a_name_leads_to_the_same_file_elsewhere(path):
 
 
 def test_an_environment_inside_the_project_is_the_environment():
-    places = Places("/p", "/p/.venv")
+    places = PortablePaths("/p", "/p/.venv")
     assert places.name("/p/.venv/lib/x.py") == "python:/lib/x.py"
-    assert Places("/q", "/opt/env").path("python:/lib/x.py") == "/opt/env/lib/x.py"
+    assert PortablePaths("/q", "/opt/env").path("python:/lib/x.py") == "/opt/env/lib/x.py"
 
 
 def test_what_lies_above_the_project():
-    assert HERE.lie_below("/home/a") and HERE.lie_below("/home/a/project") and HERE.lie_below("/")
-    assert not HERE.lie_below("/home/a/project/kernels") and not HERE.lie_below("/home/ab")
+    assert HERE.any_below("/home/a") and HERE.any_below("/home/a/project") and HERE.any_below("/")
+    assert not HERE.any_below("/home/a/project/kernels") and not HERE.any_below("/home/ab")

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tileiras_build.core.tracing.subprocess_reads import ProgramReads
+from tileiras_build.core.tracing.subprocess_reads import SubprocessReads
 
 PROGRAM = """
 import os, subprocess, sys
@@ -24,7 +24,7 @@ subprocess.run(["/bin/sh", "-c", "read x < b.txt; test -e child.txt"], check=Fal
 def reads(tmp_path):
     (tmp_path / "a.txt").write_text("1")
     (tmp_path / "b.txt").write_text("1")
-    found = ProgramReads()
+    found = SubprocessReads()
     with found.tracing() as begin:
         subprocess.run([sys.executable, "-c", PROGRAM], cwd=tmp_path, preexec_fn=begin, check=True)
     if not found.is_complete:

@@ -6,7 +6,7 @@ import types
 import numpy as np
 import pytest
 
-from tileiras_build.cutile.devices.array_unpackers import Names, reading_of
+from tileiras_build.cutile.devices.array_unpackers import Names, unpack_code
 from tileiras_build.launch.runtime.pack_arguments import ArrayView
 
 SHAPE, STRIDES, ADDRESS = (4, 6, 5), (30, 5, 1), 0x7000
@@ -71,7 +71,7 @@ OTHER = [
 
 
 def reading(example):
-    return reading_of(example, ArrayView(ADDRESS, SHAPE, STRIDES, 0, np.dtype("float32")), NAMES, 4)
+    return unpack_code(example, ArrayView(ADDRESS, SHAPE, STRIDES, 0, np.dtype("float32")), NAMES, 4)
 
 
 @pytest.mark.parametrize(("example", "array"), ALIKE, ids=range(len(ALIKE)))
@@ -91,6 +91,6 @@ def test_an_array_of_another_rank_cannot_be_read():
 
 def test_numbers_have_no_axes():
     scope = {"x": Interface(None, shape=())}
-    made = reading_of(Interface(None, shape=()), ArrayView(ADDRESS, (), (), 0), Names("x", "p", (), ()), 4)
+    made = unpack_code(Interface(None, shape=()), ArrayView(ADDRESS, (), (), 0), Names("x", "p", (), ()), 4)
     exec("\n".join(made.lines), scope)
     assert scope["p"] == ADDRESS

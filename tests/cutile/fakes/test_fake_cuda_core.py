@@ -8,7 +8,7 @@ import pytest
 
 import tileiras_build.cutile as hook
 from tileiras_build.core.errors import InvalidInput
-from tileiras_build.cutile.child_processes import inherited
+from tileiras_build.cutile.child_processes import inherit_device
 from tileiras_build.cutile.kernel_fault_report import KernelFault
 from tileiras_build.cutile.run_settings import Settings
 from tileiras_build.simulate.emulator import emulator_image as emulator_image
@@ -36,7 +36,7 @@ def image(session, tmp_path_factory):
     kernel, exported = kernels.plus_one, session.cutile
     signature = session._signature(kernel, (np.zeros(N, np.float32), N))
     (folder / "k.tilebc").write_bytes(exported.export(kernel, signature, "sm_90").data)
-    with inherited(Settings("cpu", "sm_90")):
+    with inherit_device(Settings("cpu", "sm_90")):
         words = ["as", "--gpu-name=sm_90", "k.tilebc", "-o", "k.cubin"]
         subprocess.run([sys.executable, "-m", "tileiras_build", *words], cwd=folder, check=True)
     return (folder / "k.cubin").read_bytes()

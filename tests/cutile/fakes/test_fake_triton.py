@@ -44,7 +44,7 @@ def triton(capsys):
 )
 def test_what_is_benchmarked_is_called_once(triton, capsys, how, kind):
     calls, tensor = [], types.SimpleNamespace(grad=1)
-    triton_driver._told = False
+    triton_driver._notice_shown = False
     for _ in range(2):
         assert type(triton.testing.do_bench(lambda: calls.append(tensor.grad), 5, grad_to_none=[tensor], **how)) is kind
     assert calls == [None, None]
@@ -53,12 +53,12 @@ def test_what_is_benchmarked_is_called_once(triton, capsys, how, kind):
 
 @pytest.mark.parametrize(("keep", "kept"), [(None, [1, 2, 3]), (2, [1, 2]), (9, [1, 2, 3])])
 def test_reports_are_of_the_first_sizes(triton, keep, kept):
-    triton_driver.keep(keep)
+    triton_driver.limit_benchmark_sizes(keep)
     bench = types.SimpleNamespace(x_vals=[1, 2, 3])
     try:
         assert triton.testing.Mark()._run(bench, "folder") == (kept, "folder") and bench.x_vals == [1, 2, 3]
     finally:
-        triton_driver.keep(None)
+        triton_driver.limit_benchmark_sizes(None)
 
 
 def test_the_driver_knows_of_the_device(triton):

@@ -86,11 +86,11 @@ def test_a_module_is_told_of_after_its_import(tmp_path, monkeypatch):
     (tmp_path / "told_module.py").write_text("value = 1\n")
     monkeypatch.syspath_prepend(tmp_path)
     seen = []
-    post_import_hooks.when_imported("told_module", lambda module: seen.append(module.value))
+    post_import_hooks.on_import("told_module", lambda module: seen.append(module.value))
     assert not seen
     __import__("told_module")
     assert seen == [1]
-    post_import_hooks.when_imported("told_module", lambda module: seen.append(2))
+    post_import_hooks.on_import("told_module", lambda module: seen.append(2))
     assert seen == [1, 2]
     del sys.modules["told_module"]
 

@@ -1,7 +1,7 @@
 """What nvcc 13.5 and g++ 12 say, word for word, and what becomes of it."""
 
 from tileiras_build.core.errors import ErrorGroup
-from tileiras_build.frontend.tilecpp.nvcc_diagnostics import SHOWN, failure, read_messages, remarks_of
+from tileiras_build.frontend.tilecpp.nvcc_diagnostics import SHOWN, nvcc_failure, read_messages, warnings_of
 
 FRONT_END = '''\
 bad.cu(11): error: no instance of overloaded function "cuda::tiles::element_cast" matches the argument list
@@ -43,7 +43,7 @@ def test_an_error_has_its_place_its_words_and_the_instantiation():
 
 def test_a_warning_is_one_line():
     said = 'inst.cu:2:13: warning[nvcc]: variable "unused" was declared but never referenced'
-    assert remarks_of(WARNING + WARNING, "/") == (said,)
+    assert warnings_of(WARNING + WARNING, "/") == (said,)
 
 
 def test_files_of_the_project_are_named_from_its_top():
@@ -53,15 +53,15 @@ def test_files_of_the_project_are_named_from_its_top():
 
 def test_the_first_errors_are_shown_and_the_others_counted():
     said = "".join(f"k.cu({line}): error: wrong\n\n" for line in range(1, SHOWN + 4))
-    group = failure(said, 2, "k.cu", "/")
+    group = nvcc_failure(said, 2, "k.cu", "/")
     assert isinstance(group, ErrorGroup) and len(group.errors) == SHOWN + 1
     assert str(group).splitlines()[-1] == "k.cu: error[nvcc]: nvcc finds 3 more errors; correct the first ones"
 
 
 def test_the_same_error_of_two_instantiations_is_said_once():
-    assert not isinstance(failure(FRONT_END + FRONT_END, 2, "k.cu", "/"), ErrorGroup)
+    assert not isinstance(nvcc_failure(FRONT_END + FRONT_END, 2, "k.cu", "/"), ErrorGroup)
 
 
 def test_a_program_that_dies_is_quoted():
-    error = failure("Segmentation fault (core dumped)\n", 255, "k.cu", "/")
+    error = nvcc_failure("Segmentation fault (core dumped)\n", 255, "k.cu", "/")
     assert str(error).startswith("k.cu: error[nvcc]: nvcc ended with status 255; its last words are: Segmentation")

@@ -7,7 +7,7 @@ import pytest
 from tests.frontend.tilecpp.toolkit import make_toolkit
 from tileiras_build.core.errors import InvalidInput
 from tileiras_build.frontend.tilecpp import nvcc_toolchain
-from tileiras_build.frontend.tilecpp.nvcc_toolchain import find_nvcc, own_files, what_is_missing
+from tileiras_build.frontend.tilecpp.nvcc_toolchain import find_nvcc, toolchain_fault, toolchain_files
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def use(monkeypatch, wheel, on_path) -> None:
 
 def test_the_wheel_wins_over_the_path(monkeypatch, tmp_path, nvcc):
     use(monkeypatch, nvcc, make_toolkit(tmp_path / "other"))
-    assert find_nvcc() == nvcc and what_is_missing() is None
+    assert find_nvcc() == nvcc and toolchain_fault() is None
 
 
 @pytest.mark.parametrize("missing", ["include/crt/cuda_tile.h", "include/nv/target"])
@@ -41,7 +41,7 @@ def test_without_any_it_says_what_to_install(monkeypatch):
         InvalidInput, match=r"error\[nvcc-missing\].*none is installed; pip install 'tileiras-build\[tilecpp\]'"
     ):
         find_nvcc()
-    assert "none is installed" in what_is_missing()
+    assert "none is installed" in toolchain_fault()
 
 
 def test_a_path_that_is_no_program_is_refused(tmp_path):
@@ -52,11 +52,11 @@ def test_a_path_that_is_no_program_is_refused(tmp_path):
 def test_a_host_compiler_is_missed(monkeypatch, nvcc):
     use(monkeypatch, nvcc, None)
     monkeypatch.setattr(shutil, "which", lambda name, path=None: None)
-    assert what_is_missing() == "there is no host compiler (g++ or clang++)"
-    assert what_is_missing(flags=("-ccbin", "icx")) is None
+    assert toolchain_fault() == "there is no host compiler (g++ or clang++)"
+    assert toolchain_fault(flags=("-ccbin", "icx")) is None
 
 
 def test_nvcc_without_cicc_is_refused(tmp_path, nvcc):
     (tmp_path / "toolkit/nvvm/bin/cicc").unlink()
     with pytest.raises(InvalidInput, match=r"error\[nvcc-missing\].*has no cicc.*nvidia-nvvm"):
-        own_files(str(nvcc))
+        toolchain_files(str(nvcc))

@@ -10,11 +10,11 @@ from tests.frontend.tilecpp.toolkit import make_toolkit
 from tileiras_build.core.errors import InvalidInput, TileirasError
 from tileiras_build.core.tracing.audit_hooks import ReadsChanged
 from tileiras_build.core.tracing.dependency_record import Comparison
-from tileiras_build.core.tracing.fs_probe import Looking
-from tileiras_build.core.tracing.portable_paths import Places
+from tileiras_build.core.tracing.fs_probe import Probe
+from tileiras_build.core.tracing.portable_paths import PortablePaths
 from tileiras_build.frontend.tilecpp import nvcc_diagnostics
 from tileiras_build.frontend.tilecpp import run_nvcc as module
-from tileiras_build.frontend.tilecpp.run_nvcc import BYTECODE, Request, compile_file
+from tileiras_build.frontend.tilecpp.run_nvcc import BYTECODE, Request, run_nvcc
 
 OLD = 1_600_000_000_000_000_000  # ns
 
@@ -41,7 +41,7 @@ def write(folder: Path, files: dict[str, str]) -> None:
 def compiled(project: Path, nvcc: str, files: dict[str, str], **options):
     write(project, files)
     _settle()
-    return compile_file(Request("k.cu", 90, nvcc, **options), str(project))
+    return run_nvcc(Request("k.cu", 90, nvcc, **options), str(project))
 
 
 def _settle() -> None:
@@ -50,7 +50,7 @@ def _settle() -> None:
 
 
 def change(project: Path, made) -> str | None:
-    return Comparison(Looking(Places(str(project)))).first_change(made.record)
+    return Comparison(Probe(PortablePaths(str(project)))).first_change(made.record)
 
 
 def test_the_bytecode_names_files_of_the_project_and_of_the_toolkit(project, nvcc):
@@ -214,8 +214,8 @@ def test_kernels_that_cannot_be_instantiated_are_named():
     said = '/tmp/k.cu(3): error: identifier "nosuch" is undefined\n\n/tmp/k.cu(2): error: cannot deduce "auto" type\n'
     found = [
         str(error)
-        for error in nvcc_diagnostics.failure(
-            module._without_wrapper(said, "/tmp/k.cu", request), 2, "dir/k.cu", "/"
+        for error in nvcc_diagnostics.nvcc_failure(
+            module._without_wrapper_lines(said, "/tmp/k.cu", request), 2, "dir/k.cu", "/"
         ).errors
     ]
     assert found == [

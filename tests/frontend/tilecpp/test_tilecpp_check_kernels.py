@@ -5,7 +5,7 @@ import pytest
 from tests.frontend.tilecpp.toolkit import KERNELS
 from tileiras_build import driver
 from tileiras_build.core.errors import InvalidInput
-from tileiras_build.core.tracing.dependency_record import Record, Watched
+from tileiras_build.core.tracing.dependency_record import DependencyRecord, TracedResult
 from tileiras_build.frontend.tilecpp import compile_and_check
 from tileiras_build.frontend.tilecpp.compile_and_check import compile_checked
 from tileiras_build.frontend.tilecpp.run_nvcc import BYTECODE, Request
@@ -27,7 +27,7 @@ def test_all_kernels_of_a_file_are_in_its_machine_code():
 @pytest.mark.parametrize("text", ["", "entry @__$dummy_kernel() {\n  return\n}\n"])
 def test_a_file_without_kernels_is_refused(monkeypatch, text):
     """nvcc writes an entry of its own where there is none."""
-    made = Watched({BYTECODE: write_module(parse_text(text, "k.mlir"))}, Record(()))
-    monkeypatch.setattr(compile_and_check, "compile_file", lambda request, root: made)
+    made = TracedResult({BYTECODE: write_module(parse_text(text, "k.mlir"))}, DependencyRecord(()))
+    monkeypatch.setattr(compile_and_check, "run_nvcc", lambda request, root: made)
     with pytest.raises(InvalidInput, match=r"k.cu: error\[tilecpp-empty\]: nvcc finds no kernel here"):
         compile_checked(Request("k.cu", 90), "/")

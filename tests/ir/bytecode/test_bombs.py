@@ -193,7 +193,7 @@ def test_debug_attributes_have_one_budget(monkeypatch):
     from tileiras_build.ir.bytecode import debug_info
 
     monkeypatch.setattr(debug_info, "MAX_TOTAL", 1000)
-    monkeypatch.setattr(debug_info, "PARTS_PER_BYTE", 1)
+    monkeypatch.setattr(debug_info, "MAX_NODES_PER_BYTE", 1)
     read_module(call_chain(10, 1))
     assert "expand to far more parts" in refusal(call_chain(400, 1)).message
 
@@ -201,9 +201,9 @@ def test_debug_attributes_have_one_budget(monkeypatch):
 def test_constants_inside_attributes_have_one_budget(monkeypatch):
     from tileiras_build.ir.bytecode import reader
 
-    monkeypatch.setattr(reader, "EXPANSION", 0)
+    monkeypatch.setattr(reader, "MAX_EXPANSION", 0)
     one = reader.Reader(build(lambda *parts: None), None)
-    cursor = one.file.part(0, 0)
+    cursor = one.file.sub_cursor(0, 0)
     monkeypatch.setattr(one, "constant", lambda *parts: type("Constant", (), {"raw": b"1234"}))
     monkeypatch.setattr(one.types, "read", lambda *parts: None)
     with pytest.raises(InvalidInput, match="attributes name constants of more than"):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tileiras_build.ir.bytecode.opcodes import OPCODES, POINTER_ATTRIBUTES, SECTION_OPCODES, Opcode, row
+from tileiras_build.ir.bytecode.opcodes import OPCODES, POINTER_ATTRIBUTES, SECTION_OPCODES, Opcode, opcode
 from tileiras_build.ir.dialects.cuda_tile import OPERATIONS, PtrAttr
 from tileiras_build.ir.dialects.cuda_tile.op_base import SEGMENTS
 
@@ -40,6 +40,6 @@ def test_pointer_attributes_have_the_numbers_of_the_dialect():
 
 def test_rows_check_themselves():
     with pytest.raises(AssertionError):
-        row(0x7FFF, "bad", "mask?")
+        opcode(0x7FFF, "bad", "mask?")
     with pytest.raises(AssertionError):
-        row(0x7FFF, "bad", attributes="x:unknown_kind")
+        opcode(0x7FFF, "bad", attributes="x:unknown_kind")

@@ -4,7 +4,7 @@ import pytest
 
 from tests.examples.example_library import bytecode_of
 from tileiras_build import compile
-from tileiras_build.frontend.kernel_signature import PRODUCER, Argument, Signature, note_of, parse, render
+from tileiras_build.frontend.kernel_signature import PRODUCER, Argument, Signature, parse, render, signature_note
 from tileiras_build.frontend.portable_source_names import with_producer
 from tileiras_build.ir.bytecode.reader import read_module as read
 
@@ -13,16 +13,16 @@ SIGNATURE = Signature((Argument("x", 2, 1), Argument("n"), Argument("y", 1)), ("
 
 def test_a_note_is_read_as_it_was_written():
     text = render({"k": SIGNATURE, "other": Signature(())})
-    assert parse(note_of(text, "k")) == SIGNATURE and SIGNATURE.parameters == 5 + 1 + 3
-    assert parse(note_of(text, "other")) == Signature(())
-    assert note_of(text, "absent") is None
+    assert parse(signature_note(text, "k")) == SIGNATURE and SIGNATURE.parameters == 5 + 1 + 3
+    assert parse(signature_note(text, "other")) == Signature(())
+    assert signature_note(text, "absent") is None
 
 
 @pytest.mark.parametrize(
     "producer", ["", "Cuda compilation tools", PRODUCER, PRODUCER + "{", PRODUCER + "[]", PRODUCER + "3"]
 )
 def test_other_producers_say_nothing(producer):
-    assert note_of(producer, "k") is None
+    assert signature_note(producer, "k") is None
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_damaged_notes_say_nothing(note):
 def test_exports_are_signed_and_signed_once():
     data = bytecode_of("vector_add_f32")
     inner = next(iter(read(data).body.block.ops))
-    note = parse(note_of(inner.producer.data, "vector_add_f32"))
+    note = parse(signature_note(inner.producer.data, "vector_add_f32"))
     assert note == Signature((Argument("x", 1, 0), Argument("y", 1, 0), Argument("out", 1, 0)))
     assert with_producer(data, "somebody else") == data
 

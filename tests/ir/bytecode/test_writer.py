@@ -11,7 +11,15 @@ from tileiras_build.ir.bytecode.byte_cursor import Cursor
 from tileiras_build.ir.bytecode.opcodes import OPCODES, VERSIONS
 from tileiras_build.ir.bytecode.reader import CLASSES
 from tileiras_build.ir.bytecode.text_parser import parse_text
-from tileiras_build.ir.bytecode.writer import ROWS, Table, Tables, integers, signed_varint, varint, write_module
+from tileiras_build.ir.bytecode.writer import (
+    OPCODES_BY_NAME,
+    Table,
+    Tables,
+    integers,
+    signed_varint,
+    varint,
+    write_module,
+)
 from tileiras_build.ir.dialects.cuda_tile.location import (
     LOC,
     DICompileUnitAttr,
@@ -180,4 +188,4 @@ def test_equal_entries_share_an_index():
 
 
 def test_every_opcode_has_a_class_to_write():
-    assert set(ROWS) == {row.name for row in OPCODES.values()} and set(ROWS) <= set(CLASSES)
+    assert set(OPCODES_BY_NAME) == {row.name for row in OPCODES.values()} and set(OPCODES_BY_NAME) <= set(CLASSES)

@@ -99,11 +99,11 @@ def fails_with(error):
 def test_any_failure_of_a_parser_has_a_place(error):
     text = "\n  builtin.module {}"
     with pytest.raises(InvalidInput, match=f"cannot parse: {type(error).__name__}") as caught:
-        checked_mlir_parser.parse_checked(
+        checked_mlir_parser.parse_or_raise(
             lambda: checked_mlir_parser.Parser(tile_ir_text_format.context(), text), fails_with(error), text, "k.tileaa"
         )
     assert (caught.value.location.line, caught.value.location.column) == (2, 3)
 
 
 def test_long_reasons_are_cut():
-    assert len(checked_mlir_parser.reason("a" * 10_000)) == checked_mlir_parser.MAX_REASON
+    assert len(checked_mlir_parser.error_reason("a" * 10_000)) == checked_mlir_parser.MAX_REASON

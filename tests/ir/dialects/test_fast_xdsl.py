@@ -9,7 +9,7 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ModuleOp, i32, i64
 from xdsl.ir import Block, Region
 
-from tileiras_build.ir.dialects.fast_xdsl import append, create, erase, insert_before, instances, release, walk
+from tileiras_build.ir.dialects.fast_xdsl import append, create, erase, insert_before, ops_of_kind, release, walk
 
 
 def undefined(type=i32):
@@ -40,7 +40,7 @@ def test_uses_are_those_of_xdsl():
 
 def test_instances_are_of_the_class_itself():
     a = undefined()
-    assert instances([a, made := sum_of(a, a)], llvm.AddOp) == [made]
+    assert ops_of_kind([a, made := sum_of(a, a)], llvm.AddOp) == [made]
 
 
 @contextmanager

@@ -19,11 +19,11 @@ from tileiras_build.ir.layouts import (
     plan_conversion,
     plan_round_trip,
     plan_warp_shuffle,
-    tensor_memory_tile,
-    tile_parts,
-    warpgroup_tiling,
+    tile_chunks,
+    tmem_tile,
+    wgmma_tiling,
 )
-from tileiras_build.pipeline.verifiers.linear_layouts import check_conversion, check_parts, count_conflicts
+from tileiras_build.pipeline.verifiers.linear_layouts import count_conflicts, verify_chunks, verify_conversion
 
 from .strategies import layout_pairs
 
@@ -36,7 +36,7 @@ BITS = st.sampled_from([1, 4, 8, 16, 32, 64, 128])
 def test_random_plans(pair, bits, stmatrix, shuffle, max_scratch):
     source, target = pair
     plan = plan_conversion(source, target, bits, stmatrix=stmatrix, shuffle=shuffle, max_scratch=max_scratch)
-    check_conversion(source, target, plan)
+    verify_conversion(source, target, plan)
 
 
 @settings(max_examples=100)
@@ -44,7 +44,7 @@ def test_random_plans(pair, bits, stmatrix, shuffle, max_scratch):
 def test_random_round_trips(pair, bits, stmatrix, max_scratch):
     source, target = pair
     plan = plan_round_trip(source, target, bits, stmatrix=stmatrix, max_scratch=max_scratch)
-    check_conversion(source, target, plan)
+    verify_conversion(source, target, plan)
     for trip in plan.passes:
         assert count_conflicts(trip.store) == trip.store.conflicts
         assert count_conflicts(trip.load) == trip.load.conflicts
@@ -56,7 +56,7 @@ def test_random_shuffles(pair, bits):
     source, target = pair
     plan = plan_warp_shuffle(source, target, bits)
     if plan is not None:
-        check_conversion(source, target, plan)
+        verify_conversion(source, target, plan)
         assert plan.num_shuffles <= target.num_registers
 
 
@@ -70,7 +70,7 @@ def test_register_order_is_renaming():
     turned = layout.with_registers(layout.registers[::-1])
     plan = plan_conversion(layout, turned, 32)
     assert isinstance(plan, RegisterPermutation)
-    check_conversion(layout, turned, plan)
+    verify_conversion(layout, turned, plan)
 
 
 def test_a_broadcast_source_is_renaming():
@@ -79,7 +79,7 @@ def test_a_broadcast_source_is_renaming():
     distinct, _, _ = small.distinct_registers()
     plan = plan_conversion(distinct, small, 32)
     assert isinstance(plan, RegisterPermutation)
-    check_conversion(distinct, small, plan)
+    verify_conversion(distinct, small, plan)
 
 
 def test_a_lane_permutation_is_one_shuffle_for_each_register():
@@ -87,10 +87,10 @@ def test_a_lane_permutation_is_one_shuffle_for_each_register():
     target = LinearLayout((1, 2), (8, 4, 16, 64, 32), (), (128,))
     plan = plan_conversion(source, target, 32)
     assert isinstance(plan, WarpShuffle) and plan.num_shuffles == 4 and plan.num_selects == 0
-    check_conversion(source, target, plan)
+    verify_conversion(source, target, plan)
     packed = plan_conversion(source, target, 8)
     assert packed.num_shuffles == 1
-    check_conversion(source, target, packed)
+    verify_conversion(source, target, packed)
 
 
 def test_a_register_and_a_lane_bit_change_places():
@@ -100,7 +100,7 @@ def test_a_register_and_a_lane_bit_change_places():
     # Half of the registers stay in their lane; one swap before and one after.
     assert plan.is_butterfly and plan.num_shuffles == 2
     assert len(plan.source_swaps) == len(plan.result_swaps) == 1
-    check_conversion(source, target, plan)
+    verify_conversion(source, target, plan)
 
 
 def test_a_replicated_source_needs_no_shuffle():
@@ -108,7 +108,7 @@ def test_a_replicated_source_needs_no_shuffle():
     target = LinearLayout((4,), (1, 2, 8, 16, 32), (), (64,))
     plan = plan_conversion(source, target, 32)
     assert isinstance(plan, WarpShuffle) and plan.num_shuffles == 0 and plan.num_selects > 0
-    check_conversion(source, target, plan)
+    verify_conversion(source, target, plan)
 
 
 MATMUL = {
@@ -128,7 +128,7 @@ def test_round_trips_of_matmul_are_free_of_conflicts(name, stmatrix):
     source, target, bits = MATMUL[name]
     plan = plan_conversion(source, target, bits, stmatrix=stmatrix)
     assert isinstance(plan, SharedRoundTrip) and plan.scratch_bytes == source.size * bits // 8
-    check_conversion(source, target, plan)
+    verify_conversion(source, target, plan)
     for trip in plan.passes:
         assert trip.store.conflicts == trip.load.conflicts == 1
 
@@ -152,7 +152,7 @@ def test_passes_respect_the_scratch(max_scratch, passes):
     source, target, bits = MATMUL["accumulator to f32 store"]
     plan = plan_conversion(source, target, bits, max_scratch=max_scratch)
     assert len(plan.passes) == passes and (max_scratch is None or plan.scratch_bytes <= max_scratch)
-    check_conversion(source, target, plan)
+    verify_conversion(source, target, plan)
 
 
 def test_what_cannot_be_converted():
@@ -172,8 +172,8 @@ def test_planning_is_fast():
 
 
 # ---- parts -------------------------------------------------------------------------------------------
-SUMS = warpgroup_tiling(128, 256, 64, 16, 8).c
-ROWS = tensor_memory_tile(128, 256, 32, 8).layout
+SUMS = wgmma_tiling(128, 256, 64, 16, 8).c
+ROWS = tmem_tile(128, 256, 32, 8).layout
 
 
 @pytest.mark.parametrize("matrices", [False, True])
@@ -182,19 +182,19 @@ ROWS = tensor_memory_tile(128, 256, 32, 8).layout
 def test_parts_of_sums_lie_as_the_whole_does(parts, bits, matrices):
     """Warpgroups divide rows: any boxes of columns are a part."""
     shared = SharedLayout.boxed((128, 256), (1, 0), bits, 64)
-    found = tile_parts(SUMS, shared, parts, 128 * 64 * 8 // bits, matrices)
-    assert len(found.moves) == parts
-    check_parts(SUMS, shared, found)
+    found = tile_chunks(SUMS, shared, parts, 128 * 64 * 8 // bits, matrices)
+    assert len(found.copies) == parts
+    verify_chunks(SUMS, shared, found)
 
 
 def test_parts_that_warps_do_not_share():
     """Eight warps divide the columns of tensor memory in two: a part is the same boxes of either half."""
     shared = SharedLayout.boxed((128, 256), (1, 0), 16, 128)
     block = 128 * 64
-    assert tile_parts(ROWS, shared, 4, block, False) is None
-    halves = tile_parts(ROWS, shared, 2, block, False)
-    check_parts(ROWS, shared, halves)
-    assert [halves.place(box * block) for box in range(4)] == [(0, 0), (1, 0), (0, block), (1, block)]
+    assert tile_chunks(ROWS, shared, 4, block, False) is None
+    halves = tile_chunks(ROWS, shared, 2, block, False)
+    verify_chunks(ROWS, shared, halves)
+    assert [halves.chunk_and_offset(box * block) for box in range(4)] == [(0, 0), (1, 0), (0, block), (1, block)]
 
 
 @settings(max_examples=80)
@@ -202,6 +202,6 @@ def test_parts_that_warps_do_not_share():
 def test_random_parts(pair, bits, matrices, parts):
     layout, _ = pair
     shared = SharedLayout.plain(layout.shape, range(len(layout.shape)), bits)
-    found = tile_parts(layout, shared, parts, 1, matrices) if layout.is_surjective else None
+    found = tile_chunks(layout, shared, parts, 1, matrices) if layout.is_surjective else None
     if found is not None:
-        check_parts(layout, shared, found)
+        verify_chunks(layout, shared, found)

@@ -14,14 +14,14 @@ from tileiras_build.ir.layouts.cute_algebra import (
     composition,
     cosize,
     crd2idx,
-    divided,
+    divide,
+    flatten,
     from_modes_of,
     idx2crd,
-    leaves,
+    layout_offset,
     logical_product,
     parse_layout,
     parse_tuple,
-    place,
     print_tuple,
     product,
     right_inverse,
@@ -44,7 +44,7 @@ def layouts(draw, most: int = 3) -> Layout:
 
 def function(layout: Layout) -> list[int]:
     """The offsets of all indices."""
-    return [place(layout, index) for index in range(product(layout.shape))]
+    return [layout_offset(layout, index) for index in range(product(layout.shape))]
 
 
 @given(tuples)
@@ -68,7 +68,7 @@ def test_what_is_no_layout_is_refused(text):
 @given(layouts())
 def test_coalescing_keeps_the_function(layout):
     assert function(coalesce(layout)) == function(layout)
-    assert len(list(leaves(coalesce(layout).shape))) <= len(list(leaves(layout.shape)))
+    assert len(list(flatten(coalesce(layout).shape))) <= len(list(flatten(layout.shape)))
 
 
 @given(layouts(), layouts())
@@ -78,7 +78,7 @@ def test_composition_is_one_after_the_other(a, b):
         both = composition(a, b)
     except ValueError:
         assume(False)
-    assert function(both) == [place(a, index) for index in function(b)]
+    assert function(both) == [layout_offset(a, index) for index in function(b)]
 
 
 @given(layouts())
@@ -95,7 +95,7 @@ def test_a_complement_fills_what_is_left_out(layout):
 @given(layouts())
 def test_a_right_inverse_finds_the_index_again(layout):
     inverse = right_inverse(layout)
-    assert [place(layout, index) for index in function(inverse)] == list(range(product(inverse.shape)))
+    assert [layout_offset(layout, index) for index in function(inverse)] == list(range(product(inverse.shape)))
 
 
 @given(st.integers(0, 511))
@@ -108,7 +108,7 @@ def test_coordinates_and_indices_are_the_same_places(index):
 
 def test_divisions_order_tiles_and_rests():
     layout = parse_layout("(8,16):(16,1)")
-    parts = divided(layout, (4, 8))
+    parts = divide(layout, (4, 8))
     made = {name: str(order(*parts)) for name, order in DIVISIONS.items()}
     assert made == {
         "logical_divide": "((4,2),(8,2)):((16,64),(1,8))",
@@ -121,7 +121,7 @@ def test_divisions_order_tiles_and_rests():
 
 
 def test_tiles_and_rests_of_each_mode():
-    tiles, rests = divided(Layout((64, 8), (8, 1)), (16, 4))
+    tiles, rests = divide(Layout((64, 8), (8, 1)), (16, 4))
     assert str(from_modes_of(tiles)) == "(16,4):(8,1)" and str(from_modes_of(rests)) == "(4,2):(128,4)"
 
 

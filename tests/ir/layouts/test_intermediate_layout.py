@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 
 from tileiras_build.ir.layouts import LinearLayout, SharedRoundTrip, coalesced, plan_conversion
-from tileiras_build.ir.layouts.intermediate_layout import halfway
-from tileiras_build.pipeline.verifiers.linear_layouts import check_conversion
+from tileiras_build.ir.layouts.intermediate_layout import intermediate_layout
+from tileiras_build.pipeline.verifiers.linear_layouts import verify_conversion
 
 from .strategies import layout_pairs
 
@@ -16,17 +16,17 @@ PART = 8 * 1024
 @given(layout_pairs())
 def test_both_steps_keep_the_tile(pair):
     source, target = pair
-    between = halfway(source, target)
+    between = intermediate_layout(source, target)
     if between is not None and source.is_surjective:
         for step in ((source, between), (between, target)):
-            check_conversion(*step, plan_conversion(*step, 32, max_scratch=64))
+            verify_conversion(*step, plan_conversion(*step, 32, max_scratch=64))
 
 
 def test_a_transpose_is_cut_in_both_steps():
     source, target = coalesced((256, 256), (1, 0), 4, 16), coalesced((256, 256), (0, 1), 4, 16)
     whole = plan_conversion(source, target, 32, max_scratch=PART)
     assert isinstance(whole, SharedRoundTrip) and whole.scratch_bytes == 256 * 1024
-    between = halfway(source, target)
+    between = intermediate_layout(source, target)
     for step in ((source, between), (between, target)):
         plan = plan_conversion(*step, 32, max_scratch=PART)
         assert plan.scratch_bytes <= 32 * 1024 and len(plan.passes) >= 8
@@ -35,4 +35,4 @@ def test_a_transpose_is_cut_in_both_steps():
 @pytest.mark.parametrize("shape", [(4, 8), (1, 1)])
 def test_small_tiles_have_none(shape):
     layout = LinearLayout.replicated(shape, 4)
-    assert halfway(layout, layout) is None
+    assert intermediate_layout(layout, layout) is None

@@ -9,9 +9,9 @@ from tileiras_build.ir.layouts import (
     coalesced,
     matrix_access,
     mma_tiling,
-    warpgroup_tiling,
+    wgmma_tiling,
 )
-from tileiras_build.pipeline.verifiers.linear_layouts import check_access, count_conflicts
+from tileiras_build.pipeline.verifiers.linear_layouts import count_conflicts, verify_access
 
 CASES = [
     # atom, m, n, k, operand, order of the placement, transposed (None: impossible)
@@ -45,7 +45,7 @@ def test_operands(atom, m, n, k, operand, order, transposed, swizzled):
     assert (access is None) == (transposed is None)
     if access is not None:
         assert access.transposed == transposed
-        check_access(layout, shared, access)
+        verify_access(layout, shared, access)
         assert count_conflicts(access) == access.conflicts
 
 
@@ -53,20 +53,20 @@ def test_operands(atom, m, n, k, operand, order, transposed, swizzled):
 @pytest.mark.parametrize("k, warps", [(32, 4), (128, 4), (64, 8)])
 def test_pairs_of_bytes(m, per_phase, phases, k, warps):
     """Of a left operand that lies along m; lines of 128 bytes, or of 64, in their swizzles."""
-    layout = warpgroup_tiling(m, 64, k, 8, warps, scattered=True).a
+    layout = wgmma_tiling(m, 64, k, 8, warps, a_via_registers=True).a
     shared = SharedLayout.swizzled((m, k), (0, 1), 8, 16, per_phase, phases)
     access = matrix_access(layout, shared)
     assert (access.transposed, access.count, access.conflicts) == (True, 4, 1)
-    check_access(layout, shared, access)
+    verify_access(layout, shared, access)
     assert count_conflicts(access) == 1
 
 
 def test_pairs_of_bytes_that_need_no_exchange():
     """Without a swizzle all rows begin in one bank, however they are chosen."""
-    layout = warpgroup_tiling(128, 64, 32, 8, 4, scattered=True).a
+    layout = wgmma_tiling(128, 64, 32, 8, 4, a_via_registers=True).a
     access = matrix_access(layout, SharedLayout.plain((128, 32), (0, 1), 8))
     assert (access.swapped_lanes, access.conflicts) == (0, 8)
-    check_access(layout, SharedLayout.plain((128, 32), (0, 1), 8), access)
+    verify_access(layout, SharedLayout.plain((128, 32), (0, 1), 8), access)
 
 
 @pytest.mark.parametrize("registers", [(1,), (1, 64)])
@@ -82,7 +82,7 @@ def test_instructions_of_fewer_matrices(most, instructions):
     shared = SharedLayout.plain((32, 16), (1, 0), 16)
     access = matrix_access(layout, shared, most)
     assert (access.count, len(access.instructions)) == (most, instructions)
-    check_access(layout, shared, access)
+    verify_access(layout, shared, access)
 
 
 def test_layouts_that_do_not_divide():

@@ -3,7 +3,7 @@
 import pytest
 
 from tileiras_build.ir.layouts import ATOMS, Atom, NoOp, fragment, mma_layouts, mma_tiling, plan_conversion, split_warps
-from tileiras_build.pipeline.verifiers.linear_layouts import FRAGMENTS, check_fragment, check_product
+from tileiras_build.pipeline.verifiers.linear_layouts import FRAGMENTS, verify_fragment, verify_mma_tiling
 
 ROWS = sorted((*shape, bits) for shape, widths in ATOMS.items() for bits in widths)
 
@@ -15,7 +15,7 @@ def test_every_atom_has_a_formula():
 @pytest.mark.parametrize("operand", "ABC")
 @pytest.mark.parametrize("atom", ROWS, ids=str)
 def test_fragments_are_the_isa_tables(atom, operand):
-    check_fragment(fragment(*atom[:3], operand, atom[3]), atom, operand)
+    verify_fragment(fragment(*atom[:3], operand, atom[3]), atom, operand)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_fragments_are_the_isa_tables(atom, operand):
 )
 def test_tiled_products(m, n, k, atom, warps_m, warps_n, batch, warps_batch):
     tiling = mma_tiling(m, n, k, Atom(*atom), warps_m, warps_n, batch, warps_batch)
-    check_product(tiling)
+    verify_mma_tiling(tiling)
     for layout in mma_layouts(m, n, k, Atom(*atom), warps_m, warps_n, batch, warps_batch):
         assert layout.is_surjective
     lead = () if batch is None else (batch,)

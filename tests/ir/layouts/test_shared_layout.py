@@ -17,7 +17,7 @@ from tileiras_build.ir.layouts import (
     shared_access,
     storage_bits,
 )
-from tileiras_build.pipeline.verifiers.linear_layouts import check_access, check_placement, count_conflicts
+from tileiras_build.pipeline.verifiers.linear_layouts import count_conflicts, verify_access, verify_shared_layout
 
 from .strategies import layouts
 
@@ -53,7 +53,7 @@ def test_plain_and_swizzled_placements():
 @pytest.mark.parametrize("width", [16, 32, 64, 128])
 def test_boxes_are_the_tma_placement(width):
     shared = SharedLayout.boxed((64, 128), (1, 0), 16, width)
-    check_placement(shared)
+    verify_shared_layout(shared)
     columns = width // 2
     for row, column in ((0, 0), (3, 17), (9, 127), (63, 64)):
         address = 2 * (column // columns * 64 * columns + row * columns + column % columns)
@@ -76,7 +76,7 @@ def test_accesses_of_random_placements(layout, bits, random):
             shared_access(layout, shared)
         return
     access = shared_access(layout, shared)
-    check_access(layout, shared, access)
+    verify_access(layout, shared, access)
     assert count_conflicts(access) == access.conflicts == bank_conflicts(layout, shared)
 
 
@@ -115,7 +115,7 @@ def test_chosen_placements_are_free_of_conflicts(name):
     loaded = matrix_access(load, shared) if matrices else shared_access(load, shared)
     assert loaded is not None
     for layout, access in ((store, stored), (load, loaded)):
-        check_access(layout, shared, access)
+        verify_access(layout, shared, access)
         assert count_conflicts(access) == access.conflicts == 1
     assert stored.access_bytes == 16
     assert not matrices or shared.swizzle is not None

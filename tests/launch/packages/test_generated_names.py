@@ -13,9 +13,9 @@ from tests.launch.packages.test_package import FREE
 from tests.launch.runtime.fake_libcuda import compiler, cuda_include, run
 from tests.launch.runtime.validated_kernel import array, launch_of, pointer, scalar
 from tileiras_build.core.errors import InvalidInput
-from tileiras_build.core.symbols.c_identifiers import c_word
-from tileiras_build.core.symbols.unique_names import call_apart
-from tileiras_build.launch.packages.c_function_signatures import CLASS_MEMBERS, calls_of
+from tileiras_build.core.symbols.c_identifiers import c_identifier
+from tileiras_build.core.symbols.unique_names import unique_names
+from tileiras_build.launch.packages.c_function_signatures import CLASS_MEMBERS, kernel_functions
 from tileiras_build.launch.packages.generate_c_launcher import render_cpp_header, render_header, render_source
 from tileiras_build.launch.runtime.library_manifest import CUBIN, Image, LibraryManifest
 from tileiras_build.launch.runtime.python_signature import launcher
@@ -133,7 +133,7 @@ def test_packages_of_any_name_compile_in_one_program(tmp_path):
 @pytest.mark.parametrize("name", SETS)
 def test_names_of_a_set_are_told_apart(name):
     kernels, parameters = SETS[name]
-    calls = calls_of(library_of(dict.fromkeys(kernels, parameters)))
+    calls = kernel_functions(library_of(dict.fromkeys(kernels, parameters)))
     of_c = [word for call in calls for word in (call.names.function, call.names.type)]
     of_cpp = [word for call in calls for word in (call.names.method, f"try_{call.names.method}")]
     assert len(set(of_c)) == len(of_c) and len({*of_cpp, *CLASS_MEMBERS}) == len(of_cpp) + len(CLASS_MEMBERS)
@@ -142,7 +142,7 @@ def test_names_of_a_set_are_told_apart(name):
 
 
 def test_names_that_c_can_write_stay():
-    (call,) = calls_of(library_of({"k": ["x", "BLOCK", "int", "int_", "M", "_x", "__FILE__", "uint8_t"]}))
+    (call,) = kernel_functions(library_of({"k": ["x", "BLOCK", "int", "int_", "M", "_x", "__FILE__", "uint8_t"]}))
     assert call.names == ("k", "pk_launch_k", "pk_k_arguments", "k")
     assert [member.name for member in call.members] == [
         "x",
@@ -190,10 +190,10 @@ def test_any_names_compile(tmp_path_factory, kernels):
 @settings(max_examples=50)
 @given(names=st.lists(WORDS, unique=True, max_size=12), taken=st.lists(WORDS, max_size=4))
 def test_names_of_a_scope_are_different_whatever_they_are(names, taken):
-    made = call_apart(names, taken, ("{}", "try_{}"), c_word)
+    made = unique_names(names, taken, ("{}", "try_{}"), c_identifier)
     words = [word for name in made.values() for word in (name, f"try_{name}")]
     assert made.keys() == set(names) and len(set(words)) == len(words) and not set(words) & set(taken)
-    assert made == call_apart(reversed(names), taken, ("{}", "try_{}"), c_word)
+    assert made == unique_names(reversed(names), taken, ("{}", "try_{}"), c_identifier)
 
 
 @settings(max_examples=30)

@@ -15,7 +15,7 @@ from tests.launch.packages.sample_library import NAME, PLAIN, TENSOR, artifacts_
 from tests.launch.runtime.fake_driver import FakeDriver
 from tileiras_build.core.errors import InvalidInput
 from tileiras_build.core.file_io import write_files
-from tileiras_build.launch.packages.fatbin import Part, find_fatbinary, make_fatbin
+from tileiras_build.launch.packages.fatbin import FatbinImage, find_fatbinary, make_fatbin
 from tileiras_build.launch.packages.package_library import KernelFiles, file_names, pack_kernel, pack_library
 from tileiras_build.launch.packages.package_name import check_package_name
 from tileiras_build.launch.runtime import Library
@@ -151,7 +151,7 @@ def test_absent_fatbinary_is_named(tmp_path):
 
 def test_refused_images_are_one_sentence():
     with pytest.raises(InvalidInput, match=r"error\[fatbinary\]: fatbinary refuses the images") as caught:
-        make_fatbin("k", (Part(CUBIN, "sm_80", b"no cubin"),))
+        make_fatbin("k", (FatbinImage(CUBIN, "sm_80", b"no cubin"),))
     assert "\n" not in str(caught.value)
 
 

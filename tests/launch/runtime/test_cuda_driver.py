@@ -8,7 +8,7 @@ from cuda.bindings import driver as cuda
 
 from tests.launch.runtime.fake_driver import CheckedBindings, RecordingEncoder
 from tileiras_build.core.errors import InvalidInput
-from tileiras_build.launch.runtime.bind_stub import Packed
+from tileiras_build.launch.runtime.bind_stub import PackedParameters
 from tileiras_build.launch.runtime.cuda_driver import (
     CudaDriver,
     Driver,
@@ -121,7 +121,7 @@ def test_a_driver_without_tensor_maps_is_one_sentence():
 def test_launch_is_configured():
     bindings = CheckedBindings()
     CudaDriver(bindings).launch(
-        cuda.CUkernel(4), LaunchConfig((5, 6, 7), (128, 1, 1), 1000, 99), Packed(b"12345678", ((0, 8),))
+        cuda.CUkernel(4), LaunchConfig((5, 6, 7), (128, 1, 1), 1000, 99), PackedParameters(b"12345678", ((0, 8),))
     )
     (call,) = bindings.named("cuLaunchKernelEx")
     config = call["config"]

@@ -6,7 +6,7 @@ import pytest
 from tileiras_build.core.errors import InvalidInput
 from tileiras_build.launch.runtime import encode_tensor_maps
 from tileiras_build.launch.runtime.encode_tensor_maps import TensorMap
-from tileiras_build.manifest.launch_manifest import TensorMapRow
+from tileiras_build.manifest.launch_manifest import TensorMapSpec
 
 ROW = {
     "param": 4, "element": "f16", "base": {"param": 0}, "shape": [{"param": 1}, {"param": 2}, 3],
@@ -16,7 +16,7 @@ ROW = {
 
 
 def resolve(entry, index, row, given):
-    return encode_tensor_maps.resolve(entry, index, msgspec.convert(row, TensorMapRow), given)
+    return encode_tensor_maps.resolve(entry, index, msgspec.convert(row, TensorMapSpec), given)
 
 
 def params(base=0x1000, width=640, height=480, stride=1024):

@@ -261,7 +261,9 @@ def persistent_library(library, driver):
     extents = [
         Parameter(name=f"grid_{n}", kind="i32", size=4, offset=at, role="grid", axis=n) for n, at in enumerate(offsets)
     ]
-    made = structs.replace(launch, params=[*launch.ordinary, *extents, launch.params[-1]], grid=Grid(persistent=2))
+    made = structs.replace(
+        launch, params=[*launch.caller_parameters, *extents, launch.params[-1]], grid=Grid(persistent=2)
+    )
     library._driver = driver
     library.manifest.kernels[TENSOR] = (structs.replace(image, launch=made),)
     return library

@@ -4,7 +4,7 @@ import pytest
 
 from tileiras_build.core.errors import Unsupported
 from tileiras_build.launch.runtime.library_manifest import CUBIN, PTX, Image
-from tileiras_build.launch.runtime.select_image import choose, require, runs_on
+from tileiras_build.launch.runtime.select_image import require_image, runs_on, select_image
 from tileiras_build.manifest.launch_manifest import Launch, SharedMemory
 
 
@@ -47,15 +47,15 @@ def test_an_image_runs_where_its_shared_memory_fits(kind, shared, runs):
 
 def test_a_gpu_with_less_shared_memory_is_told_so():
     images = [image("sm_80", shared=147456), image("sm_80", PTX, 147456)]
-    assert choose([*images, image("sm_86", PTX)], 89) == image("sm_86", PTX)
+    assert select_image([*images, image("sm_86", PTX)], 89) == image("sm_86", PTX)
     with pytest.raises(Unsupported, match="built for sm_80, takes 147456 bytes .* sm_89, gets 101376") as caught:
-        require("k", images, 89)
+        require_image("k", images, 89)
     assert "sm=89" in str(caught.value)
 
 
 def test_best_image_is_a_cubin_then_the_newest():
     images = [image("sm_80", PTX), image("sm_86", PTX), image("sm_80"), image("sm_86"), image("sm_90a")]
-    assert choose(images, 89) == image("sm_86")
-    assert choose(images, 80) == image("sm_80")
-    assert choose(images, 100) == image("sm_86", PTX)
-    assert choose(images, 75) is None
+    assert select_image(images, 89) == image("sm_86")
+    assert select_image(images, 80) == image("sm_80")
+    assert select_image(images, 100) == image("sm_86", PTX)
+    assert select_image(images, 75) is None

@@ -1,6 +1,6 @@
 """A kernel that promises of all kinds hold for, as a manifest describes it: what wrong launches are made of."""
 
-from tileiras_build.manifest.launch_manifest import Launch, converted
+from tileiras_build.manifest.launch_manifest import Launch, convert
 from tileiras_build.manifest.manifest_constants import VERSION
 
 
@@ -47,7 +47,7 @@ def launch_of(arguments, rows) -> Launch:
     for name, kind, rank in arguments:
         made.append({"name": name, "kind": kind, "param": param} | ({} if rank is None else {"rank": rank}))
         param += 1 if rank is None else 1 + 2 * rank
-    return converted({"threads_per_cta": 128, "params": list(placed(rows)), "arguments": made}, Launch, VERSION)
+    return convert({"threads_per_cta": 128, "params": list(placed(rows)), "arguments": made}, Launch, VERSION)
 
 
 # a is read, b is read and in units of 8, out is written; n counts in eights; p is an address of its own.

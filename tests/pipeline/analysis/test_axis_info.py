@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tileiras_build.pipeline.analysis.axis_info import MOST, AxisAnalysis, power_of_two
+from tileiras_build.pipeline.analysis.axis_info import MAX_DIVISIBILITY, AxisAnalysis, power_of_two
 from tileiras_build.pipeline.tile_ir_text_format import parse
 
 HEAD = """nv_tileaa.func @k {
@@ -31,16 +31,16 @@ def facts(line: str):
     ("line", "expected"),
     [
         ("%x = arith.constant 24 : i32", ((), (), 8)),
-        ("%x = arith.constant 0 : i32", ((), (), MOST)),
+        ("%x = arith.constant 0 : i32", ((), (), MAX_DIVISIBILITY)),
         ("%x = nv_tileas.assume %i {predicate = #cuda_tile.div_by<12>} : i32", ((), (), 4)),
-        ("%x = nv_tileas.make_range : tensor<32xi32>", ((32,), (1,), MOST)),
+        ("%x = nv_tileas.make_range : tensor<32xi32>", ((32,), (1,), MAX_DIVISIBILITY)),
         ("%x = nv_tileas.splat %e : (i32) -> tensor<4x8xi32>", ((1, 1), (4, 8), 8)),
         ("%x = arith.addi %b, %r : tensor<16xi32>", ((16,), (1,), 8)),
         ("%x = arith.subi %r, %b : tensor<16xi32>", ((16,), (1,), 8)),
         ("%x = arith.subi %b, %r : tensor<16xi32>", ((1,), (1,), 1)),
         ("%x = arith.muli %r, %t : tensor<16xi32>", ((1,), (1,), 2)),
         ("%x = arith.muli %e, %two : i32", ((), (), 16)),
-        ("%x = nv_tileas.view %r : (tensor<16xi32>) -> tensor<16x1xi32>", ((16, 1), (1, 1), MOST)),
+        ("%x = nv_tileas.view %r : (tensor<16xi32>) -> tensor<16x1xi32>", ((16, 1), (1, 1), MAX_DIVISIBILITY)),
         ("%x = nv_tileas.addptr %p, %e : (!nv_tileaa.ptr<f32>, i32) -> !nv_tileaa.ptr<f32>", ((), (), 1)),
     ],
 )
@@ -51,7 +51,7 @@ def test_rules(line, expected):
 def test_broadcast_is_constant_along_what_it_repeats():
     line = "%w = nv_tileas.view %r : (tensor<16xi32>) -> tensor<16x1xi32>\n"
     line += "  %x = nv_tileas.broadcast %w : (tensor<16x1xi32>) -> tensor<16x8xi32>"
-    assert facts(line) == ((16, 1), (1, 8), MOST)
+    assert facts(line) == ((16, 1), (1, 8), MAX_DIVISIBILITY)
 
 
 @pytest.mark.parametrize(("divisor", "group"), [(8, 8), (4, 4), (1, 1)])
@@ -78,7 +78,9 @@ def test_loop_index_is_divisible_by_what_divides_start_and_step():
     assert AxisAnalysis()(loop.regions[0].blocks[0].args[0]).divisibility == 4
 
 
-@pytest.mark.parametrize(("value", "power"), [(1, 1), (12, 4), (0, MOST), (-8, 8), (1 << 40, MOST)])
+@pytest.mark.parametrize(
+    ("value", "power"), [(1, 1), (12, 4), (0, MAX_DIVISIBILITY), (-8, 8), (1 << 40, MAX_DIVISIBILITY)]
+)
 def test_power_of_two(value, power):
     assert power_of_two(value) == power
 

@@ -7,22 +7,22 @@ import pytest
 
 from tests.emulated_kernels import compiled, run, scheduled_case
 from tests.pipeline.analysis.cache_reuse_kernels import TILE
-from tileiras_build.ir.casting import row
-from tileiras_build.pipeline.analysis.cache_reuse import Reading, grid_axes, reading_of
+from tileiras_build.ir.casting import as_op
+from tileiras_build.pipeline.analysis.cache_reuse import Reuse, grid_axes, load_reuse
 
 KERNELS = Path(__file__).with_name("cache_reuse_kernels.py")
 
 
 @pytest.mark.parametrize("name, readings", [
-    ("scaled", [Reading.ONCE, Reading.UNKNOWN, Reading.BY_ALL]),
+    ("scaled", [Reuse.NONE, Reuse.UNKNOWN, Reuse.ALL_CTAS]),
     # The loop is there twice: with and without checks of its indices.
-    ("in_place", [Reading.UNKNOWN, Reading.UNKNOWN, Reading.UNKNOWN]),
+    ("in_place", [Reuse.UNKNOWN, Reuse.UNKNOWN, Reuse.UNKNOWN]),
 ])  # fmt: skip
 def test_who_reads(name, readings):
     [kernel] = scheduled_case(KERNELS, name, "sm_90").body.block.ops
-    loads = [row(op) for op in kernel.walk() if op.name == "nv_tileas.tiled_load"]
+    loads = [as_op(op) for op in kernel.walk() if op.name == "nv_tileas.tiled_load"]
     assert grid_axes(kernel) == {0, 1}
-    assert [reading_of(load, grid_axes(kernel)) for load in loads] == readings
+    assert [load_reuse(load, grid_axes(kernel)) for load in loads] == readings
 
 
 @pytest.mark.parametrize("sm", ["sm_80", "sm_100"])

@@ -12,7 +12,7 @@ from xdsl.dialects.test import TestOp
 
 from tests.emulated_kernels import scheduled_case
 from tileiras_build.ir.dialects.nv_tileas.ops import COUNTERPARTS
-from tileiras_build.pipeline.analysis.disjoint_stores import stores_distinct_tiles
+from tileiras_build.pipeline.analysis.disjoint_stores import iterations_store_disjoint_tiles
 
 NumProgramsOp = COUNTERPARTS["nv_tileaa.get_num_programs"]
 KERNELS = Path(__file__).parents[1] / "tileaa_to_tileas" / "tma_stored_tiles.py"
@@ -89,7 +89,7 @@ class Coordinates:
         places = [list(self.store.operands).index(coord) for coord in self.store.coords]
         for place, coord in zip(places, coords, strict=True):
             self.store.operands[place] = self.value(coord)
-        return stores_distinct_tiles(self.store)
+        return iterations_store_disjoint_tiles(self.store)
 
 
 def values_of(tree, number, divisor):

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tileiras_build.ir.casting import row
+from tileiras_build.ir.casting import as_op
 from tileiras_build.ir.dialects.fast_xdsl import walk
-from tileiras_build.pipeline.analysis.integer_ranges import Check, IndexRanges
+from tileiras_build.pipeline.analysis.integer_ranges import BoundsCheck, IntegerRanges
 from tileiras_build.pipeline.tile_ir_text_format import parse
 
 HEAD = """!m = !nv_tileaa.memref<f32, [?, ?], [?, 1]>
@@ -36,12 +36,12 @@ def module(lines: str):
     return func
 
 
-def checks(lines: str, index: str) -> Check:
+def checks(lines: str, index: str) -> BoundsCheck:
     """What is asked of an index of 64 columns."""
     load = LOAD.format("%y", index)
     func = module(lines.replace("LOAD", load) if "LOAD" in lines else lines + load)
     [load] = [op for op in walk(func) if op.name == "nv_tileas.tiled_load"]
-    return IndexRanges().checks(row(load))[1]
+    return IntegerRanges().checks(as_op(load))[1]
 
 
 LOOP = """  nv_tileas.for {}, {}, {} initial() : (i32, i32, i32) -> () {{
@@ -56,38 +56,38 @@ def loop(lower: str, upper: str, step: str = "%one", before: str = "") -> str:
 
 
 @pytest.mark.parametrize("lower, upper, step, before, expected", [
-    ("%zero", "%across", "%one", "", Check.NONE),
-    ("%y", "%across", "%64", "", Check.NONE),
-    ("%zero", "%wide", "%one", "", Check.NONE),  # fewer tiles, for they are larger
-    ("%zero", "%n", "%one", "%n = arith.ceildivsi %columns, %64 : i32\n", Check.NONE),
-    ("%zero", "%n", "%one", "%n = arith.ceildivsi %c, %64 : i32\n", Check.NONE),
-    ("%zero", "%n", "%one", "%s = arith.addi %columns, %63 : i32\n%n = arith.floordivsi %s, %64 : i32\n", Check.NONE),
-    ("%zero", "%n", "%one", "%s = arith.minsi %columns, %any : i32\n%n = arith.ceildivsi %s, %64 : i32\n", Check.NONE),
-    ("%zero", "%n", "%one", "%s, %n = nv_tileas.get_dim_size %mem : (!m) -> (i32, i32)\n", Check.ANY),  # elements, not tiles
-    ("%zero", "%n", "%one", "%n = arith.ceildivsi %rows, %64 : i32\n", Check.END),
-    ("%zero", "%n", "%one", "%n = arith.addi %wide, %one : i32\n", Check.END),
-    ("%zero", "%100", "%one", "", Check.END),
-    ("%zero", "%any", "%one", "", Check.ANY),  # times 64 there are no numbers of 32 bits for it
-    ("%minus", "%across", "%one", "", Check.ANY),
-    ("%any", "%across", "%one", "", Check.ANY),
-    ("%zero", "%across", "%any", "", Check.ANY),  # may wrap around
+    ("%zero", "%across", "%one", "", BoundsCheck.NONE),
+    ("%y", "%across", "%64", "", BoundsCheck.NONE),
+    ("%zero", "%wide", "%one", "", BoundsCheck.NONE),  # fewer tiles, for they are larger
+    ("%zero", "%n", "%one", "%n = arith.ceildivsi %columns, %64 : i32\n", BoundsCheck.NONE),
+    ("%zero", "%n", "%one", "%n = arith.ceildivsi %c, %64 : i32\n", BoundsCheck.NONE),
+    ("%zero", "%n", "%one", "%s = arith.addi %columns, %63 : i32\n%n = arith.floordivsi %s, %64 : i32\n", BoundsCheck.NONE),
+    ("%zero", "%n", "%one", "%s = arith.minsi %columns, %any : i32\n%n = arith.ceildivsi %s, %64 : i32\n", BoundsCheck.NONE),
+    ("%zero", "%n", "%one", "%s, %n = nv_tileas.get_dim_size %mem : (!m) -> (i32, i32)\n", BoundsCheck.ANY),  # elements, not tiles
+    ("%zero", "%n", "%one", "%n = arith.ceildivsi %rows, %64 : i32\n", BoundsCheck.PAST_END),
+    ("%zero", "%n", "%one", "%n = arith.addi %wide, %one : i32\n", BoundsCheck.PAST_END),
+    ("%zero", "%100", "%one", "", BoundsCheck.PAST_END),
+    ("%zero", "%any", "%one", "", BoundsCheck.ANY),  # times 64 there are no numbers of 32 bits for it
+    ("%minus", "%across", "%one", "", BoundsCheck.ANY),
+    ("%any", "%across", "%one", "", BoundsCheck.ANY),
+    ("%zero", "%across", "%any", "", BoundsCheck.ANY),  # may wrap around
 ])  # fmt: skip
 def test_loops(lower, upper, step, before, expected):
     assert checks(loop(lower, upper, step, before), "%i") == expected
 
 
 @pytest.mark.parametrize("lines, index, expected", [
-    ("", "%y", Check.END),
-    ("", "%x", Check.ANY),
-    ("", "%zero", Check.END),
-    ("", "%minus", Check.ANY),
-    ("", "%any", Check.ANY),
-    ("  %q = arith.remui %y, %across : i32\n", "%q", Check.NONE),
-    ("  %q = arith.remsi %x, %across : i32\n", "%q", Check.NONE),
-    ("  %q = arith.remsi %any, %across : i32\n", "%q", Check.ANY),
-    ("  %q = arith.subi %y, %one : i32\n", "%q", Check.ANY),
-    ("  %q = arith.divsi %x, %100 : i32\n", "%q", Check.END),
-    ("  %q = nv_tileas.assume %any {predicate = #cuda_tile.bounded<0, 1000>} : i32\n", "%q", Check.END),
+    ("", "%y", BoundsCheck.PAST_END),
+    ("", "%x", BoundsCheck.ANY),
+    ("", "%zero", BoundsCheck.PAST_END),
+    ("", "%minus", BoundsCheck.ANY),
+    ("", "%any", BoundsCheck.ANY),
+    ("  %q = arith.remui %y, %across : i32\n", "%q", BoundsCheck.NONE),
+    ("  %q = arith.remsi %x, %across : i32\n", "%q", BoundsCheck.NONE),
+    ("  %q = arith.remsi %any, %across : i32\n", "%q", BoundsCheck.ANY),
+    ("  %q = arith.subi %y, %one : i32\n", "%q", BoundsCheck.ANY),
+    ("  %q = arith.divsi %x, %100 : i32\n", "%q", BoundsCheck.PAST_END),
+    ("  %q = nv_tileas.assume %any {predicate = #cuda_tile.bounded<0, 1000>} : i32\n", "%q", BoundsCheck.PAST_END),
 ])  # fmt: skip
 def test_scalars(lines, index, expected):
     assert checks(lines, index) == expected
@@ -110,7 +110,7 @@ def test_ranges_have_all_results(name, bounds):
     for value, (least, most) in zip("ab", bounds):
         lines += f"  %{value} = nv_tileas.assume %any {{predicate = #cuda_tile.bounded<{least}, {most}>}} : i32\n"
     func = module(lines + f"  %q = arith.{name} %a, %b : i32\n")
-    least, most = IndexRanges()(func.regions[0].blocks[0].last_op.prev_op.results[0])
+    least, most = IntegerRanges()(func.regions[0].blocks[0].last_op.prev_op.results[0])
     for a in range(bounds[0][0], bounds[0][1] + 1):
         for b in range(bounds[1][0], bounds[1][1] + 1):
             if b or name not in ("floordivsi", "ceildivsi", "divsi", "divui", "remsi", "remui"):

@@ -5,18 +5,18 @@ from dataclasses import replace
 import pytest
 
 from tileiras_build.pipeline.analysis.resource_model import (
-    BESIDE_STAGES,
-    BESIDE_SUMS,
+    STAGES_SMEM_OVERHEAD,
+    WGMMA_REG_OVERHEAD,
     choose_stages,
     choose_warps,
-    divided_registers,
-    has_registers_for_issuing,
+    registers_allow_mma_warp,
+    registers_fit,
+    setmaxnreg_split,
     two_stages_fit,
-    words_fit,
 )
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.opt import parse_module
-from tileiras_build.target.targets import MULTIPROCESSORS, find_target
+from tileiras_build.target.targets import SM_LIMITS, find_target
 
 FILE, UNIT, FETCHING_WARPS = 65536, 8, 4
 HOPPER = find_target("sm_90")
@@ -26,7 +26,7 @@ KIB = 1024
 
 @pytest.mark.parametrize("warps", [8, 12, 16])
 def test_agents_have_no_more_registers_than_the_kernel(warps):
-    fetching, computing = divided_registers(warps, HOPPER)
+    fetching, computing = setmaxnreg_split(warps, HOPPER)
     threads = 32 * (warps + FETCHING_WARPS)
     launched = FILE // threads // UNIT * UNIT
     taken = 32 * (FETCHING_WARPS * fetching + warps * computing)
@@ -35,28 +35,28 @@ def test_agents_have_no_more_registers_than_the_kernel(warps):
 
 
 def test_two_warpgroups_that_compute_have_240():
-    assert divided_registers(8, HOPPER) == [24, 240]
+    assert setmaxnreg_split(8, HOPPER) == [24, 240]
 
 
 def test_the_register_file_is_the_targets(monkeypatch):
     """128 threads with a fetching warp, two CTAs: three warps of a partition have 168 registers a thread, or half of that."""
     words = 140 * 128
-    assert words_fit(words, 4, 2, HOPPER)
-    half = replace(MULTIPROCESSORS[90], registers=FILE // 2)
-    monkeypatch.setitem(MULTIPROCESSORS, 90, half)
-    assert not words_fit(words, 4, 2, HOPPER)
+    assert registers_fit(words, 4, 2, HOPPER)
+    half = replace(SM_LIMITS[90], registers=FILE // 2)
+    monkeypatch.setitem(SM_LIMITS, 90, half)
+    assert not registers_fit(words, 4, 2, HOPPER)
 
 
-@pytest.mark.parametrize(("words", "fits"), [(168 - BESIDE_SUMS, True), (168 - BESIDE_SUMS + 1, False)])
+@pytest.mark.parametrize(("words", "fits"), [(168 - WGMMA_REG_OVERHEAD, True), (168 - WGMMA_REG_OVERHEAD + 1, False)])
 @pytest.mark.parametrize("warps", [8, 9, 10, 11])
 def test_nine_warps_start_with_the_registers_of_twelve(warps, words, fits):
     """A partition has three of them: ptxas, too, gives a thread of 288 no more than 168 registers."""
-    assert words_fit(words * 32 * warps, warps, 1, HOPPER) is fits
+    assert registers_fit(words * 32 * warps, warps, 1, HOPPER) is fits
 
 
 def test_without_tma_no_warp_fetches():
-    words = (224 - BESIDE_SUMS) * 32 * 8
-    assert words_fit(words, 8, 1, find_target("sm_80")) and not words_fit(words, 8, 1, HOPPER)
+    words = (224 - WGMMA_REG_OVERHEAD) * 32 * 8
+    assert registers_fit(words, 8, 1, find_target("sm_80")) and not registers_fit(words, 8, 1, HOPPER)
 
 
 @pytest.mark.parametrize(("ctas", "has"), [(2, True), (3, False)])
@@ -64,7 +64,7 @@ def test_another_warp_costs_registers_where_a_partition_gets_one_more(ctas, has)
     """Four warps and two that compute nothing: those of two CTAs lie three to a partition, of three CTAs five to some."""
     text = f"builtin.module {{ nv_tileaa.func @k attributes {{occupancy = {ctas} : i32}} {{ nv_tileaa.return }} }}"
     [kernel] = parse_module(text).body.block.ops
-    assert has_registers_for_issuing(100 * 128, kernel, JOB, 4) is has
+    assert registers_allow_mma_warp(100 * 128, kernel, JOB, 4) is has
 
 
 def test_fewer_ctas_rather_than_one_stage():
@@ -86,9 +86,9 @@ def test_less_than_two_stages(taken, stages):
 
 
 def test_two_stages_leave_room_for_barriers():
-    most = (HOPPER.max_shared_memory - BESIDE_STAGES) // 2
+    most = (HOPPER.max_shared_memory - STAGES_SMEM_OVERHEAD) // 2
     assert two_stages_fit(most, JOB) and not two_stages_fit(most + 1, JOB)
-    assert two_stages_fit(2 * most, JOB, parts=2)
+    assert two_stages_fit(2 * most, JOB, k_splits=2)
 
 
 REDUCED = """

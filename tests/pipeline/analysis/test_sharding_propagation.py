@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, f32, 
 from xdsl.dialects.test import TestOp
 
 from tileiras_build.ir.dialects.nv_tileas.ops import COUNTERPARTS
-from tileiras_build.pipeline.analysis.sharding_propagation import Division, Undivided, relate
+from tileiras_build.pipeline.analysis.sharding_propagation import Sharding, ShardingError, propagate
 
 EXTENTS = st.sampled_from([1, 2, 4, 8])
 SHAPES = st.lists(EXTENTS, min_size=1, max_size=4)
@@ -37,7 +37,7 @@ def check(op, compute, ctas):
     whole = compute(*operands)
     for value in (*op.operands, *op.results):
         for dim in range(len(value.type.get_shape())):
-            parts = relate(op, value, dim, ctas)
+            parts = propagate(op, value, dim, ctas)
             if parts is None:
                 continue
             dims = dict(parts)
@@ -70,9 +70,9 @@ def test_views(data, shape, ctas):
 
 def test_a_view_that_merges_dimensions_keeps_the_outer_ones_parts():
     op = build("view", [[8, 4]], [32])
-    assert relate(op, op.source, 0, 4) == [(op.source, 0), (op.result, 0)]
-    assert relate(op, op.result, 0, 4) == [(op.result, 0), (op.source, 0)]
-    assert relate(op, op.source, 1, 4) is None
+    assert propagate(op, op.source, 0, 4) == [(op.source, 0), (op.result, 0)]
+    assert propagate(op, op.result, 0, 4) == [(op.result, 0), (op.source, 0)]
+    assert propagate(op, op.source, 1, 4) is None
 
 
 @given(st.data(), SHAPES, st.sampled_from([2, 4]))
@@ -116,8 +116,8 @@ def test_elements(shape, ctas):
 def test_one_tile_cannot_be_both_operands_of_a_product():
     source = TestOp(result_types=[TensorType(f32, [8, 8])]).results[0]
     op = COUNTERPARTS["nv_tileaa.dot"].make([source, source, source, None, None], [source.type])
-    with pytest.raises(Undivided, match="both divided and whole|two dimensions"):
-        Division(2).divide(op, op.result, 0)
+    with pytest.raises(ShardingError, match="both divided and whole|two dimensions"):
+        Sharding(2).shard(op, op.result, 0)
 
 
 def test_a_tile_and_its_transpose_are_not_added_in_parts():
@@ -125,5 +125,5 @@ def test_a_tile_and_its_transpose_are_not_added_in_parts():
     order = {"permutation": DenseArrayBase.from_list(i64, [1, 0])}
     turned = COUNTERPARTS["nv_tileaa.permute"].make([source], [source.type], order)
     total = COUNTERPARTS["nv_tileaa.addf"].make([source, turned.result], [source.type])
-    with pytest.raises(Undivided, match="two dimensions"):
-        Division(2).divide(total, total.result, 0)
+    with pytest.raises(ShardingError, match="two dimensions"):
+        Sharding(2).shard(total, total.result, 0)

@@ -1,5 +1,5 @@
 // Equal pure operations become one, unused ones go; anything with an effect stays.
-// run: eliminate-common sm_90
+// run: cse sm_90
 
 // ---- repeated_constants_become_one
 nv_tileaa.func @k {

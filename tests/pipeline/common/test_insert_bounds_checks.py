@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tileiras_build.driver import lower
-from tileiras_build.pipeline.common.insert_bounds_checks import check_tile_indices
+from tileiras_build.pipeline.common.insert_bounds_checks import insert_bounds_checks
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.tile_ir_text_format import parse, render
 from tileiras_build.simulate import emulator
@@ -27,7 +27,7 @@ def module(name: str):
 def test_every_dimension_of_every_access_is_checked(name, checks):
     checked = module(name)
     before = [op.name for op in checked.walk()]
-    assert check_tile_indices(checked) == checks
+    assert insert_bounds_checks(checked) == checks
     checked.verify()
     names = [op.name for op in checked.walk()]
     assert names.count("nv_tileaa.assert") == checks
@@ -53,14 +53,14 @@ def run(text: bytes, elements: int, blocks: int) -> np.ndarray:
 
 def test_indices_inside_pass_and_compute_the_same():
     checked = module("vector_add_f32")
-    check_tile_indices(checked)
+    insert_bounds_checks(checked)
     assert (run(render(checked), 700, 3) == 3.0).all(), "the last tile sticks out, which is allowed"
 
 
 def test_an_index_outside_stops_the_kernel_at_its_line():
     checked = module("vector_add_f32")
     assert (run(render(checked), 700, 4) == 3.0).all(), "unchecked: the tile is masked"
-    check_tile_indices(checked)
+    insert_bounds_checks(checked)
     with pytest.raises(EmulatorFault) as caught:
         run(render(checked), 700, 4)
     text = str(caught.value)

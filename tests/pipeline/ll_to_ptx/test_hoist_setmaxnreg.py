@@ -2,7 +2,7 @@
 
 import pytest
 
-from tileiras_build.pipeline.ll_to_ptx.hoist_setmaxnreg import grant_first
+from tileiras_build.pipeline.ll_to_ptx.hoist_setmaxnreg import hoist_setmaxnreg
 
 GRANT = "\tsetmaxnreg.inc.sync.aligned.u32 \t232;"
 PLAIN = ("\tadd.s32 \t%r1, %r2, 4;", "\tld.param.b32 \t%r2, [k_param_0];", "\tcvt.s64.s32 \t%rd1, %r1;")
@@ -17,11 +17,11 @@ OTHERS = (
 
 @pytest.mark.parametrize("before", OTHERS)
 def test_a_grant_goes_up_to_what_is_not_plain(before):
-    assert grant_first("\n".join(["{", before, *PLAIN, GRANT, PLAIN[0]])) == "\n".join(
+    assert hoist_setmaxnreg("\n".join(["{", before, *PLAIN, GRANT, PLAIN[0]])) == "\n".join(
         ["{", before, GRANT, *PLAIN, PLAIN[0]]
     )
 
 
 def test_other_programs_stay():
     release = GRANT.replace("inc", "dec")
-    assert grant_first("\n".join([*PLAIN, release])) == "\n".join([*PLAIN, release])
+    assert hoist_setmaxnreg("\n".join([*PLAIN, release])) == "\n".join([*PLAIN, release])

@@ -10,12 +10,12 @@ from tests.pipeline.ll_to_ptx.assembly_samples import HEAD, SAMPLES
 from tileiras_build import driver
 from tileiras_build.core.errors import InternalError, TileirasError, Unsupported
 from tileiras_build.pipeline.job import Job
-from tileiras_build.pipeline.ll_to_ptx.inline_assembly import faults, instructions, needs, needs_a_look
+from tileiras_build.pipeline.ll_to_ptx.inline_assembly import faults, instructions, needs, needs_checking
 from tileiras_build.pipeline.ll_to_ptx.llvm_ir_checks import check_module
 from tileiras_build.pipeline.ptx_to_cubin import find_ptxas
 from tileiras_build.pipeline.stages import PACKAGE
-from tileiras_build.target.isa.ptx_instructions import ASSEMBLY, REGISTERS
-from tileiras_build.target.targets import CAPABILITIES, MMA_ATOMS, TARGETS, TENSOR_MEMORY_ATOMS, WARPGROUP_ATOMS
+from tileiras_build.target.isa.ptx_instructions import ASSEMBLY, SPECIAL_REGISTERS
+from tileiras_build.target.targets import CAPABILITIES, MMA_ATOMS, TARGETS, TCGEN05_ATOMS, WGMMA_ATOMS
 
 GATED = [(need, text) for need, text in SAMPLES if need is not None and any(not t.has(need) for t in TARGETS.values())]
 SM80, SM90, SM120 = TARGETS["sm_80"], TARGETS["sm_90"], TARGETS["sm_120"]
@@ -77,7 +77,7 @@ def test_ptxas_refuses_what_is_refused(need, text, tmp_path):
 
 
 def test_every_row_is_of_a_known_instruction_and_needs_a_capability():
-    assert {need for need in (*ASSEMBLY.values(), *REGISTERS.values()) if need} <= set(CAPABILITIES)
+    assert {need for need in (*ASSEMBLY.values(), *SPECIAL_REGISTERS.values()) if need} <= set(CAPABILITIES)
     firsts = {name for name in ASSEMBLY if "." not in name}
     assert {name.split(".")[0].split("/")[0] for name in ASSEMBLY} - firsts <= {"*"}
 
@@ -87,7 +87,7 @@ def test_every_capability_of_a_row_has_a_sample():
 
 
 ATOMS = [(atom.ptx_name(), atom.capability) for atom in MMA_ATOMS]
-ATOMS += [(atom.ptx_name(64), atom.capability) for atom in WARPGROUP_ATOMS]
+ATOMS += [(atom.ptx_name(64), atom.capability) for atom in WGMMA_ATOMS]
 
 
 @pytest.mark.parametrize("target", TARGETS.values(), ids=lambda target: target.name)
@@ -96,9 +96,7 @@ def test_products_agree_with_the_targets_tables(target):
         # Native is a matter of speed: others accept the instruction.
         accepted = target.has(capability.removesuffix("_native"))
         assert accepted == (not [*faults(f"{name} $0, $1, $2, $3;", target)]), name
-    assert TENSOR_MEMORY_ATOMS and bool([*faults("tcgen05.mma.cta_group::1.kind::f16 $0;", target)]) != target.has(
-        "tcgen05"
-    )
+    assert TCGEN05_ATOMS and bool([*faults("tcgen05.mma.cta_group::1.kind::f16 $0;", target)]) != target.has("tcgen05")
 
 
 INSTRUCTIONS = [
@@ -143,7 +141,7 @@ def test_escapes_and_line_ends_hide_nothing(break_):
 def test_the_number_of_operands_tells_three_input_max():
     assert needs("max.f32", "$0, {$1, $2}, $3")[1] == ()
     assert needs("max.f32", "$0, $1, $2, $3")[1] == ("max3",)
-    assert needs_a_look(["max.f32 $0, $1, $2, $3;"], SM80)
+    assert needs_checking(["max.f32 $0, $1, $2, $3;"], SM80)
 
 
 def test_an_instruction_that_no_row_knows():

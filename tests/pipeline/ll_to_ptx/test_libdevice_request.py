@@ -9,7 +9,7 @@ from tileiras_build.libdevice.bitcode_closures import is_cut
 from tileiras_build.pipeline import ll_to_ptx
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.ll_to_ptx.cut_libdevice import cut
-from tileiras_build.pipeline.ll_to_ptx.libdevice_request import asks_libdevice, label_of, request_of
+from tileiras_build.pipeline.ll_to_ptx.libdevice_request import label_of, needs_libdevice, request_of
 from tileiras_build.target.targets import TARGETS
 
 NOTE = '!tileiras.libdevice = !{!0}\n!0 = !{!"libdevice.10.bc"}\n'
@@ -33,12 +33,12 @@ SM90 = TARGETS["sm_90"]
 
 @pytest.mark.parametrize("before", ["", "define void @f() {\n}\n\n"])
 def test_libdevice_is_asked_for(before):
-    assert asks_libdevice(f"{before}{NOTE}".encode())
+    assert needs_libdevice(f"{before}{NOTE}".encode())
 
 
 @pytest.mark.parametrize("text", ["", "!tileiras.manifest = !{!0}\n", "; !tileiras.libdevice = none\n", MODULE])
 def test_libdevice_is_not_asked_for(text):
-    assert not asks_libdevice(text.encode()) and request_of(text.encode()) == b""
+    assert not needs_libdevice(text.encode()) and request_of(text.encode()) == b""
 
 
 def test_a_request_names_triple_and_functions(tmp_path):

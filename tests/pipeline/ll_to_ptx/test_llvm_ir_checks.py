@@ -1,4 +1,4 @@
-"""ll_to_ptx/llvm_ir_checks.py and intrinsics.py: what would make LLVM abort is refused first, with a location."""
+"""ll_to_ptx/llvm_ir_checks.py and llvm_intrinsics.py: what would make LLVM abort is refused first, with a location."""
 
 import re
 

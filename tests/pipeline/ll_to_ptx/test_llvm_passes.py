@@ -8,8 +8,8 @@ import pytest
 from tileiras_build.core.errors import InternalError, InvalidInput
 from tileiras_build.pipeline import ll_to_ptx
 from tileiras_build.pipeline.job import Job
-from tileiras_build.pipeline.ll_to_ptx.llvm_passes import MOST_LOOPS, _has_many_loops, run_passes
-from tileiras_build.pipeline.ll_to_ptx.target_machine import TRIPLE, data_layout, library_machine, machine
+from tileiras_build.pipeline.ll_to_ptx.llvm_passes import MAX_LOOPS, _has_many_loops, run_passes
+from tileiras_build.pipeline.ll_to_ptx.target_machine import TRIPLE, data_layout, library_machine, target_machine
 from tileiras_build.target.isa.serializer_options import LEVELS
 from tileiras_build.target.targets import TARGETS
 
@@ -106,7 +106,7 @@ def test_levels_that_do_not_exist(level, monkeypatch):
 def test_passes_need_a_machine(monkeypatch):
     monkeypatch.setattr(llvm, "create_new_module_pass_manager", lambda: pytest.fail("a pass manager was built"))
     monkeypatch.setattr(llvm.Target, "create_target_machine", lambda *_, **__: _unavailable())
-    machine.cache_clear()
+    target_machine.cache_clear()
     with pytest.raises(InternalError, match="target machine unavailable; cannot optimize with LLVM"):
         ll_to_ptx.lower(KERNEL, Job(TARGETS["sm_90"]))
 
@@ -134,7 +134,7 @@ def chain_of_loops(count: int) -> str:
     return "\n".join([*lines, "end:", f"  store i32 %y{count - 1}, ptr addrspace(1) %p", "  ret void", "}"])
 
 
-@pytest.mark.parametrize("count, many", [(10, False), (MOST_LOOPS, False), (MOST_LOOPS + 1, True), (150, True)])
+@pytest.mark.parametrize("count, many", [(10, False), (MAX_LOOPS, False), (MAX_LOOPS + 1, True), (150, True)])
 def test_long_chains_of_loops_are_known(count, many):
     module = llvm.parse_assembly(chain_of_loops(count))
     assert [_has_many_loops(function) for function in module.functions if not function.is_declaration] == [many]

@@ -8,7 +8,7 @@ import pytest
 from tileiras_build.pipeline import ll_to_ptx
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.ll_to_ptx import compile_module
-from tileiras_build.pipeline.ll_to_ptx.target_machine import machine_for
+from tileiras_build.pipeline.ll_to_ptx.target_machine import target_machine_for
 from tileiras_build.pipeline.ptx_to_cubin import lower as assemble
 from tileiras_build.target.targets import TARGETS
 
@@ -181,7 +181,7 @@ def test_calls_loops_and_stacks_assemble(level):
 @pytest.mark.seed("nvptx-bring-up", "sequence")
 def test_the_order_of_the_steps(monkeypatch):
     order = []
-    steps = ["check_module", "_parse", "_link", "machine_for", "run_passes", "fix_header"]
+    steps = ["check_module", "_parse", "_link", "target_machine_for", "run_passes", "fix_header"]
     for name in steps:
         step = getattr(compile_module, name)
         monkeypatch.setattr(
@@ -227,7 +227,7 @@ def test_strings_are_bytes():
 def test_there_is_no_object_emission():
     with llvm.create_context() as context, llvm.parse_assembly(kernel(STORE), context=context) as module:
         with pytest.raises(RuntimeError):
-            machine_for(SM90).emit_object(module)
+            target_machine_for(SM90).emit_object(module)
 
 
 DEBUG = f"""

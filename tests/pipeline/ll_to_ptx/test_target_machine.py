@@ -14,8 +14,8 @@ from tileiras_build.pipeline.ll_to_ptx.target_machine import (
     TRIPLES,
     MachineRequest,
     data_layout,
-    machine,
-    machine_for,
+    target_machine,
+    target_machine_for,
 )
 from tileiras_build.target.targets import TARGETS
 
@@ -29,7 +29,7 @@ define ptx_kernel void @k(ptr addrspace(1) %p) {
 
 
 def emit(request: MachineRequest, text: str = STORE) -> str:
-    made = machine(request)
+    made = target_machine(request)
     with llvm.create_context() as context, llvm.parse_assembly(text, context=context) as module:
         module.triple, module.data_layout = request.triple, data_layout(request.triple)
         return made.emit_assembly(module)
@@ -63,7 +63,7 @@ def test_targets_are_registered_before_one_is_looked_up(monkeypatch):
     look_up = llvm.Target.from_triple
     monkeypatch.setattr(machines, "initialize_llvm", lambda: order.append("registered"))
     monkeypatch.setattr(llvm.Target, "from_triple", lambda triple: order.append("looked up") or look_up(triple))
-    machine(replace(REQUEST, features="+ptx81"))
+    target_machine(replace(REQUEST, features="+ptx81"))
     assert order == ["registered", "looked up"]
 
 
@@ -101,15 +101,15 @@ def test_a_module_may_ask_for_32_bits():
 @pytest.mark.parametrize("triple", ["nvptx64-nvidia-gpulibs", "x86_64-unknown-linux-gnu", ""])
 def test_other_triples_are_no_targets(triple):
     with pytest.raises(InvalidInput, match="failed to look up NVPTX target for requested triple"):
-        machine(replace(REQUEST, triple=triple))
+        target_machine(replace(REQUEST, triple=triple))
     with pytest.raises(InvalidInput, match="target-triple"):
         ll_to_ptx.lower(f'target triple = "{triple}"\n{STORE}', Job(TARGETS["sm_90"]))
 
 
 @pytest.mark.seed("nvptx-bring-up", "cache-reuse")
 def test_equal_requests_share_a_machine():
-    assert machine(REQUEST) is machine(MachineRequest(TRIPLE, "sm_90a", "+ptx83"))
-    assert machine_for(TARGETS["sm_90"], 2) is machine_for(TARGETS["sm_90"], 2)
+    assert target_machine(REQUEST) is target_machine(MachineRequest(TRIPLE, "sm_90a", "+ptx83"))
+    assert target_machine_for(TARGETS["sm_90"], 2) is target_machine_for(TARGETS["sm_90"], 2)
 
 
 @pytest.mark.seed("nvptx-bring-up", "cache-new", "cache-key", "service-subtarget-info")
@@ -123,10 +123,10 @@ def test_equal_requests_share_a_machine():
     ],
 )
 def test_any_difference_makes_a_new_machine(change, shown):
-    first, second = machine(REQUEST), machine(replace(REQUEST, **change))
+    first, second = target_machine(REQUEST), target_machine(replace(REQUEST, **change))
     assert first is not second
     assert shown in emit(replace(REQUEST, **change)) and shown not in emit(REQUEST)
 
 
 def test_levels_have_machines_of_their_own():
-    assert machine(replace(REQUEST, opt_level=0)) is not machine(REQUEST)
+    assert target_machine(replace(REQUEST, opt_level=0)) is not target_machine(REQUEST)

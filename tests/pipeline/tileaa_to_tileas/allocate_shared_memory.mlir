@@ -1,5 +1,5 @@
 // Where operations exchange data between threads, and which of them must wait for another's readers first.
-// run: tileas-assign-scratch sm_90
+// run: tileas-allocate-shared-memory sm_90
 
 // ---- neighbors_alternate_between_two_regions
 !a = tensor<64x64xf32, #cute.layout<(64,64), (32,4,(8,4)):(1,1024,(128,32))>>

@@ -1,6 +1,6 @@
 // Every tile gets a layout: accesses want the coalesced one, products their fragments; what fits neither is converted,
 // or computed again where that is cheap.
-// run: tileas-assign-layouts eliminate-common sm_90
+// run: tileas-assign-layouts cse sm_90
 
 // ---- known_divisors_make_wide_accesses
 !m = !nv_tileaa.memref<f32, [?], [1]>
@@ -34,7 +34,7 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
 }
 
 // ---- the_widest_accesses_want_twice_as_much
-// run: tileas-assign-layouts eliminate-common sm_100
+// run: tileas-assign-layouts cse sm_100
 !m = !nv_tileaa.memref<f32, [?], [1]>
 !v = !nv_tileaa.tiled_view<partition, !m, tile = [1024], dim_map = [0], steps = [1024], sparse = -1, padding = none>
 nv_tileaa.func @k {

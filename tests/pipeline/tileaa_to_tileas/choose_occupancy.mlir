@@ -39,7 +39,7 @@ nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints
   nv_tileaa.return
 }
 // ==>
-nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints<default = {occupancy = 4}>, occupancy = 1 : i32, occupancy_asked = 4 : i32} {
+nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints<default = {occupancy = 4}>, occupancy = 1 : i32, requested_occupancy = 4 : i32} {
 ^bb0(%a: tensor<128x64xf16>, %b: tensor<64x128xf16>, %zeros: tensor<128x128xf32>, %n: i32):
   %zero = arith.constant 0 : i32
   %one = arith.constant 1 : i32

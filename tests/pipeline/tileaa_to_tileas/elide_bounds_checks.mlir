@@ -1,5 +1,5 @@
 // What is asked of each index of a tile: nothing (0), whether it is past the end (1), also whether it is below zero (2).
-// run: tileas-prove-indices sm_90
+// run: tileas-elide-bounds-checks sm_90
 
 // ---- rows_by_a_grid_and_columns_by_a_loop
 !m = !nv_tileaa.memref<f32, [?, ?], [?, 1]>

@@ -1,5 +1,5 @@
 // Scales stay where tensor memory takes them.
-// run: tileas-apply-scales sm_100
+// run: tileas-expand-block-scales sm_100
 
 // ---- a_product_of_warps
 nv_tileaa.func @k {
@@ -42,7 +42,7 @@ nv_tileaa.func @k {
 }
 
 // ---- a_product_that_scales_by_itself
-// run: tileas-apply-scales sm_120
+// run: tileas-expand-block-scales sm_120
 nv_tileaa.func @k {
 ^bb0(%a: tensor<128x64xf8E4M3FN>, %b: tensor<64x64xf8E4M3FN>, %c: tensor<128x64xf32>, %s: tensor<128x2xf8E8M0FNU>, %t: tensor<2x64xf8E8M0FNU>):
   %r = nv_tileas.dot %a, %b, %c lhs_scale(%s) rhs_scale(%t) : (tensor<128x64xf8E4M3FN>, tensor<64x64xf8E4M3FN>, tensor<128x64xf32>, tensor<128x2xf8E8M0FNU>, tensor<2x64xf8E8M0FNU>) -> tensor<128x64xf32>

@@ -1,5 +1,5 @@
 // A product whose sum each iteration reads: the next one is issued behind the reading.
-// run: tileas-issue-ahead sm_100
+// run: tileas-hoist-async-mma-issue sm_100
 
 // ---- the_next_product_behind_the_reading
 nv_tileaa.func @k attributes {num_warps = 4 : i32} {

@@ -1,5 +1,5 @@
 // A loop whose tiles end where their tensor ends is there twice: without checks of indices where all of them are inside.
-// run: tileas-hoist-index-checks sm_90
+// run: tileas-hoist-bounds-checks sm_90
 
 // ---- a_row_and_the_loop_s_index
 !t2 = tensor<1x64xf32, #cute.layout<(1,64), (32,1,2):(1,0,32)>>

@@ -1,5 +1,5 @@
 // Chained products: the sum of the second, and the left operand of the first, stay where the tensor core finds them.
-// run: tileas-keep-sums sm_100
+// run: tileas-keep-accumulators-in-tmem sm_100
 
 // ---- scores_whose_sum_is_scaled
 !m = !nv_tileaa.memref<f16, [?, ?], [?, 1]>
@@ -58,7 +58,7 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32, occupancy = 2 : i32} {
   %sum = nv_tileas.for %zero, %end, %one initial(%start) : (i32, i32, i32, tensor<128x64xf32>) -> tensor<128x64xf32> {
   ^bb0(%i: i32, %total: tensor<128x64xf32>):
     %keys, %t1 = nv_tileas.tiled_load %b coords(%zero, %i) {mem_semantic = "weak", tma} : (!view1, i32, i32) -> (tensor<64x128xf16>, !nv_tileaa.mem_token)
-    %scores = nv_tileas.dot %q, %keys, %nothing {tensor_memory = "tcgen05_k16_f16_f16_f32", resident} : (tensor<128x64xf16>, tensor<64x128xf16>, tensor<128x128xf32>) -> tensor<128x128xf32>
+    %scores = nv_tileas.dot %q, %keys, %nothing {tensor_memory = "tcgen05_k16_f16_f16_f32", stationary} : (tensor<128x64xf16>, tensor<64x128xf16>, tensor<128x128xf32>) -> tensor<128x128xf32>
     %most = nv_tileas.reduce %scores attributes {axis = 1 : i32} : (tensor<128x128xf32>) -> tensor<128xf32> {
     ^bb0(%x: f32, %y: f32):
       %larger = arith.maxnumf %x, %y : f32

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import random
 
-from tileiras_build.simulate.emulator.isa.tcgen05_instructions import Transfer
-from tileiras_build.simulate.emulator.isa.tcgen05_mma import Product
+from tileiras_build.simulate.emulator.isa.tcgen05_instructions import TensorMemoryAccess
+from tileiras_build.simulate.emulator.isa.tcgen05_mma import Tcgen05Mma
 from tileiras_build.simulate.emulator.memory.tensor_memory import TensorMemory
-from tileiras_build.simulate.emulator.simt.cta_batch import Machine
-from tileiras_build.simulate.emulator.simt.reconvergence import merge
+from tileiras_build.simulate.emulator.simt.cta_batch import CtaBatch
+from tileiras_build.simulate.emulator.simt.reconvergence import reconverge
 
 
 def hold_computing_warps(monkeypatch, warps: int) -> list[str]:
@@ -19,13 +19,18 @@ def hold_computing_warps(monkeypatch, warps: int) -> list[str]:
     done: list[str] = []
     held: list = []
     free = False
-    next_group, complete, load, issue = Machine.next_group, TensorMemory.complete, Transfer.load, TensorMemory.issue
-    issued: list[Product] = []
+    next_group, complete, load, issue = (
+        CtaBatch.next_group,
+        TensorMemory.complete,
+        TensorMemoryAccess.load,
+        TensorMemory.issue,
+    )
+    issued: list[Tcgen05Mma] = []
 
     def choose(machine):
         nonlocal free
         while True:
-            if held and not machine.ready and not machine.waits.revive() and not all_land(machine):
+            if held and not machine.ready and not machine.waits.make_progress() and not all_land(machine):
                 free = True
                 while held:
                     machine.push(held.pop())
@@ -42,35 +47,35 @@ def hold_computing_warps(monkeypatch, warps: int) -> list[str]:
 
     def note_issue(memory, operation):
         issue(memory, operation)
-        if isinstance(operation, Product):
+        if isinstance(operation, Tcgen05Mma):
             issued.append(operation)
 
     def note_completion(memory, operation):
         complete(memory, operation)
-        if isinstance(operation, Product):
+        if isinstance(operation, Tcgen05Mma):
             done.append("product")
 
     def note_load(transfer, group, address):
         done.append("load")
         return load(transfer, group, address)
 
-    monkeypatch.setattr(Machine, "next_group", choose)
+    monkeypatch.setattr(CtaBatch, "next_group", choose)
     monkeypatch.setattr(TensorMemory, "issue", note_issue)
     monkeypatch.setattr(TensorMemory, "complete", note_completion)
-    monkeypatch.setattr(Transfer, "load", note_load)
+    monkeypatch.setattr(TensorMemoryAccess, "load", note_load)
     return done
 
 
 def shuffle_agents(monkeypatch, seed: int) -> None:
     """Whoever can go on may be the next to do so, for a few blocks."""
     choice = random.Random(seed).choice
-    next_group = Machine.next_group
+    next_group = CtaBatch.next_group
 
     def choose(machine):
         if len(machine.ready) < 2:
             return next_group(machine)
         groups = machine.ready.pop(choice(sorted(machine.ready)))
         machine.quantum = choice((1, 3, 10))
-        return groups[0] if len(groups) == 1 else merge(machine, groups)
+        return groups[0] if len(groups) == 1 else reconverge(machine, groups)
 
-    monkeypatch.setattr(Machine, "next_group", choose)
+    monkeypatch.setattr(CtaBatch, "next_group", choose)

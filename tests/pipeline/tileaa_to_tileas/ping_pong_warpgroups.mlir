@@ -1,5 +1,5 @@
 // Warpgroups issue their products one after the other.
-// run: tileas-sequence-products sm_90
+// run: tileas-ping-pong-warpgroups sm_90
 
 // ---- products_that_are_under_way_together
 nv_tileaa.func @k attributes {num_warps = 8 : i32} {

@@ -1,5 +1,5 @@
 // Tiles are divided over the CTAs of a cluster where num_cta_in_cga asks and no CTA needs another's part.
-// run: tileas-distribute-over-ctas sm_90
+// run: tileas-plan-cta-cluster sm_90
 
 // ---- an_elementwise_kernel_takes_its_part_of_each_view
 nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints<sm_90 = {num_cta_in_cga = 2}>} {
@@ -187,7 +187,7 @@ nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints
 }
 
 // ---- a_target_without_clusters_ignores_the_hint
-// run: tileas-distribute-over-ctas sm_89
+// run: tileas-plan-cta-cluster sm_89
 nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints<default = {num_cta_in_cga = 2}>} {
 ^bb0(%p: tensor<32x!nv_tileaa.ptr<i32>>, %x: tensor<32xi32>):
   %u = nv_tileas.store %p, %x {mem_semantic = "weak"} : (tensor<32x!nv_tileaa.ptr<i32>>, tensor<32xi32>) -> !nv_tileaa.mem_token

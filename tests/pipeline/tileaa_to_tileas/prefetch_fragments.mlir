@@ -1,5 +1,5 @@
 // The fragments of a product's first step come across the wait for their stage.
-// run: tileas-carry-fragments sm_80
+// run: tileas-prefetch-fragments sm_80
 
 // ---- the_last_step_is_multiplied_behind_the_next_readings
 !ra = !nv_tileas.buffer<f16, #builtin.int<3>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>

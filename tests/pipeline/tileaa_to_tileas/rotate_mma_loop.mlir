@@ -1,5 +1,5 @@
 // A product that makes the left operand of another: the other one runs beside the next iteration's first.
-// run: tileas-overlap-products sm_90
+// run: tileas-rotate-mma-loop sm_90
 
 // ---- the_sum_is_one_iteration_behind
 nv_tileaa.func @k attributes {num_warps = 4 : i32} {

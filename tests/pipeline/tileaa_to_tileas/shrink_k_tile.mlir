@@ -1,5 +1,5 @@
 // A loop whose tiles do not fit twice in shared memory takes more and shorter steps.
-// run: tileas-split-products sm_80
+// run: tileas-shrink-k-tile sm_80
 
 // ---- half_the_depth_in_twice_the_steps
 !m = !nv_tileaa.memref<f16, [?, ?], [?, 1]>

@@ -1,5 +1,5 @@
 // The operands of a product in a loop are copied iterations ahead into rings in shared memory; other loops stay as they are.
-// run: tileas-assign-layouts tileas-pipeline-loads sm_90
+// run: tileas-assign-layouts tileas-software-pipeline-loads sm_90
 
 // ---- both_operands_of_a_product_come_through_rings
 !m = !nv_tileaa.memref<f16, [?, ?], [?, 1]>
@@ -55,22 +55,22 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
   %2 = nv_tileas.alloc_tensor : !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>
   %3 = arith.cmpi %zero, %end {predicate = "slt"} : (i32, i32) -> i1
   %4 = arith.constant 0 : i32
-  nv_tileas.async_tiled_load %a, %1, %4, %3 coords(%zero, %zero) {in_bounds = array<i1: false, false>, layout = #layout2, vector = 8 : i32, ragged} : (!view0, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32, i1) -> ()
-  nv_tileas.async_tiled_load %b, %2, %4, %3 coords(%zero, %zero) {in_bounds = array<i1: false, false>, layout = #layout3, vector = 8 : i32, ragged} : (!view1, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32, i1) -> ()
+  nv_tileas.async_tiled_load %a, %1, %4, %3 coords(%zero, %zero) {in_bounds = array<i1: false, false>, layout = #layout2, vector = 8 : i32, has_boundary_tile} : (!view0, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32, i1) -> ()
+  nv_tileas.async_tiled_load %b, %2, %4, %3 coords(%zero, %zero) {in_bounds = array<i1: false, false>, layout = #layout3, vector = 8 : i32, has_boundary_tile} : (!view1, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32, i1) -> ()
   nv_tileas.async_commit
   %5 = arith.addi %zero, %one : i32
   %6 = arith.cmpi %5, %end {predicate = "slt"} : (i32, i32) -> i1
   %7 = arith.andi %3, %6 : i1
   %8 = arith.constant 1 : i32
-  nv_tileas.async_tiled_load %a, %1, %8, %7 coords(%zero, %5) {in_bounds = array<i1: false, false>, layout = #layout2, vector = 8 : i32, ragged} : (!view0, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32, i1) -> ()
-  nv_tileas.async_tiled_load %b, %2, %8, %7 coords(%5, %zero) {in_bounds = array<i1: false, false>, layout = #layout3, vector = 8 : i32, ragged} : (!view1, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32, i1) -> ()
+  nv_tileas.async_tiled_load %a, %1, %8, %7 coords(%zero, %5) {in_bounds = array<i1: false, false>, layout = #layout2, vector = 8 : i32, has_boundary_tile} : (!view0, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32, i1) -> ()
+  nv_tileas.async_tiled_load %b, %2, %8, %7 coords(%5, %zero) {in_bounds = array<i1: false, false>, layout = #layout3, vector = 8 : i32, has_boundary_tile} : (!view1, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32, i1) -> ()
   nv_tileas.async_commit
   %9 = arith.addi %5, %one : i32
   %10 = arith.cmpi %9, %end {predicate = "slt"} : (i32, i32) -> i1
   %11 = arith.andi %7, %10 : i1
   %12 = arith.constant 2 : i32
-  nv_tileas.async_tiled_load %a, %1, %12, %11 coords(%zero, %9) {in_bounds = array<i1: false, false>, layout = #layout2, vector = 8 : i32, ragged} : (!view0, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32, i1) -> ()
-  nv_tileas.async_tiled_load %b, %2, %12, %11 coords(%9, %zero) {in_bounds = array<i1: false, false>, layout = #layout3, vector = 8 : i32, ragged} : (!view1, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32, i1) -> ()
+  nv_tileas.async_tiled_load %a, %1, %12, %11 coords(%zero, %9) {in_bounds = array<i1: false, false>, layout = #layout2, vector = 8 : i32, has_boundary_tile} : (!view0, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32, i1) -> ()
+  nv_tileas.async_tiled_load %b, %2, %12, %11 coords(%9, %zero) {in_bounds = array<i1: false, false>, layout = #layout3, vector = 8 : i32, has_boundary_tile} : (!view1, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32, i1) -> ()
   nv_tileas.async_commit
   %13 = arith.constant -2147483645 : i32
   %14 = arith.maxsi %end, %13 : i32
@@ -89,8 +89,8 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
     %26 = arith.addi %25, %one : i32
     %27 = arith.addi %26, %one : i32
     %28 = arith.cmpi %k, %16 {predicate = "slt"} : (i32, i32) -> i1
-    nv_tileas.async_tiled_load %a, %1, %22, %28 coords(%zero, %27) {in_bounds = array<i1: false, false>, layout = #layout2, vector = 8 : i32, ragged} : (!view0, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32, i1) -> ()
-    nv_tileas.async_tiled_load %b, %2, %22, %28 coords(%27, %zero) {in_bounds = array<i1: false, false>, layout = #layout3, vector = 8 : i32, ragged} : (!view1, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32, i1) -> ()
+    nv_tileas.async_tiled_load %a, %1, %22, %28 coords(%zero, %27) {in_bounds = array<i1: false, false>, layout = #layout2, vector = 8 : i32, has_boundary_tile} : (!view0, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32, i1) -> ()
+    nv_tileas.async_tiled_load %b, %2, %22, %28 coords(%27, %zero) {in_bounds = array<i1: false, false>, layout = #layout3, vector = 8 : i32, has_boundary_tile} : (!view1, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32, i1) -> ()
     nv_tileas.async_commit
     %29 = arith.constant 1 : i32
     %30 = arith.constant 4 : i32
@@ -153,13 +153,13 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32} {
   %acc = nv_tileas.splat %none : (f16) -> !tile_16x16xf16
   nv_tileas.for %zero, %end, %one : (i32, i32, i32) -> () {
   ^bb0(%k: i32):
-    %x, %t0 = nv_tileas.tiled_load %a coords(%zero, %k) {mem_semantic = "weak", ragged, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view0, i32, i32) -> (!tile_16x16xf16, !nv_tileaa.mem_token)
+    %x, %t0 = nv_tileas.tiled_load %a coords(%zero, %k) {mem_semantic = "weak", has_boundary_tile, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view0, i32, i32) -> (!tile_16x16xf16, !nv_tileaa.mem_token)
     %0 = nv_tileas.convert_layout %x : (!tile_16x16xf16) -> !tile_16x16xf16_v1
     %1 = nv_tileas.convert_layout %x : (!tile_16x16xf16) -> !tile_16x16xf16_v2
     %2 = nv_tileas.splat %none : (f16) -> !tile_16x16xf16_v1
     %d = nv_tileas.dot %0, %1, %2 {atom = "mma_m16n8k16_f16_f16_f16", warps = array<i32: 1, 1, 1>} : (!tile_16x16xf16_v1, !tile_16x16xf16_v2, !tile_16x16xf16_v1) -> !tile_16x16xf16_v1
     %3 = nv_tileas.convert_layout %d : (!tile_16x16xf16_v1) -> !tile_16x16xf16
-    %t1 = nv_tileas.tiled_store %a, %3 coords(%zero, %k) {mem_semantic = "weak", ragged, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view0, !tile_16x16xf16, i32, i32) -> !nv_tileaa.mem_token
+    %t1 = nv_tileas.tiled_store %a, %3 coords(%zero, %k) {mem_semantic = "weak", has_boundary_tile, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view0, !tile_16x16xf16, i32, i32) -> !nv_tileaa.mem_token
     nv_tileas.continue
   }
   nv_tileaa.return

@@ -33,12 +33,12 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
     %zeros = nv_tileas.splat %nothing : (f32) -> !tile_128x64xf32
     %sum = nv_tileas.for %zero, %steps, %one initial(%zeros) : (i32, i32, i32, !tile_128x64xf32) -> !tile_128x64xf32 {
     ^bb2(%k: i32, %acc: !tile_128x64xf32):
-      %x, %t0 = nv_tileas.tiled_load %left coords(%row, %k) token(%token) {mem_semantic = "weak", tma, ragged, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view1, i32, i32, !nv_tileaa.mem_token) -> (!tile_128x32xf16, !nv_tileaa.mem_token)
-      %y, %t1 = nv_tileas.tiled_load %right coords(%k, %zero) token(%token) {mem_semantic = "weak", tma, ragged, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view2, i32, i32, !nv_tileaa.mem_token) -> (!tile_32x64xf16, !nv_tileaa.mem_token)
-      %more = nv_tileas.dot %x, %y, %acc {tensor_words = 64 : i32, tensor_memory = "tcgen05_k16_f16_f16_f32"} : (!tile_128x32xf16, !tile_32x64xf16, !tile_128x64xf32) -> !tile_128x64xf32
+      %x, %t0 = nv_tileas.tiled_load %left coords(%row, %k) token(%token) {mem_semantic = "weak", tma, has_boundary_tile, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view1, i32, i32, !nv_tileaa.mem_token) -> (!tile_128x32xf16, !nv_tileaa.mem_token)
+      %y, %t1 = nv_tileas.tiled_load %right coords(%k, %zero) token(%token) {mem_semantic = "weak", tma, has_boundary_tile, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view2, i32, i32, !nv_tileaa.mem_token) -> (!tile_32x64xf16, !nv_tileaa.mem_token)
+      %more = nv_tileas.dot %x, %y, %acc {tmem_columns = 64 : i32, tensor_memory = "tcgen05_k16_f16_f16_f32"} : (!tile_128x32xf16, !tile_32x64xf16, !tile_128x64xf32) -> !tile_128x64xf32
       nv_tileas.continue %more : (!tile_128x64xf32) -> ()
     }
-    %t2 = nv_tileas.tiled_store %out, %sum coords(%row, %zero) token(%token) {mem_semantic = "weak", ragged, vector = 4 : i32, in_bounds = array<i1: false, false>} : (!view3, !tile_128x64xf32, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
+    %t2 = nv_tileas.tiled_store %out, %sum coords(%row, %zero) token(%token) {mem_semantic = "weak", has_boundary_tile, vector = 4 : i32, in_bounds = array<i1: false, false>} : (!view3, !tile_128x64xf32, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
     nv_tileas.continue
   }
   nv_tileaa.return
@@ -126,7 +126,7 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32, producer_warps = 2 : i32} {
       %sum = nv_tileas.tmem_load %6 stage(%37) : (!nv_tileas.tmem<#builtin.int<128>>, i32) -> !tile_128x64xf32
       nv_tileas.async.pipeline.consumer_release %7, %35 : (!nv_tileas.pipeline<#builtin.int<2>>, i32) -> ()
       %39 = nv_tileas.async.pipeline.advance %7, %35 : (!nv_tileas.pipeline<#builtin.int<2>>, i32) -> i32
-      %t2 = nv_tileas.tiled_store %out, %sum coords(%row, %zero) token(%token) {mem_semantic = "weak", ragged, vector = 4 : i32, in_bounds = array<i1: false, false>} : (!view2, !tile_128x64xf32, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
+      %t2 = nv_tileas.tiled_store %out, %sum coords(%row, %zero) token(%token) {mem_semantic = "weak", has_boundary_tile, vector = 4 : i32, in_bounds = array<i1: false, false>} : (!view2, !tile_128x64xf32, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
       nv_tileas.continue %39 : (i32) -> ()
     }
     nv_tileas.yield
@@ -164,12 +164,12 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
   %zeros = nv_tileas.splat %nothing : (f32) -> !tile_128x64xf32
   %sum = nv_tileas.for %zero, %steps, %one initial(%zeros) : (i32, i32, i32, !tile_128x64xf32) -> !tile_128x64xf32 {
   ^bb2(%k: i32, %acc: !tile_128x64xf32):
-    %x, %t0 = nv_tileas.tiled_load %left coords(%one, %k) token(%token) {mem_semantic = "weak", tma, ragged, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view1, i32, i32, !nv_tileaa.mem_token) -> (!tile_128x32xf16, !nv_tileaa.mem_token)
-    %y, %t1 = nv_tileas.tiled_load %right coords(%k, %zero) token(%token) {mem_semantic = "weak", tma, ragged, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view2, i32, i32, !nv_tileaa.mem_token) -> (!tile_32x64xf16, !nv_tileaa.mem_token)
-    %more = nv_tileas.dot %x, %y, %acc {tensor_words = 64 : i32, tensor_memory = "tcgen05_k16_f16_f16_f32"} : (!tile_128x32xf16, !tile_32x64xf16, !tile_128x64xf32) -> !tile_128x64xf32
+    %x, %t0 = nv_tileas.tiled_load %left coords(%one, %k) token(%token) {mem_semantic = "weak", tma, has_boundary_tile, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view1, i32, i32, !nv_tileaa.mem_token) -> (!tile_128x32xf16, !nv_tileaa.mem_token)
+    %y, %t1 = nv_tileas.tiled_load %right coords(%k, %zero) token(%token) {mem_semantic = "weak", tma, has_boundary_tile, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view2, i32, i32, !nv_tileaa.mem_token) -> (!tile_32x64xf16, !nv_tileaa.mem_token)
+    %more = nv_tileas.dot %x, %y, %acc {tmem_columns = 64 : i32, tensor_memory = "tcgen05_k16_f16_f16_f32"} : (!tile_128x32xf16, !tile_32x64xf16, !tile_128x64xf32) -> !tile_128x64xf32
     nv_tileas.continue %more : (!tile_128x64xf32) -> ()
   }
-  %t2 = nv_tileas.tiled_store %out, %sum coords(%one, %zero) token(%token) {mem_semantic = "weak", ragged, vector = 4 : i32, in_bounds = array<i1: false, false>} : (!view3, !tile_128x64xf32, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
+  %t2 = nv_tileas.tiled_store %out, %sum coords(%one, %zero) token(%token) {mem_semantic = "weak", has_boundary_tile, vector = 4 : i32, in_bounds = array<i1: false, false>} : (!view3, !tile_128x64xf32, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
   nv_tileaa.return
 }
 // ==>
@@ -235,7 +235,7 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32, producer_warps = 1 : i32} {
     nv_tileas.async.pipeline.consumer_wait %7, %14 : (!nv_tileas.pipeline<#builtin.int<1>>, i32) -> ()
     %22 = nv_tileas.async.pipeline.advance %7, %14 : (!nv_tileas.pipeline<#builtin.int<1>>, i32) -> i32
     %sum = nv_tileas.tmem_load %6 : (!nv_tileas.tmem<#builtin.int<64>>) -> !tile_128x64xf32
-    %t2 = nv_tileas.tiled_store %out, %sum coords(%one, %zero) token(%token) {mem_semantic = "weak", ragged, vector = 4 : i32, in_bounds = array<i1: false, false>} : (!view2, !tile_128x64xf32, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
+    %t2 = nv_tileas.tiled_store %out, %sum coords(%one, %zero) token(%token) {mem_semantic = "weak", has_boundary_tile, vector = 4 : i32, in_bounds = array<i1: false, false>} : (!view2, !tile_128x64xf32, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
     nv_tileas.yield
   }
   nv_tileaa.return
@@ -270,15 +270,15 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
   %out = nv_tileas.block_tile %c : (!memref1) -> !view3
   nv_tileas.for %zero, %n, %one : (i32, i32, i32) -> () {
   ^bb1(%row: i32):
-    %old, %t3 = nv_tileas.tiled_load %out coords(%row, %zero) token(%token) {mem_semantic = "weak", ragged, vector = 4 : i32, in_bounds = array<i1: false, false>} : (!view3, i32, i32, !nv_tileaa.mem_token) -> (!tile_128x64xf32, !nv_tileaa.mem_token)
+    %old, %t3 = nv_tileas.tiled_load %out coords(%row, %zero) token(%token) {mem_semantic = "weak", has_boundary_tile, vector = 4 : i32, in_bounds = array<i1: false, false>} : (!view3, i32, i32, !nv_tileaa.mem_token) -> (!tile_128x64xf32, !nv_tileaa.mem_token)
     %sum = nv_tileas.for %zero, %steps, %one initial(%old) : (i32, i32, i32, !tile_128x64xf32) -> !tile_128x64xf32 {
     ^bb2(%k: i32, %acc: !tile_128x64xf32):
-      %x, %t0 = nv_tileas.tiled_load %left coords(%row, %k) token(%token) {mem_semantic = "weak", tma, ragged, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view1, i32, i32, !nv_tileaa.mem_token) -> (!tile_128x32xf16, !nv_tileaa.mem_token)
-      %y, %t1 = nv_tileas.tiled_load %right coords(%k, %zero) token(%token) {mem_semantic = "weak", tma, ragged, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view2, i32, i32, !nv_tileaa.mem_token) -> (!tile_32x64xf16, !nv_tileaa.mem_token)
-      %more = nv_tileas.dot %x, %y, %acc {tensor_words = 64 : i32, tensor_memory = "tcgen05_k16_f16_f16_f32"} : (!tile_128x32xf16, !tile_32x64xf16, !tile_128x64xf32) -> !tile_128x64xf32
+      %x, %t0 = nv_tileas.tiled_load %left coords(%row, %k) token(%token) {mem_semantic = "weak", tma, has_boundary_tile, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view1, i32, i32, !nv_tileaa.mem_token) -> (!tile_128x32xf16, !nv_tileaa.mem_token)
+      %y, %t1 = nv_tileas.tiled_load %right coords(%k, %zero) token(%token) {mem_semantic = "weak", tma, has_boundary_tile, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view2, i32, i32, !nv_tileaa.mem_token) -> (!tile_32x64xf16, !nv_tileaa.mem_token)
+      %more = nv_tileas.dot %x, %y, %acc {tmem_columns = 64 : i32, tensor_memory = "tcgen05_k16_f16_f16_f32"} : (!tile_128x32xf16, !tile_32x64xf16, !tile_128x64xf32) -> !tile_128x64xf32
       nv_tileas.continue %more : (!tile_128x64xf32) -> ()
     }
-    %t2 = nv_tileas.tiled_store %out, %sum coords(%row, %zero) token(%token) {mem_semantic = "weak", ragged, vector = 4 : i32, in_bounds = array<i1: false, false>} : (!view3, !tile_128x64xf32, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
+    %t2 = nv_tileas.tiled_store %out, %sum coords(%row, %zero) token(%token) {mem_semantic = "weak", has_boundary_tile, vector = 4 : i32, in_bounds = array<i1: false, false>} : (!view3, !tile_128x64xf32, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
     nv_tileas.continue
   }
   nv_tileaa.return
@@ -335,7 +335,7 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32, producer_warps = 1 : i32} {
     %17 = arith.constant 0 : i32
     %18, %19 = nv_tileas.for %zero, %n, %one initial(%16, %17) : (i32, i32, i32, i32, i32) -> (i32, i32) {
     ^bb0(%row: i32, %20: i32, %21: i32):
-      %old, %t3 = nv_tileas.tiled_load %out coords(%row, %zero) token(%token) {mem_semantic = "weak", ragged, vector = 4 : i32, in_bounds = array<i1: false, false>} : (!view2, i32, i32, !nv_tileaa.mem_token) -> (!tile_128x64xf32, !nv_tileaa.mem_token)
+      %old, %t3 = nv_tileas.tiled_load %out coords(%row, %zero) token(%token) {mem_semantic = "weak", has_boundary_tile, vector = 4 : i32, in_bounds = array<i1: false, false>} : (!view2, i32, i32, !nv_tileaa.mem_token) -> (!tile_128x64xf32, !nv_tileaa.mem_token)
       nv_tileas.tmem_store %old, %6 : (!tile_128x64xf32, !nv_tileas.tmem<#builtin.int<64>>) -> ()
       nv_tileas.barrier
       %22 = nv_tileas.for %zero, %steps, %one initial(%20) : i32 {
@@ -353,7 +353,7 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32, producer_warps = 1 : i32} {
       %28 = nv_tileas.async.pipeline.advance %7, %21 : (!nv_tileas.pipeline<#builtin.int<1>>, i32) -> i32
       %sum = nv_tileas.tmem_load %6 : (!nv_tileas.tmem<#builtin.int<64>>) -> !tile_128x64xf32
       nv_tileas.barrier
-      %t2 = nv_tileas.tiled_store %out, %sum coords(%row, %zero) token(%token) {mem_semantic = "weak", ragged, vector = 4 : i32, in_bounds = array<i1: false, false>} : (!view2, !tile_128x64xf32, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
+      %t2 = nv_tileas.tiled_store %out, %sum coords(%row, %zero) token(%token) {mem_semantic = "weak", has_boundary_tile, vector = 4 : i32, in_bounds = array<i1: false, false>} : (!view2, !tile_128x64xf32, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
       nv_tileas.continue %22, %28 : (i32, i32) -> ()
     }
     nv_tileas.yield

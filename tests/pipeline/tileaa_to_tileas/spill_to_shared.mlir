@@ -1,5 +1,5 @@
 // What waits for a reduction waits in shared memory, so far as another CTA has no registers for it.
-// run: tileas-park-rows sm_90
+// run: tileas-spill-to-shared sm_90
 
 // ---- a_row_across_one_reduction
 !row = tensor<32768xf32, #cute.layout<(32768), (32,16,(8,8)):(8,256,(1,4096))>>
@@ -23,14 +23,14 @@ nv_tileaa.func @k attributes {num_warps = 16 : i32} {
 nv_tileaa.func @k attributes {num_warps = 16 : i32, occupancy = 2 : i32} {
 ^bb0(%x: !tile_32768xf32):
   %a = math.exp %x : !tile_32768xf32
-  %0 = nv_tileas.park %a {words = 44 : i32} : !tile_32768xf32
+  %0 = nv_tileas.spill %a {words = 44 : i32} : !tile_32768xf32
   %s = nv_tileas.reduce %0 attributes {axis = 0 : i32} : (!tile_32768xf32) -> f32 {
   ^bb0(%p: f32, %q: f32):
     %r = nv_tileas.addf %p, %q : f32
     nv_tileas.yield %r : (f32) -> ()
   }
   %b = nv_tileas.splat %s : (f32) -> !tile_32768xf32
-  %1 = nv_tileas.take_back %0 : !tile_32768xf32
+  %1 = nv_tileas.reload %0 : !tile_32768xf32
   %c = nv_tileas.divf %1, %b : !tile_32768xf32
   %d = math.exp %c : !tile_32768xf32
   nv_tileaa.return
@@ -63,23 +63,23 @@ nv_tileaa.func @k attributes {num_warps = 16 : i32} {
 nv_tileaa.func @k attributes {num_warps = 16 : i32, occupancy = 2 : i32} {
 ^bb0(%x: !tile_32768xf32):
   %a = math.exp %x : !tile_32768xf32
-  %0 = nv_tileas.park %a {words = 44 : i32} : !tile_32768xf32
+  %0 = nv_tileas.spill %a {words = 44 : i32} : !tile_32768xf32
   %s = nv_tileas.reduce %0 attributes {axis = 0 : i32} : (!tile_32768xf32) -> f32 {
   ^bb0(%p: f32, %q: f32):
     %r = nv_tileas.addf %p, %q : f32
     nv_tileas.yield %r : (f32) -> ()
   }
   %b = nv_tileas.splat %s : (f32) -> !tile_32768xf32
-  %1 = nv_tileas.take_back %0 : !tile_32768xf32
+  %1 = nv_tileas.reload %0 : !tile_32768xf32
   %c = nv_tileas.subf %1, %b : !tile_32768xf32
-  %2 = nv_tileas.park %c instead(%0) {words = 44 : i32} : !tile_32768xf32
+  %2 = nv_tileas.spill %c instead(%0) {words = 44 : i32} : !tile_32768xf32
   %m = nv_tileas.reduce %2 attributes {axis = 0 : i32} : (!tile_32768xf32) -> f32 {
   ^bb0(%t: f32, %u: f32):
     %v = arith.maxnumf %t, %u : f32
     nv_tileas.yield %v : (f32) -> ()
   }
   %e = nv_tileas.splat %m : (f32) -> !tile_32768xf32
-  %3 = nv_tileas.take_back %2 : !tile_32768xf32
+  %3 = nv_tileas.reload %2 : !tile_32768xf32
   %f = nv_tileas.mulf %3, %e : !tile_32768xf32
   nv_tileaa.return
 }
@@ -115,7 +115,7 @@ nv_tileaa.func @k attributes {num_warps = 8 : i32} {
 }
 
 // ---- what_a_row_is_multiplied_by_is_loaded_late
-// run: tileas-park-rows sm_100
+// run: tileas-spill-to-shared sm_100
 !memref = !nv_tileaa.memref<f16, [?], [1]>
 !view = !nv_tileaa.tiled_view<partition, !memref, tile = [32768], dim_map = [0], steps = [32768], sparse = -1, padding = none>
 !half = tensor<32768xf16, #cute.layout<(32768), (32,16,(8,8)):(8,256,(1,4096))>>
@@ -162,14 +162,14 @@ nv_tileaa.func @k attributes {num_warps = 16 : i32, occupancy = 2 : i32} {
   }
   %b = nv_tileas.splat %s : (f32) -> !tile_32768xf32
   %c = nv_tileas.subf %a, %b : !tile_32768xf32
-  %0 = nv_tileas.park %c {words = 44 : i32} : !tile_32768xf32
+  %0 = nv_tileas.spill %c {words = 44 : i32} : !tile_32768xf32
   %m = nv_tileas.reduce %0 attributes {axis = 0 : i32} : (!tile_32768xf32) -> f32 {
   ^bb0(%d: f32, %e: f32):
     %f = nv_tileas.addf %d, %e : f32
     nv_tileas.yield %f : (f32) -> ()
   }
   %n = nv_tileas.splat %m : (f32) -> !tile_32768xf32
-  %1 = nv_tileas.take_back %0 : !tile_32768xf32
+  %1 = nv_tileas.reload %0 : !tile_32768xf32
   %g = nv_tileas.mulf %1, %n : !tile_32768xf32
   %y, %u = nv_tileas.tiled_load %w coords(%z) {mem_semantic = "weak", vector = 8 : i32, in_bounds = array<i1: false>, late} : (!view0, i32) -> (!tile_32768xf16, !nv_tileaa.mem_token)
   %h = nv_tileas.fp_to_fp %y : (!tile_32768xf16) -> !tile_32768xf32
@@ -180,7 +180,7 @@ nv_tileaa.func @k attributes {num_warps = 16 : i32, occupancy = 2 : i32} {
 }
 
 // ---- a_load_that_a_store_waits_for_is_not_late
-// run: tileas-park-rows sm_100
+// run: tileas-spill-to-shared sm_100
 !memref = !nv_tileaa.memref<f16, [?], [1]>
 !view = !nv_tileaa.tiled_view<partition, !memref, tile = [32768], dim_map = [0], steps = [32768], sparse = -1, padding = none>
 !half = tensor<32768xf16, #cute.layout<(32768), (32,16,(8,8)):(8,256,(1,4096))>>
@@ -227,7 +227,7 @@ nv_tileaa.func @k attributes {num_warps = 16 : i32} {
 }
 
 // ---- shares_are_loaded_another_way_inside_the_tensor
-// run: tileas-park-rows sm_100
+// run: tileas-spill-to-shared sm_100
 !memref = !nv_tileaa.memref<f16, [?], [1]>
 !view = !nv_tileaa.tiled_view<partition, !memref, tile = [32768], dim_map = [0], steps = [32768], sparse = -1, padding = none>
 !half = tensor<32768xf16, #cute.layout<(32768), (32,16,(8,8)):(8,256,(1,4096))>>
@@ -257,14 +257,14 @@ nv_tileaa.func @k attributes {num_warps = 16 : i32, occupancy = 2 : i32} {
   %h, %t = nv_tileas.tiled_load %v coords(%z) {mem_semantic = "weak", vector = 8 : i32, in_bounds = array<i1: false>, whole} : (!view0, i32) -> (!tile_32768xf16, !nv_tileaa.mem_token)
   %x = nv_tileas.fp_to_fp %h : (!tile_32768xf16) -> !tile_32768xf32
   %a = math.exp %x : !tile_32768xf32
-  %0 = nv_tileas.park %a {words = 44 : i32} : !tile_32768xf32
+  %0 = nv_tileas.spill %a {words = 44 : i32} : !tile_32768xf32
   %s = nv_tileas.reduce %0 attributes {axis = 0 : i32} : (!tile_32768xf32) -> f32 {
   ^bb0(%p: f32, %q: f32):
     %r = nv_tileas.addf %p, %q : f32
     nv_tileas.yield %r : (f32) -> ()
   }
   %b = nv_tileas.splat %s : (f32) -> !tile_32768xf32
-  %1 = nv_tileas.take_back %0 : !tile_32768xf32
+  %1 = nv_tileas.reload %0 : !tile_32768xf32
   %c = nv_tileas.divf %1, %b : !tile_32768xf32
   nv_tileaa.return
 }

@@ -1,5 +1,5 @@
 // A product whose right operand no warpgroup reads as it lies becomes the transpose of the product of the transposes.
-// run: tileas-exchange-operands sm_90
+// run: tileas-swap-operands sm_90
 
 // ---- tf32_stored_by_rows
 !m = !nv_tileaa.memref<f32, [?, ?], [?, 1]>

@@ -7,8 +7,8 @@ import pytest
 
 from tests.emulated_kernels import cases, compiled, run, scheduled_case
 from tileiras_build.core.errors import InternalError
-from tileiras_build.pipeline.verifiers.mbarrier_pipelines import check_pipelines
-from tileiras_build.pipeline.verifiers.tma_stores import check_tma_stores
+from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
+from tileiras_build.pipeline.verifiers.tma_stores import verify_tma_stores
 
 KERNELS = Path(__file__).with_name("dots_in_branches.py")
 SMS = ("sm_80", "sm_90", "sm_100", "sm_120")
@@ -156,8 +156,8 @@ def test_a_return_costs_no_fast_path(name, sm):
 @pytest.mark.parametrize("name", FAST)
 def test_agents_that_return_are_proved(name, sm):
     module = scheduled_case(KERNELS, name, sm)
-    check_tma_stores(module)
-    assert check_pipelines(module)
+    verify_tma_stores(module)
+    assert verify_pipelines(module)
 
 
 def returns(module):
@@ -172,7 +172,7 @@ def test_an_agent_that_goes_on_where_another_returns_is_refused(agent):
     [gone] = returns(module)[agent]
     gone.detach()
     with pytest.raises(InternalError, match="pipeline-proof.*items"):
-        check_pipelines(module)
+        verify_pipelines(module)
 
 
 def test_a_return_before_a_store_has_been_read_is_refused():
@@ -180,4 +180,4 @@ def test_a_return_before_a_store_has_been_read_is_refused():
     [end] = returns(module)[-1]
     end.prev_op.detach()
     with pytest.raises(InternalError, match="tma-store-proof.*return comes while"):
-        check_tma_stores(module)
+        verify_tma_stores(module)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.emulated_kernels import compiled, run, scheduled_case
-from tileiras_build.pipeline.verifiers.mbarrier_pipelines import check_pipelines
+from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
 
 KERNELS = Path(__file__).with_name("rotated_dots.py")
 
@@ -49,4 +49,4 @@ def test_operands_that_the_loop_computes_are_not_there_ahead():
 
 @pytest.mark.parametrize("name", ["weighted_steps", "weighted_bf16", "fed_back", "of_one_stage", "of_slices"])
 def test_proof_of_pipelines(name):
-    assert check_pipelines(scheduled_case(KERNELS, name, "sm_100")) > 0
+    assert verify_pipelines(scheduled_case(KERNELS, name, "sm_100")) > 0

@@ -8,8 +8,8 @@ import pytest
 
 from tests.emulated_kernels import compiled, run
 from tileiras_build.pipeline.tile_ir_text_format import parse
-from tileiras_build.pipeline.verifiers.mbarrier_pipelines import check_pipelines
-from tileiras_build.pipeline.verifiers.shared_memory_allocation import check_scratch
+from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
+from tileiras_build.pipeline.verifiers.shared_memory_allocation import verify_shared_memory_allocation
 from tileiras_build.target.targets import find_target
 
 KERNELS = Path(__file__).with_name("rotated_dots.py")
@@ -110,7 +110,7 @@ def test_two_ctas_find_room():
     """Shared memory with what the system keeps of it, and columns."""
     text, target = tileas("weighted"), find_target("sm_100")
     shared = int(re.search(r"shared_bytes = (\d+)", text)[1])
-    assert "occupancy = 2" in text and 2 * (shared + 1024) <= target.multiprocessor.shared_memory
+    assert "occupancy = 2" in text and 2 * (shared + 1024) <= target.sm_limits.shared_memory
     assert 2 * int(re.search(r"create_tmem .*tmem<#builtin.int<(\d+)>", text)[1]) <= 512
 
 
@@ -123,5 +123,5 @@ def test_others_keep_their_sums_in_registers():
 @pytest.mark.parametrize("name", NAMES)
 def test_proofs(name):
     module = parse(tileas(name).encode())
-    assert check_pipelines(module) > 0
-    check_scratch(module)
+    assert verify_pipelines(module) > 0
+    verify_shared_memory_allocation(module)

@@ -16,7 +16,7 @@ from tileiras_build.simulate import emulator
 from tileiras_build.simulate.emulator import EmulatorFault
 from tileiras_build.target.targets import TARGETS
 
-KERNELS = Path(__file__).with_name("clustered.py")
+KERNELS = Path(__file__).with_name("cluster_kernels.py")
 
 
 def loads(name, sm):

@@ -12,7 +12,7 @@ from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.tile_ir_text_format import parse
 from tileiras_build.target.targets import TARGETS
 
-KERNELS = Path(__file__).with_name("clustered.py")
+KERNELS = Path(__file__).with_name("cluster_kernels.py")
 SMS, CTAS = ("sm_90", "sm_100", "sm_120"), (2, 4)
 BOTH = [pytest.mark.parametrize("sm", SMS), pytest.mark.parametrize("ctas", CTAS)]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.emulated_kernels import cases, disassembled, run, scheduled_case
-from tileiras_build.pipeline.verifiers.cp_async_buffers import check_rings
+from tileiras_build.pipeline.verifiers.cp_async_buffers import verify_cp_async_buffers
 
 KERNELS = Path(__file__).with_name("k_step_dots.py")
 FAST_PATH = Path(__file__).parents[3] / "benchmarks" / "key_kernels.py"
@@ -69,7 +69,7 @@ def test_the_last_step_is_multiplied_behind_the_readings_of_the_next_tile(name, 
     assert names[:wait].count(PRODUCT) == STEPS[name, sm] - 1
     behind = [name for name in names[wait:] if name in (READING, PRODUCT)]
     assert behind == [READING, READING, PRODUCT]
-    assert check_rings(module) == 2
+    assert verify_cp_async_buffers(module) == 2
 
 
 @pytest.mark.parametrize(("name", "sm"), CONVERTED)

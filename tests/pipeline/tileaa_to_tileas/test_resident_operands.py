@@ -7,7 +7,7 @@ import pytest
 
 from tests.emulated_kernels import assembled, compiled, run
 from tileiras_build.pipeline.tile_ir_text_format import parse
-from tileiras_build.pipeline.verifiers.mbarrier_pipelines import check_pipelines
+from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
 
 KERNELS = Path(__file__).with_name("rotated_dots.py")
 IN_SHARED_MEMORY = ("weighted", "weighted_wide", "squared_persistent", "in_two_loops", "of_two_widths", "crowded_sum")
@@ -40,7 +40,7 @@ def test_both_operands_are_read_in_shared_memory(name):
     text = tileas(name)
     first = next(line for line in text[text.rindex("nv_tileas.for") :].splitlines() if "async.dot " in line)
     assert "lhs_stage" in first and "local_load" not in text
-    assert check_pipelines(parse(text.encode()))
+    assert verify_pipelines(parse(text.encode()))
 
 
 def test_what_is_brought_anew_is_given_back_behind_its_loop():

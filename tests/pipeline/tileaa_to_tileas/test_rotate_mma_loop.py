@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tests.emulated_kernels import cases, compiled, run, scheduled_case
-from tileiras_build.pipeline.verifiers.mbarrier_pipelines import check_pipelines
-from tileiras_build.pipeline.verifiers.shared_memory_allocation import check_scratch
+from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
+from tileiras_build.pipeline.verifiers.shared_memory_allocation import verify_shared_memory_allocation
 
 KERNELS = Path(__file__).with_name("rotated_dots.py")
 SMS = ("sm_90", "sm_100", "sm_120")
@@ -105,9 +105,9 @@ def test_what_the_early_part_reads_is_not_done_late():
 @pytest.mark.parametrize("name", OVERLAPPED)
 def test_proofs_of_pipelines_and_scratch(name, sm):
     module = scheduled_case(KERNELS, name, sm)
-    assert check_pipelines(module) > 0
-    assert check_scratch(module) >= 0
+    assert verify_pipelines(module) > 0
+    assert verify_shared_memory_allocation(module) >= 0
 
 
 def test_the_only_stage_is_given_back_behind_its_product():
-    assert check_pipelines(scheduled_case(KERNELS, "crowded", "sm_90")) > 0
+    assert verify_pipelines(scheduled_case(KERNELS, "crowded", "sm_90")) > 0

@@ -12,10 +12,10 @@ from tileiras_build import compile
 from tileiras_build.core.errors import InternalError
 from tileiras_build.ir.bytecode.text_parser import parse_text
 from tileiras_build.ir.bytecode.writer import write_module
-from tileiras_build.ir.casting import row
+from tileiras_build.ir.casting import as_op
 from tileiras_build.pipeline.tile_ir_text_format import parse
-from tileiras_build.pipeline.verifiers.cp_async_buffers import check_rings
-from tileiras_build.pipeline.verifiers.mbarrier_pipelines import check_pipelines
+from tileiras_build.pipeline.verifiers.cp_async_buffers import verify_cp_async_buffers
+from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
 from tileiras_build.simulate import emulator
 from tileiras_build.target import sass_listing
 from tileiras_build.target.element_types import ELEMENT_TYPES
@@ -157,7 +157,7 @@ def test_scales_are_copied_ahead(name, sm):
     loop = tileas[tileas.rindex("nv_tileas.for") :]
     assert loop.count("nv_tileas.async_tiled_load") == 2 and "nv_tileas.tiled_load" not in loop
     assert "cp.async.c" in compiled(KERNELS, name, sm).ptx
-    assert check_rings(parse(tileas.encode())) >= 1
+    assert verify_cp_async_buffers(parse(tileas.encode())) >= 1
 
 
 @pytest.mark.parametrize(
@@ -172,8 +172,8 @@ def test_iterations_of_a_group_load_their_scales_once(name, steps):
     found = run_any(name, "sm_100", [a, padded(a_scale), *turned, out])
     np.testing.assert_array_equal(found, expected(name, a, a_scale, b, b_scale))
     module = parse(compiled(KERNELS, name, "sm_100").tileas.encode())
-    [product] = (row(op) for op in module.walk() if op.name == "nv_tileas.async.umma")
-    assert product.scale_steps * k // sizes(name)[-1] >= 16 and check_rings(module) == 4
+    [product] = (as_op(op) for op in module.walk() if op.name == "nv_tileas.async.umma")
+    assert product.scale_steps * k // sizes(name)[-1] >= 16 and verify_cp_async_buffers(module) == 4
 
 
 def test_a_ring_of_groups_is_proved():
@@ -183,7 +183,7 @@ def test_a_ring_of_groups_is_proved():
     loop = next(op for op in barriers if op.prev_op.name == "nv_tileas.async_wait")
     loop.prev_op.attributes["pending"] = IntegerAttr(3, i32)
     with pytest.raises(InternalError, match="is read before every thread's copies"):
-        check_rings(module)
+        verify_cp_async_buffers(module)
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_a_ring_of_groups_is_proved():
 )
 def test_tensor_memory_holds_scales(name, sm):
     assert f"tcgen05.mma.cta_group::1.{IN_TENSOR_MEMORY[name]}" in compiled(KERNELS, name, sm).ptx
-    assert check_pipelines(scheduled_case(KERNELS, name, sm)) >= 2
+    assert verify_pipelines(scheduled_case(KERNELS, name, sm)) >= 2
 
 
 @pytest.mark.parametrize("sm", ["sm_80", "sm_100", "sm_120"])

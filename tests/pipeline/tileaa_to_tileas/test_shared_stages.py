@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tests.emulated_kernels import compiled, run, scheduled_case
-from tileiras_build.pipeline.verifiers.mbarrier_pipelines import check_pipelines
-from tileiras_build.pipeline.verifiers.shared_memory_allocation import check_scratch
+from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
+from tileiras_build.pipeline.verifiers.shared_memory_allocation import verify_shared_memory_allocation
 
 KERNELS = Path(__file__).with_name("rotated_dots.py")
 SMS = ("sm_90", "sm_100", "sm_120")
@@ -59,11 +59,11 @@ def test_each_product_has_its_memory_once(name, rings, buffers, sm):
 @pytest.mark.parametrize("name", ["in_two_loops", "sums_of_two_loops"])
 def test_proofs_of_pipelines_and_scratch(name, sm):
     module = scheduled_case(KERNELS, name, sm)
-    assert check_pipelines(module) > 0
-    assert check_scratch(module) >= 0
+    assert verify_pipelines(module) > 0
+    assert verify_shared_memory_allocation(module) >= 0
 
 
 def test_one_block_keeps_what_two_would_spill():
     text = compiled(KERNELS, "in_two_loops", "sm_90").tileas
-    assert "occupancy = 1 : i32, occupancy_asked = 2 : i32" in text
+    assert "occupancy = 1 : i32, requested_occupancy = 2 : i32" in text
     assert "occupancy = 2 : i32" in compiled(KERNELS, "in_two_loops_short", "sm_90").tileas

@@ -7,9 +7,9 @@ import pytest
 
 from tests.emulated_kernels import assembled, cases, compiled, run
 from tileiras_build.pipeline.tile_ir_text_format import parse
-from tileiras_build.pipeline.verifiers.cp_async_buffers import check_rings
-from tileiras_build.pipeline.verifiers.mbarrier_pipelines import check_pipelines
-from tileiras_build.pipeline.verifiers.shared_memory_allocation import check_scratch
+from tileiras_build.pipeline.verifiers.cp_async_buffers import verify_cp_async_buffers
+from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
+from tileiras_build.pipeline.verifiers.shared_memory_allocation import verify_shared_memory_allocation
 
 KERNELS = Path(__file__).with_name("deep_k_dots.py")
 SMS = ("sm_80", "sm_90", "sm_100", "sm_120")
@@ -113,8 +113,8 @@ def test_whole_rows_fit_into_registers_and_shared_memory(sm):
     resources = artifacts.manifest["kernels"]["attending"]["resources"]
     assert resources["spill_stores"] + resources["spill_loads"] == 0
     module = parse(artifacts.tileas.encode())
-    assert check_scratch(module)
-    assert check_pipelines(module) if sm in ("sm_90", "sm_100", "sm_120") else check_rings(module)
+    assert verify_shared_memory_allocation(module)
+    assert verify_pipelines(module) if sm in ("sm_90", "sm_100", "sm_120") else verify_cp_async_buffers(module)
 
 
 @pytest.mark.parametrize("sm", SMS)

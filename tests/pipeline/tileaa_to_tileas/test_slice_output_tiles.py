@@ -7,8 +7,8 @@ import pytest
 
 from tests.emulated_kernels import assembled, compiled, run
 from tileiras_build.pipeline.tile_ir_text_format import parse
-from tileiras_build.pipeline.verifiers.mbarrier_pipelines import check_pipelines
-from tileiras_build.pipeline.verifiers.shared_memory_allocation import check_scratch
+from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
+from tileiras_build.pipeline.verifiers.shared_memory_allocation import verify_shared_memory_allocation
 
 KERNELS = Path(__file__).with_name("tall_dots.py")
 SMS = ("sm_80", "sm_90", "sm_100", "sm_120")
@@ -69,8 +69,10 @@ def test_parts_fit_and_are_proved(sm):
     assert resources["spill_stores"] + resources["spill_loads"] == 0
     module = parse(artifacts.tileas.encode())
     assert HALF in artifacts.tileas
-    assert (check_scratch(module) == 0) == (sm == "sm_90")  # where TMA brings all tiles, and stores them from fragments
-    assert sm == "sm_80" or check_pipelines(module)
+    assert (verify_shared_memory_allocation(module) == 0) == (
+        sm == "sm_90"
+    )  # where TMA brings all tiles, and stores them from fragments
+    assert sm == "sm_80" or verify_pipelines(module)
 
 
 def test_two_ctas_share_a_multiprocessor_of_tensor_memory():

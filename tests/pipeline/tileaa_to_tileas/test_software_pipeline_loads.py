@@ -7,7 +7,7 @@ import pytest
 
 from tests.emulated_kernels import compiled, run, scheduled_case
 from tileiras_build.pipeline.tile_ir_text_format import parse
-from tileiras_build.pipeline.verifiers.cp_async_buffers import check_rings
+from tileiras_build.pipeline.verifiers.cp_async_buffers import verify_cp_async_buffers
 
 KERNEL = Path(__file__).with_name("k_loop_dot.py")
 
@@ -24,7 +24,7 @@ def test_nested_products_share_a_ring(steps, sm):
 
 def test_ring_of_a_nested_loop_is_proved():
     text = compiled(KERNEL, "nested_product", "sm_80").tileas
-    assert check_rings(parse(text.encode())) == 2
+    assert verify_cp_async_buffers(parse(text.encode())) == 2
 
 
 # ---- how many stages
@@ -43,7 +43,7 @@ STAGES = {
 
 def rings(path, name, sm):
     module = scheduled_case(path, name, sm)
-    assert check_rings(module) == 2
+    assert verify_cp_async_buffers(module) == 2
     return [op for op in module.walk() if op.name == "nv_tileas.alloc_tensor"]
 
 

@@ -8,7 +8,7 @@ import pytest
 from tests.emulated_kernels import assembled, cases, compiled, run, scheduled_case
 from tileiras_build.driver import lower
 from tileiras_build.pipeline.job import Job
-from tileiras_build.pipeline.verifiers.shared_memory_allocation import check_scratch
+from tileiras_build.pipeline.verifiers.shared_memory_allocation import verify_shared_memory_allocation
 from tileiras_build.simulate.emulator import Counters
 from tileiras_build.target.targets import TARGETS
 
@@ -220,7 +220,7 @@ def test_a_left_operand_from_registers(name, steps, sm):
 @pytest.mark.parametrize("sm", [name for name in TARGETS if TARGETS[name].has("tma")])
 @pytest.mark.parametrize("name", ["f16_rows", "bf16_wide", "nested", "chained"])
 def test_shared_memory_is_not_used_twice_at_once(name, sm):
-    assert check_scratch(scheduled_case(KERNELS, name, sm)) >= 0
+    assert verify_shared_memory_allocation(scheduled_case(KERNELS, name, sm)) >= 0
 
 
 def test_a_view_that_is_made_in_the_loop():

@@ -14,7 +14,7 @@ from tileiras_build.pipeline.tile_ir_text_format import parse, render
 from tileiras_build.simulate.emulator import EmulatorFault
 from tileiras_build.target.targets import TARGETS
 
-KERNELS = Path(__file__).with_name("clustered.py")
+KERNELS = Path(__file__).with_name("cluster_kernels.py")
 PAIRS = (
     "product_tall", "pair_columns", "pair_wide", "pair_high", "pair_f8", "pair_narrow", "pair_tf32", "pair_tf32_columns",
     "pair_persistent",

@@ -1,5 +1,5 @@
 // Stores by TMA: what would pass through shared memory anyway goes on from there by itself.
-// run: tileas-store-by-tma sm_90
+// run: tileas-use-tma-stores sm_90
 
 // ---- a_tile_that_changes_its_layout_is_stored_by_tma
 !memref = !nv_tileaa.memref<f16, [?, ?], [?, 1]>
@@ -18,7 +18,7 @@ nv_tileaa.func @k attributes {num_warps = 8 : i32} {
   } {
     %sums = nv_tileas.splat %x : (f16) -> !sums
     %r = nv_tileas.convert_layout %sums : (!sums) -> !rows
-    %u = nv_tileas.tiled_store %view, %r coords(%i, %i) token(%t) {mem_semantic = "weak", ragged, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view, !rows, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
+    %u = nv_tileas.tiled_store %view, %r coords(%i, %i) token(%t) {mem_semantic = "weak", has_boundary_tile, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view, !rows, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
     nv_tileas.yield
   }
   nv_tileaa.return
@@ -67,7 +67,7 @@ nv_tileaa.func @k attributes {num_warps = 8 : i32} {
     ^bb1(%j: i32, %before: !nv_tileaa.mem_token):
       nv_tileas.barrier
     %r = nv_tileas.convert_layout %sums : (!sums) -> !rows
-    %u = nv_tileas.tiled_store %view, %r coords(%i, %i) token(%before) {mem_semantic = "weak", ragged, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view, !rows, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
+    %u = nv_tileas.tiled_store %view, %r coords(%i, %i) token(%before) {mem_semantic = "weak", has_boundary_tile, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view, !rows, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
       nv_tileas.continue %u : (!nv_tileaa.mem_token) -> ()
     }
     nv_tileas.yield
@@ -123,7 +123,7 @@ nv_tileaa.func @k attributes {num_warps = 8 : i32} {
     %end = nv_tileas.for %i, %n, %i initial(%t) : (i32, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token {
     ^bb1(%j: i32, %before: !nv_tileaa.mem_token):
     %r = nv_tileas.convert_layout %sums : (!sums) -> !rows
-    %u = nv_tileas.tiled_store %view, %r coords(%i, %i) token(%t) {mem_semantic = "weak", ragged, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view, !rows, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
+    %u = nv_tileas.tiled_store %view, %r coords(%i, %i) token(%t) {mem_semantic = "weak", has_boundary_tile, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view, !rows, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
       nv_tileas.continue %before : (!nv_tileaa.mem_token) -> ()
     }
     nv_tileas.yield
@@ -175,7 +175,7 @@ nv_tileaa.func @k attributes {num_warps = 8 : i32} {
   } {
     %sums = nv_tileas.splat %x : (f16) -> !sums
     %r = nv_tileas.convert_layout %sums : (!sums) -> !rows
-    %u = nv_tileas.tiled_store %view, %r coords(%i, %i) token(%t) {mem_semantic = "weak", ragged, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view, !rows, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
+    %u = nv_tileas.tiled_store %view, %r coords(%i, %i) token(%t) {mem_semantic = "weak", has_boundary_tile, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view, !rows, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
     %v, %w = nv_tileas.tiled_load %view coords(%i, %i) token(%u) {mem_semantic = "weak", vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view, i32, i32, !nv_tileaa.mem_token) -> (!rows, !nv_tileaa.mem_token)
     nv_tileas.yield
   }
@@ -228,7 +228,7 @@ nv_tileaa.func @k attributes {num_warps = 8 : i32} {
     %sums = nv_tileas.splat %x : (f16) -> !sums
     %v, %w = nv_tileas.tiled_load %view coords(%i, %i) token(%t) {mem_semantic = "weak", vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view, i32, i32, !nv_tileaa.mem_token) -> (!rows, !nv_tileaa.mem_token)
     %r = nv_tileas.convert_layout %sums : (!sums) -> !rows
-    %u = nv_tileas.tiled_store %view, %r coords(%i, %i) token(%w) {mem_semantic = "weak", ragged, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view, !rows, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
+    %u = nv_tileas.tiled_store %view, %r coords(%i, %i) token(%w) {mem_semantic = "weak", has_boundary_tile, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view, !rows, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
     nv_tileas.yield
   }
   nv_tileaa.return
@@ -371,8 +371,8 @@ nv_tileaa.func @k attributes {num_warps = 8 : i32} {
   } {
     %sums = nv_tileas.splat %x : (f16) -> !sums
     %r = nv_tileas.convert_layout %sums : (!sums) -> !rows
-    %u = nv_tileas.tiled_store %view, %r coords(%i, %i) token(%t) {mem_semantic = "weak", ragged, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view, !rows, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
-    %u2 = nv_tileas.tiled_store %view, %r coords(%n, %i) token(%u) {mem_semantic = "weak", ragged, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view, !rows, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
+    %u = nv_tileas.tiled_store %view, %r coords(%i, %i) token(%t) {mem_semantic = "weak", has_boundary_tile, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view, !rows, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
+    %u2 = nv_tileas.tiled_store %view, %r coords(%n, %i) token(%u) {mem_semantic = "weak", has_boundary_tile, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view, !rows, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
     nv_tileas.yield
   }
   nv_tileaa.return
@@ -396,8 +396,8 @@ nv_tileaa.func @k attributes {num_warps = 8 : i32} {
   } {
     %sums = nv_tileas.splat %x : (f16) -> !tile_128x128xf16
     %r = nv_tileas.convert_layout %sums : (!tile_128x128xf16) -> !tile_128x128xf16_v1
-    %u = nv_tileas.tiled_store %view, %r coords(%i, %i) token(%t) {mem_semantic = "weak", ragged, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view0, !tile_128x128xf16_v1, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
-    %u2 = nv_tileas.tiled_store %view, %r coords(%n, %i) token(%u) {mem_semantic = "weak", ragged, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view0, !tile_128x128xf16_v1, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
+    %u = nv_tileas.tiled_store %view, %r coords(%i, %i) token(%t) {mem_semantic = "weak", has_boundary_tile, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view0, !tile_128x128xf16_v1, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
+    %u2 = nv_tileas.tiled_store %view, %r coords(%n, %i) token(%u) {mem_semantic = "weak", has_boundary_tile, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view0, !tile_128x128xf16_v1, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
     nv_tileas.yield
   }
   nv_tileaa.return
@@ -420,7 +420,7 @@ nv_tileaa.func @k attributes {num_warps = 8 : i32} {
   } {
     %sums = nv_tileas.splat %x : (f16) -> !sums
     %r = nv_tileas.convert_layout %sums : (!sums) -> !rows
-    %u = nv_tileas.tiled_store %view, %r coords(%i, %i) token(%t) {mem_semantic = "weak", ragged, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view, !rows, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
+    %u = nv_tileas.tiled_store %view, %r coords(%i, %i) token(%t) {mem_semantic = "weak", has_boundary_tile, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view, !rows, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
     nv_tileas.yield
   }
   nv_tileaa.return
@@ -444,7 +444,7 @@ nv_tileaa.func @k attributes {num_warps = 8 : i32} {
   } {
     %sums = nv_tileas.splat %x : (f16) -> !tile_128x128xf16
     %r = nv_tileas.convert_layout %sums : (!tile_128x128xf16) -> !tile_128x128xf16_v1
-    %u = nv_tileas.tiled_store %view, %r coords(%i, %i) token(%t) {mem_semantic = "weak", ragged, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view0, !tile_128x128xf16_v1, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
+    %u = nv_tileas.tiled_store %view, %r coords(%i, %i) token(%t) {mem_semantic = "weak", has_boundary_tile, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view0, !tile_128x128xf16_v1, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
     nv_tileas.yield
   }
   nv_tileaa.return
@@ -464,7 +464,7 @@ nv_tileaa.func @k attributes {num_warps = 8 : i32} {
   %t = nv_tileas.create_mem_token : !nv_tileaa.mem_token
     %sums = nv_tileas.splat %x : (f16) -> !sums
     %r = nv_tileas.convert_layout %sums : (!sums) -> !rows
-    %u = nv_tileas.tiled_store %view, %r coords(%i, %i) token(%t) {mem_semantic = "weak", ragged, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view, !rows, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
+    %u = nv_tileas.tiled_store %view, %r coords(%i, %i) token(%t) {mem_semantic = "weak", has_boundary_tile, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view, !rows, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
   nv_tileaa.return
 }
 // ==>
@@ -483,6 +483,6 @@ nv_tileaa.func @k attributes {num_warps = 8 : i32} {
   %t = nv_tileas.create_mem_token : !nv_tileaa.mem_token
   %sums = nv_tileas.splat %x : (f16) -> !tile_128x128xf16
   %r = nv_tileas.convert_layout %sums : (!tile_128x128xf16) -> !tile_128x128xf16_v1
-  %u = nv_tileas.tiled_store %view, %r coords(%i, %i) token(%t) {mem_semantic = "weak", ragged, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view0, !tile_128x128xf16_v1, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
+  %u = nv_tileas.tiled_store %view, %r coords(%i, %i) token(%t) {mem_semantic = "weak", has_boundary_tile, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view0, !tile_128x128xf16_v1, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
   nv_tileaa.return
 }

@@ -1,5 +1,5 @@
 // What arith and math compute twice is computed once; what is read from memory twice may differ.
-// run: tileas-clean-up-arithmetic sm_90
+// run: tileas-cse-arithmetic sm_90
 
 // ---- arithmetic_and_math_that_repeat
 // seed: lowering-overview phase-7-cleanup

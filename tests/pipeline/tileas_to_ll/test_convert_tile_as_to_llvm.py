@@ -18,7 +18,7 @@ from tileiras_build.pipeline.common.llvm_types import I32
 from tileiras_build.pipeline.pass_manager import run_passes
 from tileiras_build.pipeline.tileas_to_ll import PASSES
 from tileiras_build.pipeline.tileas_to_ll.decompose_prints import VARARGS
-from tileiras_build.pipeline.tileas_to_ll.emission.instruction_builder import Builder
+from tileiras_build.pipeline.tileas_to_ll.emission.instruction_builder import InstructionBuilder
 from tileiras_build.pipeline.tileas_to_ll.emission.kernel_emitter import Late, LateValue, taken
 
 THREAD = ("builtin.", "cute_nvgpu.", "gpu.", "llvm.", "math.", "nvgpu.", "nvvm.")
@@ -114,7 +114,7 @@ def test_what_depends_on_the_thread_alone_is_computed_once_at_the_start():
 
 @pytest.mark.seed("lowering-overview", "phase-9-late")
 def test_a_late_value_stands_where_it_is_first_asked_for():
-    b, made = Builder(), []
+    b, made = InstructionBuilder(), []
 
     def load():
         made.append("load")

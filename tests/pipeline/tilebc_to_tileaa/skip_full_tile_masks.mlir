@@ -1,5 +1,5 @@
 // Masks of tiles in loops that are only looked at where they matter.
-// run: tileaa-guard-masks sm_100
+// run: tileaa-skip-full-tile-masks sm_100
 
 // ---- a_causal_mask
 nv_tileaa.func @k {

@@ -9,7 +9,7 @@ from tests.emulated_kernels import aligned, assembled, cases, compiled, run
 from tileiras_build.frontend.pack_arguments import pack_arguments
 from tileiras_build.manifest.launch_manifest import read_launch_manifest
 from tileiras_build.simulate import emulator
-from tileiras_build.simulate.emulator.persistent_grid import CLUSTERS, MOST_PROGRAMS
+from tileiras_build.simulate.emulator.persistent_grid import MAX_TILE_PROGRAMS, PERSISTENT_CLUSTERS
 from tileiras_build.target.occupancy import occupancy
 from tileiras_build.target.targets import find_target
 
@@ -20,7 +20,7 @@ GPUS = ["sm_80", "sm_90", "sm_100", "sm_120"]
 @pytest.mark.parametrize("group", [1, 4])
 @pytest.mark.parametrize("grid", [(1, 1, 1), (1, 7, 2), (4, 3, 2), (5, 9, 2)])
 def test_each_place_is_taken_once(grid, group):
-    [out] = run(PLACED, "places", "sm_80", [np.zeros(grid, np.int32)], grid, persistent=1, tile_group=group)
+    [out] = run(PLACED, "places", "sm_80", [np.zeros(grid, np.int32)], grid, persistent=1, grid_swizzle=group)
     x, y, z = np.indices(grid, np.int32)
     np.testing.assert_array_equal(out, 10000 * x + 100 * y + z + 1)
 
@@ -46,10 +46,10 @@ def test_products(name, sm):
     rng = np.random.default_rng(3)
     a, b = (rng.integers(-3, 4, shape).astype(np.float16) for shape in ((272, 128), (128, 336)))
     found = run(
-        PLACED, name, sm, [a, b, np.full((272, 336), np.nan, np.float16)], (3, 6, 1), persistent=1, tile_group=4
+        PLACED, name, sm, [a, b, np.full((272, 336), np.nan, np.float16)], (3, 6, 1), persistent=1, grid_swizzle=4
     )
     np.testing.assert_array_equal(found[2], a.astype(np.float32) @ b.astype(np.float32))
-    artifacts = compiled(PLACED, name, sm, persistent=1, tile_group=4)
+    artifacts = compiled(PLACED, name, sm, persistent=1, grid_swizzle=4)
     # What fetches, and on sm_100 what multiplies, goes on to the next program while a result leaves.
     assert ("agent_switch" in artifacts.tileas) == (sm != "sm_80")
     assert ("umma_acquire" in artifacts.tileas) == (sm == "sm_100")
@@ -118,7 +118,7 @@ def test_the_manifest_says_so():
     launch = read_launch_manifest(assembled(PLACED, "product", "sm_90", persistent=1).manifest).kernels["product"]
     assert launch.grid.axes == [0, 1] and [param.axis for param in launch.extents] == [0, 1, 2]
     assert [param.role for param in launch.params[15:]] == ["grid"] * 3 + ["tensor_map"] * len(launch.tensor_maps)
-    assert len(launch.param_sizes) == len(launch.ordinary) == 15 and launch.tensor_maps
+    assert len(launch.param_sizes) == len(launch.caller_parameters) == 15 and launch.tensor_maps
     shared = launch.resources["shared"] + launch.shared_memory.dynamic
     fits = occupancy(find_target("sm_90"), launch.threads_per_cta, launch.resources["registers"], shared)
     assert launch.grid.persistent == fits.ctas
@@ -135,10 +135,10 @@ def test_clusters_stay_whole():
 def test_the_emulator_lets_programs_follow_each_other():
     """Its launches would prove nothing otherwise; and numbers of programs stay in 32 bits."""
     kernel = compiled(PLACED, "places", "sm_80", persistent=1).manifest["kernels"]["places"]
-    grid, params, _ = emulator.persistent_grid.expand(kernel, (5, 9, 2), [b"1234"], 4)
-    assert grid == (CLUSTERS, 1, 1) and params[1:] == [bytes([n, 0, 0, 0]) for n in (5, 9, 2)]
+    grid, params, _ = emulator.persistent_grid.expand_persistent(kernel, (5, 9, 2), [b"1234"], 4)
+    assert grid == (PERSISTENT_CLUSTERS, 1, 1) and params[1:] == [bytes([n, 0, 0, 0]) for n in (5, 9, 2)]
     with pytest.raises(ValueError, match="more than a persistent kernel can number"):
-        emulator.persistent_grid.expand(kernel, (MOST_PROGRAMS, 2, 1), [b"1234"], 4)
+        emulator.persistent_grid.expand_persistent(kernel, (MAX_TILE_PROGRAMS, 2, 1), [b"1234"], 4)
 
 
 def test_races_are_looked_for_between_programs():
@@ -149,4 +149,6 @@ def test_races_are_looked_for_between_programs():
     artifacts = compiled(KERNELS, "one_place", "sm_80", persistent=1)
     parameters = pack_arguments(cases(KERNELS)["one_place"], [out])
     with pytest.raises(emulator.EmulatorError, match="nothing orders the two"):
-        emulator.launch(artifacts, "one_place", (CLUSTERS + 1, 1, 1), parameters, memory=memory, check_blocks=True)
+        emulator.launch(
+            artifacts, "one_place", (PERSISTENT_CLUSTERS + 1, 1, 1), parameters, memory=memory, check_blocks=True
+        )

@@ -22,7 +22,7 @@ def expected(grid):
 @pytest.mark.parametrize("group", [2, 4])
 @pytest.mark.parametrize("grid", GRIDS)
 def test_each_place_is_taken_once(grid, group):
-    [out] = run(KERNELS, "places", "sm_80", [np.zeros(grid, np.int32)], grid, tile_group=group)
+    [out] = run(KERNELS, "places", "sm_80", [np.zeros(grid, np.int32)], grid, grid_swizzle=group)
     np.testing.assert_array_equal(out, expected(grid))
 
 
@@ -41,14 +41,14 @@ def test_programs_of_a_group_begin_column_by_column():
     grid = 3, 7, 2
     groups = [range(4), range(4, 7)]
     grouped = [(x, y, z) for z in range(2) for rows in groups for x, y in product(range(3), rows)]
-    assert order(grid, tile_group=4) == grouped
+    assert order(grid, grid_swizzle=4) == grouped
     assert order(grid) == [(x, y, z) for z in range(2) for y in range(7) for x in range(3)]
 
 
 def test_a_grid_whose_numbers_do_not_fit_keeps_its_order():
     """The first programs of rows of 2**29, the others of which are not run."""
     artifacts, out, taken = (
-        compiled(KERNELS, "places", "sm_80", tile_group=8),
+        compiled(KERNELS, "places", "sm_80", grid_swizzle=8),
         aligned(np.zeros((4, 4, 1), np.int32)),
         [],
     )
@@ -71,10 +71,10 @@ def test_a_grid_whose_numbers_do_not_fit_keeps_its_order():
 def test_products_in_groups(name, sm):
     rng = np.random.default_rng(3)
     a, b = (rng.integers(-3, 4, shape).astype(np.float16) for shape in ((272, 128), (128, 336)))
-    found = run(KERNELS, name, sm, [a, b, np.full((272, 336), np.nan, np.float16)], (3, 6, 1), tile_group=4)[2]
+    found = run(KERNELS, name, sm, [a, b, np.full((272, 336), np.nan, np.float16)], (3, 6, 1), grid_swizzle=4)[2]
     np.testing.assert_array_equal(found, a.astype(np.float32) @ b.astype(np.float32))
     clusters = name == "product_in_clusters" and sm != "sm_80"
-    assert (".blocksareclusters" in compiled(KERNELS, name, sm, tile_group=4).ptx) == clusters
+    assert (".blocksareclusters" in compiled(KERNELS, name, sm, grid_swizzle=4).ptx) == clusters
 
 
 @pytest.mark.parametrize(
@@ -85,12 +85,12 @@ def test_products_in_groups(name, sm):
     ],
 )
 def test_why_programs_keep_their_order(name, reason):
-    artifacts = compiled(KERNELS, name, "sm_80", tile_group=8)
-    assert f'tile_group_declined = "{reason}"' in artifacts.tileaa
+    artifacts = compiled(KERNELS, name, "sm_80", grid_swizzle=8)
+    assert f'grid_swizzle_declined = "{reason}"' in artifacts.tileaa
     assert artifacts.ptx == compiled(KERNELS, name, "sm_80").ptx
     assert "group" not in artifacts.manifest["kernels"][name]["grid"]
 
 
 def test_the_manifest_says_so():
-    artifacts = compiled(KERNELS, "places", "sm_80", tile_group=8)
+    artifacts = compiled(KERNELS, "places", "sm_80", grid_swizzle=8)
     assert artifacts.manifest["kernels"]["places"]["grid"] == {"axes": [0, 1, 2], "group": 8}

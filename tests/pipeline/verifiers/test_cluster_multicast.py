@@ -8,13 +8,13 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i32, i64
 from tests.emulated_kernels import scheduled_case
 from tileiras_build.core.errors import InternalError
 from tileiras_build.ir.dialects import arith
-from tileiras_build.pipeline.verifiers.cluster_multicast import check_clusters
-from tileiras_build.pipeline.verifiers.cp_async_buffers import check_rings
-from tileiras_build.pipeline.verifiers.mbarrier_pipelines import check_pipelines
-from tileiras_build.pipeline.verifiers.shared_memory_allocation import check_scratch
-from tileiras_build.pipeline.verifiers.token_barriers import check_barriers
+from tileiras_build.pipeline.verifiers.cluster_multicast import verify_cluster_multicast
+from tileiras_build.pipeline.verifiers.cp_async_buffers import verify_cp_async_buffers
+from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
+from tileiras_build.pipeline.verifiers.shared_memory_allocation import verify_shared_memory_allocation
+from tileiras_build.pipeline.verifiers.token_barriers import verify_token_barriers
 
-KERNELS = Path(__file__).parents[2] / "pipeline" / "tileaa_to_tileas" / "clustered.py"
+KERNELS = Path(__file__).parents[2] / "pipeline" / "tileaa_to_tileas" / "cluster_kernels.py"
 PRODUCTS = ("product", "product_columns", "product_tall", "product_wide", "product_f8", "persistent")
 PAIRS = (
     "product_tall", "pair_columns", "pair_wide", "pair_high", "pair_f8", "pair_narrow", "pair_tf32", "pair_tf32_columns",
@@ -38,24 +38,24 @@ def parts(name, sm="sm_90"):
 @pytest.mark.parametrize("ctas", [2, 4])
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_products_are_proved(name, ctas, sm):
-    assert check_clusters(module_of(f"{name}_{ctas}", sm)) == 1
+    assert verify_cluster_multicast(module_of(f"{name}_{ctas}", sm)) == 1
 
 
 @pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
 @pytest.mark.parametrize("name", ["product_wide_4", "attention_2", "rows_normalized_4", "pair_persistent_2"])
 def test_what_is_proved_of_one_cta_holds_in_a_cluster(name, sm):
     module = module_of(name, sm)
-    for check in (check_barriers, check_pipelines, check_rings, check_scratch):
+    for check in (verify_token_barriers, verify_pipelines, verify_cp_async_buffers, verify_shared_memory_allocation):
         check(module)
 
 
 def test_both_operands_that_all_rows_need():
-    assert check_clusters(module_of("attention_2")) == 2
+    assert verify_cluster_multicast(module_of("attention_2")) == 2
 
 
 def refused(module, message):
     with pytest.raises(InternalError, match=f"cluster-proof.*{message}"):
-        check_clusters(module)
+        verify_cluster_multicast(module)
 
 
 @pytest.mark.parametrize("waits", [None, 1, 4])
@@ -115,7 +115,7 @@ def test_shares_along_another_dimension():
 @pytest.mark.parametrize("name", PAIRS)
 def test_pairs_are_proved(name):
     module = module_of(f"{name}_2", "sm_100")
-    assert check_clusters(module) == 1 and check_pipelines(module) == 2
+    assert verify_cluster_multicast(module) == 1 and verify_pipelines(module) == 2
 
 
 def pair_of(name):
@@ -164,4 +164,4 @@ def test_a_sum_that_is_not_released():
     [release] = find("consumer_release")
     release.detach()
     with pytest.raises(InternalError, match="pipeline-proof.*are not released"):
-        check_pipelines(module)
+        verify_pipelines(module)

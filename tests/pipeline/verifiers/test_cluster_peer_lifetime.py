@@ -9,15 +9,15 @@ from xdsl.ir import Operation
 
 from tests.emulated_kernels import scheduled_case
 from tileiras_build.core.errors import InternalError
-from tileiras_build.ir.casting import block_of
+from tileiras_build.ir.casting import parent_block
 from tileiras_build.pipeline import tileas_to_ll
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.pass_manager import run_passes
 from tileiras_build.pipeline.tileas_to_ll.convert_nvgpu_and_gpu_to_nvvm import ConvertNVGPUAndGPUToNVVM
-from tileiras_build.pipeline.verifiers.cluster_peer_lifetime import check_peers
+from tileiras_build.pipeline.verifiers.cluster_peer_lifetime import verify_peer_lifetime
 from tileiras_build.target.targets import find_target
 
-KERNELS = Path(__file__).parents[2] / "pipeline" / "tileaa_to_tileas" / "clustered.py"
+KERNELS = Path(__file__).parents[2] / "pipeline" / "tileaa_to_tileas" / "cluster_kernels.py"
 PASSES = tileas_to_ll.PASSES[: tileas_to_ll.PASSES.index(ConvertNVGPUAndGPUToNVVM) + 1]
 
 
@@ -38,7 +38,7 @@ def found(module: ModuleOp, name: str) -> list[Operation]:
 
 def refused(module: ModuleOp, message: str) -> None:
     with pytest.raises(InternalError, match=f"peer-proof.*{message}"):
-        check_peers(module)
+        verify_peer_lifetime(module)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def refused(module: ModuleOp, message: str) -> None:
     ],
 )
 def test_code_of_clusters_is_proved(name, sm, count):
-    assert check_peers(thread_code(name, sm)) == count
+    assert verify_peer_lifetime(thread_code(name, sm)) == count
 
 
 @pytest.mark.parametrize(
@@ -62,14 +62,14 @@ def test_ctas_that_do_not_meet_first(name, sm, first):
     module = thread_code(name, sm)
     found(module, "cluster.wait")[0].detach()
     refused(module, "nothing says that the other CTA has begun")
-    assert check_peers(thread_code(name, sm))
+    assert verify_peer_lifetime(thread_code(name, sm))
 
 
 def test_tensor_memory_of_a_pair_that_is_allocated_before():
     module = thread_code("pair_persistent_2", "sm_100")
     [allocation], wait = found(module, "tcgen05.alloc"), found(module, "cluster.wait")[0]
     wait.detach()
-    block_of(allocation).insert_op_after(wait, allocation)
+    parent_block(allocation).insert_op_after(wait, allocation)
     refused(module, "nothing says that the other CTA has begun")
 
 
@@ -85,7 +85,7 @@ def test_an_arrival_at_an_mbarrier_of_another_cta():
     module = thread_code("product_2", "sm_90")
     for op in found(module, "cp.async.bulk.tensor.shared.cluster.global"):
         op.detach()
-    assert check_peers(module) == 1
+    assert verify_peer_lifetime(module) == 1
     found(module, "cluster.wait")[0].detach()
     refused(module, "nvvm.mbarrier.arrive.* needs another CTA")
 

@@ -5,7 +5,7 @@ from xdsl.dialects.builtin import IntegerAttr, i32
 
 from tests.pipeline.verifiers.lowered_examples import NAMES, scheduled
 from tileiras_build.core.errors import InternalError
-from tileiras_build.pipeline.verifiers.cp_async_buffers import check_rings
+from tileiras_build.pipeline.verifiers.cp_async_buffers import verify_cp_async_buffers
 
 PIPELINED = ("matmul_tf32_nn", "matmul_tf32_nt")
 
@@ -13,12 +13,12 @@ PIPELINED = ("matmul_tf32_nn", "matmul_tf32_nt")
 @pytest.mark.parametrize("sm", ["sm_80", "sm_90"])
 @pytest.mark.parametrize("name", NAMES)
 def test_examples_are_proved(name, sm):
-    check_rings(scheduled(name, sm))
+    verify_cp_async_buffers(scheduled(name, sm))
 
 
 def with_rings(name):
     module = scheduled(name, "sm_80")
-    assert check_rings(module) > 0
+    assert verify_cp_async_buffers(module) > 0
     return module
 
 
@@ -31,8 +31,8 @@ def test_barrier_in_the_loop_is_needed(name):
     module = with_rings(name)
     barrier = next(op for op in find(module, "nv_tileas.barrier") if op.prev_op and op.prev_op.name.endswith("wait"))
     barrier.detach()
-    with pytest.raises(InternalError, match="ring-proof"):
-        check_rings(module)
+    with pytest.raises(InternalError, match="cp-async-verifier"):
+        verify_cp_async_buffers(module)
 
 
 @pytest.mark.parametrize("name", PIPELINED)
@@ -41,7 +41,7 @@ def test_wait_for_one_group_fewer_is_refused(name):
     for wait in find(module, "nv_tileas.async_wait"):
         wait.attributes["pending"] = IntegerAttr(wait.attributes["pending"].value.data + 1, i32)
     with pytest.raises(InternalError, match="is read before every thread's copies"):
-        check_rings(module)
+        verify_cp_async_buffers(module)
 
 
 @pytest.mark.parametrize("name", PIPELINED)
@@ -60,7 +60,7 @@ def test_copy_before_the_barrier_is_refused(name):
         body.insert_op_before(first, wait)
         first = following
     with pytest.raises(InternalError, match="is copied to while it may still be read"):
-        check_rings(module)
+        verify_cp_async_buffers(module)
 
 
 # ---- scratch over rings
@@ -78,14 +78,14 @@ def test_scratch_that_does_not_wait_for_the_readers_of_a_ring_is_refused():
     module, conversion = over_a_ring()
     conversion.attributes.pop("sync_before")
     with pytest.raises(InternalError, match="writes over stage"):
-        check_rings(module)
+        verify_cp_async_buffers(module)
 
 
 def test_scratch_before_the_last_copies_have_landed_is_refused():
     module, _ = over_a_ring()
     find(module, "nv_tileas.async_wait")[-1].detach()
     with pytest.raises(InternalError, match="writes over stage"):
-        check_rings(module)
+        verify_cp_async_buffers(module)
 
 
 def test_scratch_over_tiles_that_are_still_to_be_read_is_refused():
@@ -93,5 +93,5 @@ def test_scratch_over_tiles_that_are_still_to_be_read_is_refused():
     first = next(op for op in find(module, "nv_tileas.local_load"))
     conversion.detach()
     first.parent.insert_op_before(conversion, first)
-    with pytest.raises(InternalError, match="ring-proof"):
-        check_rings(module)
+    with pytest.raises(InternalError, match="cp-async-verifier"):
+        verify_cp_async_buffers(module)

@@ -15,10 +15,10 @@ KERNELS = ["attention_f16", "matmul_f16_nn", "matmul_f16_nn_f16", "softmax_f32"]
 def test_examples_are_proved(name, sm):
     module = scheduled(name, sm)
     converted = {op.name for op in module.walk()} & {layout_conversions.CONVERSION}
-    assert bool(layout_conversions.check_conversions(module)) == bool(converted)
+    assert bool(layout_conversions.verify_layout_conversions(module)) == bool(converted)
 
 
 def test_a_wrong_plan_names_the_layouts(monkeypatch):
     monkeypatch.setattr(layout_conversions, "conversion_plan", lambda *_: NoOp())
     with pytest.raises(InternalError, match=r"layout-proof.*convert_layout from tensor<.*> to tensor<.*>: register"):
-        layout_conversions.check_conversions(scheduled("matmul_f16_nn_f16", "sm_80"))
+        layout_conversions.verify_layout_conversions(scheduled("matmul_f16_nn_f16", "sm_80"))

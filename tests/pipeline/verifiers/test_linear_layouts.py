@@ -19,11 +19,11 @@ from tileiras_build.ir.layouts import (
     shared_access,
 )
 from tileiras_build.pipeline.verifiers.linear_layouts import (
-    check_access,
-    check_conversion,
-    check_fragment,
-    check_product,
     count_conflicts,
+    verify_access,
+    verify_conversion,
+    verify_fragment,
+    verify_mma_tiling,
 )
 
 SOURCE, TARGET = coalesced((16, 32), (1, 0), 4, 2), coalesced((16, 32), (0, 1), 4, 2)
@@ -51,13 +51,13 @@ DAMAGED = {
 
 @pytest.mark.parametrize("name", DAMAGED)
 def test_damaged_conversions(name):
-    with pytest.raises(InternalError, match="layout-proof"):
-        check_conversion(*DAMAGED[name])
+    with pytest.raises(InternalError, match="layout-verifier"):
+        verify_conversion(*DAMAGED[name])
 
 
 def test_the_undamaged_ones_pass():
-    check_conversion(SOURCE, TARGET, TRIP)
-    check_conversion(LANES, MIXED, SHUFFLE)
+    verify_conversion(SOURCE, TARGET, TRIP)
+    verify_conversion(LANES, MIXED, SHUFFLE)
 
 
 def test_a_scratch_too_small():
@@ -65,23 +65,23 @@ def test_a_scratch_too_small():
     last = access.vectors[-1]
     moved = replace(access, vectors=(*access.vectors[:-1], replace(last, add=last.add + TRIP.scratch_bytes)))
     with pytest.raises(InternalError, match="scratch"):
-        check_conversion(SOURCE, TARGET, replace(TRIP, passes=(replace(TRIP.passes[0], store=moved),)))
+        verify_conversion(SOURCE, TARGET, replace(TRIP, passes=(replace(TRIP.passes[0], store=moved),)))
 
 
 def test_damaged_matrix_access():
     layout = mma_tiling(32, 16, 32, Atom(16, 8, 16, 16), 1, 1).a
     shared = SharedLayout.swizzled((32, 32), (1, 0), 16, 8, 2, 4)
     access = matrix_access(layout, shared)
-    check_access(layout, shared, access)
+    verify_access(layout, shared, access)
     with pytest.raises(InternalError):
-        check_access(layout, shared, replace(access, transposed=True))
+        verify_access(layout, shared, replace(access, transposed=True))
     with pytest.raises(InternalError):
-        check_access(layout, shared, replace(access, lane_offsets=access.lane_offsets[::-1]))
+        verify_access(layout, shared, replace(access, lane_offsets=access.lane_offsets[::-1]))
 
 
 def test_fragments_of_another_operand():
     with pytest.raises(InternalError):
-        check_fragment(fragment(16, 8, 16, "A", 16).transpose(), (16, 8, 16, 16), "A")
+        verify_fragment(fragment(16, 8, 16, "A", 16).transpose(), (16, 8, 16, 16), "A")
 
 
 def test_a_product_with_its_tiles_exchanged():
@@ -96,7 +96,7 @@ def test_a_product_with_its_tiles_exchanged():
             return [(a, b, parts[-1 - i][2]) for i, (a, b, _) in enumerate(parts)]
 
     with pytest.raises(InternalError, match="adds A"):
-        check_product(Exchanged)
+        verify_mma_tiling(Exchanged)
 
 
 def test_conflicts_are_counted():

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import IntegerAttr, i32
 from tests.emulated_kernels import scheduled_case
 from tests.pipeline.verifiers.lowered_examples import NAMES, scheduled
 from tileiras_build.core.errors import InternalError
-from tileiras_build.pipeline.verifiers.mbarrier_pipelines import check_pipelines
+from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
 
 KERNELS = Path(__file__).parents[2] / "pipeline" / "tileaa_to_tileas" / "tma_dots.py"
 SMS = ("sm_90", "sm_100", "sm_120")
@@ -26,18 +26,18 @@ def find(module, suffix):
 @pytest.mark.parametrize("sm", SMS)
 @pytest.mark.parametrize("name", FETCHED)
 def test_agents_agree(name, sm):
-    assert check_pipelines(module_of(name, sm)) > 0
+    assert verify_pipelines(module_of(name, sm)) > 0
 
 
 @pytest.mark.parametrize("sm", SMS)
 @pytest.mark.parametrize("name", NAMES)
 def test_examples_are_proved(name, sm):
-    check_pipelines(scheduled(name, sm))
+    verify_pipelines(scheduled(name, sm))
 
 
 def refused(module, message):
     with pytest.raises(InternalError, match=f"pipeline-proof.*{message}"):
-        check_pipelines(module)
+        verify_pipelines(module)
 
 
 @pytest.mark.parametrize("sm", SMS)
@@ -152,7 +152,7 @@ def parts_of(module):
 
 
 def test_a_left_operand_in_parts():
-    assert check_pipelines(chained()) > 0
+    assert verify_pipelines(chained()) > 0
 
 
 def test_a_part_that_is_written_twice():

@@ -6,8 +6,8 @@ from xdsl.dialects.builtin import IntegerAttr, i32
 from tests.pipeline.verifiers.lowered_examples import NAMES, scheduled
 from tileiras_build.core.errors import InternalError
 from tileiras_build.pipeline.tile_ir_text_format import parse
-from tileiras_build.pipeline.verifiers.cp_async_buffers import check_rings
-from tileiras_build.pipeline.verifiers.shared_memory_allocation import check_scratch
+from tileiras_build.pipeline.verifiers.cp_async_buffers import verify_cp_async_buffers
+from tileiras_build.pipeline.verifiers.shared_memory_allocation import verify_shared_memory_allocation
 
 TILE, OTHER = "#cute.layout<(64), (32,2,1):(1,32,0)>", "#cute.layout<(64), (32,2,1):(2,1,0)>"
 HEAD = f"!a = tensor<64xf32, {TILE}>\n!b = tensor<64xf32, {OTHER}>\n"
@@ -56,41 +56,41 @@ REFUSED = {
 
 @pytest.mark.parametrize("body", ACCEPTED.values(), ids=ACCEPTED)
 def test_separated_users_are_accepted(body):
-    assert check_scratch(kernel(body)) == body.count("scratch_offset")
+    assert verify_shared_memory_allocation(kernel(body)) == body.count("scratch_offset")
 
 
 def test_an_iteration_that_is_cut_short_is_followed():
     """``continue`` in a branch leads from the first conversion straight to itself."""
     cut = "nv_tileas.if %c : (i1) -> () {\nnv_tileas.continue\n} {\nnv_tileas.yield\n}\n"
     body = f"{convert(0, SYNC)}{cut}{convert(256)}nv_tileas.break\n"
-    assert check_scratch(kernel(f"nv_tileas.loop : () -> () {{\n{body}}}\n")) == 2
+    assert verify_shared_memory_allocation(kernel(f"nv_tileas.loop : () -> () {{\n{body}}}\n")) == 2
     with pytest.raises(InternalError, match="may write where"):
-        check_scratch(kernel(f"nv_tileas.loop : () -> () {{\n{body.replace(SYNC, '')}}}\n"))
+        verify_shared_memory_allocation(kernel(f"nv_tileas.loop : () -> () {{\n{body.replace(SYNC, '')}}}\n"))
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_overlapping_users_are_refused(name):
     with pytest.raises(InternalError, match="scratch-proof.*convert_layout .* may write where"):
-        check_scratch(kernel(REFUSED[name]))
+        verify_shared_memory_allocation(kernel(REFUSED[name]))
 
 
 def test_region_beyond_the_kernels_memory_is_refused():
     with pytest.raises(InternalError, match="does not lie"):
-        check_scratch(kernel(convert(256, size=512)))
+        verify_shared_memory_allocation(kernel(convert(256, size=512)))
 
 
 def test_storage_shares_no_byte():
     attributes = "num_elem = 16 : i64, alignment = 16 : i64, shared_offset = 128 : i32"
     alloca = f"%s = nv_tileas.alloca {{{attributes}}} : !nv_tileaa.ptr<i32>\n"
     with pytest.raises(InternalError, match="storage .128, 192. is not its own"):
-        check_scratch(kernel(alloca + convert(0)))
-    assert check_scratch(kernel(alloca + convert(256))) == 1
+        verify_shared_memory_allocation(kernel(alloca + convert(0)))
+    assert verify_shared_memory_allocation(kernel(alloca + convert(256))) == 1
 
 
 @pytest.mark.parametrize("sm", ["sm_80", "sm_90"])
 @pytest.mark.parametrize("name", NAMES)
 def test_examples_are_proved(name, sm):
-    check_scratch(scheduled(name, sm))
+    verify_shared_memory_allocation(scheduled(name, sm))
 
 
 @pytest.mark.parametrize("name", ["attention_f16", "batch_matmul_f16", "matmul_f16_nn", "softmax_f32"])
@@ -101,8 +101,8 @@ def test_examples_without_their_barriers_are_refused(name):
     for op in users:
         kept = op.attributes.pop("sync_before")
         with pytest.raises(InternalError, match="scratch-proof|ring-proof"):
-            check_scratch(module)
-            check_rings(module)
+            verify_shared_memory_allocation(module)
+            verify_cp_async_buffers(module)
         op.attributes["sync_before"] = kept
     users = [op for op in module.walk() if "scratch_offset" in op.attributes]
     for op in users:
@@ -111,5 +111,5 @@ def test_examples_without_their_barriers_are_refused(name):
     for barrier in [op for op in module.walk() if op.name == "nv_tileas.barrier"]:
         barrier.detach()
     if len(users) > 1:
-        with pytest.raises(InternalError, match="scratch-proof"):
-            check_scratch(module)
+        with pytest.raises(InternalError, match="scratch-verifier"):
+            verify_shared_memory_allocation(module)

@@ -9,9 +9,9 @@ from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i32
 from tests.emulated_kernels import scheduled_case
 from tests.pipeline.verifiers.lowered_examples import NAMES, scheduled
 from tileiras_build.core.errors import InternalError
-from tileiras_build.pipeline.verifiers.shared_memory_allocation import check_scratch
-from tileiras_build.pipeline.verifiers.tma_stores import check_tma_stores
-from tileiras_build.pipeline.verifiers.token_barriers import check_barriers
+from tileiras_build.pipeline.verifiers.shared_memory_allocation import verify_shared_memory_allocation
+from tileiras_build.pipeline.verifiers.tma_stores import verify_tma_stores
+from tileiras_build.pipeline.verifiers.token_barriers import verify_token_barriers
 
 KERNELS = Path(__file__).parents[2] / "pipeline" / "tileaa_to_tileas" / "tma_stored_tiles.py"
 SMS = ("sm_90", "sm_100", "sm_120")
@@ -41,7 +41,7 @@ def drop(op):
     op.erase()
 
 
-def refused(module, message, check=check_tma_stores):
+def refused(module, message, check=verify_tma_stores):
     with pytest.raises(InternalError, match=f"-proof.*{message}"):
         check(module)
 
@@ -50,15 +50,15 @@ def refused(module, message, check=check_tma_stores):
 @pytest.mark.parametrize("name", STORED)
 def test_what_the_passes_make_is_proved(name, sm):
     module = module_of(name, sm)
-    assert check_tma_stores(module) == STORED[name]
-    check_scratch(module)
-    check_barriers(module)
+    assert verify_tma_stores(module) == STORED[name]
+    verify_shared_memory_allocation(module)
+    verify_token_barriers(module)
 
 
 @pytest.mark.parametrize("sm", SMS)
 @pytest.mark.parametrize("name", NAMES)
 def test_examples_are_proved(name, sm):
-    check_tma_stores(scheduled(name, sm))
+    verify_tma_stores(scheduled(name, sm))
 
 
 @pytest.mark.parametrize("name", ["f16", "twice"])
@@ -119,7 +119,7 @@ def test_accesses_of_agents_are_ordered_too():
     module = module_of("read_back")
     for barrier in find(module, "barrier"):
         drop(barrier)
-    refused(module, "no barrier on a path", check_barriers)
+    refused(module, "no barrier on a path", verify_token_barriers)
 
 
 def test_a_place_where_no_swizzle_starts():
@@ -140,4 +140,4 @@ def test_a_ring_that_other_threads_still_read():
     module = module_of("f16")
     [store] = find(module, "async.tiled_tma_store", sync_before=True)
     del store.attributes["sync_before"]
-    refused(module, "may write where nv_tileas.async.dot still reads a ring", check_scratch)
+    refused(module, "may write where nv_tileas.async.dot still reads a ring", verify_shared_memory_allocation)

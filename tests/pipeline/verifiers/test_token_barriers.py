@@ -8,7 +8,7 @@ from tests.golden import split_file
 from tests.pipeline.verifiers.lowered_examples import NAMES, scheduled
 from tileiras_build.core.errors import InternalError
 from tileiras_build.pipeline.tile_ir_text_format import parse
-from tileiras_build.pipeline.verifiers.token_barriers import check_barriers
+from tileiras_build.pipeline.verifiers.token_barriers import verify_token_barriers
 
 GOLDEN = Path(__file__).parents[2] / "pipeline/tileaa_to_tileas/insert_barriers.mlir"
 CASES = {case.title: case for case in split_file(GOLDEN.read_text())[1]}
@@ -17,7 +17,7 @@ WITHOUT = ("load_after_load_does_not_wait", "accesses_without_a_common_token_do_
 
 @pytest.mark.parametrize("title", CASES)
 def test_what_the_pass_makes_is_proved(title):
-    check_barriers(parse(CASES[title].expected.encode(), title))
+    verify_token_barriers(parse(CASES[title].expected.encode(), title))
 
 
 @pytest.mark.parametrize("title", [title for title in CASES if title not in WITHOUT])
@@ -29,13 +29,13 @@ def test_every_barrier_is_needed(title):
     for number in barriers:
         text = "\n".join(lines[:number] + lines[number + 1 :])
         with pytest.raises(InternalError, match="barrier-proof.*no barrier on a path from nv_tileas"):
-            check_barriers(parse(text.encode(), title))
+            verify_token_barriers(parse(text.encode(), title))
 
 
 @pytest.mark.parametrize("sm", ["sm_80", "sm_90"])
 @pytest.mark.parametrize("name", NAMES)
 def test_examples_are_proved(name, sm):
-    check_barriers(scheduled(name, sm))
+    verify_token_barriers(scheduled(name, sm))
 
 
 # What is stored last may come after the load of the iteration before, which the first barrier parts from it.
@@ -62,6 +62,6 @@ nv_tileaa.func @k {
 
 
 def test_what_the_iteration_before_gave_is_another_token():
-    check_barriers(parse(LOADED_BEFORE.replace("LAST", "loaded").encode(), "k"))
+    verify_token_barriers(parse(LOADED_BEFORE.replace("LAST", "loaded").encode(), "k"))
     with pytest.raises(InternalError, match="barrier-proof.*from nv_tileas.load to nv_tileas.store"):
-        check_barriers(parse(LOADED_BEFORE.replace("LAST", "t2").encode(), "k"))
+        verify_token_barriers(parse(LOADED_BEFORE.replace("LAST", "t2").encode(), "k"))

@@ -12,11 +12,11 @@ from ptx_kernels import aligned, kernel, run
 
 from tileiras_build.simulate import emulator
 from tileiras_build.simulate.emulator import Counters, EmulatorFault, EmulatorWarning, parallel_ctas
-from tileiras_build.simulate.emulator.batch_cost_model import Costs
+from tileiras_build.simulate.emulator.batch_cost_model import BatchCostModel
 from tileiras_build.simulate.emulator.errors import TIME_LIMIT
-from tileiras_build.simulate.emulator.launch import Options
+from tileiras_build.simulate.emulator.launch import LaunchOptions
 from tileiras_build.simulate.emulator.ptx.program import load
-from tileiras_build.simulate.emulator.simt.cta_batch import Machine
+from tileiras_build.simulate.emulator.simt.cta_batch import CtaBatch
 
 CTAS, THREADS = 24, 64
 # out[i] = in[i] * ctaid + table[tid & 1], where table is a variable of the module.
@@ -53,7 +53,7 @@ def ptx_of(body: str, params: int = 2, extra: str = "") -> str:
 def fresh(body: str, params: int = 2, extra: str = "") -> str:
     """A kernel that no launch has timed yet."""
     ptx = ptx_of(body, params, extra)
-    load(ptx, "k", None).costs = Costs()
+    load(ptx, "k", None).costs = BatchCostModel()
     return ptx
 
 
@@ -128,7 +128,7 @@ def test_findings_are_warned_of_once_as_by_one_process(forks):
         with pytest.warns(EmulatorWarning) as found:
             run(UNREAD_PTX, aligned(np.zeros(64, np.uint32)), grid=CTAS, jobs=jobs, findings="warning")
         texts.append([str(warning.message) for warning in found])
-        load(UNREAD_PTX, "k", None).costs = Costs()
+        load(UNREAD_PTX, "k", None).costs = BatchCostModel()
     assert len(texts[0]) == 1 and "(finding exit-before-read)" in texts[0][0]
     assert texts == texts[:1] * 3
     assert len(forks) == 1  # a kernel of which there is something to say is then run by one process
@@ -161,17 +161,17 @@ PRINTING = """.extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 
 
 @pytest.mark.parametrize("body, why", ALONE.values(), ids=ALONE)
 def test_ctas_that_see_each_other_run_in_one_process(body, why):
-    assert why in parallel_ctas.why_alone(load(ptx_of(body, 1), "k"))
+    assert why in parallel_ctas.single_process_reason(load(ptx_of(body, 1), "k"))
 
 
 def test_printing_ctas_run_in_one_process():
     text = ".version 9.0\n.target sm_120a\n.address_size 64\n" + PRINTING
-    assert "print or allocate memory" in parallel_ctas.why_alone(load(text, "k"))
+    assert "print or allocate memory" in parallel_ctas.single_process_reason(load(text, "k"))
 
 
 @pytest.mark.parametrize("body", APART)
 def test_ctas_that_do_not_run_in_several(body):
-    assert parallel_ctas.why_alone(load(ptx_of(body, 1), "k")) is None
+    assert parallel_ctas.single_process_reason(load(ptx_of(body, 1), "k")) is None
 
 
 def test_atomics_of_all_ctas_are_counted(forks):
@@ -192,7 +192,7 @@ def run_here_and_there(here, there, count: int = 40) -> bool:
     def one(first, number, options):
         (here if os.getpid() == parent else there)(first)
 
-    return parallel_ctas.run_batches(one, batches(count), 2, emulator.Memory(), Options())
+    return parallel_ctas.run_batches(one, batches(count), 2, emulator.Memory(), LaunchOptions())
 
 
 def until_ended(forks):
@@ -206,7 +206,7 @@ def test_a_process_that_is_killed_has_not_run_its_batches(forks):
 
 def test_what_failed_in_a_process_is_run_again_by_one(forks, monkeypatch):
     """A system that kills processes for their memory ends none of the user's launches."""
-    parent, step = os.getpid(), Machine.step
+    parent, step = os.getpid(), CtaBatch.step
 
     def killed(machine, group):
         if os.getpid() != parent:
@@ -215,7 +215,7 @@ def test_what_failed_in_a_process_is_run_again_by_one(forks, monkeypatch):
             until_ended(forks)(0)
         return step(machine, group)
 
-    monkeypatch.setattr(Machine, "step", killed)
+    monkeypatch.setattr(CtaBatch, "step", killed)
     source, out = inputs()
     run(fresh(BODY, extra=TABLE), source, out, grid=CTAS, jobs=2)
     index = np.arange(CTAS * THREADS)
@@ -241,7 +241,7 @@ def test_the_time_limit_of_another_process_is_raised(forks):
 
 
 def test_more_batches_than_tickets(monkeypatch, tmp_path):
-    monkeypatch.setattr(parallel_ctas, "TICKETS", 3)
+    monkeypatch.setattr(parallel_ctas, "PIPE_BATCHES", 3)
     seen = tmp_path / "seen"
 
     def note(first):

@@ -1,10 +1,10 @@
 """Lines of a thread stay together, whoever prints in between."""
 
-from tileiras_build.simulate.emulator.printf_output import Prints
+from tileiras_build.simulate.emulator.printf_output import PrintfOutput
 
 
 def test_lines_stay_together_and_come_as_they_are_complete(capsys):
-    prints = Prints()
+    prints = PrintfOutput()
     prints.add(0, "[0, ")
     prints.add(7, "[7]\n[8, ")
     assert capsys.readouterr().out == "[7]\n"

@@ -12,8 +12,8 @@ from ptx_kernels import kernel, run
 
 from tileiras_build.simulate import emulator
 from tileiras_build.simulate.emulator import process_count
-from tileiras_build.simulate.emulator.batch_cost_model import Costs
-from tileiras_build.simulate.emulator.process_count import Plan
+from tileiras_build.simulate.emulator.batch_cost_model import BatchCostModel
+from tileiras_build.simulate.emulator.process_count import ProcessPlan
 from tileiras_build.simulate.emulator.ptx.program import load
 
 THREADS = 256
@@ -28,9 +28,9 @@ launch = sys.modules[emulator.run_ptx.__module__]
 def alone(monkeypatch):
     """A process that has four cores to itself, as far as the launches of a test can tell."""
     monkeypatch.setattr(process_count, "idle_cores", lambda: 4)
-    monkeypatch.setattr(process_count, "has_company", lambda: False)
+    monkeypatch.setattr(process_count, "shares_cores", lambda: False)
     monkeypatch.setattr(process_count, "free_memory", lambda: 1 << 30)
-    monkeypatch.delenv(process_count.VARIABLE, raising=False)
+    monkeypatch.delenv(process_count.JOBS_VARIABLE, raising=False)
 
 
 SIZE = 32  # CTAs of a batch
@@ -38,27 +38,27 @@ SIZE = 32  # CTAs of a batch
 
 def plan(
     body: str = ADD, asked: int | None = None, ctas: int = CTAS, took: dict[int, float] | None = None, size: int = 0
-) -> Plan:
+) -> ProcessPlan:
     """Of a launch after batches that ``took`` so many seconds by their CTAs, with ``size`` bytes of arrays."""
     program = load(kernel(body, 1, THREADS), "k", None)
-    program.costs, program.had_to_say = Costs(), False
+    program.costs, program.had_to_say = BatchCostModel(), False
     for count, seconds in (took or {}).items():
-        program.costs.note(count, seconds)
-    return Plan(program, asked, ctas, THREADS, SIZE, SimpleNamespace(regions=[SimpleNamespace(size=size)]))
+        program.costs.add_sample(count, seconds)
+    return ProcessPlan(program, asked, ctas, THREADS, SIZE, SimpleNamespace(regions=[SimpleNamespace(size=size)]))
 
 
 # ---- what batches take
 def test_a_batch_costs_a_fixed_part_and_one_for_each_cta():
-    costs = Costs()
-    assert costs.parts() is None
-    costs.note(10, 1.0)
-    assert costs.parts() == (0.5, 0.05)  # nobody knows yet
-    costs.note(5, 0.6)
-    assert costs.parts() == pytest.approx((0.2, 0.08))
-    costs.note(9, 1.08)  # about as large: it takes the place of the first
-    assert costs.parts() == pytest.approx((0.0, 0.12))
-    costs.note(20, 1.2)  # the one that was large is the small one now
-    assert costs.parts() == pytest.approx((0.9, 0.015))
+    costs = BatchCostModel()
+    assert costs.fixed_and_per_cta() is None
+    costs.add_sample(10, 1.0)
+    assert costs.fixed_and_per_cta() == (0.5, 0.05)  # nobody knows yet
+    costs.add_sample(5, 0.6)
+    assert costs.fixed_and_per_cta() == pytest.approx((0.2, 0.08))
+    costs.add_sample(9, 1.08)  # about as large: it takes the place of the first
+    assert costs.fixed_and_per_cta() == pytest.approx((0.0, 0.12))
+    costs.add_sample(20, 1.2)  # the one that was large is the small one now
+    assert costs.fixed_and_per_cta() == pytest.approx((0.9, 0.015))
 
 
 # ---- the rule
@@ -99,11 +99,11 @@ def test_batches_are_small_where_that_costs_little():
 def test_what_is_left_of_a_long_launch_is_shared_and_leaves_what_one_process_leaves(alone, monkeypatch):
     forks, fork = [], os.fork
     monkeypatch.setattr(os, "fork", lambda: forks.append(1) or fork())
-    monkeypatch.setattr(process_count, "FORK", 0.0)
+    monkeypatch.setattr(process_count, "MIN_SECONDS_SAVED", 0.0)
     monkeypatch.setattr(launch, "BATCH_THREADS", 16 * THREADS)
     ptx, memories = kernel(ADD, 1, THREADS), []
     for asked in (1, None):
-        load(ptx, "k", None).costs = Costs()
+        load(ptx, "k", None).costs = BatchCostModel()
         memories.append(np.arange(CTAS * THREADS, dtype=np.uint32))
         run(ptx, memories[-1], grid=CTAS, jobs=asked)
     np.testing.assert_array_equal(*memories)
@@ -113,7 +113,7 @@ def test_what_is_left_of_a_long_launch_is_shared_and_leaves_what_one_process_lea
 def test_a_process_among_others_runs_launches_by_itself(monkeypatch):
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
     monkeypatch.setattr(threading, "active_count", lambda: 1)
-    assert not process_count.has_company()
+    assert not process_count.shares_cores()
     for change in (
         lambda patch: patch.setenv("PYTEST_XDIST_WORKER", "gw0"),
         lambda patch: patch.setattr(threading, "active_count", lambda: 2),
@@ -121,11 +121,11 @@ def test_a_process_among_others_runs_launches_by_itself(monkeypatch):
     ):
         with monkeypatch.context() as patch:
             change(patch)
-            assert process_count.has_company()
+            assert process_count.shares_cores()
 
 
 def test_cores_that_others_use_are_theirs(monkeypatch, tmp_path):
-    monkeypatch.setattr(process_count, "cores", lambda: 4)
+    monkeypatch.setattr(process_count, "cpu_count", lambda: 4)
     monkeypatch.setattr(os, "cpu_count", lambda: 8)
     monkeypatch.setattr(process_count, "_RUNNING", tmp_path / "loadavg")
     assert process_count.idle_cores() == 4
@@ -149,6 +149,6 @@ def test_fewer_than_one_job_is_refused(monkeypatch):
 
 def test_the_environment_says_how_many_jobs(monkeypatch):
     monkeypatch.setenv("TILEIRAS_EMULATOR_JOBS", "2")
-    assert process_count.asked_for(None) == 2 and process_count.asked_for(3) == 3
+    assert process_count.requested_jobs(None) == 2 and process_count.requested_jobs(3) == 3
     monkeypatch.setenv("TILEIRAS_EMULATOR_JOBS", "")
-    assert process_count.asked_for(None) is None
+    assert process_count.requested_jobs(None) is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tileiras_build.simulate.estimate.launch_and_constant_banks import Argument, Buffer, Constants, Launch
+from tileiras_build.simulate.estimate.launch_and_constant_banks import Argument, Constants, GlobalBuffer, Launch
 from tileiras_build.simulate.estimate.sass_parser import MachineCode, read_machine_code
 from tileiras_build.simulate.estimate.warp_trace import Tracer, WarpTrace
 from tileiras_build.target.gpu_rates import BankLayout
@@ -33,7 +33,9 @@ def code(*lines: str) -> MachineCode:
     return read_machine_code("\n".join(rows))["k"]
 
 
-def launch(values: Sequence[Buffer | int | float | None] = (), *, grid=(1, 1, 1), block=(32, 1, 1), **more) -> Launch:
+def launch(
+    values: Sequence[GlobalBuffer | int | float | None] = (), *, grid=(1, 1, 1), block=(32, 1, 1), **more
+) -> Launch:
     """Parameters of 8 bytes each."""
     return Launch(grid, block, tuple(Argument(8 * n, 8, value) for n, value in enumerate(values)), **more)
 

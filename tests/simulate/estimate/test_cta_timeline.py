@@ -1,14 +1,14 @@
 """simulate/estimate/cta_timeline.py: what warps of one scheduler do while one of them waits."""
 
 from tests.simulate.estimate.handwritten import LAYOUT, code, launch
-from tileiras_build.simulate.estimate.cta_resource_usage import Accountant
-from tileiras_build.simulate.estimate.cta_timeline import follow_clusters
-from tileiras_build.simulate.estimate.launch_and_constant_banks import Buffer, Constants
+from tileiras_build.simulate.estimate.cta_resource_usage import WorkCounter
+from tileiras_build.simulate.estimate.cta_timeline import simulate_clusters
+from tileiras_build.simulate.estimate.launch_and_constant_banks import Constants, GlobalBuffer
 from tileiras_build.simulate.estimate.warp_trace import Tracer
-from tileiras_build.target.gpu_rates import CLUSTER_LATENCY, machine_of
+from tileiras_build.target.gpu_rates import CLUSTER_LATENCY, gpu_model
 from tileiras_build.target.targets import find_target
 
-MACHINE = machine_of(find_target("90"))
+MACHINE = gpu_model(find_target("90"))
 COMPUTED = 200
 
 
@@ -38,11 +38,11 @@ def clocks(warps):
 def followed(lines, warps, blocks=1):
     """The timeline of a cluster with the GPU to itself, each of whose blocks may load 4096 bytes."""
     across = {"grid": (blocks, 1, 1), "cluster": (blocks, 1, 1)}
-    machine_code, told = code(*lines), launch([Buffer("x", 4096)], block=(32 * warps, 1, 1), **across)
+    machine_code, told = code(*lines), launch([GlobalBuffer("x", 4096)], block=(32 * warps, 1, 1), **across)
     tracer = Tracer(machine_code, told, Constants.of(told, LAYOUT, {}), None)
     cluster = [[tracer.warp((place, 0, 0), number) for number in range(warps)] for place in range(blocks)]
-    work = Accountant(machine_code, MACHINE, blocks).block(cluster[0])
-    [found] = follow_clusters(machine_code, MACHINE, told, [cluster], work, 4096)
+    work = WorkCounter(machine_code, MACHINE, blocks).block(cluster[0])
+    [found] = simulate_clusters(machine_code, MACHINE, told, [cluster], work, 4096)
     return found
 
 

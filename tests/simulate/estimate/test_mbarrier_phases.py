@@ -1,28 +1,33 @@
 """simulate/estimate/mbarrier_phases.py: phases end when nothing is lacking; a multicast tells the blocks that its mask names."""
 
 from tests.simulate.estimate.handwritten import code
-from tileiras_build.simulate.estimate.mbarrier_phases import Phases, expected_arrivals, initializing, of_each_block
+from tileiras_build.simulate.estimate.mbarrier_phases import (
+    MbarrierPhases,
+    expected_arrivals,
+    init_stores,
+    multicast_arrivals,
+)
 
 
 def test_a_phase_lacks_arrivals_and_bytes():
-    phases = Phases(count=2, bytes=16.0)
+    phases = MbarrierPhases(count=2, bytes=16.0)
     for arrivals, bytes in ((1, 0.0), (2, 16.0)):
         phases.arrivals, phases.bytes = arrivals, bytes
-        assert not phases.settle()
+        assert not phases.complete_phases()
     phases.bytes, phases.latest = 0.0, 7.0
-    assert phases.settle() and phases.completed == [7.0] and phases.arrivals == 0
+    assert phases.complete_phases() and phases.completed == [7.0] and phases.arrivals == 0
 
 
 def test_tensor_cores_arrive_where_their_mask_says():
     [own] = code("UTCBAR [UR4], URZ").instructions
     [all] = code("UTCBAR.2CTA.MULTICAST [UR4], URZ, UR5").instructions
     told = {"place": 0x1000108, "word": 5}
-    assert of_each_block(own, told) == {"place": 0x1000108, "word": 5, "lanes": 1}
-    assert of_each_block(all, told) == {"place": 0x108, "lanes": 1, "place1": 0x2000108, "lanes1": 1}
+    assert multicast_arrivals(own, told) == {"place": 0x1000108, "word": 5, "lanes": 1}
+    assert multicast_arrivals(all, told) == {"place": 0x108, "lanes": 1, "place1": 0x2000108, "lanes1": 1}
 
 
 def test_stores_that_all_are_told_of_make_mbarriers():
     """Of 8 bytes, before the SYNCS.CCTL; their low word counts arrivals up to zero."""
     made = code("STS.64 [R1], R2", "STS [R1+0x8], R2", "SYNCS.CCTL.IVALL", "STS.64 [R1], R2")
-    assert initializing(made) == {0} and not initializing(code("STS.64 [R1], R2"))
+    assert init_stores(made) == {0} and not init_stores(code("STS.64 [R1], R2"))
     assert expected_arrivals({"word": (0x100000 - 8) << 1}) == 8

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tests.simulate.estimate.handwritten import code
-from tileiras_build.simulate.estimate.lane_values import ALL, LANES
-from tileiras_build.simulate.estimate.memory_transactions import access
+from tileiras_build.simulate.estimate.lane_values import ALL_LANES, LANES
+from tileiras_build.simulate.estimate.memory_transactions import count_transactions
 
 BASE = 1 << 40
 
@@ -26,19 +26,19 @@ def one(text):
     ],
 )
 def test_words_in_one_bank_are_served_one_after_the_other(addresses, wavefronts):
-    assert access(one("LDS R0, [R1]"), None, addresses, ALL).wavefronts == wavefronts
+    assert count_transactions(one("LDS R0, [R1]"), None, addresses, ALL_LANES).wavefronts == wavefronts
 
 
 def test_wide_accesses_are_served_in_parts():
-    assert access(one("LDS.128 R0, [R1]"), None, 16 * LANES, ALL).wavefronts == 4
-    assert access(one("LDS.64 R0, [R1]"), None, 8 * LANES, ALL).wavefronts == 2
-    assert access(one("STS.128 [R1], R4"), None, 128 * LANES, ALL).wavefronts == 32
+    assert count_transactions(one("LDS.128 R0, [R1]"), None, 16 * LANES, ALL_LANES).wavefronts == 4
+    assert count_transactions(one("LDS.64 R0, [R1]"), None, 8 * LANES, ALL_LANES).wavefronts == 2
+    assert count_transactions(one("STS.128 [R1], R4"), None, 128 * LANES, ALL_LANES).wavefronts == 32
 
 
 def test_matrices_take_a_wavefront_each_if_their_rows_lie_in_different_banks():
     swizzled = 128 * (LANES % 8) + 16 * ((LANES // 8) ^ (LANES % 8))
-    assert access(one("LDSM.16.M88.4 R0, [R1]"), None, swizzled, ALL).wavefronts == 4
-    assert access(one("LDSM.16.M88.4 R0, [R1]"), None, 128 * LANES, ALL).wavefronts == 32
+    assert count_transactions(one("LDSM.16.M88.4 R0, [R1]"), None, swizzled, ALL_LANES).wavefronts == 4
+    assert count_transactions(one("LDSM.16.M88.4 R0, [R1]"), None, 128 * LANES, ALL_LANES).wavefronts == 32
 
 
 @pytest.mark.parametrize(("text", "stride", "sectors", "lines"), [
@@ -46,15 +46,15 @@ def test_matrices_take_a_wavefront_each_if_their_rows_lie_in_different_banks():
     ("LDG.E R0, desc[UR4][R2.64]", 4096, 32, 32), ("LDG.E.U8 R0, desc[UR4][R2.64]", 1, 1, 1),
 ])  # fmt: skip
 def test_global_memory_is_reached_in_sectors(text, stride, sectors, lines):
-    found = access(one(text), BASE + stride * LANES, None, ALL)
+    found = count_transactions(one(text), BASE + stride * LANES, None, ALL_LANES)
     assert (found.sectors, found.lines) == ({1: sectors}, lines)
 
 
 def test_only_active_lanes_count():
-    found = access(one("LDG.E R0, desc[UR4][R2.64]"), BASE + 32 * LANES, None, LANES < 3)
+    found = count_transactions(one("LDG.E R0, desc[UR4][R2.64]"), BASE + 32 * LANES, None, LANES < 3)
     assert (found.sectors, found.bytes) == ({1: 3}, 12)
 
 
 def test_addresses_that_nobody_knows_are_taken_for_good_ones():
-    found = access(one("LDG.E.64 R0, desc[UR4][R2.64]"), None, None, np.ones(32, dtype=bool))
+    found = count_transactions(one("LDG.E.64 R0, desc[UR4][R2.64]"), None, None, np.ones(32, dtype=bool))
     assert (found.sectors, found.known) == ({0: 8}, False)

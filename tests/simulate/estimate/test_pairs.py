@@ -13,7 +13,7 @@ from tests.compiled_once import once
 from tests.simulate.estimate.pairs.pairs import PAIRS, SM, Run
 from tileiras_build.frontend.tilecpp.nvcc_toolchain import find_nvcc
 from tileiras_build.manifest.launch_manifest import read_launch_manifest
-from tileiras_build.simulate.estimate.kernel_from_cubin import Kernel, read_kernels
+from tileiras_build.simulate.estimate.kernel_from_cubin import KernelModel, read_kernels
 from tileiras_build.simulate.estimate.launch_and_constant_banks import Argument, Launch
 from tileiras_build.simulate.estimate.performance_model import Estimate, estimate
 from tileiras_build.simulate.estimate.problem_size import launch_of_manifest, read_settings
@@ -23,7 +23,7 @@ PRODUCT = "matmul_f16_128x128x64"
 SOURCE = Path(__file__).parent / "pairs" / "kernels.cu"
 
 
-def compiled() -> dict[str, Kernel]:
+def compiled() -> dict[str, KernelModel]:
     with tempfile.TemporaryDirectory() as folder:
         command = [find_nvcc(), f"-arch={SM}", "-cubin", "-o", "k.cubin", SOURCE]
         subprocess.run(command, cwd=folder, check=True, capture_output=True)
@@ -31,7 +31,7 @@ def compiled() -> dict[str, Kernel]:
     return {name: alone(kernel) for name, kernel in found.items()}
 
 
-def alone(kernel: Kernel) -> Kernel:
+def alone(kernel: KernelModel) -> KernelModel:
     """Disassembled, without the bytes of the others."""
     light = replace(kernel, cubin=b"")
     light.__dict__["code"] = kernel.code
@@ -39,7 +39,7 @@ def alone(kernel: Kernel) -> Kernel:
 
 
 @cache
-def kernels() -> dict[str, Kernel]:
+def kernels() -> dict[str, KernelModel]:
     return once(("pairs", SOURCE.read_bytes()), compiled)
 
 

@@ -12,11 +12,11 @@ from tests.simulate.estimate.handwritten import code, trace
 from tileiras_build.cli.dispatch import main
 from tileiras_build.core.errors import InvalidInput, Unsupported
 from tileiras_build.manifest.launch_manifest import read_launch_manifest
-from tileiras_build.simulate.estimate.cta_resource_usage import Accountant
+from tileiras_build.simulate.estimate.cta_resource_usage import WorkCounter
 from tileiras_build.simulate.estimate.kernel_from_cubin import read_kernels
 from tileiras_build.simulate.estimate.performance_model import LATENCY, estimate
 from tileiras_build.simulate.estimate.problem_size import launch_of_manifest, read_settings
-from tileiras_build.target.gpu_rates import MACHINES, RATES, SHARED_BYTES, machine_of
+from tileiras_build.target.gpu_rates import GPU_MODELS, SHARED_BYTES_PER_CLOCK, SM_RATES, gpu_model
 from tileiras_build.target.targets import TARGETS, find_target
 
 KERNELS = Path(__file__).resolve().parents[3] / "benchmarks" / "key_kernels.py"
@@ -57,7 +57,7 @@ def test_tile_programs_that_clusters_take_in_turns():
     def launched(tiles):
         settings = read_settings(f"{name}={128 * tiles}x{128 * tiles}" for name in "abc")
         launch = launch_of_manifest(row, settings, (tiles, tiles, 1), 3)
-        assert launch.grid == (min(tiles**2, together), 1, 1) and launch.programs == tiles**2
+        assert launch.grid == (min(tiles**2, together), 1, 1) and launch.tile_programs == tiles**2
         return estimate(_disassembled(artifacts.cubin), launch)
 
     for tiles in (1, 2, 3):
@@ -72,8 +72,8 @@ def test_a_copy_to_tensor_memory_reads_shared_memory_once():
         "UTCCP.T.S.128dp256bit tmem[UR9], gdesc[UR20]",
         "EXIT",
     ]
-    work = Accountant(code(*lines), machine_of(find_target("sm_100"))).block([trace(lines)])
-    assert work.shared == (32 * 16 + 128 * 32) / SHARED_BYTES
+    work = WorkCounter(code(*lines), gpu_model(find_target("sm_100"))).block([trace(lines)])
+    assert work.shared == (32 * 16 + 128 * 32) / SHARED_BYTES_PER_CLOCK
 
 
 @pytest.mark.parametrize("sm", ["sm_80", "sm_90", "sm_100", "sm_120"])
@@ -108,8 +108,10 @@ def test_a_pair_keeps_its_tensor_pipes_busy():
 @pytest.mark.parametrize("sm", ["sm_80", "sm_90", "sm_100", "sm_120"])
 def test_no_bound_is_below_what_the_rates_allow(sm):
     found = product(sm)
-    machine = MACHINES[int(sm[3:])]
-    fastest = found.multiply_adds / found.launch.blocks * found.waves.busiest / RATES[int(sm[3:])].tensor["f16"]
+    machine = GPU_MODELS[int(sm[3:])]
+    fastest = (
+        found.multiply_adds / found.launch.blocks * found.waves.busiest_sm_ctas / SM_RATES[int(sm[3:])].tensor["f16"]
+    )
     assert found.bounds["tensor pipe"] >= fastest
     assert found.bounds["DRAM"] == pytest.approx((found.read + found.written) / machine.dram_bytes)
     # A block alone cannot be faster than what it makes a multiprocessor do.
@@ -129,7 +131,7 @@ def test_a_sum_of_vectors_is_bound_by_dram(sm):
 def test_few_blocks_wait_for_latency():
     """One block of a vector cannot fill the memory's pipe: its time is that of a load and a store."""
     found = estimated(SUM, "sm_90", (1, 1, 1), *(f"{name}=1024" for name in "abc"))
-    assert found.limit == LATENCY and found.clocks > MACHINES[90].dram_latency
+    assert found.limit == LATENCY and found.clocks > GPU_MODELS[90].dram_latency
 
 
 def test_time_grows_with_the_problem():
@@ -139,12 +141,12 @@ def test_time_grows_with_the_problem():
 
 
 def test_a_target_without_published_rates_is_refused():
-    without = [target for target in TARGETS.values() if target.number not in MACHINES]
+    without = [target for target in TARGETS.values() if target.number not in GPU_MODELS]
     assert [target.number for target in without] == [88, 107]
     for target in without:
         with pytest.raises(Unsupported, match="estimate-no-rates"):
-            machine_of(target)
-    assert all(machine_of(find_target(str(number))).rates for number in MACHINES)
+            gpu_model(target)
+    assert all(gpu_model(find_target(str(number))).rates for number in GPU_MODELS)
 
 
 # ---- the command -------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from tileiras_build.simulate.estimate.launch_and_constant_banks import Constants
 from tileiras_build.simulate.estimate.sass_operands import PREDICATE, REGISTER, Operand
 from tileiras_build.simulate.estimate.sass_semantics import handler_of
 from tileiras_build.simulate.estimate.warp_registers import Warp
-from tileiras_build.target.gpu_rates import BANKS
+from tileiras_build.target.gpu_rates import CONSTANT_BANK_LAYOUTS
 
 R = lambda number: Operand(REGISTER, number)
 P = lambda number: Operand(PREDICATE, number)
@@ -22,7 +22,7 @@ def executed(text: str, words: dict[int, object], truths: dict[int, object] | No
     for number, value in words.items():
         warp.set(R(number), value)
     for number, value in (truths or {}).items():
-        warp.set_truth(P(number), value)
+        warp.set_predicate(P(number), value)
     [one] = code(text).instructions
     handler = handler_of(one)
     assert handler is not None
@@ -87,10 +87,10 @@ def test_rows_compute_lane_by_lane(text, expected):
 
 def test_a_sum_of_64_bits_carries():
     low = executed("IADD3 R0, P1, R1, R2, RZ", {1: 0xFFFFFFF0, 2: 0x20})
-    assert (low.raw(R(0)), low.truth(P(1))) == (0x10, True)
+    assert (low.raw(R(0)), low.predicate(P(1))) == (0x10, True)
     assert executed("IADD3.X R0, R1, R2, RZ, P1, !PT", {1: 1, 2: 2}, {1: True}).raw(R(0)) == 4
     difference = executed("IADD3 R0, P1, R1, -R2, RZ", {1: 5, 2: 0})
-    assert difference.truth(P(1)) is True  # nothing is borrowed
+    assert difference.predicate(P(1)) is True  # nothing is borrowed
 
 
 def test_wide_products_fill_two_registers():
@@ -113,14 +113,14 @@ def test_wide_products_fill_two_registers():
 )
 def test_comparisons(text, first, second):
     warp = executed(text, {1: A, 2: B}, {0: True})
-    assert (warp.truth(P(1)), warp.truth(P(2))) == (first, second)
+    assert (warp.predicate(P(1)), warp.predicate(P(2))) == (first, second)
 
 
 def test_tables_of_predicates():
     both = executed("PLOP3.LUT P1, PT, P0, P2, PT, 0x80, 0x0", {}, {0: True, 2: False})
-    assert both.truth(P(1)) is False
+    assert both.predicate(P(1)) is False
     either = executed("PLOP3.LUT P1, PT, P0, P2, PT, 0xa8, 0x0", {}, {0: True, 2: False})
-    assert either.truth(P(1)) is True
+    assert either.predicate(P(1)) is True
 
 
 def test_what_is_not_known_stays_so_unless_it_does_not_matter():
@@ -153,7 +153,7 @@ def test_an_unknown_word_masked_is_unknown():
 
 def test_the_number_of_a_cluster_as_ptxas_makes_it():
     """sm_100: a block's number times the reciprocal of the cluster's extent."""
-    constants = Constants.of(launch(cluster=(1, 4, 1)), BANKS[100], {})
+    constants = Constants.of(launch(cluster=(1, 4, 1)), CONSTANT_BANK_LAYOUTS[100], {})
     warp = Warp({"SR_TID.X": LANES}, constants)
     for text in ("I2FP.F32.U32 R0, R1", "FMUL R0, R0, c[0x0][0x214]", "F2I.U32.TRUNC.NTZ R0, R0"):
         warp.set(R(1), 11)

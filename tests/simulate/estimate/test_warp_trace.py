@@ -5,7 +5,7 @@ import pytest
 from tests.simulate.estimate.handwritten import code, launch, parameter, trace
 from tileiras_build.core.errors import InvalidInput
 from tileiras_build.simulate.estimate import warp_trace as tracing
-from tileiras_build.simulate.estimate.launch_and_constant_banks import Buffer
+from tileiras_build.simulate.estimate.launch_and_constant_banks import GlobalBuffer
 
 LOOP = [
     f"MOV R2, {parameter(0)}",
@@ -61,12 +61,12 @@ SPIN = [
 
 
 def test_what_memory_decides_is_not_jumped_and_told():
-    found = trace(SPIN, [Buffer("flag", 4)])
+    found = trace(SPIN, [GlobalBuffer("flag", 4)])
     assert found.passes()[1] == 1 and list(found.unknown) == [4]
 
 
 def test_trips_can_be_given():
-    assert trace(SPIN, [Buffer("flag", 4)], trips={0x40: 5}).passes()[1] == 5
+    assert trace(SPIN, [GlobalBuffer("flag", 4)], trips={0x40: 5}).passes()[1] == 5
 
 
 def test_functions_return():
@@ -85,13 +85,13 @@ def test_accesses_are_seen_with_their_addresses():
     """Lanes 8 bytes apart touch twice the sectors of lanes side by side."""
     lines = ["S2R R0, SR_TID.X", "IMAD.WIDE R2, R0, {}, c[0x0][0x210]", "LDG.E R0, desc[UR4][R2.64]", "EXIT"]
     for stride, sectors in (("0x4", 4), ("0x8", 8), ("0x20", 32)):
-        found = trace([line.format(stride) for line in lines], [Buffer("a", 1 << 20)])
+        found = trace([line.format(stride) for line in lines], [GlobalBuffer("a", 1 << 20)])
         [seen] = found.observed.values()
         assert seen.accesses[0].sectors == {1: sectors}
 
 
 def test_an_endless_loop_is_refused(monkeypatch):
-    monkeypatch.setattr(tracing, "MOST_BLOCKS", 1000)
+    monkeypatch.setattr(tracing, "MAX_BASIC_BLOCKS", 1000)
     with pytest.raises(InvalidInput, match="estimate-endless") as caught:
         trace(["MOV R1, RZ", ".L_x_1:", "IADD3 R1, R1, 0x1, RZ", "ISETP.NE.AND P0, PT, R1, -0x1, PT", "@P0 BRA `(.L_x_1)",
                "EXIT"])  # fmt: skip
@@ -126,5 +126,5 @@ def test_lanes_arrive_at_places_of_their_own():
     lines = [
         "S2R R0, SR_TID.X", "LOP3.LUT R0, R0, 0x10, RZ, 0xc0, !PT", "SYNCS.ARRIVE.TRANS64.RED.A1T0 RZ, [R0+URZ], RZ", "EXIT",
     ]  # fmt: skip
-    [told] = trace(lines).observed[2].told
+    [told] = trace(lines).observed[2].recorded_words
     assert (told["place"], told["lanes"], told["place1"], told["lanes1"]) == (0, 16, 16, 16)

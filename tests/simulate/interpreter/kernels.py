@@ -4,7 +4,7 @@ import numpy as np
 
 from tileiras_build.ir.bytecode.text_parser import parse_text
 from tileiras_build.simulate import interpreter
-from tileiras_build.simulate.interpreter.element_types import HELD, from_words, to_words
+from tileiras_build.simulate.interpreter.element_types import STORAGE_DTYPES, from_bit_patterns, to_bit_patterns
 from tileiras_build.simulate.interpreter.parse_arguments import TYPE_NAMES
 
 
@@ -55,18 +55,18 @@ def kernel(parameters: dict[str, str], body: str) -> str:
 
 
 def held_array(values, element: str) -> np.ndarray:
-    return np.asarray(values).astype(HELD[TYPE_NAMES[element]])
+    return np.asarray(values).astype(STORAGE_DTYPES[TYPE_NAMES[element]])
 
 
 def run(text: str, arrays, elements, *, grid=1, **options) -> list[np.ndarray]:
     """Run ``k`` on copies of held arrays; what they hold afterwards."""
     memory, places = interpreter.Memory(), []
     for array, element in zip(arrays, elements):
-        places.append(np.ascontiguousarray(to_words(np.asarray(array), TYPE_NAMES[element])).copy())
+        places.append(np.ascontiguousarray(to_bit_patterns(np.asarray(array), TYPE_NAMES[element])).copy())
         memory.map_array(places[-1])
     params = [place.ctypes.data.to_bytes(8, "little") for place in places]
     interpreter.launch(parse_text(text), "k", grid, params, memory=memory, **options)
-    return [from_words(place, TYPE_NAMES[element]) for place, element in zip(places, elements)]
+    return [from_bit_patterns(place, TYPE_NAMES[element]) for place, element in zip(places, elements)]
 
 
 def apply(operation: str, inputs, result: tuple, **options) -> np.ndarray:
@@ -75,7 +75,7 @@ def apply(operation: str, inputs, result: tuple, **options) -> np.ndarray:
     parameters = {f"p{name}": kind for name, _, kind in inputs} | {"pr": element}
     loads = "".join(load(name, f"p{name}", array.shape, kind) for name, array, kind in inputs)
     text = kernel(parameters, f"{loads}\n  {operation}{store('r', 'pr', shape, element)}")
-    arrays = [*(array for _, array, _ in inputs), np.zeros(shape, HELD[TYPE_NAMES[element]])]
+    arrays = [*(array for _, array, _ in inputs), np.zeros(shape, STORAGE_DTYPES[TYPE_NAMES[element]])]
     return run(text, arrays, list(parameters.values()), **options)[-1].reshape(shape)
 
 

@@ -35,7 +35,7 @@ def test_verify_reports_a_difference(monkeypatch, capsys):
     def broken(artifacts, entry, inputs, findings, steps):
         return [np.zeros_like(compare_with_compiled.elements(buffer)) for buffer in inputs.buffers]
 
-    monkeypatch.setattr(compare_with_compiled, "emulate", broken)
+    monkeypatch.setattr(compare_with_compiled, "run_in_emulator", broken)
     assert main(["verify", VECTOR_ADD, "--sm", "80"]) == 3
     assert "verify-mismatch" in capsys.readouterr().err
 
@@ -43,9 +43,9 @@ def test_verify_reports_a_difference(monkeypatch, capsys):
 def test_verify_silences_findings(monkeypatch, capsys):
     from tileiras_build.simulate.interpreter import compare_with_compiled
 
-    seen, emulate = [], compare_with_compiled.emulate
+    seen, emulate = [], compare_with_compiled.run_in_emulator
     monkeypatch.setattr(
-        compare_with_compiled, "emulate", lambda *arguments: seen.append(arguments[3]) or emulate(*arguments)
+        compare_with_compiled, "run_in_emulator", lambda *arguments: seen.append(arguments[3]) or emulate(*arguments)
     )
     assert main(["verify", VECTOR_ADD, "--sm", "80", "--silence", "exit-before-read"]) == 0
     assert seen == [{"exit-before-read": "silent"}]

@@ -12,7 +12,7 @@ from tileiras_build.ir.bytecode import read_module
 from tileiras_build.ir.bytecode.text_parser import parse_text
 from tileiras_build.simulate.emulator import EmulatorFault
 from tileiras_build.simulate.interpreter import entry_names, run_inputs
-from tileiras_build.simulate.interpreter.compare_with_compiled import Expectation, elements, emulate
+from tileiras_build.simulate.interpreter.compare_with_compiled import ExpectedMemory, elements, run_in_emulator
 from tileiras_build.simulate.interpreter.derive_inputs import derive_inputs, usable_inputs
 from tileiras_build.simulate.interpreter.parse_arguments import bind_arguments, parse_grid, save_buffers
 
@@ -29,7 +29,7 @@ def test_derived_sizes_keep_the_promises_of_the_kernel():
     inputs = derive_inputs(module, entry, seed=3)
     again = derive_inputs(module, entry, seed=3)
     assert len(inputs.buffers) == 3 and all(buffer.address % 256 == 0 for buffer in inputs.buffers)
-    assert inputs.numbers == again.numbers
+    assert inputs.scalars == again.scalars
     assert all((a.bytes == b.bytes).all() for a, b in zip(inputs.buffers, again.buffers))
     run_inputs(module, entry, inputs)  # a broken assumption or an access outside of a buffer would raise
 
@@ -59,24 +59,24 @@ entry @k(%p: tile<ptr<f32>>, %n: tile<i32>) {
 def test_derived_sizes_are_whole_tiles_where_none_leaves_a_tensor():
     module = parse_text(SUMMED)
     inputs, _ = usable_inputs(module, "k", lambda inputs: run_inputs(module, "k", inputs))
-    assert (inputs.grid, inputs.numbers) == ((2, 1, 1), {1: 128})
+    assert (inputs.grid, inputs.scalars) == ((2, 1, 1), {1: 128})
 
 
 @pytest.mark.parametrize(("name", "target"), [("matmul_f16_nt", "sm_90"), ("vector_add_f32", "sm_80")])
 def test_compiled_examples_agree(name, target):
     data = (PREBUILT / f"{name}.tilebc").read_bytes()
     module = read_module(data)
-    inputs, expected = usable_inputs(module, name, lambda inputs: Expectation(module, name, inputs))
-    actual = emulate(tileiras_build.compile(data, target, stop_at="ptx"), name, inputs)
-    assert any((after != buffer.content.view(after.dtype)).any() for after, buffer in zip(actual, inputs.buffers))
+    inputs, expected = usable_inputs(module, name, lambda inputs: ExpectedMemory(module, name, inputs))
+    actual = run_in_emulator(tileiras_build.compile(data, target, stop_at="ptx"), name, inputs)
+    assert any((after != buffer.initial_bytes.view(after.dtype)).any() for after, buffer in zip(actual, inputs.buffers))
     assert expected.compare(actual) == []
-    assert all((buffer.bytes == buffer.content).all() for buffer in inputs.buffers)
+    assert all((buffer.bytes == buffer.initial_bytes).all() for buffer in inputs.buffers)
 
 
 def expectation(text: str):
     module = parse_text(text)
     inputs = derive_inputs(module, "k")
-    return Expectation(module, "k", inputs), inputs
+    return ExpectedMemory(module, "k", inputs), inputs
 
 
 SUM = (
@@ -149,7 +149,7 @@ def test_a_miscompiled_kernel_is_noticed():
     from tileiras_build.ir.bytecode.writer import write_module
 
     other = tileiras_build.compile(write_module(parse_text(wrong)), "sm_80", stop_at="ptx")
-    assert len(expected.compare(emulate(other, "k", inputs))) == 1
+    assert len(expected.compare(run_in_emulator(other, "k", inputs))) == 1
 
 
 def test_compiled_code_that_runs_far_longer_than_the_interpreter_is_given_up(monkeypatch):
@@ -168,13 +168,13 @@ def test_compiled_code_that_runs_far_longer_than_the_interpreter_is_given_up(mon
     short, long = (kernel({"pr": "i32"}, counted.format(count)) for count in (10, 100_000_000))
     expected, inputs = expectation(short)
     assert 20 < expected.steps < 60
-    monkeypatch.setattr(compare_with_compiled, "LEAST_BLOCKS", 100)
+    monkeypatch.setattr(compare_with_compiled, "MIN_BLOCK_LIMIT", 100)
     other = tileiras_build.compile(write_module(parse_text(long)), "sm_80", stop_at="ptx")
     with pytest.raises(EmulatorFault, match="still runs after .* blocks of instructions") as caught:
-        emulate(other, "k", inputs, steps=expected.steps)
+        run_in_emulator(other, "k", inputs, steps=expected.steps)
     assert caught.value.kind == "time-limit"
     same = tileiras_build.compile(write_module(parse_text(short)), "sm_80", stop_at="ptx")
-    assert expected.compare(emulate(same, "k", inputs, steps=expected.steps)) == []
+    assert expected.compare(run_in_emulator(same, "k", inputs, steps=expected.steps)) == []
 
 
 class TestArguments:
@@ -223,8 +223,8 @@ def test_few_bits_of_fp8_products_are_tolerated_and_not_of_what_they_are_added_t
     inputs = derive_inputs(module, "k")
     start = inputs.buffers[2]
     for large, wrong in ((0.0, False), (1e6, True)):
-        start.bytes.view(np.float32)[:] = start.content.view(np.float32)[:] = large
-        expected = Expectation(module, "k", inputs)
+        start.bytes.view(np.float32)[:] = start.initial_bytes.view(np.float32)[:] = large
+        expected = ExpectedMemory(module, "k", inputs)
         actual = [words.copy() for words in expected.exact]
         actual[3] &= np.uint32(0xFFFFFC00)  # 13 bits of fraction
         assert bool(expected.compare(actual)) is wrong
@@ -243,11 +243,11 @@ def summed_product(terms: list[tuple[float, float]], start: float, element: str)
     for buffer, numbers in zip(inputs.buffers, (*zip(*terms, strict=True), (start,))):
         given = held_array(numbers, types["xyz"[buffer.parameter]]).view(np.uint8)
         buffer.bytes[: given.size] = given
-        buffer.content = buffer.bytes.copy()
-    return Expectation(module, "k", inputs), np.dtype(f"f{8 if result == 'f64' else 4}")
+        buffer.initial_bytes = buffer.bytes.copy()
+    return ExpectedMemory(module, "k", inputs), np.dtype(f"f{8 if result == 'f64' else 4}")
 
 
-def is_wrong(expected: Expectation, dtype: np.dtype, result: float) -> bool:
+def is_wrong(expected: ExpectedMemory, dtype: np.dtype, result: float) -> bool:
     actual = [words.copy() for words in expected.exact]
     actual[3].view(dtype)[0] = result
     return bool(expected.compare(actual))
@@ -345,8 +345,8 @@ def test_sums_that_overflow_in_some_order(numbers, result, wrong):
     module = parse_text(kernel({"px": "f16", "pr": "f16"}, HALVES))
     inputs = derive_inputs(module, "k")
     inputs.buffers[0].bytes.view(np.float16)[:4] = numbers
-    inputs.buffers[0].content = inputs.buffers[0].bytes.copy()
-    expected = Expectation(module, "k", inputs)
+    inputs.buffers[0].initial_bytes = inputs.buffers[0].bytes.copy()
+    expected = ExpectedMemory(module, "k", inputs)
     actual = [words.copy() for words in expected.exact]
     actual[1].view(np.float16)[0] = result
     assert bool(expected.compare(actual)) is wrong
@@ -361,8 +361,8 @@ def test_an_element_too_few_or_twice_of_a_sum_that_may_overflow_elsewhere_is_not
     inputs = derive_inputs(module, "k")
     numbers = (np.random.default_rng(1).standard_normal(64) * 100).astype(np.float16)
     inputs.buffers[0].bytes.view(np.float16)[:64] = numbers
-    inputs.buffers[0].content = inputs.buffers[0].bytes.copy()
-    expected = Expectation(module, "k", inputs)
+    inputs.buffers[0].initial_bytes = inputs.buffers[0].bytes.copy()
+    expected = ExpectedMemory(module, "k", inputs)
     whole, largest = numbers.astype(float).sum(), float(np.abs(numbers).max())
     for result, wrong in ((whole, False), (whole + largest, True), (whole - largest, True)):
         actual = [words.copy() for words in expected.exact]

@@ -16,7 +16,7 @@ from tileiras_build.simulate.interpreter.element_types import (
     F32,
     F64,
     FORMATS,
-    HELD,
+    STORAGE_DTYPES,
     TF32,
     to_float64,
 )
@@ -36,14 +36,14 @@ ARITY = {"fma": 3, "sqrt": 1}
 def numbers(element, seed: int, count: int = 60) -> np.ndarray:
     random = np.random.default_rng(seed)
     scale = np.exp2(random.integers(-6, 7, count))
-    values = (random.standard_normal(count) * scale).astype(np.float32).astype(HELD[element])
-    return np.where(values == 0, np.ones((), HELD[element]), values)
+    values = (random.standard_normal(count) * scale).astype(np.float32).astype(STORAGE_DTYPES[element])
+    return np.where(values == 0, np.ones((), STORAGE_DTYPES[element]), values)
 
 
 def neighbors(exact: Fraction, element) -> tuple[float, float]:
     """The largest representable number that is not above an exact value and the smallest that is not below."""
     form = FORMATS[element]
-    magnitude, exponent = abs(exact), form.least_exponent
+    magnitude, exponent = abs(exact), form.min_exponent
     while Fraction(2) ** (exponent + 1) <= magnitude:
         exponent += 1
     unit = Fraction(2) ** (exponent + 1 - form.precision)
@@ -73,7 +73,7 @@ def test_operation_is_rounded_once(kind, element, mode):
     for index, actual in enumerate(to_float64(result, element)):
         x, y, z = (Fraction(float(operand[index])) for operand in operands)
         exact = OPERATIONS[kind](x, y, z)
-        if exact and abs(exact) < FORMATS[element].largest:
+        if exact and abs(exact) < FORMATS[element].max_value:
             assert actual == expected(exact, element, mode), (x, y, z)
 
 

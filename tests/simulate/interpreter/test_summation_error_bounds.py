@@ -7,14 +7,14 @@ import pytest
 
 from tileiras_build.simulate.interpreter.element_types import F16, FORMATS
 from tileiras_build.simulate.interpreter.summation_error_bounds import (
-    NO_NUMBER,
+    NAN_OUTCOME,
     exponents,
+    extremes_any_order,
+    extremes_of_prefixes,
     is_exact,
-    of_any_order,
-    of_neighbors,
-    open_products,
-    open_sums,
-    spread_of,
+    sum_error_bound,
+    unspecified_products,
+    unspecified_sums,
 )
 
 HALF = FORMATS[F16]
@@ -55,7 +55,7 @@ def test_sums_are_open_exactly_where_orders_end_differently():
     both = set()
     for terms in rows(1, 60, 4e4):
         ends = finite(of_orders(tuple(terms), np.add))
-        both.add(opened := bool(open_sums(terms.astype(float), HALF, of_any_order)))
+        both.add(opened := bool(unspecified_sums(terms.astype(float), HALF, extremes_any_order)))
         assert opened is (len(ends) == 2) or ends == {False}
     assert both == {True, False}
 
@@ -63,7 +63,7 @@ def test_sums_are_open_exactly_where_orders_end_differently():
 def test_scans_are_open_where_groupings_end_differently():
     seen = set()
     for terms in rows(2, 60, 4e4):
-        opened = open_sums(terms.astype(float), HALF, of_neighbors)
+        opened = unspecified_sums(terms.astype(float), HALF, extremes_of_prefixes)
         for count in range(1, 5):
             ends = finite(groupings(tuple(terms[:count]), np.add))
             seen.add(bool(opened[count - 1]))
@@ -74,14 +74,14 @@ def test_scans_are_open_where_groupings_end_differently():
 def test_an_order_that_overflows_both_ways_gives_no_number():
     terms = np.array([6e4, 6e4, -6e4, -6e4], np.float16)
     assert any(np.isnan(number) for number in of_orders(tuple(terms), np.add))
-    assert open_sums(terms.astype(float), HALF, of_any_order)
+    assert unspecified_sums(terms.astype(float), HALF, extremes_any_order)
 
 
 @pytest.mark.parametrize(
     ("terms", "side"), [((6e4, 6e4, -6e4), 1), ((-6e4, 6e4, -6e4), -1), ((6e4, 6e4, -6e4, -6e4), 2), ((6e4, -6e4), 0)]
 )
 def test_the_side_of_an_overflow_is_known(terms, side):
-    assert open_sums(np.array(terms), HALF, of_any_order) == side
+    assert unspecified_sums(np.array(terms), HALF, extremes_any_order) == side
     found = {float(number) for number in of_orders(tuple(np.float16(terms)), np.add)}
     assert (np.inf in found) is (side > 0) and (-np.inf in found) is (side in (-1, 2))
 
@@ -95,26 +95,26 @@ INF = float("inf")
 def test_an_infinity_that_meets_an_overflow_the_other_way_is_no_number(terms):
     found = of_orders(tuple(np.float16(terms)), np.add)
     is_open = any(np.isnan(number) for number in found) and not all(np.isnan(number) for number in found)
-    assert open_sums(np.array(terms), HALF, of_any_order) == (NO_NUMBER if is_open else 0)
+    assert unspecified_sums(np.array(terms), HALF, extremes_any_order) == (NAN_OUTCOME if is_open else 0)
 
 
 def test_prefixes_with_an_infinity():
-    assert list(open_sums(np.array([-INF, 6e4, 6e4]), HALF, of_neighbors)) == [0, 0, NO_NUMBER]
-    assert list(open_sums(np.array([6e4, 6e4, -INF]), HALF, of_neighbors)) == [0, 0, NO_NUMBER]
-    assert list(open_sums(np.array([6e4, 6e4, INF]), HALF, of_neighbors)) == [0, 0, 0]
+    assert list(unspecified_sums(np.array([-INF, 6e4, 6e4]), HALF, extremes_of_prefixes)) == [0, 0, NAN_OUTCOME]
+    assert list(unspecified_sums(np.array([6e4, 6e4, -INF]), HALF, extremes_of_prefixes)) == [0, 0, NAN_OUTCOME]
+    assert list(unspecified_sums(np.array([6e4, 6e4, INF]), HALF, extremes_of_prefixes)) == [0, 0, 0]
 
 
 def test_a_sum_that_always_overflows_is_not_open():
-    assert not open_sums(np.full(4, 6e4), HALF, of_any_order)
-    assert list(open_sums(np.full(4, 6e4), HALF, of_neighbors)) == [False] * 4
+    assert not unspecified_sums(np.full(4, 6e4), HALF, extremes_any_order)
+    assert list(unspecified_sums(np.full(4, 6e4), HALF, extremes_of_prefixes)) == [False] * 4
 
 
 def test_a_sum_that_stops_at_the_largest_number_comes_back():
     """Rounded toward zero: of 60000, 60000 and -30000 the largest number, or that less 30000."""
     terms = np.array([6e4, 6e4, -3e4])
-    assert not open_sums(terms, HALF, of_any_order)
-    assert open_sums(terms, HALF, of_any_order, is_nearest=False)
-    assert not open_sums(terms / 2, HALF, of_any_order, is_nearest=False)
+    assert not unspecified_sums(terms, HALF, extremes_any_order)
+    assert unspecified_sums(terms, HALF, extremes_any_order, is_nearest=False)
+    assert not unspecified_sums(terms / 2, HALF, extremes_any_order, is_nearest=False)
 
 
 def test_products_are_open_where_orders_end_differently():
@@ -123,7 +123,7 @@ def test_products_are_open_where_orders_end_differently():
         ((0.0, 300.0, 3.0), False), ((0.0, 300.0, 300.0), True), ((1e-4, 1e-4, 1e-4), False),
     ):  # fmt: skip
         found = of_orders(tuple(np.float16(terms)), np.multiply)
-        assert bool(open_products(np.array(terms), HALF, of_any_order)) is opened
+        assert bool(unspecified_products(np.array(terms), HALF, extremes_any_order)) is opened
         assert (
             opened
             or len(finite(found)) == 1
@@ -136,7 +136,7 @@ def test_no_order_leaves_the_bound():
     rng = np.random.default_rng(3)
     for terms in (rng.standard_normal((40, 6)) * 10.0 ** rng.integers(-3, 3, (40, 6))).astype(np.float16):
         exact, size = terms.astype(float).sum(), np.abs(terms.astype(float)).sum()
-        worst = float(spread_of(size, 6, HALF.epsilon, HALF)) * np.sqrt(6)
+        worst = float(sum_error_bound(size, 6, HALF.epsilon, HALF)) * np.sqrt(6)
         assert max(abs(float(number) - exact) for number in groupings(tuple(terms), np.add)) <= worst
 
 
@@ -144,7 +144,7 @@ def test_of_what_cancels_nothing_may_be_left_but_an_error():
     terms = np.array([1.0, -1.0, 2.0**-14], np.float16)
     found = of_orders(tuple(terms), np.add)
     assert found == {np.float16(0), np.float16(2.0**-14)}
-    assert spread_of(np.float64(2), 3, HALF.epsilon, HALF) > 2.0**-14
+    assert sum_error_bound(np.float64(2), 3, HALF.epsilon, HALF) > 2.0**-14
     assert not is_exact(np.float64(2 + 2.0**-14), exponents(terms.astype(float)).min(), HALF.epsilon, HALF)
 
 

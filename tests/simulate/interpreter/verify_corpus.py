@@ -16,7 +16,7 @@ from tileiras_build.core.errors import TileirasError
 from tileiras_build.ir.bytecode import read_module
 from tileiras_build.simulate.emulator import EmulatorError
 from tileiras_build.simulate.interpreter import entry_names
-from tileiras_build.simulate.interpreter.compare_with_compiled import Expectation, emulate
+from tileiras_build.simulate.interpreter.compare_with_compiled import ExpectedMemory, run_in_emulator
 from tileiras_build.simulate.interpreter.derive_inputs import usable_inputs
 
 SECONDS = 60
@@ -27,7 +27,7 @@ def check(data: bytes, target: str) -> tuple[str, str]:
     module = read_module(data)
     for entry in entry_names(module):
         try:
-            inputs, expected = usable_inputs(module, entry, partial(Expectation, module, entry))
+            inputs, expected = usable_inputs(module, entry, partial(ExpectedMemory, module, entry))
         except (TileirasError, TimeoutError) as problem:
             return "no inputs", str(problem)
         try:
@@ -35,7 +35,7 @@ def check(data: bytes, target: str) -> tuple[str, str]:
         except TileirasError as problem:
             return "refused", str(problem)
         try:
-            wrong = expected.compare(emulate(artifacts, entry, inputs))
+            wrong = expected.compare(run_in_emulator(artifacts, entry, inputs))
         except (EmulatorError, TimeoutError) as problem:
             return "fails", str(problem)
         if wrong:

@@ -4,8 +4,8 @@ from functools import cache
 from pathlib import Path
 
 from tests.golden import split_file
-from tileiras_build.ir.dialects.nvvm.instructions import ROWS, Intrinsic
-from tileiras_build.ir.dialects.nvvm.llvm_lowering import MAPPING, row_of
+from tileiras_build.ir.dialects.nvvm.instructions import INSTRUCTION_TABLE, Intrinsic
+from tileiras_build.ir.dialects.nvvm.llvm_lowering import MAPPING, instruction_row
 from tileiras_build.pipeline.ll_to_ptx.inline_assembly import instructions, needs
 from tileiras_build.pipeline.opt import parse_module
 from tileiras_build.target.isa.libnvvm_substitutions import INSTRUCTIONS
@@ -14,7 +14,7 @@ from tileiras_build.target.isa.ptx_instructions import ASSEMBLY
 from tileiras_build.target.targets import CAPABILITIES
 
 TESTS = Path(__file__).parents[2]
-KINDS = ROWS.keys() | MAPPING.keys()
+KINDS = INSTRUCTION_TABLE.keys() | MAPPING.keys()
 # Gates of intrinsics that the book has no row for: they stand in .ll that is written by hand. Those of assembly are the
 # instructions of the PTX ISA, all of them; tests/pipeline/ll_to_ptx/test_inline_assembly.py asks ptxas.
 BY_HAND = set(
@@ -47,7 +47,7 @@ def spelled() -> tuple[set, set[str], set[str]]:
     for text in shown():
         for op in parse_module(text).walk():
             if op.__class__ in KINDS or op.name == "llvm.nvvm.move":
-                row = row_of(op)
+                row = instruction_row(op)
                 kinds.add(op.__class__)
                 if isinstance(row, Intrinsic):
                     names.add(row.intrinsic(op))

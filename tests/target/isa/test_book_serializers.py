@@ -32,7 +32,7 @@ def test_other_levels_are_refused(level):
 
 
 def test_words_of_flags():
-    assert [flag.word for flag in FLAGS] == [
+    assert [flag.spelling for flag in FLAGS] == [
         "-g", "-Xopt", "-pragma-unroll-threshold=9900000", "-fma=0", "libNVVMUseNVGpuComp=true",
         "-Os", "-Oz",
     ]  # fmt: skip
@@ -42,7 +42,7 @@ def test_words_of_flags():
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_number_and_flags_say_which_level(level):
-    words = [flag.word for flag in flags_for(debug=False, opt_level=level)]
+    words = [flag.spelling for flag in flags_for(debug=False, opt_level=level)]
     assert level_of(LEVELS[level].number, words) == level
     assert ("-Os" in words, "-Oz" in words) == (level == "s", level == "z")
 

@@ -16,7 +16,7 @@ from tileiras_build.target.targets import find_target
 from tileiras_build.workers.executor import crash_isolation
 from tileiras_build.workers.executor.forked_executor import ForkedExecutor
 from tileiras_build.workers.executor.in_process_executor import InProcessExecutor
-from tileiras_build.workers.executor.may_crash import expendable
+from tileiras_build.workers.executor.may_crash import crash_allowed
 
 PID = "os:getpid"
 LL = """target triple = "nvptx64-nvidia-cuda"
@@ -66,7 +66,7 @@ def test_from_several_threads_at_once():
 
 def test_what_may_die_works_in_its_own_process():
     assert crash_isolation.run_isolated(PID) != os.getpid()
-    with expendable():
+    with crash_allowed():
         assert crash_isolation.run_isolated(PID) == os.getpid()
     assert InProcessExecutor().run("tileiras_build.workers.executor.crash_isolation:run_isolated", PID) == os.getpid()
     assert crash_isolation.run_isolated(PID) != os.getpid()

@@ -17,8 +17,8 @@ from tileiras_build.driver import lower
 from tileiras_build.pipeline.job import Job
 from tileiras_build.target.targets import find_target
 from tileiras_build.workers.executor import make_executor
-from tileiras_build.workers.executor.dask_executor import ClusterExecutor
-from tileiras_build.workers.executor.speculative_steps import Following
+from tileiras_build.workers.executor.dask_executor import DaskExecutor
+from tileiras_build.workers.executor.speculative_steps import NextStep
 
 LOWER = "tileiras_build.driver:lower"
 TARGET = find_target("sm_90")
@@ -40,9 +40,9 @@ def executor(shared):
         yield made
 
 
-def connect(to, **more) -> ClusterExecutor:
+def connect(to, **more) -> DaskExecutor:
     options = {"say": lambda text: None, "connect": 60.0, "patience": SECONDS} | more
-    return ClusterExecutor(to.address, lambda: make_executor(0), **options)
+    return DaskExecutor(to.address, lambda: make_executor(0), **options)
 
 
 def arguments(text: str = "kernel a\n", stage: int = 1, job: Job | None = None) -> tuple:
@@ -94,7 +94,7 @@ def test_small_calls_that_wait_go_together(executor, shared):
 def test_what_follows_is_made_in_the_same_task(executor):
     """Each step keeps its own result, and its own error, of which nothing is made."""
     before = tasks_done(executor._client)
-    files = executor.run(LOWER, *arguments("kernel f\nll: fail\n"), following=lambda: chain(2, 3, 4))
+    files = executor.run(LOWER, *arguments("kernel f\nll: fail\n"), lookahead=lambda: chain(2, 3, 4))
     made = [files]
     for step in chain(2):
         made.append(executor.run(LOWER, *step.arguments(made[-1][step.rows[0].suffix])))
@@ -107,25 +107,25 @@ def test_what_follows_is_made_in_the_same_task(executor):
 
 def test_what_follows_ends_where_another_step_has_to_run_first(executor):
     (step,) = chain(4)
-    data = executor.run(LOWER, *arguments("kernel g\nptx: libdevice\n", 3), following=lambda: (step,))[".ll"]
+    data = executor.run(LOWER, *arguments("kernel g\nptx: libdevice\n", 3), lookahead=lambda: (step,))[".ll"]
     assert executor._made.take((), step.arguments(data)) is None
-    data = executor.run(LOWER, *arguments("kernel h\n", 3), following=lambda: (step,))[".ll"]
+    data = executor.run(LOWER, *arguments("kernel h\n", 3), lookahead=lambda: (step,))[".ll"]
     assert executor._made.take((), step.arguments(data)) is not None
 
 
 def test_what_was_made_with_another_tool_is_not_taken(executor, tmp_path):
     tool = tmp_path / "ptxas"
     tool.write_text("ptxas 7")
-    step = Following(Job(TARGET, ptxas=str(tool)), "a.ptx", TABLE[4:6])
-    data = executor.run(LOWER, *arguments(stage=4), following=lambda: (step,))[".ptx"]
+    step = NextStep(Job(TARGET, ptxas=str(tool)), "a.ptx", TABLE[4:6])
+    data = executor.run(LOWER, *arguments(stage=4), lookahead=lambda: (step,))[".ptx"]
     tool.write_text("ptxas 8")
     for _ in range(2):
         made = executor.run(LOWER, *step.arguments(data))
         assert made[".cubin"].decode().splitlines()[-1] == "cubin ptxas 8"
 
 
-def chain(*stages: int) -> tuple[Following, ...]:
-    return tuple(Following(Job(TARGET), "a.tilebc", TABLE[stage - 1 : stage + 1]) for stage in stages)
+def chain(*stages: int) -> tuple[NextStep, ...]:
+    return tuple(NextStep(Job(TARGET), "a.tilebc", TABLE[stage - 1 : stage + 1]) for stage in stages)
 
 
 def test_diagnostic_arrives_whole(executor):
@@ -175,8 +175,8 @@ def test_few_jobs_get_a_hint(shared):
 
 def test_scheduler_that_is_away_is_one_sentence():
     with pytest.raises(InvalidInput) as caught:
-        ClusterExecutor(f"tcp://127.0.0.1:{free_port()}", lambda: make_executor(0), connect=1)
-    assert caught.value.id == "executor-away"
+        DaskExecutor(f"tcp://127.0.0.1:{free_port()}", lambda: make_executor(0), connect=1)
+    assert caught.value.id == "executor-unreachable"
     assert "no Dask scheduler answers at tcp://127.0.0.1:" in str(caught.value)
     assert "build with executor=local" in str(caught.value)
 
@@ -184,8 +184,8 @@ def test_scheduler_that_is_away_is_one_sentence():
 def test_server_that_is_no_scheduler_is_one_sentence():
     with socket.create_server(("127.0.0.1", 0)) as listener, pytest.raises(InvalidInput) as caught:
         address = f"tcp://127.0.0.1:{listener.getsockname()[1]}"
-        ClusterExecutor(address, lambda: make_executor(0), connect=1)
-    assert caught.value.id == "executor-away"
+        DaskExecutor(address, lambda: make_executor(0), connect=1)
+    assert caught.value.id == "executor-unreachable"
 
 
 def test_lost_workers_lose_no_call(tmp_path):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tileiras_build.core.errors import InternalError
-from tileiras_build.core.tracing.seccomp_listener import Kind, Listener
+from tileiras_build.core.tracing.seccomp_listener import FileOperation, Listener
 from tileiras_build.workers.executor.call_result import ProcessEnded
 from tileiras_build.workers.executor.fork_call import call_in_fork
 
@@ -125,7 +125,7 @@ def test_its_calls_are_told_also_those_of_its_children(tmp_path):
     if not seen:
         pytest.skip("this system tells no system calls")
     (opened, process) = next(item for item in seen if item[0].path == str(tmp_path / "a.txt"))
-    assert opened.kind is Kind.OPEN and opened.thread != process
+    assert opened.kind is FileOperation.OPEN and opened.thread != process
 
 
 def test_calls_that_nobody_looks_at_go_on_untold(tmp_path):

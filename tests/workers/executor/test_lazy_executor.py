@@ -6,7 +6,7 @@ import pytest
 
 from tileiras_build.core.errors import InternalError, InvalidInput
 from tileiras_build.workers.executor.in_process_executor import InProcessExecutor
-from tileiras_build.workers.executor.lazy_executor import Once
+from tileiras_build.workers.executor.lazy_executor import LazyExecutor
 
 
 def test_it_is_started_at_first_need_and_kept():
@@ -16,7 +16,7 @@ def test_it_is_started_at_first_need_and_kept():
         given.append(jobs)
         return InProcessExecutor()
 
-    once = Once(make)
+    once = LazyExecutor(make)
     once.close()
     assert once.summary() == "" and not given
     assert once.get(2) is once.get(3) is once.started
@@ -28,9 +28,9 @@ def test_refusal_is_repeated_without_another_attempt():
 
     def make():
         attempts.append(1)
-        raise InvalidInput("executor-away", "nobody answers")
+        raise InvalidInput("executor-unreachable", "nobody answers")
 
-    once = Once(make)
+    once = LazyExecutor(make)
     for _ in range(3):
         with pytest.raises(InvalidInput, match="nobody answers"):
             once.get()
@@ -50,7 +50,7 @@ def test_interrupt_ends_the_wait_for_its_start():
         answered.wait(60)
         return Late()
 
-    once, refused = Once(make), []
+    once, refused = LazyExecutor(make), []
 
     def need():
         with pytest.raises(InternalError, match="the build was interrupted"):
@@ -70,7 +70,7 @@ def test_interrupt_ends_the_wait_for_its_start():
 
 
 def test_nothing_is_started_after_an_interrupt():
-    once = Once(lambda: pytest.fail("it is started"))
+    once = LazyExecutor(lambda: pytest.fail("it is started"))
     once.interrupt()
     with pytest.raises(InternalError, match="the build was interrupted"):
         once.get()

@@ -1,20 +1,20 @@
 """What was made before it was asked for: of the same call with the same files, once, and not without end."""
 
-from tileiras_build.workers.executor.speculative_steps import Outcomes
+from tileiras_build.workers.executor.speculative_steps import SpeculativeResults
 
 CALL = b"data", ".ll", ".ptx"
 MADE = {".ptx": b"x" * 10}, None
 
 
 def test_an_outcome_is_taken_once():
-    outcomes = Outcomes()
+    outcomes = SpeculativeResults()
     outcomes.put((), CALL, MADE)
     assert outcomes.take((), CALL) is MADE
     assert outcomes.take((), CALL) is None
 
 
 def test_only_the_same_call_with_the_same_files_takes_it():
-    outcomes = Outcomes()
+    outcomes = SpeculativeResults()
     outcomes.put(("ptxas 7",), CALL, MADE)
     assert outcomes.take(("ptxas 8",), CALL) is None
     assert outcomes.take(("ptxas 7",), (b"other", *CALL[1:])) is None
@@ -23,7 +23,7 @@ def test_only_the_same_call_with_the_same_files_takes_it():
 
 
 def test_the_oldest_go_where_they_are_too_much():
-    outcomes = Outcomes(kept=25)
+    outcomes = SpeculativeResults(max_bytes=25)
     calls = [(bytes([number]), ".ll", ".ptx") for number in range(4)]
     for call in calls:
         outcomes.put((), call, MADE)

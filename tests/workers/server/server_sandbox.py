@@ -116,7 +116,7 @@ class Site:
         until = time.monotonic() + DEADLINE
         while True:
             (found,) = [found.spares for found in list_servers.find_servers() if found.process == server]
-            if len(found) == prefork.MOST:
+            if len(found) == prefork.MAX_PREFORKED:
                 return found
             assert time.monotonic() < until
             time.sleep(0.2)  # a server that is asked all the time has no time

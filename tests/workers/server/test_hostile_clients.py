@@ -13,7 +13,7 @@ import pytest
 from tests.workers.server.server_sandbox import DEADLINE, Site, end
 from tileiras_build.workers.server import environment_fingerprint, list_servers
 from tileiras_build.workers.server.client import connect
-from tileiras_build.workers.server.staleness import Changed, Clock, Freshness
+from tileiras_build.workers.server.staleness import Clock, LoadedCode, StaleServer
 
 # Patient until somebody has asked: on a busy machine a server may begin long before the client that is its first.
 SHORT = """
@@ -73,8 +73,8 @@ def test_a_folder_of_another_user_is_not_used(site, tmp_path, monkeypatch):
 def test_a_server_does_not_begin_while_the_clock_is_set(seconds):
     now = Clock.now()
     assert not now.is_set(Clock(now.day + 10**9, now.machine + 1))
-    with pytest.raises(Changed, match="the time of day was set"):
-        Freshness(Clock(now.day - seconds * 10**9, now.machine), frozenset())
+    with pytest.raises(StaleServer, match="the time of day was set"):
+        LoadedCode(Clock(now.day - seconds * 10**9, now.machine), frozenset())
 
 
 def test_another_python_in_its_place(site, tmp_path):

@@ -129,7 +129,7 @@ def _lives(process: int) -> bool:
     return os.path.exists(f"/proc/{process}/exe")
 
 
-def _found(server: int) -> list_servers.Found:
+def _found(server: int) -> list_servers.ServerInfo:
     (found,) = [found for found in list_servers.find_servers() if found.process == server]
     return found
 

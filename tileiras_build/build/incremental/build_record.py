@@ -15,21 +15,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...core.file_io import write_files
-from .parallel_stat import ABSENT, WIDTH, State, differences, states_of
+from .parallel_stat import ABSENT, WIDTH, State, differences, stat_all
 
 Files = Mapping[str, State | None]
 Owners = Mapping[str, Iterable[str]]
-NOBODY = -1  # the owner of a file that serves several sources, or none
+SEVERAL_OR_NONE = -1  # the owner of a file that serves several sources, or none
 _UNUSED = -2  # and, while a record is changed, of one that served sources that are looked at anew
-_SHARERS = 32  # sources that a file may serve for them to be named; a file of more is everybody's
-_DIGEST, _NUMBER = 32, 8  # bytes of the digest, and of each size: of the paths, of the head
-_BETWEEN = "\0"  # paths
+_MAX_SHARERS = 32  # sources that a file may serve for them to be named; a file of more is everybody's
+_DIGEST_BYTES, _SIZE_BYTES = 32, 8  # bytes of the digest, and of each size: of the paths, of the head
+_PATH_SEPARATOR = "\0"  # paths
 _LAYOUT = b"sizes, paths, head, states, owners"  # is part of the digest: a file that was written otherwise is none
 _SIZE = 2  # the place of the size in a state
 
 
 @dataclass(frozen=True)
-class Whole:
+class FullGraph:
     """What a run that looks at some kernels must know of all: the names of the kernels by the path of their source, and
     how many cubins there are."""
 
@@ -38,7 +38,7 @@ class Whole:
 
 
 @dataclass(frozen=True)
-class Record:
+class BuildRecord:
     """``head`` says what the run was asked; ``owners`` are positions in ``whole.sources``, of the source that a path alone
     serves. ``shared`` are the sources of those that serve several. ``whole`` is None where only all can be looked at.
     ``text`` are the paths as they are written, where they have been read so."""
@@ -47,13 +47,13 @@ class Record:
     paths: list[str]
     states: array
     owners: array
-    whole: Whole | None
+    full_graph: FullGraph | None
     shared: dict[str, list[str]]
     text: bytes | memoryview | None = field(default=None, compare=False, repr=False)
 
     def changed(self) -> dict[int, bool]:
         """The positions of the paths whose state is another one now, and whether they are still there."""
-        now = states_of(self.paths)
+        now = stat_all(self.paths)
         return {at: now[at * WIDTH + _SIZE] != ABSENT[_SIZE] for at in differences(now, self.states)}
 
     def sources_of(self, changed: Mapping[int, bool]) -> frozenset[str] | None:
@@ -61,13 +61,13 @@ class Record:
 
         A source that is not there any more may be anything to the build scripts.
         """
-        if self.whole is None:
+        if self.full_graph is None:
             return None
-        names, found = list(self.whole.sources), set()
+        names, found = list(self.full_graph.sources), set()
         for position, is_there in changed.items():
-            if not is_there and self.paths[position] in self.whole.sources:
+            if not is_there and self.paths[position] in self.full_graph.sources:
                 return None
-            if self.owners[position] != NOBODY:
+            if self.owners[position] != SEVERAL_OR_NONE:
                 found.add(names[self.owners[position]])
             elif (several := self.shared.get(self.paths[position])) is not None:
                 found.update(several)
@@ -84,51 +84,51 @@ class Record:
         sizes = self.states[_SIZE::WIDTH]
         return {path for path, place in self.places(paths).items() if sizes[place] != ABSENT[_SIZE]}
 
-    def with_part(self, sources: frozenset[str], head: dict, files: Files, owners: Owners) -> Record:
+    def with_subset(self, sources: frozenset[str], head: dict, files: Files, owners: Owners) -> BuildRecord:
         """The record after a run of the kernels of these sources, which has looked at ``files``; all others stand as here."""
-        assert self.whole is not None, "a record without it has no part"
-        made = _Edited(self, head, self.whole, files.keys() | self.shared.keys())
+        assert self.full_graph is not None, "a record without it has no part"
+        made = _RecordEditor(self, head, self.full_graph, files.keys() | self.shared.keys())
         made.forget(sources)
         for path, state in files.items():
             made.add(path, state or ABSENT, owners.get(path, ()))
-        made.drop()
+        made.remove_unused()
         return made.record()
 
 
-def record_of(head: dict, files: Files, owners: Owners, whole: Whole | None) -> Record:
+def record_of(head: dict, files: Files, owners: Owners, full_graph: FullGraph | None) -> BuildRecord:
     """The record of a run of all kernels; ``owners`` are the sources that each path serves, of those that serve any."""
-    places = {name: index for index, name in enumerate(whole.sources if whole else ())}
+    places = {name: index for index, name in enumerate(full_graph.sources if full_graph else ())}
     known = {path: [source for source in owners.get(path, ()) if source in places] for path in files}
-    alone = (places[found[0]] if len(found) == 1 else NOBODY for found in known.values())
-    shared = {path: sorted(found) for path, found in known.items() if 1 < len(found) <= _SHARERS}
+    alone = (places[found[0]] if len(found) == 1 else SEVERAL_OR_NONE for found in known.values())
+    shared = {path: sorted(found) for path, found in known.items() if 1 < len(found) <= _MAX_SHARERS}
     states = array("q", [number for state in files.values() for number in state or ABSENT])
-    return Record(head, list(files), states, array("i", alone), whole, shared)
+    return BuildRecord(head, list(files), states, array("i", alone), full_graph, shared)
 
 
-class _Edited:
+class _RecordEditor:
     """A copy of ``record`` that is changed in the few places where a run of some kernels has seen other files.
 
     ``paths`` are those that may be changed, or added.
     """
 
-    def __init__(self, record: Record, head: dict, whole: Whole, paths: Set[str]):
-        self._before, self._head, self._whole = record, head, whole
+    def __init__(self, record: BuildRecord, head: dict, full_graph: FullGraph, paths: Set[str]):
+        self._before, self._head, self._full_graph = record, head, full_graph
         self._paths, self._states, self._owners = list(record.paths), record.states[:], record.owners[:]
         self._shared = dict(record.shared)
-        self._names = list(whole.sources)
-        self._numbers = {name: number for number, name in enumerate(self._names)}
+        self._names = list(full_graph.sources)
+        self._source_indexes = {name: number for number, name in enumerate(self._names)}
         self._places = record.places(paths)
-        self._looked_at: set[int] = set()  # places whose owner may be another one now
+        self._reowned: set[int] = set()  # places whose owner may be another one now
 
     def forget(self, sources: frozenset[str]) -> None:
         """Let nothing serve these sources."""
-        mine = {self._numbers[name] for name in sources if name in self._numbers}
+        mine = {self._source_indexes[name] for name in sources if name in self._source_indexes}
         for place in [place for place, owner in enumerate(self._owners) if owner in mine]:
             self._owners[place] = _UNUSED
-            self._looked_at.add(place)
+            self._reowned.add(place)
         for path, several in self._before.shared.items():
             if not sources.isdisjoint(several):
-                self._let_serve(self._places[path], set(several) - sources)
+                self._set_owners(self._places[path], set(several) - sources)
 
     def add(self, path: str, state: State, sources: Iterable[str]) -> None:
         """Note the state of a file, and that it serves ``sources``, too; what has been everybody's stays so."""
@@ -138,75 +138,77 @@ class _Edited:
             self._paths.append(path)
             self._states.extend(state)
             self._owners.append(_UNUSED)
-            self._looked_at.add(place)
+            self._reowned.add(place)
         else:
             self._states[place * WIDTH : (place + 1) * WIDTH] = array("q", state)
-        if self._owners[place] != NOBODY or path in self._shared:
-            self._let_serve(place, self._served(place).union(sources).intersection(self._numbers), NOBODY)
+        if self._owners[place] != SEVERAL_OR_NONE or path in self._shared:
+            self._set_owners(
+                place, self._owners_of(place).union(sources).intersection(self._source_indexes), SEVERAL_OR_NONE
+            )
 
-    def drop(self) -> None:
+    def remove_unused(self) -> None:
         """Leave what serves nothing any more."""
-        for place in sorted((place for place in self._looked_at if self._owners[place] == _UNUSED), reverse=True):
+        for place in sorted((place for place in self._reowned if self._owners[place] == _UNUSED), reverse=True):
             del self._paths[place], self._owners[place]
             del self._states[place * WIDTH : (place + 1) * WIDTH]
 
-    def record(self) -> Record:
+    def record(self) -> BuildRecord:
         """The record as it is by now."""
         text = self._before.text if self._paths == self._before.paths else None
-        return Record(self._head, self._paths, self._states, self._owners, self._whole, self._shared, text)
+        return BuildRecord(self._head, self._paths, self._states, self._owners, self._full_graph, self._shared, text)
 
-    def _served(self, place: int) -> set[str]:
+    def _owners_of(self, place: int) -> set[str]:
         if self._owners[place] >= 0:
             return {self._names[self._owners[place]]}
         return set(self._shared.get(self._paths[place], ()))
 
-    def _let_serve(self, place: int, sources: Collection[str], nothing: int = _UNUSED) -> None:
+    def _set_owners(self, place: int, sources: Collection[str], nothing: int = _UNUSED) -> None:
         """``nothing``: the owner of what serves none of them."""
         path = self._paths[place]
-        self._looked_at.add(place)
+        self._reowned.add(place)
         self._shared.pop(path, None)
-        self._owners[place] = nothing if not sources else NOBODY
+        self._owners[place] = nothing if not sources else SEVERAL_OR_NONE
         if len(sources) == 1:
-            self._owners[place] = self._numbers[next(iter(sources))]
-        elif 1 < len(sources) <= _SHARERS:
+            self._owners[place] = self._source_indexes[next(iter(sources))]
+        elif 1 < len(sources) <= _MAX_SHARERS:
             self._shared[path] = sorted(sources)
 
 
-def write(path: Path, record: Record) -> None:
+def write(path: Path, record: BuildRecord) -> None:
     """Write a record."""
-    whole = record.whole
+    whole = record.full_graph
     head = record.head | {
         "whole": None if whole is None else {"sources": whole.sources, "cubins": whole.cubins},
         "shared": record.shared,
     }
-    text = _encode(_BETWEEN.join(record.paths)) if record.text is None else record.text
+    text = _encode(_PATH_SEPARATOR.join(record.paths)) if record.text is None else record.text
     said = _encode(json.dumps(head))
-    sizes = b"".join(len(part).to_bytes(_NUMBER, "big") for part in (text, said))
+    sizes = b"".join(len(part).to_bytes(_SIZE_BYTES, "big") for part in (text, said))
     parts = (sizes, text, said, record.states, record.owners)
     write_files({path: b"".join((_digest(*parts), *parts))})
 
 
-def read(path: Path) -> Record | None:
+def read(path: Path) -> BuildRecord | None:
     """The record in a file; None where it is absent or damaged."""
     try:
         # A pipe in its place is not waited for.
         data = memoryview(path.read_bytes()) if path.is_file() else memoryview(b"")
     except OSError:
         return None
-    if _digest(data[_DIGEST:]) != data[:_DIGEST]:
+    if _digest(data[_DIGEST_BYTES:]) != data[:_DIGEST_BYTES]:
         return None
-    start = _DIGEST + 2 * _NUMBER
-    head_at = start + int.from_bytes(data[_DIGEST : _DIGEST + _NUMBER], "big")
-    states_at = head_at + int.from_bytes(data[_DIGEST + _NUMBER : start], "big")
+    start = _DIGEST_BYTES + 2 * _SIZE_BYTES
+    head_at = start + int.from_bytes(data[_DIGEST_BYTES : _DIGEST_BYTES + _SIZE_BYTES], "big")
+    states_at = head_at + int.from_bytes(data[_DIGEST_BYTES + _SIZE_BYTES : start], "big")
     text = data[start:head_at]
-    paths = _decode(text).split(_BETWEEN) if text else []
+    paths = _decode(text).split(_PATH_SEPARATOR) if text else []
     fields = json.loads(_decode(data[head_at:states_at]))
     states, owners = array("q"), array("i")
     owners_at = states_at + len(paths) * WIDTH * states.itemsize
     states.frombytes(data[states_at:owners_at])
     owners.frombytes(data[owners_at:])
     whole, shared = fields.pop("whole"), fields.pop("shared")
-    return Record(fields, paths, states, owners, Whole(**whole) if whole else None, shared, text)
+    return BuildRecord(fields, paths, states, owners, FullGraph(**whole) if whole else None, shared, text)
 
 
 def _digest(*parts: bytes | memoryview | array) -> bytes:

@@ -12,15 +12,15 @@ import SCons.Script
 from SCons.Node.FS import File
 from SCons.Util import get_current_hash_algorithm_used
 
-from .fs_queries import ask, state_of
-from .sconscript_trace import READING
+from .fs_queries import query, stat_state
+from .sconscript_trace import TRACE
 
 _MARGIN = (
     1.0  # seconds; a file that was changed so shortly before a run may be changed again within a tick of its clock
 )
 
 
-class Contents:
+class DigestCache:
     """The nodes of files that many artifacts read; ``known`` are the rows of an earlier run, by absolute path."""
 
     def __init__(self, known: Mapping[str, list]):
@@ -31,17 +31,17 @@ class Contents:
         """The node of a file."""
         node = env.fs.File(path)
         self._nodes[node.get_abspath()] = node
-        with READING.aside():
-            self._believe(node)
+        with TRACE.untraced():
+            self._trust_stat(node)
         return node
 
-    def _believe(self, node: File) -> None:
+    def _trust_stat(self, node: File) -> None:
         algorithm, csig, *state = self._known.get(node.get_abspath(), (None, None))
         if algorithm != get_current_hash_algorithm_used() or node.has_builder():
             return
         # SCons keeps this stat, and steps compare it with what is there when they read the file.
         found = node.stat()
-        if found is not None and state_of(found) == state:
+        if found is not None and stat_state(found) == state:
             node.get_ninfo().csig = csig
 
     def rows(self) -> dict[str, list]:
@@ -54,8 +54,8 @@ def _row(node: File) -> list | None:
     csig, seen = getattr(node.get_ninfo(), "csig", None), node._memo.get("stat")
     if csig is None or seen is None or node.has_builder():
         return None
-    state = state_of(seen)
+    state = stat_state(seen)
     is_settled = max(state[:2]) / 1e9 < SCons.Script.start_time - _MARGIN
-    if not is_settled or ask("state", node.get_abspath()) != state:
+    if not is_settled or query("state", node.get_abspath()) != state:
         return None
     return [get_current_hash_algorithm_used(), csig, *state]

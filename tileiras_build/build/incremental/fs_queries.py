@@ -13,35 +13,35 @@ import stat
 from collections.abc import Callable
 from typing import Any
 
-from ...core.tracing.fs_probe import is_leaving
+from ...core.tracing.fs_probe import is_build_leftover
 
 real_stat, real_lstat, real_readlink, real_access = os.stat, os.lstat, os.readlink, os.access
 _listdir, _scandir = os.listdir, os.scandir
 _FILE = [stat.S_IFREG]
 
 
-def ask(how: str, path: str) -> Any:
+def query(kind: str, path: str) -> Any:
     """The answer to a question: ``how`` is a key of QUESTIONS, and a word more where that one takes one."""
-    name, _, more = how.partition(" ")
+    name, _, more = kind.partition(" ")
     try:
-        return QUESTIONS[name](path, more)
+        return QUERIES[name](path, more)
     except (OSError, ValueError):
         return None
 
 
-def state_of(found: os.stat_result) -> list[int]:
+def stat_state(found: os.stat_result) -> list[int]:
     """Everything of a stat that changes when the file does."""
     return [found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, found.st_mode]
 
 
-def kind_of(found: os.stat_result) -> list[int]:
+def file_kind(found: os.stat_result) -> list[int]:
     """Whether it is a file, a folder, a link, ..."""
     return [stat.S_IFMT(found.st_mode)]
 
 
-def seen_of(found: os.stat_result) -> list[int]:
+def stat_or_kind(found: os.stat_result) -> list[int]:
     """A file's state, anything else's kind: a folder's times change with every build in it."""
-    return state_of(found) if stat.S_ISREG(found.st_mode) else kind_of(found)
+    return stat_state(found) if stat.S_ISREG(found.st_mode) else file_kind(found)
 
 
 def is_same_kind(one: list | None, other: list | None) -> bool:
@@ -50,10 +50,10 @@ def is_same_kind(one: list | None, other: list | None) -> bool:
 
 
 def _names(path: str) -> list[str]:
-    return sorted(name for name in _listdir(path) if not is_leaving(name))
+    return sorted(name for name in _listdir(path) if not is_build_leftover(name))
 
 
-def match(path: str, pattern: str) -> list[tuple[str, bool]]:
+def glob_match(path: str, pattern: str) -> list[tuple[str, bool]]:
     """The names that SCons' Glob finds, which sees hidden files only where the pattern is for them, and whether each is of
     a file and no link."""
     with _scandir(path) as found:
@@ -64,7 +64,7 @@ def match(path: str, pattern: str) -> list[tuple[str, bool]]:
 
 def _glob(path: str, pattern: str) -> list[list]:
     """As ``_entries``."""
-    found = [row for row in match(path, pattern) if not is_leaving(row[0])]
+    found = [row for row in glob_match(path, pattern) if not is_build_leftover(row[0])]
     return [[name, _FILE, _FILE] if is_plain else _kinds(name, path) for name, is_plain in found]
 
 
@@ -74,26 +74,26 @@ def _entries(path: str, _more: str) -> list[list]:
 
 
 def _entry_states(path: str, _more: str) -> list[list]:
-    return _answers("link-state", "state", path)
+    return _entry_queries("link-state", "state", path)
 
 
 def _kinds(name: str, path: str) -> list:
     inner = os.path.join(path, name)
-    return [name, ask("link-kind", inner), ask("kind", inner)]
+    return [name, query("link-kind", inner), query("kind", inner)]
 
 
-def _answers(first: str, second: str, path: str) -> list[list]:
+def _entry_queries(first: str, second: str, path: str) -> list[list]:
     names = [(name, os.path.join(path, name)) for name in _names(path)]
-    return [[name, ask(first, inner), ask(second, inner)] for name, inner in names]
+    return [[name, query(first, inner), query(second, inner)] for name, inner in names]
 
 
-QUESTIONS: dict[str, Callable[[str, str], Any]] = {
-    "state": lambda path, _: state_of(real_stat(path)),
-    "link-state": lambda path, _: state_of(real_lstat(path)),
-    "kind": lambda path, _: kind_of(real_stat(path)),
-    "link-kind": lambda path, _: kind_of(real_lstat(path)),
-    "seen": lambda path, _: seen_of(real_stat(path)),
-    "link-seen": lambda path, _: seen_of(real_lstat(path)),
+QUERIES: dict[str, Callable[[str, str], Any]] = {
+    "state": lambda path, _: stat_state(real_stat(path)),
+    "link-state": lambda path, _: stat_state(real_lstat(path)),
+    "kind": lambda path, _: file_kind(real_stat(path)),
+    "link-kind": lambda path, _: file_kind(real_lstat(path)),
+    "stat-or-kind": lambda path, _: stat_or_kind(real_stat(path)),
+    "link-stat-or-kind": lambda path, _: stat_or_kind(real_lstat(path)),
     "target": lambda path, _: os.fsdecode(real_readlink(path)),
     "access": lambda path, mode: real_access(path, int(mode)),
     "names": lambda path, _: _names(path),

@@ -18,35 +18,35 @@ import SCons.Util
 
 from ...core.tracing.fs_probe import is_installed, is_standard
 from ..artifact_node import ArtifactFile
-from ..export_step import ExportReads
-from .build_record import Record, Whole
+from ..export_step import ExportDependencies
+from .build_record import BuildRecord, FullGraph
 
 
 @dataclass(frozen=True)
-class Part:
+class AffectedSubset:
     """The sources, by absolute path, whose kernels a run looks at; ``record`` is of the last build of all."""
 
     sources: frozenset[str]
-    record: Record
+    record: BuildRecord
 
     @property
-    def whole(self) -> Whole:
+    def full_graph(self) -> FullGraph:
         """What the record knows of all kernels."""
-        assert self.record.whole is not None, "a record without it has no part"
-        return self.record.whole
+        assert self.record.full_graph is not None, "a record without it has no part"
+        return self.record.full_graph
 
-    def has(self, node) -> bool:
+    def contains(self, node) -> bool:
         """Whether the kernels of a source's node are looked at."""
         return node.get_abspath() in self.sources
 
-    def names_beside(self, nodes: Iterable) -> set[str]:
+    def names_outside(self, nodes: Iterable) -> set[str]:
         """The kernels of those of ``nodes``, sources of a library, that are not looked at."""
-        others = (node for node in nodes if not self.has(node))
-        return {name for node in others for name in self.whole.sources.get(node.get_abspath(), ())}
+        others = (node for node in nodes if not self.contains(node))
+        return {name for node in others for name in self.full_graph.sources.get(node.get_abspath(), ())}
 
     def agrees(self, names: Mapping[str, list[str]]) -> bool:
         """Whether sources still have the kernels that they had; ``names`` by path."""
-        return all(self.whole.sources.get(path) == found for path, found in names.items())
+        return all(self.full_graph.sources.get(path) == found for path, found in names.items())
 
 
 class LibraryAlias(SCons.Node.Alias.Alias):
@@ -100,7 +100,7 @@ def library_alias(name: str, folder: str) -> LibraryAlias | SCons.Node.Alias.Ali
 
 
 @contextmanager
-def own_view(alias: SCons.Node.Alias.Alias) -> Iterator[None]:
+def without_completing(alias: SCons.Node.Alias.Alias) -> Iterator[None]:
     """For this tool's own look at an alias, which asks for no more nodes than it has."""
     complete, alias.complete = getattr(alias, "complete", None), None
     yield
@@ -119,31 +119,31 @@ class Libraries:
     """
 
     def __init__(self):
-        self.divisible = True
+        self.can_be_partial = True
         self._sources: dict[str, list[str]] = {}
-        self._left: dict[LibraryAlias, list[Callable[[], list]]] = {}
+        self._deferred: dict[LibraryAlias, list[Callable[[], list]]] = {}
 
-    def add(self, names: Mapping[str, list[str]], *, whole: bool) -> None:
+    def add(self, names: Mapping[str, list[str]], *, is_complete: bool) -> None:
         """Note the kernels of a library by the path of their source; not ``whole``: sources lie elsewhere."""
         self._sources |= names
-        self.divisible &= whole
+        self.can_be_partial &= is_complete
 
-    def leave(self, alias: LibraryAlias, make: Callable[[], list]) -> None:
+    def defer(self, alias: LibraryAlias, make: Callable[[], list]) -> None:
         """``make`` gives all nodes of the library ``alias``, which has some."""
-        self._left.setdefault(alias, []).append(make)
+        self._deferred.setdefault(alias, []).append(make)
 
     def complete(self) -> None:
         """Make all nodes that were left out."""
-        for alias, makers in self._left.items():
+        for alias, makers in self._deferred.items():
             alias.replace_sources([node for make in makers for node in make()])
-        self._left.clear()
+        self._deferred.clear()
 
-    def whole(self, cubins: int) -> Whole | None:
+    def full_graph(self, cubins: int) -> FullGraph | None:
         """What a run of some kernels must know; None where there can be none."""
-        return Whole(self._sources, cubins) if self.divisible and self._sources else None
+        return FullGraph(self._sources, cubins) if self.can_be_partial and self._sources else None
 
 
-def origins(nodes: Iterable) -> Iterator[tuple[SCons.Node.Node, str]]:
+def source_of_each(nodes: Iterable) -> Iterator[tuple[SCons.Node.Node, str]]:
     """(artifact, the path of the source that it is made from) of each of ``nodes``."""
     known: dict[SCons.Node.Node, str] = {}
 
@@ -161,11 +161,11 @@ def origins(nodes: Iterable) -> Iterator[tuple[SCons.Node.Node, str]]:
 def owners_of(artifacts: Iterable, by_scripts: Container[str]) -> dict[str, set[str]]:
     """The sources that files serve: artifacts, the sources themselves, and what was read to export them.
 
-    What is installed, and what the build scripts read (``by_scripts``), serves everybody.
+    What is installed, and what the build scripts read (``read_by_scripts``), serves everybody.
     """
     found: dict[str, set[str]] = defaultdict(set)
-    exports: set[ExportReads] = set()
-    for node, source in origins(artifacts):
+    exports: set[ExportDependencies] = set()
+    for node, source in source_of_each(artifacts):
         paths = [node.get_abspath(), source]
         # All that one export makes has one record.
         if node.reads is not None and node.reads not in exports:

@@ -32,20 +32,20 @@ import SCons.Script
 
 from ...core.code_digest import PACKAGE, installed
 from ...core.tracing.dependency_record import Comparison
-from ...core.tracing.fs_probe import Looking
+from ...core.tracing.fs_probe import Probe
 from ...core.tracing.machine_queries import FACTS
-from ...core.tracing.portable_paths import Places
-from ...pipeline.stages import believe_digests, known_digests
+from ...core.tracing.portable_paths import PortablePaths
+from ...pipeline.stages import adopt_digests, known_digests
 from ..artifact_node import ArtifactFile, matches
 from ..watch import watch_message
 from . import build_record
-from .build_record import Files, Owners, Record, Whole
-from .fs_queries import QUESTIONS, ask, is_same_kind
-from .incremental_graph import Part, owners_of
-from .sconscript_purity import Code
-from .sconscript_trace import TERMINAL, Reading, file_state, folder_state, variable
+from .build_record import BuildRecord, Files, FullGraph, Owners
+from .fs_queries import QUERIES, is_same_kind, query
+from .incremental_graph import AffectedSubset, owners_of
+from .sconscript_purity import ScriptEffects
+from .sconscript_trace import IGNORED_ENV_VARS, SConscriptTrace, file_state, folder_state, variable
 
-KEPT = 4  # records: as many command lines are remembered
+MAX_RECORDS = 4  # records: as many command lines are remembered
 _TICK = 0.05  # seconds, more than the tick of the clock that stamps files
 _OPTIONS = frozenset(("-Q", "-k", "-s", "--keep-going", "--silent", "--quiet"))
 _FORMAT = (
@@ -54,34 +54,34 @@ _FORMAT = (
     "folders",
     "variables",
     "arguments",
-    "asked",
+    "queries",
     "digests",
-    "contents",
+    "digests_by_path",
     "whole",
     "shared",
-    sorted(QUESTIONS),
+    sorted(QUERIES),
 )
-_FILE_QUESTIONS = ("kind", "seen", "state")  # what the state of a file answers
+_FILE_QUERIES = ("kind", "stat-or-kind", "state")  # what the state of a file answers
 _DONE = (SCons.Node.up_to_date, SCons.Node.executed)
 
 
-class _Doubt(Exception):
+class _NotRecordable(Exception):
     """Why a run is not recorded: a path, or a few words."""
 
 
 @dataclass(frozen=True)
-class Standing:
+class BuildState:
     """What has changed since the last build: nothing, with the names of its targets; or files of some kernels, ``part``.
 
     Neither: every node must be checked. ``contents`` are rows of ``Contents``, which hold in any case."""
 
     names: list[str] | None = None
-    part: Part | None = None
-    contents: dict[str, list] = field(default_factory=dict)
+    subset: AffectedSubset | None = None
+    digests: dict[str, list] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Run:
+class FinishedBuild:
     """A build that has ended well: all nodes of libraries, the other nodes that SCons has looked at, when by the machine's
     clock the last step ended (None: there was none).
 
@@ -92,74 +92,74 @@ class Run:
     artifacts: list
     visited: list
     last_step: float | None
-    whole: Whole | None
-    part: Part | None
-    contents: dict[str, list]
+    full_graph: FullGraph | None
+    subset: AffectedSubset | None
+    digests: dict[str, list]
 
 
-class Shortcut:
+class NullBuild:
     """The shortcut of one run, whose records lie in ``folder``."""
 
-    def __init__(self, reading: Reading, folder: Path):
-        self.reading, self.folder, self._code = reading, folder, Code()
-        with reading.aside():
-            self.key = None if _unusual_options() else _key()
-            reading.look_at_scripts()
-            for path in _code():
-                reading.add_file(path)
+    def __init__(self, trace: SConscriptTrace, folder: Path):
+        self.trace, self.folder, self._code = trace, folder, ScriptEffects()
+        with trace.untraced():
+            self.key = None if _unusual_options() else _invocation_digest()
+            trace.add_scripts()
+            for path in _code_files():
+                trace.add_file(path)
             for name in installed().folders:
-                reading.add_folder(os.path.join(PACKAGE, name))
+                trace.add_folder(os.path.join(PACKAGE, name))
 
     def _path(self, key: str) -> Path:
         """The record of the command line with this key."""
-        return self.folder / f".up_to_date-{key[:16]}"
+        return self.folder / f".build_record-{key[:16]}"
 
-    def compare(self) -> Standing:
+    def compare(self) -> BuildState:
         """What has changed since the last build that this command line has made."""
-        if self.key is None or self.reading.doubt:
-            return Standing()
-        with self.reading.aside():
+        if self.key is None or self.trace.untraceable:
+            return BuildState()
+        with self.trace.untraced():
             record = build_record.read(self._path(self.key))
             if record is None or record.head["key"] != self.key:
-                return Standing()
-            contents = record.head["contents"]
+                return BuildState()
+            contents = record.head["digests_by_path"]
             if not self._is_current(record.head):
-                return Standing(contents=contents)
+                return BuildState(digests=contents)
             installed().note()
             changed = record.changed()
             if not changed:
-                return Standing(record.head["names"])
+                return BuildState(record.head["names"])
             sources = record.sources_of(changed)
             if sources is None:
-                return Standing(contents=contents)
+                return BuildState(digests=contents)
             # The record has the stat of all code, and what is in the folders of libraries.
-            believe_digests(record.head["digests"])
-            return Standing(part=Part(sources, record), contents=contents)
+            adopt_digests(record.head["digests"])
+            return BuildState(subset=AffectedSubset(sources, record), digests=contents)
 
     def _is_current(self, record: dict) -> bool:
         """Whether a run would be asked the same, and see the same but for the contents of files."""
-        if record["arguments"] not in (None, _asked()):
+        if record["arguments"] not in (None, _visible_command_line()):
             return False
         if any(variable(name) != value for name, value in record["variables"].items()):
             return False
         if any(folder_state(path) != state for path, state in record["folders"].items()):
             return False
-        return all(ask(how, path) == answer for how, path, answer in record["asked"])
+        return all(query(how, path) == answer for how, path, answer in record["queries"])
 
-    def tell(self) -> None:
+    def notify_watch(self) -> None:
         """Tell who watches what the record says, where it is all that is looked at."""
         if watch_message.is_listening() and self.key is not None:
             record = build_record.read(self._path(self.key))
-            watch_message.tell((str(self.folder),), record.paths if record is not None else ())
+            watch_message.send((str(self.folder),), record.paths if record is not None else ())
 
-    def misses(self) -> bool:
+    def has_work(self) -> bool:
         """Whether there is surely work: nothing was ever built here, or what this command line has built is not current."""
-        if self.key is None or self.reading.doubt:
+        if self.key is None or self.trace.untraceable:
             return False
-        with self.reading.aside():
+        with self.trace.untraced():
             return self._path(self.key).exists() or not self.folder.exists()
 
-    def keep(self, run: Run) -> str | None:
+    def write_record(self, run: FinishedBuild) -> str | None:
         """Record a build that has just ended well; returns why not, if not."""
         try:
             key = self._check_run(run.visited)
@@ -172,73 +172,73 @@ class Shortcut:
                 self.folder.mkdir(parents=True, exist_ok=True)
             self._check_folders(made.union(map(str, (self.folder, *self.folder.parents))))
             files = self._current_files(run.artifacts, run.visited) | self._current_reads(run.artifacts)
-            asked = list(self._current_answers(made, files, run.part))
-        except _Doubt as doubt:
+            asked = list(self._current_queries(made, files, run.subset))
+        except _NotRecordable as doubt:
             return str(doubt)
         head = {
             "key": key,
             "names": names,
-            "asked": asked,
-            "folders": self.reading.folders,
-            "variables": self.reading.variables,
+            "queries": asked,
+            "folders": self.trace.folders,
+            "variables": self.trace.variables,
             "digests": known_digests(),
-            "contents": run.contents,
-            "arguments": _asked() if self._code.asks_command_line else None,
+            "digests_by_path": run.digests,
+            "arguments": _visible_command_line() if self._code.reads_command_line else None,
         }
-        whole = None if self._code.asks_nodes else run.whole
+        whole = None if self._code.reads_node_stats else run.full_graph
         owners = self._owners(run, whole) if whole is not None else {}
-        self._write(key, _record(head, files, owners, whole, run.part))
+        self._write(key, _record(head, files, owners, whole, run.subset))
         return None
 
-    def _owners(self, run: Run, whole: Whole) -> dict[str, set[str]]:
+    def _owners(self, run: FinishedBuild, full_graph: FullGraph) -> dict[str, set[str]]:
         """The sources that files serve. Build scripts may do anything where a file is not there that they ask for."""
         made = (node for node in run.artifacts if node.state in _DONE)
-        owners, asked = owners_of(made, self.reading.by_scripts), self.reading.asked_by_scripts
-        return {path: found for path, found in owners.items() if path in whole.sources or path not in asked}
+        owners, asked = owners_of(made, self.trace.read_by_scripts), self.trace.queried_by_scripts
+        return {path: found for path, found in owners.items() if path in full_graph.sources or path not in asked}
 
     def _check_run(self, visited: list) -> str:
         """The key of this command line, if its run may be recorded."""
-        if self.reading.doubt:
-            raise _Doubt(self.reading.doubt)
+        if self.trace.untraceable:
+            raise _NotRecordable(self.trace.untraceable)
         if self.key is None:
-            raise _Doubt("an option that changes what scons does")
-        if self.reading.detected_tools and any(map(_is_made_by_tools, visited)):
-            raise _Doubt("files that are made by other tools")
+            raise _NotRecordable("an option that changes what scons does")
+        if self.trace.detected_tools and any(map(_is_made_by_tools, visited)):
+            raise _NotRecordable("files that are made by other tools")
         # Where SCons looked for them, and what else it would find there, was not watched.
         if any(_is_made(node) and not isinstance(node, ArtifactFile) and node.implicit for node in visited):
-            raise _Doubt("dependencies that SCons finds itself")
-        self._code = self.reading.code()
-        if self._code.doubt:
-            raise _Doubt(self._code.doubt)
+            raise _NotRecordable("dependencies that SCons finds itself")
+        self._code = self.trace.code()
+        if self._code.untraceable:
+            raise _NotRecordable(self._code.untraceable)
         return self.key
 
     def _check_folders(self, made: set[str]) -> None:
         """What is new in a folder must have been made by this build; the record is of the folder with it."""
-        for path, before in self.reading.folders.items():
+        for path, before in self.trace.folders.items():
             names = folder_state(path)
             changed = {os.path.join(path, name) for name in set(names).symmetric_difference(before)}
             if changed - made:
-                raise _Doubt(min(changed - made))
-            self.reading.folders[path] = names
+                raise _NotRecordable(min(changed - made))
+            self.trace.folders[path] = names
 
     def _current_files(self, artifacts: list, visited: list) -> dict[str, tuple | None]:
         """Path and state of every file; each is still what the build read or made."""
         found: dict[str, tuple | None] = {}
-        for path, before in self.reading.files.items():
+        for path, before in self.trace.files.items():
             found[path] = file_state(path)
             if found[path] != before:
-                raise _Doubt(path)
+                raise _NotRecordable(path)
         inputs = set(visited)
         for node in artifacts:
             if node.always_build:
-                raise _Doubt(str(node))
+                raise _NotRecordable(str(node))
             if node.state in _DONE:
                 inputs.update(node.sources, node.depends or ())
                 info = node.get_ninfo()
-                _note(found, node, lambda stat, info=info: matches(info, stat))
+                _add_file_state(found, node, lambda stat, info=info: matches(info, stat))
         for node in inputs:
             if not isinstance(node, ArtifactFile):
-                _note_input(found, node)
+                _add_input(found, node)
         return found
 
     def _current_reads(self, artifacts: list) -> dict[str, tuple | None]:
@@ -247,79 +247,81 @@ class Shortcut:
         exports = {node.reads for node in artifacts if node.reads is not None and node.state in _DONE}
         for reads in exports:
             if isinstance(inputs := reads.inputs(), str):
-                raise _Doubt(inputs)
+                raise _NotRecordable(inputs)
             files, folders = inputs
             found |= {path: file_state(path) for path in files - found.keys()}
             for folder in folders:
-                self.reading.add_folder(folder)
+                self.trace.add_folder(folder)
         # After the states are taken: what changes from now on differs from them.
-        now = Comparison(Looking(Places(os.getcwd())))
+        now = Comparison(Probe(PortablePaths(os.getcwd())))
         if change := next(filter(None, (reads.change_since(now) for reads in exports)), None):
-            raise _Doubt(change)
+            raise _NotRecordable(change)
         return found
 
-    def _current_answers(self, made: set[str], files: Files, part: Part | None) -> Iterator[tuple]:
+    def _current_queries(self, made: set[str], files: Files, subset: AffectedSubset | None) -> Iterator[tuple]:
         """What the build scripts asked besides, and is answered in the same way; without what the files' states say."""
-        unknown = {path for how, path in self.reading.asked if how in _FILE_QUESTIONS and files.get(path) is None}
-        recorded = part.record.present(unknown) if part is not None else set()
-        for (how, path), before in self.reading.asked.items():
-            now = ask(how, path)
+        unknown = {path for how, path in self.trace.queries if how in _FILE_QUERIES and files.get(path) is None}
+        recorded = subset.record.present(unknown) if subset is not None else set()
+        for (how, path), before in self.trace.queries.items():
+            now = query(how, path)
             # A node's stat tells scripts whether it is there.
-            if now != before and not (how == "seen" and path in made and is_same_kind(now, before)):
-                raise _Doubt(path)
-            if how not in _FILE_QUESTIONS or path in unknown and path not in recorded:
+            if now != before and not (how == "stat-or-kind" and path in made and is_same_kind(now, before)):
+                raise _NotRecordable(path)
+            if how not in _FILE_QUERIES or path in unknown and path not in recorded:
                 yield how, path, now
 
-    def _write(self, key: str, record: Record) -> None:
+    def _write(self, key: str, record: BuildRecord) -> None:
         with suppress(Exception):
-            old = sorted(self.folder.glob(".up_to_date-*"), key=os.path.getmtime)
-            for path in [path for path in old if path != self._path(key)][: -KEPT + 1]:
+            old = sorted(self.folder.glob(".build_record-*"), key=os.path.getmtime)
+            for path in [path for path in old if path != self._path(key)][: -MAX_RECORDS + 1]:
                 path.unlink()
             build_record.write(self._path(key), record)
 
 
-def _with_record(head: dict, part: Part) -> dict:
+def _with_record(head: dict, part: AffectedSubset) -> dict:
     """What a run of a part has asked, and what the other kernels' sources made the whole run ask."""
     before = part.record.head
-    asked = {(how, path): answer for how, path, answer in [*before["asked"], *head["asked"]]}
+    asked = {(how, path): answer for how, path, answer in [*before["queries"], *head["queries"]]}
     joined = {name: before[name] | head[name] for name in ("folders", "variables")}
-    return head | joined | {"asked": [(how, path, answer) for (how, path), answer in asked.items()]}
+    return head | joined | {"queries": [(how, path, answer) for (how, path), answer in asked.items()]}
 
 
-def _record(head: dict, files: Files, owners: Owners, whole: Whole | None, part: Part | None) -> Record:
+def _record(
+    head: dict, files: Files, owners: Owners, whole: FullGraph | None, part: AffectedSubset | None
+) -> BuildRecord:
     if part is None:
         return build_record.record_of(head, files, owners, whole)
-    made = part.record.with_part(part.sources, _with_record(head, part), files, owners)
-    return made if whole is not None else replace(made, whole=None)
+    made = part.record.with_subset(part.sources, _with_record(head, part), files, owners)
+    return made if whole is not None else replace(made, full_graph=None)
 
 
-def say_up_to_date(names: list[str]) -> None:
+def print_up_to_date(names: list[str]) -> None:
     """What SCons says of each target that is up to date."""
     if not SCons.Script.GetOption("silent"):
         for name in names:
             print(f"scons: `{name}' is up to date.")
 
 
-def _note(found: dict, node, is_right) -> None:
+def _add_file_state(found: dict, node, is_right) -> None:
     path = node.get_abspath()
     try:
         stat = os.stat(path)
     except OSError:
-        raise _Doubt(path) from None
+        raise _NotRecordable(path) from None
     if not is_right(stat):
-        raise _Doubt(path)
+        raise _NotRecordable(path)
     found[path] = (stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino, stat.st_mode)
 
 
-def _note_input(found: dict, node) -> None:
+def _add_input(found: dict, node) -> None:
     """Add a node that is no artifact of ours: a source, or something else that the build script builds."""
     if isinstance(node, (SCons.Node.Alias.Alias, SCons.Node.Python.Value)) and not node.always_build:
         return
     if not isinstance(node, SCons.Node.FS.File) or node.always_build:
-        raise _Doubt(str(node))
+        raise _NotRecordable(str(node))
     if node.has_builder():
         info = node.get_ninfo()
-        _note(found, node, lambda stat: _as_scons_saw(info, stat))
+        _add_file_state(found, node, lambda stat: _matches_scons_info(info, stat))
         return
     # A node of a variant directory, or of a repository's, may have no file but another's, until it gets one.
     real = node.rfile()
@@ -327,10 +329,10 @@ def _note_input(found: dict, node) -> None:
         found[node.get_abspath()] = None
     # SCons keeps the stat that it took before it read the file; a new one would hide an edit during the build.
     seen = real._memo.get("stat")
-    _note(found, real, lambda stat: seen is not None and _same_file(seen, stat))
+    _add_file_state(found, real, lambda stat: seen is not None and _same_file(seen, stat))
 
 
-def _as_scons_saw(info, stat) -> bool:
+def _matches_scons_info(info, stat) -> bool:
     """SCons' own records of other steps' files are in whole seconds."""
     return getattr(info, "timestamp", None) == int(stat.st_mtime) and info.size == stat.st_size
 
@@ -350,9 +352,9 @@ def _built_targets() -> list[str]:
     for target in targets:
         node = target if isinstance(target, SCons.Node.Node) else _find(str(target))
         if node is None or node.get_state() not in _DONE:
-            raise _Doubt(str(target))
+            raise _NotRecordable(str(target))
     if not targets:
-        raise _Doubt("no target")
+        raise _NotRecordable("no target")
     return [str(target) for target in targets]
 
 
@@ -381,21 +383,21 @@ def _made_paths(artifacts: list, visited: list) -> set[str]:
     return made | {node.get_abspath() for node in artifacts}
 
 
-def _words() -> list[str]:
+def _command_line() -> list[str]:
     """The command line, after the words that SCons puts before it."""
     return [*os.environ.get("SCONSFLAGS", "").split(), *sys.argv[1:]]
 
 
-def _asked() -> list[str]:
+def _visible_command_line() -> list[str]:
     """What a build script may see of the command line, and the number of jobs that nobody has to name."""
-    return [*_words(), str(SCons.Script.GetOption("num_jobs"))]
+    return [*_command_line(), str(SCons.Script.GetOption("num_jobs"))]
 
 
 def _split_options() -> tuple[list[str], list[str]]:
     """The command line without the number of jobs: options, and the rest."""
     options: list[str] = []
     rest: list[str] = []
-    arguments = iter(_words())
+    arguments = iter(_command_line())
     for argument in arguments:
         if argument in ("-j", "--jobs"):
             next(arguments, None)
@@ -408,15 +410,15 @@ def _unusual_options() -> bool:
     return not _OPTIONS.issuperset(_split_options()[0])
 
 
-def _key() -> str:
+def _invocation_digest() -> str:
     """A digest of what a run is asked, and by which environment and interpreter."""
-    environment = {name: value for name, value in os.environ.items() if name not in TERMINAL}
+    environment = {name: value for name, value in os.environ.items() if name not in IGNORED_ENV_VARS}
     machine = [fact() for fact in FACTS.values()]
     asked = [_FORMAT, _split_options()[1], sorted(environment.items()), os.getcwd(), sys.version, sys.path, machine]
     return hashlib.sha256(json.dumps(asked).encode(errors="surrogateescape")).hexdigest()
 
 
-def _code() -> list[str]:
+def _code_files() -> list[str]:
     """The files of all code that has a part in the build: loaded modules, and all of this package for the workers."""
     modules = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
     package = [os.path.join(PACKAGE, path) for path in installed().files]

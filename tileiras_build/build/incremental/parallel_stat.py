@@ -8,45 +8,45 @@ from array import array
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from ...core.cpu_count import cores
+from ...core.cpu_count import cpu_count
 from ...workers.executor.forked_executor import has_threads
 from .sconscript_trace import file_state
 
 State = tuple[int, int, int, int, int]  # as ``file_state`` gives it
 ABSENT: State = (0, 0, -1, 0, 0)
 WIDTH = len(ABSENT)
-_MANY = 4000  # files of one process; to fork costs as much as it takes to look at a thousand
-_MOST = 8  # processes
+_PATHS_PER_PROCESS = 4000  # files of one process; to fork costs as much as it takes to look at a thousand
+_MAX_PROCESSES = 8  # processes
 _BYTES = WIDTH * array("q").itemsize  # of a state
 
 
-def states_of(paths: Sequence[str]) -> array:
+def stat_all(paths: Sequence[str]) -> array:
     """The five numbers of the state of each path, one after the other."""
     count = _processes(len(paths))
     bounds = [len(paths) * number // count for number in range(count + 1)]
     first, *others = (paths[start:end] for start, end in pairwise(bounds))
-    children = [_begin(part) for part in others]
-    found = _look(first)
+    children = [_fork_stat(part) for part in others]
+    found = _stat_paths(first)
     for child, part in zip(children, others, strict=True):
-        found.extend((child and _end(*child)) or _look(part))
+        found.extend((child and _read_result(*child)) or _stat_paths(part))
     return found
 
 
 def _processes(paths: int) -> int:
     """How many may take part: a fork of a process that has threads might wait for ever."""
-    if paths < 2 * _MANY or sys.platform != "linux" or has_threads():
+    if paths < 2 * _PATHS_PER_PROCESS or sys.platform != "linux" or has_threads():
         return 1
-    return min(paths // _MANY, cores(), _MOST)
+    return min(paths // _PATHS_PER_PROCESS, cpu_count(), _MAX_PROCESSES)
 
 
-def _look(paths: Sequence[str]) -> array:
+def _stat_paths(paths: Sequence[str]) -> array:
     found = array("q")
     for path in paths:
         found.extend(file_state(path) or ABSENT)
     return found
 
 
-def _begin(paths: Sequence[str]) -> tuple[int, int, int] | None:
+def _fork_stat(paths: Sequence[str]) -> tuple[int, int, int] | None:
     """A process that looks at ``paths``: its number, the end of the pipe that it writes to, and how many bytes it will.
 
     None where the system has none.
@@ -62,14 +62,14 @@ def _begin(paths: Sequence[str]) -> tuple[int, int, int] | None:
         try:
             os.close(read)
             with os.fdopen(written, "wb") as stream:
-                stream.write(_look(paths).tobytes())
+                stream.write(_stat_paths(paths).tobytes())
         finally:
             os._exit(0)
     os.close(written)
     return child, read, len(paths) * _BYTES
 
 
-def _end(child: int, pipe: int, size: int) -> array | None:
+def _read_result(child: int, pipe: int, size: int) -> array | None:
     """What a process has found; None where it was killed."""
     with os.fdopen(pipe, "rb") as stream:
         data = stream.read()

@@ -70,19 +70,19 @@ _COMMAND_LINE = frozenset(("GetOption", "argv"))
 
 
 @dataclass
-class Code:
+class ScriptEffects:
     """What the code of ``files`` says: ``doubt`` is the first thing that nobody watches, with its place.
 
-    ``asks_command_line``: it may see options that otherwise make no difference, such as the number of jobs.
-    ``asks_nodes``: it may see the stat of a node's file, which SCons asks for anyway.
+    ``reads_command_line``: it may see options that otherwise make no difference, such as the number of jobs.
+    ``reads_node_stats``: it may see the stat of a node's file, which SCons asks for anyway.
     """
 
-    doubt: str | None = None
-    asks_command_line: bool = False
-    asks_nodes: bool = False
+    untraceable: str | None = None
+    reads_command_line: bool = False
+    reads_node_stats: bool = False
 
     @classmethod
-    def of(cls, files: Iterable[str]) -> Code:
+    def of(cls, files: Iterable[str]) -> ScriptEffects:
         """Read ``files``, the sources of build scripts and of what they import."""
         code = cls()
         for path in sorted(files):
@@ -93,16 +93,18 @@ class Code:
         try:
             tree = parse(path)
         except (OSError, SyntaxError, ValueError):
-            self.doubt = self.doubt or f"{path} is no Python source"
+            self.untraceable = self.untraceable or f"{path} is no Python source"
             return
-        self.doubt = self.doubt or next(
+        self.untraceable = self.untraceable or next(
             (f"{path}:{line} uses the order of a set" for line in _ordered_sets(tree)), None
         )
         words = {word for node in ast.walk(tree) for word in (getattr(node, "id", None), getattr(node, "attr", None))}
         imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
-        self.asks_command_line |= not _COMMAND_LINE.isdisjoint(words | imported)
-        self.asks_nodes |= any(map(_asks_node, ast.walk(tree)))
-        self.doubt = self.doubt or next((f"{path}:{line} uses {what}" for line, what in _unwatched(tree)), None)
+        self.reads_command_line |= not _COMMAND_LINE.isdisjoint(words | imported)
+        self.reads_node_stats |= any(map(_reads_node_stat, ast.walk(tree)))
+        self.untraceable = self.untraceable or next(
+            (f"{path}:{line} uses {what}" for line, what in _untraced_uses(tree)), None
+        )
 
 
 def _ordered_sets(tree: ast.Module) -> Iterator[int]:
@@ -156,7 +158,7 @@ def _name_of(function: ast.expr) -> str | None:
     return getattr(function, "id", None) or getattr(function, "attr", None)
 
 
-def _asks_node(node: ast.AST) -> bool:
+def _reads_node_stat(node: ast.AST) -> bool:
     """Whether something that is not ``os`` is asked for its stat."""
     if not isinstance(node, ast.Attribute) or node.attr not in _STATS:
         return False
@@ -169,7 +171,7 @@ def parse(path: str) -> ast.Module:
         return ast.parse(stream.read(), path)
 
 
-def _unwatched(tree: ast.Module) -> Iterator[tuple[int, str]]:
+def _untraced_uses(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Line and name of everything that is not known to be watched."""
     modules = dict(filter(None, map(_binding, _aliases(tree))))
     plain = {id(node.func) for node in ast.walk(tree) if _is_plain_getattr(node)}
@@ -209,19 +211,19 @@ def _binding(alias: ast.alias) -> tuple[str, str] | None:
 
 def _imported(node: ast.Import | ast.ImportFrom) -> str | None:
     if isinstance(node, ast.Import):
-        return next((alias.name for alias in node.names if not _is_watched(alias.name)), None)
+        return next((alias.name for alias in node.names if not _is_traced(alias.name)), None)
     if node.level or node.module is None:
         return None
     allowed = _ALLOWED.get(node.module)
     names = [alias.name for alias in node.names]
     if allowed is not None:
         return next((f"{node.module}.{name}" for name in names if name not in allowed), None)
-    if _is_watched(node.module):
+    if _is_traced(node.module):
         return next((f"{node.module}.{name}" for name in names if name in _ATTRIBUTES), None)
-    return next((f"{node.module}.{name}" for name in names if not _is_watched(f"{node.module}.{name}")), None)
+    return next((f"{node.module}.{name}" for name in names if not _is_traced(f"{node.module}.{name}")), None)
 
 
-def _is_watched(name: str) -> bool:
+def _is_traced(name: str) -> bool:
     """Whether a module is watched, or none of the standard library: the code of all others is looked at itself."""
     top = name.partition(".")[0]
     return top not in sys.stdlib_module_names or top in _MODULES or name in _MORE_MODULES
@@ -237,7 +239,7 @@ def _attribute(node: ast.Attribute, modules: dict[str, str]) -> str | None:
     return None
 
 
-def unwatched_start(path: str, line: int | None = None) -> str | None:
+def untraced_prologue(path: str, line: int | None = None) -> str | None:
     """What a script does before ``line`` is done (None: at all) that is more than to import known modules: where, or None.
 
     The statement at ``line`` imports this package, or makes an environment with its tool.
@@ -246,7 +248,7 @@ def unwatched_start(path: str, line: int | None = None) -> str | None:
         if line is not None and statement.lineno > line:
             break
         is_before = line is None or (statement.end_lineno or statement.lineno) < line
-        if not (_is_harmless(statement) or not is_before and _is_way_to_tool(statement)):
+        if not (_has_no_effect(statement) or not is_before and _is_way_to_tool(statement)):
             return f"{path}:{statement.lineno} runs before the tool is imported"
     return None
 
@@ -270,7 +272,7 @@ def _is_way_to_tool(statement: ast.stmt) -> bool:
     )
 
 
-def _is_harmless(statement: ast.stmt) -> bool:
+def _has_no_effect(statement: ast.stmt) -> bool:
     if isinstance(statement, ast.Import):
         return all(_is_known_module(alias.name) for alias in statement.names)
     if isinstance(statement, ast.ImportFrom):

@@ -30,13 +30,23 @@ import SCons.Tool
 import SCons.Variables
 
 from ...core.code_digest import PACKAGE
-from ...core.tracing.fs_probe import is_leaving
+from ...core.tracing.fs_probe import is_build_leftover
 from ...core.tracing.fs_probe import stamp as file_state
-from ...core.tracing.ignored_env_vars import TERMINAL
-from .fs_queries import ask, kind_of, match, real_access, real_lstat, real_readlink, real_stat, seen_of, state_of
-from .sconscript_purity import Code, unwatched_start
+from ...core.tracing.ignored_env_vars import IGNORED_ENV_VARS
+from .fs_queries import (
+    file_kind,
+    glob_match,
+    query,
+    real_access,
+    real_lstat,
+    real_readlink,
+    real_stat,
+    stat_or_kind,
+    stat_state,
+)
+from .sconscript_purity import ScriptEffects, untraced_prologue
 
-_DOUBTFUL = (
+_UNTRACEABLE_EVENTS = (
     *("subprocess.", "socket.", "urllib.", "http.", "ftplib.", "sqlite3.", "pty.", "shutil.", "builtins.input"),
     *("os.system", "os.exec", "os.fork", "os.spawn", "os.posix_spawn", "os.startfile", "os.getxattr", "os.listxattr"),
     *("os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.truncate"),
@@ -46,7 +56,7 @@ _ABILITIES = (os.supports_dir_fd, os.supports_effective_ids, os.supports_fd, os.
 _LISTINGS = ("os.listdir", "os.scandir")
 _WRITE_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _MARGIN = 0.05  # seconds; kernels stamp files with a clock that ticks every 1 to 10 ms
-_LIVING = ("/proc/", "/sys/")
+_VOLATILE_FOLDERS = ("/proc/", "/sys/")
 _IMPORTING = "<frozen importlib"
 
 _OWN = str(PACKAGE) + os.sep
@@ -60,11 +70,11 @@ _KIND_SCANS = ("os", "glob", "pathlib")  # modules that ask the entries of a fol
 
 _FS = SCons.Node.FS
 _NODE_STATS = {_FS.LocalFS.stat.__code__, _FS.LocalFS.lstat.__code__}
-_DISK_CHECK, _GLOBS = _FS.do_diskcheck_match.__code__, {_FS.Dir._glob1.__code__, match.__code__}
+_DISK_CHECK, _GLOBS = _FS.do_diskcheck_match.__code__, {_FS.Dir._glob1.__code__, glob_match.__code__}
 _VARIABLES = SCons.Variables.Variables.Update.__code__
 _PATH_STATS = {pathlib.Path.stat.__code__, pathlib.Path.lstat.__code__}
 # Functions of the standard library that tell no more of what they find than of what kind it is.
-_ASK_KIND = {
+_KIND_CALLERS = {
     code
     for owner, names in (
         (genericpath, ("exists", "isfile", "isdir")),
@@ -76,28 +86,28 @@ _ASK_KIND = {
 }
 
 
-class Reading:
+class SConscriptTrace:
     """What was looked at since this module was imported: ``files`` and ``folders`` with their state at that moment.
 
     ``asked`` are the other questions, with their answers; ``variables`` those of the environment that no record's key
     holds. ``doubt`` says what cannot be compared. ``detected_tools``: SCons has asked programs who they are, which can
-    matter to what the build script builds besides our library. ``is_begun``: SCons was reading build scripts. ``scripts`` are the sources of the user's code, and
-    ``by_scripts`` the files whose contents or state the build scripts have read themselves; of ``asked_by_scripts`` they
+    matter to what the build script builds besides our library. ``has_started``: SCons was reading build scripts. ``scripts`` are the sources of the user's code, and
+    ``read_by_scripts`` the files whose contents or state the build scripts have read themselves; of ``queried_by_scripts`` they
     know whether they are there.
     """
 
     def __init__(self):
         self.files: dict[str, tuple | None] = {}
         self.folders: dict[str, list[str]] = {}
-        self.asked: dict[tuple[str, str], Any] = {}
+        self.queries: dict[tuple[str, str], Any] = {}
         self.variables: dict[str, str | None] = {}
         self.scripts: set[str] = set()
-        self.by_scripts: set[str] = set()
-        self.asked_by_scripts: set[str] = set()
-        self.doubt: str | None = None
-        self.is_begun = False
+        self.read_by_scripts: set[str] = set()
+        self.queried_by_scripts: set[str] = set()
+        self.untraceable: str | None = None
+        self.has_started = False
         self.detected_tools = False
-        self._watching = self._looking_up = self._for_kernels = False
+        self._is_active = self._probing_installed = self._for_kernels = False
         self._own: set[str] = set()
         self._replaced: list[tuple[object, str, Callable, Callable]] = []
 
@@ -105,21 +115,21 @@ class Reading:
         """Watch from now on, if SCons is reading build scripts."""
         running = _running_code()
         if not running:
-            self.doubt = "no build script is being read"
+            self.untraceable = "no build script is being read"
             return
-        self.doubt = next(filter(None, (unwatched_start(path, line) for path, line in running)), None)
+        self.untraceable = next(filter(None, (untraced_prologue(path, line) for path, line in running)), None)
         self.scripts.update(path for path, _ in running)
         # An environment that loads the tool may have loaded SCons' own before it.
         self.detected_tools = any(
             frame.f_code.co_filename == SCons.Tool.__file__ for frame in _frames(sys._getframe(1))
         )
-        self._stand_in()
-        self.is_begun = self._watching = True
-        sys.addaudithook(self._hear)
+        self._patch_os()
+        self.has_started = self._is_active = True
+        sys.addaudithook(self._on_audit_event)
 
     def stop(self) -> None:
         """The build scripts are read."""
-        self._watching = False
+        self._is_active = False
         for owner, name, real, other in self._replaced:
             setattr(owner, name, real)
             for abilities in _ABILITIES:
@@ -127,22 +137,22 @@ class Reading:
         self._replaced.clear()
 
     @contextmanager
-    def looking_up(self):
+    def probing_installed(self):
         """The tool itself looks for installed files: in the folders of ``sys.path`` and where the environment says."""
-        self._looking_up = True
+        self._probing_installed = True
         for path in sys.path:
             self.add_folder(os.path.abspath(path))
         yield
-        self._looking_up = False
+        self._probing_installed = False
 
     @contextmanager
-    def aside(self):
+    def untraced(self):
         """What the tool does for itself, and no result depends on: it is not watched."""
-        watching, self._watching = self._watching, False
+        watching, self._is_active = self._is_active, False
         try:
             yield
         finally:
-            self._watching = watching
+            self._is_active = watching
 
     @contextmanager
     def for_kernels(self):
@@ -151,7 +161,7 @@ class Reading:
         yield
         self._for_kernels = False
 
-    def look_at_scripts(self) -> None:
+    def add_scripts(self) -> None:
         """Add the build scripts themselves, which SCons opened before it ran them, and where they lie."""
         for node in SCons.Node.SConscriptNodes:
             for path in {node.get_abspath(), node.srcnode().get_abspath(), _script_of(node)}:
@@ -159,12 +169,12 @@ class Reading:
                 self.add_folder(os.path.dirname(path))
             state = self.files[_script_of(node)]
             if state is None or max(state[:2]) / 1e9 > SCons.Script.start_time - _MARGIN:
-                self.doubt = f"{_script_of(node)} is newer than this run"
-        self._look_at_site_folders()
+                self.untraceable = f"{_script_of(node)} is newer than this run"
+        self._add_site_folders()
 
-    def code(self) -> Code:
+    def code(self) -> ScriptEffects:
         """What the build scripts' own code, and the user's that they import, says of what was not watched."""
-        return Code.of(self.sources())
+        return ScriptEffects.of(self.sources())
 
     def sources(self) -> set[str]:
         """The build scripts, and the user's own code that they import."""
@@ -173,7 +183,7 @@ class Reading:
     def add_file(self, path: str) -> None:
         """Note the state of a file, before it is read."""
         if not self._for_kernels:
-            self.by_scripts.add(path)
+            self.read_by_scripts.add(path)
         if path not in self.files:
             self.files[path] = file_state(path)
 
@@ -181,106 +191,108 @@ class Reading:
         """Note what a folder holds."""
         if path not in self.folders:
             # Listing it is itself an event.
-            with self.aside():
+            with self.untraced():
                 self.folders[path] = folder_state(path)
 
-    def note(self, how: str, path: str, answer: object) -> None:
+    def record_query(self, how: str, path: str, answer: object) -> None:
         """Note the answer to a question; the first one counts."""
         if not self._for_kernels:
-            (self.by_scripts if how == "state" else self.asked_by_scripts).add(path)
-        self.asked.setdefault((how, path), answer)
+            (self.read_by_scripts if how == "state" else self.queried_by_scripts).add(path)
+        self.queries.setdefault((how, path), answer)
 
-    def _look_at_site_folders(self) -> None:
+    def _add_site_folders(self) -> None:
         """What is in them SCons has run before the build script."""
         top = SCons.Node.FS.get_default_fs().Top.get_abspath()
         for folder in ("/usr/share/scons", os.path.expanduser("~/.scons"), top):
             tools, code = (os.path.join(folder, "site_scons", name) for name in ("site_tools", "site_init.py"))
             for path in (os.path.dirname(code), tools, code):
-                self.note("kind", path, ask("kind", path))
-            if self.asked["kind", code] is not None:
+                self.record_query("kind", path, query("kind", path))
+            if self.queries["kind", code] is not None:
                 self.add_file(code)
                 self.scripts.add(code)
-                self.doubt = self.doubt or unwatched_start(code)
+                self.untraceable = self.untraceable or untraced_prologue(code)
 
     # ---- what there are events for
 
-    def _hear(self, event: str, arguments: tuple) -> None:
-        if not self._watching:
+    def _on_audit_event(self, event: str, arguments: tuple) -> None:
+        if not self._is_active:
             return
         if event == "open":
-            self._opened(*arguments)
+            self._on_open(*arguments)
         elif event in _LISTINGS:
-            self._listed(event, arguments[0], sys._getframe(1))
+            self._on_list(event, arguments[0], sys._getframe(1))
         elif event == "exec":
-            self._run(arguments[0].co_filename, sys._getframe(1))
+            self._on_exec(arguments[0].co_filename, sys._getframe(1))
         elif event == "import" and arguments[1]:
-            self._run(arguments[1], sys._getframe(1))
-        elif event.startswith(_DOUBTFUL) and not self._looking_up and not _is_about_compiled(arguments):
-            self._doubtful(event)
+            self._on_exec(arguments[1], sys._getframe(1))
+        elif (
+            event.startswith(_UNTRACEABLE_EVENTS) and not self._probing_installed and not _is_about_compiled(arguments)
+        ):
+            self._on_untraceable(event)
 
-    def _doubtful(self, event: str) -> None:
+    def _on_untraceable(self, event: str) -> None:
         if _is_tool_detection():
             self.detected_tools = True
         else:
-            self.doubt = f"the build scripts use {event}"
+            self.untraceable = f"the build scripts use {event}"
 
-    def _opened(self, path, mode, flags) -> None:
+    def _on_open(self, path, mode, flags) -> None:
         name = _absolute(path)
         if name.endswith(".pyc"):
-            name = _source_of(name)
+            name = _source_of_pyc(name)
         # Records change with every build.
-        if name == os.devnull or is_leaving(os.path.basename(name)):
+        if name == os.devnull or is_build_leftover(os.path.basename(name)):
             return
-        kind = ask("kind", name)
+        kind = query("kind", name)
         # A folder is opened for its lock; what it holds is asked for by listing it.
         if kind == [stat.S_IFDIR]:
             return
         if flags & _WRITE_FLAGS and not _is_about_compiled((name,)):
-            self.doubt = f"the build scripts write {name}"
-        if kind is not None and not self._looking_up and _is_living(name):
-            self.doubt = f"the build scripts read {name}"
+            self.untraceable = f"the build scripts write {name}"
+        if kind is not None and not self._probing_installed and _is_volatile(name):
+            self.untraceable = f"the build scripts read {name}"
         self.add_file(name)
 
-    def _listed(self, event: str, path, frame: FrameType) -> None:
+    def _on_list(self, event: str, path, frame: FrameType) -> None:
         if isinstance(path, int):
-            self.doubt = "the build scripts list an open folder"
+            self.untraceable = "the build scripts list an open folder"
             return
         name = _absolute(path or ".")
-        if _is_searching(frame):
+        if _is_importlib(frame):
             self.add_folder(name)
             return
-        how = _way_of_listing(event, frame)
-        if (how, name) not in self.asked:
+        how = _listing_query(event, frame)
+        if (how, name) not in self.queries:
             # Asking is itself an event.
-            with self.aside():
-                self.note(how, name, ask(how, name))
+            with self.untraced():
+                self.record_query(how, name, query(how, name))
 
-    def _run(self, path: str, frame: FrameType) -> None:
+    def _on_exec(self, path: str, frame: FrameType) -> None:
         """Python code is run, or a library of C code loaded: by the user's code, or by what the tool needs."""
         if frame.f_code is _VARIABLES:
             path = frame.f_locals["filename"]
         name = os.path.abspath(path)
-        if path.startswith("<") or _is_known(name):
+        if path.startswith("<") or _is_package_code(name):
             return
         importer = _importer(frame)
-        if importer.startswith(_OWN) or importer in self._own or self._looking_up:
+        if importer.startswith(_OWN) or importer in self._own or self._probing_installed:
             self._own.add(name)
         elif importer != _SCRIPT_READER:
             self.scripts.add(name)
 
     # ---- what there are none for
 
-    def _stand_in(self) -> None:
+    def _patch_os(self) -> None:
         """Put functions that note what is asked in the places of those that Python has no events for."""
         for name, real, heard in (
-            ("stat", real_stat, functools.partial(self._stated, "")),
-            ("lstat", real_lstat, functools.partial(self._stated, "link-")),
-            ("readlink", real_readlink, self._followed),
-            ("access", real_access, self._accessed),
+            ("stat", real_stat, functools.partial(self._on_stat, "")),
+            ("lstat", real_lstat, functools.partial(self._on_stat, "link-")),
+            ("readlink", real_readlink, self._on_readlink),
+            ("access", real_access, self._on_access),
         ):
-            self._replace(os, name, self._noting(real, heard))
+            self._replace(os, name, self._recording(real, heard))
         variables = type(os.environ)
-        self._replace(variables, "__getitem__", self._noting_variables(variables.__getitem__))
+        self._replace(variables, "__getitem__", self._recording_variables(variables.__getitem__))
 
     def _replace(self, owner: object, name: str, other: Callable) -> None:
         real = getattr(owner, name)
@@ -290,11 +302,11 @@ class Reading:
         self._replaced.append((owner, name, real, other))
         setattr(owner, name, other)
 
-    def _noting(self, real: Callable, heard: Callable) -> Callable:
+    def _recording(self, real: Callable, heard: Callable) -> Callable:
         @functools.wraps(real)
         def asking(path, *arguments, **options):
             # What is asked of an open file was asked of its path when it was opened.
-            if not self._watching or isinstance(path, int):
+            if not self._is_active or isinstance(path, int):
                 return real(path, *arguments, **options)
             try:
                 answer = real(path, *arguments, **options)
@@ -306,46 +318,46 @@ class Reading:
 
         return asking
 
-    def _stated(self, link: str, path, found, arguments: tuple, options: dict, frame: FrameType) -> None:
+    def _on_stat(self, link: str, path, found, arguments: tuple, options: dict, frame: FrameType) -> None:
         if options.get("dir_fd") is not None:
-            self.doubt = "the build scripts look at files from open folders"
+            self.untraceable = "the build scripts look at files from open folders"
             return
         if options.get("follow_symlinks") is False:
             link = "link-"
         while frame.f_code in _PATH_STATS and frame.f_back is not None:
             frame = frame.f_back
-        if _is_searching(frame) and (found is None or stat.S_ISDIR(found.st_mode)):
+        if _is_importlib(frame) and (found is None or stat.S_ISDIR(found.st_mode)):
             self.add_folder(_absolute(path))
             return
-        how = "seen" if frame.f_code in _NODE_STATS else "kind" if frame.f_code in _ASK_KIND else "state"
+        how = "stat-or-kind" if frame.f_code in _NODE_STATS else "kind" if frame.f_code in _KIND_CALLERS else "state"
         # Whether a folder is where a new node's file will be; the answer "nothing" is forgotten.
-        if how == "seen" and found is None and _is_disk_check(frame):
+        if how == "stat-or-kind" and found is None and _is_disk_check(frame):
             return
         answer = None if found is None else _STATS[how](found)
-        self.note(link + how, _absolute(path), answer)
+        self.record_query(link + how, _absolute(path), answer)
 
-    def _followed(self, path, found, arguments: tuple, options: dict, frame: FrameType) -> None:
+    def _on_readlink(self, path, found, arguments: tuple, options: dict, frame: FrameType) -> None:
         if options:
-            self.doubt = "the build scripts look at files from open folders"
-        self.note("target", _absolute(path), None if found is None else os.fsdecode(found))
+            self.untraceable = "the build scripts look at files from open folders"
+        self.record_query("target", _absolute(path), None if found is None else os.fsdecode(found))
 
-    def _accessed(self, path, found, arguments: tuple, options: dict, frame: FrameType) -> None:
+    def _on_access(self, path, found, arguments: tuple, options: dict, frame: FrameType) -> None:
         mode = arguments[0] if arguments else options.pop("mode", None)
         if options or mode is None:
-            self.doubt = "the build scripts use options of os.access"
+            self.untraceable = "the build scripts use options of os.access"
         else:
-            self.note(f"access {int(mode)}", _absolute(path), found)
+            self.record_query(f"access {int(mode)}", _absolute(path), found)
 
-    def _noting_variables(self, real: Callable) -> Callable:
+    def _recording_variables(self, real: Callable) -> Callable:
         def getitem(environment, name):
-            if self._watching and isinstance(name, (str, bytes)) and os.fsdecode(name) in TERMINAL:
+            if self._is_active and isinstance(name, (str, bytes)) and os.fsdecode(name) in IGNORED_ENV_VARS:
                 self.variables.setdefault(os.fsdecode(name), variable(os.fsdecode(name)))
             return real(environment, name)
 
         return getitem
 
 
-_STATS: dict[str, Callable] = {"seen": seen_of, "kind": kind_of, "state": state_of}
+_STATS: dict[str, Callable] = {"stat-or-kind": stat_or_kind, "kind": file_kind, "state": stat_state}
 
 
 def variable(name: str) -> str | None:
@@ -356,7 +368,7 @@ def variable(name: str) -> str | None:
 
 def folder_state(path: str) -> list[str]:
     """The names in a folder, without those that builds leave there."""
-    return ask("names", path) or []
+    return query("names", path) or []
 
 
 def _is_about_compiled(arguments: tuple) -> bool:
@@ -369,7 +381,7 @@ def _absolute(path) -> str:
     return os.devnull if isinstance(path, int) else os.path.abspath(os.fsdecode(path))
 
 
-def _source_of(path: str) -> str:
+def _source_of_pyc(path: str) -> str:
     """The source that a file of compiled code was made from: that is what is edited. The file itself without one."""
     try:
         source = importlib.util.source_from_cache(path)
@@ -378,19 +390,19 @@ def _source_of(path: str) -> str:
     return source
 
 
-def _is_living(path: str) -> bool:
+def _is_volatile(path: str) -> bool:
     """Whether it is no plain file, or one that the kernel makes up when it is read: those change without a sign."""
     found = real_stat(path)
-    return not stat.S_ISREG(found.st_mode) or found.st_dev in _living_devices() or path.startswith(_LIVING)
+    return not stat.S_ISREG(found.st_mode) or found.st_dev in _volatile_devices() or path.startswith(_VOLATILE_FOLDERS)
 
 
 @functools.cache
-def _living_devices() -> set[int]:
+def _volatile_devices() -> set[int]:
     # Where nothing is mounted on them, folders of these names are of the disk.
-    return {real_stat(folder).st_dev for folder in _LIVING if ask("kind", folder)} - {real_stat("/").st_dev}
+    return {real_stat(folder).st_dev for folder in _VOLATILE_FOLDERS if query("kind", folder)} - {real_stat("/").st_dev}
 
 
-def _way_of_listing(event: str, frame: FrameType) -> str:
+def _listing_query(event: str, frame: FrameType) -> str:
     """How a caller lists a folder: what it can learn from it."""
     if frame.f_code in _GLOBS:
         return f"glob {frame.f_locals['pattern']}"
@@ -400,7 +412,7 @@ def _way_of_listing(event: str, frame: FrameType) -> str:
     return "entries" if frame.f_globals.get("__name__") in _KIND_SCANS else "entry-states"
 
 
-def _is_searching(frame: FrameType) -> bool:
+def _is_importlib(frame: FrameType) -> bool:
     """Whether Python looks for modules and distributions: in a folder of them it looks for names."""
     return frame.f_globals.get("__name__", "").startswith("importlib.")
 
@@ -417,7 +429,7 @@ def _frames(frame: FrameType | None) -> Iterator[FrameType]:
         frame = frame.f_back
 
 
-def _is_known(path: str) -> bool:
+def _is_package_code(path: str) -> bool:
     """Whether a file is of the standard library, of SCons or of this package."""
     if path.startswith((_OWN, _SCONS)):
         return True
@@ -441,7 +453,7 @@ def _is_tool_detection() -> bool:
         path = os.path.abspath(frame.f_code.co_filename)
         if path.startswith(_SCONS_TOOLS) and path != SCons.Tool.__file__:
             return True
-        if not frame.f_code.co_filename.startswith("<") and not _is_known(path):
+        if not frame.f_code.co_filename.startswith("<") and not _is_package_code(path):
             return False
     return False
 
@@ -460,7 +472,7 @@ def _running_code() -> list[tuple[str, int]]:
     found, running = [], 0
     for frame in _frames(sys._getframe(1)):
         path = os.path.abspath(frame.f_code.co_filename)
-        if not frame.f_code.co_filename.startswith("<") and not _is_known(path):
+        if not frame.f_code.co_filename.startswith("<") and not _is_package_code(path):
             found.append((path, frame.f_lineno))
         if path in scripts:
             running = len(found)
@@ -468,7 +480,7 @@ def _running_code() -> list[tuple[str, int]]:
 
 
 @contextmanager
-def path_of_steps() -> Iterator[None]:
+def sys_path_of_steps() -> Iterator[None]:
     """Look for modules where steps do: SCons puts a build script's folder first only while it is read.
 
     A worker that is started meanwhile keeps what ``sys.path`` is then.
@@ -484,5 +496,5 @@ def path_of_steps() -> Iterator[None]:
         sys.path = before
 
 
-READING = Reading()
-READING.start()
+TRACE = SConscriptTrace()
+TRACE.start()

@@ -24,11 +24,13 @@ _INFO = ("csig", "timestamp", "size")
 _INFOS = ("bsourcesigs", "bdependsigs", "bimplicitsigs")
 _NAMES = ("bsources", "bdepends", "bimplicit")
 _ACTION = ("bact", "bactsig")
-LAYOUT = " ".join((*_INFO, *_INFOS, *_NAMES, "action by number", "lines"))  # of a row
-_MOST_ACTIONS = 512  # of a folder; where there are more, most are of builds long ago
+FORMAT = " ".join((*_INFO, *_INFOS, *_NAMES, "action by number", "lines"))  # of a row
+_MAX_ACTIONS = 512  # of a folder; where there are more, most are of builds long ago
 _NO_ACTION = -1  # the number in the row of a file that nothing makes
-_FEW = 64  # names that are looked for in a text, before all of them are
-_LATEST = 1 << 16  # characters at the end, where the rows of the last runs are: a megabyte takes 0.3 ms to look through
+_MAX_SCANS = 64  # names that are looked for in a text, before all of them are
+_TAIL_SIZE = (
+    1 << 16
+)  # characters at the end, where the rows of the last runs are: a megabyte takes 0.3 ms to look through
 
 
 class Lines:
@@ -36,8 +38,8 @@ class Lines:
 
     def __init__(self, text: str = "\n"):
         is_whole = text[:1] == text[-1:] == "\n"
-        self._text, self._asked = text if is_whole else "\n", 0
-        self._left: set[str] = set()
+        self._text, self._lookups = text if is_whole else "\n", 0
+        self._dropped: set[str] = set()
         self._places: dict[str, tuple[int, int]] = {}
 
     @staticmethod
@@ -53,10 +55,10 @@ class Lines:
 
     def get(self, name: str) -> str | None:
         """The row of ``name``."""
-        if name in self._left:
+        if name in self._dropped:
             return None
-        self._asked += 1
-        if self._asked > _FEW:
+        self._lookups += 1
+        if self._lookups > _MAX_SCANS:
             return self._rows.get(_encode(name))
         start, end = self._place(name)
         return self._text[start:end].partition("\t")[2] if end else None
@@ -65,26 +67,26 @@ class Lines:
         """Where the line of ``name`` is in the text; (0, 0) where there is none. Line ends in names are written otherwise."""
         if name not in self._places:
             wanted = f"\n{_encode(name)}\t"
-            start = self._text.find(wanted, max(0, len(self._text) - _LATEST)) + 1 or self._text.find(wanted) + 1
+            start = self._text.find(wanted, max(0, len(self._text) - _TAIL_SIZE)) + 1 or self._text.find(wanted) + 1
             self._places[name] = (start, self._text.index("\n", start)) if start else (0, 0)
         return self._places[name]
 
-    def leave(self, name: str) -> None:
+    def drop(self, name: str) -> None:
         """From now on there is none of ``name``."""
-        self._left.add(name)
+        self._dropped.add(name)
 
     def names(self) -> list[str]:
         """Of all rows, in no order."""
-        return [name for name in map(json.loads, self._rows) if name not in self._left]
+        return [name for name in map(json.loads, self._rows) if name not in self._dropped]
 
     def joined(self, rows: Mapping[str, str]) -> str:
         """The text of these lines and those of ``rows``."""
-        if len(self._left) > _FEW:
-            left = set(map(_encode, self._left))
+        if len(self._dropped) > _MAX_SCANS:
+            left = set(map(_encode, self._dropped))
             kept = "".join(f"{name}\t{row}\n" for name, row in self._rows.items() if name not in left)
             return f"\n{kept}{Lines.of(rows)._text[1:]}"
         parts, at = [], 0
-        for start, end in sorted(place for place in map(self._place, self._left) if place[1]):
+        for start, end in sorted(place for place in map(self._place, self._dropped) if place[1]):
             parts.append(self._text[at:start])
             at = end + 1
         return "".join([*parts, self._text[at:], Lines.of(rows)._text[1:]])
@@ -107,7 +109,7 @@ class Entries(dict):
         self._lines, self._others = lines or Lines(), dict(others)
         self._actions = [tuple(action) for action in actions]
 
-    def look(self, name: str) -> SConsignEntry | None:
+    def peek(self, name: str) -> SConsignEntry | None:
         """The record of ``name``, to read; None if there is none. What is changed in it is not written."""
         return super().get(name) or self._others.get(name) or self._unpacked(name)
 
@@ -118,18 +120,18 @@ class Entries(dict):
     def __missing__(self, name: str) -> SConsignEntry:
         entry = self._others.get(name) or self._unpacked(name)
         if entry is None:
-            self._lines.leave(name)
+            self._lines.drop(name)
             raise KeyError(name)
         self[name] = entry
         return entry
 
     def __setitem__(self, name: str, entry: SConsignEntry) -> None:
         self._others.pop(name, None)
-        self._lines.leave(name)
+        self._lines.drop(name)
         super().__setitem__(name, entry)
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and (super().__contains__(name) or self.look(name) is not None)
+        return isinstance(name, str) and (super().__contains__(name) or self.peek(name) is not None)
 
     def get(self, name: str, default=None):
         """As a dictionary's."""
@@ -138,7 +140,7 @@ class Entries(dict):
         return default
 
     def __reduce__(self):
-        if len(self._actions) > _MOST_ACTIONS:
+        if len(self._actions) > _MAX_ACTIONS:
             for name in self._lines.names():
                 self.get(name)
             self._actions.clear()
@@ -146,7 +148,7 @@ class Entries(dict):
         packed = {name: _packed(entry, numbers) for name, entry in self.items()}
         rows = {name: row for name, row in packed.items() if row is not None}
         others = self._others | {name: entry for name, entry in self.items() if name not in rows}
-        return unpack, (self._lines.joined(rows), LAYOUT, list(numbers), others)
+        return unpack, (self._lines.joined(rows), FORMAT, list(numbers), others)
 
     def _unpacked(self, name: str) -> SConsignEntry | None:
         """None where there is no row, or a damaged one: what it is of is built again."""
@@ -157,12 +159,12 @@ class Entries(dict):
         return None
 
 
-def look(entries: Mapping, name: str) -> SConsignEntry | None:
+def peek(entries: Mapping, name: str) -> SConsignEntry | None:
     """The record of ``name`` in a folder's, be they these or SCons' own, to read; None if there is none."""
-    return entries.look(name) if isinstance(entries, Entries) else entries.get(name)
+    return entries.peek(name) if isinstance(entries, Entries) else entries.get(name)
 
 
-def use() -> None:
+def install() -> None:
     """From now on read lazily, and let SCons write every folder that it knows in this form."""
     global _lazy
     _lazy = True
@@ -179,7 +181,7 @@ def unpack(text: str, layout: str = "", actions: Iterable = (), others: Mapping 
 
     Those of another version's layout are no records: what they are of is built again.
     """
-    entries = Entries({}, Lines(text), actions, others) if layout == LAYOUT else Entries()
+    entries = Entries({}, Lines(text), actions, others) if layout == FORMAT else Entries()
     if not _lazy:
         for name in entries.names():
             entries.get(name)
@@ -201,10 +203,10 @@ def _packed(entry, actions: dict[tuple, int]) -> str | None:
 
 def _packed_build(build: FileBuildInfo, actions: dict[tuple, int]) -> tuple:
     infos = [[_pack_info(info) for info in group] for group in _get_infos(build)]
-    return (*infos, *_get_values(build), _number(build, actions))
+    return (*infos, *_get_values(build), _action_index(build, actions))
 
 
-def _number(build: FileBuildInfo, actions: dict[tuple, int]) -> int:
+def _action_index(build: FileBuildInfo, actions: dict[tuple, int]) -> int:
     if not hasattr(build, "bact") and build.bactsig is None:
         return _NO_ACTION
     return actions.setdefault(_get_action(build), len(actions))

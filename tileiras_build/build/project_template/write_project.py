@@ -15,17 +15,17 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*", re.ASCII)
 
 
 @dataclass(frozen=True)
-class Kind:
+class ProjectKind:
     """What a project's kernels are written in: its files (path and template), and what the README says of them."""
 
     files: dict[str, str]
-    words: dict[str, str]
+    substitutions: dict[str, str]
 
 
 CUTILE, TILECPP = "cutile", "tilecpp"
 _COMMON = {"SConstruct": "SConstruct", "README.md": "readme", ".gitignore": "gitignore"}
 KINDS = {
-    CUTILE: Kind(
+    CUTILE: ProjectKind(
         {
             "kernels/softmax.py": "cutile_softmax",
             "kernels/_rows.py": "cutile_rows",
@@ -39,7 +39,7 @@ KINDS = {
             "helper": "`kernels/_rows.py` is a module that kernels import.",
         },
     ),
-    TILECPP: Kind(
+    TILECPP: ProjectKind(
         {
             "kernels/scale.cu": "tilecpp_scale",
             "kernels/tiles.h": "tilecpp_tiles",
@@ -61,7 +61,7 @@ def write_project(folder: Path, kind: str) -> list[Path]:
     """Write the files of a project of ``kind`` into ``folder`` (made if missing); their paths.
 
     The project and its package are called as the folder is. Raises InvalidInput[init-name] where that is no name of a
-    project, [init-exists] where one of the files is there already; then nothing is written.
+    project, [init-file-exists] where one of the files is there already; then nothing is written.
     """
     name = folder.resolve().name
     package = re.sub(r"[.-]", "_", name)
@@ -72,17 +72,19 @@ def write_project(folder: Path, kind: str) -> list[Path]:
     if iskeyword(package):
         message = f"{name!r} is a word of Python's, and no package can be imported by it"
         raise InvalidInput("init-name", message, remedy="name the folder otherwise")
-    words = KINDS[kind].words | {"package": package}
+    words = KINDS[kind].substitutions | {"package": package}
     files = {folder / path: _filled(template, words) for path, template in (_COMMON | KINDS[kind].files).items()}
     if there := [path for path in files if path.exists()]:
         message = f"{', '.join(str(path.relative_to(folder)) for path in there)}: already there, and not overwritten"
-        raise InvalidInput("init-exists", message, location=Location(str(folder)), remedy="name a folder of its own")
+        raise InvalidInput(
+            "init-file-exists", message, location=Location(str(folder)), remedy="name a folder of its own"
+        )
     write_files({path: text.encode() for path, text in files.items()})
     return list(files)
 
 
-def _filled(template: str, words: dict[str, str]) -> str:
+def _filled(template: str, substitutions: dict[str, str]) -> str:
     text = (_TEMPLATES / f"{template}.template").read_text()
-    for word, meaning in words.items():
+    for word, meaning in substitutions.items():
         text = text.replace(f"@{word}@", meaning)
     return text

@@ -17,7 +17,7 @@ _CUBIN = ".cubin"
 
 
 @dataclass(frozen=True)
-class Told:
+class WatchMessage:
     """The build folders, the cubins of all kernels that there are, and every file that the build has read or made."""
 
     folders: frozenset[str] = field(default_factory=frozenset)
@@ -30,7 +30,7 @@ def is_listening() -> bool:
     return bool(os.environ.get(VARIABLE))
 
 
-def tell(folders: Iterable[str], files: Iterable[str]) -> None:
+def send(folders: Iterable[str], files: Iterable[str]) -> None:
     """Tell who listens, by absolute paths."""
     found = set(files)
     cubins = {path for path in found if path.endswith(_CUBIN)}
@@ -40,13 +40,13 @@ def tell(folders: Iterable[str], files: Iterable[str]) -> None:
         Path(os.environ[VARIABLE]).write_text(json.dumps(told))
 
 
-def heard(path: Path) -> Told | None:
+def receive(path: Path) -> WatchMessage | None:
     """What a build has told; None where it has told nothing."""
     try:
         told = json.loads(path.read_bytes())
     except (OSError, ValueError):
         return None
-    return Told(*(frozenset(told[name]) for name in ("folders", "cubins", "files")))
+    return WatchMessage(*(frozenset(told[name]) for name in ("folders", "cubins", "files")))
 
 
 def files_of(artifacts: Iterable) -> Iterator[str]:

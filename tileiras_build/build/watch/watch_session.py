@@ -16,16 +16,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ...core.errors import InvalidInput, Location
-from ...core.terminal import coloured, first_place, is_terminal, print_table
-from ...core.user_tmp import scratch
-from ...reports.build_diff import Key, Measure, changes, header
+from ...core.terminal import coloured, first_location, is_terminal, print_table
+from ...core.user_tmp import scratch_folder
+from ...reports.build_diff import KernelMetrics, Key, changes, header
 from ...simulate.estimate.estimate_build import Problem
-from .kernel_metrics import Measures
-from .watch_message import VARIABLE, Told, heard
+from .kernel_metrics import MetricsReader
+from .watch_message import VARIABLE, WatchMessage, receive
 
 DEBOUNCE = 300  # ms: an editor's save is several changes
-_PATIENCE = 5  # seconds that SCons has to end after Ctrl-C
-SHOWN = 40  # rows of the first table
+_RETRY_SECONDS = 5  # seconds that SCons has to end after Ctrl-C
+MAX_ROWS = 40  # rows of the first table
 _CLEAR = "\x1b[2J\x1b[H"
 
 
@@ -39,25 +39,25 @@ def watch_project(options: argparse.Namespace) -> int:
         )
     problem = Problem.read(options.settings, options.grid) if options.grid else None
     try:
-        Session(root, options.words_of_scons, problem).run()
+        WatchSession(root, options.words_of_scons, problem).run()
     except KeyboardInterrupt:
         print("\nstopped")
     return 0
 
 
-class Session:
+class WatchSession:
     """One run of the command: ``words`` are what SCons is asked besides."""
 
     def __init__(self, root: Path, words: list[str], problem: Problem | None):
         self.root, self.words, self.with_estimate = root, words, problem is not None
         self.folder = root / build_folder(root, words)
-        self.measures = Measures(self.folder, problem)
-        self.good: dict[Key, Measure] | None = None
-        self.told = Told(folders=frozenset({str(self.folder)}))
+        self.measures = MetricsReader(self.folder, problem)
+        self.good: dict[Key, KernelMetrics] | None = None
+        self.message = WatchMessage(folders=frozenset({str(self.folder)}))
 
     def run(self) -> None:
         """Build, and build again at every change, for ever."""
-        with scratch() as folder:
+        with scratch_folder() as folder:
             os.environ[VARIABLE] = str(folder / "told")
             read: set[Path] = set()
             changed: set[str] = set()
@@ -81,7 +81,7 @@ class Session:
         from watchfiles import watch
 
         first = True
-        places, filtered = (self.root, *self._outside(read)), self.concerns(read)
+        places, filtered = (self.root, *self._outside(read)), self.is_relevant(read)
         for found in watch(*places, watch_filter=filtered, debounce=DEBOUNCE, rust_timeout=1, yield_on_timeout=True):
             if found or first:
                 first = False
@@ -89,7 +89,7 @@ class Session:
             else:
                 time.sleep(DEBOUNCE / 1000)
 
-    def concerns(self, read: set[Path]):
+    def is_relevant(self, read: set[Path]):
         """Which changes a build may have to see: of what the last one has ``read``, wherever it lies; else of the project's files, but not
         what it writes itself, nor what editors and version control do."""
         from watchfiles import DefaultFilter
@@ -100,7 +100,7 @@ class Session:
             found = Path(path)
             if found in read:
                 return True
-            made = (folder for folder in self.told.folders if not self.root.is_relative_to(folder))
+            made = (folder for folder in self.message.folders if not self.root.is_relative_to(folder))
             if not found.is_relative_to(self.root) or any(map(found.is_relative_to, made)):
                 return False
             # Where the project itself lies says nothing of its files.
@@ -114,9 +114,9 @@ class Session:
         from ...core.code_digest import PACKAGE
         from ...core.tracing.fs_probe import is_installed, is_standard
 
-        own = tuple(f"{folder}{os.sep}" for folder in (PACKAGE, *self.told.folders))
+        own = tuple(f"{folder}{os.sep}" for folder in (PACKAGE, *self.message.folders))
         named = (
-            path for path in self.told.files if not (path.startswith(own) or is_installed(path) or is_standard(path))
+            path for path in self.message.files if not (path.startswith(own) or is_installed(path) or is_standard(path))
         )
         return {Path(path) for path in named if Path(path).is_file()}
 
@@ -129,7 +129,7 @@ class Session:
         print(f"{time.strftime('%H:%M:%S')}  {names}", flush=True)
         start = time.monotonic()
         code, said = run_scons(self.root, self.words)
-        self._hear()
+        self._receive_message()
         seconds = time.monotonic() - start
         if code:
             self._show_failure(said)
@@ -137,20 +137,20 @@ class Session:
             self._show_changes(self.measures.read(), seconds)
         print("waiting for a save; Ctrl-C ends", flush=True)
 
-    def _hear(self) -> None:
+    def _receive_message(self) -> None:
         """What the build has told; nothing new where its scripts have not been read to their end."""
-        if (told := heard(Path(os.environ.get(VARIABLE, "")))) is not None:
-            self.told = told
+        if (told := receive(Path(os.environ.get(VARIABLE, "")))) is not None:
+            self.message = told
             self.measures.cubins = [Path(path) for path in told.cubins if Path(path).exists()]
 
     def _shown(self, path: str) -> str:
         return str(Path(path).relative_to(self.root)) if Path(path).is_relative_to(self.root) else path
 
-    def _show_changes(self, now: dict[Key, Measure], seconds: float) -> None:
+    def _show_changes(self, now: dict[Key, KernelMetrics], seconds: float) -> None:
         before, self.good = self.good, now
         rows = changes(before or {}, now, self.with_estimate)
         print()
-        if rows and len(rows) <= SHOWN:
+        if rows and len(rows) <= MAX_ROWS:
             print_table(header(self.with_estimate), rows)
             print()
         same = len(now) - len(rows) if before is not None else 0
@@ -159,7 +159,7 @@ class Session:
 
     def _show_failure(self, text: str) -> None:
         print(coloured(f"\n{text.rstrip()}", sys.stdout))
-        if line := self._line_of(first_place(text)):
+        if line := self._line_of(first_location(text)):
             print(f"\n{line}")
         kept = "" if self.good is None else "; the next build is compared with the last good one"
         print(f"\nnot good: correct it and save{kept}")
@@ -184,7 +184,7 @@ def run_scons(root: Path, words: list[str]) -> tuple[int, str]:
             out, errors = scons.communicate()
         except KeyboardInterrupt:
             # The terminal has told SCons, too, which ends its steps and keeps its records.
-            scons.communicate(timeout=_PATIENCE)
+            scons.communicate(timeout=_RETRY_SECONDS)
             raise
     return scons.returncode, errors or out
 

@@ -11,12 +11,12 @@ import hashlib
 import re
 from collections.abc import Iterable
 
-from .itanium_demangler import readable
+from .itanium_demangler import demangle
 
 _DIGITS = 6  # of a hash; names that collide with them too are refused as others are
 # What C++ writes between words, and what a name of C says instead.
-_WORDS = {"&&": " rvalue ", "&": " reference ", "*": " pointer ", "-": " minus ", ".": "p", "+": ""}
-_WORD = re.compile("|".join(map(re.escape, _WORDS)))
+_REPLACEMENTS = {"&&": " rvalue ", "&": " reference ", "*": " pointer ", "-": " minus ", ".": "p", "+": ""}
+_REPLACED = re.compile("|".join(map(re.escape, _REPLACEMENTS)))
 # What C (to C23) and C++ (to C++26) have taken, `asm` and `typeof` of GNU C with them, and the preprocessor's own.
 KEYWORDS = frozenset(
     "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class co_await co_return "
@@ -31,7 +31,7 @@ _MACROS = frozenset("unix linux errno stdin stdout stderr assert NULL INT_MAX gr
 _RESERVED = re.compile("_[A-Z_].*")  # for compilers and their libraries, who warn of what happens to it
 
 
-def c_names(symbols: Iterable[str]) -> dict[str, str]:
+def c_identifiers(symbols: Iterable[str]) -> dict[str, str]:
     """Symbol -> the kernel's name in C. Names that C++ has not mangled may still be alike (``a$b``, ``a_b``)."""
     names = {symbol: _identifier(symbol) for symbol in symbols}
     shared = list(names.values())
@@ -41,7 +41,7 @@ def c_names(symbols: Iterable[str]) -> dict[str, str]:
     }
 
 
-def c_word(name: str) -> str:
+def c_identifier(name: str) -> str:
     """A name as C and C++ can write it, whatever it means elsewhere: ``int_``, ``arg_FILE``."""
     if is_reserved(name):
         return "_".join(["arg", *filter(None, name.split("_"))])
@@ -55,7 +55,7 @@ def is_reserved(name: str) -> bool:
 
 def is_mangled(symbol: str) -> bool:
     """Whether C++ calls the kernel otherwise than the driver does."""
-    return readable(symbol) != symbol
+    return demangle(symbol) != symbol
 
 
 def _identifier(symbol: str) -> str:
@@ -66,7 +66,7 @@ def _identifier(symbol: str) -> str:
         return f"in_{name}" if name[0].isdigit() else name
     if not is_mangled(symbol):
         return re.sub(r"\W", "_", symbol, flags=re.ASCII)
-    text = _WORD.sub(lambda found: _WORDS[found[0]], readable(symbol))
+    text = _REPLACED.sub(lambda found: _REPLACEMENTS[found[0]], demangle(symbol))
     return "_".join(re.findall(r"\w+", text, flags=re.ASCII))
 
 

@@ -25,7 +25,7 @@ _STANDARD = {"St": "std", "Sa": "std::allocator", "Sb": "std::basic_string", "Ss
 _NUMBER = re.compile(r"[0-9]+")
 
 
-class _Unreadable(Exception):
+class _NotMangled(Exception):
     """Something that names of kernels are not made of."""
 
 
@@ -35,23 +35,23 @@ def symbol_of(entry: str) -> str:
 
 
 @cache
-def readable(symbol: str) -> str:
+def demangle(symbol: str) -> str:
     """What people call the kernel with this symbol; the symbol itself where it is no mangled name.
 
     A library may say in front of a symbol which folder the kernel is of: it stays there.
     """
     folder, slash, own = symbol.rpartition("/")
     if slash:
-        return f"{folder}/{readable(own)}"
+        return f"{folder}/{demangle(own)}"
     if not symbol.startswith("_Z"):
         return symbol
     try:
-        return _Reader(symbol[2:]).encoding()
-    except (_Unreadable, IndexError):
+        return _Demangler(symbol[2:]).encoding()
+    except (_NotMangled, IndexError):
         return symbol
 
 
-class _Reader:
+class _Demangler:
     """Reads one symbol from the left; ``known`` are the parts that substitutions (S_, S0_) name again."""
 
     def __init__(self, text: str):
@@ -95,12 +95,12 @@ class _Reader:
             pass
         name = ""
         while not self._takes("E"):
-            name = self._part(name)
+            name = self._name_part(name)
             if not self._next_is("E"):
                 self._note(name)
         return name
 
-    def _part(self, prefix: str) -> str:
+    def _name_part(self, prefix: str) -> str:
         if self._next_is("I"):
             return prefix + self._arguments()
         if self._next_is("S"):
@@ -111,11 +111,11 @@ class _Reader:
     def _source(self) -> str:
         found = _NUMBER.match(self.text, self.at)
         if found is None:
-            raise _Unreadable
+            raise _NotMangled
         length = int(found[0])
         self.at = found.end() + length
         if self.at > len(self.text):
-            raise _Unreadable
+            raise _NotMangled
         name = self.text[found.end() : self.at]
         return "(anonymous namespace)" if name.startswith("_GLOBAL__N") else name
 
@@ -125,7 +125,7 @@ class _Reader:
                 return name
         found = re.compile(r"S([0-9A-Z]*)_").match(self.text, self.at)
         if found is None:
-            raise _Unreadable
+            raise _NotMangled
         self.at = found.end()
         return self.known[int(found[1], 36) + 1 if found[1] else 0]
 
@@ -170,13 +170,13 @@ class _Reader:
         bits = self.text[self.at : self.at + digits]
         self.at += digits
         if not self._takes("E") or not re.fullmatch("[0-9a-f]+", bits):
-            raise _Unreadable
+            raise _NotMangled
         (value,) = struct.unpack(form, bytes.fromhex(bits))
         text = f"{value:.9g}" if suffix else repr(value)
         return f"{text}{'' if set(text) & set('.en') else '.0'}{suffix}"
 
     def _fail(self):
-        raise _Unreadable
+        raise _NotMangled
 
     def _type(self) -> str:
         for word, mark in _QUALIFIERS.items():

@@ -44,12 +44,12 @@ def is_identifier(name: str) -> bool:
     return _IDENTIFIER.fullmatch(name) is not None
 
 
-def name_fault(kind: str, name: str, place: Callable[[], Location | None] = lambda: None) -> InvalidInput | None:
+def name_error(kind: str, name: str, place: Callable[[], Location | None] = lambda: None) -> InvalidInput | None:
     """What is wrong with a name, [kernel-name, global-name or function-name]; None where every artifact can carry it.
 
     ``kind`` is KERNEL, GLOBAL or FUNCTION; ``place`` says where the name stands, and is asked only if it is refused.
     """
-    found = _problem(name)
+    found = _invalid_name(name)
     if found is None:
         return None
     problem, remedy = found
@@ -58,30 +58,30 @@ def name_fault(kind: str, name: str, place: Callable[[], Location | None] = lamb
     )
 
 
-def module_faults(rows: Iterable[tuple[str, str, Callable[[], Location | None]]]) -> Iterator[InvalidInput]:
-    """``name_fault`` of every (kind, name, place) of one module, in which a name also stands for one thing only."""
+def module_name_errors(rows: Iterable[tuple[str, str, Callable[[], Location | None]]]) -> Iterator[InvalidInput]:
+    """``name_error`` of every (kind, name, place) of one module, in which a name also stands for one thing only."""
     rows = list(rows)
     kernels = {name for kind, name, _ in rows if kind == KERNEL}
     seen: set[str] = set()
     for kind, name, place in rows:
         parameter = _PARAMETER.fullmatch(name)
-        if (fault := name_fault(kind, name, place)) is not None:
+        if (fault := name_error(kind, name, place)) is not None:
             yield fault
         elif name in seen:
-            yield _taken(kind, name, "the module has it twice", place)
+            yield _duplicate_name(kind, name, "the module has it twice", place)
         elif parameter is not None and parameter[1] in kernels:
-            yield _taken(kind, name, f"how LLVM names a parameter of {quoted_name(parameter[1])}", place)
+            yield _duplicate_name(kind, name, f"how LLVM names a parameter of {quoted_name(parameter[1])}", place)
         seen.add(name)
 
 
-def _taken(kind: str, name: str, problem: str, place: Callable[[], Location | None]) -> InvalidInput:
+def _duplicate_name(kind: str, name: str, problem: str, place: Callable[[], Location | None]) -> InvalidInput:
     message = f"{kind} name {quoted_name(name)} is taken: {problem}"
     return InvalidInput(f"{kind}-name", message, location=place(), remedy="rename one")
 
 
 def check_names(rows: Iterable[tuple[str, str, Callable[[], Location | None]]]) -> None:
-    """Raise the first of ``module_faults``."""
-    if (fault := next(module_faults(rows), None)) is not None:
+    """Raise the first of ``module_name_errors``."""
+    if (fault := next(module_name_errors(rows), None)) is not None:
         raise fault
 
 
@@ -104,7 +104,7 @@ _BAD_STEMS: dict[str, Callable[[str], bool]] = {
 }
 
 
-def _problem(name: str) -> tuple[str, str] | None:
+def _invalid_name(name: str) -> tuple[str, str] | None:
     """What is wrong with a name, and what to do."""
     if not is_identifier(name):
         return (
@@ -126,12 +126,12 @@ def llvm_string(text: str) -> str:
 _ESCAPES = {byte: f"\\{byte:02X}" for byte in range(256) if not 32 <= byte < 127 or chr(byte) in '"\\'}
 
 
-_PLAIN = re.compile(r"[-A-Za-z$._][-A-Za-z$._0-9]*", re.ASCII)
+_PLAIN_SYMBOL = re.compile(r"[-A-Za-z$._][-A-Za-z$._0-9]*", re.ASCII)
 
 
 def llvm_symbol(name: str) -> str:
     """A symbol as LLVM IR spells it behind @ or %: between quotes unless it is a plain word."""
-    return name if _PLAIN.fullmatch(name) else f'"{llvm_string(name)}"'
+    return name if _PLAIN_SYMBOL.fullmatch(name) else f'"{llvm_string(name)}"'
 
 
 _ESCAPE = re.compile(rb"\\([0-9A-Fa-f]{2})")

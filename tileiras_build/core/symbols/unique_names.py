@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, count
 
 
-def call_apart(
+def unique_names(
     names: Iterable[str],
     taken: Iterable[str] = (),
     forms: Sequence[str] = ("{}",),
@@ -19,16 +19,16 @@ def call_apart(
     """
     used, made = set(taken), dict[str, str]()
     for name in sorted(set(names), key=lambda name: (spelled(name) != name or name in used, len(name), name)):
-        word = next(word for word in _tries(spelled(name)) if used.isdisjoint(_filled(forms, word)))
+        word = next(word for word in _candidates(spelled(name)) if used.isdisjoint(_expand_form(forms, word)))
         made[name] = word
-        used.update(_filled(forms, word))
+        used.update(_expand_form(forms, word))
     return made
 
 
-def _filled(forms: Iterable[str], word: str) -> Iterator[str]:
+def _expand_form(forms: Iterable[str], word: str) -> Iterator[str]:
     return (form.format(word) for form in forms)
 
 
-def _tries(word: str) -> Iterator[str]:
+def _candidates(word: str) -> Iterator[str]:
     stem = word.rstrip("_")
     return chain([word, f"{stem}_"], (f"{stem}_{number}" for number in count(2)))

@@ -26,11 +26,11 @@ from functools import partial, wraps
 from pathlib import Path
 from types import CodeType, FrameType
 
-from .dependency_record import Read, Record, describe, render_block
+from .dependency_record import Dependency, DependencyRecord, describe, render_block
 from .fs_probe import (
     ABSENT,
     FILE,
-    Looking,
+    Probe,
     Stamp,
     absolute,
     is_compiled_module,
@@ -40,19 +40,19 @@ from .fs_probe import (
     type_of,
 )
 from .machine_queries import FUNCTIONS, HOST, OF_SYSTEM, SYSTEM, fact_of_sysconf
-from .portable_paths import Places
+from .portable_paths import PortablePaths
 
 PACKAGE = str(Path(__file__).resolve().parents[2])
 _METADATA = "importlib/metadata/__init__.py"
-_OURS = "TILEIRAS_"  # how the variables begin that this package itself looks at
-_FINDING = "/ctypes/util.py"
+_OWN_VARIABLES = "TILEIRAS_"  # how the variables begin that this package itself looks at
+_CTYPES_UTIL = "/ctypes/util.py"
 _AT_START = ("sitecustomize", "usercustomize")
 _EDITABLE = "__editable___tileiras_build"  # setuptools' way to this package's sources
 _WRITE = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _RECENT = 50_000_000  # ns; a file that was changed so shortly ago may change again without a new time stamp
-_LOOK_AGAIN = 1.0  # seconds
+_RECHECK_SECONDS = 1.0  # seconds
 
-_UNFOLLOWED = {
+_UNTRACEABLE_EVENTS = {
     "subprocess.Popen": "it runs a program",
     "os.system": "it runs a program",
     "os.exec": "it runs a program",
@@ -67,15 +67,22 @@ _UNFOLLOWED = {
 }
 _LISTINGS = ("os.listdir", "os.scandir")
 # Events of making something, and which argument names it.
-_MAKING = {"os.mkdir": 0, "os.rename": 1, "os.link": 1, "os.symlink": 1, "tempfile.mkdtemp": 0, "tempfile.mkstemp": 0}
+_CREATING_EVENTS = {
+    "os.mkdir": 0,
+    "os.rename": 1,
+    "os.link": 1,
+    "os.symlink": 1,
+    "tempfile.mkdtemp": 0,
+    "tempfile.mkstemp": 0,
+}
 _DEVICES = ("/dev/", "/proc/", "/sys/")
-_HARMLESS = ("/dev/null", "/dev/urandom", "/dev/random", "/proc/self/")
-_ELSEWHERE = re.compile(r"/proc/self/(task/\d+/)?(environ$|cwd/|root/|fd/)")
+_IGNORED_DEVICES = ("/dev/null", "/dev/urandom", "/dev/random", "/proc/self/")
+_PROCESS_PATHS = re.compile(r"/proc/self/(task/\d+/)?(environ$|cwd/|root/|fd/)")
 # Names in a program's code that ask without an event: for the time zone, and for variables behind the back of ``os``.
 _TIME_NAMES = frozenset(("time", "datetime", "localtime", "zoneinfo"))
 _TIME_ZONE, _TIME_ZONE_FILE = "TZ", "/etc/localtime"
 # Functions and variables of C that ask without a system call.
-_C_QUESTIONS = frozenset(
+_C_ENVIRONMENT_CALLS = frozenset(
     ("getenv", "secure_getenv", "environ", "localtime", "localtime_r", "mktime", "tzset", "tzname")
     + ("gethostname", "uname", "sysconf", "get_nprocs", "get_nprocs_conf", "sched_getaffinity", "sysinfo", "gethostid")
     + ("getcwd", "get_current_dir_name", "getwd")
@@ -86,10 +93,8 @@ _PLACE_NAMES = frozenset(("__file__", "__path__", "__cached__", "co_filename", "
 _WORKERS = ("/concurrent/futures/", "/multiprocessing/pool.py")
 _RAW_ENVIRONMENTS = frozenset(("posix", "_data"))
 # What asks a stat for no more than whether there is something of a type: functions of os.path and pathlib.
-_TYPE_QUESTIONS = frozenset(
-    ("exists", "isfile", "isdir", "ismount", "is_file", "is_dir", "is_mount", "is_block_device")
-)
-_CONTENTS_QUESTIONS = frozenset(("getsize", "updatecache", "checkcache", "findsource", "getsourcefile"))
+_TYPE_QUERIES = frozenset(("exists", "isfile", "isdir", "ismount", "is_file", "is_dir", "is_mount", "is_block_device"))
+_CONTENTS_QUERIES = frozenset(("getsize", "updatecache", "checkcache", "findsource", "getsourcefile"))
 # Where cuTile keeps what its launcher compiled, asked for when it is imported: no export reads that.
 _PLACES = frozenset(("HOME", "XDG_CACHE_HOME", "CUDA_TILE_CACHE_DIR", "CUDA_TILE_TEMP_DIR", "TMPDIR", "TEMP", "TMP"))
 _BY_PATH = frozenset(("contents", "type", "stat", "link", "names", "shadows", "distributions", "startup"))
@@ -103,7 +108,7 @@ class ReadsChanged(Exception):
     ends_worker = True  # a process that has loaded what is no longer there
 
 
-class Signals:
+class SharedFlags:
     """What a process tells, in memory that it shares, the one that looks at its system calls."""
 
     def __init__(self) -> None:
@@ -128,18 +133,18 @@ class Signals:
         self._bytes[1] = value
 
 
-class Watch:
+class ReadTracer:
     """What this process reads while the watch is ``active``.
 
     Names are absolute paths here; ``end`` gives them their names in a project.
     """
 
     def __init__(self):
-        self.signals = Signals()
+        self.signals = SharedFlags()
         self.active = self._loading = False
-        self._own: dict[_Key, Stamp | str | None] = {}
-        self._kept: dict[_Key, Stamp | str | None] = {}
-        self._kept_reads: dict[_Key, Read] = {}
+        self._step_reads: dict[_Key, Stamp | str | None] = {}
+        self._library_reads: dict[_Key, Stamp | str | None] = {}
+        self._library_rows: dict[_Key, Dependency] = {}
         self._early: dict[str, str] = {}
         self._made: set[str] = set()
         self._changeable: set[str] = set()
@@ -149,7 +154,7 @@ class Watch:
         self._libraries: set[str] = set()
         self._digests: dict[str, tuple[Stamp, str]] = {}
         self._written, self._checked = (-1, "[]"), 0.0
-        self._looking = _looking()
+        self._probe = _new_probe()
         self._search_path: list[str] = []
         self._asks_place = False
 
@@ -175,18 +180,18 @@ class Watch:
         self._add_modules()
         self.active = self._loading = False
 
-    def prepare(self, places: Places) -> None:
+    def prepare(self, places: PortablePaths) -> None:
         """Look at what the libraries have read, so that a fork of this process need not; it has signals of its own.
 
         What was loaded is what the libraries' rows say, whatever is in the files by now: a look at them now and then ends
         a worker that is out of date.
         """
-        with self.aside():
-            self._block(_looking(), places)
-            if (now := time.monotonic()) - self._checked > _LOOK_AGAIN:
-                self.check(_looking())
+        with self.untraced():
+            self._block(_new_probe(), places)
+            if (now := time.monotonic()) - self._checked > _RECHECK_SECONDS:
+                self.check(_new_probe())
                 self._checked = now
-        self.signals = Signals()
+        self.signals = SharedFlags()
         self.active = False
         self._forget()
 
@@ -198,23 +203,25 @@ class Watch:
 
     def _forget(self) -> None:
         """Drop what the last step, or loading, has asked and seen."""
-        self._own, self._early, self._unfollowed = {}, {}, {}
+        self._step_reads, self._early, self._unfollowed = {}, {}, {}
         self._made, self._changeable, self._set = set(), set(), set()
-        self._looking, self._asks_place = _looking(), False
+        self._probe, self._asks_place = _new_probe(), False
 
-    def end(self, places: Places) -> Record:
+    def end(self, places: PortablePaths) -> DependencyRecord:
         """The step's record; raises ReadsChanged where something that was read is not what it was any more."""
         self._add_modules()
         self.active = False
-        looking = _looking()
+        looking = _new_probe()
         reads = [
-            self._read(looking, *item) for item in sorted(self._own.items(), key=_key) if not self._is_changed(*item)
+            self._read(looking, *item)
+            for item in sorted(self._step_reads.items(), key=_key)
+            if not self._is_changed(*item)
         ]
-        search_path = Read("path", "", Looking(places).search_path(self._search_path))
+        search_path = Dependency("path", "", Probe(places).search_path(self._search_path))
         portable = [*(_renamed(read, places) for read in reads if not _is_above(read, places)), search_path]
         if self._asks_place:
-            portable.append(Read("place", "", Looking(places).look("place", "")))
-        return Record(tuple(portable), self._block(looking, places), tuple(self._unfollowed))
+            portable.append(Dependency("place", "", Probe(places).state("place", "")))
+        return DependencyRecord(tuple(portable), self._block(looking, places), tuple(self._unfollowed))
 
     def _is_changed(self, key: _Key, found: Stamp | str | None) -> bool:
         """Whether it is a file that the step has opened for changes, and has changed."""
@@ -224,34 +231,34 @@ class Watch:
         self._unfollowed[f"it changes {name}, which it also reads"] = None
         return True
 
-    def _block(self, looking: Looking, places: Places) -> str:
+    def _block(self, probe: Probe, places: PortablePaths) -> str:
         """The libraries' rows, which are written again only where there are more of them."""
-        if self._written[0] != len(self._kept):
+        if self._written[0] != len(self._library_reads):
             self._checked = time.monotonic()
-            for key in self._kept.keys() - self._kept_reads.keys():
-                self._kept_reads[key] = self._read(looking, key, self._kept[key])
-            reads = [self._kept_reads[key] for key in sorted(self._kept)]
+            for key in self._library_reads.keys() - self._library_rows.keys():
+                self._library_rows[key] = self._read(probe, key, self._library_reads[key])
+            reads = [self._library_rows[key] for key in sorted(self._library_reads)]
             self._written = len(reads), render_block(_renamed(read, places) for read in reads)
         return self._written[1]
 
-    def check(self, looking: Looking) -> None:
+    def check(self, probe: Probe) -> None:
         """Raises ReadsChanged where what libraries have read while they were loaded is another by now."""
-        for (kind, name), found in self._kept.items():
+        for (kind, name), found in self._library_reads.items():
             if kind not in ("variable", "machine") and found != (
-                stamp(name) if kind == "contents" else looking.look(kind, name)
+                stamp(name) if kind == "contents" else probe.state(kind, name)
             ):
-                raise ReadsChanged(describe(Read(kind, name, "")))
+                raise ReadsChanged(describe(Dependency(kind, name, "")))
 
     def variables(self) -> frozenset[str]:
         """The variables that libraries have asked for while they were loaded."""
-        return frozenset(name for kind, name in self._kept if kind == "variable")
+        return frozenset(name for kind, name in self._library_reads if kind == "variable")
 
     def stop(self) -> None:
         """The step has failed."""
         self.active = False
 
     @contextmanager
-    def aside(self) -> Iterator[None]:
+    def untraced(self) -> Iterator[None]:
         """What is read here decides nothing."""
         active, self.active = self.active, False
         try:
@@ -261,7 +268,7 @@ class Watch:
 
     # ---- what the hooks and this package tell
 
-    def hear(self, event: str, arguments: tuple) -> None:
+    def on_audit_event(self, event: str, arguments: tuple) -> None:
         """An audit event."""
         if not self.active:
             return
@@ -271,7 +278,7 @@ class Watch:
             self._listed(arguments[0])
         elif event == "import" and arguments[1]:
             self.file(arguments[1])
-        elif event in _MAKING:
+        elif event in _CREATING_EVENTS:
             self._makes(event, arguments)
         elif event == "exec":
             self._executes(arguments[0])
@@ -279,23 +286,23 @@ class Watch:
             self.file(arguments[0])
             if not is_installed(arguments[0]):
                 self._note("environment", "")  # its code may ask for any variable
-        elif event == "ctypes.dlsym" and arguments[1] in _C_QUESTIONS and not _is_for_library(""):
+        elif event == "ctypes.dlsym" and arguments[1] in _C_ENVIRONMENT_CALLS and not _is_for_library(""):
             self._unfollowed[f"it calls {arguments[1]} of C"] = None
         elif event == "socket.gethostname":
             self.machine(HOST)
-        elif event in _UNFOLLOWED:
+        elif event in _UNTRACEABLE_EVENTS:
             if _is_search_of_shared_library():
                 self.signals.tolerates_runs = True
             else:
-                self._unfollowed[_UNFOLLOWED[event]] = None
+                self._unfollowed[_UNTRACEABLE_EVENTS[event]] = None
 
     def file(self, path: str, kind: str = "contents") -> None:
         """The program asks about ``path``."""
         if not self.active:
             return
-        name = self._behind_own_links(self._absolute(path))
+        name = self._resolve_own_links(self._absolute(path))
         if name.startswith(_DEVICES):
-            if not name.startswith(_HARMLESS) or _ELSEWHERE.match(name):
+            if not name.startswith(_IGNORED_DEVICES) or _PROCESS_PATHS.match(name):
                 self._unfollowed[f"it reads {name}"] = None
         elif not self._is_own(name):
             self._note(kind, name)
@@ -332,7 +339,7 @@ class Watch:
         """The program asks for a variable of the environment."""
         if not self.active or name in self._set or name in _PLACES and _is_about_places(self._loading):
             return
-        if not name.startswith(_OURS) and _asking().startswith(PACKAGE):
+        if not name.startswith(_OWN_VARIABLES) and _requesting_file().startswith(PACKAGE):
             return  # it hands all of them on to ptxas
         self._note("variable", name)
 
@@ -351,14 +358,14 @@ class Watch:
         if self.active and not self._asks_place and not self._loading and _is_for_program():
             self._asks_place = True
 
-    def made(self, files: Iterable[bytes], places: Places) -> None:
+    def made(self, files: Iterable[bytes], places: PortablePaths) -> None:
         """The step has made these files: the text of a folder in them is of this place."""
         folders = {places.root, os.path.realpath(places.root), places.prefix} - {os.sep}
         self._asks_place |= any(os.fsencode(folder) in data for folder in folders for data in files)
 
-    def whole_environment(self) -> None:
+    def all_variables(self) -> None:
         """The program looks at all variables."""
-        if self.active and not _asking().startswith(PACKAGE):
+        if self.active and not _requesting_file().startswith(PACKAGE):
             self._note("environment", "")
 
     # ---- how it is kept
@@ -373,7 +380,7 @@ class Watch:
         if name.startswith(_DEVICES):
             return
         if not self._exists(name) or flags & os.O_TRUNC:
-            if ("contents", name) in self._own and name not in self._made:
+            if ("contents", name) in self._step_reads and name not in self._made:
                 self._unfollowed[f"it changes {name}, which it also reads"] = None
             self._made.add(name)
         elif flags & os.O_EXCL:
@@ -389,7 +396,7 @@ class Watch:
 
     def _makes(self, event: str, arguments: tuple) -> None:
         """Something new appears, unless something is there."""
-        name = self._absolute(os.fsdecode(arguments[_MAKING[event]]))
+        name = self._absolute(os.fsdecode(arguments[_CREATING_EVENTS[event]]))
         source = self._absolute(os.fsdecode(arguments[0]))
         if event in ("os.link", "os.rename") and not self._is_own(source):
             self._unfollowed[f"it gives another name to {source}"] = None
@@ -403,14 +410,14 @@ class Watch:
         if os.pardir not in path:
             return os.path.abspath(path)
         links: list[str] = []
-        with self.aside():
+        with self.untraced():
             name = absolute(path, links=links)
         for link in links:
             self.link(link)
         return name
 
     def _is_file(self, name: str) -> bool:
-        with self.aside():
+        with self.untraced():
             return type_of(name) == FILE
 
     def _has_first_file(self, folder: str) -> bool:
@@ -418,7 +425,7 @@ class Watch:
         return bool(self._note("candidates", f"{folder}//__init__"))
 
     def _exists(self, name: str) -> bool:
-        with self.aside():
+        with self.untraced():
             return type_of(name, follows=False) != ABSENT
 
     def _executes(self, code: object) -> None:
@@ -444,20 +451,20 @@ class Watch:
 
     def _note(self, kind: str, name: str) -> Stamp | str | None:
         key = (kind, name)
-        if key in self._kept:
-            return self._kept[key]
-        rows = self._kept if self._loading or _is_for_library(name) else self._own
-        if key in self._own:
-            found = rows[key] = self._own.pop(key)
+        if key in self._library_reads:
+            return self._library_reads[key]
+        rows = self._library_reads if self._loading or _is_for_library(name) else self._step_reads
+        if key in self._step_reads:
+            found = rows[key] = self._step_reads.pop(key)
             return found
-        with self.aside():
-            rows[key] = found = self._stamp(name) if kind == "contents" else self._looking.look(kind, name)
+        with self.untraced():
+            rows[key] = found = self._stamp(name) if kind == "contents" else self._probe.state(kind, name)
         return found
 
     def _stamp(self, name: str) -> Stamp | None:
         found = stamp(name)
         if found and time.time_ns() - found[1] < _RECENT:
-            self._early[name] = _looking().look("contents", name)
+            self._early[name] = _new_probe().state("contents", name)
         return found
 
     def _is_own(self, name: str) -> bool:
@@ -469,11 +476,11 @@ class Watch:
     def _is_made(self, name: str) -> bool:
         return name in self._made or any(name.startswith(f"{made}{os.sep}") for made in self._made)
 
-    def _behind_own_links(self, name: str) -> str:
+    def _resolve_own_links(self, name: str) -> str:
         """What a link leads to that the program has made."""
         if not self._made or not self._is_made(name):
             return name
-        with self.aside():
+        with self.untraced():
             return os.path.realpath(name)
 
     def _add_start(self) -> None:
@@ -498,45 +505,45 @@ class Watch:
                 _note_search(self, name, None)
         self._loading = loading
 
-    def _read(self, looking: Looking, key: _Key, found: Stamp | str | None) -> Read:
+    def _read(self, probe: Probe, key: _Key, found: Stamp | str | None) -> Dependency:
         kind, name = key
         if kind == "machine":
-            return Read(kind, name, str(found))  # the program may change what its process has of it
-        state = looking.look(kind, name, self._digests.get(name))
-        now = looking.stamps[name] if kind == "contents" else state
-        if kind == "variable" and (name in self._set or key in self._kept):
-            return Read(kind, name, str(found))
+            return Dependency(kind, name, str(found))  # the program may change what its process has of it
+        state = probe.state(kind, name, self._digests.get(name))
+        now = probe.stamps[name] if kind == "contents" else state
+        if kind == "variable" and (name in self._set or key in self._library_reads):
+            return Dependency(kind, name, str(found))
         if now != found or self._early.get(name, state) != state:
-            raise ReadsChanged(describe(Read(kind, name, state)))
+            raise ReadsChanged(describe(Dependency(kind, name, state)))
         if kind != "contents":
-            return Read(kind, name, state)
-        as_read = looking.stamps[name]
+            return Dependency(kind, name, state)
+        as_read = probe.stamps[name]
         if as_read:
             self._digests[name] = as_read, state
-        return Read(kind, name, state, as_read)
+        return Dependency(kind, name, state, as_read)
 
 
-def _looking() -> Looking:
+def _new_probe() -> Probe:
     """Looks by absolute paths."""
-    return Looking(Places("/", "/"))
+    return Probe(PortablePaths("/", "/"))
 
 
 def _key(item: tuple[_Key, object]) -> _Key:
     return item[0]
 
 
-def _renamed(read: Read, places: Places) -> Read:
+def _renamed(read: Dependency, places: PortablePaths) -> Dependency:
     if read.kind in _BY_PATH:
-        return Read(read.kind, places.name(read.name), read.state, read.stamp)
+        return Dependency(read.kind, places.name(read.name), read.state, read.stamp)
     if read.kind == "candidates":
         folder, _, module = read.name.rpartition("//")
-        return Read(read.kind, f"{places.name(folder)}//{module}", read.state)
+        return Dependency(read.kind, f"{places.name(folder)}//{module}", read.state)
     return read
 
 
-def _is_above(read: Read, places: Places) -> bool:
+def _is_above(read: Dependency, places: PortablePaths) -> bool:
     """Whether it is what a path to the project or to Python goes through: where they lie decides nothing."""
-    return read.kind == "link" and places.lie_below(read.name)
+    return read.kind == "link" and places.any_below(read.name)
 
 
 def _installed_file(module: object) -> str | None:
@@ -572,7 +579,7 @@ def _standard_callers() -> list[FrameType]:
     return found
 
 
-def _asking() -> str:
+def _requesting_file() -> str:
     """The file of the code that asks, of the program's, a library's or this package's."""
     return next((frame.f_code.co_filename for frame in _callers() if not _is_of_python(frame)), "")
 
@@ -581,7 +588,7 @@ def _is_for_library(name: str) -> bool:
     """Whether it is a library's file, or a library asks, and not for the source of a module that each step loads anew."""
     if is_installed(name):
         return True
-    asking = _asking()
+    asking = _requesting_file()
     by_library = is_installed(asking) and not asking.startswith(PACKAGE)
     return by_library and not name.endswith(".py")
 
@@ -602,16 +609,16 @@ def _is_for_program() -> bool:
 def _is_search_of_shared_library() -> bool:
     """Whether an installed library asks Python where a shared library is, as PyTorch's import does, for which Python runs ldconfig.
     The system's linker would find the same by the name alone, and of what it looks at nothing is noted either."""
-    return _is_for_library("") and any(frame.f_code.co_filename.endswith(_FINDING) for frame in _standard_callers())
+    return _is_for_library("") and any(frame.f_code.co_filename.endswith(_CTYPES_UTIL) for frame in _standard_callers())
 
 
 def _kind_of_stat() -> str:
     if any(frame.f_code.co_filename.endswith(_METADATA) for frame in _standard_callers()):
         return "distributions"
     names = {frame.f_code.co_name for frame in _standard_callers()}
-    if names & _TYPE_QUESTIONS:
+    if names & _TYPE_QUERIES:
         return "type"
-    return "contents" if names & _CONTENTS_QUESTIONS else "stat"
+    return "contents" if names & _CONTENTS_QUERIES else "stat"
 
 
 def _is_about_places(loading: bool) -> bool:
@@ -633,46 +640,46 @@ def _names_in(code: CodeType) -> set[str]:
 
 
 # ---- the hooks, which stay where they are
-_watch = Watch()
+_tracer = ReadTracer()
 _is_hooked = False
 
 
-def watch() -> Watch:
+def tracer() -> ReadTracer:
     """The watch of this process; it is active between ``begin`` and ``end``."""
-    return _watch
+    return _tracer
 
 
-def install() -> Watch:
+def install() -> ReadTracer:
     """Hook into this process, once; returns its watch."""
     global _is_hooked
     if not _is_hooked:
         _is_hooked = True
-        sys.addaudithook(_watch.hear)
+        sys.addaudithook(_tracer.on_audit_event)
         sys.meta_path.insert(0, _Searches())
         os.environ.__class__ = os.environb.__class__ = _Environment
         for name, tell in (
-            ("stat", Watch.stat),
-            ("lstat", Watch.link),
-            ("readlink", Watch.link),
-            ("access", Watch.stat),
+            ("stat", ReadTracer.stat),
+            ("lstat", ReadTracer.link),
+            ("readlink", ReadTracer.link),
+            ("access", ReadTracer.stat),
         ):
-            setattr(os, name, _told(getattr(os, name), tell))
-        os.fstat = _told_of_descriptor(os.fstat)
+            setattr(os, name, _notifying(getattr(os, name), tell))
+        os.fstat = _notifying_of_descriptor(os.fstat)
         for name, fact in FUNCTIONS.items():
             if hasattr(os, name):
-                setattr(os, name, _asking_first(getattr(os, name), partial(_watch.machine, fact)))
+                setattr(os, name, _asking_first(getattr(os, name), partial(_tracer.machine, fact)))
         for name in ("getcwd", "getcwdb"):
-            setattr(os, name, _asking_first(getattr(os, name), _watch.working_folder))
+            setattr(os, name, _asking_first(getattr(os, name), _tracer.working_folder))
         os.sysconf = _told_of_sysconf(os.sysconf)
-    return _watch
+    return _tracer
 
 
-def _told(original: Callable, tell: Callable[[Watch, str], None]) -> Callable:
+def _notifying(original: Callable, tell: Callable[[ReadTracer, str], None]) -> Callable:
     def function(path, *arguments, **options):
-        if not _watch.active or isinstance(path, int) or options.get("dir_fd") is not None:
+        if not _tracer.active or isinstance(path, int) or options.get("dir_fd") is not None:
             return original(path, *arguments, **options)
-        (tell if options.get("follow_symlinks", True) else Watch.link)(_watch, os.fsdecode(path))
-        with _watch.aside():
+        (tell if options.get("follow_symlinks", True) else ReadTracer.link)(_tracer, os.fsdecode(path))
+        with _tracer.untraced():
             return original(path, *arguments, **options)
 
     function.__name__ = function.__qualname__ = original.__name__
@@ -693,21 +700,21 @@ def _told_of_sysconf(original: Callable) -> Callable:
     @wraps(original)
     def sysconf(name):
         if (fact := fact_of_sysconf(name)) is not None:
-            _watch.machine(fact)
+            _tracer.machine(fact)
         return original(name)
 
     return sysconf
 
 
-def _told_of_descriptor(original: Callable) -> Callable:
+def _notifying_of_descriptor(original: Callable) -> Callable:
     """The state of an open file that the program asks for, and not Python's own library for it."""
 
     def fstat(fd):
-        if _watch.active and not _standard_callers():
-            with _watch.aside():
+        if _tracer.active and not _standard_callers():
+            with _tracer.untraced():
                 path = os.readlink(f"/proc/self/fd/{fd}") if os.path.lexists(f"/proc/self/fd/{fd}") else ""
             if path.startswith(os.sep):
-                _watch.file(path, "stat")
+                _tracer.file(path, "stat")
         return original(fd)
 
     fstat.__doc__ = original.__doc__
@@ -718,28 +725,28 @@ class _Environment(os._Environ):
     """``os.environ`` that tells what it is asked for."""
 
     def __getitem__(self, key):
-        if _watch.active:
-            _watch.variable(os.fsdecode(key))
+        if _tracer.active:
+            _tracer.variable(os.fsdecode(key))
         return super().__getitem__(key)
 
     def __setitem__(self, key, value):
-        _watch.assigned(os.fsdecode(key))
+        _tracer.assigned(os.fsdecode(key))
         super().__setitem__(key, value)
 
     def __delitem__(self, key):
-        _watch.assigned(os.fsdecode(key))
+        _tracer.assigned(os.fsdecode(key))
         super().__delitem__(key)
 
     def __repr__(self):
-        _watch.whole_environment()
+        _tracer.all_variables()
         return super().__repr__()
 
     def __len__(self):
-        _watch.whole_environment()
+        _tracer.all_variables()
         return super().__len__()
 
     def __iter__(self):
-        _watch.whole_environment()
+        _tracer.all_variables()
         return super().__iter__()
 
 
@@ -748,11 +755,11 @@ class _Searches:
 
     def find_spec(self, name: str, path=None, target=None) -> None:
         """None, always."""
-        if _watch.active:
-            _note_search(_watch, name.rpartition(".")[2], path)
+        if _tracer.active:
+            _note_search(_tracer, name.rpartition(".")[2], path)
 
 
-def _note_search(watch: Watch, module: str, path) -> None:
+def _note_search(watch: ReadTracer, module: str, path) -> None:
     """Note each folder up to the one where ``module`` is found; Python's own modules can only be hidden."""
     is_standard_module = path is None and module in sys.stdlib_module_names
     for folder in sys.path if path is None else path:
@@ -770,5 +777,5 @@ def _note_search(watch: Watch, module: str, path) -> None:
 
 
 def _has(folder: str, module: str) -> bool:
-    with _watch.aside():
-        return bool(_watch._looking.look("candidates", f"{folder}//{module}"))
+    with _tracer.untraced():
+        return bool(_tracer._probe.state("candidates", f"{folder}//{module}"))

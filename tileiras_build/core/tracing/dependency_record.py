@@ -12,14 +12,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from .fs_probe import Looking, Stamp
+from .fs_probe import Probe, Stamp
 
 VERSION = 1
 _dumps = json.dumps  # the program may replace it
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class Dependency:
     """One thing that was looked at: a kind of ``looking.KINDS``, its name, its state, and its stamp if it has contents."""
 
     kind: str
@@ -32,59 +32,65 @@ class Read:
         return [self.kind, self.name, self.state, *([list(self.stamp)] if self.stamp else [])]
 
     @classmethod
-    def from_json(cls, row: list) -> Read:
+    def from_json(cls, row: list) -> Dependency:
         """The row's; raises ValueError or TypeError where it is none."""
         kind, name, state, *stamp = row
         if not all(isinstance(text, str) for text in (kind, name, state)):
             raise ValueError("not a row")
         return cls(kind, name, state, tuple(stamp[0]) if stamp else None)
 
-    def is_current(self, looking: Looking) -> bool:
+    def is_current(self, probe: Probe) -> bool:
         """Whether what was looked at is as it was."""
-        return looking.look(self.kind, self.name, (self.stamp, self.state) if self.stamp else None) == self.state
+        return probe.state(self.kind, self.name, (self.stamp, self.state) if self.stamp else None) == self.state
 
 
 @dataclass(frozen=True)
-class Record:
+class DependencyRecord:
     """``reads`` are the step's own, ``libraries`` those of what was loaded before it, as text.
 
     ``unfollowed`` says what the step did whose dependencies nobody can see; such a step has no record that holds.
     """
 
-    reads: tuple[Read, ...]
+    reads: tuple[Dependency, ...]
     libraries: str = "[]"
-    unfollowed: tuple[str, ...] = ()
+    untraced_actions: tuple[str, ...] = ()
 
     def to_bytes(self) -> bytes:
         """The text of the record."""
-        head = {"version": VERSION, "unfollowed": self.unfollowed, "reads": [read.to_json() for read in self.reads]}
+        head = {
+            "version": VERSION,
+            "unfollowed": self.untraced_actions,
+            "reads": [read.to_json() for read in self.reads],
+        }
         return f"{_dumps(head)}\n{self.libraries}\n".encode()
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> Record | None:
+    def from_bytes(cls, data: bytes) -> DependencyRecord | None:
         """The record; None where ``data`` is not one of this version."""
         try:
             first, libraries, _ = data.decode().split("\n")
             head = json.loads(first)
             if head["version"] != VERSION:
                 return None
-            reads = tuple(map(Read.from_json, head["reads"]))
+            reads = tuple(map(Dependency.from_json, head["reads"]))
             _parse(libraries)
             return cls(reads, libraries, tuple(map(str, head["unfollowed"])))
         except (ValueError, TypeError, KeyError):
             return None
 
-    def all_reads(self) -> Iterator[Read]:
+    def all_reads(self) -> Iterator[Dependency]:
         """The step's own reads, then the libraries'."""
         yield from self.reads
         yield from _parse(self.libraries)
 
     @classmethod
-    def of(cls, reads: Iterable[Read], libraries: Iterable[Read], unfollowed: tuple[str, ...] = ()) -> Record:
+    def of(
+        cls, reads: Iterable[Dependency], libraries: Iterable[Dependency], unfollowed: tuple[str, ...] = ()
+    ) -> DependencyRecord:
         """The record of these rows."""
         return cls(tuple(reads), render_block(libraries), unfollowed)
 
-    def parts(self) -> tuple[tuple[Read, ...], tuple[Read, ...]]:
+    def blocks(self) -> tuple[tuple[Dependency, ...], tuple[Dependency, ...]]:
         """The step's own reads, and the libraries'."""
         return self.reads, _parse(self.libraries)
 
@@ -94,22 +100,22 @@ class Record:
 
 
 @dataclass(frozen=True)
-class Watched:
+class TracedResult:
     """What a step made, files by name, and the record of what it read; ``remarks`` are lines for the user."""
 
     files: dict[str, bytes]
-    record: Record
+    record: DependencyRecord
     remarks: tuple[str, ...] = ()
 
 
-def render_block(reads: Iterable[Read]) -> str:
+def render_block(reads: Iterable[Dependency]) -> str:
     """The text of ``Record.libraries``."""
     return _dumps([read.to_json() for read in reads])
 
 
 @lru_cache(maxsize=64)
-def _parse(block: str) -> tuple[Read, ...]:
-    return tuple(map(Read.from_json, json.loads(block)))
+def _parse(block: str) -> tuple[Dependency, ...]:
+    return tuple(map(Dependency.from_json, json.loads(block)))
 
 
 @lru_cache(maxsize=64)
@@ -117,34 +123,34 @@ def _states_of_block(block: str) -> str:
     return _states(_parse(block))
 
 
-def _states(reads: Iterable[Read]) -> str:
+def _states(reads: Iterable[Dependency]) -> str:
     return _dumps([(read.kind, read.name, read.state) for read in reads])
 
 
 class Comparison:
     """Compares records with what is there now; what several records have in common is compared once."""
 
-    def __init__(self, looking: Looking):
-        self.looking = looking
-        self._blocks: dict[str, Read | None] = {}
+    def __init__(self, probe: Probe):
+        self.probe = probe
+        self._blocks: dict[str, Dependency | None] = {}
 
-    def first_change(self, record: Record) -> str | None:
+    def first_change(self, record: DependencyRecord) -> str | None:
         """What is not as it was, in a few words; None where the step would read the same again."""
-        if record.unfollowed:
-            return f"{record.unfollowed[0]}, which cannot be followed"
+        if record.untraced_actions:
+            return f"{record.untraced_actions[0]}, which cannot be followed"
         changed = self._first(record.reads) or self._first_of_block(record.libraries)
         return describe(changed) if changed else None
 
-    def _first_of_block(self, block: str) -> Read | None:
+    def _first_of_block(self, block: str) -> Dependency | None:
         if block not in self._blocks:
             self._blocks[block] = self._first(_parse(block))
         return self._blocks[block]
 
-    def _first(self, reads: Iterable[Read]) -> Read | None:
-        return next((read for read in reads if not read.is_current(self.looking)), None)
+    def _first(self, reads: Iterable[Dependency]) -> Dependency | None:
+        return next((read for read in reads if not read.is_current(self.probe)), None)
 
 
-_WORDS = {
+_DESCRIPTIONS = {
     "contents": "{} changed",
     "type": "{} appeared, or is gone",
     "stat": "{} changed, or its times",
@@ -164,7 +170,7 @@ _WORDS = {
 }
 
 
-def describe(read: Read) -> str:
+def describe(read: Dependency) -> str:
     """A change of what was read, in a few words."""
     name = read.name.rpartition("//")[0] if read.kind == "among" else read.name
-    return _WORDS[read.kind].format(name.removeprefix("#/").replace("//", "/"))
+    return _DESCRIPTIONS[read.kind].format(name.removeprefix("#/").replace("//", "/"))

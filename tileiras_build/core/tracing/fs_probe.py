@@ -17,11 +17,11 @@ import sysconfig
 from collections.abc import Callable
 from functools import lru_cache
 
-from .ignored_env_vars import TERMINAL
+from .ignored_env_vars import IGNORED_ENV_VARS
 from .machine_queries import FACTS
-from .portable_paths import Places
+from .portable_paths import PortablePaths
 
-_LEAVINGS = re.compile(r"__pycache__|\.sconsign(\.(dblite|tmp))*|\.up_to_date-[0-9a-f]{16}")
+_BUILD_LEFTOVERS = re.compile(r"__pycache__|\.sconsign(\.(dblite|tmp))*|\.build_record-[0-9a-f]{16}")
 # Threads do not survive a fork, and a worker is one core's share of the build: each has these if they are not set.
 WORKER_VARIABLES = {"OPENBLAS_NUM_THREADS": "1", "TILEIRAS_EMULATOR_JOBS": "1"}
 ABSENT, FILE, FOLDER, LINK, SPECIAL = "", "file", "folder", "link", "special"
@@ -84,9 +84,9 @@ def is_compiled_module(path: str) -> bool:
     return _COMPILED.search(path) is not None
 
 
-def is_leaving(name: str) -> bool:
+def is_build_leftover(name: str) -> bool:
     """Whether builds leave files of this name in folders: no program is about them."""
-    return _LEAVINGS.fullmatch(name) is not None
+    return _BUILD_LEFTOVERS.fullmatch(name) is not None
 
 
 @lru_cache(maxsize=8192)
@@ -111,25 +111,25 @@ STANDARD = tuple(folder + os.sep for folder in (*_folders("stdlib", "platstdlib"
 INSTALLED = ("site-packages", "dist-packages")  # the names of the folders that pip and Debian install into
 
 
-class Looking:
+class Probe:
     """Looks at each thing once."""
 
-    def __init__(self, places: Places):
-        self.places = places
+    def __init__(self, paths: PortablePaths):
+        self.paths = paths
         self.stamps: dict[str, Stamp | None] = {}
         self._states: dict[tuple[str, str], str] = {}
         self._listings: dict[str, dict[str, list[str]]] = {}
 
-    def look(self, kind: str, name: str, known: _Known = None) -> str:
+    def state(self, kind: str, name: str, known: _Known = None) -> str:
         """The state of what is called ``name`` (``Places.name``); ``known`` is what its contents were at some stamp."""
         state = self._states.get((kind, name))
         if state is None:
-            state = self._states[kind, name] = KINDS[kind](self, name, known)
+            state = self._states[kind, name] = PROBES[kind](self, name, known)
         return state
 
     def contents(self, name: str, known: _Known) -> str:
         """SHA-256 of a file."""
-        path = self.places.path(name)
+        path = self.paths.path(name)
         found = self.stamps[path] = stamp(path)
         if found is None:
             return ABSENT
@@ -139,13 +139,13 @@ class Looking:
 
     def type(self, name: str, known: object) -> str:
         """Whether there is a file or a folder."""
-        path = self.places.path(name)
+        path = self.paths.path(name)
         found = self.stamps[path] = stamp(path)
         return _type_of(found[-1]) if found else ABSENT
 
     def stat(self, name: str, known: object) -> str:
         """Type and permissions, size, owner, number of names, and times of modification and change."""
-        path = self.places.path(name)
+        path = self.paths.path(name)
         found = self.stamps[path] = stamp(path)
         if found is None:
             return ABSENT
@@ -154,7 +154,7 @@ class Looking:
 
     def link(self, name: str, known: object) -> str:
         """What is here without following it: where a link points to, or the type."""
-        path = self.places.path(name)
+        path = self.paths.path(name)
         try:
             mode = _lstat(path).st_mode
             return f"-> {_readlink(path)}" if stat.S_ISLNK(mode) else _type_of(mode)
@@ -163,38 +163,38 @@ class Looking:
 
     def names(self, name: str, known: object) -> str:
         """A folder's entries and their types."""
-        return _digest(_entries(self.places.path(name)))
+        return _digest(_entries(self.paths.path(name)))
 
     def candidates(self, name: str, known: object) -> str:
         """What a module of this name in this folder could be: ``folder//module``."""
         folder, _, module = name.rpartition("//")
-        entries = self._listing(self.places.path(folder)).get(module, ())
+        entries = self._listing(self.paths.path(folder)).get(module, ())
         return " ".join(entry for entry in entries if entry == module or entry.endswith(_SUFFIXES))
 
     def among(self, name: str, known: object) -> str:
         """Which of some names are in a folder: ``folder//name/name/name``."""
         folder, _, names = name.rpartition("//")
-        listing = self._listing(self.places.path(folder))
+        listing = self._listing(self.paths.path(folder))
         return "/".join(entry for entry in names.split("/") if entry in listing.get(entry.partition(".")[0], ()))
 
     def program(self, name: str, known: object) -> str:
         """The program that this name is, by PATH."""
         found = shutil.which(name, path=_environment().get("PATH"))
-        return self.places.name(os.path.abspath(found)) if found else ABSENT
+        return self.paths.name(os.path.abspath(found)) if found else ABSENT
 
     def shadows(self, name: str, known: object) -> str:
         """The modules of a folder that come before ones of the standard library."""
-        listing = self._listing(self.places.path(name))
+        listing = self._listing(self.paths.path(name))
         return " ".join(entry for stem in sorted(listing.keys() & sys.stdlib_module_names) for entry in listing[stem])
 
     def distributions(self, name: str, known: object) -> str:
         """The distributions that are installed in a folder."""
-        listing = self._listing(self.places.path(name))
+        listing = self._listing(self.paths.path(name))
         return _digest(sorted(entry for group in listing.values() for entry in group if entry.endswith(_DISTRIBUTIONS)))
 
     def startup(self, name: str, known: object) -> str:
         """The files by which a folder of libraries decides what Python does when it starts."""
-        files = startup_files(self.places.path(name))
+        files = startup_files(self.paths.path(name))
         return _digest([[os.path.basename(path), _digest_of(path, stat.S_IFREG)] for path in files])
 
     def variable(self, name: str, known: object) -> str:
@@ -204,7 +204,7 @@ class Looking:
 
     def environment(self, name: str, known: object) -> str:
         """The whole environment but what shells keep there for themselves."""
-        return _digest(sorted(item for item in _environment().items() if item[0] not in TERMINAL))
+        return _digest(sorted(item for item in _environment().items() if item[0] not in IGNORED_ENV_VARS))
 
     def path(self, name: str, known: object) -> str:
         """Where modules are looked for."""
@@ -216,14 +216,14 @@ class Looking:
 
     def place(self, name: str, known: object) -> str:
         """Where the project and Python's environment lie."""
-        return _digest([self.places.root, self.places.prefix])
+        return _digest([self.paths.root, self.paths.prefix])
 
     def search_path(self, path: list[str]) -> str:
         """The folders of ``path``, besides the project itself in the end."""
         folders = [os.path.abspath(folder) for folder in path]
-        if folders[-1:] == [self.places.root]:
+        if folders[-1:] == [self.paths.root]:
             folders.pop()
-        return " ".join(self.places.name(folder) for folder in folders if not is_standard(folder))
+        return " ".join(self.paths.name(folder) for folder in folders if not is_standard(folder))
 
     def _listing(self, folder: str) -> dict[str, list[str]]:
         """The names in a folder, by what is before the first dot."""
@@ -234,23 +234,23 @@ class Looking:
         return self._listings[folder]
 
 
-KINDS: dict[str, Callable[[Looking, str, _Known], str]] = {
-    "contents": Looking.contents,
-    "type": Looking.type,
-    "stat": Looking.stat,
-    "link": Looking.link,
-    "names": Looking.names,
-    "candidates": Looking.candidates,
-    "among": Looking.among,
-    "program": Looking.program,
-    "shadows": Looking.shadows,
-    "distributions": Looking.distributions,
-    "startup": Looking.startup,
-    "variable": Looking.variable,
-    "environment": Looking.environment,
-    "path": Looking.path,
-    "machine": Looking.machine,
-    "place": Looking.place,
+PROBES: dict[str, Callable[[Probe, str, _Known], str]] = {
+    "contents": Probe.contents,
+    "type": Probe.type,
+    "stat": Probe.stat,
+    "link": Probe.link,
+    "names": Probe.names,
+    "candidates": Probe.candidates,
+    "among": Probe.among,
+    "program": Probe.program,
+    "shadows": Probe.shadows,
+    "distributions": Probe.distributions,
+    "startup": Probe.startup,
+    "variable": Probe.variable,
+    "environment": Probe.environment,
+    "path": Probe.path,
+    "machine": Probe.machine,
+    "place": Probe.place,
 }
 
 
@@ -291,14 +291,14 @@ def _list(folder: str) -> list[str]:
         names = _listdir(folder)
     except (OSError, ValueError):
         return []
-    return sorted(name for name in names if not is_leaving(name))
+    return sorted(name for name in names if not is_build_leftover(name))
 
 
 def _entries(folder: str) -> list[str] | None:
     """The names in a folder with a mark for folders and links; None where there is none."""
     try:
         with _scandir(folder) as found:
-            rows = [f"{entry.name}{_mark(entry)}" for entry in found if not is_leaving(entry.name)]
+            rows = [f"{entry.name}{_mark(entry)}" for entry in found if not is_build_leftover(entry.name)]
     except (OSError, ValueError):
         return None
     return sorted(rows)

@@ -11,7 +11,7 @@ _PROJECT, _INSTALLATION = "#/", "python:/"
 
 
 @dataclass(frozen=True)
-class Places:
+class PortablePaths:
     """The folders that names are relative to: ``root`` is the project's, ``prefix`` the interpreter's environment."""
 
     root: str
@@ -39,6 +39,6 @@ class Places:
                 return os.path.normpath(os.path.join(folder, name[len(mark) :]))
         return name
 
-    def lie_below(self, path: str) -> bool:
+    def any_below(self, path: str) -> bool:
         """Whether one of the folders is ``path`` or lies below it: where a project lies decides nothing."""
         return any(folder == path or folder.startswith(path.rstrip(os.sep) + os.sep) for _, folder in self._rows)

@@ -12,27 +12,27 @@ import sys
 from importlib import machinery
 from importlib.util import cache_from_source
 
-from .audit_hooks import watch
+from .audit_hooks import tracer
 from .fs_probe import stamp
 
 _LOADER = machinery.SourceFileLoader
 _original = _LOADER.get_code
 
 
-def use_certain_code() -> None:
+def install_pyc_check() -> None:
     """From now on this process loads modules so."""
 
     def get_code(loader, name):
         source = loader.get_filename(name)
-        watch().file(source)
-        if is_certain(source) or not sys.dont_write_bytecode and _drop(cache_from_source(source)):
+        tracer().file(source)
+        if is_pyc_fresh(source) or not sys.dont_write_bytecode and _drop(cache_from_source(source)):
             return _original(loader, name)
         return loader.source_to_code(loader.get_data(source), source)
 
     setattr(_LOADER, _original.__name__, get_code)
 
 
-def is_certain(source: str) -> bool:
+def is_pyc_fresh(source: str) -> bool:
     """Whether the compiled module beside ``source`` was made after the last change of ``source``."""
     found, compiled = stamp(source), stamp(cache_from_source(source))
     return found is None or compiled is not None and compiled[1] > found[1]

@@ -24,7 +24,7 @@ from enum import Enum
 from .fs_probe import absolute
 
 
-class Kind(Enum):
+class FileOperation(Enum):
     """What a call does with the file that it names."""
 
     OPEN = "opens"
@@ -41,7 +41,7 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class SyscallRow:
     """A row: the numbers on x86-64 and 64-bit ARM (-1: not there), and which arguments name a file and say how.
 
     ``folder`` is the argument with the descriptor that ``path`` is relative to, -1 where it is the working folder; a call
@@ -51,7 +51,7 @@ class Call:
     name: str
     x86: int
     arm: int
-    kind: Kind
+    kind: FileOperation
     path: int = -1
     folder: int = -1
     flags: int = -1
@@ -60,70 +60,70 @@ class Call:
 
 
 CALLS = (
-    Call("open", 2, -1, Kind.OPEN, path=0, flags=1),
-    Call("creat", 85, -1, Kind.OPEN, path=0),
-    Call("openat", 257, 56, Kind.OPEN, path=1, folder=0, flags=2),
-    Call("openat2", 437, 437, Kind.OPEN, path=1, folder=0, flags=2),
-    Call("stat", 4, -1, Kind.STAT, path=0),
-    Call("lstat", 6, -1, Kind.STAT, path=0),
-    Call("newfstatat", 262, 79, Kind.STAT, path=1, folder=0, flags=3),
-    Call("statx", 332, 291, Kind.STAT, path=1, folder=0, flags=2),
-    Call("access", 21, -1, Kind.STAT, path=0),
-    Call("faccessat", 269, 48, Kind.STAT, path=1, folder=0),
-    Call("faccessat2", 439, 439, Kind.STAT, path=1, folder=0, flags=3),
-    Call("readlink", 89, -1, Kind.LINK, path=0),
-    Call("readlinkat", 267, 78, Kind.LINK, path=1, folder=0),
-    Call("getdents", 78, -1, Kind.LIST, folder=0),
-    Call("getdents64", 217, 61, Kind.LIST, folder=0),
-    Call("mkdir", 83, -1, Kind.MAKE, path=0),
-    Call("mkdirat", 258, 34, Kind.MAKE, path=1, folder=0),
-    Call("mknod", 133, -1, Kind.MAKE, path=0),
-    Call("mknodat", 259, 33, Kind.MAKE, path=1, folder=0),
-    Call("symlink", 88, -1, Kind.MAKE, path=1),
-    Call("symlinkat", 266, 36, Kind.MAKE, path=2, folder=1),
-    Call("link", 86, -1, Kind.MAKE, path=1, second_path=0),
-    Call("linkat", 265, 37, Kind.MAKE, path=3, folder=2, second_path=1, second_folder=0),
-    Call("rename", 82, -1, Kind.RENAME, path=1, second_path=0),
-    Call("renameat", 264, 38, Kind.RENAME, path=3, folder=2, second_path=1, second_folder=0),
-    Call("renameat2", 316, 276, Kind.RENAME, path=3, folder=2, second_path=1, second_folder=0),
-    Call("unlink", 87, -1, Kind.REMOVE, path=0),
-    Call("rmdir", 84, -1, Kind.REMOVE, path=0),
-    Call("unlinkat", 263, 35, Kind.REMOVE, path=1, folder=0),
-    Call("truncate", 76, 45, Kind.CHANGE, path=0),
-    Call("chmod", 90, -1, Kind.CHANGE, path=0),
-    Call("fchmodat", 268, 53, Kind.CHANGE, path=1, folder=0),
-    Call("chown", 92, -1, Kind.CHANGE, path=0),
-    Call("lchown", 94, -1, Kind.CHANGE, path=0),
-    Call("fchownat", 260, 54, Kind.CHANGE, path=1, folder=0),
-    Call("utimensat", 280, 88, Kind.CHANGE, path=1, folder=0),
-    Call("execve", 59, 221, Kind.RUN, path=0),
-    Call("execveat", 322, 281, Kind.RUN, path=1, folder=0),
-    Call("connect", 42, 203, Kind.CONNECT, path=1),
-    Call("getxattr", 191, 8, Kind.OTHER, path=0),
-    Call("lgetxattr", 192, 9, Kind.OTHER, path=0),
-    Call("listxattr", 194, 11, Kind.OTHER, path=0),
-    Call("llistxattr", 195, 12, Kind.OTHER, path=0),
-    Call("statfs", 137, 43, Kind.OTHER, path=0),
-    Call("name_to_handle_at", 303, 264, Kind.OTHER, path=1, folder=0),
-    Call("open_by_handle_at", 304, 265, Kind.OTHER),
-    Call("open_tree", 428, 428, Kind.OTHER, path=1, folder=0),
-    Call("io_uring_setup", 425, 425, Kind.OTHER),
-    Call("shmat", 30, 196, Kind.OTHER),
-    Call("mq_open", 240, 180, Kind.OTHER),
-    Call("ptrace", 101, 117, Kind.OTHER),
-    Call("process_vm_readv", 310, 270, Kind.OTHER),
-    Call("pidfd_getfd", 438, 438, Kind.OTHER),
+    SyscallRow("open", 2, -1, FileOperation.OPEN, path=0, flags=1),
+    SyscallRow("creat", 85, -1, FileOperation.OPEN, path=0),
+    SyscallRow("openat", 257, 56, FileOperation.OPEN, path=1, folder=0, flags=2),
+    SyscallRow("openat2", 437, 437, FileOperation.OPEN, path=1, folder=0, flags=2),
+    SyscallRow("stat", 4, -1, FileOperation.STAT, path=0),
+    SyscallRow("lstat", 6, -1, FileOperation.STAT, path=0),
+    SyscallRow("newfstatat", 262, 79, FileOperation.STAT, path=1, folder=0, flags=3),
+    SyscallRow("statx", 332, 291, FileOperation.STAT, path=1, folder=0, flags=2),
+    SyscallRow("access", 21, -1, FileOperation.STAT, path=0),
+    SyscallRow("faccessat", 269, 48, FileOperation.STAT, path=1, folder=0),
+    SyscallRow("faccessat2", 439, 439, FileOperation.STAT, path=1, folder=0, flags=3),
+    SyscallRow("readlink", 89, -1, FileOperation.LINK, path=0),
+    SyscallRow("readlinkat", 267, 78, FileOperation.LINK, path=1, folder=0),
+    SyscallRow("getdents", 78, -1, FileOperation.LIST, folder=0),
+    SyscallRow("getdents64", 217, 61, FileOperation.LIST, folder=0),
+    SyscallRow("mkdir", 83, -1, FileOperation.MAKE, path=0),
+    SyscallRow("mkdirat", 258, 34, FileOperation.MAKE, path=1, folder=0),
+    SyscallRow("mknod", 133, -1, FileOperation.MAKE, path=0),
+    SyscallRow("mknodat", 259, 33, FileOperation.MAKE, path=1, folder=0),
+    SyscallRow("symlink", 88, -1, FileOperation.MAKE, path=1),
+    SyscallRow("symlinkat", 266, 36, FileOperation.MAKE, path=2, folder=1),
+    SyscallRow("link", 86, -1, FileOperation.MAKE, path=1, second_path=0),
+    SyscallRow("linkat", 265, 37, FileOperation.MAKE, path=3, folder=2, second_path=1, second_folder=0),
+    SyscallRow("rename", 82, -1, FileOperation.RENAME, path=1, second_path=0),
+    SyscallRow("renameat", 264, 38, FileOperation.RENAME, path=3, folder=2, second_path=1, second_folder=0),
+    SyscallRow("renameat2", 316, 276, FileOperation.RENAME, path=3, folder=2, second_path=1, second_folder=0),
+    SyscallRow("unlink", 87, -1, FileOperation.REMOVE, path=0),
+    SyscallRow("rmdir", 84, -1, FileOperation.REMOVE, path=0),
+    SyscallRow("unlinkat", 263, 35, FileOperation.REMOVE, path=1, folder=0),
+    SyscallRow("truncate", 76, 45, FileOperation.CHANGE, path=0),
+    SyscallRow("chmod", 90, -1, FileOperation.CHANGE, path=0),
+    SyscallRow("fchmodat", 268, 53, FileOperation.CHANGE, path=1, folder=0),
+    SyscallRow("chown", 92, -1, FileOperation.CHANGE, path=0),
+    SyscallRow("lchown", 94, -1, FileOperation.CHANGE, path=0),
+    SyscallRow("fchownat", 260, 54, FileOperation.CHANGE, path=1, folder=0),
+    SyscallRow("utimensat", 280, 88, FileOperation.CHANGE, path=1, folder=0),
+    SyscallRow("execve", 59, 221, FileOperation.RUN, path=0),
+    SyscallRow("execveat", 322, 281, FileOperation.RUN, path=1, folder=0),
+    SyscallRow("connect", 42, 203, FileOperation.CONNECT, path=1),
+    SyscallRow("getxattr", 191, 8, FileOperation.OTHER, path=0),
+    SyscallRow("lgetxattr", 192, 9, FileOperation.OTHER, path=0),
+    SyscallRow("listxattr", 194, 11, FileOperation.OTHER, path=0),
+    SyscallRow("llistxattr", 195, 12, FileOperation.OTHER, path=0),
+    SyscallRow("statfs", 137, 43, FileOperation.OTHER, path=0),
+    SyscallRow("name_to_handle_at", 303, 264, FileOperation.OTHER, path=1, folder=0),
+    SyscallRow("open_by_handle_at", 304, 265, FileOperation.OTHER),
+    SyscallRow("open_tree", 428, 428, FileOperation.OTHER, path=1, folder=0),
+    SyscallRow("io_uring_setup", 425, 425, FileOperation.OTHER),
+    SyscallRow("shmat", 30, 196, FileOperation.OTHER),
+    SyscallRow("mq_open", 240, 180, FileOperation.OTHER),
+    SyscallRow("ptrace", 101, 117, FileOperation.OTHER),
+    SyscallRow("process_vm_readv", 310, 270, FileOperation.OTHER),
+    SyscallRow("pidfd_getfd", 438, 438, FileOperation.OTHER),
 )
 _NO_FOLLOW, _EMPTY_PATH = 0x100, 0x1000  # AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH
 _AT_CWD = -100
-_NO_FOLLOWING = frozenset(("lstat", "lchown", "lgetxattr", "llistxattr"))
+_NO_FOLLOW_CALLS = frozenset(("lstat", "lchown", "lgetxattr", "llistxattr"))
 
 # (machine, AUDIT_ARCH_*, number of seccomp(2), which column of CALLS)
 _MACHINES = {"x86_64": (0xC000003E, 317, "x86"), "aarch64": (0xC00000B7, 277, "arm")}
 _NEW_PRIVILEGES, _SET_FILTER, _NEW_LISTENER = 38, 1, 8
 _ALLOW, _NOTIFY = 0x7FFF0000, 0x7FC00000
 _LOAD, _JUMP_IF_EQUAL, _RETURN = 0x20, 0x15, 0x06
-_NUMBER_AT, _MACHINE_AT = 0, 4  # offsets in struct seccomp_data
+_SYSCALL_OFFSET, _ARCH_OFFSET = 0, 4  # offsets in struct seccomp_data
 
 _NOTICE = struct.Struct("=QII iIQ 6Q")  # seccomp_notif: id, pid, flags, then seccomp_data
 _ANSWER = struct.Struct("=Qqi I")  # seccomp_notif_resp: id, val, error, flags
@@ -170,10 +170,10 @@ def _rows(machine: tuple[int, int, str]) -> bytes:
     tests = [row(_JUMP_IF_EQUAL, len(numbers) - place, 0, number) for place, number in enumerate(numbers)]
     return b"".join(
         (
-            row(_LOAD, 0, 0, _MACHINE_AT),
+            row(_LOAD, 0, 0, _ARCH_OFFSET),
             row(_JUMP_IF_EQUAL, 1, 0, architecture),
             row(_RETURN, 0, 0, _ALLOW),
-            row(_LOAD, 0, 0, _NUMBER_AT),
+            row(_LOAD, 0, 0, _SYSCALL_OFFSET),
             *tests,
             row(_RETURN, 0, 0, _ALLOW),
             row(_RETURN, 0, 0, _NOTIFY),
@@ -182,11 +182,11 @@ def _rows(machine: tuple[int, int, str]) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class FileCall:
     """One call of a thread: what it does, with which absolute path (None: it could not be read), and how."""
 
     thread: int
-    kind: Kind
+    kind: FileOperation
     name: str
     path: str | None
     flags: int = 0
@@ -196,10 +196,10 @@ class Asked:
     @property
     def is_open_file(self) -> bool:
         """Whether the state of an open file is asked for, as the C library does whenever it opens one."""
-        return self.kind is Kind.STAT and bool(self.flags & _EMPTY_PATH)
+        return self.kind is FileOperation.STAT and bool(self.flags & _EMPTY_PATH)
 
 
-def show_calls(channel: socket.socket) -> None:
+def send_listener(channel: socket.socket) -> None:
     """Call ``listen``, and send what it gives to the process that looks (``Listener.shown``)."""
     descriptor = listen()
     socket.send_fds(channel, [b"-" if descriptor is None else b"+"], [] if descriptor is None else [descriptor])
@@ -218,12 +218,12 @@ class Listener:
             fcntl.ioctl(descriptor, _SET_FLAGS, _SAME_PROCESSOR)
 
     @classmethod
-    def shown(cls, channel: socket.socket) -> Listener | None:
-        """The listener that another process sends by ``show_calls``; None where its system has none."""
+    def from_channel(cls, channel: socket.socket) -> Listener | None:
+        """The listener that another process sends by ``send_listener``; None where its system has none."""
         _, descriptors, _, _ = socket.recv_fds(channel, 1, 1)
         return cls(descriptors[0]) if descriptors else None
 
-    def receive(self, is_looked_at: Callable[[], bool] = lambda: True) -> Iterator[Asked]:
+    def receive(self, is_looked_at: Callable[[], bool] = lambda: True) -> Iterator[FileCall]:
         """The call that waits, which goes on when the consumer has looked at it.
 
         Nothing where its process has ended, or ``is_looked_at`` says of the moment that its calls go on unseen.
@@ -238,7 +238,7 @@ class Listener:
         number, process, _, call, _, _, *arguments = _NOTICE.unpack(notice)
         try:
             if is_looked_at():
-                yield self._asked(self._calls[call], process, arguments)
+                yield self._decode(self._calls[call], process, arguments)
         finally:
             with suppress(FileNotFoundError):
                 fcntl.ioctl(self.descriptor, _SEND, bytearray(_ANSWER.pack(number, 0, 0, _CONTINUE)))
@@ -247,16 +247,16 @@ class Listener:
         """Calls that come after it fail."""
         os.close(self.descriptor)
 
-    def _asked(self, call: Call, process: int, arguments: list[int]) -> Asked:
+    def _decode(self, call: SyscallRow, process: int, arguments: list[int]) -> FileCall:
         flags = self._flags(call, process, arguments)
-        follows = call.name not in _NO_FOLLOWING and not (call.kind is Kind.STAT and flags & _NO_FOLLOW)
-        if call.kind is Kind.CONNECT:
-            return Asked(process, call.kind, call.name, self._socket(process, arguments[call.path]))
-        path = self._path(process, arguments, call.path, call.folder, by_descriptor=call.kind is Kind.LIST)
+        follows = call.name not in _NO_FOLLOW_CALLS and not (call.kind is FileOperation.STAT and flags & _NO_FOLLOW)
+        if call.kind is FileOperation.CONNECT:
+            return FileCall(process, call.kind, call.name, self._socket(process, arguments[call.path]))
+        path = self._path(process, arguments, call.path, call.folder, by_descriptor=call.kind is FileOperation.LIST)
         second = self._path(process, arguments, call.second_path, call.second_folder)
-        return Asked(process, call.kind, call.name, path, flags, follows, second)
+        return FileCall(process, call.kind, call.name, path, flags, follows, second)
 
-    def _flags(self, call: Call, process: int, arguments: list[int]) -> int:
+    def _flags(self, call: SyscallRow, process: int, arguments: list[int]) -> int:
         if call.name == "creat":
             return os.O_WRONLY | os.O_CREAT | os.O_TRUNC
         if call.name == "openat2":

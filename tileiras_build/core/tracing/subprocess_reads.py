@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from .fs_probe import is_standard
-from .seccomp_listener import Asked, Kind, Listener, show_calls
+from .seccomp_listener import FileCall, FileOperation, Listener, send_listener
 
 _LISTENING = 100  # ms between looks whether the program has ended
 # What the loader of shared libraries and the C library ask for by themselves.
@@ -25,7 +25,7 @@ _SYSTEM = re.compile(
 )
 
 
-class ProgramReads:
+class SubprocessReads:
     """Collects, by absolute path. ``is_complete`` tells whether the system has told the calls."""
 
     def __init__(self) -> None:
@@ -35,26 +35,31 @@ class ProgramReads:
         self._absent: dict[str, None] = {}
         self._made: set[str] = set()
 
-    def see(self, asked: Asked) -> None:
+    def on_call(self, call: FileCall) -> None:
         """One call, which waits meanwhile."""
-        if asked.path is None or _SYSTEM.match(asked.path) or is_standard(asked.path):
+        if call.path is None or _SYSTEM.match(call.path) or is_standard(call.path):
             return
-        if asked.kind in (Kind.MAKE, Kind.RENAME):
-            self._made.add(asked.path)
-        elif asked.kind is Kind.RUN and os.path.isfile(asked.path):
-            self.programs[asked.path] = None
-        elif asked.kind in (Kind.OPEN, Kind.STAT, Kind.LINK, Kind.RUN) and not self._is_made(asked.path):
-            self._look(asked)
+        if call.kind in (FileOperation.MAKE, FileOperation.RENAME):
+            self._made.add(call.path)
+        elif call.kind is FileOperation.RUN and os.path.isfile(call.path):
+            self.programs[call.path] = None
+        elif call.kind in (
+            FileOperation.OPEN,
+            FileOperation.STAT,
+            FileOperation.LINK,
+            FileOperation.RUN,
+        ) and not self._is_made(call.path):
+            self._handle(call)
 
-    def _look(self, asked: Asked) -> None:
-        assert asked.path is not None
-        if not os.path.lexists(asked.path):
-            if asked.kind is Kind.OPEN and asked.flags & os.O_CREAT:
-                self._made.add(asked.path)
+    def _handle(self, call: FileCall) -> None:
+        assert call.path is not None
+        if not os.path.lexists(call.path):
+            if call.kind is FileOperation.OPEN and call.flags & os.O_CREAT:
+                self._made.add(call.path)
             else:
-                self._absent[asked.path] = None
-        elif asked.kind is Kind.OPEN and not asked.flags & os.O_WRONLY and os.path.isfile(asked.path):
-            self.files[asked.path] = None
+                self._absent[call.path] = None
+        elif call.kind is FileOperation.OPEN and not call.flags & os.O_WRONLY and os.path.isfile(call.path):
+            self.files[call.path] = None
 
     def _is_made(self, path: str) -> bool:
         return path in self._made or any(path.startswith(made + os.sep) for made in self._made)
@@ -77,7 +82,7 @@ class ProgramReads:
         listener = threading.Thread(target=self._listen, args=(ours, ended), daemon=True)
         listener.start()
         try:
-            yield lambda: show_calls(theirs)
+            yield lambda: send_listener(theirs)
         finally:
             theirs.close()
             ended.set()
@@ -85,7 +90,7 @@ class ProgramReads:
             ours.close()
 
     def _listen(self, ours: socket.socket, ended: threading.Event) -> None:
-        if (listener := Listener.shown(ours)) is None:
+        if (listener := Listener.from_channel(ours)) is None:
             return
         self.is_complete = True
         waiting = select.poll()
@@ -95,5 +100,5 @@ class ProgramReads:
                 break
             if events:
                 for asked in listener.receive():
-                    self.see(asked)
+                    self.on_call(asked)
         listener.close()

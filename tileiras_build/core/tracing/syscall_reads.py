@@ -13,10 +13,10 @@ from dataclasses import replace
 from functools import lru_cache
 
 from .audit_hooks import PACKAGE, ReadsChanged
-from .dependency_record import Read, Record, describe
-from .fs_probe import Looking, Stamp, is_compiled_module, is_installed, is_standard, stamp
-from .portable_paths import Places
-from .seccomp_listener import Asked, Kind
+from .dependency_record import Dependency, DependencyRecord, describe
+from .fs_probe import Probe, Stamp, is_compiled_module, is_installed, is_standard, stamp
+from .portable_paths import PortablePaths
+from .seccomp_listener import FileCall, FileOperation
 
 _WRITES = os.O_WRONLY | os.O_RDWR
 # What the interpreter, the C library and the loader of shared libraries ask for by themselves; what the program asks for
@@ -29,7 +29,7 @@ _SYSTEM = (
 _OF_FOLDERS = frozenset(("names", "candidates", "among", "shadows", "distributions"))
 
 
-class SystemReads:
+class SyscallReads:
     """Collects what the calls of one step ask.
 
     ``tolerates_runs`` tells whether the step has run a program whose result decides nothing.
@@ -43,121 +43,123 @@ class SystemReads:
         self._unfollowed: dict[str, None] = {}
         self._ran = False
 
-    def see(self, asked: Asked, process: int) -> None:
+    def on_call(self, call: FileCall, process: int) -> None:
         """One call, which waits meanwhile, of the step's own ``process`` or of one that it has started."""
-        if self._tolerates_runs() and not os.path.exists(f"/proc/{process}/task/{asked.thread}"):
+        if self._tolerates_runs() and not os.path.exists(f"/proc/{process}/task/{call.thread}"):
             return
-        _HANDLERS[asked.kind](self, asked)
+        _HANDLERS[call.kind](self, call)
 
-    def add_to(self, record: Record, places: Places) -> Record:
+    def add_to(self, record: DependencyRecord, places: PortablePaths) -> DependencyRecord:
         """The record with what only the calls tell.
 
         Raises ReadsChanged where something is not what it was when it was asked for.
         """
         explained = _explained(record, places)
-        looking = Looking(Places("/", "/"))
+        looking = Probe(PortablePaths("/", "/"))
         missing = [item for item in sorted(self._seen.items()) if not _explains(explained, *item[0], places)]
         rows = [row for item in missing if (row := self._row(looking, *item)) is not None]
         for name in sorted(self._changed & {row.name for row in rows}):
             rows = [row for row in rows if row.name != name]
-        if self._ran and not self._tolerates_runs() and not record.unfollowed:
+        if self._ran and not self._tolerates_runs() and not record.untraced_actions:
             self._unfollowed["it runs a program"] = None
         reads = (*record.reads, *(replace(row, name=places.name(row.name)) for row in rows))
-        return replace(record, reads=reads, unfollowed=tuple(dict.fromkeys((*record.unfollowed, *self._unfollowed))))
+        return replace(
+            record, reads=reads, untraced_actions=tuple(dict.fromkeys((*record.untraced_actions, *self._unfollowed)))
+        )
 
-    def _row(self, looking: Looking, key: tuple[str, str], found: Stamp | str | None) -> Read | None:
+    def _row(self, probe: Probe, key: tuple[str, str], found: Stamp | str | None) -> Dependency | None:
         kind, name = key
-        state = looking.look(kind, name)
-        now = looking.stamps[name] if kind == "contents" else state
+        state = probe.state(kind, name)
+        now = probe.stamps[name] if kind == "contents" else state
         if now == found:
-            return Read(kind, name, state, looking.stamps[name] if kind == "contents" else None)
+            return Dependency(kind, name, state, probe.stamps[name] if kind == "contents" else None)
         if name in self._changed or self._is_made(name):
             self._unfollowed[f"it changes {name}, which it also reads"] = None
             return None
-        raise ReadsChanged(describe(Read(kind, name, state)))
+        raise ReadsChanged(describe(Dependency(kind, name, state)))
 
     # ---- one handler for each kind of call
-    def _open(self, asked: Asked) -> None:
-        name = self._followed(asked)
+    def _open(self, call: FileCall) -> None:
+        name = self._followed(call)
         if name is None:
             return
-        if asked.flags & os.O_PATH:
+        if call.flags & os.O_PATH:
             self._note("stat", name)
-        elif not asked.flags & _WRITES:
+        elif not call.flags & _WRITES:
             if not os.path.isdir(name):
                 self._note("contents", name)
         elif not os.path.lexists(name):
             self._made.add(name)
-        elif asked.flags & os.O_EXCL and asked.flags & os.O_CREAT:
+        elif call.flags & os.O_EXCL and call.flags & os.O_CREAT:
             self._note("type", name)
-        elif asked.flags & os.O_TRUNC:
+        elif call.flags & os.O_TRUNC:
             self._made.add(name)
         else:
             self._note("contents", name)
             self._changed.add(name)
 
-    def _stat(self, asked: Asked) -> None:
-        if (name := self._followed(asked)) is None:
+    def _stat(self, call: FileCall) -> None:
+        if (name := self._followed(call)) is None:
             return
-        if not asked.follows:
+        if not call.follows:
             self._note("link", name)
         self._note("stat", name)
 
-    def _link(self, asked: Asked) -> None:
-        if (name := self._named(asked)) is not None and not self._is_made(name):
+    def _link(self, call: FileCall) -> None:
+        if (name := self._named(call)) is not None and not self._is_made(name):
             self._note("link", name)
 
-    def _list(self, asked: Asked) -> None:
-        if (name := self._followed(asked)) is not None:
+    def _list(self, call: FileCall) -> None:
+        if (name := self._followed(call)) is not None:
             self._note("names", name)
 
-    def _make(self, asked: Asked) -> None:
-        if (name := self._named(asked)) is None:
+    def _make(self, call: FileCall) -> None:
+        if (name := self._named(call)) is None:
             return
         if os.path.lexists(name):
             self._note("type", name)
         else:
             self._made.add(name)
-        self._name_again(asked.second)
+        self._name_again(call.second)
 
-    def _rename(self, asked: Asked) -> None:
-        if (name := self._named(asked)) is None:
+    def _rename(self, call: FileCall) -> None:
+        if (name := self._named(call)) is None:
             return
-        self._name_again(asked.second)
+        self._name_again(call.second)
         self._made.add(name)
 
     def _name_again(self, source: str | None) -> None:
         if source is not None and not self._is_made(source) and os.path.lexists(source):
             self._unfollowed[f"it gives another name to {source}"] = None
 
-    def _change(self, asked: Asked) -> None:
-        name = self._named(asked)
+    def _change(self, call: FileCall) -> None:
+        name = self._named(call)
         if name is not None and not self._is_made(name) and os.path.lexists(name):
-            self._unfollowed[f"it {asked.kind.value} {name}"] = None
+            self._unfollowed[f"it {call.kind.value} {name}"] = None
 
-    def _run(self, asked: Asked) -> None:
+    def _run(self, call: FileCall) -> None:
         self._ran = True
 
-    def _connect(self, asked: Asked) -> None:
-        if asked.path is None or os.path.exists(asked.path):
+    def _connect(self, call: FileCall) -> None:
+        if call.path is None or os.path.exists(call.path):
             self._unfollowed["it asks a server"] = None
 
-    def _other(self, asked: Asked) -> None:
-        if asked.path is None or not is_ignored(asked.path):
-            self._unfollowed[f"it calls {asked.name}"] = None
+    def _other(self, call: FileCall) -> None:
+        if call.path is None or not is_ignored(call.path):
+            self._unfollowed[f"it calls {call.name}"] = None
 
     # ---- names
-    def _named(self, asked: Asked) -> str | None:
+    def _named(self, call: FileCall) -> str | None:
         """The path that a call names; None where that decides nothing."""
-        if asked.path is None:
-            if asked.kind is not Kind.LIST and not asked.is_open_file:
-                self._unfollowed[f"it calls {asked.name} in a way that cannot be followed"] = None
+        if call.path is None:
+            if call.kind is not FileOperation.LIST and not call.is_open_file:
+                self._unfollowed[f"it calls {call.name} in a way that cannot be followed"] = None
             return None
-        return None if is_ignored(asked.path) else asked.path
+        return None if is_ignored(call.path) else call.path
 
-    def _followed(self, asked: Asked) -> str | None:
+    def _followed(self, call: FileCall) -> str | None:
         """As ``_named``; behind a link that the program has made, what it leads to."""
-        name = self._named(asked)
+        name = self._named(call)
         if name is None or not self._is_made(name):
             return name
         real = os.path.realpath(name)
@@ -168,22 +170,22 @@ class SystemReads:
 
     def _note(self, kind: str, name: str) -> None:
         if (kind, name) not in self._seen and not self._is_made(name):
-            found = stamp(name) if kind == "contents" else Looking(Places("/", "/")).look(kind, name)
+            found = stamp(name) if kind == "contents" else Probe(PortablePaths("/", "/")).state(kind, name)
             self._seen[kind, name] = found
 
 
-_HANDLERS: dict[Kind, Callable[[SystemReads, Asked], None]] = {
-    Kind.OPEN: SystemReads._open,
-    Kind.STAT: SystemReads._stat,
-    Kind.LINK: SystemReads._link,
-    Kind.LIST: SystemReads._list,
-    Kind.MAKE: SystemReads._make,
-    Kind.RENAME: SystemReads._rename,
-    Kind.REMOVE: SystemReads._change,
-    Kind.CHANGE: SystemReads._change,
-    Kind.RUN: SystemReads._run,
-    Kind.CONNECT: SystemReads._connect,
-    Kind.OTHER: SystemReads._other,
+_HANDLERS: dict[FileOperation, Callable[[SyscallReads, FileCall], None]] = {
+    FileOperation.OPEN: SyscallReads._open,
+    FileOperation.STAT: SyscallReads._stat,
+    FileOperation.LINK: SyscallReads._link,
+    FileOperation.LIST: SyscallReads._list,
+    FileOperation.MAKE: SyscallReads._make,
+    FileOperation.RENAME: SyscallReads._rename,
+    FileOperation.REMOVE: SyscallReads._change,
+    FileOperation.CHANGE: SyscallReads._change,
+    FileOperation.RUN: SyscallReads._run,
+    FileOperation.CONNECT: SyscallReads._connect,
+    FileOperation.OTHER: SyscallReads._other,
 }
 
 
@@ -194,7 +196,7 @@ def is_ignored(name: str) -> bool:
     return is_standard(name) or is_installed(name)
 
 
-def _explained(record: Record, places: Places) -> dict[str, frozenset[str]]:
+def _explained(record: DependencyRecord, places: PortablePaths) -> dict[str, frozenset[str]]:
     """The kinds of the record's rows by absolute path."""
     found = dict(_explained_by_libraries(record.libraries, places))
     for name, kinds in _kinds(record.reads, places).items():
@@ -203,11 +205,11 @@ def _explained(record: Record, places: Places) -> dict[str, frozenset[str]]:
 
 
 @lru_cache(maxsize=8)
-def _explained_by_libraries(block: str, places: Places) -> dict[str, frozenset[str]]:
-    return _kinds(Record((), block).all_reads(), places)
+def _explained_by_libraries(block: str, places: PortablePaths) -> dict[str, frozenset[str]]:
+    return _kinds(DependencyRecord((), block).all_reads(), places)
 
 
-def _kinds(reads: Iterable[Read], places: Places) -> dict[str, frozenset[str]]:
+def _kinds(reads: Iterable[Dependency], places: PortablePaths) -> dict[str, frozenset[str]]:
     """Kinds by path; a row about modules of a folder is one of the folder."""
     found: dict[str, set[str]] = {}
     for read in reads:
@@ -216,7 +218,7 @@ def _kinds(reads: Iterable[Read], places: Places) -> dict[str, frozenset[str]]:
     return {name: frozenset(kinds) for name, kinds in found.items()}
 
 
-def _explains(explained: dict[str, frozenset[str]], kind: str, name: str, places: Places) -> bool:
+def _explains(explained: dict[str, frozenset[str]], kind: str, name: str, places: PortablePaths) -> bool:
     """Whether the rows say why ``name`` was asked for.
 
     Python's search for modules lists a folder and asks for the state of files in it, of the folder and of those above.
@@ -229,4 +231,4 @@ def _explains(explained: dict[str, frozenset[str]], kind: str, name: str, places
     if kind == "type":
         return bool(own)
     searched = _OF_FOLDERS - {"names"}
-    return bool(own or explained.get(os.path.dirname(name), frozenset()) & searched) or places.lie_below(name)
+    return bool(own or explained.get(os.path.dirname(name), frozenset()) & searched) or places.any_below(name)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ...core.errors import InvalidInput, one_of
+from ...core.errors import InvalidInput, suggest
 
 if TYPE_CHECKING:
     from ...launch.runtime.pack_arguments import ArrayView
-    from ..compiled_kernel_cache import Compiled
+    from ..compiled_kernel_cache import CompiledKernel
     from ..flatten_arguments import Value
-    from .loaded_kernel import Loaded
+    from .loaded_kernel import LoadedKernel
 
 # One launch (grid, arguments, stream, programmatic) of arguments like those that it was made for; False: they are others.
-Fast = Callable[[object, tuple[object, ...], object, bool], bool]
+LaunchStub = Callable[[object, tuple[object, ...], object, bool], bool]
 
 
 class Device(Protocol):
@@ -32,7 +32,7 @@ class Device(Protocol):
     has_own_memory: bool
     """Whether arrays in the computer's own memory are out of its reach."""
 
-    def mapping(self, compiled: Compiled) -> Loaded:
+    def mapping(self, compiled: CompiledKernel) -> LoadedKernel:
         """What encodes the tensor maps of a kernel that cuTile's launcher loads."""
 
     def is_capturing(self, stream: object) -> bool:
@@ -44,7 +44,7 @@ class Device(Protocol):
     def close(self) -> None:
         """No kernels come for now."""
 
-    def shown(self, names: Sequence[str], arguments: tuple[object, ...]) -> tuple[object, ...]:
+    def as_device_arguments(self, names: Sequence[str], arguments: tuple[object, ...]) -> tuple[object, ...]:
         """The arguments, called ``names``, as cuTile's front end is to see them: it takes arrays in GPU memory only. Raises
         InvalidInput[launch-argument]."""
 
@@ -52,11 +52,13 @@ class Device(Protocol):
         """Look into an array that will be used on ``stream``. Raises InvalidInput[launch-argument]."""
 
     def launch(
-        self, compiled: Compiled, grid: Sequence[int], values: Sequence[Value], stream: object, programmatic: bool
+        self, compiled: CompiledKernel, grid: Sequence[int], values: Sequence[Value], stream: object, programmatic: bool
     ) -> None:
         """Run a kernel over ``grid`` (blocks along x, y, z); ``values`` has what ``arguments.flatten`` gives."""
 
-    def fast(self, compiled: Compiled, signature: Any, arguments: tuple[object, ...]) -> Fast | None:
+    def make_launch_stub(
+        self, compiled: CompiledKernel, signature: Any, arguments: tuple[object, ...]
+    ) -> LaunchStub | None:
         """A short way for later launches with arguments like these; None where there is none."""
 
     def measure(
@@ -65,9 +67,9 @@ class Device(Protocol):
         """Microseconds of one launch, the ``first`` of its kind or a later one; ``flush`` empties caches before it. Raises
         TimeoutError after ``limit`` seconds."""
 
-    def measure_elsewhere(
+    def measure_out_of_process(
         self,
-        compiled: Compiled,
+        compiled: CompiledKernel,
         grid: Sequence[int],
         values: Sequence[Value],
         stream: object,
@@ -98,4 +100,4 @@ def open_device(kind: str, target: str | None, options: dict[str, Any]) -> Devic
         from .emulator_device import CpuDevice
 
         return CpuDevice(target, **options)
-    raise InvalidInput("cutile-device", f"there is no device {kind!r}", remedy=one_of(str(kind), DEVICES))
+    raise InvalidInput("cutile-device", f"there is no device {kind!r}", remedy=suggest(str(kind), DEVICES))

@@ -15,7 +15,7 @@ from ...launch.runtime.pack_arguments import ArrayView
 
 
 @dataclass
-class Reading:
+class UnpackCode:
     """``lines`` run before ``guards``, any of which, if true, says that the array is of another kind; ``names`` are objects
     that both use."""
 
@@ -34,9 +34,9 @@ class Names:
     strides: tuple[str, ...]
 
 
-def reading_of(array: Any, view: ArrayView, names: Names, itemsize: int) -> Reading:
+def unpack_code(array: Any, view: ArrayView, names: Names, itemsize: int) -> UnpackCode:
     """How to read arrays like ``array``, which is as ``view`` says; ``itemsize`` is in bytes."""
-    for is_kind, read in READERS:
+    for is_kind, read in UNPACKERS:
         if is_kind(array):
             return read(array, view, names, itemsize)
     return _by_view(array, view, names, itemsize)
@@ -48,14 +48,14 @@ def is_torch(array: object) -> bool:
     return torch is not None and isinstance(array, torch.Tensor)
 
 
-def _torch(array: Any, view: ArrayView, names: Names, itemsize: int) -> Reading:
+def _torch(array: Any, view: ArrayView, names: Names, itemsize: int) -> UnpackCode:
     value, dtype = names.value, f"{names.value}_dtype"
     lines = [
         f"{names.address} = {value}.data_ptr()",
         f"{_tuple(names.shape)} = {value}.shape",
         f"{_tuple(names.strides)} = {value}.stride()",
     ]
-    return Reading(
+    return UnpackCode(
         lines, [f"{value}.dtype is not {dtype}", f"{value}.get_device() != {view.device}"], {dtype: array.dtype}
     )
 
@@ -64,7 +64,7 @@ def _has_interface(array: object) -> bool:
     return getattr(array, "__cuda_array_interface__", None) is not None
 
 
-def _by_interface(array: Any, view: ArrayView, names: Names, itemsize: int) -> Reading:
+def _by_interface(array: Any, view: ArrayView, names: Names, itemsize: int) -> UnpackCode:
     value, face = names.value, f"{names.value}_face"
     found = array.__cuda_array_interface__
     lines = [
@@ -78,7 +78,7 @@ def _by_interface(array: Any, view: ArrayView, names: Names, itemsize: int) -> R
         f" {_tuple(names.strides)} = {value}_bytes",
         *[f" {stride} //= {itemsize}" for stride in names.strides],
     ]
-    return Reading(lines, [f"{face}['typestr'] != {found['typestr']!r}"])
+    return UnpackCode(lines, [f"{face}['typestr'] != {found['typestr']!r}"])
 
 
 def _row_major(names: Names) -> list[str]:
@@ -88,19 +88,19 @@ def _row_major(names: Names) -> list[str]:
     return lines
 
 
-def _by_view(array: Any, view: ArrayView, names: Names, itemsize: int) -> Reading:
+def _by_view(array: Any, view: ArrayView, names: Names, itemsize: int) -> UnpackCode:
     value = names.value
     home, dtype = f"{value}_home", f"{value}_type"
     lines = [
         f"{names.address}, {_tuple(names.shape)}, {_tuple(names.strides)}, {home}, {dtype}, _ = view({value}, stream)"
     ]
     guards = [f"{home} != {view.device}", f"{dtype} != {value}_dtype"]
-    return Reading(lines, guards, {f"{value}_dtype": view.dtype})
+    return UnpackCode(lines, guards, {f"{value}_dtype": view.dtype})
 
 
 def _tuple(names: Sequence[str]) -> str:
     return "(" + "".join(f"{name}, " for name in names).rstrip() + ")"
 
 
-Reader = Callable[[Any, ArrayView, Names, int], Reading]
-READERS: tuple[tuple[Callable[[object], bool], Reader], ...] = ((is_torch, _torch), (_has_interface, _by_interface))
+Unpacker = Callable[[Any, ArrayView, Names, int], UnpackCode]
+UNPACKERS: tuple[tuple[Callable[[object], bool], Unpacker], ...] = ((is_torch, _torch), (_has_interface, _by_interface))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core.errors import InvalidInput, one_of
+from ...core.errors import InvalidInput, suggest
 from ...launch.runtime.cuda_driver import stream_handle
 from ...launch.runtime.kernel_library import check_grid
 from ...launch.runtime.pack_arguments import ArrayView, pack_number
@@ -31,19 +31,19 @@ from ..fakes import (
     streams,
     triton_driver,
 )
-from ..fakes.dlpack_capsules import OnDevice
-from ..fakes.post_import_hooks import forget, when_imported
-from ..flatten_arguments import Array, ArrayTable, Value, numbers_of, refuse_read_only, told_of
+from ..fakes.dlpack_capsules import DeviceArray
+from ..fakes.post_import_hooks import cancel, on_import
+from ..flatten_arguments import Array, ArrayTable, Value, parameter_prefix, parameter_values, refuse_read_only
 from ..kernel_fault_report import KernelFault, NamedArray, NamedList, explain, name_of
 from ..run_settings import COMPILE, LAUNCH, TUNE
-from .run_initcheck import run_checked
+from .run_initcheck import run_with_initcheck
 
 if TYPE_CHECKING:
-    from ...simulate.emulator.sanitizers.initcheck import UnwrittenReads
-    from ..compiled_kernel_cache import Compiled
+    from ...simulate.emulator.sanitizers.initcheck import Initcheck
+    from ..compiled_kernel_cache import CompiledKernel
     from ..profile import Profile
-    from . import Fast
-    from .loaded_kernel import Loaded
+    from . import LaunchStub
+    from .loaded_kernel import LoadedKernel
 
 _PRINTS = "vprintf"  # what PTX calls for a print: the launch is then not repeated
 _UNTIMED = "tileiras_build: no GPU is timed: ct.tune takes the first configuration that {}"
@@ -54,7 +54,7 @@ UNTIMED = {
 
 
 @dataclass
-class Options:
+class CpuOptions:
     """How kernels run. ``race_check``: look for accesses that nothing orders; ``time_limit``: seconds of a launch, None for any;
     ``profile``: what counts, or None; ``jobs``: processes that share the blocks at most, None for as many as pay; ``tune``: what ``ct.tune`` does with each
     configuration, LAUNCH (once) or COMPILE; ``init_check``: look for results that depend on memory that nobody has written,
@@ -79,27 +79,27 @@ class CpuDevice:
         if target is None:
             remedy = "name one: enable('sm_90', device='cpu')"
             raise InvalidInput("cutile-device", "the emulator is of no GPU of its own", remedy=remedy)
-        self.row = find_target(target)
-        self.target, self.number = self.row.name, self.row.number
+        self.target_info = find_target(target)
+        self.target, self.number = self.target_info.name, self.target_info.number
         self.options = _options(options)
-        self._told = False  # how ct.tune chooses
+        self._tune_notice_shown = False  # how ct.tune chooses
         self._alone: dict[str, bool] = {}  # entry -> whether its blocks need one process
         self._busy = threading.Lock()  # loaded kernels have memory of their own
 
     def open(self) -> None:
         """Stand in for a GPU's software: now for the driver, for frameworks once they are imported."""
         mark_uninitialized.mark(self.options.init_check)
-        open_frameworks(self.row, self.options.keep)
+        open_frameworks(self.target_info, self.options.keep)
 
     def close(self) -> None:
         """Leave frameworks as they were."""
         mark_uninitialized.mark(False)
         for name, stand_in in FRAMEWORKS.items():
-            forget(name)
+            cancel(name)
             stand_in.remove()
         install_cupy.remove()
 
-    def mapping(self, compiled: Compiled) -> Loaded:
+    def mapping(self, compiled: CompiledKernel) -> LoadedKernel:
         """Nobody else loads a kernel here."""
         raise NotImplementedError
 
@@ -107,12 +107,12 @@ class CpuDevice:
         """Whether this thread's launches go into a graph."""
         return streams.capturing() is not None
 
-    def shown(self, names: Sequence[str], arguments: tuple[object, ...]) -> tuple[object, ...]:
+    def as_device_arguments(self, names: Sequence[str], arguments: tuple[object, ...]) -> tuple[object, ...]:
         """Arrays as if they were in a GPU's memory."""
         shown = []
         for name, argument in zip_longest(names, arguments):
-            with told_of(name):
-                shown.append(_shown(argument))
+            with parameter_prefix(name):
+                shown.append(_as_device_array(argument))
         return tuple(shown[: len(arguments)])
 
     def view(self, array: Any, stream: object) -> ArrayView:
@@ -120,12 +120,12 @@ class CpuDevice:
         return _View.of(describe_arrays.describe(array))
 
     def launch(
-        self, compiled: Compiled, grid: Sequence[int], values: Sequence[Value], stream: object, programmatic: bool
+        self, compiled: CompiledKernel, grid: Sequence[int], values: Sequence[Value], stream: object, programmatic: bool
     ) -> None:
         """Run a kernel in the emulator, or note it for the graph that is being captured. Raises KernelFault."""
         stream_handle(stream)  # that it is one
         blocks = check_grid(name_of(compiled.entry), grid, compiled.launch)
-        refuse_read_only(name_of(compiled.entry), compiled.launch.ordinary, values)
+        refuse_read_only(name_of(compiled.entry), compiled.launch.caller_parameters, values)
         graph = streams.capturing()
         if graph is None:
             return self._run(compiled, blocks, values)
@@ -135,7 +135,12 @@ class CpuDevice:
         return None
 
     def launch_packed(
-        self, compiled: Compiled, grid: Sequence[int], params: list[bytes], named: list[NamedArray], stream: object
+        self,
+        compiled: CompiledKernel,
+        grid: Sequence[int],
+        params: list[bytes],
+        named: list[NamedArray],
+        stream: object,
     ) -> None:
         """As ``launch``, of parameters that are bytes already, and of the arrays that they point into."""
         blocks, memory = check_grid(name_of(compiled.entry), grid, compiled.launch), emulator.Memory()
@@ -152,16 +157,16 @@ class CpuDevice:
         else:
             graph.steps.append(run)
 
-    def _run(self, compiled: Compiled, grid: tuple[int, int, int], values: Sequence[Value]) -> None:
+    def _run(self, compiled: CompiledKernel, grid: tuple[int, int, int], values: Sequence[Value]) -> None:
         named, memory = _named(values), emulator.Memory()
         lists: list[NamedArray] = []
 
         def place(table: ArrayTable) -> int:
-            lists.append(NamedList(table.name, describe_arrays.table_of(table.rows()), len(table.views)))
+            lists.append(NamedList(table.name, describe_arrays.table_of(table.table_rows()), len(table.views)))
             return lists[-1].array.address
 
-        numbers = numbers_of(values, place)
-        pairs = zip(compiled.launch.ordinary, numbers, strict=True)
+        numbers = parameter_values(values, place)
+        pairs = zip(compiled.launch.caller_parameters, numbers, strict=True)
         params = [pack_number(param.kind, number) or b"" for param, number in pairs]
         for one in (*named, *lists):
             memory.map(one.array.base, one.array.size, one.array.owner)
@@ -170,7 +175,7 @@ class CpuDevice:
 
     def _emulate(
         self,
-        compiled: Compiled,
+        compiled: CompiledKernel,
         grid: tuple[int, int, int],
         params: list[bytes],
         memory: emulator.Memory,
@@ -180,17 +185,17 @@ class CpuDevice:
         options = self.options
         counters = None if options.profile is None else emulator.Counters()
 
-        def run(unwritten: UnwrittenReads | None, counters: emulator.Counters | None = None) -> None:
+        def run(unwritten: Initcheck | None, counters: emulator.Counters | None = None) -> None:
             emulator.launch(
                 compiled, compiled.entry, grid, params, memory=memory, check_races=options.race_check or None,
-                check_blocks=options.race_check, unwritten=unwritten,
+                check_blocks=options.race_check, initcheck=unwritten,
                 counters=counters, time_limit=options.time_limit, jobs=self._jobs(compiled),
             )  # fmt: skip
 
         try:
             if options.init_check:
                 spans = [(one.array.base, one.array.size) for one in named]
-                run_checked(run, memory, spans, is_repeatable=_PRINTS not in compiled.ptx)
+                run_with_initcheck(run, memory, spans, is_repeatable=_PRINTS not in compiled.ptx)
             else:
                 run(None, counters)
         except emulator.EmulatorError as error:
@@ -201,18 +206,20 @@ class CpuDevice:
             if options.profile is not None and counters is not None:
                 options.profile.add(compiled, grid, counters)
 
-    def _jobs(self, compiled: Compiled) -> int | None:
+    def _jobs(self, compiled: CompiledKernel) -> int | None:
         """How many processes may run the blocks; where some were asked for, says once why a kernel's have to stay together."""
         if self.options.jobs is None or self.options.jobs == 1:
             return self.options.jobs
         if compiled.entry not in self._alone:
-            why = emulator.why_alone(compiled, compiled.entry)
+            why = emulator.single_process_reason(compiled, compiled.entry)
             self._alone[compiled.entry] = why is not None
             if why is not None:
                 print(f"tileiras_build: kernel {name_of(compiled.entry)} runs in one process: {why}", file=sys.stderr)
         return 1 if self._alone[compiled.entry] else self.options.jobs
 
-    def fast(self, compiled: Compiled, signature: Any, arguments: tuple[object, ...]) -> Fast | None:
+    def make_launch_stub(
+        self, compiled: CompiledKernel, signature: Any, arguments: tuple[object, ...]
+    ) -> LaunchStub | None:
         """None: the emulator takes longer than any way to it."""
         return None
 
@@ -221,8 +228,8 @@ class CpuDevice:
     ) -> float:
         """1 us, for no GPU is timed here: ``ct.tune`` takes the first configuration that runs, or compiles. With a limit in
         seconds the launch is run within it."""
-        if not self._told:
-            self._told = True
+        if not self._tune_notice_shown:
+            self._tune_notice_shown = True
             print(UNTIMED[self.options.tune], file=sys.stderr)
         if limit is not None:
             self._launch_within(launch, limit)
@@ -230,9 +237,9 @@ class CpuDevice:
             launch()
         return 1.0
 
-    def measure_elsewhere(
+    def measure_out_of_process(
         self,
-        compiled: Compiled,
+        compiled: CompiledKernel,
         grid: Sequence[int],
         values: Sequence[Value],
         stream: object,
@@ -257,17 +264,17 @@ class CpuDevice:
         """Launches are over when they return."""
 
 
-def _options(given: dict[str, Any]) -> Options:
-    known = [field.name for field in dataclasses.fields(Options)]
-    if unknown := set(given) - set(known):
+def _options(user_options: dict[str, Any]) -> CpuOptions:
+    known = [field.name for field in dataclasses.fields(CpuOptions)]
+    if unknown := set(user_options) - set(known):
         wrong = sorted(unknown)[0]
-        raise InvalidInput("cutile-device", f"the emulator has no option {wrong!r}", remedy=one_of(wrong, known))
-    for name, value in given.items():
-        takes = _TAKES.get(name)
+        raise InvalidInput("cutile-device", f"the emulator has no option {wrong!r}", remedy=suggest(wrong, known))
+    for name, value in user_options.items():
+        takes = _OPTION_CHECKS.get(name)
         if value is not None and takes is not None and not takes[0](value):
             message = f"the emulator's option {name} cannot be {value!r}"
             raise InvalidInput("cutile-device", message, remedy=f"use {takes[1]}")
-    options = Options(**given)
+    options = CpuOptions(**user_options)
     if options.init_check and options.profile is not None:
         message = "the emulator counts nothing while it looks for memory that nobody has written"
         raise InvalidInput("cutile-device", message, remedy="profile and check in two runs")
@@ -275,7 +282,7 @@ def _options(given: dict[str, Any]) -> Options:
 
 
 _IS_NUMBER = (int, float)
-_TAKES: dict[str, tuple[Callable[[Any], bool], str]] = {
+_OPTION_CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "tune": (lambda value: value in TUNE, " or ".join(TUNE)),
     "time_limit": (
         lambda value: type(value) in _IS_NUMBER and 0 < value < float("inf"),
@@ -290,31 +297,31 @@ _TAKES: dict[str, tuple[Callable[[Any], bool], str]] = {
 class _View(ArrayView):
     """What is passed of an array, and what else is known of it."""
 
-    description: describe_arrays.Description
+    description: describe_arrays.ArrayDescription
 
     @classmethod
-    def of(cls, found: describe_arrays.Description) -> _View:
+    def of(cls, found: describe_arrays.ArrayDescription) -> _View:
         made = cls(found.address, found.shape, found.strides, 0, _dtype(found), found.readonly)
         made.description = found
         return made
 
 
-def _dtype(found: describe_arrays.Description) -> np.dtype | None:
+def _dtype(found: describe_arrays.ArrayDescription) -> np.dtype | None:
     try:
         return np.dtype(found.element)
     except TypeError:
         return None
 
 
-def _shown(argument: Any) -> object:
+def _as_device_array(argument: Any) -> object:
     if type(argument) in (tuple, list):
-        return type(argument)(_shown(part) for part in argument)
+        return type(argument)(_as_device_array(part) for part in argument)
     if dataclasses.is_dataclass(argument) and not isinstance(argument, type):
         fields = {field.name: getattr(argument, field.name) for field in dataclasses.fields(argument)}
-        shown = {name: _shown(value) for name, value in fields.items()}
+        shown = {name: _as_device_array(value) for name, value in fields.items()}
         changed = any(shown[name] is not fields[name] for name in fields)
         return dataclasses.replace(argument, **shown) if changed else argument
-    return OnDevice(describe_arrays.describe(argument)) if describe_arrays.needs_showing(argument) else argument
+    return DeviceArray(describe_arrays.describe(argument)) if describe_arrays.needs_device_view(argument) else argument
 
 
 def _named(values: Sequence[Value]) -> list[NamedArray]:
@@ -328,7 +335,7 @@ def _named(values: Sequence[Value]) -> list[NamedArray]:
     return [NamedArray(name, view.description) for name, view in found if isinstance(view, _View)]
 
 
-class _TorchStandIn:
+class _TorchFake:
     """PyTorch's, imported when PyTorch is."""
 
     @staticmethod
@@ -349,11 +356,11 @@ def open_frameworks(target: Target, keep: int | None = None) -> None:
     """Stand in for the driver now, and for frameworks once they are imported; ``keep`` as ``Options`` has it."""
     libcuda.install(target)
     install_cupy.install()
-    triton_driver.keep(keep)
+    triton_driver.limit_benchmark_sizes(keep)
     for name, stand_in in FRAMEWORKS.items():
-        when_imported(name, partial(stand_in.install, target))
+        on_import(name, partial(stand_in.install, target))
 
 
 FRAMEWORKS: dict[str, Any] = {
-    "torch": _TorchStandIn, "triton": triton_driver, "cuda.tile.jax": jax_cpu_callback, **cuda_core.STAND_INS,
+    "torch": _TorchFake, "triton": triton_driver, "cuda.tile.jax": jax_cpu_callback, **cuda_core.FAKE_MODULES,
 }  # fmt: skip

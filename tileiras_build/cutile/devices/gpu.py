@@ -16,20 +16,20 @@ from ...launch.runtime.cuda_driver import stream_handle
 from ...launch.runtime.kernel_library import check_grid
 from ...launch.runtime.pack_arguments import ArrayView
 from ...target.targets import find_target
-from ..fakes.post_import_hooks import forget, when_imported
-from ..flatten_arguments import ArrayTable, Number, Value, numbers_of
+from ..fakes.post_import_hooks import cancel, on_import
+from ..flatten_arguments import ArrayTable, Number, Value, parameter_values
 from .array_unpackers import is_torch
 from .cuda_driver import StreamDriver
 from .jax_unsupported import MODULE as JAX
 from .jax_unsupported import install as refuse_graphs
 from .jax_unsupported import remove as allow_graphs
-from .launch_stub import make_fast
-from .loaded_kernel import Loaded, launch_function
-from .out_of_process_launch import Elsewhere, request_for
+from .launch_stub import make_launch_stub
+from .loaded_kernel import LoadedKernel, launch_function
+from .out_of_process_launch import LaunchProcess, make_request
 
 if TYPE_CHECKING:
-    from ..compiled_kernel_cache import Compiled
-    from . import Fast
+    from ..compiled_kernel_cache import CompiledKernel
+    from . import LaunchStub
 
 _WITHOUT = (
     "to run kernels without a GPU, use enable('sm_90', device='cpu'), or --device cpu --sm sm_90 of tileiras-build run"
@@ -59,8 +59,8 @@ class GpuDevice:
         self._call = launch_function(self.driver)
         self._lock = threading.Lock()
         self._here = threading.local()
-        self._loaded: dict[Compiled, Loaded] = {}
-        self._elsewhere: Elsewhere | None = None
+        self._loaded: dict[CompiledKernel, LoadedKernel] = {}
+        self._elsewhere: LaunchProcess | None = None
         self._elsewhere_busy = threading.Lock()
         self._flushed: tuple[int, int] | None = None  # address and size of what pushes all else out of the L2 cache
 
@@ -71,16 +71,16 @@ class GpuDevice:
 
     def open(self) -> None:
         """Kernels in graphs of JAX are refused."""
-        when_imported(JAX, refuse_graphs)
+        on_import(JAX, refuse_graphs)
 
     def close(self) -> None:
         """They are cuTile's again, and no other process is left."""
         if self._elsewhere is not None:
             self._elsewhere.end()
-        forget(JAX)
+        cancel(JAX)
         allow_graphs()
 
-    def shown(self, names: Sequence[str], arguments: tuple[object, ...]) -> tuple[object, ...]:
+    def as_device_arguments(self, names: Sequence[str], arguments: tuple[object, ...]) -> tuple[object, ...]:
         """As they are."""
         self._make_ready()
         return arguments
@@ -93,7 +93,7 @@ class GpuDevice:
         return ArrayView(array.data_ptr(), tuple(array.shape), array.stride(), None if home < 0 else home)
 
     def launch(
-        self, compiled: Compiled, grid: Sequence[int], values: Sequence[Value], stream: object, programmatic: bool
+        self, compiled: CompiledKernel, grid: Sequence[int], values: Sequence[Value], stream: object, programmatic: bool
     ) -> None:
         """Enqueue a kernel."""
         self._make_ready()
@@ -101,17 +101,19 @@ class GpuDevice:
         blocks = check_grid(compiled.entry, grid, compiled.launch)
         tables: list[int] = []
         try:
-            numbers = list(numbers_of(values, lambda table: self._place(table, handle, tables)))
-            kinds = [param.kind for param in compiled.launch.ordinary]
+            numbers = list(parameter_values(values, lambda table: self._place(table, handle, tables)))
+            kinds = [param.kind for param in compiled.launch.caller_parameters]
             numbers = [_exact(kind, number) for kind, number in zip(kinds, numbers, strict=True)]
             loaded.enqueue(blocks, numbers, handle, programmatic)
         finally:
             for address in tables:
                 self.driver.call("cuMemFreeAsync", address, handle)
 
-    def fast(self, compiled: Compiled, signature: Any, arguments: tuple[object, ...]) -> Fast | None:
+    def make_launch_stub(
+        self, compiled: CompiledKernel, signature: Any, arguments: tuple[object, ...]
+    ) -> LaunchStub | None:
         """One straight function (``fast_launch``)."""
-        return make_fast(self.loaded(compiled), signature, arguments, self.view, stream_handle, self._here)
+        return make_launch_stub(self.loaded(compiled), signature, arguments, self.view, stream_handle, self._here)
 
     def synchronize(self, stream: object = None) -> None:
         """Wait for the stream, or for all of the context."""
@@ -140,9 +142,9 @@ class GpuDevice:
             self._wait(end, limit)
             return 1e3 * float(self.driver.call("cuEventElapsedTime", start, end))
 
-    def measure_elsewhere(
+    def measure_out_of_process(
         self,
-        compiled: Compiled,
+        compiled: CompiledKernel,
         grid: Sequence[int],
         values: Sequence[Value],
         stream: object,
@@ -152,12 +154,12 @@ class GpuDevice:
         """The same in another process, which is ended where the launch takes longer; None where no other process can open the memory
         of the arguments."""
         blocks = check_grid(compiled.entry, grid, compiled.launch)
-        request = request_for(self.driver, compiled, blocks, values, flush)
+        request = make_request(self.driver, compiled, blocks, values, flush)
         if request is None:
             return None
         self.synchronize(stream)  # the other process does not wait for this one's stream
         with self._lock:
-            self._elsewhere = self._elsewhere or Elsewhere(self.device, self.target)
+            self._elsewhere = self._elsewhere or LaunchProcess(self.device, self.target)
         with self._elsewhere_busy:
             return self._elsewhere.measure(request, limit)
 
@@ -188,7 +190,7 @@ class GpuDevice:
             return self._flushed
 
     # ---- kernels and tables in the driver
-    def loaded(self, compiled: Compiled) -> Loaded:
+    def loaded(self, compiled: CompiledKernel) -> LoadedKernel:
         """The kernel in the driver; loaded once."""
         if (found := self._loaded.get(compiled)) is not None:
             return found
@@ -197,17 +199,17 @@ class GpuDevice:
                 self._loaded[compiled] = self._load(compiled)
             return self._loaded[compiled]
 
-    def mapping(self, compiled: Compiled) -> Loaded:
+    def mapping(self, compiled: CompiledKernel) -> LoadedKernel:
         """What encodes the tensor maps of a kernel that somebody else loads."""
-        return Loaded(compiled, 0, self.target, self.driver, self._call)
+        return LoadedKernel(compiled, 0, self.target, self.driver, self._call)
 
-    def _load(self, compiled: Compiled) -> Loaded:
+    def _load(self, compiled: CompiledKernel) -> LoadedKernel:
         """A capture that this thread has begun must not keep it from loading: nothing of it belongs into the graph."""
         assert compiled.cubin is not None
         self._make_ready()
         with self.driver.relaxed_capture():
             kernel = self.driver.kernel(self.driver.load(compiled.cubin), compiled.entry)
-            loaded = Loaded(compiled, int(kernel), self.target, self.driver, self._call)
+            loaded = LoadedKernel(compiled, int(kernel), self.target, self.driver, self._call)
             loaded.allow_shared_memory(int(kernel))
             self.driver.call("cuKernelGetFunction", kernel)  # else it is loaded by its first launch
         return loaded
@@ -217,7 +219,7 @@ class GpuDevice:
         if self.driver.is_capturing(handle):
             message = f"{_NO_LIST}: {table.name} is one"
             raise ListInCapture("cutile-capture", message, remedy="pass the arrays as a tuple, or one by one")
-        rows = table.rows()
+        rows = table.table_rows()
         data = struct.pack(f"<{len(rows)}q", *[_signed(number) for number in rows])
         address = int(self.driver.call("cuMemAllocAsync", len(data), handle))
         placed.append(address)

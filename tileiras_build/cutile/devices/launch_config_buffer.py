@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ...core.errors import Unsupported
-from ...launch.runtime.bind_stub import ALIGNMENT, CODES, Packed, places_of
+from ...launch.runtime.bind_stub import ALIGNMENT, STRUCT_CODES, PackedParameters, places_of
 from ...launch.runtime.encode_tensor_maps import SIZE
 from ...manifest.launch_manifest import Launch, Parameter
 
@@ -24,10 +24,10 @@ _HEAD = "<7I4xQQI4x8x"  # ends where the parameters begin
 _PARAMETERS = struct.calcsize(_HEAD)
 _ATTRIBUTE = struct.Struct("<I4xI60x")
 _PROGRAMMATIC = 6  # CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
-_CODES = CODES | {"i1": "?"}
+_CODES = STRUCT_CODES | {"i1": "?"}
 
 
-class Block(NamedTuple):
+class LaunchConfigBuffer(NamedTuple):
     """``offset`` is where in ``buffer`` the block begins; the rest are addresses."""
 
     buffer: ctypes.Array
@@ -37,20 +37,20 @@ class Block(NamedTuple):
     attribute: int
 
 
-class BlockLayout:
+class LaunchConfigLayout:
     """The blocks of one kernel."""
 
     def __init__(self, entry: str, launch: Launch):
-        for param in launch.ordinary:
+        for param in launch.caller_parameters:
             if param.kind not in _CODES:
                 raise Unsupported("cutile-argument", f"kernel {entry}: parameter {param.name} is a {param.kind}")
-        self.places = places_of(launch.ordinary)
-        self._codes = [_CODES[param.kind] for param in launch.ordinary]
-        self.params = struct.Struct("<" + _format(launch.ordinary)[0])
+        self.places = places_of(launch.caller_parameters)
+        self._codes = [_CODES[param.kind] for param in launch.caller_parameters]
+        self.params = struct.Struct("<" + _format(launch.caller_parameters)[0])
         """The parameters alone, without the grid's extents and tensor maps."""
-        own, end = _format((*launch.ordinary, *launch.extents))
+        own, end = _format((*launch.caller_parameters, *launch.extents))
         maps = len(launch.tensor_maps)
-        self._offsets = [param.offset for param in (*launch.ordinary, *launch.extents)]
+        self._offsets = [param.offset for param in (*launch.caller_parameters, *launch.extents)]
         if maps:
             start = _up(end, ALIGNMENT)
             own += "x" * (start - end) + f"{SIZE}s" * maps
@@ -64,7 +64,7 @@ class BlockLayout:
         self._pointers = self._attribute + _ATTRIBUTE.size
         self._size = self._pointers + 8 * max(len(self._offsets), 1)
 
-    def new(self) -> Block:
+    def new(self) -> LaunchConfigBuffer:
         """A block, of which all is written that stays."""
         buffer = ctypes.create_string_buffer(self._size + ALIGNMENT)
         base = ctypes.addressof(buffer)
@@ -73,15 +73,15 @@ class BlockLayout:
         _ATTRIBUTE.pack_into(buffer, offset + self._attribute, _PROGRAMMATIC, 1)
         pointers = [address + _PARAMETERS + place for place in self._offsets]
         struct.pack_into(f"<{len(pointers)}Q", buffer, offset + self._pointers, *pointers)
-        return Block(buffer, offset, address, address + self._pointers, address + self._attribute)
+        return LaunchConfigBuffer(buffer, offset, address, address + self._pointers, address + self._attribute)
 
-    def numbers(self, parts: Sequence[bytes]) -> list[object]:
+    def numbers(self, parameters: Sequence[bytes]) -> list[object]:
         """What ``packed`` is made of, from the bytes of each parameter."""
-        return [struct.unpack(f"<{code}", part)[0] for code, part in zip(self._codes, parts, strict=True)]
+        return [struct.unpack(f"<{code}", part)[0] for code, part in zip(self._codes, parameters, strict=True)]
 
-    def packed(self, numbers: Sequence[object]) -> Packed:
+    def packed(self, numbers: Sequence[object]) -> PackedParameters:
         """The parameters as bytes, from which tensor maps are made."""
-        return Packed(self.params.pack(*numbers), self.places)
+        return PackedParameters(self.params.pack(*numbers), self.places)
 
 
 def _format(params: Sequence[Parameter]) -> tuple[str, int]:

@@ -35,14 +35,14 @@ from typing import TYPE_CHECKING, Any
 
 from ...launch.runtime.pack_arguments import ArrayView
 from ...manifest.launch_manifest import Parameter
-from ...manifest.manifest_constants import MOST_PROGRAMS
-from ..flatten_arguments import parts_of
+from ...manifest.manifest_constants import MAX_TILE_PROGRAMS
+from ..flatten_arguments import aggregate_members
 from ..validate_launch import MAX_GRID
-from .array_unpackers import Names, reading_of
-from .loaded_kernel import Loaded
+from .array_unpackers import Names, unpack_code
+from .loaded_kernel import LoadedKernel
 
 if TYPE_CHECKING:
-    from . import Fast
+    from . import LaunchStub
 
 _SPECIALIZED_RANK = 5  # cuTile finds nothing out about lengths and strides of more axes
 _SPECIALIZED_BYTES = 16
@@ -50,20 +50,20 @@ _TYPES = {"i1": "bool", "i32": "int", "i64": "int", "f32": "float", "f64": "floa
 _MAX_AXES = (MAX_GRID, 65535, 65535)
 
 
-def make_fast(
-    loaded: Loaded,
+def make_launch_stub(
+    loaded: LoadedKernel,
     signature: Any,
     arguments: tuple[object, ...],
     view: Callable[[object, object], ArrayView],
     handle_of: Callable[[object], int],
     here: threading.local,
-) -> Fast | None:
+) -> LaunchStub | None:
     """The function for arguments like these; None where a list is among them, whose table a launch must place.
 
     ``view`` looks into an array for a stream, ``handle_of`` gives a stream's handle; ``here.ready`` is there where the
     thread has a context.
     """
-    writer = _Writer(loaded.compiled.launch.ordinary, view)
+    writer = _StubWriter(loaded.compiled.launch.caller_parameters, view)
     names = [f"x{index}" for index in range(len(arguments))]
     try:
         for name, constraint, argument in zip(names, signature.parameters, arguments, strict=True):
@@ -84,7 +84,7 @@ class _HasList(Exception):
     """An argument is a list."""
 
 
-class _Writer:
+class _StubWriter:
     """Collects the lines that look at the arguments, and the expressions of the parameters."""
 
     def __init__(self, params: tuple[Parameter, ...], view: Callable[[object, object], ArrayView]):
@@ -110,7 +110,7 @@ class _Writer:
             self._add_aggregate(name, constraint, argument)
 
     def _add_aggregate(self, name: str, constraint: Any, argument: Any) -> None:
-        parts = list(parts_of(name, constraint, argument))
+        parts = list(aggregate_members(name, constraint, argument))
         own = [f"{name}_{index}" for index in range(len(parts))]
         self._is_of_type(name, argument)
         # What stands in it can be looked at when its own type has been.
@@ -149,12 +149,16 @@ class _Writer:
         shape = tuple(f"{name}_n{axis}" for axis in range(rank))
         strides = tuple(f"{name}_s{axis}" for axis in range(rank))
         names, seen = Names(name, f"{name}_p", shape, strides), self._view(argument, 0)
-        reading = reading_of(argument, seen, names, max(bits // 8, 1))
+        reading = unpack_code(argument, seen, names, max(bits // 8, 1))
         self._is_of_type(name, argument)
         self.names |= reading.names
         self.lines += [f"if {' or '.join(self.kinds)}:", " return False", *reading.lines]
         self.kinds = []
-        self.guards += [*reading.guards, *_promises(names, constraint), *_more(names, constraint, seen)]
+        self.guards += [
+            *reading.guards,
+            *_assumption_guards(names, constraint),
+            *_extra_guards(names, constraint, seen),
+        ]
         if not constraint.may_alias_internally:
             self.guards += _disjoint(names, constraint, seen)
         self.values += [names.address, *shape, *strides]
@@ -163,7 +167,7 @@ class _Writer:
 
 
 # ---- what a constraint says of an array, as conditions under which it does not hold ------------------------------
-def _promises(names: Names, constraint: Any) -> Iterator[str]:
+def _assumption_guards(names: Names, constraint: Any) -> Iterator[str]:
     if constraint.base_addr_divisible_by > 1:
         yield _indivisible(names.address, constraint.base_addr_divisible_by)
     for axis, (length, stride) in enumerate(zip(names.shape, names.strides)):
@@ -190,7 +194,7 @@ def _indivisible(name: str, divisor: int) -> str:
     return f"{name} & {divisor - 1:d}" if divisor & (divisor - 1) == 0 else f"{name} % {divisor:d}"
 
 
-def _more(names: Names, constraint: Any, seen: ArrayView) -> Iterator[str]:
+def _extra_guards(names: Names, constraint: Any, seen: ArrayView) -> Iterator[str]:
     """Conditions under which cuTile would have found out more; the example breaks none of these."""
     if constraint.base_addr_divisible_by == 1 and seen.address % _SPECIALIZED_BYTES:
         yield f"not {names.address} & {_SPECIALIZED_BYTES - 1}"
@@ -199,12 +203,12 @@ def _more(names: Names, constraint: Any, seen: ArrayView) -> Iterator[str]:
     unit = 8 * _SPECIALIZED_BYTES // constraint.dtype.bitwidth
     for axis, (length, stride) in enumerate(zip(seen.shape, seen.strides)):
         if _shape_constants(constraint)[axis] is None:
-            yield from _of_more(names.shape[axis], length, constraint.shape_divisible_by[axis], 16)
+            yield from _extra_guards_of(names.shape[axis], length, constraint.shape_divisible_by[axis], 16)
         if constraint.stride_constant[axis] is None:
-            yield from _of_more(names.strides[axis], stride, constraint.stride_divisible_by[axis], unit)
+            yield from _extra_guards_of(names.strides[axis], stride, constraint.stride_divisible_by[axis], unit)
 
 
-def _of_more(name: str, value: int, found: int, divisor: int) -> Iterator[str]:
+def _extra_guards_of(name: str, value: int, found: int, divisor: int) -> Iterator[str]:
     if value != 1 and found % divisor:
         yield f"{name} == 1"
     if found == 1 and divisor > 1 and value % divisor:
@@ -222,7 +226,7 @@ def _disjoint(names: Names, constraint: Any, seen: ArrayView) -> Iterator[str]:
 
 
 # ---- the text ------------------------------------------------------------------------------------------------------
-def _text(loaded: Loaded, writer: _Writer, names: list[str]) -> str:
+def _text(loaded: LoadedKernel, writer: _StubWriter, names: list[str]) -> str:
     launch = loaded.compiled.launch
     limits = [limit // size for limit, size in zip(_MAX_AXES, launch.cluster)]
     body = [f"{''.join(f'{name}, ' for name in names)} = arguments" if names else "() = arguments", *writer.lines]
@@ -251,20 +255,20 @@ def _text(loaded: Loaded, writer: _Writer, names: list[str]) -> str:
     return "\n".join([*lines, " if status:", "  failed(status)", " return True"])
 
 
-def _blocks(loaded: Loaded) -> list[str]:
+def _blocks(loaded: LoadedKernel) -> list[str]:
     """Of a persistent kernel what is launched: other kernels are launched on the grid that they are given."""
     if not loaded.compiled.launch.grid.persistent:
         return []
-    (most, _, _) = loaded.compiled.launch.blocks((MOST_PROGRAMS, 1, 1), loaded.multiprocessors)
+    (most, _, _) = loaded.compiled.launch.blocks((MAX_TILE_PROGRAMS, 1, 1), loaded.sm_count)
     return [
         "programs = gx * gy * gz",
-        f"if programs > {MOST_PROGRAMS:d}:",
+        f"if programs > {MAX_TILE_PROGRAMS:d}:",
         " return False",
         f"blocks = min(programs, {most:d})",
     ]
 
 
-def _maps(loaded: Loaded, values: list[str]) -> list[str]:
+def _maps(loaded: LoadedKernel, values: list[str]) -> list[str]:
     if not loaded.mapped:
         return []
     key = "".join(f"{values[index]}, " for index in loaded.mapped)
@@ -273,7 +277,7 @@ def _maps(loaded: Loaded, values: list[str]) -> list[str]:
     return [f"key = ({key})", f"{found} = maps.get(key) or encode(key, ({every}))"]
 
 
-def _packed(loaded: Loaded, values: list[str]) -> str:
+def _packed(loaded: LoadedKernel, values: list[str]) -> str:
     launch = loaded.compiled.launch
     grid = ["gx", "gy", "gz"]
     blocks, extents = (["blocks", "1", "1"], grid) if launch.grid.persistent else (grid, [])

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from ...launch.runtime.encode_tensor_maps import resolve
 from ...target.targets import find_target
-from .launch_config_buffer import Block, BlockLayout
+from .launch_config_buffer import LaunchConfigBuffer, LaunchConfigLayout
 
 if TYPE_CHECKING:
-    from ..compiled_kernel_cache import Compiled
+    from ..compiled_kernel_cache import CompiledKernel
     from .cuda_driver import StreamDriver
 
-_MOST_MAPS = 256  # sets of tensor maps that a kernel remembers
+_MAX_CACHED_MAPS = 256  # sets of tensor maps that a kernel remembers
 _LAUNCH, _LAUNCH_SINCE = "cuLaunchKernelEx", 12000
 _LAUNCH_TYPE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -24,16 +24,18 @@ def launch_function(driver: StreamDriver) -> Callable[..., int]:
     return _LAUNCH_TYPE(driver.address_of(_LAUNCH, _LAUNCH_SINCE))
 
 
-class Loaded:
+class LoadedKernel:
     """A kernel, its blocks that no launch is using, and its tensor maps by the numbers that they are made of."""
 
-    def __init__(self, compiled: Compiled, kernel: int, target: str, driver: StreamDriver, call: Callable[..., int]):
+    def __init__(
+        self, compiled: CompiledKernel, kernel: int, target: str, driver: StreamDriver, call: Callable[..., int]
+    ):
         self.compiled, self.kernel, self.call = compiled, kernel, call
         self._driver = driver
-        self.layout = BlockLayout(compiled.entry, compiled.launch)
-        self.pool: list[Block] = []
+        self.layout = LaunchConfigLayout(compiled.entry, compiled.launch)
+        self.pool: list[LaunchConfigBuffer] = []
         self.may_be_programmatic = find_target(target).has("griddepcontrol")
-        self.multiprocessors = driver.multiprocessors(driver.device()[0]) if compiled.launch.grid.persistent else 0
+        self.sm_count = driver.sm_count(driver.device()[0]) if compiled.launch.grid.persistent else 0
         self.mapped = _mapped(compiled)
         self.maps: dict[tuple, tuple[bytes, ...]] = {}
 
@@ -41,7 +43,7 @@ class Loaded:
         """One launch of these parameters over a grid of tile programs; raises InvalidInput[driver]."""
         block = self.block()
         launch = self.compiled.launch
-        blocks, extents = launch.blocks(grid, self.multiprocessors), grid if launch.grid.persistent else ()
+        blocks, extents = launch.blocks(grid, self.sm_count), grid if launch.grid.persistent else ()
         self.layout.pack_into(
             block.buffer, block.offset, *blocks, launch.threads_per_cta, 1, 1, launch.shared_memory.dynamic, handle,
             block.attribute, programmatic and self.may_be_programmatic, *numbers, *extents,
@@ -57,7 +59,7 @@ class Loaded:
         for device in range(self._driver.device_count()):
             self._driver.allow_shared_memory(kernel, device, self.compiled.launch.shared_memory.dynamic)
 
-    def block(self) -> Block:
+    def block(self) -> LaunchConfigBuffer:
         """One that no launch is using."""
         try:
             return self.pool.pop()
@@ -80,13 +82,13 @@ class Loaded:
         entry, packed = self.compiled.entry, self.layout.packed(numbers)
         rows = enumerate(self.compiled.launch.tensor_maps)
         made = tuple(self._driver.encode(resolve(entry, index, row, packed)) for index, row in rows)
-        if len(self.maps) >= _MOST_MAPS:
+        if len(self.maps) >= _MAX_CACHED_MAPS:
             self.maps.clear()
         self.maps[key] = made
         return made
 
 
-def _mapped(compiled: Compiled) -> tuple[int, ...]:
+def _mapped(compiled: CompiledKernel) -> tuple[int, ...]:
     """The parameters that tensor maps are made of."""
     found = set()
     for row in compiled.launch.tensor_maps:

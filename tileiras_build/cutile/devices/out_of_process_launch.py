@@ -20,11 +20,11 @@ from ..flatten_arguments import Array, ArrayTable, Value
 
 if TYPE_CHECKING:
     from ...launch.runtime.pack_arguments import ArrayView
-    from ..compiled_kernel_cache import Compiled
+    from ..compiled_kernel_cache import CompiledKernel
     from .cuda_driver import StreamDriver
 
 HANDLE_BYTES = 64  # of CUipcMemHandle
-_START = 120.0  # seconds in which the process has to be there
+_START_TIMEOUT = 120.0  # seconds in which the process has to be there
 READY = "ready"
 _PROCESS = f"{__package__}.timed_launch_process"
 
@@ -43,11 +43,11 @@ class Request:
     flush: bool
 
 
-class Elsewhere:
+class LaunchProcess:
     """The side that asks; ``ordinal`` is the GPU, ``target`` what kernels are compiled for."""
 
     def __init__(self, ordinal: int, target: str):
-        self._words = (str(ordinal), target)
+        self._command = (str(ordinal), target)
         self._process: subprocess.Popen | None = None
         self._link: Connection | None = None
 
@@ -69,11 +69,11 @@ class Elsewhere:
         if self._link is None or self._process is None or self._process.poll() is not None:
             self.end()
             ours, theirs = Pipe()
-            command = [sys.executable, "-m", _PROCESS, str(theirs.fileno()), *self._words]
+            command = [sys.executable, "-m", _PROCESS, str(theirs.fileno()), *self._command]
             self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()])
             self._link = ours
             theirs.close()
-            if not ours.poll(_START) or _received(ours) != (True, READY):
+            if not ours.poll(_START_TIMEOUT) or _received(ours) != (True, READY):
                 self.end()
                 raise RuntimeError("no process for timed launches can be started")
         return self._link
@@ -95,8 +95,8 @@ def _received(link: Connection) -> tuple[bool, Any]:
         return False, "the process of timed launches has ended"
 
 
-def request_for(
-    driver: StreamDriver, compiled: Compiled, grid: Sequence[int], values: Sequence[Value], flush: bool
+def make_request(
+    driver: StreamDriver, compiled: CompiledKernel, grid: Sequence[int], values: Sequence[Value], flush: bool
 ) -> Request | None:
     """What the other process is asked; None where memory of an argument cannot be opened by others."""
     assert compiled.cubin is not None
@@ -110,7 +110,7 @@ def request_for(
             memory[base] = ctypes.string_at(driver.call("cuIpcGetMemHandle", base).getPtr(), HANDLE_BYTES)
     except InvalidInput:
         return None
-    plain = tuple(moved(value, {}) for value in values)
+    plain = tuple(relocate(value, {}) for value in values)
     return Request(compiled.entry, dict(compiled.manifest), compiled.cubin, tuple(grid), plain, memory, bases, flush)
 
 
@@ -120,7 +120,7 @@ def _views(value: Value) -> tuple[ArrayView, ...]:
     return value.views if isinstance(value, ArrayTable) else ()
 
 
-def moved(value: Value, places: dict[int, int]) -> Value:
+def relocate(value: Value, places: dict[int, int]) -> Value:
     """A value whose arrays lie where ``places`` says, by their addresses; types of elements, which launches do not need, stay behind."""
     move = lambda view: view._replace(address=places.get(view.address, view.address), dtype=None)
     if isinstance(value, Array):

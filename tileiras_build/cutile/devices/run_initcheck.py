@@ -13,16 +13,18 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ...simulate import emulator
-from ...simulate.emulator.sanitizers.initcheck import CHUNK, VARYING, UnwrittenReads, turn
+from ...simulate.emulator.sanitizers.initcheck import CHUNK, VARYING, Initcheck, flip_varying_bits
 
-Run = Callable[[UnwrittenReads | None], None]
+Run = Callable[[Initcheck | None], None]
 Images = list[np.ndarray]
 
 
-def run_checked(run: Run, memory: emulator.Memory, spans: Sequence[tuple[int, int]], is_repeatable: bool) -> None:
+def run_with_initcheck(
+    run: Run, memory: emulator.Memory, spans: Sequence[tuple[int, int]], is_repeatable: bool
+) -> None:
     """``run`` a launch. Raises the fault of its first read of unwritten memory in ``spans`` (address, bytes), if what it
     writes depends on such memory; memory then holds what the first run has written. One that is not repeatable is not judged."""
-    reads, before = UnwrittenReads(spans), _images(memory)
+    reads, before = Initcheck(spans), _images(memory)
     run(reads)
     if reads.first is None or not is_repeatable:
         return
@@ -40,7 +42,7 @@ def _differs_with_other_bits(
     run: Run, memory: emulator.Memory, spans: Sequence[tuple[int, int]], after: Images
 ) -> bool:
     for address, size in spans:
-        turn(address, size)
+        flip_varying_bits(address, size)
     try:
         run(None)
     except emulator.EmulatorFault:

@@ -8,25 +8,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 
-from ..compiled_kernel_cache import Compiled
+from ..compiled_kernel_cache import CompiledKernel
 from ..flatten_arguments import Value
 from .cuda_driver import StreamDriver
 from .gpu import GpuDevice
-from .out_of_process_launch import HANDLE_BYTES, READY, Request, moved
+from .out_of_process_launch import HANDLE_BYTES, READY, Request, relocate
 
 _LAZILY = 1  # CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
 
 
 def serve(link: Connection, device: GpuDevice) -> None:
     """Launch what is asked for until nobody asks."""
-    known: dict[bytes, Compiled] = {}
+    known: dict[bytes, CompiledKernel] = {}
     link.send((True, READY))
     while True:
         try:
             request = link.recv()
         except EOFError:
             return
-        fresh = Compiled(request.entry, request.manifest, "", request.cubin)
+        fresh = CompiledKernel(request.entry, request.manifest, "", request.cubin)
         compiled = known.setdefault(request.cubin, fresh)  # which is loaded once
         try:
             link.send((True, _measured(device, compiled, request)))
@@ -34,7 +34,7 @@ def serve(link: Connection, device: GpuDevice) -> None:
             link.send((False, f"{type(error).__name__}: {error}"))
 
 
-def _measured(device: GpuDevice, compiled: Compiled, request: Request) -> float:
+def _measured(device: GpuDevice, compiled: CompiledKernel, request: Request) -> float:
     with _opened(device.driver, request) as values:
         launch = lambda: device.launch(compiled, request.grid, values, 0, False)
         return device.measure(launch, 0, request.flush, None, True)
@@ -52,7 +52,7 @@ def _opened(driver: StreamDriver, request: Request) -> Iterator[list[Value]]:
             ctypes.memmove(handle.getPtr(), data, HANDLE_BYTES)
             opened[base] = int(driver.call("cuIpcOpenMemHandle", handle, _LAZILY))
         places = {address: opened[base] + address - base for address, base in request.bases.items()}
-        yield [moved(value, places) for value in request.values]
+        yield [relocate(value, places) for value in request.values]
     finally:
         for address in opened.values():
             driver.call("cuIpcCloseMemHandle", address)

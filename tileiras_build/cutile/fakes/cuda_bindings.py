@@ -149,7 +149,7 @@ def of_runtime(module: ModuleType) -> Answers:
         made.name, made.totalGlobalMem, made.multiProcessorCount = (
             libcuda.NAME.encode(),
             libcuda.MEMORY,
-            libcuda.MULTIPROCESSORS,
+            libcuda.SM_COUNT,
         )
         made.major, made.minor = divmod(libcuda.current_target().number, 10)
         made.sharedMemPerBlockOptin, made.warpSize = libcuda.current_target().max_shared_memory, 32

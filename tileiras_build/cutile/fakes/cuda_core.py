@@ -20,7 +20,7 @@ import numpy as np
 from ...core.errors import InvalidInput
 from ...simulate.emulator import emulator_image
 from ...target.targets import Target
-from ..compiled_kernel_cache import Compiled
+from ..compiled_kernel_cache import CompiledKernel
 from ..kernel_fault_report import NamedArray, name_of
 from . import cuda_bindings, device_allocations, libcuda, streams
 
@@ -221,7 +221,7 @@ class Stream:
 class ObjectCode:
     """cuda.core.ObjectCode of an image for the emulator."""
 
-    def __init__(self, kernels: dict[str, Compiled]):
+    def __init__(self, kernels: dict[str, CompiledKernel]):
         self._kernels = kernels
 
     @classmethod
@@ -232,12 +232,12 @@ class ObjectCode:
                 module = file.read()
         return cls(_kernels_of(module))
 
-    def get_kernel(self, name: str | bytes) -> Compiled:
+    def get_kernel(self, name: str | bytes) -> CompiledKernel:
         """A kernel by its name."""
         return self._kernels[name.decode() if isinstance(name, bytes) else name]
 
 
-def _kernels_of(data: bytes) -> dict[str, Compiled]:
+def _kernels_of(data: bytes) -> dict[str, CompiledKernel]:
     """The kernels of an image by their names."""
     found = emulator_image.unpack(data)
     if found is None:
@@ -247,16 +247,16 @@ def _kernels_of(data: bytes) -> dict[str, Compiled]:
         )
         raise InvalidInput("emulator-image", message, remedy=remedy)
     ptx, manifest = found
-    return {entry: Compiled(entry, manifest, ptx, None) for entry in manifest["kernels"]}
+    return {entry: CompiledKernel(entry, manifest, ptx, None) for entry in manifest["kernels"]}
 
 
-def launch(stream: object, config: LaunchConfig, kernel: Compiled, *arguments: Any) -> None:
+def launch(stream: object, config: LaunchConfig, kernel: CompiledKernel, *arguments: Any) -> None:
     """cuda.core.launch. Raises InvalidInput[launch-argument] and KernelFault."""
     from .. import launch_hook
 
     assert launch_hook.session is not None
     sizes: list[int] = kernel.manifest["kernels"][kernel.entry]["param_sizes"]
-    expected = len(kernel.launch.ordinary)
+    expected = len(kernel.launch.caller_parameters)
     if len(arguments) != expected:
         message = f"kernel {name_of(kernel.entry)} takes {expected} arguments, and {len(arguments)} were given"
         raise InvalidInput("launch-argument", message)
@@ -305,7 +305,7 @@ def _answers(module: ModuleType) -> dict[str, Callable[..., tuple[Any, ...]]]:
     }
 
 
-class _StandIn:
+class _FakeModule:
     """Takes the place of attributes of a module, and gives it them back."""
 
     def __init__(self, name: str, attributes: Callable[[ModuleType], dict[str, Any]]):
@@ -330,8 +330,8 @@ class _StandIn:
 _CLASSES = {one.__name__: one for one in (Buffer, Device, Event, LaunchConfig, Stream, ObjectCode)} | {
     "launch": launch, "MemoryResource": MemoryResource, "DeviceMemoryResource": MemoryResource,
 }  # fmt: skip
-STAND_INS = {
-    "cuda.core": _StandIn("cuda.core", lambda module: _CLASSES),
-    "cuda.bindings.driver": _StandIn("cuda.bindings.driver", _answers),
-    "cuda.bindings.runtime": _StandIn("cuda.bindings.runtime", cuda_bindings.of_runtime),
+FAKE_MODULES = {
+    "cuda.core": _FakeModule("cuda.core", lambda module: _CLASSES),
+    "cuda.bindings.driver": _FakeModule("cuda.bindings.driver", _answers),
+    "cuda.bindings.runtime": _FakeModule("cuda.bindings.runtime", cuda_bindings.of_runtime),
 }

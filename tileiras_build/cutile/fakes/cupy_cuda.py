@@ -139,7 +139,7 @@ class Stream(streams.Stream):
 def _properties(device: int = 0) -> dict[str, Any]:
     major, minor = divmod(_target().number, 10)
     return {
-        "name": libcuda.NAME.encode(), "multiProcessorCount": libcuda.MULTIPROCESSORS, "major": major, "minor": minor, "warpSize": 32,
+        "name": libcuda.NAME.encode(), "multiProcessorCount": libcuda.SM_COUNT, "major": major, "minor": minor, "warpSize": 32,
         "totalGlobalMem": libcuda.MEMORY, "sharedMemPerBlock": 48 << 10, "sharedMemPerBlockOptin": _target().max_shared_memory,
         "maxThreadsPerBlock": 1024,
     }  # fmt: skip

@@ -24,7 +24,7 @@ _NAMES = {code: name for name, code in reversed(NAMED.items())}
 
 
 @dataclass(frozen=True)
-class Description:
+class ArrayDescription:
     """An array: byte address, shape, strides in elements, the name ("float32") and bits of its elements, and the memory that
     holds all of it, of which it may be a view: ``base`` and ``size`` in bytes. ``owner`` keeps that memory."""
 
@@ -56,7 +56,7 @@ class Description:
         return tuple(index) if fits and not inside and not left else None
 
 
-def describe(array: Any) -> Description:
+def describe(array: Any) -> ArrayDescription:
     """What is known of an array; InvalidInput[launch-argument] for what is none, or has elements that kernels have not."""
     found = _reader(array)(array)
     if not found.address and 0 not in found.shape:
@@ -64,7 +64,7 @@ def describe(array: Any) -> Description:
     return found
 
 
-def _reader(array: Any) -> Callable[[Any], Description]:
+def _reader(array: Any) -> Callable[[Any], ArrayDescription]:
     torch = sys.modules.get("torch")
     if isinstance(array, np.ndarray):
         return _of_numpy
@@ -78,7 +78,7 @@ def _reader(array: Any) -> Callable[[Any], Description]:
     raise InvalidInput("launch-argument", message, remedy="pass an array that offers DLPack")
 
 
-def needs_showing(value: object) -> bool:
+def needs_device_view(value: object) -> bool:
     """Whether cuTile would look for it on a GPU: PyTorch's tensors, whose stand-in does so, say themselves that they are there."""
     torch = sys.modules.get("torch")
     if isinstance(value, type) or torch is not None and isinstance(value, torch.Tensor):
@@ -86,7 +86,7 @@ def needs_showing(value: object) -> bool:
     return hasattr(value, "__dlpack__") or hasattr(value, "__cuda_array_interface__")
 
 
-def _of_numpy(array: np.ndarray) -> Description:
+def _of_numpy(array: np.ndarray) -> ArrayDescription:
     bits = _bits(array.dtype)
     whole = array
     while isinstance(whole.base, np.ndarray):
@@ -95,7 +95,7 @@ def _of_numpy(array: np.ndarray) -> Description:
     strides = tuple(step // array.itemsize for step in array.strides)
     address = array.__array_interface__["data"][0]
     name, readonly = array.dtype.name, not array.flags.writeable
-    return Description(address, array.shape, strides, name, bits, start, end - start, whole, readonly)
+    return ArrayDescription(address, array.shape, strides, name, bits, start, end - start, whole, readonly)
 
 
 def _bits(kind: np.dtype) -> int:
@@ -106,7 +106,7 @@ def _bits(kind: np.dtype) -> int:
     return int(kind.name[5]) if kind.name.startswith(("float4_", "float6_")) else 8 * kind.itemsize
 
 
-def _of_torch(tensor: torch.Tensor) -> Description:
+def _of_torch(tensor: torch.Tensor) -> ArrayDescription:
     if tensor.is_meta:
         raise InvalidInput("launch-argument", "it is on the device meta, where tensors have no memory")
     storage = tensor.untyped_storage()
@@ -114,10 +114,10 @@ def _of_torch(tensor: torch.Tensor) -> Description:
     address, base = tensor.data_ptr(), storage.data_ptr()
     shape, strides = tuple(tensor.shape), tuple(tensor.stride())
     bits = 8 * tensor.element_size()
-    return Description(address, shape, strides, name, bits, base, storage.nbytes(), storage)
+    return ArrayDescription(address, shape, strides, name, bits, base, storage.nbytes(), storage)
 
 
-def _of_dlpack(array: Any) -> Description:
+def _of_dlpack(array: Any) -> ArrayDescription:
     try:
         made = array.__dlpack__()
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
@@ -129,10 +129,10 @@ def _of_dlpack(array: Any) -> Description:
     address = (tensor.data or 0) + tensor.offset
     code, bits = tensor.type.code, tensor.type.bits
     name = np.dtype(f"{_KINDS[code]}{bits // 8}").name if code in _KINDS else _NAMES[code]
-    return Description(address, shape, strides, name, bits, *_extent(address, shape, strides, bits), (array, made))
+    return ArrayDescription(address, shape, strides, name, bits, *_extent(address, shape, strides, bits), (array, made))
 
 
-def _of_interface(array: Any) -> Description:
+def _of_interface(array: Any) -> ArrayDescription:
     found = array.__cuda_array_interface__
     try:
         kind, shape, steps = np.dtype(found["typestr"]), tuple(found["shape"]), found.get("strides")
@@ -143,7 +143,7 @@ def _of_interface(array: Any) -> Description:
     bits = _bits(kind)
     strides = _row_major(shape) if steps is None else tuple(step // kind.itemsize for step in steps)
     place = _extent(address or 0, shape, strides, bits)
-    return Description(address or 0, shape, strides, kind.name, bits, *place, array, readonly)
+    return ArrayDescription(address or 0, shape, strides, kind.name, bits, *place, array, readonly)
 
 
 def _row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -163,12 +163,12 @@ def _extent(address: int, shape: tuple[int, ...], strides: tuple[int, ...], bits
     return address + low * bits // 8, -(-(high - low + 1) * bits // 8)
 
 
-def table_of(rows: list[int]) -> Description:
+def table_of(words: list[int]) -> ArrayDescription:
     """A table of 8-byte words in this process's memory, ``GUARD`` bytes away from all else on both sides."""
-    size = 8 * len(rows)
+    size = 8 * len(words)
     held = mmap.mmap(-1, size + 2 * GUARD)
-    held[GUARD : GUARD + size] = struct.pack(f"{len(rows)}q", *rows)
+    held[GUARD : GUARD + size] = struct.pack(f"{len(words)}q", *words)
     inside = ctypes.c_char.from_buffer(held, GUARD)
-    return Description(
-        ctypes.addressof(inside), (len(rows),), (1,), "int64", 64, ctypes.addressof(inside), size, inside
+    return ArrayDescription(
+        ctypes.addressof(inside), (len(words),), (1,), "int64", 64, ctypes.addressof(inside), size, inside
     )

@@ -11,14 +11,14 @@ import numpy as np
 from . import describe_arrays, mark_uninitialized
 
 _ALIGNMENT = 512  # bytes, as the driver gives it out
-_held: dict[int, describe_arrays.Description] = {}
+_held: dict[int, describe_arrays.ArrayDescription] = {}
 
 
 def allocate(size: int) -> int:
     """The address of ``size`` new bytes, which have no values yet."""
     owner = ctypes.create_string_buffer(size + _ALIGNMENT)
     address = -(-ctypes.addressof(owner) // _ALIGNMENT) * _ALIGNMENT
-    _held[address] = describe_arrays.Description(address, (size,), (1,), "uint8", 8, address, size, owner)
+    _held[address] = describe_arrays.ArrayDescription(address, (size,), (1,), "uint8", 8, address, size, owner)
     mark_uninitialized.allocated(address, size)
     return address
 
@@ -28,12 +28,12 @@ def free(address: int) -> bool:
     return address == 0 or _held.pop(address, None) is not None
 
 
-def holders() -> list[describe_arrays.Description]:
+def holders() -> list[describe_arrays.ArrayDescription]:
     """All memory of the device: what was asked for, and PyTorch's tensors."""
     return [*_held.values(), *_tensors()]
 
 
-def _tensors() -> list[describe_arrays.Description]:
+def _tensors() -> list[describe_arrays.ArrayDescription]:
     if "torch" not in sys.modules:
         return []
     from .torch_tensors import living

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ...target.element_types import OPERAND_TYPES
 
 if TYPE_CHECKING:
-    from .describe_arrays import Description
+    from .describe_arrays import ArrayDescription
 
 CPU, CUDA = 1, 2  # DLDeviceType
 CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}  # DLDataTypeCode by NumPy's kind
@@ -50,7 +50,7 @@ _alive: dict[int, tuple] = {}  # address of a capsule's structure -> it and what
 _forget = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda address: _alive.pop(address, None) and None)
 
 
-def capsule(description: Description) -> object:
+def capsule(description: ArrayDescription) -> object:
     """A DLPack capsule of an array on CUDA device 0."""
     rank = len(description.shape)
     numbers = ctypes.c_int64 * max(rank, 1)
@@ -70,12 +70,12 @@ def claim_cuda(made: object) -> object:
     return made
 
 
-class OnDevice:
+class DeviceArray:
     """An array of this process that says of itself, by DLPack, that it lies on a CUDA device."""
 
     __slots__ = ("description",)
 
-    def __init__(self, description: Description):
+    def __init__(self, description: ArrayDescription):
         self.description = description
 
     def __dlpack__(self, **options: object) -> object:

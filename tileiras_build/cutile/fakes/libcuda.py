@@ -20,7 +20,7 @@ SUCCESS, NOT_SUPPORTED = 0, 801  # CUresult, CUDA driver API
 VERSION = 13050  # of CUDA, 1000 * major + 10 * minor
 CONTEXT = 16  # any address but 0: the one context
 NAME = "CPU (emulated by tileiras_build)"
-MULTIPROCESSORS = 132  # of the device that is stood in for: scripts size the grids of persistent kernels by it
+SM_COUNT = 132  # of the device that is stood in for: scripts size the grids of persistent kernels by it
 MEMORY = 64 << 30  # bytes that it says it has
 
 _POINTER, _INT, _SIZE = ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t
@@ -40,7 +40,7 @@ ATTRIBUTES: dict[int, Callable[[Target], int]] = {
     6: lambda target: 65535,  # MAX_GRID_DIM_Y
     7: lambda target: 65535,  # MAX_GRID_DIM_Z
     10: lambda target: 32,  # WARP_SIZE
-    16: lambda target: MULTIPROCESSORS,  # MULTIPROCESSOR_COUNT
+    16: lambda target: SM_COUNT,  # MULTIPROCESSOR_COUNT
     75: lambda target: target.number // 10,  # COMPUTE_CAPABILITY_MAJOR
     76: lambda target: target.number % 10,  # COMPUTE_CAPABILITY_MINOR
     97: lambda target: target.max_shared_memory,  # MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
@@ -54,7 +54,7 @@ def attribute(number: int) -> int:
 
 
 # Functions that have nothing to do where every launch is over when it returns.
-IDLE = (
+NO_OP_FUNCTIONS = (
     "cuInit", "cuCtxSynchronize", "cuCtxPushCurrent", "cuCtxSetCurrent", "cuStreamSynchronize", "cuStreamDestroy",
     "cuStreamWaitEvent", "cuEventDestroy", "cuEventRecord", "cuEventQuery",
 )  # fmt: skip
@@ -65,7 +65,7 @@ def _store(address: int, value: int | None, kind: Any = _POINTER) -> int:
     return SUCCESS
 
 
-class StandIn:
+class FakeDriver:
     """The functions of the driver for one device; ``target`` may change, the functions stay."""
 
     def __init__(self, target: Target):
@@ -92,7 +92,7 @@ class StandIn:
             "cuEventCreate": (lambda out, flags: self._handle(out), [_POINTER, ctypes.c_uint]),
         }  # fmt: skip
         self._functions = {name: _callback(*what) for name, what in functions.items()}
-        self._functions |= dict.fromkeys(IDLE, ctypes.CFUNCTYPE(_INT)(lambda: SUCCESS))
+        self._functions |= dict.fromkeys(NO_OP_FUNCTIONS, ctypes.CFUNCTYPE(_INT)(lambda: SUCCESS))
         self._refuse = ctypes.CFUNCTYPE(_INT)(lambda: NOT_SUPPORTED)
         self._resolve = _RESOLVE(self._find)
 
@@ -123,7 +123,7 @@ def _callback(function: Callable[..., int], arguments: list[Any]) -> Any:
     return ctypes.CFUNCTYPE(_INT, *arguments)(function)
 
 
-_installed: StandIn | None = None
+_installed: FakeDriver | None = None
 _target: Target | None = None
 
 
@@ -142,7 +142,7 @@ def install(target: Target) -> None:
         return
     if MODULE in sys.modules:
         return
-    _installed = StandIn(target)
+    _installed = FakeDriver(target)
     module = types.ModuleType(MODULE, "tileiras_build's stand-in for libcuda")
     module.cuGetProcAddress_v2_ptrptr = _installed.address  # type: ignore[attr-defined]
     sys.modules[MODULE] = module

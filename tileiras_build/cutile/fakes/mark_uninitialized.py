@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...simulate.emulator.sanitizers.initcheck import fill
+from ...simulate.emulator.sanitizers.initcheck import fill_unwritten
 
 _marks = False
 
@@ -16,4 +16,4 @@ def mark(wanted: bool) -> None:
 def allocated(address: int, size: int) -> None:
     """Memory that nobody has written yet."""
     if _marks:
-        fill(address, size)
+        fill_unwritten(address, size)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 
-class Replaced:
+class PatchedAttributes:
     """Attributes of modules that have been replaced, to be put back."""
 
     def __init__(self) -> None:

@@ -27,11 +27,11 @@ class _Finder(importlib.abc.MetaPathFinder):
         if spec is None or spec.loader is None:
             self.waiting[name] = call
             return None
-        spec.loader = _Telling(spec.loader, call)
+        spec.loader = _NotifyingLoader(spec.loader, call)
         return spec
 
 
-class _Telling(importlib.abc.Loader):
+class _NotifyingLoader(importlib.abc.Loader):
     """A loader that calls a function after the module has been executed."""
 
     def __init__(self, loader: importlib.abc.Loader, call: Callable[[ModuleType], None]):
@@ -50,7 +50,7 @@ class _Telling(importlib.abc.Loader):
 _finder = _Finder()
 
 
-def when_imported(name: str, call: Callable[[ModuleType], None], missing_only: bool = False) -> None:
+def on_import(name: str, call: Callable[[ModuleType], None], missing_only: bool = False) -> None:
     """Call ``call(module)`` now where the module is there (or not at all, ``missing_only``), else right after its first import."""
     if name in sys.modules:
         if not missing_only:
@@ -61,6 +61,6 @@ def when_imported(name: str, call: Callable[[ModuleType], None], missing_only: b
     _finder.waiting[name] = call
 
 
-def forget(name: str) -> None:
+def cancel(name: str) -> None:
     """Wait no longer for a module."""
     _finder.waiting.pop(name, None)

@@ -15,7 +15,7 @@ from ...core.errors import InvalidInput
 from ...target.targets import Target
 from . import libcuda, streams, torch_device_mode
 from .dlpack_capsules import claim_cuda
-from .patched_attributes import Replaced
+from .patched_attributes import PatchedAttributes
 from .torch_autograd import functions as autograd_functions
 from .torch_modules import in_place, loaded
 from .torch_tensors import CUDA, defaults, is_cuda, on_host, outside
@@ -97,9 +97,9 @@ def properties(target: Target) -> types.SimpleNamespace:
     limit = target.max_shared_memory
     return types.SimpleNamespace(
         name=libcuda.NAME, major=target.number // 10, minor=target.number % 10, total_memory=libcuda.MEMORY,
-        multi_processor_count=libcuda.MULTIPROCESSORS, warp_size=32, L2_cache_size=50 << 20, regs_per_multiprocessor=65536,
+        multi_processor_count=libcuda.SM_COUNT, warp_size=32, L2_cache_size=50 << 20, regs_per_multiprocessor=65536,
         shared_memory_per_block=48 << 10, shared_memory_per_block_optin=limit, shared_memory_per_multiprocessor=limit + 1024,
-        max_threads_per_multi_processor=target.multiprocessor.threads, is_integrated=False, is_multi_gpu_board=False,
+        max_threads_per_multi_processor=target.sm_limits.threads, is_integrated=False, is_multi_gpu_board=False,
     )  # fmt: skip
 
 
@@ -170,7 +170,7 @@ class _NoStatistics(dict):
         return 0
 
 
-_replaced = Replaced()
+_replaced = PatchedAttributes()
 _is_installed = False
 
 

@@ -267,7 +267,7 @@ def _pinned(mode: AsksForCuda, func: Function, args: Any, kwargs: dict[str, Any]
     return True
 
 
-def _product(mode: AsksForCuda, func: Function, args: Any, kwargs: dict[str, Any]) -> Any:
+def _multiply(mode: AsksForCuda, func: Function, args: Any, kwargs: dict[str, Any]) -> Any:
     """What GPUs add up in single precision, whatever the type of its operands, is computed in single precision and rounded.
 
     PyTorch's own functions for half precision on the CPU add some of it in half precision. ``out_dtype`` is known to it on
@@ -283,7 +283,7 @@ def _product(mode: AsksForCuda, func: Function, args: Any, kwargs: dict[str, Any
     return mode.run(torch.Tensor.to, (made, wanted or small), {})
 
 
-def _matrix_product(mode: AsksForCuda, func: Function, args: Any, kwargs: dict[str, Any]) -> Any:
+def _matmul(mode: AsksForCuda, func: Function, args: Any, kwargs: dict[str, Any]) -> Any:
     """A product of matrices by tensor cores, added up as the emulator's do: ``_depth`` products exactly, then in f32.
 
     What a library computes on a GPU and what a kernel does there differ by the order of such steps at most, and tests allow
@@ -291,7 +291,7 @@ def _matrix_product(mode: AsksForCuda, func: Function, args: Any, kwargs: dict[s
     """
     depth = 0 if kwargs or len(args) != 2 else _depth(*args)
     if not depth or any(arg.requires_grad or arg.dim() < 2 for arg in args):
-        return _product(mode, func, args, kwargs)
+        return _multiply(mode, func, args, kwargs)
     with torch._C.DisableTorchFunctionSubclass(), _within(_inside.depth + 1):
         left, right = (_as_operand(on_host(arg)) for arg in args)
         total = torch.zeros(())
@@ -325,7 +325,7 @@ def _is_small(value: object) -> bool:
 def _attention(mode: AsksForCuda, func: Function, args: Any, kwargs: dict[str, Any]) -> torch.Tensor:
     """Attention, of which a script may have chosen a kernel that is there on GPUs alone."""
     with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
-        return _product(mode, func, args, kwargs)
+        return _multiply(mode, func, args, kwargs)
 
 
 def _histogram(mode: AsksForCuda, func: Function, args: Any, kwargs: dict[str, Any]) -> torch.Tensor:
@@ -341,11 +341,11 @@ EMPTY = {
     torch.empty, torch.empty_like, torch.empty_strided, torch.empty_permuted, torch.Tensor.new_empty,
     torch.Tensor.new_empty_strided,
 }  # fmt: skip
-SUMS = (
+REDUCTIONS = (
     torch.addmm, torch.baddbmm, torch.einsum, torch.nn.functional.linear, torch.nn.functional.layer_norm,
     torch.nn.functional.rms_norm,
 )  # fmt: skip
-PRODUCTS = (
+MATMULS = (
     torch.mm, torch.bmm, torch.matmul, torch.Tensor.mm, torch.Tensor.bmm, torch.Tensor.matmul, torch.Tensor.__matmul__,
 )  # fmt: skip
 # Functions of PyTorch that are more than a request for a device.
@@ -357,6 +357,6 @@ SPECIAL: dict[Function, Callable[[AsksForCuda, Function, Any, dict[str, Any]], A
     torch.Tensor.is_pinned: _pinned,
     torch.nn.functional.scaled_dot_product_attention: _attention,
     **dict.fromkeys((torch.histc, torch.Tensor.histc), _histogram),
-    **dict.fromkeys(SUMS, _product),
-    **dict.fromkeys(PRODUCTS, _matrix_product),
+    **dict.fromkeys(REDUCTIONS, _multiply),
+    **dict.fromkeys(MATMULS, _matmul),
 }

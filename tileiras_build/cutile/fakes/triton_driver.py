@@ -18,14 +18,14 @@ from typing import Any
 from ...core.errors import InvalidInput
 from ...target.targets import Target
 from . import streams
-from .patched_attributes import Replaced
+from .patched_attributes import PatchedAttributes
 
 BENCHMARKS = ("do_bench", "do_bench_cudagraph", "do_bench_proton", "do_bench_cudagraph_proton")
 _UNTIMED = "tileiras_build: no GPU is timed: what Triton benchmarks is called once, and its time is the emulator's"
 
-_replaced = Replaced()
-_told = False
-_keep: int | None = None
+_replaced = PatchedAttributes()
+_notice_shown = False
+_benchmark_sizes: int | None = None
 
 
 class Driver:
@@ -83,10 +83,10 @@ class Driver:
         raise _refusal(f"its driver's {name} is of a GPU")
 
 
-def keep(sizes: int | None) -> None:
+def limit_benchmark_sizes(sizes: int | None) -> None:
     """How many sizes of each benchmark are run, the first ones; None for all."""
-    global _keep
-    _keep = sizes
+    global _benchmark_sizes
+    _benchmark_sizes = sizes
 
 
 def install(target: Target, module: ModuleType) -> None:
@@ -123,9 +123,9 @@ def _once(own: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(own)
     def bench(*args: Any, **kwargs: Any) -> Any:
-        global _told
-        if not _told:
-            _told = True
+        global _notice_shown
+        if not _notice_shown:
+            _notice_shown = True
             print(_UNTIMED, file=sys.stderr)
         given = parameters.bind(*args, **kwargs).arguments
         for tensor in given.get("grad_to_none") or ():
@@ -146,7 +146,7 @@ def _of_first(own: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(own)
     def run(self: Any, bench: Any, *args: Any, **kwargs: Any) -> Any:
         bench = copy.copy(bench)
-        bench.x_vals = list(bench.x_vals)[:_keep]
+        bench.x_vals = list(bench.x_vals)[:_benchmark_sizes]
         return own(self, bench, *args, **kwargs)
 
     return run

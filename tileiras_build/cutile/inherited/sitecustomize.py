@@ -21,6 +21,6 @@ def _next() -> None:
 
 _next()
 if os.environ.get("TILEIRAS_CUTILE_INHERITED"):
-    from tileiras_build.cutile.child_processes import enable_later
+    from tileiras_build.cutile.child_processes import enable_from_environment
 
-    enable_later()
+    enable_from_environment()

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from ...core.errors import InvalidInput, Location
-from ...core.tracing.dependency_record import Watched
+from ...core.tracing.dependency_record import TracedResult
 from ...ir.bytecode.reader import read_module
-from .kernel_symbols import entries_of
-from .run_nvcc import BYTECODE, Request, compile_file
+from .kernel_symbols import kernels_of
+from .run_nvcc import BYTECODE, Request, run_nvcc
 
 
-def compile_checked(request: Request, root: str) -> Watched:
+def compile_checked(request: Request, root: str) -> TracedResult:
     """As ``compile_file``; raises InvalidInput[tilecpp-empty] too where the file has no kernel."""
-    made = compile_file(request, root)
+    made = run_nvcc(request, root)
     read_module(made.files[BYTECODE])
-    if entries_of(made.files[BYTECODE]):
+    if kernels_of(made.files[BYTECODE]):
         return made
     message = "nvcc finds no kernel here: no __tile_global__ function that is instantiated, or is no template"
     remedy = "write one, or instantiate a template in the file or by instantiate= among the options of its kernel"

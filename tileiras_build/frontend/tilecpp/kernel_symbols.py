@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from ...core.errors import InvalidInput, Location, one_of
-from ...core.symbols.c_identifiers import c_names
-from ...core.symbols.itanium_demangler import readable
+from ...core.errors import InvalidInput, Location, suggest
+from ...core.symbols.c_identifiers import c_identifiers
+from ...core.symbols.itanium_demangler import demangle
 from ...ir.bytecode.reader import Reader, read_module
 from ...ir.bytecode.writer import write_module
 from ...ir.dialects.cuda_tile import EntryOp
@@ -14,35 +14,35 @@ from ...ir.dialects.cuda_tile import EntryOp
 _PLACEHOLDER = "__$dummy_kernel"  # nvcc's entry of a file without a kernel
 
 
-def entries_of(data: bytes) -> list[str]:
+def kernels_of(data: bytes) -> list[str]:
     """The symbols of the kernels in bytecode, in their order."""
     entries = [op.sym_name.data for op in read_module(data, check=False).walk() if isinstance(op, EntryOp)]
     return [symbol for symbol in entries if symbol != _PLACEHOLDER]
 
 
-def names_of(symbol: str) -> tuple[str, ...]:
+def demangled_names(symbol: str) -> tuple[str, ...]:
     """What people call a kernel: all of its name in C++, its template's, and its symbol."""
-    name = readable(symbol)
+    name = demangle(symbol)
     return tuple(dict.fromkeys((name, name.partition("<")[0], symbol)))
 
 
-def part_name(stem: str, entries: Sequence[str], known: Collection[str]) -> str:
+def kernel_file_name(stem: str, entries: Sequence[str], known: Collection[str]) -> str:
     """What files of the kernels ``entries`` are called, of those that a file ``stem`` has."""
-    return f"{stem}-{c_names(known)[entries[0]]}"
+    return f"{stem}-{c_identifiers(known)[entries[0]]}"
 
 
-def pick_named(data: bytes, names: Sequence[str], stem: str, path: str, target: str) -> dict[str, bytes]:
+def select_named(data: bytes, names: Sequence[str], stem: str, path: str, target: str) -> dict[str, bytes]:
     """Bytecode of the kernels that people call ``names``, by the name of its file. Raises InvalidInput[export-kernel]."""
-    known = entries_of(data)
+    known = kernels_of(data)
     for name in names:
-        if not any(name in names_of(symbol) for symbol in known):
-            remedy = one_of(name, map(readable, known))
+        if not any(name in demangled_names(symbol) for symbol in known):
+            remedy = suggest(name, map(demangle, known))
             raise InvalidInput("export-kernel", f"no kernel is called {name}", location=Location(path), remedy=remedy)
-    entries = [symbol for symbol in known if any(name in names_of(symbol) for name in names)]
-    return {part_name(stem, entries, known): pick(data, entries, known, path, target)}
+    entries = [symbol for symbol in known if any(name in demangled_names(symbol) for name in names)]
+    return {kernel_file_name(stem, entries, known): select_kernels(data, entries, known, path, target)}
 
 
-def pick(data: bytes, entries: Collection[str], known: Collection[str], name: str, target: str) -> bytes:
+def select_kernels(data: bytes, entries: Collection[str], known: Collection[str], name: str, target: str) -> bytes:
     """Bytecode of the same version with the kernels ``entries`` alone; globals stay.
 
     ``known`` are all kernels that the file (called ``name`` in errors) has been found to have. Raises

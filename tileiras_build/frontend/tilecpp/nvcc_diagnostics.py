@@ -42,9 +42,9 @@ class Message:
         return f"{self.text} ({self.via})" if self.via else self.text
 
 
-def read_messages(said: str, root: str) -> Iterator[Message]:
+def read_messages(output: str, root: str) -> Iterator[Message]:
     """The errors and warnings in what nvcc has said; files below ``root`` are named relative to it."""
-    lines = said.splitlines()
+    lines = output.splitlines()
     heads = [index for index, line in enumerate(lines) if _HEAD.match(line)]
     for start, end in pairwise([*heads, len(lines)]):
         yield _message(lines[start:end], root)
@@ -75,23 +75,23 @@ def _relative(path: str, root: str) -> str:
     return os.path.relpath(path, root) if path.startswith(root + os.sep) else path
 
 
-def remarks_of(said: str, root: str) -> tuple[str, ...]:
+def warnings_of(output: str, root: str) -> tuple[str, ...]:
     """nvcc's warnings, each as one line."""
-    found = (message for message in read_messages(said, root) if message.kind == "warning")
+    found = (message for message in read_messages(output, root) if message.kind == "warning")
     return tuple(dict.fromkeys(f"{message.location}: warning[nvcc]: {message}" for message in found))
 
 
-def failure(said: str, status: int, path: str, root: str) -> TileirasError:
+def nvcc_failure(output: str, status: int, path: str, root: str) -> TileirasError:
     """Why nvcc has compiled nothing of the file at ``path``."""
-    found = {(m.location, m.text): m for m in read_messages(said, root) if m.kind == "error"}
+    found = {(m.location, m.text): m for m in read_messages(output, root) if m.kind == "error"}
     errors: list[TileirasError] = [_error(message) for message in list(found.values())[:SHOWN]]
     if len(found) > SHOWN:
         message = f"nvcc finds {len(found) - SHOWN} more errors"
         errors.append(InvalidInput("nvcc", message, location=Location(path), remedy="correct the first ones"))
-    fatal = _FATAL.search(said)
-    last = fatal[1] if fatal else next((line for line in reversed(said.splitlines()) if line.strip()), "nothing")
+    fatal = _FATAL.search(output)
+    last = fatal[1] if fatal else next((line for line in reversed(output.splitlines()) if line.strip()), "nothing")
     if _NO_HOST.search(last) or _NO_HOST.search(" ".join(message.text for message in found.values())):
-        return host_compiler_missing(path, _first_words(said))
+        return host_compiler_missing(path, _first_line(output))
     if errors:
         return ErrorGroup(errors) if len(errors) > 1 else errors[0]
     if fatal:
@@ -100,8 +100,8 @@ def failure(said: str, status: int, path: str, root: str) -> TileirasError:
     return InvalidInput("nvcc", message, location=Location(path), remedy="run nvcc by hand to see more")
 
 
-def _first_words(said: str) -> str:
-    return next((line.strip() for line in said.splitlines() if line.strip()), "nothing")
+def _first_line(output: str) -> str:
+    return next((line.strip() for line in output.splitlines() if line.strip()), "nothing")
 
 
 def _error(message: Message) -> InvalidInput:

@@ -19,7 +19,7 @@ from cuda import pathfinder
 
 from ...core.errors import InvalidInput, Location
 
-OLDEST = (13, 3)  # the first nvcc with CUDA Tile C++
+OLDEST_NVCC = (13, 3)  # the first nvcc with CUDA Tile C++
 HEADER = "include/crt/cuda_tile.h"  # in the toolkit's folder
 TIMEOUT = 540.0  # seconds for one file; a step of a build has 600
 INSTALL = "pip install 'tileiras-build[tilecpp]', or give nvcc=PATH of a CUDA toolkit 13.3 or newer"
@@ -54,7 +54,7 @@ def find_nvcc(path: str | None = None) -> Path:
     wheel = pathfinder.find_nvidia_binary_utility("nvcc")
     found = next((nvcc for nvcc in (wheel, shutil.which("nvcc")) if nvcc and _has_headers(nvcc)), None)
     if found is None:
-        message = f"CUDA Tile C++ needs nvcc {_text(OLDEST)} or newer with its headers, and none is installed"
+        message = f"CUDA Tile C++ needs nvcc {_text(OLDEST_NVCC)} or newer with its headers, and none is installed"
         raise InvalidInput("nvcc-missing", message, remedy=INSTALL)
     return Path(found)
 
@@ -80,7 +80,7 @@ def _toolkit(nvcc: str | os.PathLike) -> str:
     return os.path.dirname(os.path.dirname(os.path.realpath(nvcc)))
 
 
-def what_is_missing(nvcc: str | None = None, flags: Sequence[str] = ()) -> str | None:
+def toolchain_fault(nvcc: str | None = None, flags: Sequence[str] = ()) -> str | None:
     """Why no CUDA Tile C++ can be compiled here, in a few words; None where nothing is known to be missing.
 
     A host compiler that ``flags`` or the environment name is taken to be there.
@@ -95,7 +95,7 @@ def what_is_missing(nvcc: str | None = None, flags: Sequence[str] = ()) -> str |
     return None
 
 
-def own_files(nvcc: str) -> list[str]:
+def toolchain_files(nvcc: str) -> list[str]:
     """nvcc, its profile, and cicc: what NVIDIA's part of the work is done by. Raises InvalidInput[nvcc-missing]."""
     folder = _toolkit(nvcc)
     cicc = os.path.join(folder, "nvvm", "bin", "cicc")
@@ -110,9 +110,9 @@ def check_version(nvcc: str) -> None:
     """Raise InvalidInput[nvcc-version] where nvcc is older than OLDEST."""
     found = os.stat(nvcc)
     version = _version(nvcc, found.st_mtime_ns, found.st_ctime_ns, found.st_size)
-    if version < OLDEST:
+    if version < OLDEST_NVCC:
         shown = _text(version) if version else "of no version"
-        message = f"{nvcc} is nvcc {shown}; CUDA Tile C++ needs {_text(OLDEST)} or newer"
+        message = f"{nvcc} is nvcc {shown}; CUDA Tile C++ needs {_text(OLDEST_NVCC)} or newer"
         raise InvalidInput("nvcc-version", message, remedy=INSTALL)
 
 
@@ -152,8 +152,8 @@ def run(
     return done.returncode, done.stdout.decode(errors="replace")
 
 
-def host_compiler_missing(path: str, said: str) -> InvalidInput:
+def host_compiler_missing(path: str, output: str) -> InvalidInput:
     """The error of a file that no host compiler preprocesses; ``said`` is nvcc's last word."""
-    message = f"nvcc finds no host compiler that works: {said}"
+    message = f"nvcc finds no host compiler that works: {output}"
     remedy = "install g++, or name one with nvcc_flags='-ccbin PATH'"
     return InvalidInput("host-compiler", message, location=Location(path), remedy=remedy)

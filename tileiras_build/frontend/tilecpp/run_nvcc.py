@@ -19,11 +19,11 @@ from pathlib import Path
 
 from ...core.file_io import read_file
 from ...core.tracing.audit_hooks import ReadsChanged
-from ...core.tracing.dependency_record import Read, Record, Watched
-from ...core.tracing.fs_probe import Looking, Stamp, stamp
-from ...core.tracing.portable_paths import Places
-from ...core.tracing.subprocess_reads import ProgramReads
-from ...core.user_tmp import scratch
+from ...core.tracing.dependency_record import Dependency, DependencyRecord, TracedResult
+from ...core.tracing.fs_probe import Probe, Stamp, stamp
+from ...core.tracing.portable_paths import PortablePaths
+from ...core.tracing.subprocess_reads import SubprocessReads
+from ...core.user_tmp import scratch_folder
 from ..portable_source_names import rewrite_strings
 from . import depfile, nvcc_diagnostics, nvcc_toolchain
 from .nvcc_flags import with_standard
@@ -48,7 +48,7 @@ class Request:
     instantiate: tuple[str, ...] = ()
 
 
-def compile_file(request: Request, root: str) -> Watched:
+def run_nvcc(request: Request, root: str) -> TracedResult:
     """The BYTECODE of all kernels of a file, and what was read for it.
 
     Raises InvalidInput: nvcc (its own messages), nvcc-missing, nvcc-version, host-compiler; and ReadsChanged where something that was read has changed meanwhile.
@@ -57,28 +57,28 @@ def compile_file(request: Request, root: str) -> Watched:
     read_file(os.path.join(root, request.path))
     nvcc = str(nvcc_toolchain.find_nvcc(request.nvcc))
     nvcc_toolchain.check_version(nvcc)
-    tools, begun = nvcc_toolchain.own_files(nvcc), time.time_ns()
-    with scratch() as folder:
-        reads = ProgramReads()
+    tools, begun = nvcc_toolchain.toolchain_files(nvcc), time.time_ns()
+    with scratch_folder() as folder:
+        reads = SubprocessReads()
         data, dependencies, said = _run(request, nvcc, root, str(folder), reads)
-        data = _make_portable(data, {str(folder): os.path.dirname(request.path)} | _names_of_folders(nvcc, root))
-        reading = _Reading(root, begun, str(folder))
+        data = _make_paths_portable(data, {str(folder): os.path.dirname(request.path)} | _names_in_folders(nvcc, root))
+        reading = _ReadRecord(root, begun, str(folder))
         reading.add_files([*dependencies, *reads.files, *map(os.path.realpath, reads.programs), *tools])
         reading.add_programs(reads.programs)
-        reading.add_places(reads.absent())
+        reading.add_folders(reads.absent())
     unfollowed = () if reads.is_complete else ("this system does not tell what nvcc looks for",)
-    return Watched({BYTECODE: data}, reading.record(unfollowed), nvcc_diagnostics.remarks_of(said, root))
+    return TracedResult({BYTECODE: data}, reading.record(unfollowed), nvcc_diagnostics.warnings_of(said, root))
 
 
-def _run(request: Request, nvcc: str, root: str, folder: str, reads: ProgramReads) -> tuple[bytes, list[str], str]:
+def _run(request: Request, nvcc: str, root: str, folder: str, reads: SubprocessReads) -> tuple[bytes, list[str], str]:
     source = _source(request, root, folder)
     base = [nvcc, "-tilebc", "--tile-only", f"-arch=sm_{request.sm}", "-lineinfo", *with_standard(request.flags)]
     made, listed = os.path.join(folder, "made.tilebc"), os.path.join(folder, "made.d")
     with reads.tracing() as begin:
         status, said = nvcc_toolchain.run([*base, "-MD", "-MF", listed, "-o", made, source], root, folder, begin)
-    said = _without_wrapper(said, source, request)
+    said = _without_wrapper_lines(said, source, request)
     if status or not os.path.isfile(made):
-        raise nvcc_diagnostics.failure(said, status, request.path, root)
+        raise nvcc_diagnostics.nvcc_failure(said, status, request.path, root)
     dependencies = depfile.read_dependencies(Path(listed).read_text(errors="surrogateescape"), root)
     return Path(made).read_bytes(), dependencies, said
 
@@ -96,26 +96,26 @@ def _source(request: Request, root: str, folder: str) -> str:
     return path
 
 
-def _without_wrapper(said: str, source: str, request: Request) -> str:
+def _without_wrapper_lines(output: str, source: str, request: Request) -> str:
     """What nvcc says of the lines that ``_source`` has added, as said of the kernels that they name."""
     if not request.instantiate:
-        return said
+        return output
     for line, kernel in enumerate(request.instantiate, 2):
-        said = re.sub(
-            rf"^{re.escape(source)}\({line}\): error: ", f"{request.path}(0): error: {kernel}: ", said, flags=re.M
+        output = re.sub(
+            rf"^{re.escape(source)}\({line}\): error: ", f"{request.path}(0): error: {kernel}: ", output, flags=re.M
         )
     # Of a variable that no type can be found for: none of the templates of this name is meant.
-    said = said.replace('cannot deduce "auto" type', "no kernel of the file takes these template arguments")
-    return said.replace(source, request.path)
+    output = output.replace('cannot deduce "auto" type', "no kernel of the file takes these template arguments")
+    return output.replace(source, request.path)
 
 
-def _names_of_folders(nvcc: str, root: str) -> dict[str, str]:
+def _names_in_folders(nvcc: str, root: str) -> dict[str, str]:
     """Folder -> what the bytecode calls it, the first that matches: an installed toolkit may lie in the project."""
     toolkits = (os.path.dirname(os.path.dirname(path)) for path in (os.path.realpath(nvcc), os.path.abspath(nvcc)))
     return {toolkit: "cuda" for toolkit in toolkits} | {root: ""}
 
 
-def _make_portable(data: bytes, folders: dict[str, str]) -> bytes:
+def _make_paths_portable(data: bytes, folders: dict[str, str]) -> bytes:
     """The bytecode with names of files relative to the project or the toolkit; others stay."""
 
     def rename(text: bytes) -> bytes:
@@ -132,14 +132,14 @@ def _make_portable(data: bytes, folders: dict[str, str]) -> bytes:
 
 
 # ---- what was read
-class _Reading:
+class _ReadRecord:
     """The rows of a record, each compared with when nvcc was started; nothing in the folder ``own`` counts."""
 
     def __init__(self, root: str, begun: int, own: str):
-        self._begun, self._root, self._places = begun, root, Places(root)
+        self._begun, self._root, self._places = begun, root, PortablePaths(root)
         self._own = os.path.join(own, "")
-        self._looking = Looking(self._places)
-        self._rows: list[tuple[bool, Read]] = []  # whether it is the project's own
+        self._looking = Probe(self._places)
+        self._rows: list[tuple[bool, Dependency]] = []  # whether it is the project's own
 
     def add_files(self, paths: Iterable[str]) -> None:
         for path in dict.fromkeys(map(os.path.normpath, paths)):
@@ -149,19 +149,19 @@ class _Reading:
             if found is None or max(found[:2]) > self._begun - _CLOCK:
                 raise ReadsChanged(f"{path} changed")
             name = self._places.name(path)
-            state = self._looking.look("contents", name, _digests.get(path))
+            state = self._looking.state("contents", name, _digests.get(path))
             if stamp(path) != found:
                 raise ReadsChanged(f"{path} changed")
             _digests[path] = found, state
-            self._rows.append((path.startswith(self._root + os.sep), Read("contents", name, state, found)))
+            self._rows.append((path.startswith(self._root + os.sep), Dependency("contents", name, state, found)))
 
-    def add_places(self, folders: dict[str, set[str]]) -> None:
+    def add_folders(self, folders: dict[str, set[str]]) -> None:
         for folder, names in folders.items():
             if f"{folder}{os.sep}".startswith(self._own):
                 continue
             self._check_folder(folder, names)
             name = f"{self._places.name(folder)}//{'/'.join(sorted(names))}"
-            row = Read("among", name, self._looking.look("among", name))
+            row = Dependency("among", name, self._looking.state("among", name))
             self._rows.append((f"{folder}{os.sep}".startswith(self._root + os.sep), row))
 
     def add_programs(self, paths: Iterable[str]) -> None:
@@ -169,7 +169,7 @@ class _Reading:
         for path in paths:
             name = os.path.basename(path)
             if shutil.which(name) == path:
-                self._rows.append((False, Read("program", name, self._looking.look("program", name))))
+                self._rows.append((False, Dependency("program", name, self._looking.state("program", name))))
 
     def _check_folder(self, folder: str, names: set[str]) -> None:
         """Whether one of the names has appeared while nvcc ran."""
@@ -178,11 +178,13 @@ class _Reading:
             if found is not None and os.path.isfile(path) and found[1] > self._begun - _CLOCK:
                 raise ReadsChanged(f"{path} appeared")
 
-    def record(self, unfollowed: tuple[str, ...]) -> Record:
+    def record(self, unfollowed: tuple[str, ...]) -> DependencyRecord:
         """The record: what all files of a project read alike stands in a block of its own."""
-        variables = [Read("variable", name, self._looking.look("variable", name)) for name in nvcc_toolchain.VARIABLES]
-        return Record.of(self._sorted(True), [*self._sorted(False), *variables], unfollowed)
+        variables = [
+            Dependency("variable", name, self._looking.state("variable", name)) for name in nvcc_toolchain.VARIABLES
+        ]
+        return DependencyRecord.of(self._sorted(True), [*self._sorted(False), *variables], unfollowed)
 
-    def _sorted(self, own: bool) -> Iterator[Read]:
+    def _sorted(self, own: bool) -> Iterator[Dependency]:
         rows = (row for is_own, row in self._rows if is_own == own)
         return iter(sorted(rows, key=lambda row: (row.kind, row.name)))

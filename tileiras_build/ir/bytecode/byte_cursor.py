@@ -21,7 +21,7 @@ class Cursor:
         self.position = self.start = start
         self.end = len(data) if end is None else end
 
-    def part(self, start: int, end: int) -> Cursor:
+    def sub_cursor(self, start: int, end: int) -> Cursor:
         """A cursor over a part of the same file."""
         return Cursor(self.data, self.name, start, end)
 
@@ -97,7 +97,7 @@ class Cursor:
             self.fail(f"{value} {what} cannot fit in the remaining {self.remaining} bytes", offset=offset)
         return value
 
-    def take(self, size: int, what: str) -> bytes:
+    def take_bytes(self, size: int, what: str) -> bytes:
         if size > self.remaining:
             self.truncated(what)
         self.position += size
@@ -106,7 +106,7 @@ class Cursor:
     def integers(self, width: int, what: str) -> tuple[int, ...]:
         """A count and that many signed little-endian integers of ``width`` bytes."""
         count = self.count(what, width)
-        raw = self.take(count * width, what)
+        raw = self.take_bytes(count * width, what)
         return tuple(
             int.from_bytes(raw[start : start + width], "little", signed=True) for start in range(0, len(raw), width)
         )
@@ -127,7 +127,7 @@ def read_offset_table(cursor: Cursor, width: int, what: str) -> list[tuple[int, 
         return []
     cursor.align(width, origin)
     table = cursor.position
-    starts = struct.unpack(f"<{count}{_UNSIGNED[width]}", cursor.take(count * width, f"the {what}"))
+    starts = struct.unpack(f"<{count}{_UNSIGNED[width]}", cursor.take_bytes(count * width, f"the {what}"))
     first, size = cursor.position, cursor.remaining
     ends = [*starts[1:], size]
     bounds = []

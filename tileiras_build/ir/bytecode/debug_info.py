@@ -23,7 +23,7 @@ from tileiras_build.ir.dialects.cuda_tile.location import (
 MAX_DEPTH = 64  # scopes in scopes, call sites as callees of call sites; callers of callers are held flat
 MAX_SIZE = 4096  # attributes in one location, shared ones counted each time
 MAX_TOTAL = 1 << 21  # the same over all of a file, where it is short: each is hashed and printed once
-PARTS_PER_BYTE = 64  # and where it is long
+MAX_NODES_PER_BYTE = 64  # and where it is long
 
 DECLARATION = 1  # flag of a subprogram
 
@@ -45,18 +45,18 @@ class DebugInfo:
         self.sizes: dict[int, int] = {0: 1}
         self.depths: dict[int, int] = {0: 1}
         self.pending: list[int] = []
-        self.left = MAX_TOTAL + PARTS_PER_BYTE * len(file.data)
+        self.left = MAX_TOTAL + MAX_NODES_PER_BYTE * len(file.data)
         if bounds is not None:
-            self._read_tables(file.part(*bounds))
+            self._read_tables(file.sub_cursor(*bounds))
 
     def _read_tables(self, cursor: Cursor) -> None:
         origin = cursor.start
         functions = cursor.count("functions with debug information", 4)
         cursor.align(4, origin)
-        self.function_starts = list(struct.unpack(f"<{functions}I", cursor.take(functions * 4, "debug offsets")))
+        self.function_starts = list(struct.unpack(f"<{functions}I", cursor.take_bytes(functions * 4, "debug offsets")))
         count = cursor.count("debug indices", 8)
         cursor.align(8, origin)
-        self.indices = list(struct.unpack(f"<{count}Q", cursor.take(count * 8, "debug indices")))
+        self.indices = list(struct.unpack(f"<{count}Q", cursor.take_bytes(count * 8, "debug indices")))
         self.entries = read_offset_table(cursor, 4, "debug table")
 
     def of_function(self, cursor: Cursor) -> DebugIterator:
@@ -87,7 +87,7 @@ class DebugInfo:
     def _decode(self, index: int) -> Attribute:
         if (known := self.known.get(index)) is not None:
             return known
-        entry = self.file.part(*self.entries[index - 1])
+        entry = self.file.sub_cursor(*self.entries[index - 1])
         if index in self.pending:
             entry.fail(f"debug attribute {index} contains itself")
         if len(self.pending) >= MAX_DEPTH:

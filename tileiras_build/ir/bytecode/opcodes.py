@@ -24,7 +24,7 @@ Version = tuple[int, int]
 V13_1, V13_2, V13_3, V13_4, V13_5 = (13, 1), (13, 2), (13, 3), (13, 4), (13, 5)
 VERSIONS: tuple[Version, ...] = (V13_1, V13_2, V13_3, V13_4, V13_5)
 NEWEST = VERSIONS[-1]
-WRITTEN = V13_4  # unless a writer is told: tools one release older than the newest still read it
+DEFAULT_VERSION = V13_4  # unless a writer is told: tools one release older than the newest still read it
 
 # Part of a section or debug attribute -> the first version that writes it (`cuda-tile` 1.7, writer.py, debug_info.py).
 SINCE: dict[str, Version] = {
@@ -129,7 +129,7 @@ def _version(text: str) -> Version:
     return int(major), int(minor)
 
 
-def row(
+def opcode(
     number: int,
     name: str,
     operands: str = "",
@@ -164,15 +164,15 @@ def row(
 
 
 def _unary(number: int, name: str, attributes: str = "", **rest) -> Opcode:
-    return row(number, name, "source", attributes, **rest)
+    return opcode(number, name, "source", attributes, **rest)
 
 
 def _binary(number: int, name: str, attributes: str = "", **rest) -> Opcode:
-    return row(number, name, "lhs rhs", attributes, **rest)
+    return opcode(number, name, "lhs rhs", attributes, **rest)
 
 
-def _passing(number: int, name: str) -> Opcode:
-    return row(number, name, "arguments*", results=None, counted_operands=True)
+def _terminator(number: int, name: str) -> Opcode:
+    return opcode(number, name, "arguments*", results=None, counted_operands=True)
 
 
 _FTZ = "flush_to_zero"
@@ -194,10 +194,12 @@ _ROWS = (
     _binary(0x02, "addf", _ROUND, flags=_FTZ),
     _binary(0x03, "addi", _OVERFLOW),
     _binary(0x04, "andi"),
-    row(0x05, "assert", "condition", "message:string", results=0),
-    row(0x06, "assume", "value", "predicate:predicate"),
-    row(0x07, "atomic_cas_tko", "pointers cmp val mask? token?", f"{_ORDER} {_SCOPE}", results=2, flags="mask token"),
-    row(
+    opcode(0x05, "assert", "condition", "message:string", results=0),
+    opcode(0x06, "assume", "value", "predicate:predicate"),
+    opcode(
+        0x07, "atomic_cas_tko", "pointers cmp val mask? token?", f"{_ORDER} {_SCOPE}", results=2, flags="mask token"
+    ),
+    opcode(
         0x08,
         "atomic_rmw_tko",
         "pointers arg mask? token?",
@@ -206,25 +208,25 @@ _ROWS = (
         flags="mask token",
     ),
     _unary(0x09, "bitcast"),
-    _passing(0x0A, "break"),
+    _terminator(0x0A, "break"),
     _unary(0x0B, "broadcast"),
     _binary(0x0C, "cat", "dim:i64"),
     _unary(0x0D, "ceil"),
     _binary(0x0E, "cmpf", "comparison_predicate:ComparisonPredicate comparison_ordering:ComparisonOrdering"),
     _binary(0x0F, "cmpi", f"comparison_predicate:ComparisonPredicate {_SIGN}"),
-    row(0x10, "constant", "", "value:dense"),
-    _passing(0x11, "continue"),
+    opcode(0x10, "constant", "", "value:dense"),
+    _terminator(0x11, "continue"),
     _unary(0x12, "cos"),
     _unary(0x13, "cosh"),
     _binary(0x14, "divf", _ROUND, flags=_FTZ),
     _binary(0x15, "divi", f"{_SIGN} rounding:RoundingMode"),
     _unary(0x17, "exp", f"{_ROUND}=full@13.3"),
     _unary(0x18, "exp2", flags=_FTZ),
-    row(0x25, "exti", "from_", _SIGN),
-    row(0x26, "extract", "source indices*", counted_results=True, counted_operands=True),
+    opcode(0x25, "exti", "from_", _SIGN),
+    opcode(0x26, "extract", "source indices*", counted_results=True, counted_operands=True),
     _unary(0x27, "floor"),
-    row(0x28, "fma", "lhs rhs acc", _ROUND, flags=_FTZ),
-    row(
+    opcode(0x28, "fma", "lhs rhs acc", _ROUND, flags=_FTZ),
+    opcode(
         0x29,
         "for",
         "lower_bound upper_bound step init_values*",
@@ -234,19 +236,19 @@ _ROWS = (
         counted_operands=True,
         regions=1,
     ),
-    row(0x2A, "ftof", "from_", _ROUND),
-    row(0x2B, "ftoi", "from_", f"{_SIGN} {_ROUND}", flags="saturating", flags_since="13.4"),
-    row(0x2C, "get_global", "", "name:symbol"),
-    row(0x2D, "get_index_space_shape", "src", results=None),
-    row(0x2E, "get_num_tile_blocks", results=3),
-    row(0x2F, "get_tensor_shape", "src", results=None),
-    row(0x30, "get_tile_block_id", results=3),
-    row(0x32, "if", "condition", results=None, regions=2),
+    opcode(0x2A, "ftof", "from_", _ROUND),
+    opcode(0x2B, "ftoi", "from_", f"{_SIGN} {_ROUND}", flags="saturating", flags_since="13.4"),
+    opcode(0x2C, "get_global", "", "name:symbol"),
+    opcode(0x2D, "get_index_space_shape", "src", results=None),
+    opcode(0x2E, "get_num_tile_blocks", results=3),
+    opcode(0x2F, "get_tensor_shape", "src", results=None),
+    opcode(0x30, "get_tile_block_id", results=3),
+    opcode(0x32, "if", "condition", results=None, regions=2),
     _unary(0x33, "int_to_ptr"),
-    row(0x3A, "iota"),
-    row(0x3B, "itof", "from_", f"{_SIGN} {_ROUND}"),
-    row(0x3C, "join_tokens", "tokens*", counted_results=True, counted_operands=True),
-    row(
+    opcode(0x3A, "iota"),
+    opcode(0x3B, "itof", "from_", f"{_SIGN} {_ROUND}"),
+    opcode(0x3C, "join_tokens", "tokens*", counted_results=True, counted_operands=True),
+    opcode(
         0x3D,
         "load_ptr_tko",
         "source mask? padding_value? token?",
@@ -254,7 +256,7 @@ _ROWS = (
         results=2,
         flags=f"{_ACCESS_FLAGS} mask padding_value token",
     ),
-    row(
+    opcode(
         0x3E,
         "load_view_tko",
         "view index* token?",
@@ -265,26 +267,26 @@ _ROWS = (
     ),
     _unary(0x3F, "log"),
     _unary(0x40, "log2"),
-    row(0x41, "loop", "init_values*", results=None, counted_operands=True, regions=1),
-    row(0x42, "make_partition_view", "tensor_view"),
-    row(0x43, "make_tensor_view", "base dynamic_shape* dynamic_strides*", counted_results=True),
-    row(0x44, "make_token"),
+    opcode(0x41, "loop", "init_values*", results=None, counted_operands=True, regions=1),
+    opcode(0x42, "make_partition_view", "tensor_view"),
+    opcode(0x43, "make_tensor_view", "base dynamic_shape* dynamic_strides*", counted_results=True),
+    opcode(0x44, "make_token"),
     _binary(0x45, "maxf", flags=f"propagate_nan {_FTZ}"),
     _binary(0x46, "maxi", _SIGN),
     _binary(0x47, "minf", flags=f"propagate_nan {_FTZ}"),
     _binary(0x48, "mini", _SIGN),
-    row(0x49, "mmaf", "lhs rhs acc", flags="fast_acc", flags_since="13.3"),
-    row(0x4A, "mmai", "lhs rhs acc", "signedness_lhs:Signedness signedness_rhs:Signedness"),
+    opcode(0x49, "mmaf", "lhs rhs acc", flags="fast_acc", flags_since="13.3"),
+    opcode(0x4A, "mmai", "lhs rhs acc", "signedness_lhs:Signedness signedness_rhs:Signedness"),
     _binary(0x4C, "mulf", _ROUND, flags=_FTZ),
-    row(0x4D, "mulhii", "x y"),
+    opcode(0x4D, "mulhii", "x y"),
     _binary(0x4E, "muli", _OVERFLOW),
     _unary(0x4F, "negf"),
     _unary(0x50, "negi", f"{_OVERFLOW}=none@13.2"),
-    row(0x51, "offset", "ptr offset"),
+    opcode(0x51, "offset", "ptr offset"),
     _binary(0x52, "ori"),
     _unary(0x53, "permute", "permutation:i32s"),
-    row(0x54, "fpowf", "source exponent"),
-    row(
+    opcode(0x54, "fpowf", "source exponent"),
+    opcode(
         0x55,
         "print_tko",
         "args* token?",
@@ -296,13 +298,13 @@ _ROWS = (
     ),
     _unary(0x56, "ptr_to_int"),
     _unary(0x57, "ptr_to_ptr"),
-    row(0x58, "reduce", "arguments*", "dim:i32 identities:array", results=None, counted_operands=True, regions=1),
+    opcode(0x58, "reduce", "arguments*", "dim:i32 identities:array", results=None, counted_operands=True, regions=1),
     _binary(0x59, "remf"),
     _binary(0x5A, "remi", _SIGN),
     _unary(0x5B, "reshape"),
-    _passing(0x5C, "return"),
+    _terminator(0x5C, "return"),
     _unary(0x5D, "rsqrt", flags=_FTZ),
-    row(
+    opcode(
         0x5E,
         "scan",
         "arguments*",
@@ -311,14 +313,14 @@ _ROWS = (
         counted_operands=True,
         regions=1,
     ),
-    row(0x5F, "select", "cond val_if_true val_if_false"),
+    opcode(0x5F, "select", "cond val_if_true val_if_false"),
     _binary(0x60, "shli", _OVERFLOW),
     _binary(0x61, "shri", _SIGN),
     _unary(0x62, "sin"),
     _unary(0x63, "sinh"),
     _unary(0x64, "sqrt", _ROUND, flags=_FTZ),
-    row(0x65, "store_ptr_tko", "destination value mask? token?", _ACCESS, flags=f"{_ACCESS_FLAGS} mask token"),
-    row(
+    opcode(0x65, "store_ptr_tko", "destination value mask? token?", _ACCESS, flags=f"{_ACCESS_FLAGS} mask token"),
+    opcode(
         0x66,
         "store_view_tko",
         "tile view index* token?",
@@ -330,17 +332,17 @@ _ROWS = (
     _binary(0x68, "subi", _OVERFLOW),
     _unary(0x69, "tan"),
     _unary(0x6A, "tanh", f"{_ROUND}=full@13.2"),
-    row(0x6B, "trunci", "from_", _OVERFLOW),
+    opcode(0x6B, "trunci", "from_", _OVERFLOW),
     _binary(0x6C, "xori"),
-    _passing(0x6D, "yield"),
-    row(0x6E, "atan2", "x y", since="13.2"),
+    _terminator(0x6D, "yield"),
+    opcode(0x6E, "atan2", "x y", since="13.2"),
     _unary(0x6F, "pack", since="13.3"),
     _unary(0x70, "unpack", since="13.3"),
-    row(0x71, "alloca", "", "num_elem:i64 alignment:i64", since="13.3", flags="global"),
-    row(0x72, "mmaf_scaled", "lhs rhs acc lhs_scale rhs_scale", since="13.3"),
-    row(0x73, "make_gather_scatter_view", "tensor_view", since="13.3"),
-    row(0x74, "make_strided_view", "tensor_view", since="13.3"),
-    row(
+    opcode(0x71, "alloca", "", "num_elem:i64 alignment:i64", since="13.3", flags="global"),
+    opcode(0x72, "mmaf_scaled", "lhs rhs acc lhs_scale rhs_scale", since="13.3"),
+    opcode(0x73, "make_gather_scatter_view", "tensor_view", since="13.3"),
+    opcode(0x74, "make_strided_view", "tensor_view", since="13.3"),
+    opcode(
         0x75,
         "atomic_red_view_tko",
         "view index* value token?",
@@ -349,12 +351,12 @@ _ROWS = (
         counted_results=True,
         flags="token",
     ),
-    row(0x76, "insert", "source destination indices*", since="13.4", counted_results=True, counted_operands=True),
-    row(0x77, "gdc_launch_dependents_tko", "token?", since="13.4", counted_operands=True),
-    row(0x78, "gdc_wait_tko", "token?", since="13.4", counted_operands=True),
-    row(0x79, "fpowi", "source exponent", since="13.4"),
-    row(0x7A, "memory_fence_alias_tko", "token", since="13.4"),
-    row(
+    opcode(0x76, "insert", "source destination indices*", since="13.4", counted_results=True, counted_operands=True),
+    opcode(0x77, "gdc_launch_dependents_tko", "token?", since="13.4", counted_operands=True),
+    opcode(0x78, "gdc_wait_tko", "token?", since="13.4", counted_operands=True),
+    opcode(0x79, "fpowi", "source exponent", since="13.4"),
+    opcode(0x7A, "memory_fence_alias_tko", "token", since="13.4"),
+    opcode(
         0x7B,
         "multimem_load_reduce_view_tko",
         "view index* token?",
@@ -364,7 +366,7 @@ _ROWS = (
         counted_results=True,
         flags="memory_scope token",
     ),
-    row(
+    opcode(
         0x7C,
         "multimem_reduce_view_tko",
         "view tile index* token?",
@@ -373,7 +375,7 @@ _ROWS = (
         counted_results=True,
         flags="token",
     ),
-    row(
+    opcode(
         0x7D,
         "multimem_store_view_tko",
         "view tile index* token?",

@@ -20,7 +20,7 @@ from tileiras_build.ir.bytecode.float_bits import float_bits
 from tileiras_build.ir.bytecode.float_text import float_text
 from tileiras_build.ir.bytecode.reader import Reader, verify
 from tileiras_build.ir.bytecode.ssa_names import Names
-from tileiras_build.ir.dialects.checked_cast import expect
+from tileiras_build.ir.dialects.checked_cast import cast
 from tileiras_build.ir.dialects.checked_mlir_parser import escape, identifier
 from tileiras_build.ir.dialects.cuda_tile.attrs import DenseConstantAttr, OptimizationHintsAttr, storage_bytes
 from tileiras_build.ir.dialects.cuda_tile.element_types import is_float
@@ -42,7 +42,7 @@ _UNARY = "{source} : {:result}"
 _FLUSHED_UNARY = "{source}{flag flush_to_zero} : {:result}"
 _BINARY = "{lhs}, {rhs} : {:result}"
 _ROUNDED_BINARY = "{lhs}, {rhs} {rounding nearest_even}{flag flush_to_zero} : {:result}"
-_EXTREMUM = "{lhs}, {rhs}{flag flush_to_zero}{flag propagate_nan} : {:result}"
+_MIN_MAX = "{lhs}, {rhs}{flag flush_to_zero}{flag propagate_nan} : {:result}"
 _OVERFLOWING = "{lhs}, {rhs}{overflow} : {:result}"
 _SIGNED = "{lhs}, {rhs} {enum signedness} : {:result}"
 _RETYPE = "{source} : {:source} -> {:result}"
@@ -51,7 +51,7 @@ _ATOMIC_TYPES = " -> {:result}, {:result_token}"
 _VIEW_ACCESS = "[{index}]{token_spaced}{hints}{inbounds} : "
 _MULTIMEM = "[{index}]{token_spaced} {inbounds_word}{reduction} : "
 _MULTIMEM_TYPES = "{:view}, {:tile}{index_types}{token_type} -> {:result_token}"
-_PASS = "{passed}"
+_TERMINATOR_FORMAT = "{passed}"
 _MAKE_VIEW = "{tensor_view} : {:result}"
 _SHAPE_QUERY = "{src} : {:src} -> {result_type}"
 
@@ -75,14 +75,14 @@ FORMATS: dict[str, str] = {
     "atomic_red_view_tko": _ACCESS + "{view}[{index}], {enum mode}, {value}{token_spaced}{inbounds} : "
     "{:value}, {:view}{index_types} -> {:result_token}",
     "bitcast": _RETYPE,
-    "break": _PASS,
+    "break": _TERMINATOR_FORMAT,
     "broadcast": _RETYPE,
     "cat": "{lhs}, {rhs} dim = {int dim} : {:lhs}, {:rhs} -> {:result}",
     "ceil": _UNARY,
     "cmpf": "{enum comparison_predicate} {enum comparison_ordering} {lhs}, {rhs} : {:lhs} -> {:result}",
     "cmpi": "{enum comparison_predicate} {lhs}, {rhs}, {enum signedness} : {:lhs} -> {:result}",
     "constant": "{dense}",
-    "continue": _PASS,
+    "continue": _TERMINATOR_FORMAT,
     "cos": _UNARY,
     "cosh": _UNARY,
     "divf": _ROUNDED_BINARY,
@@ -122,10 +122,10 @@ FORMATS: dict[str, str] = {
     "make_strided_view": _MAKE_VIEW,
     "make_tensor_view": "{base}, {sizes} : {dynamic_type}{:result}",
     "make_token": ": {:result}",
-    "maxf": _EXTREMUM,
+    "maxf": _MIN_MAX,
     "maxi": _SIGNED,
     "memory_fence_alias_tko": "{token_operand}",
-    "minf": _EXTREMUM,
+    "minf": _MIN_MAX,
     "mini": _SIGNED,
     "mmaf": "{lhs}, {rhs}, {acc}{flag fast_acc} : {:lhs}, {:rhs}, {:acc}",
     "mmaf_scaled": "{lhs}, {rhs}, {acc}, {lhs_scale}, {rhs_scale} : {:lhs}, {:rhs}, {:acc}, {:lhs_scale}, {:rhs_scale}",
@@ -152,7 +152,7 @@ FORMATS: dict[str, str] = {
     "remf": _BINARY,
     "remi": _SIGNED,
     "reshape": _RETYPE,
-    "return": _PASS,
+    "return": _TERMINATOR_FORMAT,
     "rsqrt": _FLUSHED_UNARY,
     "scan": "{operands} dim={int dim} reverse={bool reverse} identities={identities} : "
     "{operand_types} -> {result_types} {combiner}",
@@ -172,7 +172,7 @@ FORMATS: dict[str, str] = {
     "trunci": "{from_}{overflow} : {:from_} -> {:to}",
     "unpack": _RETYPE,
     "xori": _BINARY,
-    "yield": _PASS,
+    "yield": _TERMINATOR_FORMAT,
 }
 # fmt: on
 
@@ -365,11 +365,11 @@ def _type(printer: EntryPrinter, op: Operation, name: str, _) -> str:
     return printer.types[_group(op, name)[0].type]
 
 
-def _more(printer: EntryPrinter, op: Operation, name: str, _) -> str:
+def _optional_operand(printer: EntryPrinter, op: Operation, name: str, _) -> str:
     return "".join(f", {printer.names[value]}" for value in _group(op, name))
 
 
-def _more_type(printer: EntryPrinter, op: Operation, name: str, _) -> str:
+def _optional_operand_type(printer: EntryPrinter, op: Operation, name: str, _) -> str:
     return "".join(f", {printer.types[value.type]}" for value in _group(op, name))
 
 
@@ -377,46 +377,46 @@ def _flag(_printer, op: Operation, name: str, _) -> str:
     return f" {name}" if name in op.properties else ""
 
 
-def _word(op: Operation, name: str) -> str:
-    return expect(EnumAttr, op.properties[name]).data.value
+def _keyword(op: Operation, name: str) -> str:
+    return cast(EnumAttr, op.properties[name]).data.value
 
 
 def _enum(_printer, op: Operation, name: str, _) -> str:
-    return _word(op, name)
+    return _keyword(op, name)
 
 
 def _opt(_printer, op: Operation, name: str, _) -> str:
-    return f" {_word(op, name)}" if name in op.properties else ""
+    return f" {_keyword(op, name)}" if name in op.properties else ""
 
 
-def _number(op: Operation, name: str) -> int:
-    return expect(IntegerAttr, op.properties[name]).value.data
+def _int_attribute(op: Operation, name: str) -> int:
+    return cast(IntegerAttr, op.properties[name]).value.data
 
 
 def _integer(_printer, op: Operation, name: str, _) -> str:
-    return str(_number(op, name))
+    return str(_int_attribute(op, name))
 
 
 def _boolean(_printer, op: Operation, name: str, _) -> str:
-    return str(bool(_number(op, name))).lower()
+    return str(bool(_int_attribute(op, name))).lower()
 
 
 def _string(_printer, op: Operation, name: str, _) -> str:
-    return escape(expect(StringAttr, op.properties[name]).data)
+    return escape(cast(StringAttr, op.properties[name]).data)
 
 
 def _rounding(_printer, op: Operation, default: str, _) -> str:
-    mode = _word(op, "rounding_mode")
+    mode = _keyword(op, "rounding_mode")
     return "" if mode == default else f"rounding<{mode}>"
 
 
 def _division(_printer, op: Operation, *_) -> str:
-    mode = _word(op, "rounding")
+    mode = _keyword(op, "rounding")
     return "" if mode == RoundingMode.ZERO else f" rounding<{mode}>"
 
 
 def _overflow(_printer, op: Operation, *_) -> str:
-    mode = _word(op, "overflow")
+    mode = _keyword(op, "overflow")
     return "" if mode == "none" else f" overflow<{mode}>"
 
 
@@ -433,7 +433,7 @@ def _token_only(printer: EntryPrinter, op: Operation, *_) -> str:
 
 
 def _token_type(printer: EntryPrinter, op: Operation, *_) -> str:
-    return _more_type(printer, op, "token", "")
+    return _optional_operand_type(printer, op, "token", "")
 
 
 def _token_operand(printer: EntryPrinter, op: Operation, *_) -> str:
@@ -442,35 +442,35 @@ def _token_operand(printer: EntryPrinter, op: Operation, *_) -> str:
 
 def _hints(_printer, op: Operation, *_) -> str:
     hints = op.properties.get("optimization_hints")
-    return "" if hints is None else f" optimization_hints = {expect(OptimizationHintsAttr, hints).text()}"
+    return "" if hints is None else f" optimization_hints = {cast(OptimizationHintsAttr, hints).text()}"
 
 
 def _inbounds(printer: EntryPrinter, op: Operation, *_) -> str:
-    word = _inbounds_word(printer, op)
+    word = _inbounds_keyword(printer, op)
     return f" {word}" if word else ""
 
 
-def _inbounds_word(_printer, op: Operation, *_) -> str:
+def _inbounds_keyword(_printer, op: Operation, *_) -> str:
     found = op.properties.get("inbounds")
-    flags = () if found is None else expect(DenseArrayBase, found).get_values()
+    flags = () if found is None else cast(DenseArrayBase, found).get_values()
     return f"inbounds = [{', '.join(str(bool(flag)).lower() for flag in flags)}]" if any(flags) else ""
 
 
 def _reduction(_printer, op: Operation, *_) -> str:
     """The kind of reduction, unless it is the default: MLIR prints it with the attributes that have no place."""
-    is_default = _word(op, "reduction") == MultimemReductionKind.ADD
+    is_default = _keyword(op, "reduction") == MultimemReductionKind.ADD
     return "" if is_default else f" attributes {{reduction = {op.properties['reduction']}}}"
 
 
 def _predicate(_printer, op: Operation, *_) -> str:
-    return expect(AssumeOp, op).assumption().text()
+    return cast(AssumeOp, op).assumption().text()
 
 
 def _dense_constant(printer: EntryPrinter, op: Operation, *_) -> str:
-    return constant_text(expect(ConstantOp, op).value, printer.types)
+    return constant_text(cast(ConstantOp, op).value, printer.types)
 
 
-def _passed(printer: EntryPrinter, op: Operation, *_) -> str:
+def _terminator_operands(printer: EntryPrinter, op: Operation, *_) -> str:
     return f"{printer.values(op.operands)} : {printer.types_of(op.operands)}" if op.operands else ""
 
 
@@ -501,11 +501,11 @@ def _index_types(printer: EntryPrinter, op: Operation, *_) -> str:
 
 
 def _permutation(_printer, op: Operation, *_) -> str:
-    return f"[{', '.join(map(str, expect(PermuteOp, op).permutation.get_values()))}]"
+    return f"[{', '.join(map(str, cast(PermuteOp, op).permutation.get_values()))}]"
 
 
 def _symbol(_printer, op: Operation, *_) -> str:
-    return symbol(expect(GetGlobalOp, op).symbol.root_reference.data)
+    return symbol(cast(GetGlobalOp, op).symbol.root_reference.data)
 
 
 def _sizes(printer: EntryPrinter, op: Operation, *_) -> str:
@@ -513,25 +513,25 @@ def _sizes(printer: EntryPrinter, op: Operation, *_) -> str:
         dynamic = iter(values)
         return ", ".join(printer.names[next(dynamic)] if dim is None else str(dim) for dim in dims)
 
-    made = expect(MakeTensorViewOp, op)
+    made = cast(MakeTensorViewOp, op)
     view = made.tensor_view()
     return f"shape = [{mixed(view.shape, made.dynamic_shape)}], strides = [{mixed(view.strides, made.dynamic_strides)}]"
 
 
 def _dynamic_type(printer: EntryPrinter, op: Operation, *_) -> str:
     """The type of the base if it has an attribute, and of the dynamic sizes and strides."""
-    base = expect(MakeTensorViewOp, op).base
+    base = cast(MakeTensorViewOp, op).base
     named = [base] if pointer_type(base, "base").ptr_attr else []
     types = printer.types_of([*named, *op.operands[1:2]])
     return f"{types} -> " if types else ""
 
 
 def _identities(printer: EntryPrinter, op: Operation, *_) -> str:
-    return f"[{', '.join(identity_text(value, printer.types) for value in expect(Aggregate, op).identities.data)}]"
+    return f"[{', '.join(identity_text(value, printer.types) for value in cast(Aggregate, op).identities.data)}]"
 
 
 def _combiner(printer: EntryPrinter, op: Operation, _, indent: str) -> str:
-    body = expect(Aggregate, op).body
+    body = cast(Aggregate, op).body
     arguments = ", ".join(f"{printer.names[value]}: {printer.types[value.type]}" for value in body.block.args)
     return f"\n{indent}({arguments}) {printer.region(body, indent, None)}"
 
@@ -545,7 +545,7 @@ def _region(printer: EntryPrinter, op: Operation, argument: str, indent: str) ->
 
 
 def _else(printer: EntryPrinter, op: Operation, _, indent: str) -> str:
-    region = expect(IfOp, op).else_region
+    region = cast(IfOp, op).else_region
     return f" else {printer.region(region, indent, YieldOp)}" if region.blocks else ""
 
 
@@ -559,7 +559,7 @@ def _carried(printer: EntryPrinter, arguments: Sequence[SSAValue], values: Seque
 
 
 def _for_header(printer: EntryPrinter, op: Operation, *_) -> str:
-    loop = expect(ForOp, op)
+    loop = cast(ForOp, op)
     index, *arguments = loop.region.block.args
     lower, upper, step, *values = loop.operands
     unsigned = "unsigned " if loop.unsigned_cmp is not None else ""
@@ -575,7 +575,7 @@ def _for_header(printer: EntryPrinter, op: Operation, *_) -> str:
 def _loop_header(printer: EntryPrinter, op: Operation, *_) -> str:
     if not op.operands and not op.results:
         return ""
-    carried = _carried(printer, expect(LoopOp, op).region.block.args, op.operands) if op.operands else ""
+    carried = _carried(printer, cast(LoopOp, op).region.block.args, op.operands) if op.operands else ""
     sides = [f"{printer.types_of(values)} " for values in (op.operands, op.results) if values]
     return f"{carried}: {'-> '.join(sides)}"
 
@@ -594,17 +594,17 @@ DIRECTIVES: dict[str, Callable[[EntryPrinter, Operation, str, str], str]] = {
     "identities": _identities,
     "if_types": _if_types,
     "inbounds": _inbounds,
-    "inbounds_word": _inbounds_word,
+    "inbounds_word": _inbounds_keyword,
     "index_types": _index_types,
     "int": _integer,
     "loop_header": _loop_header,
-    "more": _more,
-    "moretype": _more_type,
+    "more": _optional_operand,
+    "moretype": _optional_operand_type,
     "operand_types": _operand_types,
     "operands": _operands,
     "opt": _opt,
     "overflow": _overflow,
-    "passed": _passed,
+    "passed": _terminator_operands,
     "permutation": _permutation,
     "predicate": _predicate,
     "print_types": _print_types,

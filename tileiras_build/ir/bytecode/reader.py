@@ -69,7 +69,7 @@ from tileiras_build.ir.dialects.cuda_tile.attrs import (
 from tileiras_build.ir.dialects.cuda_tile.element_types import BITS
 from tileiras_build.ir.dialects.cuda_tile.enums import ENUM_ATTRS, SymbolVisibilityAttr
 from tileiras_build.ir.dialects.cuda_tile.location import LOC, source_location
-from tileiras_build.ir.dialects.cuda_tile.op_base import SEGMENTS, refused
+from tileiras_build.ir.dialects.cuda_tile.op_base import SEGMENTS, invalid_op
 from tileiras_build.ir.dialects.cuda_tile.ops_control import TERMINATORS
 from tileiras_build.ir.dialects.cuda_tile.ops_module import EntryOp, GlobalOp, ModuleOp
 from tileiras_build.ir.dialects.cuda_tile.types import TOKEN, TileType
@@ -80,7 +80,7 @@ MAGIC = b"\x7fTileIR\x00"
 MLIR_MAGIC = b"ML\xefR"
 MODULE_NAME = "kernels"
 MAX_NESTING = 64  # regions in regions, arrays in arrays
-EXPANSION = 16  # bytes of constants that attributes may name, for each byte of the file
+MAX_EXPANSION = 16  # bytes of constants that attributes may name, for each byte of the file
 
 STRINGS, FUNCTIONS, DEBUG, CONSTANTS, TYPES, GLOBALS, PRODUCER = range(1, 8)
 SECTION_NAMES = {
@@ -95,9 +95,9 @@ SECTION_NAMES = {
 SECTION_ALIGNMENT = {STRINGS: 4, TYPES: 4, CONSTANTS: 8, DEBUG: 8, FUNCTIONS: 8}
 
 PRIVATE, KERNEL, HAS_HINTS = 1, 2, 4  # flags of a function; since SINCE["function.attributes"] no file has the last
-PREVIEW = 1  # tag of the version in the header: the file has what no release has settled (since 13.5)
+MAX_PREVIEW = 1  # tag of the version in the header: the file has what no release has settled (since 13.5)
 
-NAMED = {EntryOp: KERNEL_NAME, GlobalOp: GLOBAL_NAME}  # what becomes a symbol of machine code
+NAMED_ATTRIBUTES = {EntryOp: KERNEL_NAME, GlobalOp: GLOBAL_NAME}  # what becomes a symbol of machine code
 UNIT: Attribute = UnitAttr()
 CLASSES = {cls.name.removeprefix("cuda_tile."): cls for cls in OPERATIONS}
 ENUMS = {attr.members.__name__: attr for attr in ENUM_ATTRS}
@@ -151,14 +151,14 @@ class Reader:
         self.types.read_all()
         self.debug = DebugInfo(self.file, self.sections.get(DEBUG), self.strings.text, self.version)
         self.plans: dict[int, Plan] = {}
-        self.nameable = EXPANSION * len(data)
+        self.nameable = MAX_EXPANSION * len(data)
         self.places: dict[Operation, int] = {}
 
     # Tables
 
     def section(self, number: int) -> Cursor | None:
         bounds = self.sections.get(number)
-        return None if bounds is None else self.file.part(*bounds)
+        return None if bounds is None else self.file.sub_cursor(*bounds)
 
     def _offsets(self, number: int, width: int) -> list[tuple[int, int]]:
         """Where each entry of a section's table lies in the file: [(start, end), ...]."""
@@ -182,8 +182,8 @@ class Reader:
             cursor.fail(
                 f"constant index {index} is out of bounds, the file has {len(self.constants)} constants", offset=offset
             )
-        entry = self.file.part(*self.constants[index])
-        raw = entry.take(entry.count("bytes of a constant"), "a constant")
+        entry = self.file.sub_cursor(*self.constants[index])
+        raw = entry.take_bytes(entry.count("bytes of a constant"), "a constant")
         if not isinstance(type, TileType):
             cursor.fail(f"constant {index}: a constant must be a tile of numbers, got {type}", offset=offset)
         try:
@@ -199,7 +199,7 @@ class Reader:
         value = self.constant(cursor, self.types.read(cursor, "the type of a constant"))
         self.nameable -= len(value.raw)
         if self.nameable < 0:
-            cursor.fail(f"attributes name constants of more than {EXPANSION} times the file's size", offset=offset)
+            cursor.fail(f"attributes name constants of more than {MAX_EXPANSION} times the file's size", offset=offset)
         return value
 
     def integer(self, value: int, type: IntegerType) -> IntegerAttr:
@@ -496,7 +496,7 @@ class Reader:
         if attributed:
             properties |= self._parameter_attributes(cursor, len(signature.inputs.data))
         size = cursor.count("bytes of a function body")
-        body = cursor.part(cursor.position, cursor.position + size)
+        body = cursor.sub_cursor(cursor.position, cursor.position + size)
         cursor.position += size
         op = self._entry(name, signature, properties, locations, body)
         self.places[op] = offset
@@ -561,7 +561,7 @@ class Reader:
         """What machine code will name, as ``check_names`` asks: kernels and globals, and where they are."""
         for op, offset in self.places.items():
             if isinstance(op, EntryOp | GlobalOp):
-                yield NAMED[type(op)], op.sym_name.data, partial(Location, self.file.name, offset=offset)
+                yield NAMED_ATTRIBUTES[type(op)], op.sym_name.data, partial(Location, self.file.name, offset=offset)
 
     def module(self) -> builtin.ModuleOp:
         if STRINGS not in self.sections:
@@ -644,11 +644,11 @@ def read_header(cursor: Cursor) -> Version:
         )
     cursor.position = len(MAGIC)
     major, minor = cursor.byte("the version"), cursor.byte("the version")
-    tag = int.from_bytes(cursor.take(2, "the version"), "little")
+    tag = int.from_bytes(cursor.take_bytes(2, "the version"), "little")
     version = major, minor
     if version in VERSIONS and not tag:
         return version
-    if version in VERSIONS and version >= V13_5 and tag == PREVIEW:
+    if version in VERSIONS and version >= V13_5 and tag == MAX_PREVIEW:
         cursor.fail(
             f"the file is Tile IR bytecode {_text(version)} with preview content, which this compiler does not "
             "understand",
@@ -705,7 +705,7 @@ def _section_bounds(cursor: Cursor, number: int, aligned: bool, offset: int) -> 
         )
     cursor.align(alignment)
     start = cursor.position
-    cursor.take(size, f"the {name} section")
+    cursor.take_bytes(size, f"the {name} section")
     return start, start + size
 
 
@@ -720,7 +720,7 @@ def verify(
         try:
             op.verify_()
         except VerifyException as problem:
-            bad = refused(problem, op)
+            bad = invalid_op(problem, op)
             offset = places.get(bad)
             where = source_location(bad) or Location(file=name, offset=offset)
             byte = "" if offset is None or where.offset is not None else f" (byte {offset:#x} of the bytecode)"

@@ -78,12 +78,12 @@ def _bytes(scan: Scanner) -> bytes:
 def _elements(scan: Scanner, type: Attribute) -> tuple[list[int], Shape | None]:
     """The bits of the elements in order, and their shape; None for one number that stands for all."""
     if not scan.at("["):
-        return [number_bits(scan, type)], None
+        return [literal_bits(scan, type)], None
     words: list[int] = []
     return words, _brackets(scan, type, words, 1)
 
 
-def _brackets(scan: Scanner, type: Attribute, words: list[int], depth: int) -> Shape:
+def _brackets(scan: Scanner, type: Attribute, element_bits: list[int], depth: int) -> Shape:
     """The shape of a list, whose elements are added to ``words``."""
     if depth > MAX_RANK:
         scan.fail(f"a constant has at most {MAX_RANK} dimensions")
@@ -93,10 +93,10 @@ def _brackets(scan: Scanner, type: Attribute, words: list[int], depth: int) -> S
         scan.skip()
         start = scan.position
         if scan.at("["):
-            shape = _brackets(scan, type, words, depth + 1)
+            shape = _brackets(scan, type, element_bits, depth + 1)
         else:
             shape = ()
-            words.append(number_bits(scan, type))
+            element_bits.append(literal_bits(scan, type))
         if inner is not None and shape != inner:
             scan.fail(f"an element of shape {list(shape)} stands beside one of shape {list(inner)}", start)
         count, inner = count + 1, shape
@@ -104,7 +104,7 @@ def _brackets(scan: Scanner, type: Attribute, words: list[int], depth: int) -> S
     return (count, *(inner or ()))
 
 
-def number_bits(scan: Scanner, type: Attribute) -> int:
+def literal_bits(scan: Scanner, type: Attribute) -> int:
     """The bit pattern of a literal of an element type."""
     scan.skip()
     start = scan.position
@@ -125,17 +125,17 @@ def bits_of(scan: Scanner, text: str, type: Attribute, start: int) -> int:
         return float_bits(float(text), type)
     if not re.fullmatch(r"-?\d+|-?0x[0-9A-Fa-f]+", text):
         scan.fail(f"{shortened(text)} is not an integer", start)
-    number, width = scan.number(text, start), BITS[type]
+    number, width = scan.float_literal(text, start), BITS[type]
     if not -(1 << width - 1) <= number < 1 << width or (number < 0 and is_float(type)):
         scan.fail(f"{shortened(text)} does not fit in {type}", start)
     return number & (1 << width) - 1
 
 
-def _pack(words: list[int], type: TileType) -> bytes:
+def _pack(element_bits: list[int], type: TileType) -> bytes:
     size = storage_bytes(type.element_type)
     if type.element_type == i1:
-        if len(words) == 1:
-            return b"\xff" if words[0] else b"\x00"
-        bits = sum(bit << index for index, bit in enumerate(words))
-        return bits.to_bytes((len(words) + 7) // 8, "little")
-    return b"".join(word.to_bytes(size, "little") for word in words)
+        if len(element_bits) == 1:
+            return b"\xff" if element_bits[0] else b"\x00"
+        bits = sum(bit << index for index, bit in enumerate(element_bits))
+        return bits.to_bytes((len(element_bits) + 7) // 8, "little")
+    return b"".join(word.to_bytes(size, "little") for word in element_bits)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from xdsl.ir import Attribute, Region, SSAValue
 
 from tileiras_build.ir.bytecode.printer import IMPLICIT
-from tileiras_build.ir.bytecode.text_parsed_op import UNIT, Parts, compare_types, same_types
+from tileiras_build.ir.bytecode.text_parsed_op import UNIT, ParsedOp, compare_types, same_types
 from tileiras_build.ir.bytecode.text_scanner import VALUE
 
 if TYPE_CHECKING:
     from tileiras_build.ir.bytecode.text_parser import TextParser
 
 
-def _passed(p: TextParser, parts: Parts, _) -> None:
+def _terminator_operands(p: TextParser, parts: ParsedOp, _) -> None:
     parts.operands["arguments"] = p.value_list()
     parts.result_types = []
     if parts.operands["arguments"]:
@@ -23,19 +23,19 @@ def _passed(p: TextParser, parts: Parts, _) -> None:
         same_types(p, parts.operands["arguments"])
 
 
-def _combiner(p: TextParser, parts: Parts, _) -> None:
+def _combiner(p: TextParser, parts: ParsedOp, _) -> None:
     parts.regions.append(p.region(p.arguments(), None))
 
 
-def _region(p: TextParser, parts: Parts, argument: str) -> None:
+def _region(p: TextParser, parts: ParsedOp, argument: str) -> None:
     parts.regions.append(p.region(parts.block_arguments, IMPLICIT[argument.split()[1]]))
 
 
-def _else(p: TextParser, parts: Parts, _) -> None:
+def _else(p: TextParser, parts: ParsedOp, _) -> None:
     parts.regions.append(p.region([], IMPLICIT["yield"]) if p.scan.accept("else") else Region())
 
 
-def _if_types(p: TextParser, parts: Parts, _) -> None:
+def _if_types(p: TextParser, parts: ParsedOp, _) -> None:
     parts.result_types = _arrow_types(p)
 
 
@@ -64,7 +64,7 @@ def _carried(p: TextParser) -> tuple[list[str], list[SSAValue]]:
     return names, values
 
 
-def _for_header(p: TextParser, parts: Parts, _) -> None:
+def _for_header(p: TextParser, parts: ParsedOp, _) -> None:
     if p.scan.accept("unsigned"):
         parts.properties["unsignedCmp"] = UNIT
     index = p.scan.match(VALUE, "the induction variable")
@@ -75,7 +75,7 @@ def _for_header(p: TextParser, parts: Parts, _) -> None:
     p.scan.skip()
     start = p.scan.position
     type = p.scan.type()
-    bounds = [parts.only(name) for name in ("lower_bound", "upper_bound", "step")]
+    bounds = [parts.single_operand(name) for name in ("lower_bound", "upper_bound", "step")]
     compare_types(p, bounds, [type] * len(bounds), start)
     names, values = _carried(p)
     parts.operands["init_values"] = values
@@ -86,7 +86,7 @@ def _for_header(p: TextParser, parts: Parts, _) -> None:
     parts.block_arguments = [(index, type), *zip(names, types)]
 
 
-def _loop_header(p: TextParser, parts: Parts, _) -> None:
+def _loop_header(p: TextParser, parts: ParsedOp, _) -> None:
     names, values = _carried(p)
     parts.operands["init_values"], parts.result_types = values, []
     if p.scan.accept(":"):
@@ -96,12 +96,12 @@ def _loop_header(p: TextParser, parts: Parts, _) -> None:
     parts.block_arguments = [(name, value.type) for name, value in zip(names, values)]
 
 
-CONTROL: dict[str, Callable[[TextParser, Parts, str], None]] = {
+CONTROL: dict[str, Callable[[TextParser, ParsedOp, str], None]] = {
     "combiner": _combiner,
     "else": _else,
     "for_header": _for_header,
     "if_types": _if_types,
     "loop_header": _loop_header,
-    "passed": _passed,
+    "passed": _terminator_operands,
     "region": _region,
 }

@@ -29,10 +29,10 @@ from tileiras_build.ir.bytecode.printer import Step, compile_formats
 from tileiras_build.ir.bytecode.reader import ENUMS
 from tileiras_build.ir.bytecode.text_constants import bits_of, dense
 from tileiras_build.ir.bytecode.text_control_flow import CONTROL
-from tileiras_build.ir.bytecode.text_parsed_op import UNIT, Parts, compare_types, same_types
+from tileiras_build.ir.bytecode.text_parsed_op import UNIT, ParsedOp, compare_types, same_types
 from tileiras_build.ir.bytecode.text_scanner import NUMBER, shortened
-from tileiras_build.ir.bytecode.writer import ROWS
-from tileiras_build.ir.dialects.checked_cast import expect
+from tileiras_build.ir.bytecode.writer import OPCODES_BY_NAME
+from tileiras_build.ir.dialects.checked_cast import cast
 from tileiras_build.ir.dialects.cuda_tile.element_types import BITS
 from tileiras_build.ir.dialects.cuda_tile.enums import EnumAttr, RoundingModeAttr
 from tileiras_build.ir.dialects.cuda_tile.op_base import pointer_type
@@ -51,12 +51,12 @@ MADE_VIEWS: dict[str, type[Attribute]] = {
 BOOLEANS = ("true", "false")
 
 
-def _value(p: TextParser, parts: Parts, name: str) -> None:
-    arity = next(operand.arity for operand in ROWS[parts.name].operands if operand.name == name)
+def _value(p: TextParser, parts: ParsedOp, name: str) -> None:
+    arity = next(operand.arity for operand in OPCODES_BY_NAME[parts.name].operands if operand.name == name)
     parts.operands[name] = p.value_list() if arity == "*" else [p.value()]
 
 
-def _type(p: TextParser, parts: Parts, name: str) -> None:
+def _type(p: TextParser, parts: ParsedOp, name: str) -> None:
     p.scan.skip()
     start = p.scan.position
     parts.types[name] = type = p.scan.type()
@@ -67,25 +67,25 @@ def _type(p: TextParser, parts: Parts, name: str) -> None:
             p.scan.fail(f"'{name}' is of type {value.type}, not {type}", start)
 
 
-def _more(p: TextParser, parts: Parts, name: str) -> None:
+def _optional_operand(p: TextParser, parts: ParsedOp, name: str) -> None:
     start = p.scan.position
     if not p.scan.accept(","):
         return
-    if name == "mask" and not _is_mask(p):
+    if name == "mask" and not _starts_mask(p):
         p.scan.position = start  # padding without a mask
         return
-    arity = next(operand.arity for operand in ROWS[parts.name].operands if operand.name == name)
+    arity = next(operand.arity for operand in OPCODES_BY_NAME[parts.name].operands if operand.name == name)
     parts.operands[name] = p.value_list() if arity == "*" else [p.value()]
 
 
-def _is_mask(p: TextParser) -> bool:
+def _starts_mask(p: TextParser) -> bool:
     start = p.scan.position
     type = p.value().type
     p.scan.position = start
     return isinstance(type, TileType) and type.element_type == i1
 
 
-def _more_type(p: TextParser, parts: Parts, name: str) -> None:
+def _optional_operand_type(p: TextParser, parts: ParsedOp, name: str) -> None:
     if parts.operands.get(name):
         p.scan.expect(",")
         _type(p, parts, name)
@@ -95,7 +95,7 @@ def _one_of(p: TextParser, what: str, words: Iterable[str]) -> str:
     """The next word, which is one of ``words``."""
     p.scan.skip()
     start, known = p.scan.position, list(words)
-    word = p.scan.word(f"a {what}: {', '.join(known)}")
+    word = p.scan.keyword(f"a {what}: {', '.join(known)}")
     if word not in known:
         p.scan.fail(f"'{word}' is not a {what}; one of {', '.join(known)}", start)
     return word
@@ -105,34 +105,34 @@ def _member(p: TextParser, what: str, cls: type[EnumAttr]) -> EnumAttr:
     return cls.of(_one_of(p, what, (member.value for member in cls.members)))
 
 
-def _flag(p: TextParser, parts: Parts, name: str) -> None:
+def _flag(p: TextParser, parts: ParsedOp, name: str) -> None:
     if p.scan.accept(name):
         parts.properties[name] = UNIT
 
 
-def _attribute_kind(parts: Parts, name: str) -> str:
-    return next(attribute.kind for attribute in ROWS[parts.name].attributes if attribute.name == name)
+def _attribute_kind(parts: ParsedOp, name: str) -> str:
+    return next(attribute.kind for attribute in OPCODES_BY_NAME[parts.name].attributes if attribute.name == name)
 
 
-def _enum(p: TextParser, parts: Parts, name: str) -> None:
+def _enum(p: TextParser, parts: ParsedOp, name: str) -> None:
     parts.properties[name] = _member(p, name, ENUMS[_attribute_kind(parts, name)])
 
 
-def _opt(p: TextParser, parts: Parts, name: str) -> None:
+def _opt(p: TextParser, parts: ParsedOp, name: str) -> None:
     if not p.scan.at("%"):
         _enum(p, parts, name)
 
 
-def _integer(p: TextParser, parts: Parts, name: str) -> None:
+def _integer(p: TextParser, parts: ParsedOp, name: str) -> None:
     type = i32 if _attribute_kind(parts, name) == "i32" else i64
     parts.properties[name] = IntegerAttr(p.scan.integer(type.width.data), type)
 
 
-def _boolean(p: TextParser, parts: Parts, name: str) -> None:
+def _boolean(p: TextParser, parts: ParsedOp, name: str) -> None:
     parts.properties[name] = IntegerAttr(int(_one_of(p, name, BOOLEANS) == "true"), i1)
 
 
-def _string(p: TextParser, parts: Parts, name: str) -> None:
+def _string(p: TextParser, parts: ParsedOp, name: str) -> None:
     parts.properties[name] = StringAttr(p.scan.string())
 
 
@@ -146,35 +146,35 @@ def _bracketed(p: TextParser, word: str, cls: type[EnumAttr], default: str) -> E
     return found
 
 
-def _rounding(p: TextParser, parts: Parts, default: str) -> None:
+def _rounding(p: TextParser, parts: ParsedOp, default: str) -> None:
     parts.properties["rounding_mode"] = _bracketed(p, "rounding", RoundingModeAttr, default)
 
 
-def _division(p: TextParser, parts: Parts, _) -> None:
+def _division(p: TextParser, parts: ParsedOp, _) -> None:
     parts.properties["rounding"] = _bracketed(p, "rounding", RoundingModeAttr, "zero")
 
 
-def _overflow(p: TextParser, parts: Parts, _) -> None:
+def _overflow(p: TextParser, parts: ParsedOp, _) -> None:
     parts.properties["overflow"] = _bracketed(p, "overflow", ENUMS["IntegerOverflow"], "none")
 
 
-def _token(p: TextParser, parts: Parts, _) -> None:
+def _token(p: TextParser, parts: ParsedOp, _) -> None:
     if p.scan.accept("token"):
         p.scan.expect("=")
         parts.operands["token"] = [p.value()]
 
 
-def _token_operand(p: TextParser, parts: Parts, _) -> None:
+def _token_operand(p: TextParser, parts: ParsedOp, _) -> None:
     parts.operands["token"] = [p.value()]
 
 
-def _hints(p: TextParser, parts: Parts, _) -> None:
+def _hints(p: TextParser, parts: ParsedOp, _) -> None:
     if p.scan.accept("optimization_hints"):
         p.scan.expect("=")
         parts.properties["optimization_hints"] = p.scan.attribute("optimization_hints")
 
 
-def _inbounds(p: TextParser, parts: Parts, _) -> None:
+def _inbounds(p: TextParser, parts: ParsedOp, _) -> None:
     count = len(parts.operands["index"])
     flags = [0] * count
     if p.scan.accept("inbounds"):
@@ -189,7 +189,7 @@ def _inbounds(p: TextParser, parts: Parts, _) -> None:
     parts.properties["inbounds"] = DenseArrayBase.from_list(i1, flags)
 
 
-def _reduction(p: TextParser, parts: Parts, _) -> None:
+def _reduction(p: TextParser, parts: ParsedOp, _) -> None:
     cls = ENUMS["MultimemReductionKind"]
     kind = cls.of("add")
     if p.scan.accept("attributes"):
@@ -199,35 +199,35 @@ def _reduction(p: TextParser, parts: Parts, _) -> None:
     parts.properties["reduction"] = kind
 
 
-def _predicate(p: TextParser, parts: Parts, _) -> None:
+def _predicate(p: TextParser, parts: ParsedOp, _) -> None:
     parts.properties["predicate"] = p.scan.attribute("")
 
 
-def _dense(p: TextParser, parts: Parts, _) -> None:
+def _dense(p: TextParser, parts: ParsedOp, _) -> None:
     parts.properties["value"] = value = dense(p.scan)
     parts.types["result"] = value.type
 
 
-def _operands(p: TextParser, parts: Parts, _) -> None:
+def _operands(p: TextParser, parts: ParsedOp, _) -> None:
     parts.operands["arguments"] = p.value_list()
 
 
-def _operand_types(p: TextParser, parts: Parts, _) -> None:
+def _operand_types(p: TextParser, parts: ParsedOp, _) -> None:
     same_types(p, parts.operands["arguments"])
 
 
-def _result_types(p: TextParser, parts: Parts, _) -> None:
+def _result_types(p: TextParser, parts: ParsedOp, _) -> None:
     parts.result_types = p.scan.types_list()
 
 
-def _result_type(p: TextParser, parts: Parts, _) -> None:
+def _result_type(p: TextParser, parts: ParsedOp, _) -> None:
     count = len(parts.results)
     if parts.results and ":" in parts.results[0]:
         count = int(parts.results[0].split(":")[1])
     parts.result_types = [p.scan.type()] * count
 
 
-def _print_types(p: TextParser, parts: Parts, _) -> None:
+def _print_types(p: TextParser, parts: ParsedOp, _) -> None:
     values = parts.operands.setdefault("args", [])
     if p.scan.accept(":"):
         same_types(p, values)
@@ -235,7 +235,7 @@ def _print_types(p: TextParser, parts: Parts, _) -> None:
         p.scan.fail("expected ':' and the types of what is printed")
 
 
-def _index_types(p: TextParser, parts: Parts, _) -> None:
+def _index_types(p: TextParser, parts: ParsedOp, _) -> None:
     """The types of the indices, or one for all; that of a token may follow."""
     values = parts.operands["index"]
     if values:
@@ -252,7 +252,7 @@ def _nothing(_parser, _parts, _) -> None:
     """The type of a token stands after those of the indices, which are read over together."""
 
 
-def _integers(p: TextParser, parts: Parts, _) -> None:
+def _integers(p: TextParser, parts: ParsedOp, _) -> None:
     p.scan.expect("[")
     numbers = [] if p.scan.at("]") else [p.scan.integer(32)]
     while numbers and p.scan.accept(","):
@@ -261,11 +261,11 @@ def _integers(p: TextParser, parts: Parts, _) -> None:
     parts.properties["permutation"] = DenseArrayBase.from_list(i32, numbers)
 
 
-def _symbol(p: TextParser, parts: Parts, _) -> None:
+def _symbol(p: TextParser, parts: ParsedOp, _) -> None:
     parts.properties["name"] = SymbolRefAttr(p.scan.symbol())
 
 
-def _sizes(p: TextParser, parts: Parts, _) -> None:
+def _sizes(p: TextParser, parts: ParsedOp, _) -> None:
     for word, group in (("shape", "dynamic_shape"), ("strides", "dynamic_strides")):
         p.scan.expect(f"{word} = [")
         values: list[SSAValue] = []
@@ -289,9 +289,9 @@ def _mixed(p: TextParser, values: list[SSAValue]) -> Dims:
     return tuple(found)
 
 
-def compare_sizes(p: TextParser, parts: Parts, start: int) -> None:
+def compare_sizes(p: TextParser, parts: ParsedOp, start: int) -> None:
     """Refuse sizes of a view that differ from those of its type."""
-    view = expect(TensorViewType, parts.types["result"])
+    view = cast(TensorViewType, parts.types["result"])
     for word, dims in (("shape", view.shape), ("strides", view.strides)):
         given = parts.sizes[word]
         if len(given) != len(dims):
@@ -302,8 +302,8 @@ def compare_sizes(p: TextParser, parts: Parts, start: int) -> None:
                 p.scan.fail(f"entry {index} of the {word} is {told[0]}, that of the type {told[1]}", start)
 
 
-def _dynamic_type(p: TextParser, parts: Parts, _) -> None:
-    if pointer_type(parts.only("base"), "base").ptr_attr:
+def _dynamic_type(p: TextParser, parts: ParsedOp, _) -> None:
+    if pointer_type(parts.single_operand("base"), "base").ptr_attr:
         _type(p, parts, "base")
         if not p.scan.accept(","):
             p.scan.expect("->")
@@ -317,7 +317,7 @@ def _dynamic_type(p: TextParser, parts: Parts, _) -> None:
         compare_types(p, values, [type] * len(values), start)
 
 
-def _identities(p: TextParser, parts: Parts, _) -> None:
+def _identities(p: TextParser, parts: ParsedOp, _) -> None:
     parts.properties["identities"] = ArrayAttr(identities(p))
 
 
@@ -343,10 +343,10 @@ def _identity(p: TextParser) -> Attribute:
     bits = bits_of(p.scan, text, type, start)
     if isinstance(type, AnyFloat):
         return FloatAttr(float_value(bits, type), type)
-    return IntegerAttr(bits, expect(IntegerType, type), truncate_bits=True)
+    return IntegerAttr(bits, cast(IntegerType, type), truncate_bits=True)
 
 
-DIRECTIVES: dict[str, Callable[[TextParser, Parts, str], None]] = {
+DIRECTIVES: dict[str, Callable[[TextParser, ParsedOp, str], None]] = {
     **CONTROL,
     "bool": _boolean,
     "dense": _dense,
@@ -360,8 +360,8 @@ DIRECTIVES: dict[str, Callable[[TextParser, Parts, str], None]] = {
     "inbounds_word": _inbounds,
     "index_types": _index_types,
     "int": _integer,
-    "more": _more,
-    "moretype": _more_type,
+    "more": _optional_operand,
+    "moretype": _optional_operand_type,
     "operand_types": _operand_types,
     "operands": _operands,
     "opt": _opt,

@@ -18,7 +18,7 @@ from tileiras_build.ir.bytecode.reader import CLASSES, ENUMS
 from tileiras_build.ir.bytecode.text_constants import dense_elements
 from tileiras_build.ir.bytecode.text_directives import DEFAULTS, identities
 from tileiras_build.ir.bytecode.text_parsed_op import UNIT, compare_types
-from tileiras_build.ir.bytecode.writer import ROWS
+from tileiras_build.ir.bytecode.writer import OPCODES_BY_NAME
 from tileiras_build.ir.dialects.cuda_tile.attrs import OptimizationHintsAttr
 from tileiras_build.ir.dialects.cuda_tile.enums import EnumAttr, SymbolVisibilityAttr
 from tileiras_build.ir.dialects.cuda_tile.op_base import SEGMENTS
@@ -57,7 +57,7 @@ def dictionary(p: TextParser, kinds: Kinds, what: str) -> dict[str, Attribute]:
             p.scan.accept(",")
         p.scan.skip()
         start = p.scan.position
-        name = p.scan.string() if p.scan.at('"') else p.scan.word("the name of an attribute")
+        name = p.scan.string() if p.scan.at('"') else p.scan.keyword("the name of an attribute")
         if name not in kinds and "." not in name:
             p.scan.fail(f"{what} has no attribute '{name}'", start)
         if name in found:
@@ -175,7 +175,7 @@ def generic_operation(p: TextParser) -> tuple[Operation, int]:
     p.scan.skip()
     start = p.scan.position
     name = p.scan.string()
-    row = ROWS.get(name.removeprefix(DIALECT)) if name.startswith(DIALECT) else None
+    row = OPCODES_BY_NAME.get(name.removeprefix(DIALECT)) if name.startswith(DIALECT) else None
     if row is None:
         p.scan.fail(f"unknown operation '{name}'", start)
     p.scan.expect("(")

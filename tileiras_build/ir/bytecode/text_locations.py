@@ -27,11 +27,11 @@ from tileiras_build.ir.dialects.cuda_tile.location import (
 )
 from tileiras_build.ir.dialects.cuda_tile.ops_module import EntryOp
 
-MAX_NUMBER = (1 << 32) - 1
+MAX_LINE_OR_COLUMN = (1 << 32) - 1
 
 
 @dataclass(frozen=True)
-class FilePlace:
+class FileLocation:
     """A line of a file, without a scope."""
 
     file: str
@@ -40,21 +40,21 @@ class FilePlace:
 
 
 @dataclass(frozen=True)
-class OtherPlace:
+class OtherLocation:
     """A location that bytecode cannot hold: its kind, and the locations that it names."""
 
     kind: str
-    parts: tuple[Place, ...]
+    parts: tuple[ParsedLocation, ...]
 
 
 @dataclass(frozen=True)
-class CallPlace:
+class CallLocation:
     """A callee and its callers, from the inside out."""
 
-    parts: tuple[Place, ...]
+    parts: tuple[ParsedLocation, ...]
 
 
-Place = FilePlace | OtherPlace | CallPlace | DILocAttr | UnknownLocAttr
+ParsedLocation = FileLocation | OtherLocation | CallLocation | DILocAttr | UnknownLocAttr
 
 # Debug attribute -> its class and its fields, in the order of the constructor: what each is, and what it is if left out.
 Field = tuple[str, tuple[type, ...] | type, object]
@@ -78,13 +78,13 @@ NODES: dict[str, tuple[type[Attribute], tuple[Field, ...]]] = {
 }
 
 
-def _size(place: Place) -> int:
-    return sum(map(_size, place.parts)) if isinstance(place, (OtherPlace, CallPlace)) else 1
+def _node_count(place: ParsedLocation) -> int:
+    return sum(map(_node_count, place.parts)) if isinstance(place, (OtherLocation, CallLocation)) else 1
 
 
-def _leaves(place: Place) -> list[Place]:
-    if isinstance(place, (OtherPlace, CallPlace)):
-        return [leaf for part in place.parts for leaf in _leaves(part)]
+def _leaf_locations(place: ParsedLocation) -> list[ParsedLocation]:
+    if isinstance(place, (OtherLocation, CallLocation)):
+        return [leaf for part in place.parts for leaf in _leaf_locations(part)]
     return [place]
 
 
@@ -93,13 +93,13 @@ class Locations:
     """The locations of a text: read as they stand, given to the operations of an entry when it ends."""
 
     scan: Scanner
-    known: dict[str, Place | Attribute] = field(default_factory=dict)
+    known: dict[str, ParsedLocation | Attribute] = field(default_factory=dict)
     pending: list[str] = field(default_factory=list)
-    given: list[tuple[Operation, Place, int]] = field(default_factory=list)
+    given: list[tuple[Operation, ParsedLocation, int]] = field(default_factory=list)
 
     # Reading
 
-    def optional(self) -> tuple[Place, int] | None:
+    def optional(self) -> tuple[ParsedLocation, int] | None:
         """``loc(...)``, if it is next, and where it stands."""
         self.scan.skip()
         start = self.scan.position
@@ -114,19 +114,21 @@ class Locations:
 
     def without_scope(self, what: str) -> None:
         """The location of something that bytecode knows no location of, if it is next."""
-        if (found := self.optional()) is not None and any(isinstance(leaf, DILocAttr) for leaf in _leaves(found[0])):
+        if (found := self.optional()) is not None and any(
+            isinstance(leaf, DILocAttr) for leaf in _leaf_locations(found[0])
+        ):
             self.scan.fail(f"{what} must not have a debug scope", found[1])
 
-    def _in_parentheses(self) -> Place:
+    def _in_parentheses(self) -> ParsedLocation:
         self.scan.expect("(")
-        place = self.place()
+        place = self.location()
         self.scan.expect(")")
         return place
 
-    def place(self) -> Place:
+    def location(self) -> ParsedLocation:
         self.scan.skip()
         start = self.scan.position
-        callees: list[Place] = []
+        callees: list[ParsedLocation] = []
         while self.scan.accept("callsite"):  # chains of callers can be long: no recursion
             self.scan.expect("(")
             callees.append(self._simple())
@@ -134,13 +136,13 @@ class Locations:
         place = self._simple()
         for callee in reversed(callees):
             self.scan.expect(")")
-            callers = place.parts if isinstance(place, CallPlace) else (place,)
-            place = CallPlace((callee, *callers))
-        if _size(place) > MAX_SIZE:
+            callers = place.parts if isinstance(place, CallLocation) else (place,)
+            place = CallLocation((callee, *callers))
+        if _node_count(place) > MAX_SIZE:
             self.scan.fail(f"a location has more than {MAX_SIZE} parts", start)
         return place
 
-    def _simple(self) -> Place:
+    def _simple(self) -> ParsedLocation:
         scan = self.scan
         scan.skip()
         start = scan.position
@@ -151,12 +153,12 @@ class Locations:
         self.pending.pop()
         return place
 
-    def _one_of_all(self, start: int) -> Place:
+    def _one_of_all(self, start: int) -> ParsedLocation:
         scan = self.scan
         if scan.accept("unknown"):
             return UNKNOWN
         if scan.at("callsite"):
-            return self.place()
+            return self.location()
         if scan.accept("loc"):
             return self._in_parentheses()
         if scan.accept("fused"):
@@ -164,16 +166,16 @@ class Locations:
         if scan.at('"'):
             return self._file_or_name()
         found = self._node()
-        if not isinstance(found, Place):
+        if not isinstance(found, ParsedLocation):
             scan.fail("expected a location", start)
         return found
 
-    def _file_or_name(self) -> Place:
+    def _file_or_name(self) -> ParsedLocation:
         scan = self.scan
         text = scan.string()
         if not scan.accept(":"):
             parts = (self._in_parentheses(),) if scan.at("(") else ()
-            return OtherPlace("a named location", parts)
+            return OtherLocation("a named location", parts)
         line = self._number()
         column = self._number() if scan.accept(":") else 0
         if scan.accept("to"):  # the end of a range
@@ -181,34 +183,36 @@ class Locations:
                 self._number()
             scan.expect(":")
             self._number()
-        return FilePlace(text, line, column)
+        return FileLocation(text, line, column)
 
-    def _fused(self) -> Place:
+    def _fused(self) -> ParsedLocation:
         if self.scan.at("<"):
             self.scan.balanced()
         self.scan.expect("[")
-        parts = [self.place()]
+        parts = [self.location()]
         while self.scan.accept(","):
-            parts.append(self.place())
+            parts.append(self.location())
         self.scan.expect("]")
-        return OtherPlace("a fused location", tuple(parts))
+        return OtherLocation("a fused location", tuple(parts))
 
     def _number(self) -> int:
         self.scan.skip()
         start = self.scan.position
         number = self.scan.integer()
-        if not 0 <= number <= MAX_NUMBER:
-            self.scan.fail(f"a line or column is a number up to {MAX_NUMBER}, not {shortened(str(number))}", start)
+        if not 0 <= number <= MAX_LINE_OR_COLUMN:
+            self.scan.fail(
+                f"a line or column is a number up to {MAX_LINE_OR_COLUMN}, not {shortened(str(number))}", start
+            )
         return number
 
     # Debug attributes
 
-    def _node(self) -> Place | Attribute:
+    def _node(self) -> ParsedLocation | Attribute:
         """A debug attribute, written out or by its alias."""
         scan = self.scan
         scan.skip()
         if (alias := ALIAS.match(scan.text, scan.position)) is None:
-            return self._written_out()
+            return self._verbose_form()
         name = alias[0]
         if name not in self.known:
             if name not in scan.aliases:
@@ -222,16 +226,16 @@ class Locations:
         scan.position = alias.end()
         return self.known[name]
 
-    def _written_out(self) -> Place | Attribute:
+    def _verbose_form(self) -> ParsedLocation | Attribute:
         scan = self.scan
         start = scan.position
         scan.expect("#")
-        kind = scan.word("a location or a debug attribute").removeprefix("cuda_tile.")
+        kind = scan.keyword("a location or a debug attribute").removeprefix("cuda_tile.")
         if kind == "di_file":
             scan.expect("<")
             name = scan.string()
             scan.expect("in")
-            value: Place | Attribute = DIFileAttr(name, scan.string())
+            value: ParsedLocation | Attribute = DIFileAttr(name, scan.string())
         elif kind == "di_loc":
             scan.expect("<")
             value = self._place_in_scope()
@@ -246,8 +250,8 @@ class Locations:
     def _place_in_scope(self) -> DILocAttr:
         self.scan.skip()
         start = self.scan.position
-        place = self.place()
-        if not isinstance(place, FilePlace):
+        place = self.location()
+        if not isinstance(place, FileLocation):
             self.scan.fail("expected a file, a line and a column", start)
         self.scan.expect("in")
         scope = self._attribute_of(SCOPES, "the scope of a location")
@@ -258,7 +262,7 @@ class Locations:
         kinds = {name: type for name, type, _ in fields}
         values = {name: default for name, _, default in fields if default is not None}
         while not self.scan.at(">"):
-            name = self.scan.word(f"a field of {kind}")
+            name = self.scan.keyword(f"a field of {kind}")
             if name not in kinds:
                 self.scan.fail(f"{kind} has no field '{name}'; its fields are {', '.join(kinds)}")
             self.scan.expect("=")
@@ -286,37 +290,37 @@ class Locations:
 
     # Giving
 
-    def settle(self, entry: EntryOp, found: tuple[Place, int] | None) -> None:
+    def resolve(self, entry: EntryOp, found: tuple[ParsedLocation, int] | None) -> None:
         """Give the entry and its operations their locations; ``found`` is the entry's own."""
         given, self.given = self.given, []
-        place, start = self._of_entry(found)
-        leaves = [leaf for _, place, _ in given for leaf in _leaves(place)]
+        place, start = self._entry_scope(found)
+        leaves = [leaf for _, place, _ in given for leaf in _leaf_locations(place)]
         scoped = any(isinstance(leaf, DILocAttr) for leaf in leaves)
         if not isinstance(place, DILocAttr) and not scoped:
-            first = next((one for one in (place, *leaves) if isinstance(one, FilePlace)), None)
+            first = next((one for one in (place, *leaves) if isinstance(one, FileLocation)), None)
             place = place if first is None else _in_subprogram(first, entry.sym_name.data)
         scope = place.scope.subprogram if isinstance(place, DILocAttr) else None
         for op, one, where in [(entry, place, start), *given]:
             if (attribute := self._attribute(one, scope, where)) is not UNKNOWN:
                 op.attributes[LOC] = attribute
 
-    def _of_entry(self, found: tuple[Place, int] | None) -> tuple[Place, int]:
+    def _entry_scope(self, found: tuple[ParsedLocation, int] | None) -> tuple[ParsedLocation, int]:
         if found is None:
             return UNKNOWN, 0
         place, start = found
-        if isinstance(place, CallPlace):
+        if isinstance(place, CallLocation):
             self.scan.fail("the location of an entry cannot be a call site", start)
-        leaves = _leaves(place)
-        if isinstance(place, OtherPlace) and not any(isinstance(leaf, DILocAttr) for leaf in leaves):
-            place = next((leaf for leaf in leaves if isinstance(leaf, FilePlace)), UNKNOWN)
+        leaves = _leaf_locations(place)
+        if isinstance(place, OtherLocation) and not any(isinstance(leaf, DILocAttr) for leaf in leaves):
+            place = next((leaf for leaf in leaves if isinstance(leaf, FileLocation)), UNKNOWN)
         return place, start
 
-    def _attribute(self, place: Place, scope: DISubprogramAttr | None, start: int) -> Attribute:
-        if isinstance(place, OtherPlace):
+    def _attribute(self, place: ParsedLocation, scope: DISubprogramAttr | None, start: int) -> Attribute:
+        if isinstance(place, OtherLocation):
             self.scan.fail(f"bytecode cannot hold {place.kind}; give a file and a line, or a call site of those", start)
-        if isinstance(place, FilePlace):
+        if isinstance(place, FileLocation):
             return UNKNOWN if scope is None else DILocAttr(place.file, place.line, place.column, scope)
-        if not isinstance(place, CallPlace):
+        if not isinstance(place, CallLocation):
             return place
         *callees, outer = (self._attribute(part, scope, start) for part in place.parts)
         for callee in reversed(callees):
@@ -324,7 +328,7 @@ class Locations:
         return outer
 
 
-def _in_subprogram(place: FilePlace, name: str) -> DILocAttr:
+def _in_subprogram(place: FileLocation, name: str) -> DILocAttr:
     directory, file_name = posixpath.split(place.file)
     file = DIFileAttr(file_name, directory)
     scope = DISubprogramAttr(file, place.line, name, name, DICompileUnitAttr(file), place.line)

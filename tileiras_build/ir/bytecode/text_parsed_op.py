@@ -15,7 +15,7 @@ UNIT = UnitAttr()
 
 
 @dataclass
-class Parts:
+class ParsedOp:
     """What has been read of one operation."""
 
     name: str
@@ -29,7 +29,7 @@ class Parts:
     regions: list[Region] = field(default_factory=list)
     sizes: dict[str, tuple[int | None, ...]] = field(default_factory=dict)  # of a view, as they stand beside its type
 
-    def only(self, name: str) -> SSAValue:
+    def single_operand(self, name: str) -> SSAValue:
         return self.operands[name][0]
 
 

@@ -29,7 +29,7 @@ from tileiras_build.core.errors import InvalidInput, Location
 from tileiras_build.core.symbols.symbol_names import check_names
 from tileiras_build.ir.bytecode.opcodes import Version
 from tileiras_build.ir.bytecode.printer import PRODUCER_COMMENT
-from tileiras_build.ir.bytecode.reader import CLASSES, MAX_NESTING, MODULE_NAME, NAMED
+from tileiras_build.ir.bytecode.reader import CLASSES, MAX_NESTING, MODULE_NAME, NAMED_ATTRIBUTES
 from tileiras_build.ir.bytecode.text_constants import dense
 from tileiras_build.ir.bytecode.text_directives import PLANS, compare_sizes
 from tileiras_build.ir.bytecode.text_generic_form import (
@@ -43,14 +43,14 @@ from tileiras_build.ir.bytecode.text_generic_form import (
     open_module,
 )
 from tileiras_build.ir.bytecode.text_locations import Locations
-from tileiras_build.ir.bytecode.text_parsed_op import UNIT, Parts
+from tileiras_build.ir.bytecode.text_parsed_op import UNIT, ParsedOp
 from tileiras_build.ir.bytecode.text_scanner import VALUE, Scanner
-from tileiras_build.ir.bytecode.writer import ROWS, write_module
-from tileiras_build.ir.dialects.checked_cast import expect
-from tileiras_build.ir.dialects.checked_mlir_parser import reason
+from tileiras_build.ir.bytecode.writer import OPCODES_BY_NAME, write_module
+from tileiras_build.ir.dialects.checked_cast import cast
+from tileiras_build.ir.dialects.checked_mlir_parser import error_reason
 from tileiras_build.ir.dialects.cuda_tile.attrs import OptimizationHintsAttr
 from tileiras_build.ir.dialects.cuda_tile.enums import SymbolVisibilityAttr
-from tileiras_build.ir.dialects.cuda_tile.op_base import SEGMENTS, TileOperation, refused
+from tileiras_build.ir.dialects.cuda_tile.op_base import SEGMENTS, TileOperation, invalid_op
 from tileiras_build.ir.dialects.cuda_tile.ops_control import TERMINATORS, ReturnOp
 from tileiras_build.ir.dialects.cuda_tile.ops_module import EntryOp, GlobalOp, ModuleOp
 from tileiras_build.ir.dialects.cuda_tile.optimization_hints import unusable
@@ -149,7 +149,7 @@ class TextParser:
     def _usual_operation(self, names: list[str]) -> tuple[Operation, int]:
         self.scan.skip()
         start = self.scan.position
-        parts = Parts(self.operation_name(), names)
+        parts = ParsedOp(self.operation_name(), names)
         for text, directive, argument in PLANS[parts.name]:
             if text.lstrip().startswith(":"):
                 self._attributes(parts)
@@ -161,9 +161,9 @@ class TextParser:
             compare_sizes(self, parts, start)
         return self.build(parts, start), start
 
-    def _attributes(self, parts: Parts) -> None:
+    def _attributes(self, parts: ParsedOp) -> None:
         if self.scan.at("{"):
-            parts.properties |= dictionary(self, kinds_of(ROWS[parts.name]), parts.name)
+            parts.properties |= dictionary(self, kinds_of(OPCODES_BY_NAME[parts.name]), parts.name)
 
     def note(self, id: str, message: str, position: int) -> None:
         """Remark on what stands at a position."""
@@ -172,7 +172,7 @@ class TextParser:
     def operation_name(self) -> str:
         self.scan.skip()
         start = self.scan.position
-        written = self.scan.word("the name of an operation").removeprefix(DIALECT)
+        written = self.scan.keyword("the name of an operation").removeprefix(DIALECT)
         name = RENAMED.get(written, written)
         if name not in PLANS:
             self.scan.fail(f"unknown operation '{written}'", start)
@@ -180,8 +180,8 @@ class TextParser:
             self.note("asm-renamed", f"'{written}' is an old name of '{name}', as which it is read", start)
         return name
 
-    def build(self, parts: Parts, start: int) -> Operation:
-        row, cls = ROWS[parts.name], CLASSES[parts.name]
+    def build(self, parts: ParsedOp, start: int) -> Operation:
+        row, cls = OPCODES_BY_NAME[parts.name], CLASSES[parts.name]
         groups = [parts.operands.get(operand.name, []) for operand in row.operands]
         properties = dict(parts.properties)
         if row.segmented and SEGMENTS in _option_names(cls):
@@ -197,13 +197,13 @@ class TextParser:
             regions=parts.regions,
         )
 
-    def result_type(self, parts: Parts, name: str, start: int) -> Attribute:
+    def result_type(self, parts: ParsedOp, name: str, start: int) -> Attribute:
         if name in parts.types:
             return parts.types[name]
         source = SAME_TYPE.get(parts.name)
         if source is None:
             self.scan.fail(f"the type of '{name}' of {parts.name} is not known", start)
-        return parts.types[source] if source in parts.types else parts.only(source).type
+        return parts.types[source] if source in parts.types else parts.single_operand(source).type
 
     # Regions
 
@@ -253,7 +253,7 @@ class TextParser:
         if not self.scan.at("{"):
             return DictionaryAttr({})
         start = self.scan.position
-        value = expect(DictionaryAttr, self.scan.bare_attribute())
+        value = cast(DictionaryAttr, self.scan.bare_attribute())
         for key in (key for key in value.data if "." not in key):
             self.scan.fail(f"the attribute '{key}' of a parameter is not one of a dialect", start)
         return value
@@ -337,7 +337,7 @@ class TextParser:
         self.scan.skip()
         start = self.scan.position
         is_generic = self.scan.at('"')
-        word = (self.scan.string() if is_generic else self.scan.word("entry or global")).removeprefix(DIALECT)
+        word = (self.scan.string() if is_generic else self.scan.keyword("entry or global")).removeprefix(DIALECT)
         if word == "global":
             return self._placed_global(generic_global(self, start) if is_generic else self.global_(), start)
         if word == "entry":
@@ -349,7 +349,7 @@ class TextParser:
         self.values = ChainMap()
 
     def _placed_entry(self, op: EntryOp, start: int) -> EntryOp:
-        self.locations.settle(op, self.locations.optional())
+        self.locations.resolve(op, self.locations.optional())
         self.places[op] = start
         return op
 
@@ -403,14 +403,14 @@ class TextParser:
             try:
                 op.verify_()
             except VerifyException as problem:
-                start = self.places.get(refused(problem, op), 0)
-                self.scan.fail(f"the text does not verify: {reason(problem)}", start, id="ir-invalid")
+                start = self.places.get(invalid_op(problem, op), 0)
+                self.scan.fail(f"the text does not verify: {error_reason(problem)}", start, id="ir-invalid")
 
     def names(self) -> Iterator[tuple[str, str, Callable[[], Location]]]:
         """What machine code will name, as ``check_names`` asks."""
         for op, start in self.places.items():
             if isinstance(op, EntryOp | GlobalOp):
-                yield NAMED[type(op)], op.sym_name.data, partial(self.scan.location, start)
+                yield NAMED_ATTRIBUTES[type(op)], op.sym_name.data, partial(self.scan.location, start)
 
 
 def _option_names(cls: type[TileOperation]) -> set[str]:
@@ -444,5 +444,5 @@ def _verified(parser: TextParser) -> builtin.ModuleOp:
         raise
     except Exception as problem:
         # A number out of range or a word of no enumeration: the constructors of attributes say so in their own ways.
-        parser.scan.fail(f"this is not valid: {reason(problem)}")
+        parser.scan.fail(f"this is not valid: {error_reason(problem)}")
     return module

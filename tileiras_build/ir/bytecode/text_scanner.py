@@ -11,12 +11,12 @@ from xdsl.ir import Attribute
 from xdsl.parser import Parser
 
 from tileiras_build.core.errors import InvalidInput, Location
-from tileiras_build.ir.dialects.checked_mlir_parser import check_text, reason
+from tileiras_build.ir.dialects.checked_mlir_parser import check_text, error_reason
 from tileiras_build.ir.dialects.cuda_tile import CudaTile
 
 BLANK = re.compile(r"(?:\s+|//[^\n]*)*")
 BLANKS = " \n\t\r\f\v/"
-WORD = re.compile(r"[A-Za-z_][\w$.]*")
+KEYWORD = re.compile(r"[A-Za-z_][\w$.]*")
 VALUE = re.compile(r"%[\w$.-]+(?:#\d+)?")
 INTEGER = re.compile(r"-?\d+")
 NUMBER = re.compile(r"true|false|-?0x[0-9A-Fa-f]+|-?(?:\d+\.?\d*(?:[eE][-+]?\d+)?)")
@@ -30,12 +30,12 @@ DIALECT = "cuda_tile."
 ALIAS = re.compile(r"[#!][A-Za-z_][\w$-]*+(?!\.)")
 NAMED = re.compile(rf'"(?:[^"\\]|\\.)*"|{ALIAS.pattern}')
 DEFINITION = re.compile(rf"{ALIAS.pattern}\s*=(?!=)\s*")
-PIECE = re.compile(rf'//[^\n]*|"(?:[^"\\]|\\.)*"|[{{}}]|(?P<alias>{ALIAS.pattern})\s*=(?!=)')
+TOKEN = re.compile(rf'//[^\n]*|"(?:[^"\\]|\\.)*"|[{{}}]|(?P<alias>{ALIAS.pattern})\s*=(?!=)')
 MAX_EXPANDED = 1 << 16  # characters of a type or attribute whose aliases are written out
 ELEMENT_TYPES = "fnv8E5M3FNU"
 # An x may come before: 4xptr<f32>.
 DIALECT_TYPE = re.compile(rf"(?<![A-Za-wyz_.!])((?:{DIALECT_TYPES})(?=\s*<|\W*$)|(?:{ELEMENT_TYPES})\b)")
-SPACED = re.compile(rf"(?:!?{re.escape(DIALECT)})?(?:{DIALECT_TYPES})(\s+)(?=<)")  # tile <f32>
+SPACED_TOKENS = re.compile(rf"(?:!?{re.escape(DIALECT)})?(?:{DIALECT_TYPES})(\s+)(?=<)")  # tile <f32>
 MAX_BRACKETS = 64  # of one type or attribute; views of tensor views of pointers are 4
 OPENING, CLOSING = ("<", "(", "[", "{"), (">", ")", "]", "}")
 BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|->|[<(\[{>)\]},]')
@@ -83,12 +83,12 @@ class Scanner:
         if not self.at(text):
             return False
         end = self.position + len(text)
-        if WORD.fullmatch(text) and end < len(self.text) and re.match(r"[\w$.]", self.text[end]):
+        if KEYWORD.fullmatch(text) and end < len(self.text) and re.match(r"[\w$.]", self.text[end]):
             return False
         self.position = end
         return True
 
-    def at_words(self, *words: str) -> bool:
+    def at_keywords(self, *words: str) -> bool:
         """Whether all these are next."""
         start = self.position
         found = all(map(self.accept, words))
@@ -119,19 +119,19 @@ class Scanner:
         self.position = found.end()
         return found[0]
 
-    def word(self, what: str = "a word") -> str:
-        return self.match(WORD, what)
+    def keyword(self, what: str = "a word") -> str:
+        return self.match(KEYWORD, what)
 
     def integer(self, bits: int = 64) -> int:
         """A signed integer of so many bits."""
         self.skip()
         start = self.position
-        number = self.number(self.match(INTEGER, "an integer"), start)
+        number = self.float_literal(self.match(INTEGER, "an integer"), start)
         if not -(1 << bits - 1) <= number < 1 << bits - 1:
             self.fail(f"{shortened(str(number))} does not fit in {bits} bits", start)
         return number
 
-    def number(self, text: str, start: int) -> int:
+    def float_literal(self, text: str, start: int) -> int:
         """The value of an integer literal; no type has one of more digits than Python reads."""
         if len(text) > MAX_DIGITS:
             self.fail(f"{shortened(text)} is longer than any integer", start)
@@ -150,13 +150,15 @@ class Scanner:
     def symbol(self) -> str:
         """``@name`` or ``@"any name"``."""
         self.expect("@")
-        return self.string() if self.text.startswith('"', self.position) else self.word("a symbol name")
+        return self.string() if self.text.startswith('"', self.position) else self.keyword("a symbol name")
 
     def balanced(self) -> str:
         """A word, if there is one, and brackets after it with all that is inside them."""
         self.skip()
         start, depth = self.position, 0
-        word = SPACED.match(self.text, start) or WORD.match(self.text, start + self.text.startswith(("!", "#"), start))
+        word = SPACED_TOKENS.match(self.text, start) or KEYWORD.match(
+            self.text, start + self.text.startswith(("!", "#"), start)
+        )
         end = word.end() if word else start
         while end < len(self.text) and (depth or self.text[end] in OPENING):
             if self.text[end] == '"':
@@ -238,7 +240,7 @@ class Scanner:
     def find_aliases(self) -> None:
         """Note every ``#name = ...`` and ``!name = ...`` outside of braces, before or after its uses."""
         depth = 0
-        while (piece := PIECE.search(self.text, self.position)) is not None:
+        while (piece := TOKEN.search(self.text, self.position)) is not None:
             self.position = piece.end()
             depth += (piece[0] == "{") - (piece[0] == "}")
             if piece["alias"] and depth == 0:
@@ -261,7 +263,7 @@ class Scanner:
             self.fail(f"{shortened(text)!r} is not valid: {problem.message}", start)
         except Exception as problem:
             # A constructor that is given what its verifier would refuse may fail in any way.
-            self.fail(f"{shortened(text)!r} is not valid: {reason(problem)}", start)
+            self.fail(f"{shortened(text)!r} is not valid: {error_reason(problem)}", start)
 
 
 def shortened(text: str) -> str:

@@ -82,7 +82,7 @@ class TypeTable:
         return self._decode(index) if type is None else type
 
     def _decode(self, index: int) -> Attribute:
-        cursor = self.file.part(*self.entries[index])
+        cursor = self.file.sub_cursor(*self.entries[index])
         if index in self.pending:
             cursor.fail(f"type {index} contains itself")
         if len(self.pending) >= MAX_NESTING:

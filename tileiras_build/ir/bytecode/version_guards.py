@@ -56,7 +56,7 @@ def _has_flag(row: Opcode, name: str, op: Operation) -> bool:
     return name in op.properties or bool(operand_groups(op, row).get(name))
 
 
-def _is_told(attribute: Field, op: Operation) -> bool:
+def _is_non_default(attribute: Field, op: Operation) -> bool:
     """Whether an attribute says more than older files mean."""
     value = op.properties.get(attribute.name)
     if isinstance(value, EnumAttr):
@@ -81,7 +81,7 @@ def guards_of(row: Opcode) -> Iterator[Guard]:
     if row.results_since is not None:
         yield Guard(f"the result of {row.name}", row.results_since, _result_is_used)
     for attribute in row.attributes:
-        yield Guard(f"'{attribute.name}' of {row.name}", attribute.since, partial(_is_told, attribute))
+        yield Guard(f"'{attribute.name}' of {row.name}", attribute.since, partial(_is_non_default, attribute))
         for (kind, member), since in MEMBERS_SINCE.items():
             if kind == attribute.kind:
                 what = f"'{member}' as '{attribute.name}' of {row.name}"

@@ -34,12 +34,12 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue, TypeAttribute
 from tileiras_build.core.errors import InvalidInput, Location
 from tileiras_build.ir.bytecode.float_bits import float_bits
 from tileiras_build.ir.bytecode.opcodes import (
+    DEFAULT_VERSION,
     OPCODES,
     POINTER_ATTRIBUTES,
     SINCE,
     V13_3,
     V13_4,
-    WRITTEN,
     Opcode,
     Version,
 )
@@ -59,7 +59,7 @@ from tileiras_build.ir.bytecode.reader import (
 )
 from tileiras_build.ir.bytecode.type_table import DYNAMIC, PLAIN_TYPES
 from tileiras_build.ir.bytecode.version_guards import guards_above, operand_groups, type_since
-from tileiras_build.ir.dialects.checked_cast import Kind, expect
+from tileiras_build.ir.dialects.checked_cast import Kind, cast
 from tileiras_build.ir.dialects.cuda_tile.attrs import (
     BoundedAttr,
     DenseConstantAttr,
@@ -87,7 +87,7 @@ from tileiras_build.ir.dialects.cuda_tile.types import PointerType, TensorViewTy
 from tileiras_build.ir.dialects.cuda_tile.view_types import GatherScatterViewType, PartitionViewType, StridedViewType
 
 PADDING = b"\xcb"
-ROWS: dict[str, Opcode] = {row.name: row for row in OPCODES.values()}
+OPCODES_BY_NAME: dict[str, Opcode] = {row.name: row for row in OPCODES.values()}
 PLAIN_TAGS: dict[Attribute, int] = {type: tag for tag, (_, type) in PLAIN_TYPES.items()}
 # The order in which cuTile Python writes the sections, which keeps the tables after what fills them.
 ORDER = (FUNCTIONS, GLOBALS, CONSTANTS, DEBUG, TYPES, STRINGS, PRODUCER)
@@ -309,7 +309,7 @@ class Writer:
     def lexical_block(self, value: DILexicalBlockAttr) -> bytes:
         return b"\x03" + self.scope(value.scope) + self.scope(value.file) + varint(value.line) + varint(value.column)
 
-    def place(self, value: DILocAttr) -> bytes:
+    def lexical_location(self, value: DILocAttr) -> bytes:
         return b"\x04" + self.scope(value.scope) + self.string(value.file) + varint(value.line) + varint(value.column)
 
     def subprogram(self, value: DISubprogramAttr) -> bytes:
@@ -342,7 +342,7 @@ class Writer:
         return TAGGED_WRITERS[_class(value, TAGGED_WRITERS)](self, value)
 
     def tagged_integer(self, value: IntegerAttr) -> bytes:
-        width = expect(IntegerType, value.type).width.data
+        width = cast(IntegerType, value.type).width.data
         number = value.value.data & (1 << width) - 1
         return b"\x01" + self.type(value.type) + (bytes([number]) if width == 1 else varint(number))
 
@@ -382,7 +382,7 @@ class Writer:
     # Operations
 
     def operation(self, op: Operation) -> bytes:
-        row = ROWS[op.name.removeprefix("cuda_tile.")]
+        row = OPCODES_BY_NAME[op.name.removeprefix("cuda_tile.")]
         self.current = op
         for guard in self.guards.get(row.name, ()):
             if guard.used(op):
@@ -526,10 +526,10 @@ Encode = Callable[["Writer", Attribute], bytes]
 
 def _of(kind: type[Kind], encode: Callable[[Writer, Kind], bytes]) -> Encode:
     """``encode`` for a table whose rows take attributes of different classes."""
-    return lambda writer, value: encode(writer, expect(kind, value))
+    return lambda writer, value: encode(writer, cast(kind, value))
 
 
-def _row(kind: type[Kind], encode: Callable[[Writer, Kind], bytes]) -> tuple[type, Encode]:
+def _attribute_row(kind: type[Kind], encode: Callable[[Writer, Kind], bytes]) -> tuple[type, Encode]:
     """A row of a table by class."""
     return kind, _of(kind, encode)
 
@@ -578,42 +578,44 @@ ATTRIBUTE_WRITERS: dict[str, Encode] = {
 
 TYPE_WRITERS: dict[type, Encode] = dict(
     (
-        _row(PointerType, Writer.pointer),
-        _row(TileType, Writer.tile),
-        _row(TensorViewType, Writer.tensor_view),
-        _row(PartitionViewType, Writer.partition_view),
-        _row(FunctionType, Writer.function_type),
-        _row(GatherScatterViewType, Writer.gather_scatter_view),
-        _row(StridedViewType, Writer.strided_view),
+        _attribute_row(PointerType, Writer.pointer),
+        _attribute_row(TileType, Writer.tile),
+        _attribute_row(TensorViewType, Writer.tensor_view),
+        _attribute_row(PartitionViewType, Writer.partition_view),
+        _attribute_row(FunctionType, Writer.function_type),
+        _attribute_row(GatherScatterViewType, Writer.gather_scatter_view),
+        _attribute_row(StridedViewType, Writer.strided_view),
     )
 )
 
 # Attribute -> what is written; the first byte is the tag (Tile IR BytecodeAttrOpcodes.td).
 TAGGED_WRITERS: dict[type, Encode] = dict(
     (
-        _row(IntegerAttr, _boolean_or_integer),
-        _row(FloatAttr, Writer.tagged_float),
-        _row(StringAttr, lambda writer, value: b"\x05" + writer.string(value.data)),
-        _row(ArrayAttr, lambda writer, value: b"\x06" + _array(writer, value)),
-        _row(DenseConstantAttr, lambda writer, value: b"\x07" + writer.type(value.type) + writer.constant(value)),
-        _row(DivByAttr, Writer.div_by),
-        _row(SameElementsAttr, lambda _, value: b"\x09" + integers(value.values, 8)),
-        _row(DictionaryAttr, lambda writer, value: b"\x0a" + writer.dictionary(dict(value.data))),
-        _row(OptimizationHintsAttr, lambda writer, value: b"\x0b" + writer.hints(value)),
-        _row(BoundedAttr, Writer.bounded),
-        _row(UnitAttr, lambda *_: b"\x03\x01"),
+        _attribute_row(IntegerAttr, _boolean_or_integer),
+        _attribute_row(FloatAttr, Writer.tagged_float),
+        _attribute_row(StringAttr, lambda writer, value: b"\x05" + writer.string(value.data)),
+        _attribute_row(ArrayAttr, lambda writer, value: b"\x06" + _array(writer, value)),
+        _attribute_row(
+            DenseConstantAttr, lambda writer, value: b"\x07" + writer.type(value.type) + writer.constant(value)
+        ),
+        _attribute_row(DivByAttr, Writer.div_by),
+        _attribute_row(SameElementsAttr, lambda _, value: b"\x09" + integers(value.values, 8)),
+        _attribute_row(DictionaryAttr, lambda writer, value: b"\x0a" + writer.dictionary(dict(value.data))),
+        _attribute_row(OptimizationHintsAttr, lambda writer, value: b"\x0b" + writer.hints(value)),
+        _attribute_row(BoundedAttr, Writer.bounded),
+        _attribute_row(UnitAttr, lambda *_: b"\x03\x01"),
     )
 )
 
 DEBUG_WRITERS: dict[type, Encode] = dict(
     (
-        _row(DICompileUnitAttr, lambda writer, value: b"\x01" + writer.scope(value.file)),
-        _row(DIFileAttr, Writer.debug_file),
-        _row(DILexicalBlockAttr, Writer.lexical_block),
-        _row(DILocAttr, Writer.place),
-        _row(DISubprogramAttr, Writer.subprogram),
-        _row(CallSiteLocAttr, Writer.call_site),
-        _row(UnknownLocAttr, lambda *_: b"\x00"),
+        _attribute_row(DICompileUnitAttr, lambda writer, value: b"\x01" + writer.scope(value.file)),
+        _attribute_row(DIFileAttr, Writer.debug_file),
+        _attribute_row(DILexicalBlockAttr, Writer.lexical_block),
+        _attribute_row(DILocAttr, Writer.lexical_location),
+        _attribute_row(DISubprogramAttr, Writer.subprogram),
+        _attribute_row(CallSiteLocAttr, Writer.call_site),
+        _attribute_row(UnknownLocAttr, lambda *_: b"\x00"),
     )
 )
 
@@ -635,7 +637,7 @@ def write_module(
     """
     if not isinstance(module, ModuleOp):
         module = next(op for op in module.walk() if isinstance(op, ModuleOp))
-    writer = Writer(version or (like.version if like else WRITTEN), like)
+    writer = Writer(version or (like.version if like else DEFAULT_VERSION), like)
     try:
         return writer.module(module)
     except InvalidInput as problem:

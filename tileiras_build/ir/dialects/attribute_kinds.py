@@ -108,7 +108,7 @@ FLAG: AttributeKind[UnitAttr, bool] = AttributeKind(
 )
 
 # What any operation may carry: where it stands in the source.
-ANYWHERE = frozenset({"loc"})
+ALWAYS_ALLOWED = frozenset({"loc"})
 
 
 def accessor_name(attribute: str) -> str:
@@ -117,12 +117,14 @@ def accessor_name(attribute: str) -> str:
     return f"{name}_" if iskeyword(name) else name
 
 
-def fault(operation: str, given: Mapping[str, Attribute], declared: Mapping[str, AttributeKind]) -> str | None:
+def attribute_fault(
+    operation: str, given: Mapping[str, Attribute], declared: Mapping[str, AttributeKind]
+) -> str | None:
     """What is wrong with the attributes of an operation; None where nothing is."""
     for name, attribute in given.items():
         kind = declared.get(name)
         if kind is None:
-            if name not in ANYWHERE:
+            if name not in ALWAYS_ALLOWED:
                 return f"{operation} has no attribute {name}"
         elif not kind.accepts(attribute):
             return f"{operation} takes {kind.text} as its attribute {name}, got {attribute}"

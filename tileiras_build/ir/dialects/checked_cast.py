@@ -15,7 +15,7 @@ Kind = TypeVar("Kind")
 KindOfType = TypeVar("KindOfType", bound=Attribute)
 
 
-def expect(kind: type[Kind], found: object) -> Kind:
+def cast(kind: type[Kind], found: object) -> Kind:
     """``found``, which is a ``kind``."""
     if isinstance(found, kind):
         return found
@@ -23,6 +23,6 @@ def expect(kind: type[Kind], found: object) -> Kind:
     raise InternalError("ir-shape", f"expected {kind.__name__}, found {shown}")
 
 
-def type_of(value: SSAValue, kind: type[KindOfType]) -> KindOfType:
+def type_as(value: SSAValue, kind: type[KindOfType]) -> KindOfType:
     """The type of a value, which is a ``kind``."""
-    return expect(kind, value.type)
+    return cast(kind, value.type)

@@ -15,7 +15,7 @@ from typing import TypeVar
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError, VerifyException
 
-from tileiras_build.core.errors import InvalidInput, Location, TileirasError, words_of
+from tileiras_build.core.errors import InvalidInput, Location, TileirasError, exception_text
 
 MAX_BRACKETS = 160  # 64 regions of bytecode are two brackets each in generic form; attributes stand inside them
 
@@ -33,17 +33,19 @@ def check_text(text: str, name: str | None = None) -> None:
         position, word = piece.end(), piece[0]
         if word == '"':
             if (string := _STRING.match(text, piece.start())) is None:
-                raise refused("a string does not end on its line, or has an unknown escape", text, piece.start(), name)
+                raise parse_error(
+                    "a string does not end on its line, or has an unknown escape", text, piece.start(), name
+                )
             position = string.end()
         elif word in _OPENING:
             depth += 1
             if depth > MAX_BRACKETS:
-                raise refused(f"brackets are nested more than {MAX_BRACKETS} deep", text, piece.start(), name)
+                raise parse_error(f"brackets are nested more than {MAX_BRACKETS} deep", text, piece.start(), name)
         elif word in _CLOSING:
             depth = max(depth - 1, 0)
 
 
-def parse_checked(make: Callable[[], Parser], read: Callable[[Parser], T], text: str, name: str | None = None) -> T:
+def parse_or_raise(make: Callable[[], Parser], read: Callable[[Parser], T], text: str, name: str | None = None) -> T:
     """What ``read`` makes of ``text`` with the parser that ``make`` gives; anything that they raise is InvalidInput."""
     check_text(text, name)
     parser = None
@@ -54,29 +56,29 @@ def parse_checked(make: Callable[[], Parser], read: Callable[[Parser], T], text:
     except TileirasError:
         raise
     except ParseError as error:
-        raise refused(f"cannot parse: {reason(error.msg)}", text, error.span.start, name) from error
+        raise parse_error(f"cannot parse: {error_reason(error.msg)}", text, error.span.start, name) from error
     except VerifyException as error:
-        message = f"the module does not verify: {reason(error)}"
-        raise refused(message, text, _position(parser), name, "ir-invalid") from error
+        message = f"the module does not verify: {error_reason(error)}"
+        raise parse_error(message, text, _position(parser), name, "ir-invalid") from error
     except Exception as error:
-        message = f"cannot parse: {type(error).__name__}: {reason(error)}"
-        raise refused(message, text, _position(parser), name) from error
+        message = f"cannot parse: {type(error).__name__}: {error_reason(error)}"
+        raise parse_error(message, text, _position(parser), name) from error
 
 
 def _position(parser: Parser | None) -> int:
     return 0 if parser is None else parser.pos
 
 
-def refused(message: str, text: str, position: int, name: str | None, id: str = "parse-failed") -> InvalidInput:
+def parse_error(message: str, text: str, position: int, name: str | None, id: str = "parse-failed") -> InvalidInput:
     """``message`` with the line and column of a position in the text."""
     line = text.count("\n", 0, position) + 1
     column = position - text.rfind("\n", 0, position)
     return InvalidInput(id, message, location=Location(name, line, column))
 
 
-def reason(error: object) -> str:
+def error_reason(error: object) -> str:
     """The last line of a message with xDSL's source excerpts: that is where the reason stands."""
-    text = words_of(error) if isinstance(error, BaseException) else str(error)
+    text = exception_text(error) if isinstance(error, BaseException) else str(error)
     lines = [line.strip() for line in text.splitlines() if re.search(r"\w", line)]
     return lines[-1][:MAX_REASON] if lines else "unknown reason"
 

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import UNKNOWN_LOC, DenseArrayBase, IntegerAttr, Inte
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue, SSAValues, Use
 from xdsl.irdl import AttrSizedOperandSegments, IRDLOperation
 
-from .checked_cast import expect
+from .checked_cast import cast
 
 Made = TypeVar("Made", bound=Operation)
 
@@ -238,7 +238,7 @@ def _walk_block(block: Block, found: list[Operation]) -> None:
         op = op._next_op
 
 
-def instances(operations: Iterable[Operation], kind: type[Made]) -> list[Made]:
+def ops_of_kind(operations: Iterable[Operation], kind: type[Made]) -> list[Made]:
     """The operations of a class that has no others below it: isinstance asks ABC of each that is of another one."""
     return [op for op in operations if op.__class__ is kind]
 
@@ -262,7 +262,7 @@ def segment_sizes(op: Operation) -> tuple[int, ...]:
     """How many operands each group of an operation has, as its property says."""
     sizes = op.properties[SEGMENTS]
     assert isinstance(sizes, DenseArrayBase)
-    return unpacked(sizes.data.data)
+    return array_values(sizes.data.data)
 
 
 def operand_groups(op: Operation) -> list[Sequence[SSAValue]]:
@@ -272,18 +272,18 @@ def operand_groups(op: Operation) -> list[Sequence[SSAValue]]:
 
 
 @lru_cache(maxsize=4096)
-def unpacked(data: bytes) -> tuple[int, ...]:
+def array_values(data: bytes) -> tuple[int, ...]:
     """The numbers of a dense array of i32."""
     return i32.unpack(data, len(data) // 4)
 
 
 @lru_cache(maxsize=4096)
-def number(value: int, type: Attribute) -> IntegerAttr:
+def integer_attr(value: int, type: Attribute) -> IntegerAttr:
     """A number as an attribute, its bits beyond the type's cut off."""
-    return IntegerAttr(value, expect(IntegerType, type), truncate_bits=True)
+    return IntegerAttr(value, cast(IntegerType, type), truncate_bits=True)
 
 
 @lru_cache(maxsize=4096)
-def text_of(attribute: Attribute | None) -> str:
+def string_of(attribute: Attribute | None) -> str:
     """``str(attribute)``: printing an attribute costs more than an operation."""
     return str(attribute)

@@ -48,7 +48,7 @@ from xdsl.traits import HasParent, IsolatedFromAbove, IsTerminator, NoTerminator
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from .checked_cast import expect
+from .checked_cast import cast
 from .gpu_launch import LaunchFuncOp
 from .gpu_reductions import AllReduceOp, ReduceKindAttr, SubgroupReduceOp, YieldOp
 
@@ -112,9 +112,9 @@ class _IndexQuery(IRDLOperation):
 
     def print(self, printer: Printer) -> None:
         if dimension := self.properties.get("dimension"):
-            printer.print_string(f" {expect(DimensionAttr, dimension).data}")
+            printer.print_string(f" {cast(DimensionAttr, dimension).data}")
         if bound := self.properties.get("upper_bound"):
-            printer.print_string(f" upper_bound {expect(IntegerAttr, bound).value.data}")
+            printer.print_string(f" upper_bound {cast(IntegerAttr, bound).value.data}")
         printer.print_op_attributes(self.attributes)
         if self.name in _PRINTS_TYPE:
             printer.print_string(" : index")

@@ -29,11 +29,11 @@ _completions: dict[type, Callable[[Any], None]] = {}
 _ADDED = ("get_irdl_definition", "verify_")
 
 
-def defer_definitions() -> None:
+def enable_lazy_definitions() -> None:
     """From now on classes are defined so."""
     for module in (xdsl.irdl, operations):
         vars(module)["irdl_op_definition"] = define_operation
-    ParamAttrDef.from_pyrdl = DeferredParameters  # type: ignore[method-assign,assignment]
+    ParamAttrDef.from_pyrdl = LazyParameters  # type: ignore[method-assign,assignment]
     for base in (Attribute, Operation, OpTrait, SSAValue):
         base.__subclasshook__ = classmethod(_is_below)  # type: ignore[method-assign,assignment]
 
@@ -44,7 +44,7 @@ def _is_below(base: type, kind: type) -> bool:
     return base in kind.__mro__
 
 
-class DeferredParameters(ParamAttrDef):
+class LazyParameters(ParamAttrDef):
     """The parameters of an attribute class."""
 
     def __init__(self, kind: type[ParametrizedAttribute]):
@@ -56,18 +56,18 @@ class DeferredParameters(ParamAttrDef):
         return _parameters(self.kind).parameters
 
 
-class _Pending:
+class _PendingAccessor:
     """Stands for what ``name`` will be when the operation class ``owner`` is defined."""
 
     def __init__(self, owner: type[IRDLOperation], name: str):
         self.owner, self.name = owner, name
 
     def __get__(self, op: Operation | None, kind: type):
-        _complete(self.owner)
+        _finish_definition(self.owner)
         return getattr(kind if op is None else op, self.name)
 
     def __set__(self, op: Operation, value: object) -> None:
-        _complete(self.owner)
+        _finish_definition(self.owner)
         setattr(op, self.name, value)
 
 
@@ -76,11 +76,11 @@ def define_operation(kind: Defined) -> Defined:
     names = [*_ADDED, *_declared(kind)]
     _pending[kind] = {name: vars(kind).get(name, _NOTHING) for name in names}
     for name in names:
-        setattr(kind, name, _Pending(kind, name))
+        setattr(kind, name, _PendingAccessor(kind, name))
     return kind
 
 
-def when_defined(kind: Defined, complete: Callable[[Defined], None]) -> None:
+def on_definition(kind: Defined, complete: Callable[[Defined], None]) -> None:
     """Call ``complete`` with an operation class once it is defined, which it may be already."""
     if kind in _pending:
         _completions[kind] = complete
@@ -100,7 +100,7 @@ def _declared(kind: type[IRDLOperation]) -> list[str]:
     return [*found]
 
 
-def _complete(kind: type[IRDLOperation]) -> None:
+def _finish_definition(kind: type[IRDLOperation]) -> None:
     """Define a class, after those above it that are pending."""
     for base in reversed(kind.__mro__):
         for name, value in _pending.get(base, {}).items():

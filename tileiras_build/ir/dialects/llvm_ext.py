@@ -25,7 +25,7 @@ from xdsl.utils.exceptions import VerifyException
 from .debuginfo import DEBUG_ATTRS
 from .debuginfo import LLVM_OPERATIONS as DEBUG_OPERATIONS
 from .debuginfo.ops import ExtractElementOp as ExtractElementOp
-from .fast_xdsl import create, number, segments
+from .fast_xdsl import create, integer_attr, segments
 
 
 @irdl_attr_definition
@@ -106,7 +106,7 @@ CASTS: dict[str, type[Operation]] = {
 }  # fmt: skip
 
 # What functions, globals and calls have, made once: an attribute costs a third of an operation.
-_linkage = cache(llvm.LinkageAttr)
+_cached_linkage = cache(llvm.LinkageAttr)
 _symbol = cache(SymbolRefAttr)
 _C_CONVENTION = llvm.CallingConventionAttr("ccc")
 _NO_TAIL_CALL = llvm.TailCallKindAttr(llvm.TailCallKind.NONE)
@@ -132,8 +132,8 @@ def make_function(name: str, type: llvm.LLVMFunctionType, body: Region | None = 
         "sym_name": StringAttr(name),
         "function_type": type,
         "CConv": _C_CONVENTION,
-        "linkage": _linkage("external"),
-        "visibility_": number(0, i64),
+        "linkage": _cached_linkage("external"),
+        "visibility_": integer_attr(0, i64),
     }
     return create(llvm.FuncOp, (), (), properties, regions=(body or Region(),))
 
@@ -149,14 +149,14 @@ def make_global(
     alignment: int | None = None,
 ) -> llvm.GlobalOp:
     """``llvm.mlir.global``."""
-    properties = {"global_type": type, "sym_name": StringAttr(name), "linkage": _linkage(linkage)}
-    properties["addr_space"] = number(space, i32)
+    properties = {"global_type": type, "sym_name": StringAttr(name), "linkage": _cached_linkage(linkage)}
+    properties["addr_space"] = integer_attr(space, i32)
     if constant:
         properties["constant"] = UnitAttr()
     if value is not None:
         properties["value"] = value
     if alignment is not None:
-        properties["alignment"] = number(alignment, i64)
+        properties["alignment"] = integer_attr(alignment, i64)
     return create(llvm.GlobalOp, (), (), properties, regions=(Region(),))
 
 

@@ -33,9 +33,9 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, NoTerminator, OpTrait, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from .attribute_kinds import ANYWHERE, AttributeKind, accessor_name, fault
+from .attribute_kinds import ALWAYS_ALLOWED, AttributeKind, accessor_name, attribute_fault
 from .fast_xdsl import GROUP, VALUES, create, item, segment_sizes, segments
-from .op_traits import Facts, register
+from .op_traits import OpTraits, register_traits
 
 Kind = TypeVar("Kind")
 
@@ -44,7 +44,7 @@ def _parse_groups(spec: str) -> tuple[tuple[str, str], ...]:
     return tuple((word.rstrip("?*"), word[-1] if word[-1] in "?*" else "1") for word in spec.split())
 
 
-class TableOperation(Operation):
+class TableOp(Operation):
     """Base of operations made by ``define``."""
 
     operand_groups: tuple[tuple[str, str], ...] = ()
@@ -52,7 +52,7 @@ class TableOperation(Operation):
     region_count: int = 0
     optional_regions: int = 0
     declared: Mapping[str, AttributeKind] | None = None
-    facts: Facts | None = None
+    op_traits: OpTraits | None = None
 
     if TYPE_CHECKING:
 
@@ -106,7 +106,7 @@ class TableOperation(Operation):
         return item(self._operands, slice(start, start + sizes[index]))
 
     def _single_group(self, index: int) -> tuple[SSAValue, ...]:
-        fixed, ones, others, is_one = _group_place(self.operand_groups, index)
+        fixed, ones, others, is_one = _group_index(self.operand_groups, index)
         extra = len(self._operands) - fixed
         start = ones + others * extra
         return item(self._operands, slice(start, start + (1 if is_one else extra)))
@@ -122,7 +122,7 @@ class TableOperation(Operation):
         if not self.region_count <= len(self.regions) <= most:
             wanted = " to ".join(map(str, sorted({self.region_count, most})))
             raise VerifyException(f"{self.name} takes {wanted} regions, got {len(self.regions)}")
-        if self.declared is not None and (reason := fault(self.name, self.attributes, self.declared)):
+        if self.declared is not None and (reason := attribute_fault(self.name, self.attributes, self.declared)):
             raise VerifyException(reason)
 
     # ---- text ------------------------------------------------------------------------------------
@@ -234,7 +234,7 @@ def _parse_types(parser: Parser, operands: int) -> tuple[Sequence[Attribute], Se
 
 
 @cache
-def _group_place(groups: tuple[tuple[str, str], ...], index: int) -> tuple[int, int, int, bool]:
+def _group_index(groups: tuple[tuple[str, str], ...], index: int) -> tuple[int, int, int, bool]:
     """How many groups are of one operand each, and of those before ``index`` how many are and are not; whether it is."""
     kinds = [kind for _, kind in groups]
     ones = kinds[:index].count("1")
@@ -246,7 +246,7 @@ def _operand_property(index: int, kinds: Sequence[str]):
         return property(lambda self: item(self._operands, index) if index < len(self._operands) else None)
     kind = kinds[index]
 
-    def read(self: TableOperation):
+    def read(self: TableOp):
         values = self.group(index)
         return values if kind == "*" else (values[0] if values else None)
 
@@ -261,7 +261,7 @@ class _AttributeProperty(property):
     """The accessor of a declared attribute: reads its plain value, and checks what is assigned."""
 
     def __init__(self, name: str, kind: AttributeKind):
-        def read(op: TableOperation) -> Any:
+        def read(op: TableOp) -> Any:
             attribute = op.attributes.get(name)
             if attribute is not None:
                 return kind.read(attribute)
@@ -269,7 +269,7 @@ class _AttributeProperty(property):
                 raise VerifyException(f"{op.name} needs its attribute {name}")
             return kind.default
 
-        def write(op: TableOperation, value: Any) -> None:
+        def write(op: TableOp, value: Any) -> None:
             if not kind.required and (value is None or value is False):
                 op.attributes.pop(name, None)
             else:
@@ -278,7 +278,7 @@ class _AttributeProperty(property):
         super().__init__(read, write)
 
 
-def _made(op: TableOperation, name: str, kind: AttributeKind, value: Any) -> Attribute:
+def _made(op: TableOp, name: str, kind: AttributeKind, value: Any) -> Attribute:
     if not isinstance(value, kind.plain) or not kind.accepts(attribute := kind.make(value)):
         raise VerifyException(f"{op.name} takes {kind.text} as its attribute {name}, got {value!r}")
     return attribute
@@ -286,14 +286,14 @@ def _made(op: TableOperation, name: str, kind: AttributeKind, value: Any) -> Att
 
 def _accessors(declared: Mapping[str, AttributeKind], taken: Mapping[str, object]) -> dict[str, _AttributeProperty]:
     made = {accessor_name(name): _AttributeProperty(name, kind) for name, kind in declared.items()}
-    twice = sorted(name for name in made if name in taken or hasattr(TableOperation, name))
+    twice = sorted(name for name in made if name in taken or hasattr(TableOp, name))
     assert not twice and len(made) == len(declared), f"attributes {twice} hide what operations have under those names"
     return made
 
 
 def location_of(op: Operation) -> dict[str, Attribute]:
     """What any operation may carry, of one operation: the attributes of another that is made in its place."""
-    return {name: op.attributes[name] for name in ANYWHERE if name in op.attributes}
+    return {name: op.attributes[name] for name in ALWAYS_ALLOWED if name in op.attributes}
 
 
 def define(
@@ -307,14 +307,14 @@ def define(
     regions: int = 0,
     optional_regions: int = 0,
     attributes: Mapping[str, AttributeKind] | None = MappingProxyType({}),
-    facts: Facts | None = None,
-) -> type[TableOperation]:
+    op_traits: OpTraits | None = None,
+) -> type[TableOp]:
     """The operation class of one row; ``?`` marks an optional group, ``*`` a variadic one.
 
     ``attributes``: those it may have beside ANYWHERE's, by name; None where a dialect's document leaves them open.
-    ``facts``: what passes over tile programs must know of it.
+    ``op_traits``: what passes over tile programs must know of it.
     """
-    register({name: facts} if facts is not None else {})
+    register_traits({name: op_traits} if op_traits is not None else {})
     groups, outputs = _parse_groups(operands), _parse_groups(results)
     traits: list[OpTrait] = [IsTerminator()] if terminator else []
     traits += [Pure()] if pure and not terminator else []
@@ -329,14 +329,14 @@ def define(
         "segmented": sum(kind != "1" for _, kind in groups) > 1,
         "traits": traits_def(*traits),
         "declared": attributes,
-        "facts": facts,
+        "op_traits": op_traits,
     }
     kinds = [kind for _, kind in groups]
     body |= {group: _operand_property(index, kinds) for index, (group, _) in enumerate(groups)}
     body |= {group: _result_property(index) for index, (group, kind) in enumerate(outputs) if kind != "*"}
     body |= _accessors(attributes or {}, body)
     class_name = "".join(part[0].upper() + part[1:] for part in name.split(".", 1)[1].replace(".", "_").split("_"))
-    return type(f"{class_name}Op", (TableOperation,), body)
+    return type(f"{class_name}Op", (TableOp,), body)
 
 
 def defined_in(kind: type[Kind], *modules: ModuleType) -> list[type[Kind]]:

@@ -8,9 +8,9 @@ a register layout       LinearLayout(registers, lanes, warps, shape), .from_base
 for memory access       coalesced(shape, order, vector, num_warps), spread_vector(size, num_warps, most), blocked(...)
 for mma.sync            fragment(m, n, k, operand, element_bits), mma_tiling(m, n, k, Atom(...), warps_m, warps_n, ...)
                         -> MmaTiling (.a .b .c, .a_registers(...), .atoms()), mma_layouts(...), split_warps(...), ATOMS
-for wgmma               warpgroup_tiling(m, n, k, element_bits, num_warps) -> WarpgroupTiling (.a .c, .instructions())
-for tcgen05             tensor_memory_tile(rows, columns, element_bits, num_warps) -> TensorMemoryTile (.layout),
-                        TensorProduct(m, n, k, element_bits).instructions(), ScaleColumns(shape, line_dim, num_warps)
+for wgmma               wgmma_tiling(m, n, k, element_bits, num_warps) -> WgmmaTiling (.a .c, .instructions())
+for tcgen05             tmem_tile(rows, columns, element_bits, num_warps) -> TmemTile (.layout),
+                        TcgenMma(m, n, k, element_bits).instructions(), ScaleColumns(shape, line_dim, num_warps)
 both                    matrix_operand(shared, k_dim) -> MatrixOperand: the canonical layout of a placement
 which element is where  .index .apply .register_offsets .thread_index .preimage .as_array
 replication             .free_bits(input) .is_injective .distinct_registers()
@@ -24,8 +24,8 @@ a shared placement      SharedLayout.plain .swizzled .boxed; choose_swizzle(stor
                         bank_conflicts(layout, shared), largest_vector(layout, shared)
 ld.shared, st.shared    shared_access(layout, shared) -> SharedAccess
 ldmatrix, stmatrix      matrix_access(layout, shared) -> MatrixAccess or None
-either                  cheapest_access(layout, shared, matrices); tile_parts(layout, shared, parts, block, matrices)
-                        -> TileParts: several moves, .place(offset)
+either                  cheapest_access(layout, shared, matrices); tile_chunks(layout, shared, parts, block, matrices)
+                        -> TileChunks: several moves, .place(offset)
 text                    to_cute(layout), from_cute(text, shape), shared_to_cute(shared),
                         shared_from_cute(text, element_bits)
 """
@@ -37,11 +37,11 @@ from .conversion_plan import (
     RegisterPermutation,
     RoundTripPass,
     SharedRoundTrip,
-    TileParts,
+    TileChunks,
     cheapest_access,
     plan_conversion,
     plan_round_trip,
-    tile_parts,
+    tile_chunks,
 )
 from .cute_text import from_cute, shared_from_cute, shared_to_cute, to_cute
 from .ldmatrix_access import MatrixAccess, MatrixInstruction, matrix_access
@@ -52,6 +52,6 @@ from .shared_access import SharedAccess, VectorAccess, shared_access
 from .shared_layout import SharedLayout, bank_conflicts, largest_vector, storage_bits
 from .swizzle import NO_SWIZZLE, Swizzle
 from .swizzle_selection import choose_swizzle
-from .tmem_layout import ScaleColumns, TensorMemoryTile, TensorProduct, tensor_memory_tile
+from .tmem_layout import ScaleColumns, TcgenMma, TmemTile, tmem_tile
 from .warp_shuffle import Shuffle, Swap, WarpShuffle, plan_warp_shuffle
-from .wgmma_layout import WarpgroupTiling, warpgroup_tiling
+from .wgmma_layout import WgmmaTiling, wgmma_tiling

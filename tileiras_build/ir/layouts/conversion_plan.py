@@ -20,7 +20,7 @@ from .ldmatrix_access import MatrixAccess, matrix_access
 from .linear_layout import LinearLayout, log2_exact
 from .shared_access import SharedAccess, shared_access, union, vector_wavefronts
 from .shared_layout import SharedLayout, storage_bits
-from .swizzle_selection import least_wavefronts, scratch_layouts
+from .swizzle_selection import min_wavefronts, scratch_layouts
 from .warp_shuffle import WarpShuffle, plan_warp_shuffle
 
 # Costs in shared-memory cycles of one warp; a barrier with the latency around it takes as long as about 16 of them.
@@ -133,12 +133,12 @@ def plan_round_trip(
     bits = storage_bits(element_bits)
     held, held_registers, _ = source.distinct_registers()
     wanted, wanted_registers, number = target.distinct_registers()
-    cut = _cut_bits(held, wanted, bits, max_scratch)
-    parts = _Part.of(held, cut, held_registers), _Part.of(wanted, cut, wanted_registers)
+    cut = _chunk_bits(held, wanted, bits, max_scratch)
+    parts = _ChunkMap.of(held, cut, held_registers), _ChunkMap.of(wanted, cut, wanted_registers)
     shared, store, load = _best_scratch(parts[0].layout, parts[1].layout, bits, stmatrix, ldmatrix)
     copies = tuple(wanted_registers[register] for register in number)
     passes = tuple(
-        RoundTripPass(_renumber(store, stored, held_registers), _renumber(load, loaded, copies))
+        RoundTripPass(_renumber_registers(store, stored, held_registers), _renumber_registers(load, loaded, copies))
         for stored, loaded in zip(parts[0].registers, parts[1].registers, strict=True)
     )
     return SharedRoundTrip(shared, passes, copies)
@@ -148,7 +148,7 @@ def _best_scratch(source: LinearLayout, target: LinearLayout, bits: int, stmatri
     """(placement, store, load) with the least cost; 4-bit elements that no thread has in pairs travel as bytes."""
     best = None
     for shared in scratch_layouts(source, target, bits, stmatrix, ldmatrix):
-        stores, loads = least_wavefronts(source, shared, stmatrix), least_wavefronts(target, shared, ldmatrix)
+        stores, loads = min_wavefronts(source, shared, stmatrix), min_wavefronts(target, shared, ldmatrix)
         if stores is None or loads is None or best is not None and stores + loads >= best[0]:
             continue
         store, load = cheapest_access(source, shared, stmatrix), cheapest_access(target, shared, ldmatrix)
@@ -174,7 +174,7 @@ def _cost(access: SharedAccess | MatrixAccess) -> float:
     return access.wavefronts + REPACK_COST * access.repacks + INSTRUCTION_COST * access.num_instructions
 
 
-def _renumber(access: SharedAccess | MatrixAccess, registers: Sequence[int], source: tuple[int, ...]):
+def _renumber_registers(access: SharedAccess | MatrixAccess, registers: Sequence[int], source: tuple[int, ...]):
     """The same access with each register r replaced by ``registers[r]``."""
     if isinstance(access, SharedAccess):
         vectors = tuple(replace(v, registers=tuple(registers[r] for r in v.registers)) for v in access.vectors)
@@ -189,7 +189,7 @@ def _renumber(access: SharedAccess | MatrixAccess, registers: Sequence[int], sou
 # Passes: the tile is cut along index bits that only registers move, in both layouts.
 
 
-def _cut_bits(source: LinearLayout, target: LinearLayout, bits: int, max_scratch: int | None) -> tuple[int, ...]:
+def _chunk_bits(source: LinearLayout, target: LinearLayout, bits: int, max_scratch: int | None) -> tuple[int, ...]:
     """The packed index bits, as unit vectors, whose values number the passes."""
     wanted, size = 0, source.size * bits // 8
     while max_scratch and size >> wanted > max_scratch:
@@ -208,7 +208,7 @@ def register_units(layout: LinearLayout) -> list[int]:
 
 
 @dataclass(frozen=True)
-class _Part:
+class _ChunkMap:
     """The elements with all cut bits 0 as a layout of a smaller tile; for each pass, the whole's register for each of
     its registers.
     """
@@ -217,7 +217,7 @@ class _Part:
     registers: tuple[tuple[int, ...], ...]
 
     @classmethod
-    def of(cls, layout: LinearLayout, cut: Sequence[int], numbers: Sequence[int]) -> _Part:
+    def of(cls, layout: LinearLayout, cut: Sequence[int], numbers: Sequence[int]) -> _ChunkMap:
         """``numbers``: what the registers of ``layout`` (no two of them equal) are called outside."""
         if not cut:
             return cls(layout, (tuple(numbers),))
@@ -230,7 +230,7 @@ class _Part:
         for bit in range(layout.index_bits):
             matrix.append(0 if mask >> bit & 1 else place)
             place <<= not mask >> bit & 1
-        part = layout.with_registers(columns).then(matrix, (layout.size >> len(cut),))
+        part = layout.with_registers(columns).compose(matrix, (layout.size >> len(cut),))
         starts, offsets = f2_linear_algebra.enumerate_span(cut), f2_linear_algebra.enumerate_span(columns)
         return cls(part, tuple(tuple(number[start ^ offset] for offset in offsets) for start in starts))
 
@@ -239,40 +239,46 @@ class _Part:
 
 
 @dataclass(frozen=True)
-class TileParts:
+class TileChunks:
     """The parts are numbered by the offset bits ``cut`` of the whole tile's placement, ascending; ``moves``: one for each
     part, its offsets counted from the part's start.
     """
 
-    cut: tuple[int, ...]
-    moves: tuple[SharedAccess | MatrixAccess, ...]
+    chunk_bits: tuple[int, ...]
+    copies: tuple[SharedAccess | MatrixAccess, ...]
 
-    def place(self, offset: int) -> tuple[int, int]:
+    def chunk_and_offset(self, offset: int) -> tuple[int, int]:
         """(part, offset in it) of an element offset of the whole."""
-        part = sum((offset >> bit & 1) << number for number, bit in enumerate(self.cut))
-        for bit in reversed(self.cut):
+        part = sum((offset >> bit & 1) << number for number, bit in enumerate(self.chunk_bits))
+        for bit in reversed(self.chunk_bits):
             offset = offset >> bit + 1 << bit | offset & (1 << bit) - 1
         return part, offset
 
 
 @lru_cache(maxsize=1024)
-def tile_parts(layout: LinearLayout, shared: SharedLayout, parts: int, block: int, matrices: bool) -> TileParts | None:
+def tile_chunks(
+    layout: LinearLayout, shared: SharedLayout, chunks: int, block: int, matrices: bool
+) -> TileChunks | None:
     """The cheapest moves from ``layout`` of ``parts`` equal parts of a placement, in whole blocks of ``block`` elements
     (both powers of two); None if parts are not made of the same registers in every thread.
     """
     moved, span = union((*layout.lanes, *layout.warps)), f2_linear_algebra.Span(layout.registers)
     units = {bit: shared.bases[bit] for bit in range(len(shared.bases) - 1, log2_exact(block) - 1, -1)}
     free = [bit for bit, unit in units.items() if not unit & (unit - 1) and not unit & moved and unit in span]
-    cut = tuple(sorted(free[: log2_exact(parts)]))
-    if 1 << len(cut) < parts:
+    cut = tuple(sorted(free[: log2_exact(chunks)]))
+    if 1 << len(cut) < chunks:
         return None
     held, numbers, _ = layout.distinct_registers()
-    part = _Part.of(held, [shared.bases[bit] for bit in cut], numbers)
-    access = cheapest_access(part.layout, _first_part(shared, cut), matrices)
-    return None if access is None else TileParts(cut, tuple(_renumber(access, own, ()) for own in part.registers))
+    part = _ChunkMap.of(held, [shared.bases[bit] for bit in cut], numbers)
+    access = cheapest_access(part.layout, _first_chunk(shared, cut), matrices)
+    return (
+        None
+        if access is None
+        else TileChunks(cut, tuple(_renumber_registers(access, own, ()) for own in part.registers))
+    )
 
 
-def _first_part(shared: SharedLayout, cut: tuple[int, ...]) -> SharedLayout:
+def _first_chunk(shared: SharedLayout, cut: tuple[int, ...]) -> SharedLayout:
     """The placement of part 0 as a tile of one dimension; the whole where nothing is cut."""
     if not cut:
         return shared

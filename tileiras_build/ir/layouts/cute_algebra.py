@@ -87,7 +87,7 @@ class Layout:
     @property
     def is_static(self) -> bool:
         """Whether all leaves are integers."""
-        return all(isinstance(leaf, int) for leaf in (*leaves(self.shape), *leaves(self.stride), self.offset))
+        return all(isinstance(leaf, int) for leaf in (*flatten(self.shape), *flatten(self.stride), self.offset))
 
 
 # ---- text --------------------------------------------------------------------------------------------
@@ -156,11 +156,11 @@ def _leaf(value: Any) -> str:
 
 
 # ---- tuples ------------------------------------------------------------------------------------------
-def leaves(value: Any) -> Iterator[Any]:
+def flatten(value: Any) -> Iterator[Any]:
     """The leaves from left to right."""
     if isinstance(value, tuple):
         for member in value:
-            yield from leaves(member)
+            yield from flatten(member)
     else:
         yield value
 
@@ -191,7 +191,7 @@ def zip_leaves(function: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
 def product(value: Any, n: Integers = INTEGERS) -> Any:
     """The product of the leaves."""
     total: Any = 1
-    for leaf in leaves(value):
+    for leaf in flatten(value):
         total = n.mul(total, leaf)
     return total
 
@@ -199,7 +199,7 @@ def product(value: Any, n: Integers = INTEGERS) -> Any:
 def compact(shape: Any, n: Integers = INTEGERS) -> Any:
     """The strides that make a shape dense, the first mode fastest."""
     strides, step = [], 1
-    for extent in leaves(shape):
+    for extent in flatten(shape):
         strides.append(step)
         step = n.mul(step, extent)
     return rebuild(shape, iter(strides))
@@ -238,7 +238,7 @@ def idx2crd(index: Any, shape: Any, n: Integers = INTEGERS) -> Any:
     return tuple(found)
 
 
-def place(layout: Layout, coordinate: Any, n: Integers = INTEGERS) -> Any:
+def layout_offset(layout: Layout, coordinate: Any, n: Integers = INTEGERS) -> Any:
     """The offset of a coordinate, swizzled."""
     offset = n.add(layout.offset, crd2idx(coordinate, layout.shape, layout.stride, n))
     return offset if layout.swizzle is None else layout.swizzle.apply(offset, n)
@@ -247,7 +247,7 @@ def place(layout: Layout, coordinate: Any, n: Integers = INTEGERS) -> Any:
 def cosize(layout: Layout, n: Integers = INTEGERS) -> Any:
     """One more than the largest offset."""
     total: Any = 1
-    for extent, step in zip(leaves(layout.shape), leaves(layout.stride)):
+    for extent, step in zip(flatten(layout.shape), flatten(layout.stride)):
         total = n.add(total, n.mul(n.add(extent, -1), step))
     return total
 
@@ -260,7 +260,7 @@ def from_modes(modes: Sequence[Layout]) -> Layout:
 
 
 def _flat(layout: Layout) -> list[tuple[Any, Any]]:
-    return list(zip(leaves(layout.shape), leaves(layout.stride), strict=True))
+    return list(zip(flatten(layout.shape), flatten(layout.stride), strict=True))
 
 
 def _of_pairs(pairs: list[tuple[Any, Any]]) -> Layout:
@@ -291,9 +291,9 @@ def filter_zeros(layout: Layout) -> Layout:
 def composition(a: Layout, b: Layout, n: Integers = INTEGERS) -> Layout:
     """``a`` after ``b``: shapes must be static; a stride of ``a`` may be anything. Raises ValueError."""
     if isinstance(b.shape, tuple):
-        _check_apart(b)
+        _check_disjoint(b)
         return from_modes_of([composition(a, mode, n) for mode in b.modes])
-    if not all(isinstance(leaf, int) for leaf in (*leaves(a.shape), b.shape, b.stride)):
+    if not all(isinstance(leaf, int) for leaf in (*flatten(a.shape), b.shape, b.stride)):
         raise ValueError(f"cannot compose {a} and {b}: a shape is not static")
     extent, step = b.shape, b.stride
     pairs = [pair for pair in _flat(a) if pair[0] != 1] or [(1, 0)]
@@ -312,7 +312,7 @@ def composition(a: Layout, b: Layout, n: Integers = INTEGERS) -> Layout:
     return _of_pairs(found)
 
 
-def _check_apart(layout: Layout) -> None:
+def _check_disjoint(layout: Layout) -> None:
     """Composing mode by mode is right where no sum of offsets carries from one mode into another."""
     pairs = [(step, extent) for extent, step in _flat(layout) if extent != 1 and step != 0]
     if not all(isinstance(leaf, int) for pair in pairs for leaf in pair):
@@ -351,7 +351,7 @@ def divide_mode(layout: Layout, tile: Any, n: Integers = INTEGERS) -> tuple[Layo
     return composition(layout, tiler, n), composition(layout, rest, n)
 
 
-def divided(layout: Layout, tile: Any, n: Integers = INTEGERS) -> tuple[list[Layout], list[Layout]]:
+def divide(layout: Layout, tile: Any, n: Integers = INTEGERS) -> tuple[list[Layout], list[Layout]]:
     """The tiles and the rests of the modes of ``layout``; modes past those of ``tile`` are rests."""
     if not isinstance(tile, tuple):
         first, second = divide_mode(layout, tile, n)

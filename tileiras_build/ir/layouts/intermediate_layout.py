@@ -11,7 +11,7 @@ from .conversion_plan import register_units
 from .linear_layout import LANE_BITS, LinearLayout
 
 
-def halfway(source: LinearLayout, target: LinearLayout) -> LinearLayout | None:
+def intermediate_layout(source: LinearLayout, target: LinearLayout) -> LinearLayout | None:
     """The layout between; None where threads hold one element each, several CTAs the tile, or no register a bit alone."""
     threads = LANE_BITS + len(source.warps)
     count = source.index_bits - threads

@@ -25,7 +25,7 @@ from functools import cached_property, lru_cache
 
 from . import f2_linear_algebra
 from .linear_layout import LANE_BITS, LinearLayout
-from .shared_access import count_repacks, moved_constant, shift_terms, split_constant, union
+from .shared_access import count_packing_moves, offset_constant, shift_terms, split_constant, union
 from .shared_layout import LINE_BYTES, VECTOR_BYTES, SharedLayout
 
 UPPER_LANES = 2  # lanes t >= 2 of those that share a row of a result
@@ -65,9 +65,9 @@ class MatrixAccess:
 
     free_lanes = 0
 
-    def moved(self, offset: int) -> MatrixAccess:
+    def with_offset(self, offset: int) -> MatrixAccess:
         """The same of elements whose addresses differ by the XOR with ``offset``, in bytes."""
-        moved = (MatrixInstruction(one.registers, *moved_constant(self, one, offset)) for one in self.instructions)
+        moved = (MatrixInstruction(one.registers, *offset_constant(self, one, offset)) for one in self.instructions)
         return replace(self, instructions=tuple(moved))
 
     @property
@@ -90,7 +90,7 @@ class MatrixAccess:
     def repacks(self) -> int:
         """32-bit words that are not the word of consecutive registers that a thread has anyway."""
         words = (word for instruction in self.instructions for word in instruction.registers)
-        return sum(count_repacks(word, self.element_bits) for word in words)
+        return sum(count_packing_moves(word, self.element_bits) for word in words)
 
     def address(self, instruction: int, lane: int, warp: int) -> int:
         """Byte offset that ``lane`` supplies to an instruction."""
@@ -184,12 +184,12 @@ def _match_plain(registers, lanes, warps, element_bits: int) -> _Pattern | None:
     if packed is None:
         return None
     others = f2_linear_algebra.complement(packed, [1 << bit for bit in range(len(registers))])
-    others = [_clear_low(other, packed, registers) for other in others]
+    others = [_clear_low_bits(other, packed, registers) for other in others]
     rest = tuple(f2_linear_algebra.apply(registers, other) for other in others)
     return _Pattern(False, tuple(packed), tuple(others), tuple(lanes[2:]), rest, warps)
 
 
-def _clear_low(register: int, packed: Sequence[int], registers: Sequence[int]) -> int:
+def _clear_low_bits(register: int, packed: Sequence[int], registers: Sequence[int]) -> int:
     """The same register up to the packed ones, with offset 0 within the 32 bits."""
     offset = f2_linear_algebra.apply(registers, register)
     for combination in packed:

@@ -288,15 +288,19 @@ class LinearLayout:
             raise ValueError(f"layouts of different tiles: {self.shape} and {target.shape}")
         columns = [self._span.solve(basis) for basis in target.registers]
         own, reach = len(self.registers), len(self.registers) + LANE_BITS
-        columns += self._locate(self.lanes, target.lanes, own, own)
-        columns += self._locate(self.warps, target.warps, reach, reach)
-        columns += self._locate(self.blocks, target.blocks, reach + len(self.warps), reach + len(self.warps))
+        columns += self._solve_register_mapping(self.lanes, target.lanes, own, own)
+        columns += self._solve_register_mapping(self.warps, target.warps, reach, reach)
+        columns += self._solve_register_mapping(
+            self.blocks, target.blocks, reach + len(self.warps), reach + len(self.warps)
+        )
         found = tuple(column for column in columns if column is not None)
         if len(found) < len(columns):
             raise ValueError("the source layout does not hold every element of the target layout")
         return found
 
-    def _locate(self, ours: Sequence[int], theirs: Sequence[int], position: int, reach: int) -> list[int | None]:
+    def _solve_register_mapping(
+        self, ours: Sequence[int], theirs: Sequence[int], position: int, reach: int
+    ) -> list[int | None]:
         """Solve each basis of ``theirs`` with the same bit of ours (at ``position``) plus bits below ``reach``, else
         freely.
         """
@@ -339,7 +343,7 @@ class LinearLayout:
 
     # Algebra: layouts of tiles derived from this one
 
-    def then(self, matrix: Sequence[int], shape: Sequence[int]) -> LinearLayout:
+    def compose(self, matrix: Sequence[int], shape: Sequence[int]) -> LinearLayout:
         """Compose with a map of tiles: ``matrix`` gives the new packed index of each bit of the old one."""
         registers, lanes, warps, blocks = (
             f2_linear_algebra.compose(matrix, bases) for bases in (self.registers, self.lanes, self.warps, self.blocks)
@@ -361,7 +365,7 @@ class LinearLayout:
             raise ValueError(f"{tuple(permutation)} is not a permutation of {self.rank} dimensions")
         shape = tuple(self.shape[dim] for dim in permutation)
         moved = dict(zip(permutation, dim_bases(shape)))
-        return self.then([unit for dim in range(self.rank - 1, -1, -1) for unit in moved[dim]], shape)
+        return self.compose([unit for dim in range(self.rank - 1, -1, -1) for unit in moved[dim]], shape)
 
     def transpose(self) -> LinearLayout:
         """Reverse the dimensions."""
@@ -383,7 +387,7 @@ class LinearLayout:
         old, new = dim_bases(self.shape), dim_bases(shape)
         new[dim] += [0] * (len(old[dim]) - len(new[dim]))
         matrix = [unit for axis in range(self.rank - 1, -1, -1) for unit in new[axis][: len(old[axis])]]
-        return self.then(matrix, shape)
+        return self.compose(matrix, shape)
 
     def project(self, dim: int) -> LinearLayout:
         """Shape 1 along ``dim``, the bits that moved along it now replicate: the layout of a reduction's result or a

@@ -40,20 +40,20 @@ TCGEN05_VERSION = 1 << 46
 
 def wgmma_descriptor(leading: int, stride: int, base_offset: int, swizzle: int, address: int = 0) -> int:
     """What wgmma reads a matrix by; offsets, the width of the swizzle and the address in bytes."""
-    return _places(leading, stride, address) | base_offset << BASE_OFFSET_SHIFT | WGMMA_MODES[swizzle] << 62
+    return _descriptor_fields(leading, stride, address) | base_offset << BASE_OFFSET_SHIFT | WGMMA_MODES[swizzle] << 62
 
 
 def tcgen05_descriptor(leading: int, stride: int, swizzle: str) -> int:
     """What tcgen05 reads a matrix by, without its address."""
-    return _places(leading, stride) | TCGEN05_VERSION | TCGEN05_MODES[swizzle] << 61
+    return _descriptor_fields(leading, stride) | TCGEN05_VERSION | TCGEN05_MODES[swizzle] << 61
 
 
 def plain_descriptor(stride: int) -> int:
     """The same of a K-major matrix of one 16-byte chunk in each row, without swizzle: ``stride`` bytes per 8 rows."""
-    return _places(0, stride) | TCGEN05_VERSION
+    return _descriptor_fields(0, stride) | TCGEN05_VERSION
 
 
-def _places(leading: int, stride: int, address: int = 0) -> int:
+def _descriptor_fields(leading: int, stride: int, address: int = 0) -> int:
     strides = (leading >> UNIT_SHIFT) << LEADING_SHIFT | (stride >> UNIT_SHIFT) << STRIDE_SHIFT
     return strides | (address & ADDRESS_MASK) >> UNIT_SHIFT
 

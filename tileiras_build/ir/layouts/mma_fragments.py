@@ -32,7 +32,7 @@ from functools import cached_property, lru_cache
 
 from .linear_layout import LinearLayout, dim_bases, log2_exact
 
-WORD_BYTES = 4
+REGISTER_BYTES = 4
 # (m, n, k) -> element bits of A and B for which mma.sync has this atom.
 ATOMS: dict[tuple[int, int, int], frozenset[int]] = {
     (8, 8, 4): frozenset({64}),
@@ -56,17 +56,17 @@ def fragment(m: int, n: int, k: int, operand: str, element_bits: int) -> LinearL
     packed = max(1, 32 // element_bits)
     if operand == "A":
         rows, columns = dim_bases((m, k))
-        return _multiplicand(columns, rows, packed, (m, k))
+        return _ab_fragment(columns, rows, packed, (m, k))
     if operand == "B":
         rows, columns = dim_bases((k, n))
-        return _multiplicand(rows, columns, packed, (k, n))
+        return _ab_fragment(rows, columns, packed, (k, n))
     if operand == "C":
         rows, columns = dim_bases((m, n))
-        return _multiplicand(columns, rows, 2, (m, n))
+        return _ab_fragment(columns, rows, 2, (m, n))
     raise ValueError(f"an mma operand is A, B or C, not {operand!r}")
 
 
-def _multiplicand(inner: list[int], outer: list[int], packed: int, shape: tuple[int, int]) -> LinearLayout:
+def _ab_fragment(inner: list[int], outer: list[int], packed: int, shape: tuple[int, int]) -> LinearLayout:
     """The pattern of the preface: ``inner`` is the dimension with ``packed`` consecutive elements in a register."""
     low = log2_exact(packed)
     registers = inner[:low] + outer[3:] + inner[low + 2 :]
@@ -97,8 +97,8 @@ class ScaleTiling:
 
     def registers(self, tile: int, first: int, batch: int = 0) -> tuple[range, int, int]:
         """(registers of the word, byte in it, thread) of scale number ``first`` along k of an atom."""
-        start = ((batch * self.tiles + tile) // self.threads) * self.count + first // WORD_BYTES * WORD_BYTES
-        return range(start, start + min(WORD_BYTES, self.count)), first % WORD_BYTES, tile % self.threads
+        start = ((batch * self.tiles + tile) // self.threads) * self.count + first // REGISTER_BYTES * REGISTER_BYTES
+        return range(start, start + min(REGISTER_BYTES, self.count)), first % REGISTER_BYTES, tile % self.threads
 
 
 @dataclass(frozen=True)

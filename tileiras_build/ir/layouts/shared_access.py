@@ -39,7 +39,7 @@ def split_constant(constant: int, base_mask: int) -> tuple[int, int]:
     return constant & base_mask, constant & ~base_mask
 
 
-def count_repacks(registers: Sequence[int], element_bits: int) -> int:
+def count_packing_moves(registers: Sequence[int], element_bits: int) -> int:
     """How many 32-bit words of these registers must be put together from parts: 8-bit registers 4, 5, 6, 7 are one
     word already.
     """
@@ -84,7 +84,7 @@ class Thread(Protocol):
     def warp_offsets(self) -> tuple[int, ...]: ...
 
 
-def moved_constant(thread: Thread, constant: Constant, offset: int) -> tuple[int, int]:
+def offset_constant(thread: Thread, constant: Constant, offset: int) -> tuple[int, int]:
     """The (xor, add) parts of a constant after the XOR of addresses with ``offset``."""
     return split_constant(constant.xor ^ constant.add ^ offset, union(thread.lane_offsets + thread.warp_offsets))
 
@@ -108,9 +108,9 @@ class SharedAccess:
     free_warps: int
     conflicts: int
 
-    def moved(self, offset: int) -> SharedAccess:
+    def with_offset(self, offset: int) -> SharedAccess:
         """The same of elements whose addresses differ by the XOR with ``offset``, in bytes."""
-        vectors = tuple(VectorAccess(one.registers, *moved_constant(self, one, offset)) for one in self.vectors)
+        vectors = tuple(VectorAccess(one.registers, *offset_constant(self, one, offset)) for one in self.vectors)
         return replace(self, vectors=vectors)
 
     @property
@@ -139,7 +139,7 @@ class SharedAccess:
     @cached_property
     def repacks(self) -> int:
         """32-bit words of the vectors that are not the word of consecutive registers that a thread has anyway."""
-        return sum(count_repacks(vector.registers, self.element_bits) for vector in self.vectors)
+        return sum(count_packing_moves(vector.registers, self.element_bits) for vector in self.vectors)
 
     def base(self, lane: int, warp: int) -> int:
         """Byte offset of a thread for constant 0."""

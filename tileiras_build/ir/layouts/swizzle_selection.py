@@ -25,11 +25,11 @@ from .shared_access import vector_wavefronts
 from .shared_layout import LINE_BYTES, VECTOR_BYTES, SharedLayout, lane_bits_per_phase, storage_bits
 from .swizzle import NO_SWIZZLE, Swizzle
 
-MOST_SWIZZLE_BITS = 5  # All banks.
-SHIFTS_TRIED = 3
+MAX_SWIZZLE_BITS = 5  # All banks.
+MAX_SHIFTS = 3
 
 
-def least_wavefronts(layout: LinearLayout, shared: SharedLayout, matrices: bool) -> int | None:
+def min_wavefronts(layout: LinearLayout, shared: SharedLayout, matrices: bool) -> int | None:
     """Shared-memory cycles of one warp to move its registers, with ldmatrix or stmatrix if allowed; None if it cannot
     (4 bits).
     """
@@ -48,7 +48,7 @@ def choose_swizzle(
     order: tuple[int, ...] | None = None,
     stmatrix: bool = False,
     ldmatrix: bool = True,
-    named: bool = False,
+    standard_modes_only: bool = False,
 ) -> SharedLayout:
     """The placement with the fewest shared-memory cycles for both; ``order`` (fastest dimension first) if it is given
     already.
@@ -61,10 +61,10 @@ def choose_swizzle(
     ideal = sum(_ideal(layout, element_bits) for layout, _ in sides)
     best = None
     candidates = _candidates(shape, element_bits, _orders(shape, store or load) if order is None else [order])
-    if store is not None and load is not None and not named and order is None:
+    if store is not None and load is not None and not standard_modes_only and order is None:
         candidates = chain(candidates, scratch_layouts(store, load, storage_bits(element_bits), stmatrix, ldmatrix))
     for shared in candidates:
-        bounds = (least_wavefronts(layout, shared, flag) for layout, flag in sides)
+        bounds = (min_wavefronts(layout, shared, flag) for layout, flag in sides)
         counts = [count for count in bounds if count is not None]
         if len(counts) < len(sides):
             continue
@@ -112,8 +112,8 @@ def _swizzles(shape: Sequence[int], order: Sequence[int], bits: int) -> Iterator
     first = max(row, log2_exact(LINE_BYTES * 8 // bits))
     chunk = log2_exact(VECTOR_BYTES * 8 // bits)
     for base in (*range(chunk, -1, -1), chunk + 1, chunk + 2):
-        for count in range(1, MOST_SWIZZLE_BITS + 1):
-            for source in range(first, first + SHIFTS_TRIED):
+        for count in range(1, MAX_SWIZZLE_BITS + 1):
+            for source in range(first, first + MAX_SHIFTS):
                 if source - base >= count and source + count <= offset_bits:
                     yield Swizzle(count, base, source - base)
 
@@ -122,7 +122,7 @@ def _swizzles(shape: Sequence[int], order: Sequence[int], bits: int) -> Iterator
 
 
 @dataclass(frozen=True)
-class _Side:
+class _AccessSide:
     """One access, by generators: ``vector``, the part of V that it moves at once; ``phase``, what it touches at once
     (P or Q of the preface); ``fixed``, what moves between threads and so must keep the vector's offset bits 0."""
 
@@ -131,7 +131,7 @@ class _Side:
     fixed: tuple[int, ...]
 
     @classmethod
-    def of(cls, layout: LinearLayout, vector: tuple[int, ...], bits: int, matrices: bool) -> _Side:
+    def of(cls, layout: LinearLayout, vector: tuple[int, ...], bits: int, matrices: bool) -> _AccessSide:
         for row, numbers in _matrix_rows(layout, bits) if matrices else ():
             if row == vector:
                 others = tuple(basis for basis in layout.registers if basis not in (*row, *numbers))
@@ -149,7 +149,7 @@ def scratch_layouts(
     vector.
     """
     for vector in _vectors(source, target, bits, stmatrix, ldmatrix):
-        sides = _Side.of(source, vector, bits, stmatrix), _Side.of(target, vector, bits, ldmatrix)
+        sides = _AccessSide.of(source, vector, bits, stmatrix), _AccessSide.of(target, vector, bits, ldmatrix)
         yield SharedLayout(source.shape, bits, _placement(vector, sides, source.index_bits, bits))
 
 
@@ -177,7 +177,7 @@ def _matrix_rows(layout: LinearLayout, bits: int) -> list[tuple[tuple[int, ...],
     return rows
 
 
-def _placement(vector: tuple[int, ...], sides: Sequence[_Side], index_bits: int, bits: int) -> tuple[int, ...]:
+def _placement(vector: tuple[int, ...], sides: Sequence[_AccessSide], index_bits: int, bits: int) -> tuple[int, ...]:
     """Bases of a placement: ``vector`` lowest, then the other banks, then the rows of 128 bytes (H of the preface)."""
     height = max(0, index_bits - log2_exact(LINE_BYTES * 8 // bits))
     units = [1 << bit for bit in range(index_bits)]
@@ -189,7 +189,7 @@ def _placement(vector: tuple[int, ...], sides: Sequence[_Side], index_bits: int,
     return (*vector, *banks[: len(banks) - missing], *rows)
 
 
-def _choose_rows(vector: tuple[int, ...], sides: Sequence[_Side], height: int, units: Sequence[int]) -> list[int]:
+def _choose_rows(vector: tuple[int, ...], sides: Sequence[_AccessSide], height: int, units: Sequence[int]) -> list[int]:
     """Up to ``height`` independent vectors that no phase of either side meets, and that leave the vectors aligned."""
     tests = [_RowTest(vector, side) for side in sides]
     rows: list[int] = []
@@ -208,7 +208,7 @@ class _RowTest:
     in 0.
     """
 
-    def __init__(self, vector: tuple[int, ...], side: _Side):
+    def __init__(self, vector: tuple[int, ...], side: _AccessSide):
         self.phase = f2_linear_algebra.Span(side.phase)
         # Bits of V above this side's own vector are ordinary offset bits for it.
         fixed = (*vector[len(side.vector) :], *side.fixed)
@@ -223,7 +223,7 @@ class _RowTest:
             span.insert(row)
 
 
-def _row_candidates(sides: Sequence[_Side], units: Sequence[int]) -> Iterator[int]:
+def _row_candidates(sides: Sequence[_AccessSide], units: Sequence[int]) -> Iterator[int]:
     """What neither phase touches, then sums of what only one touches, then all other sums of two basis vectors."""
     stored, loaded = sides[0].phase, sides[1].phase
     outside = f2_linear_algebra.complement([*stored, *loaded], units)

@@ -25,30 +25,30 @@ from functools import cached_property, lru_cache
 from .linear_layout import LinearLayout, dim_bases, log2_exact
 from .shared_layout import SharedLayout
 
-LANES, WORD_SCALES = 32, 4
-COPIED_WORDS = 4  # columns of one tcgen05.cp, 16 bytes of each lane
-ROWS, HALF_ROWS, WARPS, MOST_COLUMNS, K_BYTES = 128, 64, 4, 256, 32
-COLUMN_BITS, ALL_COLUMNS, LEAST_COLUMNS = 32, 512, 32
+LANES, SCALES_PER_REGISTER = 32, 4
+COPIED_REGISTERS = 4  # columns of one tcgen05.cp, 16 bytes of each lane
+ROWS, HALF_ROWS, WARPS, MAX_TMEM_COLUMNS, K_BYTES = 128, 64, 4, 256, 32
+COLUMN_BITS, ALL_COLUMNS, MIN_TMEM_COLUMNS = 32, 512, 32
 
 
 @dataclass(frozen=True)
-class DataShape:
+class TcgenShape:
     """A shape of tcgen05.ld and .st: ``words`` columns and ``registers`` of a thread in one repetition, and the most of
     those in one instruction."""
 
     name: str
-    words: int
+    tmem_columns: int
     registers: int
-    most: int = 128
+    max_repetitions: int = 128
 
 
-WHOLE = DataShape("32x32b", 1, 1)
+WHOLE = TcgenShape("32x32b", 1, 1)
 # Bytes of the neighbors that a thread has from half the lanes -> shape.
-HALVES = {8: DataShape("16x256b", 8, 4), 4: DataShape("16x128b", 4, 2)}
+HALVES = {8: TcgenShape("16x256b", 8, 4), 4: TcgenShape("16x128b", 4, 2)}
 
 
 @dataclass(frozen=True)
-class TensorMemoryTile:
+class TmemTile:
     """A tile of 64, 128 or more rows in tensor memory, spread over warps: ``groups_m`` x ``groups_n`` times four of them."""
 
     rows: int
@@ -90,52 +90,59 @@ class TensorMemoryTile:
         return 8 if self.element_bits == COLUMN_BITS else 4
 
     @property
-    def shape(self) -> DataShape:
+    def shape(self) -> TcgenShape:
         """The shape of the instructions that move it."""
         return HALVES[self._neighbor_bytes] if self.rows == HALF_ROWS else WHOLE
 
     @property
-    def words(self) -> int:
+    def tmem_columns(self) -> int:
         """Columns of tensor memory that 64 or 128 rows take."""
         return self.columns * self.element_bits // COLUMN_BITS
 
     @property
-    def total_words(self) -> int:
-        return self.words * max(1, self.rows // ROWS)
+    def total_tmem_columns(self) -> int:
+        return self.tmem_columns * max(1, self.rows // ROWS)
 
     @property
-    def warp_words(self) -> int:
+    def tmem_columns_per_warp(self) -> int:
         """Columns of them that one warp moves."""
-        return self.words // self.groups_n
+        return self.tmem_columns // self.groups_n
 
     @property
-    def own_tiles(self) -> int:
+    def tiles_per_warp(self) -> int:
         """Tiles of 64 or 128 rows that one warp moves."""
         return max(1, self.rows // (ROWS * self.groups_m))
 
-    def pieces(self, most: int) -> Iterator[tuple[int, int, int]]:
+    def pieces(self, max_registers: int) -> Iterator[tuple[int, int, int]]:
         """(own tile, first word, repetitions) of every load or store of a warp, of ``most`` registers (a power of two) each."""
         shape = self.shape
-        step = min(self.warp_words, max(min(shape.most, most) // shape.registers, 1) * shape.words)
-        for own in range(self.own_tiles):
-            for first in range(0, self.warp_words, step):
-                yield own, first, step // shape.words
+        step = min(
+            self.tmem_columns_per_warp,
+            max(min(shape.max_repetitions, max_registers) // shape.registers, 1) * shape.tmem_columns,
+        )
+        for own in range(self.tiles_per_warp):
+            for first in range(0, self.tmem_columns_per_warp, step):
+                yield own, first, step // shape.tmem_columns
 
 
 @lru_cache(maxsize=256)
-def tensor_memory_tile(rows: int, columns: int, element_bits: int, num_warps: int) -> TensorMemoryTile | None:
+def tmem_tile(rows: int, columns: int, element_bits: int, num_warps: int) -> TmemTile | None:
     """The tile over all warps; None where it is too small for them or too large for tensor memory."""
     groups = num_warps // WARPS
     if rows < HALF_ROWS or not groups:
         return None
     groups_m = max(1, min(groups, rows // ROWS))
-    tile = TensorMemoryTile(rows, columns, element_bits, groups_m, groups // groups_m)
-    return tile if tile.warp_words >= tile.shape.words and tile.total_words <= ALL_COLUMNS else None
+    tile = TmemTile(rows, columns, element_bits, groups_m, groups // groups_m)
+    return (
+        tile
+        if tile.tmem_columns_per_warp >= tile.shape.tmem_columns and tile.total_tmem_columns <= ALL_COLUMNS
+        else None
+    )
 
 
 def allocated_columns(columns: int) -> int:
     """Columns that an allocation for so many takes: a power of two (section 9.7.16.7.1)."""
-    return max(1 << (columns - 1).bit_length(), LEAST_COLUMNS)
+    return max(1 << (columns - 1).bit_length(), MIN_TMEM_COLUMNS)
 
 
 @dataclass(frozen=True)
@@ -160,31 +167,33 @@ class ScaleColumns:
         return self.shape[1 - self.line_dim]
 
     @property
-    def per_word(self) -> int:
-        return min(self.count, WORD_SCALES)
+    def scales_per_tmem_column(self) -> int:
+        return min(self.count, SCALES_PER_REGISTER)
 
     @property
-    def instruction_words(self) -> int:
+    def tmem_columns_per_instruction(self) -> int:
         """Columns that the scales of an instruction take."""
-        most = MOST_COLUMNS if self.line_dim else ROWS
+        most = MAX_TMEM_COLUMNS if self.line_dim else ROWS
         return max(1, min(self.lines, most) // LANES)
 
     @property
-    def words(self) -> int:
+    def tmem_columns(self) -> int:
         """Columns of all of them."""
-        return max(1, self.lines // LANES) * max(1, self.count // WORD_SCALES)
+        return max(1, self.lines // LANES) * max(1, self.count // SCALES_PER_REGISTER)
 
-    def word(self, line: int, number: int) -> int:
+    def tmem_column_of(self, line: int, number: int) -> int:
         """Where the scales of an instruction begin that starts at a line, and the scale ``number`` of each is used."""
-        groups = max(1, self.count // WORD_SCALES)
-        return (line // (LANES * self.instruction_words) * groups + number // WORD_SCALES) * self.instruction_words
+        groups = max(1, self.count // SCALES_PER_REGISTER)
+        return (
+            line // (LANES * self.tmem_columns_per_instruction) * groups + number // SCALES_PER_REGISTER
+        ) * self.tmem_columns_per_instruction
 
     @cached_property
     def layout(self) -> LinearLayout:
         """Each warp holds all of them: registers are the words in order."""
         units = dim_bases(self.shape)
         lines, along = units[self.line_dim], units[1 - self.line_dim]
-        low, inside = log2_exact(self.per_word), 5 + log2_exact(self.instruction_words)
+        low, inside = log2_exact(self.scales_per_tmem_column), 5 + log2_exact(self.tmem_columns_per_instruction)
         return LinearLayout(
             (*along[:low], *lines[5:inside], *along[low:], *lines[inside:]),
             (*lines[:5], *[0] * (5 - len(lines[:5]))),
@@ -203,12 +212,12 @@ class ScaleColumns:
     @property
     def placement(self) -> SharedLayout:
         """In shared memory, where tcgen05.cp reads them: the 16 bytes of a lane, those of all lanes, then further columns."""
-        held, of_lane = self.layout, log2_exact(COPIED_WORDS * WORD_SCALES)
+        held, of_lane = self.layout, log2_exact(COPIED_REGISTERS * SCALES_PER_REGISTER)
         return SharedLayout(self.shape, 8, (*held.registers[:of_lane], *held.lanes, *held.registers[of_lane:]))
 
 
 @dataclass(frozen=True)
-class TensorProduct:
+class TcgenMma:
     """A product of M x K by K x N elements as instructions of 64 or 128 rows and up to 256 columns."""
 
     m: int
@@ -222,7 +231,7 @@ class TensorProduct:
 
     @property
     def columns(self) -> int:
-        return min(self.n, MOST_COLUMNS)
+        return min(self.n, MAX_TMEM_COLUMNS)
 
     @property
     def depth(self) -> int:

@@ -87,18 +87,18 @@ class WarpShuffle:
         return self.is_butterfly and shuffle.lane_xor == 0
 
     @property
-    def words(self) -> int:
+    def registers_moved(self) -> int:
         """32-bit registers of a value."""
         return max(1, len(self.source_values[0]) * self.element_bits // 32)
 
     @cached_property
     def num_shuffles(self) -> int:
-        return self.words * sum(not self.is_own_lane(shuffle) for shuffle in self.shuffles)
+        return self.registers_moved * sum(not self.is_own_lane(shuffle) for shuffle in self.shuffles)
 
     @cached_property
     def num_selects(self) -> int:
         before = len(self.source_swaps) * len(self.source_values)
-        return self.words * (before + len(self.result_swaps) * len(self.shuffles))
+        return self.registers_moved * (before + len(self.result_swaps) * len(self.shuffles))
 
     @property
     def cost(self) -> float:
@@ -221,12 +221,12 @@ class _Blocks:
             lane ^= self.registers[bit][1]
         return r, lane
 
-    def _register_for(self, r: int, lane: int, n: Sequence[int], sums: Sequence[int]) -> int | None:
+    def _register_for(self, r: int, lane: int, n: Sequence[int], xor_combinations: Sequence[int]) -> int | None:
         span = f2_linear_algebra.Span(n)
         if lane not in span:
             return 0
         # A lane that repeats earlier lanes may read just what they read, possibly in other registers.
-        known = [s << LANE_BITS | lane_part for s, lane_part in zip(sums, n)]
+        known = [s << LANE_BITS | lane_part for s, lane_part in zip(xor_combinations, n)]
         known += [image << LANE_BITS | lane_part for image, lane_part in self.registers]
         solved = f2_linear_algebra.Span(known).solve(r << LANE_BITS | lane)
         if solved is not None:

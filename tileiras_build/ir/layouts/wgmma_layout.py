@@ -23,17 +23,17 @@ from functools import cached_property, lru_cache
 
 from .linear_layout import LinearLayout, dim_bases, log2_exact
 
-ROWS, WARPS, MOST_COLUMNS, K_BYTES = 64, 4, 256, 32
+ROWS, WARPS, MAX_COLUMNS, K_BYTES = 64, 4, 256, 32
 # Bits of an element -> the bits of a row number that lanes, the register and warps choose, and the swizzles they suit.
-SCATTERED = {32: (0, 1, 4, 2, 3, 5), 8: (1, 2, 3, 0, 4, 5)}
-SCATTERED_SWIZZLES = {32: ("128B",), 8: ("128B", "64B", "32B")}
+A_VIA_REGISTERS = {32: (0, 1, 4, 2, 3, 5), 8: (1, 2, 3, 0, 4, 5)}
+A_VIA_REGISTERS_SWIZZLES = {32: ("128B",), 8: ("128B", "64B", "32B")}
 
 
 @dataclass(frozen=True)
-class WarpgroupTiling:
+class WgmmaTiling:
     """A product of M x K by K x N elements over ``groups_m`` x ``groups_n`` warpgroups; group number: m lowest.
 
-    ``most_columns``: of one instruction.
+    ``max_columns``: of one instruction.
     """
 
     m: int
@@ -42,8 +42,8 @@ class WarpgroupTiling:
     element_bits: int
     groups_m: int
     groups_n: int
-    scattered: bool = False
-    most_columns: int = MOST_COLUMNS
+    a_via_registers: bool = False
+    max_columns: int = MAX_COLUMNS
 
     @cached_property
     def c(self) -> LinearLayout:
@@ -74,8 +74,8 @@ class WarpgroupTiling:
     def _ordered(self, rows: int, others: int) -> tuple[list[int], list[int]]:
         """The bits of a row number in the order of the instruction's rows, and those of the other dimension."""
         units, other_units = dim_bases((rows, others))
-        if self.scattered:
-            order = SCATTERED[self.element_bits]
+        if self.a_via_registers:
+            order = A_VIA_REGISTERS[self.element_bits]
             units = [*(units[bit] for bit in order), *units[len(order) :]]
         return units, other_units
 
@@ -93,7 +93,7 @@ class WarpgroupTiling:
     @property
     def columns(self) -> int:
         """Columns of one instruction."""
-        return min(self.group_n, self.most_columns)
+        return min(self.group_n, self.max_columns)
 
     @property
     def depth(self) -> int:
@@ -138,15 +138,15 @@ class WarpgroupTiling:
 
 
 @lru_cache(maxsize=256)
-def warpgroup_tiling(
+def wgmma_tiling(
     m: int,
     n: int,
     k: int,
     element_bits: int,
     num_warps: int,
-    scattered: bool = False,
-    most_columns: int = MOST_COLUMNS,
-) -> WarpgroupTiling | None:
+    a_via_registers: bool = False,
+    max_columns: int = MAX_COLUMNS,
+) -> WgmmaTiling | None:
     """The tiling of a product over all warps; None where the tile is too small for them or for the instruction."""
     depth = K_BYTES * 8 // element_bits
     groups = num_warps // WARPS
@@ -156,4 +156,4 @@ def warpgroup_tiling(
     groups_n = groups // groups_m
     if n // groups_n < 8:
         return None
-    return WarpgroupTiling(m, n, k, element_bits, groups_m, groups_n, scattered, most_columns)
+    return WgmmaTiling(m, n, k, element_bits, groups_m, groups_n, a_via_registers, max_columns)

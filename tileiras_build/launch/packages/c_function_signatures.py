@@ -12,23 +12,23 @@ from typing import NamedTuple
 from msgspec import structs
 
 from ...core.errors import InvalidInput, Location
-from ...core.symbols.c_identifiers import c_names, c_word, is_mangled
-from ...core.symbols.itanium_demangler import readable, symbol_of
+from ...core.symbols.c_identifiers import c_identifier, c_identifiers, is_mangled
+from ...core.symbols.itanium_demangler import demangle, symbol_of
 from ...core.symbols.symbol_names import KERNEL, quoted_name
-from ...core.symbols.unique_names import call_apart
+from ...core.symbols.unique_names import unique_names
 from ...manifest.launch_manifest import Argument, Parameter
-from ...manifest.manifest_constants import POINTER, STORED, UPDATED
+from ...manifest.manifest_constants import POINTER, READ_WRITE, WRITE
 from ...target.element_types import ELEMENT_TYPES
 from ..runtime.library_manifest import CUBIN, Image, LibraryManifest
-from ..runtime.pack_arguments import words_of
+from ..runtime.pack_arguments import describe_argument
 
 # The C type of each parameter kind; floats without a C type travel as their bits.
 SCALAR_TYPES = {POINTER: "CUdeviceptr"} | {name: row.c for name, row in ELEMENT_TYPES.items() if row.c is not None}
 # The kind of each element in launcher.hpp; what has none there is bytes.
-_ELEMENT_KINDS = {name: row.c_kind for name, row in ELEMENT_TYPES.items() if row.c_kind is not None}
+_ELEMENT_KINDS = {name: row.c_type_class for name, row in ELEMENT_TYPES.items() if row.c_type_class is not None}
 # Bytes of each C type, at a multiple of which a struct has it.
 _SIZES = {"CUdeviceptr": 8, "uint8_t": 1, "int8_t": 1, "int16_t": 2, "uint16_t": 2, "int32_t": 4, "int64_t": 8, "float": 4, "double": 8}  # fmt: skip
-_WORD = 8  # bytes of an address, a length and a stride
+_STRUCT_ALIGNMENT = 8  # bytes of an address, a length and a stride
 _ARRAY = "{}_tensor_{}"
 # Of the class in launcher.hpp.
 CLASS_MEMBERS = (
@@ -47,40 +47,44 @@ class Names(NamedTuple):
     method: str
 
 
-def calls_of(manifest: LibraryManifest) -> list[Call]:
+def kernel_functions(manifest: LibraryManifest) -> list[KernelFunction]:
     """The library's kernels, in the order of their symbols; raises InvalidInput where C cannot call one."""
     names = _names_of(manifest)
-    return [Call(entry, names[entry], images, manifest.name) for entry, images in sorted(manifest.kernels.items())]
+    return [
+        KernelFunction(entry, names[entry], images, manifest.name) for entry, images in sorted(manifest.kernels.items())
+    ]
 
 
 def _names_of(manifest: LibraryManifest) -> dict[str, Names]:
-    called = c_names(manifest.kernels)
+    called = c_identifiers(manifest.kernels)
     _check_names(manifest, called)
     functions = {name: f"{manifest.name}_launch_{name}" for name in called.values()}
     wanted = {name: f"{manifest.name}_{name}_arguments" for name in called.values()}
-    types = call_apart(wanted.values(), functions.values())
-    methods = call_apart(called.values(), CLASS_MEMBERS, ("{}", "try_{}"), c_word)
+    types = unique_names(wanted.values(), functions.values())
+    methods = unique_names(called.values(), CLASS_MEMBERS, ("{}", "try_{}"), c_identifier)
     return {entry: Names(name, functions[name], types[wanted[name]], methods[name]) for entry, name in called.items()}
 
 
-class Call:
+class KernelFunction:
     """A kernel of ``library`` as C and C++ call it, by ``names``: what its images agree on. The driver calls it ``symbol``."""
 
     def __init__(self, entry: str, names: Names, images: Sequence[Image], library: str):
         self.entry, self.names, self.images, self.library = entry, names, images, library
         self.symbol = symbol_of(entry)
-        self.params = [_strictest(rows) for rows in zip(*(image.launch.ordinary for image in images))]
+        self.params = [
+            _strictest_parameter(rows) for rows in zip(*(image.launch.caller_parameters for image in images))
+        ]
 
     @cached_property
     def members(self) -> list[Member]:
         """The members of the struct of arguments."""
         arguments = self.images[0].launch.arguments
         types = [self._type_of(argument) for argument in arguments]
-        names = call_apart([row.name for row in arguments], {self.names.type, *types}, spelled=c_word)
+        names = unique_names([row.name for row in arguments], {self.names.type, *types}, spelled=c_identifier)
         made: list[Member] = []
         for argument, type in zip(arguments, types):
             own = self.params[argument.param : argument.param + argument.parameters]
-            words = words_of(argument, self.params)
+            words = describe_argument(argument, self.params)
             made.append(Member(argument, own, words, names[argument.name], type, made[-1].end if made else 0))
         return made
 
@@ -98,7 +102,7 @@ class Call:
     @property
     def title(self) -> str:
         """What comments call it, and the GPUs of its images."""
-        return f"{readable(self.entry)} for {self.targets}"
+        return f"{demangle(self.entry)} for {self.targets}"
 
     @property
     def shown(self) -> str:
@@ -130,7 +134,7 @@ class Member:
 
     argument: Argument
     params: Sequence[Parameter]
-    words: str
+    description: str
     name: str
     type: str
     after: int
@@ -138,7 +142,7 @@ class Member:
     @property
     def alignment(self) -> int:
         """The bytes at a multiple of which it lies."""
-        return _SIZES.get(self.type, _WORD)
+        return _SIZES.get(self.type, _STRUCT_ALIGNMENT)
 
     @property
     def place(self) -> int:
@@ -149,12 +153,12 @@ class Member:
     def end(self) -> int:
         """The byte behind it."""
         words = 1 + 2 * self.rank if self.rank is not None else None
-        return self.place + (_SIZES[self.type] if words is None else words * _WORD)
+        return self.place + (_SIZES[self.type] if words is None else words * _STRUCT_ALIGNMENT)
 
     def place_of(self, param: Parameter) -> int:
         """The byte of the struct that a parameter of it begins at."""
         words = {"shape": 1, "stride": 1 + (self.rank or 0)}.get(param.role, 0) if self.kind == "array" else 0
-        return self.place + _WORD * (words + (param.axis or 0) * bool(words))
+        return self.place + _STRUCT_ALIGNMENT * (words + (param.axis or 0) * bool(words))
 
     @property
     def kind(self) -> str:
@@ -181,18 +185,18 @@ class Member:
     @property
     def is_written(self) -> bool:
         """Whether the kernel writes the memory."""
-        return self.params[0].access in (STORED, UPDATED)
+        return self.params[0].access in (WRITE, READ_WRITE)
 
 
-def _strictest(rows: Sequence[Parameter]) -> Parameter:
+def _strictest_parameter(parameters: Sequence[Parameter]) -> Parameter:
     """A parameter that every image of the kernel is right for."""
-    values = [row.value for row in rows if row.value is not None]
+    values = [row.value for row in parameters if row.value is not None]
     return structs.replace(
-        rows[0],
+        parameters[0],
         value=values[0] if values else None,
-        divisible_by=lcm(*(row.divisible_by for row in rows)),
-        minimum=max((row.minimum for row in rows if row.minimum is not None), default=None),
-        maximum=min((row.maximum for row in rows if row.maximum is not None), default=None),
+        divisible_by=lcm(*(row.divisible_by for row in parameters)),
+        minimum=max((row.minimum for row in parameters if row.minimum is not None), default=None),
+        maximum=min((row.maximum for row in parameters if row.maximum is not None), default=None),
     )
 
 
@@ -207,12 +211,12 @@ def _check_names(manifest: LibraryManifest, called: dict[str, str]) -> None:
 
 def _check_parameters(entry: str, images: Sequence[Image]) -> None:
     launches = [image.launch for image in images]
-    names = {row.name for launch in launches for row in launch.ordinary}
+    names = {row.name for launch in launches for row in launch.caller_parameters}
     names |= {row.name for launch in launches for row in launch.arguments}
     if wrong := {name for name in names if not _PARAMETER.fullmatch(name)}:
         message = f"kernel {entry} has a parameter named {quoted_name(min(wrong))}"
         raise InvalidInput("package-parameters", message, remedy="build it again, or pack it without C sources")
-    kinds = {tuple(row.kind for row in launch.ordinary) for launch in launches}
+    kinds = {tuple(row.kind for row in launch.caller_parameters) for launch in launches}
     unknown = {kind for row in kinds for kind in row} - SCALAR_TYPES.keys()
     if len(kinds) > 1 or unknown:
         what = f"parameters of kind {', '.join(sorted(unknown))}" if unknown else "other parameters on other GPUs"

@@ -8,7 +8,7 @@ from ...target.targets import TARGETS, Target, find_target
 AUTO, NONE = "auto", "none"
 
 
-def portable_target(text: str) -> Target:
+def ptx_target(text: str) -> Target:
     """Raises InvalidInput[package-ptx] for a GPU whose PTX no other one runs."""
     target = find_target(text)
     if target.portable:
@@ -20,4 +20,4 @@ def portable_target(text: str) -> Target:
 def check_ptx(text: str) -> None:
     """Raises InvalidInput where ``ptx=text`` is neither auto nor none nor a GPU whose PTX runs on later ones."""
     if text not in (AUTO, NONE):
-        portable_target(text)
+        ptx_target(text)

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from ...core.errors import InternalError, InvalidInput
-from ...core.user_tmp import scratch
+from ...core.user_tmp import scratch_folder
 from ...target.targets import find_target
 from ..runtime.library_manifest import CUBIN, PTX
 
@@ -25,7 +25,7 @@ _TIMEOUT = 120.0  # seconds
 
 
 @dataclass(frozen=True)
-class Part:
+class FatbinImage:
     """One image of a fat binary: ``kind`` is CUBIN or PTX, ``target`` what ptxas calls the GPU ("sm_90a")."""
 
     kind: str
@@ -47,15 +47,15 @@ def find_fatbinary(path: str | None = None) -> Path:
     return Path(found)
 
 
-def make_fatbin(name: str, parts: tuple[Part, ...], fatbinary: str | None = None) -> bytes:
+def make_fatbin(name: str, members: tuple[FatbinImage, ...], fatbinary: str | None = None) -> bytes:
     """The fat binary of ``parts``, which ``cuobjdump`` lists under ``name``; its size is a multiple of ALIGNMENT.
 
     The same parts give the same bytes. Raises InvalidInput[fatbinary] with the tool's own words.
     """
     program = find_fatbinary(fatbinary)
-    with scratch() as folder:
+    with scratch_folder() as folder:
         images = []
-        for index, part in enumerate(parts):
+        for index, part in enumerate(members):
             file = f"{index}.{part.kind}"
             Path(folder, file).write_bytes(part.data)
             images.append(f"--image3=kind={_KINDS[part.kind]},sm={_arch(part.target)},file={file}")
@@ -65,12 +65,12 @@ def make_fatbin(name: str, parts: tuple[Part, ...], fatbinary: str | None = None
     return data + bytes(-len(data) % ALIGNMENT)
 
 
-def locate(fatbin: bytes, part: Part) -> tuple[int, int]:
+def locate(fatbin: bytes, image: FatbinImage) -> tuple[int, int]:
     """(offset, size) in bytes of a cubin in its fat binary."""
-    offset = fatbin.find(part.data)
+    offset = fatbin.find(image.data)
     if offset < 0:
-        raise InternalError("fatbin-image", f"the fat binary does not hold the cubin for {part.target} as it is")
-    return offset, len(part.data)
+        raise InternalError("fatbin-image", f"the fat binary does not hold the cubin for {image.target} as it is")
+    return offset, len(image.data)
 
 
 def _arch(target: str) -> str:

@@ -12,15 +12,15 @@ from ...core.symbols.symbol_names import KERNEL, check_names
 from ...manifest.launch_manifest import LaunchManifest, read_launch_manifest
 from ...manifest.ptx_manifest import manifest_of_ptx
 from ..runtime.library_manifest import PTX
-from .fatbin import Part
+from .fatbin import FatbinImage
 
 
-def read_parts(images: Iterable[tuple[str, str]]) -> list[tuple[Part, LaunchManifest]]:
+def read_images(images: Iterable[tuple[str, str]]) -> list[tuple[FatbinImage, LaunchManifest]]:
     """Each image with its launch manifest; raises InvalidInput naming a file that is missing or damaged."""
-    return [_read_part(kind, Path(path)) for kind, path in images]
+    return [_read_image(kind, Path(path)) for kind, path in images]
 
 
-def _read_part(kind: str, path: Path) -> tuple[Part, LaunchManifest]:
+def _read_image(kind: str, path: Path) -> tuple[FatbinImage, LaunchManifest]:
     data = read_file(path)
     path = path if kind == PTX else path.with_suffix(".json")
     try:
@@ -29,7 +29,7 @@ def _read_part(kind: str, path: Path) -> tuple[Part, LaunchManifest]:
         message = f"this is not a launch manifest: {error}"
         raise InvalidInput("package-manifest", message, location=Location(str(path)), remedy="build it again") from None
     check_names((KERNEL, entry, lambda: Location(str(path))) for entry in manifest.kernels)
-    return Part(kind, manifest.target, data), manifest
+    return FatbinImage(kind, manifest.target, data), manifest
 
 
 def _read_manifest(content: object) -> LaunchManifest:

@@ -11,23 +11,23 @@ from collections.abc import Iterator, Sequence
 from math import prod
 from typing import NamedTuple
 
-from ...manifest.launch_manifest import Parameter, TensorMapRow, Value
-from ...manifest.manifest_constants import MOST_PROGRAMS, POINTER
+from ...manifest.launch_manifest import Parameter, TensorMapSpec, Value
+from ...manifest.manifest_constants import MAX_TILE_PROGRAMS, POINTER
 from ...target.element_types import MAP_TYPES
 from ...target.targets import COMMON_SHARED_MEMORY, TARGETS
 from ..runtime.library_manifest import CUBIN, Image, LibraryManifest
-from ..runtime.select_image import order
-from .c_function_signatures import Call, Member, calls_of
-from .render_templates import LEAST, MOST, render
+from ..runtime.select_image import by_preference
+from .c_function_signatures import KernelFunction, Member, kernel_functions
+from .render_templates import INT64_MAX, INT64_MIN, render
 
 _L2 = {"none": "NONE", "64B": "L2_64B", "128B": "L2_128B", "256B": "L2_256B"}
 _FILL = {"zero": "NONE", "nan": "NAN_REQUEST_ZERO_FMA"}
-_NEWEST = 0x7FFFFFFF
+_ANY_LATER_GPU = 0x7FFFFFFF
 # How the launcher reads a parameter, and where it is in a tensor's struct.
 _ROLES = {"shape": "A_LENGTH", "stride": "A_STRIDE"}
 _KINDS = {POINTER: "AN_ADDRESS"} | dict.fromkeys(("i8", "i16", "i32", "i64"), "AN_INTEGER")
 # Where a library has none: C knows no empty table, and C++ warns of a row that is not whole.
-_NO_TENSOR_MAP = TensorMapRow(
+_NO_TENSOR_MAP = TensorMapSpec(
     param=0, base=Value(param=0), element="u8", shape=[1], strides=[], box=[1], element_strides=[1],
     interleave="none", swizzle="none", l2_promotion="none", fill="zero",
 )  # fmt: skip
@@ -36,7 +36,7 @@ _WORDS_PER_LINE = 6
 
 def render_header(manifest: LibraryManifest) -> str:
     """``<name>.h``."""
-    calls = calls_of(manifest)
+    calls = kernel_functions(manifest)
     members = [member for call in calls for member in call.members]
     ranks = sorted({member.rank for member in members if member.rank is not None})
     names = sorted({member.name for member in members})
@@ -45,8 +45,8 @@ def render_header(manifest: LibraryManifest) -> str:
 
 def render_source(manifest: LibraryManifest) -> str:
     """``<name>.c``: tables, the launcher, and one function per kernel."""
-    calls = calls_of(manifest)
-    images = [image for call in calls for image in order(call.images)]
+    calls = kernel_functions(manifest)
+    images = [image for call in calls for image in by_preference(call.images)]
     launches = [image.launch for image in images]
     return render(
         "launcher.c",
@@ -60,7 +60,7 @@ def render_source(manifest: LibraryManifest) -> str:
         kernels=list(_kernel_rows(calls)),
         map_count=max([len(launch.tensor_maps) for launch in launches] + [1]),
         common_shared_memory=COMMON_SHARED_MEMORY,
-        most_programs=MOST_PROGRAMS,
+        max_programs=MAX_TILE_PROGRAMS,
         gpus=list(TARGETS.values()),
         embedded=[target for target in TARGETS.values() if target.has("embedded")],
     )
@@ -68,7 +68,7 @@ def render_source(manifest: LibraryManifest) -> str:
 
 def render_cpp_header(manifest: LibraryManifest) -> str:
     """``<name>.hpp``: C++17 over the header of C, with arrays that have types and a library that closes itself."""
-    return render("launcher.hpp", manifest, calls=calls_of(manifest))
+    return render("launcher.hpp", manifest, calls=kernel_functions(manifest))
 
 
 def render_image(manifest: LibraryManifest, image: bytes) -> str:
@@ -94,11 +94,11 @@ class ParameterRow(NamedTuple):
     source: int
     offset: int
     factor: int
-    least: int
-    most: int
+    minimum: int
+    maximum: int
 
 
-def _parameter_rows(call: Call) -> Iterator[ParameterRow]:
+def _parameter_rows(call: KernelFunction) -> Iterator[ParameterRow]:
     for member in call.members:
         for param in member.params:
             yield _parameter_row(member, param)
@@ -106,7 +106,7 @@ def _parameter_rows(call: Call) -> Iterator[ParameterRow]:
 
 def _parameter_row(member: Member, param: Parameter) -> ParameterRow:
     role = _ROLES.get(param.role) or _KINDS.get(param.kind, "A_NUMBER")
-    least = 0 if param.role == "shape" else LEAST
+    least = 0 if param.role == "shape" else INT64_MIN
     return ParameterRow(
         name=member.argument.name,
         role=role,
@@ -117,8 +117,10 @@ def _parameter_row(member: Member, param: Parameter) -> ParameterRow:
         source=member.place_of(param),
         offset=param.offset,
         factor=param.divisible_by,
-        least=param.value if param.value is not None else max(least, LEAST if param.minimum is None else param.minimum),
-        most=MOST if param.maximum is None else param.maximum,
+        minimum=param.value
+        if param.value is not None
+        else max(least, INT64_MIN if param.minimum is None else param.minimum),
+        maximum=INT64_MAX if param.maximum is None else param.maximum,
     )
 
 
@@ -134,8 +136,8 @@ class MapValue(NamedTuple):
 class MapRow(NamedTuple):
     """``tensor_map_row`` of the launcher; ``words`` are the names that the driver's header has for what the map says."""
 
-    row: TensorMapRow
-    words: tuple[str, ...]
+    row: TensorMapSpec
+    driver_enums: tuple[str, ...]
     shape: list[MapValue]
     strides: list[MapValue]
 
@@ -145,7 +147,7 @@ def _tensor_maps(image: Image) -> Iterator[MapRow]:
     yield from (_tensor_map(row, sizes) for row in image.launch.tensor_maps)
 
 
-def _tensor_map(row: TensorMapRow, sizes: Sequence[int]) -> MapRow:
+def _tensor_map(row: TensorMapSpec, sizes: Sequence[int]) -> MapRow:
     words = (
         f"DATA_TYPE_{MAP_TYPES[row.element].driver}",
         f"INTERLEAVE_{row.interleave.upper()}",
@@ -186,19 +188,19 @@ def _highest(image: Image) -> int:
     if not image.gpu.portable:
         return image.gpu.number
     if image.kind != CUBIN:
-        return _NEWEST
+        return _ANY_LATER_GPU
     return image.gpu.number if image.gpu.has("embedded") else image.gpu.number // 10 * 10 + 9
 
 
 class KernelRow(NamedTuple):
     """``kernel_row`` of the launcher."""
 
-    call: Call
+    call: KernelFunction
     first_image: int
     first_parameter: int
 
 
-def _kernel_rows(calls: Sequence[Call]) -> Iterator[KernelRow]:
+def _kernel_rows(calls: Sequence[KernelFunction]) -> Iterator[KernelRow]:
     image = parameter = 0
     for call in calls:
         yield KernelRow(call, image, parameter)

@@ -24,7 +24,7 @@ from ...core.file_io import read_file
 from ..runtime.library_manifest import CUBIN, FILE_NAME, PTX, Image, LibraryManifest
 from ..runtime.library_manifest import render as render_manifest
 from .fatbin import locate, make_fatbin
-from .fatbin_inputs import read_parts
+from .fatbin_inputs import read_images
 from .generate_c_launcher import render_cpp_header, render_header, render_image, render_source
 from .package_name import check_package_name
 from .render_templates import render
@@ -61,7 +61,7 @@ def file_names(name: str, *, embed: bool = False) -> list[str]:
 
 def pack_kernel(name: str, images: tuple[tuple[str, str], ...], fatbinary: str | None = None) -> bytes:
     """The fat binary of one kernel file; ``images`` as in KernelFiles."""
-    return make_fatbin(name, tuple(part for part, _ in read_parts(images)), fatbinary)
+    return make_fatbin(name, tuple(part for part, _ in read_images(images)), fatbinary)
 
 
 def pack_library(name: str, files: Iterable[KernelFiles], *, embed: bool = False) -> dict[str, bytes]:
@@ -119,7 +119,7 @@ def render_texts(manifest: LibraryManifest, *, embed: bool) -> list[str]:
 
 def _images(file: KernelFiles, fatbin: bytes, base: int):
     """(entry, image) for every kernel of every image; PTX is found by the driver in the fat binary."""
-    for part, manifest in read_parts(file.images):
+    for part, manifest in read_images(file.images):
         offset, size = locate(fatbin, part) if part.kind == CUBIN else (0, len(fatbin))
         for entry, launch in manifest.kernels.items():
             yield entry, Image(part.target, PTX if part.kind == PTX else CUBIN, base + offset, size, launch)

@@ -14,7 +14,7 @@ from ..runtime.library_manifest import LibraryManifest
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-LEAST, MOST = -(1 << 63), (1 << 63) - 1  # of a long long
+INT64_MIN, INT64_MAX = -(1 << 63), (1 << 63) - 1  # of a long long
 
 
 def render(template: str, manifest: LibraryManifest, **values: object) -> str:
@@ -41,14 +41,14 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    made.filters["long_long"] = _long_long
+    made.filters["long_long"] = _int64_literal
     made.filters["comment"] = _comment
     return made
 
 
-def _long_long(number: int) -> str:
+def _int64_literal(number: int) -> str:
     """A number in C, where the least one has no literal."""
-    return f"(-{MOST}LL - 1)" if number == LEAST else f"{number}LL"
+    return f"(-{INT64_MAX}LL - 1)" if number == INT64_MIN else f"{number}LL"
 
 
 def _comment(text: str) -> str:

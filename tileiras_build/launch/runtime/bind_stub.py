@@ -1,6 +1,6 @@
 """Arguments that are right become parameters in one straight function, written for each kernel.
 
-``make_fast`` puts every check of a kernel into one condition and every parameter into one ``struct.pack``: what a loop over
+``make_launch_stub`` puts every check of a kernel into one condition and every parameter into one ``struct.pack``: what a loop over
 tables would ask again at each launch is asked once. For two vectors and a number the text is
 
     def bind(arguments, view, device):
@@ -32,62 +32,62 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ...manifest.manifest_constants import POINTER, STORED, UPDATED
+from ...manifest.manifest_constants import POINTER, READ_WRITE, WRITE
 from ...target.element_types import ELEMENT_TYPES
 
 if TYPE_CHECKING:
     from ...manifest.launch_manifest import Parameter
 
 # Of each kind of parameter the code of ``struct``, and what a number must be to be packed as it is.
-CODES = {name: row.struct for name, row in ELEMENT_TYPES.items() if row.struct is not None} | {POINTER: "Q"}
+STRUCT_CODES = {name: row.struct for name, row in ELEMENT_TYPES.items() if row.struct is not None} | {POINTER: "Q"}
 _NUMBERS = {
     name: "int" if row.format is None else "float" for name, row in ELEMENT_TYPES.items() if row.struct is not None
 }
 ALIGNMENT = 64  # of tensor maps, which may follow
 _EXTENT = struct.Struct("<i")
-Places = tuple[tuple[int, int], ...]
-Fast = Callable[[Sequence[object], Callable, int], "bytes | None"]
+ParameterPlaces = tuple[tuple[int, int], ...]
+BindStub = Callable[[Sequence[object], Callable, int], "bytes | None"]
 
 
 @dataclass
-class Known:
+class AcceptedTypes:
     """What was found right for one argument: classes of arrays, and what they hold (None: what cannot be told)."""
 
     kinds: set[type] = field(default_factory=set)
     types: set[object] = field(default_factory=lambda: {None})
 
 
-class Packed:
+class PackedParameters:
     """Parameters in one block of memory: ``places`` are the offset and size of each."""
 
     __slots__ = ("data", "places")
 
-    def __init__(self, data: bytes, places: Places):
+    def __init__(self, data: bytes, places: ParameterPlaces):
         self.data, self.places = data, places
 
     @classmethod
-    def of(cls, parts: Sequence[bytes], places: Places) -> Packed:
+    def of(cls, pieces: Sequence[bytes], places: ParameterPlaces) -> PackedParameters:
         """Parameters that were packed one by one."""
         end = places[-1][0] + places[-1][1] if places else 0
         block = bytearray(end)
-        for part, (offset, size) in zip(parts, places, strict=True):
+        for part, (offset, size) in zip(pieces, places, strict=True):
             block[offset : offset + size] = part
         return cls(bytes(block), places)
 
-    def with_extents(self, grid: tuple[int, int, int]) -> Packed:
+    def with_extents(self, grid: tuple[int, int, int]) -> PackedParameters:
         """The extents of the grid behind them, of a persistent kernel."""
         data = self.data.ljust(-(-len(self.data) // _EXTENT.size) * _EXTENT.size, b"\0")
         places = tuple((len(data) + _EXTENT.size * axis, _EXTENT.size) for axis in range(len(grid)))
-        return Packed(data + b"".join(map(_EXTENT.pack, grid)), (*self.places, *places))
+        return PackedParameters(data + b"".join(map(_EXTENT.pack, grid)), (*self.places, *places))
 
-    def with_maps(self, maps: Sequence[bytes]) -> Packed:
+    def with_maps(self, maps: Sequence[bytes]) -> PackedParameters:
         """Tensor maps behind them, where the driver takes them: at multiples of 64 bytes."""
         data, places = self.data, self.places
         for made in maps:
             data = data.ljust(-(-len(data) // ALIGNMENT) * ALIGNMENT, b"\0")
             places = (*places, (len(data), len(made)))
             data += made
-        return Packed(data, places)
+        return PackedParameters(data, places)
 
     def __len__(self) -> int:
         return len(self.places)
@@ -97,50 +97,50 @@ class Packed:
         return self.data[offset : offset + size]
 
 
-def places_of(params: Sequence[Parameter]) -> Places:
+def places_of(params: Sequence[Parameter]) -> ParameterPlaces:
     """Where each parameter lies in the block: as in the kernel's own."""
     return tuple((param.offset, param.size) for param in params)
 
 
-def make_fast(rows: Sequence[tuple[Sequence[Parameter], Known]]) -> Fast:
+def make_bind_stub(arguments: Sequence[tuple[Sequence[Parameter], AcceptedTypes]]) -> BindStub:
     """The function for these arguments: the parameters of each, and what is known right of it."""
-    params = [param for own, _ in rows for param in own]
-    if any(param.kind not in CODES for param in params):
+    params = [param for own, _ in arguments for param in own]
+    if any(param.kind not in STRUCT_CODES for param in params):
         return lambda arguments, view, device: None
     names: dict[str, object] = {"pack": struct.Struct(_format(params)).pack, "error": struct.error}
-    for index, (_, known) in enumerate(rows):
+    for index, (_, known) in enumerate(arguments):
         names |= {f"kinds{index}": known.kinds, f"types{index}": known.types}
-    exec(_text([own for own, _ in rows]), names)  # the text holds nothing but what this file writes
+    exec(_text([own for own, _ in arguments]), names)  # the text holds nothing but what this file writes
     return names["bind"]  # type: ignore[return-value]
 
 
 def _format(params: Sequence[Parameter]) -> str:
     made, end = "<", 0
     for param in params:
-        made += "x" * (param.offset - end) + CODES[param.kind]
+        made += "x" * (param.offset - end) + STRUCT_CODES[param.kind]
         end = param.offset + param.size
     return made
 
 
-def _text(rows: Sequence[Sequence[Parameter]]) -> str:
-    arrays = [index for index, own in enumerate(rows) if own[0].kind == POINTER]
+def _text(arguments: Sequence[Sequence[Parameter]]) -> str:
+    arrays = [index for index, own in enumerate(arguments) if own[0].kind == POINTER]
     kinds = [
         f"type(x{index}) not in kinds{index}"
         if own[0].kind == POINTER
         else f"type(x{index}) is not {_NUMBERS[own[0].kind]}"
-        for index, own in enumerate(rows)
+        for index, own in enumerate(arguments)
     ]
     lines = [
         "def bind(arguments, view, device):",
         " try:",
-        f"  {_tuple(f'x{i}' for i in range(len(rows)))} = arguments",
+        f"  {_tuple(f'x{i}' for i in range(len(arguments)))} = arguments",
     ]
     lines += [" except ValueError:", "  return None", f" if {' or '.join(kinds) or 'False'}:", "  return None"]
     lines += [f" v{index} = view(x{index})" for index in arrays]
-    lines += [" try:"] + [f"  {_unpacked(index, len(rows[index]) // 2)} = v{index}" for index in arrays]
-    checks = [check for index, own in enumerate(rows) for check in _checks(index, own)]
+    lines += [" try:"] + [f"  {_unpacked(index, len(arguments[index]) // 2)} = v{index}" for index in arrays]
+    checks = [check for index, own in enumerate(arguments) for check in _checks(index, own)]
     lines += [f"  if {' or '.join(checks)}:", "   return None"] if checks else []
-    values = [_value(index, place, own) for index, own in enumerate(rows) for place in range(len(own))]
+    values = [_value(index, place, own) for index, own in enumerate(arguments) for place in range(len(own))]
     return "\n".join([*lines, f"  return pack({', '.join(values)})", " except (ValueError, error):", "  return None"])
 
 
@@ -166,7 +166,7 @@ def _checks(index: int, own: Sequence[Parameter]) -> Iterator[str]:
     if own[0].kind == POINTER:
         yield f"h{index} != device"
         yield f"t{index} not in types{index}"
-        if own[0].access in (STORED, UPDATED):
+        if own[0].access in (WRITE, READ_WRITE):
             yield f"r{index}"
     for place, param in enumerate(own):
         yield from _promises(_value(index, place, own), param)

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, SupportsIndex, SupportsI
 
 from ...core.errors import InvalidInput, TileirasError
 from ...target.element_types import MAP_TYPES
-from .bind_stub import Packed
+from .bind_stub import PackedParameters
 from .encode_tensor_maps import ALIGNMENT, SIZE, TensorMap
-from .pack_arguments import ArrayView, said
+from .pack_arguments import ArrayView, exception_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,7 +53,7 @@ class Driver(Protocol):
     def device(self) -> tuple[int, int]:
         """(ordinal, compute capability as a number such as 90) of the current context's GPU."""
 
-    def multiprocessors(self, device: int) -> int:
+    def sm_count(self, device: int) -> int:
         """How many multiprocessors a device has."""
 
     def load(self, image: bytes) -> object:
@@ -77,7 +77,7 @@ class Driver(Protocol):
     def view(self, array: object, stream: int) -> ArrayView:
         """Look into an array that will be used on ``stream``."""
 
-    def launch(self, kernel: SupportsInt, config: LaunchConfig, params: Packed) -> None:
+    def launch(self, kernel: SupportsInt, config: LaunchConfig, params: PackedParameters) -> None:
         """Enqueue a kernel."""
 
 
@@ -115,7 +115,7 @@ class CudaDriver:
         minor = self._call("cuDeviceGetAttribute", attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device)
         return 10 * major + minor
 
-    def multiprocessors(self, device: int) -> int:
+    def sm_count(self, device: int) -> int:
         """``CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT``, asked once."""
         if (found := self._multiprocessors.get(device)) is None:
             attribute = self._cuda.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
@@ -197,7 +197,7 @@ class CudaDriver:
         except TileirasError:
             raise
         except Exception as error:  # the array's producer is anybody's code
-            message = f"an argument cannot be read as an array: {said(error)}"
+            message = f"an argument cannot be read as an array: {exception_text(error)}"
             raise InvalidInput("launch-argument", message, remedy="pass an array that offers DLPack") from None
 
     def _viewer(self):
@@ -205,7 +205,7 @@ class CudaDriver:
             self._memory_view = _import("cuda.core.utils").StridedMemoryView
         return self._memory_view
 
-    def launch(self, kernel: SupportsInt, config: LaunchConfig, params: Packed) -> None:
+    def launch(self, kernel: SupportsInt, config: LaunchConfig, params: PackedParameters) -> None:
         """``cuLaunchKernelEx``; the driver copies the parameters before it returns."""
         cuda = self._cuda
         made = cuda.CUlaunchConfig()
@@ -234,19 +234,19 @@ class CudaDriver:
             raise InvalidInput("driver", f"{name} failed: {next(names, int(status))}")
 
 
-class Place(NamedTuple):
+class HostBuffer(NamedTuple):
     """Host memory of our own: what keeps it, and its address."""
 
     owner: object
     address: int
 
 
-def aligned(data: bytes) -> Place:
+def aligned(data: bytes) -> HostBuffer:
     """A copy of ``data`` at a multiple of 64 bytes, where the driver takes anything: tensor maps above all."""
     owner = ctypes.create_string_buffer(len(data) + ALIGNMENT - 1)
     address = -(-ctypes.addressof(owner) // ALIGNMENT) * ALIGNMENT
     ctypes.memmove(address, data, len(data))
-    return Place(owner, address)
+    return HostBuffer(owner, address)
 
 
 def _type_of(seen: object) -> np.dtype | None:
@@ -279,7 +279,7 @@ def stream_handle(stream: object) -> int:
     try:
         handle = _handle_of(stream)
     except Exception as error:  # a stream is an object of anybody's
-        message = f"a {type(stream).__name__} gives no handle of a stream: {said(error)}"
+        message = f"a {type(stream).__name__} gives no handle of a stream: {exception_text(error)}"
         raise InvalidInput("launch-stream", message, remedy=_STREAMS) from None
     if handle is None:
         raise InvalidInput("launch-stream", f"a {type(stream).__name__} is no stream", remedy=_STREAMS)

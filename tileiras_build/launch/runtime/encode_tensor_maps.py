@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from ...core.errors import InvalidInput
 from ...target.element_types import MAP_TYPES
-from .bind_stub import Packed
+from .bind_stub import PackedParameters
 
 if TYPE_CHECKING:
-    from ...manifest.launch_manifest import TensorMapRow, Value
+    from ...manifest.launch_manifest import TensorMapSpec, Value
 
 SWIZZLE_SPAN = {"32B": 32, "64B": 64, "128B": 128, "128B_ATOM_32B": 128}
 SIZE, ALIGNMENT = 128, 64
@@ -39,17 +39,19 @@ class TensorMap:
     l2_promotion: str
 
 
-def resolve(entry: str, index: int, row: TensorMapRow, params: Sequence[bytes] | Packed) -> TensorMap:
+def resolve(
+    entry: str, index: int, manifest_row: TensorMapSpec, params: Sequence[bytes] | PackedParameters
+) -> TensorMap:
     """Descriptor ``index`` of kernel ``entry`` for these parameters; raises InvalidInput[tensor-map]."""
     made = TensorMap(
-        row.element,
-        int.from_bytes(params[row.base.param], "little"),
+        manifest_row.element,
+        int.from_bytes(params[manifest_row.base.param], "little"),
         # The driver knows no empty tensor; no tile of one is fetched, for the loops over it end before.
-        tuple(_value(number, params) or 1 for number in row.shape),
-        tuple(_value(number, params) for number in row.strides),
-        tuple(row.box),
-        tuple(row.element_strides),
-        *(row.swizzle, row.interleave, row.fill, row.l2_promotion),
+        tuple(_value(number, params) or 1 for number in manifest_row.shape),
+        tuple(_value(number, params) for number in manifest_row.strides),
+        tuple(manifest_row.box),
+        tuple(manifest_row.element_strides),
+        *(manifest_row.swizzle, manifest_row.interleave, manifest_row.fill, manifest_row.l2_promotion),
     )
     for problem in _problems(made):
         message = f"tensor map {index} of kernel {entry} cannot be encoded: {problem}"
@@ -57,7 +59,7 @@ def resolve(entry: str, index: int, row: TensorMapRow, params: Sequence[bytes] |
     return made
 
 
-def _value(number: int | Value, params: Sequence[bytes] | Packed) -> int:
+def _value(number: int | Value, params: Sequence[bytes] | PackedParameters) -> int:
     if isinstance(number, int):
         return number
     value = int.from_bytes(params[number.param], "little", signed=True)

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, SupportsInt
 
 from ...core.errors import InvalidInput, Location, Unsupported, nearest
-from ...core.symbols.itanium_demangler import readable, symbol_of
-from ...manifest.manifest_constants import MOST_PROGRAMS
-from .bind_stub import Packed
+from ...core.symbols.itanium_demangler import demangle, symbol_of
+from ...manifest.manifest_constants import MAX_TILE_PROGRAMS
+from .bind_stub import PackedParameters
 from .cuda_driver import CudaDriver, Driver, LaunchConfig, stream_handle
 from .encode_tensor_maps import resolve
-from .pack_arguments import Plan, said
+from .pack_arguments import ArgumentPacker, exception_text
 from .python_signature import launcher, signature
 
 if TYPE_CHECKING:
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from .library_manifest import Image
 
 _MAX_GRID = (2**31 - 1, 65535, 65535)  # CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"
-_MOST_MAPS = 256  # sets of tensor maps that a kernel remembers
-_MOST_AXES = 8  # of a grid that is shown; one has three
-_COMMON_GRID = 65535  # along every axis
-_ALONE = (1, 1, 1)  # a cluster of one CTA
+_MAX_CACHED_MAPS = 256  # sets of tensor maps that a kernel remembers
+_MAX_AXES = 8  # of a grid that is shown; one has three
+_GRID_ON_EVERY_GPU = 65535  # along every axis
+_NO_CLUSTER = (1, 1, 1)  # a cluster of one CTA
 
 
 class UnknownKernel(KeyError):
@@ -44,7 +44,7 @@ class UnknownKernel(KeyError):
         self._name, self._kernels = name, kernels
 
     def __str__(self) -> str:
-        near = nearest(self._name, map(readable, self._kernels)) if isinstance(self._name, str) else None
+        near = nearest(self._name, map(demangle, self._kernels)) if isinstance(self._name, str) else None
         return f"{self.args[0]}; did you mean {near}?" if near else str(self.args[0])
 
     def __reduce__(self) -> tuple[type[KeyError], tuple[str]]:
@@ -166,7 +166,7 @@ class Library(Mapping):
 
 def _names_of(entry: str) -> tuple[str, ...]:
     symbol = symbol_of(entry)
-    return readable(entry), symbol, readable(symbol)
+    return demangle(entry), symbol, demangle(symbol)
 
 
 class Kernel:
@@ -176,9 +176,9 @@ class Kernel:
     launch: Callable[..., None]
 
     def __init__(self, library: Library, name: str):
-        self.library, self.name, self.title = library, name, readable(name)
+        self.library, self.name, self.title = library, name, demangle(name)
         self.symbol = symbol_of(name)
-        self._chosen: dict[int, tuple[Image, Plan]] = {}
+        self._chosen: dict[int, tuple[Image, ArgumentPacker]] = {}
         self._maps: dict[tuple[int, int, bytes], tuple[bytes, ...]] = {}
         self.launch = launcher(self.title, self.images[0].launch, self._launch)
 
@@ -204,12 +204,12 @@ class Kernel:
             return
         driver.prepare(self.library.kernel_on(device, image, self.symbol))
         if image.launch.grid.persistent:
-            driver.multiprocessors(device)
+            driver.sm_count(device)
 
     def _image_for(self, number: int) -> Image:
-        from .select_image import require
+        from .select_image import require_image
 
-        return require(self.title, self.images, number)
+        return require_image(self.title, self.images, number)
 
     def _launch(self, grid: int | Sequence[int], arguments: Sequence[object], stream: object) -> None:
         driver, handle = self.library.driver, stream_handle(stream)
@@ -220,26 +220,26 @@ class Kernel:
         params = plan.bind(arguments, lambda array: driver.view(array, handle), device)
         if launch.tensor_maps or launch.grid.persistent:
             params = self._completed(driver, (device, image), params, programs)
-        blocks = launch.blocks(programs, driver.multiprocessors(device)) if launch.grid.persistent else programs
+        blocks = launch.blocks(programs, driver.sm_count(device)) if launch.grid.persistent else programs
         loaded = self.library.kernel_on(device, image, self.symbol)
         config = LaunchConfig(blocks, (launch.threads_per_cta, 1, 1), image.shared_memory, handle)
         driver.launch(loaded, config, params)
 
-    def _choose(self, number: int) -> tuple[Image, Plan]:
+    def _choose(self, number: int) -> tuple[Image, ArgumentPacker]:
         """The image for GPUs of one compute capability, and its checks."""
         image = self._image_for(number)
-        self._chosen[number] = image, Plan(self.title, image.launch)
+        self._chosen[number] = image, ArgumentPacker(self.title, image.launch)
         return self._chosen[number]
 
     def _completed(
-        self, driver: Driver, place: tuple[int, Image], params: Packed, programs: tuple[int, int, int]
-    ) -> Packed:
+        self, driver: Driver, place: tuple[int, Image], params: PackedParameters, programs: tuple[int, int, int]
+    ) -> PackedParameters:
         """The grid's extents, where the kernel asks for them, and tensor maps follow the parameters that a caller passes."""
         maps = self._maps_of(driver, place, params)
         persistent = place[1].launch.grid.persistent
         return (params.with_extents(programs) if persistent else params).with_maps(maps)
 
-    def _maps_of(self, driver: Driver, place: tuple[int, Image], params: Packed) -> tuple[bytes, ...]:
+    def _maps_of(self, driver: Driver, place: tuple[int, Image], params: PackedParameters) -> tuple[bytes, ...]:
         """The tensor maps that an image on a device is given for the parameters; the same arrays have the same ones there."""
         device, image = place
         key = device, image.offset, params.data
@@ -247,7 +247,7 @@ class Kernel:
         if maps is None:
             rows = enumerate(image.launch.tensor_maps)
             maps = tuple([driver.encode(resolve(self.title, index, row, params)) for index, row in rows])
-            if len(self._maps) >= _MOST_MAPS:
+            if len(self._maps) >= _MAX_CACHED_MAPS:
                 self._maps.clear()
             self._maps[key] = maps
         return maps
@@ -256,20 +256,22 @@ class Kernel:
 def check_grid(entry: str, grid: int | Sequence[int], launch: Launch) -> tuple[int, int, int]:
     """The three numbers of tile blocks, each of which a cluster of CTAs executes; raises InvalidInput[launch-grid]."""
     cluster = launch.cluster
-    if type(grid) is int and 0 < grid <= _COMMON_GRID and cluster == _ALONE:
+    if type(grid) is int and 0 < grid <= _GRID_ON_EVERY_GPU and cluster == _NO_CLUSTER:
         return grid, 1, 1
     try:
-        given = tuple(islice(grid, _MOST_AXES)) if isinstance(grid, Iterable) else (grid,)
+        given = tuple(islice(grid, _MAX_AXES)) if isinstance(grid, Iterable) else (grid,)
         # Lengths may be integers of NumPy and others; a number that is none is refused as 0 is.
         blocks = tuple([index(count) if hasattr(count, "__index__") else 0 for count in (*given, 1, 1)[:3]])
     except Exception as error:  # other people's code
-        raise InvalidInput("launch-grid", f"kernel {entry} cannot be launched on this grid: {said(error)}") from None
+        raise InvalidInput(
+            "launch-grid", f"kernel {entry} cannot be launched on this grid: {exception_text(error)}"
+        ) from None
     most = tuple(limit // size for limit, size in zip(_MAX_GRID, cluster, strict=True))
     if not 1 <= len(given) <= 3 or any(not 1 <= count <= limit for count, limit in zip(blocks, most, strict=True)):
         message = f"kernel {entry} cannot be launched on a grid of {given}"
         raise InvalidInput("launch-grid", message, remedy=f"give one to three positive numbers up to {most}")
     x, y, z = blocks
-    if launch.grid.persistent and x * y * z > MOST_PROGRAMS:
+    if launch.grid.persistent and x * y * z > MAX_TILE_PROGRAMS:
         message = f"kernel {entry} was built persistent and cannot be launched on a grid of {given}"
-        raise InvalidInput("launch-grid", message, remedy=f"give a grid of at most {MOST_PROGRAMS} tile programs")
+        raise InvalidInput("launch-grid", message, remedy=f"give a grid of at most {MAX_TILE_PROGRAMS} tile programs")
     return x, y, z

@@ -19,7 +19,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from ...core.errors import InvalidInput, Location
-from ...manifest.launch_manifest import Launch, Strict, check_launch, converted, loaded
+from ...manifest.launch_manifest import Launch, ManifestStruct, check_launch, convert, parse_json
 from ...target.targets import Target, find_target
 
 FORMAT, VERSION, FILE_NAME = "tileiras-library", 2, "manifest.json"
@@ -48,7 +48,7 @@ class Image(msgspec.Struct, frozen=True):
         return self.launch.shared_memory.dynamic
 
 
-class ImageFile(Strict, frozen=True):
+class ImageFile(ManifestStruct, frozen=True):
     """The file that holds all images."""
 
     file: str
@@ -56,7 +56,7 @@ class ImageFile(Strict, frozen=True):
     sha256: str
 
 
-class Document(Strict, frozen=True):
+class Document(ManifestStruct, frozen=True):
     """The file as it is written."""
 
     format: Literal["tileiras-library"]
@@ -105,7 +105,7 @@ def read(path: Path) -> LibraryManifest:
         remedy = f"give the folder that holds {FILE_NAME}"
         raise InvalidInput("library-missing", message, location=Location(str(path)), remedy=remedy) from None
     try:
-        return _parse(loaded(data))
+        return _parse(parse_json(data))
     except (ValueError, InvalidInput) as error:
         message = f"this is not the manifest of a kernel library: {error}"
         remedy = "build the package again with this version"
@@ -113,7 +113,7 @@ def read(path: Path) -> LibraryManifest:
 
 
 def _parse(content: object) -> LibraryManifest:
-    found: Document = converted(content, Document, VERSION)
+    found: Document = convert(content, Document, VERSION)
     kernels = {entry: tuple(images) for entry, images in found.kernels.items()}
     for image in {image.target: image for images in kernels.values() for image in images}.values():
         assert image.gpu

@@ -15,10 +15,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, NoReturn, SupportsFloat, SupportsIndex, TypeGuard, TypeVar
 
 from ...core.errors import InvalidInput, asked, class_name, kind_of
-from ...manifest.manifest_constants import LOADED, POINTER, STORED, UPDATED
+from ...manifest.manifest_constants import POINTER, READ, READ_WRITE, WRITE
 from ...target.element_types import ELEMENT_TYPES as ROWS
 from ...target.element_types import FNV8
-from .bind_stub import Known, Packed, make_fast, places_of
+from .bind_stub import AcceptedTypes, PackedParameters, make_bind_stub, places_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,7 +31,7 @@ _FLOAT_CODES = {row.name: f"<{row.struct}" for row in _FLOATS if row.struct is n
 # Floats that struct does not know, and the names of their NumPy types in ml_dtypes, which lacks one.
 _SMALL_FLOATS = {row.name: row.numpy for row in _FLOATS if row.struct is None and row.numpy is not None}
 _UNSIGNED_FLOAT = "fnv8E5M3FNU"
-_SHOWN = 200  # characters of what others say
+_MAX_SHOWN = 200  # characters of what others say
 _BYTE = ("uint8", "int8", "bool")
 # The NumPy types that may hold each element: its own, and its bits where few libraries have a name for it.
 ELEMENT_TYPES: dict[str, tuple[str, ...]] = {
@@ -79,26 +79,26 @@ def is_array(value: object) -> bool:
         return True
 
 
-def said(error: BaseException) -> str:
+def exception_text(error: BaseException) -> str:
     """What an exception of other people's code says, in one line that can be written anywhere."""
-    return shown(error, _words_of) or kind_of(error)
+    return short_repr(error, _exception_words) or kind_of(error)
 
 
-def _words_of(error: BaseException) -> str:
+def _exception_words(error: BaseException) -> str:
     """A KeyError shows its key by ``repr``; a sentence in place of one is meant to be read."""
     is_key = type(error).__str__ is KeyError.__str__ and len(error.args) == 1
     is_sentence = is_key and isinstance(error.args[0], str) and " " in error.args[0]
     return error.args[0] if is_sentence else str(error)
 
 
-def shown(value: Shown, form: Callable[[Shown], str] = repr) -> str:
+def short_repr(value: Shown, form: Callable[[Shown], str] = repr) -> str:
     """An object of other people's code in one line, where it can be shown at all."""
     words = asked(lambda: str.split(form(value)))
     if words is None:
         return f"a {class_name(type(value))}"
     text = " ".join(words)
     text = "".join(character if character.isprintable() else ascii(character)[1:-1] for character in text)
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
+    return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 3]}..."
 
 
 def is_number(value: object) -> TypeGuard[Number]:
@@ -107,35 +107,35 @@ def is_number(value: object) -> TypeGuard[Number]:
 
 
 # ---- the checks of one kernel ----------------------------------------------------------------------
-class Plan:
+class ArgumentPacker:
     """How the arguments of one kernel become parameters; ``bind`` does it."""
 
     def __init__(self, entry: str, launch: Launch):
-        self.entry, self.params = entry, launch.ordinary
+        self.entry, self.params = entry, launch.caller_parameters
         self.arguments = tuple(launch.arguments)
         self.places = places_of(self.params)
-        self.rows = [_row(entry, argument, launch) for argument in launch.arguments]
-        self._fast = make_fast([(row.params, row.known) for row in self.rows])
+        self.checkers = [_argument_checker(entry, argument, launch) for argument in launch.arguments]
+        self._fast = make_bind_stub([(row.params, row.known) for row in self.checkers])
 
-    def bind(self, arguments: Sequence[object], view: View, device: int) -> Packed:
+    def bind(self, arguments: Sequence[object], view: View, device: int) -> PackedParameters:
         """The ordinary parameters.
 
         ``view`` looks into an array, ``device`` is where the kernel runs. Raises InvalidInput, naming the parameter.
         """
         if (data := self._fast(arguments, view, device)) is not None:
-            return Packed(data, self.places)
-        return Packed.of(self._one_by_one(arguments, view, device), self.places)
+            return PackedParameters(data, self.places)
+        return PackedParameters.of(self._one_by_one(arguments, view, device), self.places)
 
     def _one_by_one(self, arguments: Sequence[object], view: View, device: int) -> list[bytes]:
         """Arguments of all kinds: an array's place may be taken by its address, lengths and strides."""
         packed: list[bytes] = []
-        given, whole = list(arguments), len(arguments) == len(self.rows)
-        for row in self.rows:
+        given, whole = list(arguments), len(arguments) == len(self.checkers)
+        for row in self.checkers:
             count = 1 if whole or given and is_array(given[0]) else row.parameters
             if len(given) < count:
                 self._refuse_count(arguments)
             if isinstance(row, _Array) and count < row.parameters and not is_array(given[0]):
-                row.refuse_part(given[0])
+                row.refuse_partial_array(given[0])
             for part, argument in enumerate(given[:count]):
                 row.add(argument, part, view, device, packed)
             del given[:count]
@@ -145,7 +145,7 @@ class Plan:
 
     def _refuse_count(self, arguments: Sequence[object]) -> NoReturn:
         names = ", ".join(_described(argument) for argument in self.arguments)
-        message = f"kernel {self.entry} takes {len(self.rows)} arguments ({names}), not {len(arguments)}"
+        message = f"kernel {self.entry} takes {len(self.checkers)} arguments ({names}), not {len(arguments)}"
         remedy = "an array may be given as Address(array), its lengths and its strides in elements"
         raise InvalidInput("launch-arguments", message, remedy=remedy)
 
@@ -161,14 +161,14 @@ class _Scalar:
 
     def __init__(self, entry: str, name: str, params: Sequence[Parameter]):
         self.entry, self.name, self.params = entry, name, params
-        self.known = Known()
+        self.known = AcceptedTypes()
 
-    def add(self, argument: object, part: int, view: View, device: int, packed: list[bytes]) -> None:
+    def add(self, argument: object, position: int, view: View, device: int, packed: list[bytes]) -> None:
         """Parameter ``part`` of the argument."""
-        param = self.params[part]
+        param = self.params[position]
         whole = not isinstance(argument, Address)
         argument = argument.array if isinstance(argument, Address) else argument
-        if whole and is_array(argument) and (part or param.kind != POINTER):
+        if whole and is_array(argument) and (position or param.kind != POINTER):
             self._refuse("launch-argument", f"{param.name} is {_kind(param)}, not an array")
         if is_array(argument):
             packed.append(self.address(view(argument), device, param))
@@ -198,7 +198,7 @@ class _Scalar:
             self._refuse("launch-device", f"{self.name} is {where}, the kernel runs on GPU {device}", remedy)
         if array.address % param.divisible_by:
             self._refuse_address(array.address, param)
-        if array.readonly and param.access in (STORED, UPDATED):
+        if array.readonly and param.access in (WRITE, READ_WRITE):
             self._refuse(
                 "launch-read-only", f"{self.name} is read-only, and the kernel writes it", "pass an array to write"
             )
@@ -221,13 +221,16 @@ class _Scalar:
         try:
             data, problem = pack_number(param.kind, number), _broken_promise(param, number)
         except Exception as error:  # a number may be an object of anybody's
-            self._refuse("launch-argument", f"{param.name} ({param.kind}) cannot be {shown(number)}: {said(error)}")
+            self._refuse(
+                "launch-argument",
+                f"{param.name} ({param.kind}) cannot be {short_repr(number)}: {exception_text(error)}",
+            )
         if data is None:
             self._refuse("launch-argument", f"{param.name} is of kind {param.kind}, which no argument can be")
         if problem:
             if param.kind == POINTER:
                 self._refuse_address(_whole(number), param)
-            self._refuse("launch-value", f"{param.name} is {shown(number)}{problem}")
+            self._refuse("launch-value", f"{param.name} is {short_repr(number)}{problem}")
         return data
 
     def _refuse(self, id: str, message: str, remedy: str | None = None) -> NoReturn:
@@ -246,9 +249,9 @@ class _Array(_Scalar):
         self.parameters = len(params)
         self.rank = len(params) // 2
 
-    def add(self, argument: object, part: int, view: View, device: int, packed: list[bytes]) -> None:
-        if part or isinstance(argument, Address) or not is_array(argument):
-            super().add(argument, part, view, device, packed)
+    def add(self, argument: object, position: int, view: View, device: int, packed: list[bytes]) -> None:
+        if position or isinstance(argument, Address) or not is_array(argument):
+            super().add(argument, position, view, device, packed)
             return
         array = view(argument)
         if len(array.shape) != self.rank:
@@ -258,7 +261,7 @@ class _Array(_Scalar):
         packed += [self._number(param, number) for param, number in zip(self.params[1:], given)]
         self.known.kinds.add(type(argument))
 
-    def refuse_part(self, argument: object) -> NoReturn:
+    def refuse_partial_array(self, argument: object) -> NoReturn:
         """Refuse what stands in an array's place alone."""
         message = f"{self.name} is an array of {_dimensions(self.rank)}, not {_article(argument)}"
         self._refuse("launch-argument", message, "pass it, or Address(array), its lengths and its strides in elements")
@@ -267,11 +270,11 @@ class _Array(_Scalar):
         message = f"{self.name} has {_dimensions(found)}, the kernel was built for {self.rank}"
         self._refuse("launch-rank", message, f"reshape it to {_dimensions(self.rank)}")
 
-    def _checked(self, given: Sequence[int]) -> tuple[int, ...]:
+    def _checked(self, sizes: Sequence[int]) -> tuple[int, ...]:
         """Lengths and strides that the kernel was built for; along one element at most, a stride is any."""
-        shape = given[: self.rank]
-        made = list(given)
-        for place, (number, param) in enumerate(zip(given, self.params[1:])):
+        shape = sizes[: self.rank]
+        made = list(sizes)
+        for place, (number, param) in enumerate(zip(sizes, self.params[1:])):
             problem = _broken_promise(param, number) or _too_large(param, number)
             if problem is None:
                 continue
@@ -331,7 +334,7 @@ def _too_large(param: Parameter, number: int) -> str | None:
     return None if -half <= number < half else f", more than {param.kind} holds"
 
 
-def _row(entry: str, argument: Argument, launch: Launch) -> _Scalar:
+def _argument_checker(entry: str, argument: Argument, launch: Launch) -> _Scalar:
     params = launch.params[argument.param : argument.param + argument.parameters]
     return (_Array if argument.kind == "array" else _Scalar)(entry, argument.name, params)
 
@@ -377,12 +380,12 @@ def _whole(number: Number) -> int:
     return int(fraction)
 
 
-def words_of(argument: Argument, parameters: Sequence[Parameter]) -> str:
+def describe_argument(argument: Argument, parameters: Sequence[Parameter]) -> str:
     """What an argument must be, for people who call the kernel."""
-    return ", ".join(_words(argument, parameters[argument.param : argument.param + argument.parameters]))
+    return ", ".join(_describe(argument, parameters[argument.param : argument.param + argument.parameters]))
 
 
-def _words(argument: Argument, params: Sequence[Parameter]) -> Iterator[str]:
+def _describe(argument: Argument, params: Sequence[Parameter]) -> Iterator[str]:
     first = params[0]
     if argument.kind == "scalar":
         yield first.kind
@@ -390,7 +393,7 @@ def _words(argument: Argument, params: Sequence[Parameter]) -> Iterator[str]:
         rank = f"array of {argument.rank} dimensions" if argument.rank != 1 else "array of 1 dimension"
         yield f"{first.element} {rank if argument.kind == 'array' else 'address'}"
     if first.access is not None:
-        yield {LOADED: "read", STORED: "written", UPDATED: "read and written"}.get(first.access, first.access)
+        yield {READ: "read", WRITE: "written", READ_WRITE: "read and written"}.get(first.access, first.access)
     if first.divisible_by > 1:
         yield (
             f"at a multiple of {first.divisible_by} bytes"

@@ -8,8 +8,8 @@ from keyword import iskeyword
 from typing import TYPE_CHECKING
 
 from ...core.errors import InvalidInput
-from ...core.symbols.unique_names import call_apart
-from .pack_arguments import words_of
+from ...core.symbols.unique_names import unique_names
+from .pack_arguments import describe_argument
 
 if TYPE_CHECKING:
     from ...manifest.launch_manifest import Argument, Launch
@@ -42,7 +42,7 @@ def launcher(entry: str, launch: Launch, enqueue: Enqueue) -> Callable[..., None
 def python_names(launch: Launch) -> list[str]:
     """The arguments' names, where ``grid`` and ``stream`` are the launch's own, and keywords Python's."""
     names = [argument.name for argument in launch.arguments]
-    made = call_apart(names, _OWN, spelled=lambda name: f"{name}_" if iskeyword(name) else name)
+    made = unique_names(names, _OWN, spelled=lambda name: f"{name}_" if iskeyword(name) else name)
     return [made[name] for name in names]
 
 
@@ -69,7 +69,9 @@ def _annotation(argument: Argument, launch: Launch) -> str:
 
 def document(entry: str, launch: Launch) -> str:
     """The docstring."""
-    rows = "\n".join(f"    {argument.name}: {words_of(argument, launch.params)}" for argument in launch.arguments)
+    rows = "\n".join(
+        f"    {argument.name}: {describe_argument(argument, launch.params)}" for argument in launch.arguments
+    )
     return _TEXT.format(entry=entry, grid=_grid(launch), arguments=rows or "    (none)")
 
 

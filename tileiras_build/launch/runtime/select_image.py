@@ -18,10 +18,10 @@ from .library_manifest import CUBIN, PTX, Image
 
 def runs_on(image: Image, number: int) -> bool:
     """Whether an image runs on the GPU with compute capability ``number`` (90 for 9.0)."""
-    return _understood_by(image, number) and _fits(image, number)
+    return _can_load(image, number) and _fits_shared_memory(image, number)
 
 
-def _understood_by(image: Image, number: int) -> bool:
+def _can_load(image: Image, number: int) -> bool:
     made_for = image.gpu
     if made_for.number == number:
         return True
@@ -32,7 +32,7 @@ def _understood_by(image: Image, number: int) -> bool:
     return made_for.number // 10 == number // 10 and not (_embedded(made_for.number) or _embedded(number))
 
 
-def _fits(image: Image, number: int) -> bool:
+def _fits_shared_memory(image: Image, number: int) -> bool:
     """Whether a block gets the shared memory; on a GPU that nothing is known of, the driver decides."""
     target = TARGETS.get(f"sm_{number}")
     return target is None or image.shared_memory <= target.max_shared_memory
@@ -43,22 +43,22 @@ def _embedded(number: int) -> bool:
     return target is not None and target.has("embedded")
 
 
-def order(images: Iterable[Image]) -> list[Image]:
+def by_preference(images: Iterable[Image]) -> list[Image]:
     """The images with the best first: cubins before PTX, then the newest."""
     return sorted(images, key=lambda image: (image.kind != CUBIN, -image.gpu.number))
 
 
-def choose(images: Iterable[Image], number: int) -> Image | None:
+def select_image(images: Iterable[Image], number: int) -> Image | None:
     """The best image for a GPU; None where none runs."""
-    return next((image for image in order(images) if runs_on(image, number)), None)
+    return next((image for image in by_preference(images) if runs_on(image, number)), None)
 
 
-def require(entry: str, images: Sequence[Image], number: int) -> Image:
+def require_image(entry: str, images: Sequence[Image], number: int) -> Image:
     """``choose``, or Unsupported[no-image] saying which GPUs the kernel was built for."""
-    found = choose(images, number)
+    found = select_image(images, number)
     if found is not None:
         return found
-    too_large = next((image for image in order(images) if _understood_by(image, number)), None)
+    too_large = next((image for image in by_preference(images) if _can_load(image, number)), None)
     if too_large is not None:
         _refuse_shared_memory(entry, too_large, number)
     built = ", ".join(image.target if image.kind == CUBIN else f"PTX of {image.target}" for image in images)

@@ -7,17 +7,17 @@ from collections.abc import Iterable, Sequence
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
-from ...ir.casting import maker, owner, view_type
-from ...ir.dialects.op_definition import TableOperation
+from ...ir.casting import defining_op, defining_table_op, view_type
+from ...ir.dialects.op_definition import TableOp
 from ..common.llvm_element_types import element_of
-from .axis_info import MOST, AxisAnalysis, group_starts, power_of_two
+from .axis_info import MAX_DIVISIBILITY, AxisAnalysis, group_starts, power_of_two
 
 VECTOR_BYTES = 16
 SECTOR_BYTES = 32  # in which memory and L2 are read and written
-WIDE_BYTES = 32  # of a GPU with loads and stores of eight words
+WIDE_ACCESS_BYTES = 32  # of a GPU with loads and stores of eight words
 
 
-def memory_order(strides: Sequence[object]) -> list[int]:
+def dims_by_stride(strides: Sequence[object]) -> list[int]:
     """Dimensions fastest first: known strides ascending, unknown ones in row-major order after a known unit stride."""
     rank = len(strides)
     unit = [dim for dim in range(rank) if strides[dim] == 1]
@@ -25,19 +25,19 @@ def memory_order(strides: Sequence[object]) -> list[int]:
     return unit[-1:] + rest
 
 
-class ViewFacts:
+class ViewAccessInfo:
     """What alignment and bounds allow for tiles of one view."""
 
     def __init__(self, view: SSAValue, analysis: AxisAnalysis):
         self.type = view_type(view)
-        self.memref = maker(owner(view).operands[0])
+        self.memref = defining_table_op(defining_op(view).operands[0])
         memory = self.type.source
         self.analysis = analysis
         self.element = element_of(memory.element_type)
         sizes, strides = self.memref.sizes, self.memref.strides
         self.sizes = self._divisors(memory.shape, sizes)
         self.strides = self._divisors(memory.strides, strides)
-        self.order = memory_order([memory.strides[dim] for dim in self.type.dim_map])
+        self.order = dims_by_stride([memory.strides[dim] for dim in self.type.dim_map])
 
     def _divisors(self, static: tuple[int | None, ...], dynamic: Iterable[SSAValue]) -> list[int]:
         """For each extent the power of two known to divide it."""
@@ -55,11 +55,16 @@ class ViewFacts:
         ]
 
     def vector(
-        self, coords: Sequence[SSAValue], in_bounds: list[bool], *, ragged: bool = False, bytes: int = VECTOR_BYTES
+        self,
+        coords: Sequence[SSAValue],
+        in_bounds: list[bool],
+        *,
+        has_boundary_tile: bool = False,
+        bytes: int = VECTOR_BYTES,
     ) -> int:
         """Elements per access of at most ``bytes``, along the fastest dimension; 1 where memory is not contiguous there.
 
-        ``ragged``: the access may end inside a vector, so only alignment counts.
+        ``has_boundary_tile``: the access may end inside a vector, so only alignment counts.
         """
         if not self.order:
             return 1
@@ -71,12 +76,16 @@ class ViewFacts:
         base = self.analysis(self.memref.operands[0]).divisibility // size
         limit = min(max(bytes // size, 1) * per_byte, self.type.tile[fastest], max(base, 1) * per_byte)
         start = power_of_two(self.type.steps[fastest]) * self.analysis(coords[fastest]).divisibility
-        limit = min(limit, start, MOST if in_bounds[fastest] or ragged else max(self.sizes[source], per_byte))
+        limit = min(
+            limit,
+            start,
+            MAX_DIVISIBILITY if in_bounds[fastest] or has_boundary_tile else max(self.sizes[source], per_byte),
+        )
         others = [self.strides[self.type.dim_map[dim]] for dim in range(len(self.type.tile)) if dim != fastest]
         return max(min([limit, *others]), 1)
 
 
-def pointer_vector(op: TableOperation, analysis: AxisAnalysis, bytes: int = VECTOR_BYTES) -> tuple[int, int]:
+def pointer_vector(op: TableOp, analysis: AxisAnalysis, bytes: int = VECTOR_BYTES) -> tuple[int, int]:
     """(elements per access of at most ``bytes``, fastest dimension) of a load or store through a tile of pointers."""
     value = op.value
     if not isinstance(value.type, TensorType) or op.mem_semantic != "weak":

@@ -15,20 +15,20 @@ from typing import Any
 from xdsl.dialects.builtin import IntegerAttr, TensorType
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from ...ir.casting import expect, owner, tile_type
+from ...ir.casting import cast, defining_op, tile_type
 from ...ir.dialects.nv_tileaa.types import PointerType
-from ...ir.dialects.op_definition import TableOperation
+from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_counted_loop
 from ..common.llvm_element_types import element_of
 from .op_queries import is_tile
 
 # Stands for "any power of two": zero is divisible by all.
-MOST = 1 << 30
+MAX_DIVISIBILITY = 1 << 30
 
 
 def power_of_two(value: int) -> int:
     """The largest power of two that divides ``value``."""
-    return MOST if value == 0 else min(value & -value, MOST)
+    return MAX_DIVISIBILITY if value == 0 else min(value & -value, MAX_DIVISIBILITY)
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class AxisAnalysis:
     def _compute(self, value: SSAValue) -> AxisInfo:
         if isinstance(value, BlockArgument):
             return self._block_argument(value)
-        op = owner(value)
+        op = defining_op(value)
         rule = RULES.get(op.name)
         return rule(self, op, value) if rule else _unknown(value)
 
@@ -87,7 +87,7 @@ def _constant(analysis: AxisAnalysis, op: Operation, value: SSAValue) -> AxisInf
     return AxisInfo((), (), power_of_two(number), number)
 
 
-def _assume(analysis: AxisAnalysis, op: TableOperation, value: SSAValue) -> AxisInfo:
+def _assume(analysis: AxisAnalysis, op: TableOp, value: SSAValue) -> AxisInfo:
     info = analysis(op.operands[0])
     predicate = op.predicate
     if predicate.name != "cuda_tile.div_by" or _shape(value):
@@ -97,17 +97,17 @@ def _assume(analysis: AxisAnalysis, op: TableOperation, value: SSAValue) -> Axis
     )
 
 
-def _splat(analysis: AxisAnalysis, op: TableOperation, value: SSAValue) -> AxisInfo:
+def _splat(analysis: AxisAnalysis, op: TableOp, value: SSAValue) -> AxisInfo:
     info, shape = analysis(op.operands[0]), _shape(value)
     return AxisInfo((1,) * len(shape), shape, info.divisibility, info.constant)
 
 
-def _range(analysis: AxisAnalysis, op: TableOperation, value: SSAValue) -> AxisInfo:
+def _range(analysis: AxisAnalysis, op: TableOp, value: SSAValue) -> AxisInfo:
     shape = _shape(value)
-    return AxisInfo(shape, (1,), MOST)
+    return AxisInfo(shape, (1,), MAX_DIVISIBILITY)
 
 
-def _same(analysis: AxisAnalysis, op: TableOperation, value: SSAValue) -> AxisInfo:
+def _forward_operand(analysis: AxisAnalysis, op: TableOp, value: SSAValue) -> AxisInfo:
     return analysis(op.operands[0])
 
 
@@ -130,14 +130,14 @@ def group_starts(info: AxisInfo, runs: Sequence[int], unit: int = 1) -> int:
     return divisibility
 
 
-def _add(analysis: AxisAnalysis, op: TableOperation, value: SSAValue) -> AxisInfo:
+def _add(analysis: AxisAnalysis, op: TableOp, value: SSAValue) -> AxisInfo:
     a, c = (analysis(operand) for operand in op.operands)
     runs, constancy = _groups(a, c)
     total = None if a.constant is None or c.constant is None else a.constant + c.constant
     return AxisInfo(runs, constancy, gcd(group_starts(a, runs), group_starts(c, runs)), total)
 
 
-def _subtract(analysis: AxisAnalysis, op: TableOperation, value: SSAValue) -> AxisInfo:
+def _subtract(analysis: AxisAnalysis, op: TableOp, value: SSAValue) -> AxisInfo:
     a, c = (analysis(operand) for operand in op.operands)
     runs = tuple(gcd(run, still) for run, still in zip(a.contiguity, c.constancy))
     constancy = tuple(gcd(x, y) for x, y in zip(a.constancy, c.constancy))
@@ -145,7 +145,7 @@ def _subtract(analysis: AxisAnalysis, op: TableOperation, value: SSAValue) -> Ax
     return AxisInfo(runs, constancy, gcd(group_starts(a, runs), group_starts(c, runs)), total)
 
 
-def _multiply(analysis: AxisAnalysis, op: TableOperation, value: SSAValue) -> AxisInfo:
+def _multiply(analysis: AxisAnalysis, op: TableOp, value: SSAValue) -> AxisInfo:
     a, c = (analysis(operand) for operand in op.operands)
     for info, factor in ((a, c), (c, a)):
         if factor.constant == 1:
@@ -153,16 +153,16 @@ def _multiply(analysis: AxisAnalysis, op: TableOperation, value: SSAValue) -> Ax
     constancy = tuple(gcd(x, y) for x, y in zip(a.constancy, c.constancy))
     product = None if a.constant is None or c.constant is None else a.constant * c.constant
     ones = (1,) * len(constancy)
-    return AxisInfo(ones, constancy, min(group_starts(a, ones) * group_starts(c, ones), MOST), product)
+    return AxisInfo(ones, constancy, min(group_starts(a, ones) * group_starts(c, ones), MAX_DIVISIBILITY), product)
 
 
-def _add_pointer(analysis: AxisAnalysis, op: TableOperation, value: SSAValue) -> AxisInfo:
+def _add_pointer(analysis: AxisAnalysis, op: TableOp, value: SSAValue) -> AxisInfo:
     pointer, offset = (analysis(operand) for operand in op.operands)
     runs, constancy = _groups(pointer, offset)
     element = value.type.element_type if isinstance(value.type, TensorType) else value.type
-    type = expect(PointerType, element)
+    type = cast(PointerType, element)
     bytes, per_byte = pointee_bytes(type), element_of(type.pointee).per_byte
-    moved = min(max(group_starts(offset, runs) * bytes // per_byte, 1), MOST)
+    moved = min(max(group_starts(offset, runs) * bytes // per_byte, 1), MAX_DIVISIBILITY)
     return AxisInfo(runs, constancy, gcd(group_starts(pointer, runs, bytes), moved))
 
 
@@ -170,7 +170,7 @@ def pointee_bytes(pointer: PointerType) -> int:
     return element_of(pointer.pointee).bytes
 
 
-def _view(analysis: AxisAnalysis, op: TableOperation, value: SSAValue) -> AxisInfo:
+def _view(analysis: AxisAnalysis, op: TableOp, value: SSAValue) -> AxisInfo:
     """Dimensions of extent one come and go; any other change of shape forgets."""
     info, source, target = analysis(op.operands[0]), _shape(op.operands[0]), _shape(value)
     kept = [dim for dim, size in enumerate(source) if size != 1]
@@ -183,7 +183,7 @@ def _view(analysis: AxisAnalysis, op: TableOperation, value: SSAValue) -> AxisIn
     return AxisInfo(tuple(runs), tuple(constancy), info.divisibility, info.constant)
 
 
-def _broadcast(analysis: AxisAnalysis, op: TableOperation, value: SSAValue) -> AxisInfo:
+def _broadcast(analysis: AxisAnalysis, op: TableOp, value: SSAValue) -> AxisInfo:
     info, source, target = analysis(op.operands[0]), _shape(op.operands[0]), _shape(value)
     wide = [size != old for size, old in zip(target, source)]
     runs = tuple(1 if w else run for w, run in zip(wide, info.contiguity))
@@ -192,18 +192,18 @@ def _broadcast(analysis: AxisAnalysis, op: TableOperation, value: SSAValue) -> A
 
 
 # Predicates that are equal within a group: of x, which runs, against y, which stands still; and the other way round.
-RUNNING_LEFT = frozenset(("slt", "ult", "sge", "uge"))
-RUNNING_RIGHT = frozenset(("sgt", "ugt", "sle", "ule"))
+CONTIGUOUS_LHS = frozenset(("slt", "ult", "sge", "uge"))
+CONTIGUOUS_RHS = frozenset(("sgt", "ugt", "sle", "ule"))
 
 
-def _compare(analysis: AxisAnalysis, op: TableOperation, value: SSAValue) -> AxisInfo:
+def _compare(analysis: AxisAnalysis, op: TableOp, value: SSAValue) -> AxisInfo:
     """x < y is equal within an aligned group of x when y stands still and both start on multiples of the group."""
     a, c = (analysis(operand) for operand in op.operands)
     predicate = op.predicate
     groups = []
     for dim in range(len(a.contiguity)):
-        moving = gcd(a.contiguity[dim], c.constancy[dim]) if predicate in RUNNING_LEFT else 1
-        if predicate in RUNNING_RIGHT:
+        moving = gcd(a.contiguity[dim], c.constancy[dim]) if predicate in CONTIGUOUS_LHS else 1
+        if predicate in CONTIGUOUS_RHS:
             moving = gcd(c.contiguity[dim], a.constancy[dim])
         runs = tuple(moving if other == dim else 1 for other in range(len(a.contiguity)))
         start = gcd(group_starts(a, runs), group_starts(c, runs))
@@ -211,7 +211,7 @@ def _compare(analysis: AxisAnalysis, op: TableOperation, value: SSAValue) -> Axi
     return AxisInfo((1,) * len(groups), tuple(groups), 1)
 
 
-def _together(analysis: AxisAnalysis, op: TableOperation, value: SSAValue) -> AxisInfo:
+def _join(analysis: AxisAnalysis, op: TableOp, value: SSAValue) -> AxisInfo:
     """A function of elements is equal where all operands are."""
     infos = [analysis(operand) for operand in op.operands if _shape(operand)]
     if not infos or not _shape(value):
@@ -229,20 +229,20 @@ _TILE_RULES: dict[str, Rule] = {
     "addptr": _add_pointer,
     "view": _view,
     "broadcast": _broadcast,
-    "bitcast": _same,
+    "bitcast": _forward_operand,
 }
 RULES: dict[str, Rule] = {
     "arith.constant": _constant,
     "arith.addi": _add,
     "arith.subi": _subtract,
     "arith.muli": _multiply,
-    "arith.extsi": _same,
-    "arith.extui": _same,
+    "arith.extsi": _forward_operand,
+    "arith.extui": _forward_operand,
     "arith.cmpi": _compare,
-    "arith.andi": _together,
-    "arith.ori": _together,
-    "arith.xori": _together,
-    "arith.select": _together,
+    "arith.andi": _join,
+    "arith.ori": _join,
+    "arith.xori": _join,
+    "arith.select": _join,
     **{f"nv_tileas.{name}": rule for name, rule in _TILE_RULES.items()},
     **{f"nv_tileaa.{name}": rule for name, rule in _TILE_RULES.items()},
 }

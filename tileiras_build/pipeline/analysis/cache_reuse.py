@@ -10,67 +10,67 @@ from enum import Enum, auto
 
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from ...ir.casting import maker, owner, parent, row
+from ...ir.casting import as_op, defining_op, defining_table_op, parent_op
 from ...ir.dialects.fast_xdsl import walk
-from ...ir.dialects.op_definition import TableOperation
-from ...ir.dialects.op_traits import is_entry
+from ...ir.dialects.op_definition import TableOp
+from ...ir.dialects.op_traits import is_function
 
 BLOCK_COORDINATE = "nv_tileas.get_program_id"
 # One to one in a coordinate of the block that one operand follows, if the others follow none.
-ONE_TO_ONE = frozenset(("arith.addi", "arith.subi", "arith.muli", "nv_tileas.assume", "arith.extsi", "arith.extui"))
+INJECTIVE_OPS = frozenset(("arith.addi", "arith.subi", "arith.muli", "nv_tileas.assume", "arith.extsi", "arith.extui"))
 
 # What a pointer goes through on its way to an access.
-PASSED_ON = frozenset(("nv_tileas.assume", "nv_tileas.make_memref", "nv_tileas.block_tile"))
+FORWARDING_OPS = frozenset(("nv_tileas.assume", "nv_tileas.make_memref", "nv_tileas.block_tile"))
 
 
-class Reading(Enum):
+class Reuse(Enum):
     """Who reads what a load reads."""
 
-    ONCE = auto()
-    BY_ALL = auto()
+    NONE = auto()
+    ALL_CTAS = auto()
     UNKNOWN = auto()
 
 
 def grid_axes(entry: Operation) -> frozenset[int]:
     """The axes of the grid that tell the blocks of a kernel from each other."""
-    return frozenset(row(op).axis for op in walk(entry) if op.name == BLOCK_COORDINATE)
+    return frozenset(as_op(op).axis for op in walk(entry) if op.name == BLOCK_COORDINATE)
 
 
-def reading_of(load: TableOperation, grid: frozenset[int]) -> Reading:
+def load_reuse(load: TableOp, grid: frozenset[int]) -> Reuse:
     """Who reads the tile of a load of a view, in a kernel of these ``grid_axes``."""
     memory = _memory(load)
     places = [_axes(value) for value in (*load.coords, *memory.operands)]
     if any(place is None for place in places):
-        return Reading.UNKNOWN
+        return Reuse.UNKNOWN
     axes = frozenset().union(*(place for place in places if place is not None))
     if not axes:
-        return Reading.BY_ALL if grid else Reading.UNKNOWN
-    alone = is_entry(parent(load)) and load.view.type.kind.data == "partition" and _is_only_access(load)
-    return Reading.ONCE if axes == grid and alone else Reading.UNKNOWN
+        return Reuse.ALL_CTAS if grid else Reuse.UNKNOWN
+    alone = is_function(parent_op(load)) and load.view.type.kind.data == "partition" and _is_only_access(load)
+    return Reuse.NONE if axes == grid and alone else Reuse.UNKNOWN
 
 
 def _axes(value: SSAValue) -> frozenset[int] | None:
     """The axes of the grid that a scalar follows one to one; None where it may follow anything in another way."""
     if isinstance(value, BlockArgument):
         around = value.block.parent_op()
-        return frozenset() if around is not None and is_entry(around) else None
-    op = owner(value)
+        return frozenset() if around is not None and is_function(around) else None
+    op = defining_op(value)
     if op.name == BLOCK_COORDINATE:
-        return frozenset((maker(value).axis,))
+        return frozenset((defining_table_op(value).axis,))
     sources = [_axes(operand) for operand in op.operands]
     if op.regions or any(source is None for source in sources):
         return None
     followed = [source for source in sources if source]
     if not followed:
         return frozenset() if op.operands or op.name == "arith.constant" else None
-    return followed[0] if len(followed) == 1 and op.name in ONE_TO_ONE else None
+    return followed[0] if len(followed) == 1 and op.name in INJECTIVE_OPS else None
 
 
-def _is_only_access(load: TableOperation) -> bool:
+def _is_only_access(load: TableOp) -> bool:
     """Whether nothing else in a kernel uses the array of a load."""
     base = _memory(load).operands[0]
-    while not isinstance(base, BlockArgument) and owner(base).name in PASSED_ON:
-        base = owner(base).operands[0]
+    while not isinstance(base, BlockArgument) and defining_op(base).name in FORWARDING_OPS:
+        base = defining_op(base).operands[0]
     return _users(base) == {load}
 
 
@@ -78,9 +78,9 @@ def _users(value: SSAValue) -> set[Operation]:
     """What uses a pointer, or a view of what it points to."""
     found: set[Operation] = set()
     for use in value.uses:
-        found |= _users(use.operation.results[0]) if use.operation.name in PASSED_ON else {use.operation}
+        found |= _users(use.operation.results[0]) if use.operation.name in FORWARDING_OPS else {use.operation}
     return found
 
 
-def _memory(load: TableOperation) -> TableOperation:
-    return maker(owner(load.view).operands[0])
+def _memory(load: TableOp) -> TableOp:
+    return defining_table_op(defining_op(load.view).operands[0])

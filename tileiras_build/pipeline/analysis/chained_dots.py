@@ -6,17 +6,17 @@ from dataclasses import dataclass
 
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from ...ir.casting import block_of, last_op, parent, row
+from ...ir.casting import as_op, parent_block, parent_op, terminator
 from ...ir.dialects.fast_xdsl import walk
-from ...ir.dialects.op_definition import TableOperation
-from ...ir.dialects.op_traits import is_counted_loop, passes_through
-from .view_chains import is_zero, load_behind, runs_to_its_end
+from ...ir.dialects.op_definition import TableOp
+from ...ir.dialects.op_traits import is_counted_loop, is_value_forwarding
+from .view_chains import has_no_early_exit, is_zero, source_load_of
 
 DOT, LOAD, SCALE = "nv_tileas.dot", "nv_tileas.tiled_load", "nv_tileas.mulf"
 
 
 @dataclass(frozen=True)
-class RunningSum:
+class RescaledAccumulator:
     """What a product adds to: a tile that the loop carries, multiplied by ``factor`` in each iteration by ``scale``,
     where there are such."""
 
@@ -26,11 +26,11 @@ class RunningSum:
 
 
 @dataclass(frozen=True)
-class ChainedProducts:
+class ChainedDots:
     """``first`` starts from zero; ``last`` has a running sum, and a left operand that is computed from the first one's."""
 
-    first: TableOperation
-    last: TableOperation
+    first: TableOp
+    last: TableOp
 
     @property
     def rows(self) -> int:
@@ -38,52 +38,52 @@ class ChainedProducts:
         return self.first.result.type.get_shape()[0]
 
 
-def chained_products(loop: Operation) -> ChainedProducts | None:
+def find_chained_dots(loop: Operation) -> ChainedDots | None:
     """The two products of a counted loop; None where it has others, or does something else with their sums."""
     products = [op for op in walk(loop) if op.name == DOT]
-    if len(products) != 2 or not is_counted_loop(loop) or not runs_to_its_end(loop):
+    if len(products) != 2 or not is_counted_loop(loop) or not has_no_early_exit(loop):
         return None
-    first, last = map(row, products)
+    first, last = map(as_op, products)
     block = loop.regions[0].blocks[0]
     if first.parent is not block or last.parent is not block or not is_zero(first.acc):
         return None
-    chained = running_sum(last) is not None and _comes_from(last.lhs, first, block)
-    return ChainedProducts(first, last) if chained else None
+    chained = rescaled_accumulator(last) is not None and _comes_from(last.lhs, first, block)
+    return ChainedDots(first, last) if chained else None
 
 
-def chains_of(func: Operation) -> list[ChainedProducts]:
+def chained_dots_of(func: Operation) -> list[ChainedDots]:
     """The chained products of a kernel; none where it has others as well."""
-    loops = dict.fromkeys(loop_of(op) for op in walk(func) if op.name == DOT)
-    found = [chained_products(loop) for loop in loops]
+    loops = dict.fromkeys(enclosing_loop(op) for op in walk(func) if op.name == DOT)
+    found = [find_chained_dots(loop) for loop in loops]
     chains = [chain for chain in found if chain is not None]
     return chains if len(chains) == len(found) else []
 
 
-def running_sum(product: TableOperation) -> RunningSum | None:
+def rescaled_accumulator(dot: TableOp) -> RescaledAccumulator | None:
     """The sum that a loop carries for a product alone; None where it does more with it than to scale it and to add."""
-    if product.acc.owner is block_of(product):
-        return _carried(product, RunningSum(product.acc))
-    scale = product.acc.owner
-    if not isinstance(scale, Operation) or not _only_scales(scale, product):
+    if dot.acc.owner is parent_block(dot):
+        return _carried(dot, RescaledAccumulator(dot.acc))
+    scale = dot.acc.owner
+    if not isinstance(scale, Operation) or not _only_scales(scale, dot):
         return None
     for argument, factor in (scale.operands, reversed(scale.operands)):
-        if isinstance(argument, BlockArgument) and argument.owner is product.parent:
-            return _carried(product, RunningSum(argument, factor, scale))
+        if isinstance(argument, BlockArgument) and argument.owner is dot.parent:
+            return _carried(dot, RescaledAccumulator(argument, factor, scale))
     return None
 
 
-def _only_scales(scale: Operation, product: TableOperation) -> bool:
+def _only_scales(scale: Operation, product: TableOp) -> bool:
     """Whether a multiplication leaves a number alone where the factor is 1, and the product reads no other result of it."""
     if scale.name != SCALE or scale.parent is not product.parent or len(list(scale.results[0].uses)) != 1:
         return False
-    return row(scale).rounding_mode == "nearest_even" and not row(scale).flush_to_zero
+    return as_op(scale).rounding_mode == "nearest_even" and not as_op(scale).flush_to_zero
 
 
-def _carried(product: TableOperation, found: RunningSum) -> RunningSum | None:
+def _carried(product: TableOp, found: RescaledAccumulator) -> RescaledAccumulator | None:
     """``found``, if the loop carries it for nothing else."""
     if found.argument.index == 0 or len(list(found.argument.uses)) != 1:
         return None
-    uses, last = list(product.result.uses), last_op(block_of(product))
+    uses, last = list(product.result.uses), terminator(parent_block(product))
     returned = len(uses) == 1 and uses[0].operation is last and uses[0].index == found.argument.index - 1
     return found if returned else None
 
@@ -102,27 +102,27 @@ def _comes_from(value: SSAValue, product: Operation, block: Block) -> bool:
     return False
 
 
-def resident_load(product: TableOperation) -> tuple[TableOperation, list[Operation]] | None:
+def stationary_lhs_load(dot: TableOp) -> tuple[TableOp, list[Operation]] | None:
     """The tiled_load outside the loop of a product whose tile is its left operand, and the operations between; None where
     something else reads the tile."""
-    found = load_behind(product.lhs)
-    if found is None or found[0].parent is product.parent:
+    found = source_load_of(dot.lhs)
+    if found is None or found[0].parent is dot.parent:
         return None
     load, chain = found
-    read = all(_is_left_operand(load.value, use.operation, use.index) for use in load.value.uses)
+    read = all(_is_lhs_of(load.value, use.operation, use.index) for use in load.value.uses)
     return found if read and all(link.parent is load.parent for link in chain) else None
 
 
-def _is_left_operand(value: SSAValue, user: Operation, index: int) -> bool:
+def _is_lhs_of(value: SSAValue, user: Operation, index: int) -> bool:
     """Whether a use of a tile makes it the left operand of products, and nothing else."""
     if user.name == DOT:
         return index == 0
-    results = user.results if passes_through(user) else ()
+    results = user.results if is_value_forwarding(user) else ()
     return bool(results) and all(
-        _is_left_operand(result, use.operation, use.index) for result in results for use in result.uses
+        _is_lhs_of(result, use.operation, use.index) for result in results for use in result.uses
     )
 
 
-def loop_of(product: Operation) -> Operation:
+def enclosing_loop(dot: Operation) -> Operation:
     """The loop in whose body a product stands."""
-    return parent(product)
+    return parent_op(dot)

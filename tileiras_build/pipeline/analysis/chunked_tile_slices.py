@@ -12,13 +12,13 @@ from math import prod
 
 from xdsl.dialects.builtin import TensorType
 
-from ...ir.dialects.op_definition import TableOperation
+from ...ir.dialects.op_definition import TableOp
 from ...ir.layouts import unpack
 from ...ir.layouts.f2_linear_algebra import bits
 from ...ir.layouts.linear_layout import dim_bases
 from ..common.llvm_element_types import element_of
 from ..job import Job
-from ..shared_memory_fallbacks import saving_of
+from ..shared_memory_fallbacks import fallback_of
 
 
 def inner_bits(shape: tuple[int, ...], part: tuple[int, ...]) -> int:
@@ -28,25 +28,25 @@ def inner_bits(shape: tuple[int, ...], part: tuple[int, ...]) -> int:
     )
 
 
-def unit_of(shape: Sequence[int], dim: int) -> int:
+def dim_stride(shape: Sequence[int], dim: int) -> int:
     """The row-major stride of a dimension, in elements."""
     return prod(shape[dim + 1 :])
 
 
-def widened(index: int, part: tuple[int, ...], shape: tuple[int, ...]) -> int:
+def slice_to_whole_index(index: int, part: tuple[int, ...], shape: tuple[int, ...]) -> int:
     """A packed index of a part as a packed index of the whole."""
-    return sum(coordinate * unit_of(shape, dim) for dim, coordinate in enumerate(unpack(index, part)))
+    return sum(coordinate * dim_stride(shape, dim) for dim, coordinate in enumerate(unpack(index, part)))
 
 
-def cut_of_extract(op: TableOperation, most_bytes: int) -> int:
+def extract_chunk_bits(op: TableOp, most_bytes: int) -> int:
     """The bits to cut off for an extract_slice, 0 where its whole source is at most ``most_bytes``."""
     shape = tuple(op.source.type.get_shape())
     part = tuple(op.result.type.get_shape()) if isinstance(op.result.type, TensorType) else (1,) * len(shape)
     inner = inner_bits(shape, part)
-    return _cut((prod(shape) - 1) & ~inner, inner, element_of(op.source.type).bytes, most_bytes)
+    return _chunk_bits((prod(shape) - 1) & ~inner, inner, element_of(op.source.type).bytes, most_bytes)
 
 
-def cut_of_insert(op: TableOperation, most_bytes: int) -> int:
+def insert_chunk_bits(op: TableOp, most_bytes: int) -> int:
     """The bits to cut off for an insert_slice, 0 where its whole result is at most ``most_bytes``; else all that say which
     slice are among them.
     """
@@ -54,10 +54,10 @@ def cut_of_insert(op: TableOperation, most_bytes: int) -> int:
     inner, bytes = inner_bits(shape, part), element_of(op.result.type).bytes
     if prod(shape) * bytes <= most_bytes:
         return 0
-    return (prod(shape) - 1) & ~inner | _cut(0, inner, bytes, most_bytes)
+    return (prod(shape) - 1) & ~inner | _chunk_bits(0, inner, bytes, most_bytes)
 
 
-def _cut(outer: int, inner: int, bytes: int, most_bytes: int) -> int:
+def _chunk_bits(outer: int, inner: int, bytes: int, most_bytes: int) -> int:
     cut, kept = 0, outer | inner
     for place in (*reversed(bits(outer)), *reversed(bits(inner))):
         if bytes << kept.bit_count() <= most_bytes:
@@ -66,10 +66,10 @@ def _cut(outer: int, inner: int, bytes: int, most_bytes: int) -> int:
     return cut
 
 
-def slice_cut(op: TableOperation, job: Job) -> int:
+def slice_chunk_bits(op: TableOp, job: Job) -> int:
     """The bits that a job cuts off for an extract_slice or an insert_slice."""
-    return _CUTS[op.name](op, saving_of(job).part_bytes) if job.saving else 0
+    return _CHUNK_RULES[op.name](op, fallback_of(job).chunk_bytes) if job.fallback else 0
 
 
-_CUTS = {"nv_tileas.extract_slice": cut_of_extract, "nv_tileas.insert_slice": cut_of_insert}
-SLICES = frozenset(_CUTS)
+_CHUNK_RULES = {"nv_tileas.extract_slice": extract_chunk_bits, "nv_tileas.insert_slice": insert_chunk_bits}
+SLICES = frozenset(_CHUNK_RULES)

@@ -4,51 +4,51 @@ from __future__ import annotations
 
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from ...ir.casting import expect, last_op, owner, parent
+from ...ir.casting import cast, defining_op, parent_op, terminator
 from ...ir.dialects.nv_tileas.ops import CtaRankOp
-from ...ir.dialects.op_definition import TableOperation
-from ...ir.dialects.op_traits import is_counted_loop, is_structured
+from ...ir.dialects.op_definition import TableOp
+from ...ir.dialects.op_traits import is_counted_loop, is_structured_control_flow
 
 
-def depends_on_rank(load: TableOperation) -> bool:
+def is_rank_dependent(load: TableOp) -> bool:
     """Whether what a load fetches, or how often, may differ between the CTAs of a cluster."""
-    return any(_follows_rank(value, set()) for value in _decisive(load))
+    return any(_derives_from_rank(value, set()) for value in _deciding_values(load))
 
 
-def is_as_often(load: TableOperation) -> bool:
+def has_uniform_trip_count(load: TableOp) -> bool:
     """Whether all CTAs of a cluster fetch the tiles of a load equally often."""
-    return not any(_follows_rank(value, set()) for value in _bounds(load))
+    return not any(_derives_from_rank(value, set()) for value in _bounds(load))
 
 
-def _decisive(load: TableOperation) -> list[SSAValue]:
+def _deciding_values(load: TableOp) -> list[SSAValue]:
     """What says where a tile is fetched from, and how often."""
     return [*load.coords, *_bounds(load)]
 
 
-def _bounds(load: TableOperation) -> list[SSAValue]:
+def _bounds(load: TableOp) -> list[SSAValue]:
     """Those of the loops around a load, and what choices around it depend on."""
     values: list[SSAValue] = []
-    around = parent(load)
-    while is_structured(around):
+    around = parent_op(load)
+    while is_structured_control_flow(around):
         values += [around.lower, around.upper, around.step] if is_counted_loop(around) else around.operands
-        around = parent(around)
+        around = parent_op(around)
     return values
 
 
-def _follows_rank(value: SSAValue, seen: set[SSAValue]) -> bool:
+def _derives_from_rank(value: SSAValue, seen: set[SSAValue]) -> bool:
     """Whether a scalar may depend on which CTA of its cluster computes it."""
     if value in seen:
         return False
     seen.add(value)
-    sources = _carried(value) if isinstance(value, BlockArgument) else list(owner(value).operands)
-    return isinstance(value.owner, CtaRankOp) or any(_follows_rank(source, seen) for source in sources)
+    sources = _carried(value) if isinstance(value, BlockArgument) else list(defining_op(value).operands)
+    return isinstance(value.owner, CtaRankOp) or any(_derives_from_rank(source, seen) for source in sources)
 
 
 def _carried(argument: BlockArgument) -> list[SSAValue]:
     block = argument.block
-    loop = expect(Operation, block.parent_op())
+    loop = cast(Operation, block.parent_op())
     if not is_counted_loop(loop):
         return []
     if argument.index == 0:
         return [loop.lower, loop.upper, loop.step]
-    return [loop.initial[argument.index - 1], last_op(block).operands[argument.index - 1]]
+    return [loop.initial[argument.index - 1], terminator(block).operands[argument.index - 1]]

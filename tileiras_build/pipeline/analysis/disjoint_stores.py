@@ -14,43 +14,43 @@ from itertools import product
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...ir.casting import expect, owner
-from ...ir.dialects.op_definition import TableOperation
-from ...ir.dialects.op_traits import is_counted_loop, is_entry, is_loop, keeps_value
-from .view_chains import is_inside
+from ...ir.casting import cast, defining_op
+from ...ir.dialects.op_definition import TableOp
+from ...ir.dialects.op_traits import is_counted_loop, is_function, is_loop, preserves_value
+from .view_chains import is_defined_in_loop
 
-SUMS, PRODUCT, SELECT, CONSTANT = ("arith.addi", "arith.subi"), "arith.muli", "arith.select", "arith.constant"
+ADD_SUB, MULTIPLY, SELECT, CONSTANT = ("arith.addi", "arith.subi"), "arith.muli", "arith.select", "arith.constant"
 # Each with the remainders by which it determines what was divided.
-DIVISIONS = {
+DIV_REM_OPS = {
     "arith.floordivsi": ("arith.remsi",),
     "arith.ceildivsi": ("arith.remsi",),
     "arith.divui": ("arith.remui",),
 }
 
 
-def stores_distinct_tiles(store: TableOperation) -> bool:
+def iterations_store_disjoint_tiles(store: TableOp) -> bool:
     """Whether no two executions of an async.tiled_tma_store write the same element, as far as is known.
 
     Elements of the memory that tiles are stored to have addresses of their own, and a coordinate that overflows is
     that of a tile outside of it.
     """
     loops = _loops_around(store)
-    if len(loops) != 1 or not is_counted_loop(loops[0]) or is_inside(store.desc, loops[0]):
+    if len(loops) != 1 or not is_counted_loop(loops[0]) or is_defined_in_loop(store.desc, loops[0]):
         return False
     view, loop = store.view.type, loops[0]
     apart = all(step >= extent for step, extent in zip(view.steps, view.tile, strict=True))
-    return apart and _determine([_without_offset(coord, loop) for coord in store.coords], loop)
+    return apart and _determined_by([_without_offset(coord, loop) for coord in store.coords], loop)
 
 
 def _loops_around(op: Operation) -> list[Operation]:
     around, found = op.parent_op(), []
-    while around is not None and not is_entry(around):
+    while around is not None and not is_function(around):
         found += [around] * is_loop(around)
         around = around.parent_op()
     return found
 
 
-def _determine(coords: list[SSAValue], loop: Operation) -> bool:
+def _determined_by(coords: list[SSAValue], loop: Operation) -> bool:
     """Whether coordinates are different ones in each iteration."""
     induction = loop.regions[0].blocks[0].args[0]
     if induction in coords:
@@ -61,12 +61,12 @@ def _determine(coords: list[SSAValue], loop: Operation) -> bool:
 def _is_division(quotient: SSAValue, other: SSAValue, induction: SSAValue, loop: Operation) -> bool:
     """Whether one coordinate is a quotient of the induction variable, and the other one the remainder that belongs to it."""
     owner = quotient.owner
-    if isinstance(owner, Block) or owner.name not in DIVISIONS:
+    if isinstance(owner, Block) or owner.name not in DIV_REM_OPS:
         return False
     dividend, divisor = owner.operands
-    if is_inside(divisor, loop) or _without_offset(dividend, loop) is not induction:
+    if is_defined_in_loop(divisor, loop) or _without_offset(dividend, loop) is not induction:
         return False
-    return _is_remainder(other, DIVISIONS[owner.name], (dividend, divisor))
+    return _is_remainder(other, DIV_REM_OPS[owner.name], (dividend, divisor))
 
 
 def _is_remainder(value: SSAValue, names: tuple[str, ...], division: tuple[SSAValue, SSAValue]) -> bool:
@@ -76,7 +76,7 @@ def _is_remainder(value: SSAValue, names: tuple[str, ...], division: tuple[SSAVa
         return False
     if owner.name == SELECT:
         return all(_is_remainder(choice, names, division) for choice in owner.operands[1:])
-    if owner.name in SUMS and owner.operands[1] is division[1]:
+    if owner.name in ADD_SUB and owner.operands[1] is division[1]:
         return _is_remainder(owner.operands[0], names, division)
     return owner.name in names and tuple(owner.operands) == division
 
@@ -93,16 +93,16 @@ def _varying_operand(value: SSAValue, loop: Operation) -> SSAValue | None:
     owner = value.owner
     if isinstance(owner, Block):
         return None
-    if keeps_value(owner):
+    if preserves_value(owner):
         return owner.operands[0]
-    if owner.name not in SUMS and not (owner.name == PRODUCT and any(map(_is_factor, owner.operands))):
+    if owner.name not in ADD_SUB and not (owner.name == MULTIPLY and any(map(_is_factor, owner.operands))):
         return None
-    varying = [operand for operand in owner.operands if is_inside(operand, loop) and not _is_constant(operand)]
+    varying = [operand for operand in owner.operands if is_defined_in_loop(operand, loop) and not _is_constant(operand)]
     return varying[0] if len(varying) == 1 else None
 
 
 def _is_factor(value: SSAValue) -> bool:
-    return _is_constant(value) and expect(IntegerAttr, owner(value).properties["value"]).value.data != 0
+    return _is_constant(value) and cast(IntegerAttr, defining_op(value).properties["value"]).value.data != 0
 
 
 def _is_constant(value: SSAValue) -> bool:

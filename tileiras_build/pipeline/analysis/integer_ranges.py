@@ -14,34 +14,34 @@ from enum import IntEnum
 from xdsl.dialects.builtin import IntegerAttr, IntegerType
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
-from ...ir.casting import expect, maker, memref_type, number_of, owner, row, view_type
+from ...ir.casting import as_op, cast, defining_op, defining_table_op, int_attr, memref_type, view_type
 from ...ir.dialects.cuda_tile.attrs import BoundedAttr
 from ...ir.dialects.nv_tileaa.types import TiledViewType
-from ...ir.dialects.op_definition import TableOperation
+from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_counted_loop
 
 Range = tuple[int, int]
 # A number that is at most, or below, ceil(size / step): the value that is the size, and the step.
-Counts = frozenset[tuple[SSAValue, int]]
-NOTHING: Counts = frozenset()
+TileCounts = frozenset[tuple[SSAValue, int]]
+NOTHING: TileCounts = frozenset()
 # CTAs of a grid along its axes (CUDA C++ Programming Guide, "Compute Capabilities").
-MOST_CTAS = ((1 << 31) - 1, 65535, 65535)
+MAX_GRID_CTAS = ((1 << 31) - 1, 65535, 65535)
 
 
-class Check(IntEnum):
+class BoundsCheck(IntEnum):
     """What is asked of a tile index when a tile is accessed, along one dimension."""
 
     NONE = 0  # it is proven to be one of the tensor's
-    END = 1  # it may be past the end; its first element has a number that fits
+    PAST_END = 1  # it may be past the end; its first element has a number that fits
     ANY = 2  # it may be below zero, or so large that its first element has no number of the index's type
 
 
 def width(value: SSAValue) -> int:
     """The bits of an integer."""
-    return expect(IntegerType, value.type).width.data
+    return cast(IntegerType, value.type).width.data
 
 
-def everything(value: SSAValue) -> Range:
+def full_range(value: SSAValue) -> Range:
     """All numbers of a value's type."""
     half = 1 << (width(value) - 1)
     return -half, half - 1
@@ -49,22 +49,22 @@ def everything(value: SSAValue) -> Range:
 
 def constant_of(value: SSAValue) -> int | None:
     """The number that a value is known to be."""
-    if isinstance(value, BlockArgument) or owner(value).name != "arith.constant":
+    if isinstance(value, BlockArgument) or defining_op(value).name != "arith.constant":
         return None
-    number = owner(value).properties["value"]
+    number = defining_op(value).properties["value"]
     return number.value.data if isinstance(number, IntegerAttr) else None
 
 
-def size_of(view: TableOperation | None, memref: TableOperation, dim: int) -> SSAValue | int:
+def size_of(view: TableOp | None, memref: TableOp, dim: int) -> SSAValue | int:
     """The extent of a memory reference's dimension; ``view``: of the tensor's dimension that this one of the tile is on."""
-    source = dim if view is None else expect(TiledViewType, view.results[0].type).dim_map[dim]
+    source = dim if view is None else cast(TiledViewType, view.results[0].type).dim_map[dim]
     shape = memref_type(memref.results[0]).shape
     if (known := shape[source]) is not None:
         return known
     return memref.sizes[sum(extent is None for extent in shape[:source])]
 
 
-class IndexRanges:
+class IntegerRanges:
     """Ranges on demand, remembered per value."""
 
     def __init__(self):
@@ -72,17 +72,17 @@ class IndexRanges:
 
     def __call__(self, value: SSAValue) -> Range:
         if value not in self.known:
-            self.known[value] = everything(value)  # what a cycle through a loop sees
+            self.known[value] = full_range(value)  # what a cycle through a loop sees
             least, most = self._range(value)
-            low, high = everything(value)
+            low, high = full_range(value)
             self.known[value] = (least, most) if low <= least <= most <= high else (low, high)
         return self.known[value]
 
     def _range(self, value: SSAValue) -> Range:
         if isinstance(value, BlockArgument):
-            return self.counter(value) or everything(value)
-        rule = RANGES.get(_word(value))
-        return rule(self, owner(value), value) if rule else everything(value)
+            return self.counter(value) or full_range(value)
+        rule = RANGES.get(_wrapped(value))
+        return rule(self, defining_op(value), value) if rule else full_range(value)
 
     def counter(self, value: BlockArgument) -> Range | None:
         """The range of a loop's index that does not wrap around; None for what is no such index."""
@@ -92,58 +92,62 @@ class IndexRanges:
         (first, _), (_, end), (least_step, step) = map(self, loop.operands[:3])
         if "unsigned" in loop.attributes and min(first, self(loop.operands[1])[0]) < 0:
             return None
-        return (first, max(first, end - 1)) if least_step > 0 and end - 1 + step <= everything(value)[1] else None
+        return (first, max(first, end - 1)) if least_step > 0 and end - 1 + step <= full_range(value)[1] else None
 
     # ---- sizes of tensors --------------------------------------------------------------------------
-    def at_most(self, value: SSAValue) -> Counts:
+    def is_at_most(self, value: SSAValue) -> TileCounts:
         """Numbers of tiles that a value, which is not negative, does not exceed."""
         root = size_root(value)
         found = {(root, 1)}
         if not isinstance(root, BlockArgument):
-            rule = AT_MOST.get(_word(root))
-            found |= rule(self, owner(root), root) if rule else NOTHING
+            rule = UPPER_BOUND_RULES.get(_wrapped(root))
+            found |= rule(self, defining_op(root), root) if rule else NOTHING
         return frozenset(found)
 
-    def below(self, value: SSAValue) -> Counts:
+    def is_below(self, value: SSAValue) -> TileCounts:
         """Numbers of tiles that a value, which is not negative, is less than."""
         value = size_root(value)
         if isinstance(value, BlockArgument):
             loop = value.block.parent_op()
             is_index = loop is not None and self.counter(value) is not None
-            return self.at_most(loop.operands[1]) if loop is not None and is_index else NOTHING
-        rule = BELOW.get(_word(value))
-        return rule(self, owner(value), value) if rule else NOTHING
+            return self.is_at_most(loop.operands[1]) if loop is not None and is_index else NOTHING
+        rule = STRICT_UPPER_BOUND_RULES.get(_wrapped(value))
+        return rule(self, defining_op(value), value) if rule else NOTHING
 
     # ---- tiles -------------------------------------------------------------------------------------
-    def checks(self, access: TableOperation) -> list[Check]:
+    def checks(self, access: TableOp) -> list[BoundsCheck]:
         """What must be asked of each index of a load, a store or an update of a view's tile."""
         return [self._check(access, dim) for dim in range(len(access.coords))]
 
-    def _check(self, access: TableOperation, dim: int) -> Check:
+    def _check(self, access: TableOp, dim: int) -> BoundsCheck:
         view, index = view_type(access.view), access.coords[dim]
         if view.sparse.data == dim:
-            return Check.ANY
+            return BoundsCheck.ANY
         least, most = self(index)
         if least < 0 or most * view.steps[dim] + view.tile[dim] > 1 << (width(index) - 1):
-            return Check.ANY
-        return Check.NONE if view.sparse.data < 0 and self._is_inside(access.view, dim, index) else Check.END
+            return BoundsCheck.ANY
+        return (
+            BoundsCheck.NONE
+            if view.sparse.data < 0 and self._is_inside(access.view, dim, index)
+            else BoundsCheck.PAST_END
+        )
 
     def _is_inside(self, view: SSAValue, dim: int, index: SSAValue) -> bool:
         """Whether an index that is not negative is below the number of the view's tiles."""
         step = view_type(view).steps[dim]
-        size = size_of(maker(view), maker(maker(view).operands[0]), dim)
+        size = size_of(defining_table_op(view), defining_table_op(defining_table_op(view).operands[0]), dim)
         least = size if isinstance(size, int) else self(size)[0]
         if self(index)[1] < -(-least // step):
             return True
         if isinstance(size, int):
             return False
         root = size_root(size)
-        return any(of is root and apart >= step for of, apart in self.below(index))
+        return any(of is root and apart >= step for of, apart in self.is_below(index))
 
 
-def _word(value: SSAValue) -> str:
+def _wrapped(value: SSAValue) -> str:
     """The name of the operation that gives a value, without its dialect."""
-    return owner(value).name.partition(".")[2]
+    return defining_op(value).name.partition(".")[2]
 
 
 SAME = ("assume", "extsi", "extui")
@@ -152,11 +156,11 @@ SAME = ("assume", "extsi", "extui")
 def size_root(value: SSAValue) -> SSAValue:
     """The value that another one is, as long as it is not negative."""
     while not isinstance(value, BlockArgument):
-        op = owner(value)
-        if _word(value) in SAME:
+        op = defining_op(value)
+        if _wrapped(value) in SAME:
             value = op.operands[0]
-        elif _word(value) == "get_dim_size":
-            size = size_of(None, maker(op.operands[0]), expect(OpResult, value).index)
+        elif _wrapped(value) == "get_dim_size":
+            size = size_of(None, defining_table_op(op.operands[0]), cast(OpResult, value).index)
             if isinstance(size, int):
                 break
             value = size
@@ -166,13 +170,13 @@ def size_root(value: SSAValue) -> SSAValue:
 
 
 # ---- ranges ----------------------------------------------------------------------------------------
-Rule = Callable[[IndexRanges, Operation, SSAValue], Range]
+Rule = Callable[[IntegerRanges, Operation, SSAValue], Range]
 
 
 def _corners(compute: Callable[[int, int], int]) -> Rule:
     """Of what grows or falls with each operand: its least and its greatest number are those of corners."""
 
-    def rule(ranges: IndexRanges, op: Operation, _: SSAValue) -> Range:
+    def rule(ranges: IntegerRanges, op: Operation, _: SSAValue) -> Range:
         left, right = map(ranges, op.operands)
         found = [compute(a, c) for a in left for c in right]
         return min(found), max(found)
@@ -183,67 +187,67 @@ def _corners(compute: Callable[[int, int], int]) -> Rule:
 def _division(rounded: Callable[[int, int], int], *, unsigned: bool = False) -> Rule:
     """A quotient by a number that is not negative; one by zero is undefined."""
 
-    def rule(ranges: IndexRanges, op: Operation, value: SSAValue) -> Range:
+    def rule(ranges: IntegerRanges, op: Operation, value: SSAValue) -> Range:
         (least, most), (smallest, largest) = map(ranges, op.operands)
         if smallest < 0 or (unsigned and least < 0):
-            return everything(value)
+            return full_range(value)
         found = [rounded(number, max(divisor, 1)) for number in (least, most) for divisor in (smallest, largest)]
         return min(found), max(found)
 
     return rule
 
 
-def _remainder(ranges: IndexRanges, op: Operation, value: SSAValue) -> Range:
+def _remainder(ranges: IntegerRanges, op: Operation, value: SSAValue) -> Range:
     (least, most), (smallest, largest) = map(ranges, op.operands)
-    return (0, min(most, max(largest - 1, 0))) if least >= 0 and smallest >= 0 else everything(value)
+    return (0, min(most, max(largest - 1, 0))) if least >= 0 and smallest >= 0 else full_range(value)
 
 
-def _assumed(ranges: IndexRanges, op: Operation, _: SSAValue) -> Range:
+def _assumed(ranges: IntegerRanges, op: Operation, _: SSAValue) -> Range:
     least, most = ranges(op.operands[0])
-    if isinstance(predicate := row(op).predicate, BoundedAttr):
+    if isinstance(predicate := as_op(op).predicate, BoundedAttr):
         low, high = predicate.data
         least, most = max(least, least if low is None else low), min(most, most if high is None else high)
     return least, most
 
 
-def _tile_count(ranges: IndexRanges, op: Operation, value: SSAValue) -> Range:
-    view, dim = maker(op.operands[0]), expect(OpResult, value).index
-    size, step = size_of(view, maker(view.operands[0]), dim), view_type(op.operands[0]).steps[dim]
+def _tile_count(ranges: IntegerRanges, op: Operation, value: SSAValue) -> Range:
+    view, dim = defining_table_op(op.operands[0]), cast(OpResult, value).index
+    size, step = size_of(view, defining_table_op(view.operands[0]), dim), view_type(op.operands[0]).steps[dim]
     least, most = (size, size) if isinstance(size, int) else ranges(size)
-    return (-(-least // step), -(-most // step)) if least >= 0 else everything(value)
+    return (-(-least // step), -(-most // step)) if least >= 0 else full_range(value)
 
 
-def _dim_size(ranges: IndexRanges, op: Operation, value: SSAValue) -> Range:
-    size = size_of(None, maker(op.operands[0]), expect(OpResult, value).index)
+def _dim_size(ranges: IntegerRanges, op: Operation, value: SSAValue) -> Range:
+    size = size_of(None, defining_table_op(op.operands[0]), cast(OpResult, value).index)
     return (size, size) if isinstance(size, int) else ranges(size)
 
 
-def _constant(_ranges: IndexRanges, _op: Operation, value: SSAValue) -> Range:
+def _constant(_ranges: IntegerRanges, _op: Operation, value: SSAValue) -> Range:
     number = constant_of(value)
-    return everything(value) if number is None else (number, number)
+    return full_range(value) if number is None else (number, number)
 
 
-def _either(ranges: IndexRanges, op: Operation, _: SSAValue) -> Range:
+def _union(ranges: IntegerRanges, op: Operation, _: SSAValue) -> Range:
     (a, b), (c, d) = map(ranges, op.operands[1:])
     return min(a, c), max(b, d)
 
 
-def _widened(ranges: IndexRanges, op: Operation, value: SSAValue) -> Range:
+def _widened(ranges: IntegerRanges, op: Operation, value: SSAValue) -> Range:
     least, most = ranges(op.operands[0])
-    return (least, most) if least >= 0 or _word(value) != "extui" else (0, (1 << width(op.operands[0])) - 1)
+    return (least, most) if least >= 0 or _wrapped(value) != "extui" else (0, (1 << width(op.operands[0])) - 1)
 
 
-def _bits_of_both(ranges: IndexRanges, op: Operation, value: SSAValue) -> Range:
+def _bits_of_both(ranges: IntegerRanges, op: Operation, value: SSAValue) -> Range:
     bounds = [most for least, most in map(ranges, op.operands) if least >= 0]
-    return (0, min(bounds)) if bounds else everything(value)
+    return (0, min(bounds)) if bounds else full_range(value)
 
 
 def _shifted(rule: Rule) -> Rule:
     """A shift, as multiplication or division by a power of two."""
 
-    def shifted(ranges: IndexRanges, op: Operation, value: SSAValue) -> Range:
+    def shifted(ranges: IntegerRanges, op: Operation, value: SSAValue) -> Range:
         amount = constant_of(op.operands[1])
-        return rule(ranges, op, value) if amount is not None and 0 <= amount < width(value) else everything(value)
+        return rule(ranges, op, value) if amount is not None and 0 <= amount < width(value) else full_range(value)
 
     return shifted
 
@@ -277,21 +281,21 @@ RANGES: dict[str, Rule] = {
     "andi": _bits_of_both,
     "shli": _shifted(_corners(lambda a, c: a << c)),
     "shrsi": _shifted(_corners(lambda a, c: a >> c)),
-    "select": _either,
+    "select": _union,
     "get_tile_count": _tile_count,
     "get_dim_size": _dim_size,
-    "get_program_id": lambda _ranges, op, _: (0, MOST_CTAS[number_of(op, "axis")] - 1),
-    "get_num_programs": lambda _ranges, op, _: (1, MOST_CTAS[number_of(op, "axis")]),
+    "get_program_id": lambda _ranges, op, _: (0, MAX_GRID_CTAS[int_attr(op, "axis")] - 1),
+    "get_num_programs": lambda _ranges, op, _: (1, MAX_GRID_CTAS[int_attr(op, "axis")]),
 }
 
 
 # ---- numbers of tiles --------------------------------------------------------------------------------
-CountRule = Callable[[IndexRanges, Operation, SSAValue], Counts]
+CountRule = Callable[[IntegerRanges, Operation, SSAValue], TileCounts]
 
 
-def _count_of_tiles(_ranges: IndexRanges, op: Operation, value: SSAValue) -> Counts:
-    view, dim = maker(op.operands[0]), expect(OpResult, value).index
-    size = size_of(view, maker(view.operands[0]), dim)
+def _count_of_tiles(_ranges: IntegerRanges, op: Operation, value: SSAValue) -> TileCounts:
+    view, dim = defining_table_op(op.operands[0]), cast(OpResult, value).index
+    size = size_of(view, defining_table_op(view.operands[0]), dim)
     return NOTHING if isinstance(size, int) else frozenset({(size_root(size), view_type(op.operands[0]).steps[dim])})
 
 
@@ -301,53 +305,53 @@ def _divided(asked: str, *, rounds_up: bool = False, unsigned: bool = False) -> 
     A quotient of a negative number is at most zero.
     """
 
-    def rule(ranges: IndexRanges, op: Operation, _: SSAValue) -> Counts:
+    def rule(ranges: IntegerRanges, op: Operation, _: SSAValue) -> TileCounts:
         divisor, dividend = constant_of(op.operands[1]), op.operands[0]
-        positive = unsigned or asked == "below"
+        positive = unsigned or asked == "is_below"
         if divisor is None or divisor <= 0 or positive and ranges(dividend)[0] < 0:
             return NOTHING
         counts = getattr(ranges, asked)(dividend)
-        if not rounds_up and asked == "at_most":
+        if not rounds_up and asked == "is_at_most":
             counts |= _before_rounding(ranges, dividend, divisor)
         return frozenset((size, step * divisor) for size, step in counts)
 
     return rule
 
 
-def _before_rounding(ranges: IndexRanges, value: SSAValue, divisor: int) -> Counts:
+def _before_rounding(ranges: IntegerRanges, value: SSAValue, divisor: int) -> TileCounts:
     """What n is at most where the dividend is n + divisor - 1, or less."""
-    if isinstance(value, BlockArgument) or _word(value) != "addi":
+    if isinstance(value, BlockArgument) or _wrapped(value) != "addi":
         return NOTHING
-    number, added = owner(value).operands
+    number, added = defining_op(value).operands
     more = constant_of(added)
-    return ranges.at_most(number) if more is not None and 0 <= more < divisor and ranges(number)[0] >= 0 else NOTHING
+    return ranges.is_at_most(number) if more is not None and 0 <= more < divisor and ranges(number)[0] >= 0 else NOTHING
 
 
-def _of_any(asked: str) -> CountRule:
-    def rule(ranges: IndexRanges, op: Operation, _: SSAValue) -> Counts:
+def _for_any_operand(asked: str) -> CountRule:
+    def rule(ranges: IntegerRanges, op: Operation, _: SSAValue) -> TileCounts:
         return frozenset().union(*(getattr(ranges, asked)(operand) for operand in op.operands))
 
     return rule
 
 
-def _of_divisor(ranges: IndexRanges, op: Operation, _: SSAValue) -> Counts:
+def _of_divisor(ranges: IntegerRanges, op: Operation, _: SSAValue) -> TileCounts:
     """A remainder, which is not negative, is less than what was divided by."""
-    return ranges.at_most(op.operands[1]) if ranges(op.operands[1])[0] >= 0 else NOTHING
+    return ranges.is_at_most(op.operands[1]) if ranges(op.operands[1])[0] >= 0 else NOTHING
 
 
-AT_MOST: dict[str, CountRule] = {
+UPPER_BOUND_RULES: dict[str, CountRule] = {
     "get_tile_count": _count_of_tiles,
-    "minsi": _of_any("at_most"),
-    "ceildivsi": _divided("at_most", rounds_up=True),
-    "floordivsi": _divided("at_most"),
-    "divsi": _divided("at_most"),
-    "divui": _divided("at_most", unsigned=True),
+    "minsi": _for_any_operand("is_at_most"),
+    "ceildivsi": _divided("is_at_most", rounds_up=True),
+    "floordivsi": _divided("is_at_most"),
+    "divsi": _divided("is_at_most"),
+    "divui": _divided("is_at_most", unsigned=True),
 }
-BELOW: dict[str, CountRule] = {
-    "minsi": _of_any("below"),
+STRICT_UPPER_BOUND_RULES: dict[str, CountRule] = {
+    "minsi": _for_any_operand("is_below"),
     "remsi": _of_divisor,
     "remui": _of_divisor,
-    "floordivsi": _divided("below"),
-    "divsi": _divided("below"),
-    "divui": _divided("below"),
+    "floordivsi": _divided("is_below"),
+    "divsi": _divided("is_below"),
+    "divui": _divided("is_below"),
 }

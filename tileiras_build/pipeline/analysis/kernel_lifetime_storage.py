@@ -6,33 +6,33 @@ from collections.abc import Iterator
 
 from xdsl.ir import Operation
 
-from ...ir.casting import given, row
+from ...ir.casting import as_op, unwrap
 from ...ir.dialects.fast_xdsl import walk
-from ...ir.dialects.nv_tileas.ops import CreatePipelineOp, CreateTmemOp, ParkOp
-from ...ir.dialects.op_definition import TableOperation
+from ...ir.dialects.nv_tileas.ops import CreatePipelineOp, CreateTmemOp, SpillOp
+from ...ir.dialects.op_definition import TableOp
 from ..common.llvm_element_types import element_of
-from .scratch_memory_sizes import ALIGNMENT, parked_bytes
-from .view_chains import kernel_of
+from .scratch_memory_sizes import ALIGNMENT, spill_bytes
+from .view_chains import enclosing_kernel
 
 ADDRESS_BYTES = 16  # of an address that one thread leaves for all
 TENSOR_ADDRESS_BYTES = 16  # where an allocation of tensor memory leaves its address
 
 
-def _pipeline_storage(op: TableOperation) -> tuple[int, int]:
+def _pipeline_storage(op: TableOp) -> tuple[int, int]:
     return op.result.type.size_bytes, ALIGNMENT
 
 
-def _park_storage(op: TableOperation) -> tuple[int, int]:
+def _spill_storage(op: TableOp) -> tuple[int, int]:
     """Of all threads; none where another tile's is taken."""
-    warps = given(row(kernel_of(op)).num_warps)
-    return (0 if op.instead is not None else parked_bytes(op.words, warps)), ALIGNMENT
+    warps = unwrap(as_op(enclosing_kernel(op)).num_warps)
+    return (0 if op.instead is not None else spill_bytes(op.words, warps)), ALIGNMENT
 
 
-def _tensor_memory_storage(op: TableOperation) -> tuple[int, int]:
+def _tensor_memory_storage(op: TableOp) -> tuple[int, int]:
     return TENSOR_ADDRESS_BYTES, ALIGNMENT
 
 
-def _alloca_storage(op: TableOperation) -> tuple[int, int]:
+def _alloca_storage(op: TableOp) -> tuple[int, int]:
     """Itself, or its address on the heap."""
     if op.global_:
         return ADDRESS_BYTES, ADDRESS_BYTES
@@ -42,22 +42,22 @@ def _alloca_storage(op: TableOperation) -> tuple[int, int]:
 
 # Size and alignment, bytes, of what an operation needs in shared memory as long as the kernel runs.
 STORAGE = {
-    ParkOp.name: _park_storage,
+    SpillOp.name: _spill_storage,
     CreatePipelineOp.name: _pipeline_storage,
     CreateTmemOp.name: _tensor_memory_storage,
     "nv_tileas.alloca": _alloca_storage,
 }
 
 
-def storage_of(func: Operation) -> Iterator[tuple[TableOperation, int, int]]:
+def lifetime_storage_of(func: Operation) -> Iterator[tuple[TableOp, int, int]]:
     """The operations of a kernel that need such storage, with its size and alignment, in the order in which it lies."""
     for op in walk(func):
         if (storage := STORAGE.get(op.name)) is not None:
-            size, alignment = storage(row(op))
+            size, alignment = storage(as_op(op))
             if size:
-                yield row(op), size, alignment
+                yield as_op(op), size, alignment
 
 
-def storage_bytes(func: Operation) -> int:
+def lifetime_storage_bytes(func: Operation) -> int:
     """Bytes of all of it, wherever it begins."""
-    return sum(size + alignment - 1 for _, size, alignment in storage_of(func))
+    return sum(size + alignment - 1 for _, size, alignment in lifetime_storage_of(func))

@@ -23,17 +23,17 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...frontend.kernel_signature import Argument, Signature, parse
-from ...ir.casting import given, number_of, numbers_of, string_of
+from ...ir.casting import int_array_attr, int_attr, str_attr, unwrap
 from ...ir.dialects.cuda_tile.attrs import BoundedAttr, DivByAttr
 from ...ir.dialects.fast_xdsl import item, walk
 from ...ir.dialects.nv_tileaa.types import MemRefType, PointerType, TiledViewType
 from ...ir.dialects.nv_tileas.types import TmaDescType
-from ...ir.dialects.op_traits import FACTS, Effect
-from ...manifest.manifest_constants import AXES, GRID, LOADED, STORED, UNUSED, UPDATED
+from ...ir.dialects.op_traits import OP_TRAITS, MemoryEffect
+from ...manifest.manifest_constants import AXES, GRID, READ, READ_WRITE, UNUSED, WRITE
 from ..common.llvm_element_types import element_of
 
 # What a kernel does through an address, as one word.
-ACCESSES = {frozenset(): UNUSED, frozenset("r"): LOADED, frozenset("w"): STORED, frozenset("rw"): UPDATED}
+ACCESSES = {frozenset(): UNUSED, frozenset("r"): READ, frozenset("w"): WRITE, frozenset("rw"): READ_WRITE}
 _ESCAPED = "?"
 _ADDRESSES = (PointerType, MemRefType, TiledViewType, TmaDescType)
 _ASSUME, _CAST = ("nv_tileaa.assume", "nv_tileas.assume"), "builtin.unrealized_conversion_cast"
@@ -48,7 +48,7 @@ _TO_INTEGER = ("nv_tileaa.ptr_to_int", "nv_tileas.ptr_to_int", "nv_tileaa.bitcas
 
 
 @dataclass
-class ParameterFacts:
+class ParameterInfo:
     """One parameter. ``divisor`` of a pointer is in bytes; ``value``: the only one that the code is right for."""
 
     name: str
@@ -73,7 +73,7 @@ class ParameterFacts:
 
 
 @dataclass
-class ViewFacts:
+class ViewInfo:
     """What a kernel takes a pointer for: numbers are static, None is known at run time only."""
 
     extents: list[int | None]
@@ -84,11 +84,11 @@ class ViewFacts:
 class Parameters:
     """Parameters in order; ``arguments`` are what a caller passes; ``views`` by the number of a pointer that is no array."""
 
-    rows: list[ParameterFacts]
+    rows: list[ParameterInfo]
     arguments: list[Argument]
     axes: list[int]
     grid: tuple[str, ...] = ()
-    views: dict[int, ViewFacts] = field(default_factory=dict)
+    views: dict[int, ViewInfo] = field(default_factory=dict)
 
     @property
     def extents(self) -> int:
@@ -97,7 +97,7 @@ class Parameters:
 
     def argument_of(self, parameter: int) -> Argument:
         """The argument that a parameter is of."""
-        return self.arguments[given(self.rows[parameter].argument)]
+        return self.arguments[unwrap(self.rows[parameter].argument)]
 
     def argument_rows(self) -> list[dict[str, Any]]:
         """The arguments as the manifest lists them."""
@@ -113,20 +113,20 @@ class Parameters:
 
 def describe(function: Operation, entry: str) -> Parameters:
     """The facts of the parameters of kernel ``entry``."""
-    body = _Body(function)
-    found = parse(string_of(function, "signature")) if "signature" in function.attributes else None
+    body = _KernelBody(function)
+    found = parse(str_attr(function, "signature")) if "signature" in function.attributes else None
     if found is not None and not _agrees(found, body):
         found = None
-    arguments = list(found.arguments) if found is not None else _guessed(body, entry)
-    rows = [*_rows(arguments, body), *(ParameterFacts(f"grid_{axis}", GRID, axis=axis) for axis in range(body.extents))]
-    _add_promises(rows, body)
+    arguments = list(found.arguments) if found is not None else _inferred_parameters(body, entry)
+    rows = [*_rows(arguments, body), *(ParameterInfo(f"grid_{axis}", GRID, axis=axis) for axis in range(body.extents))]
+    _add_assumptions(rows, body)
     made = Parameters(rows, arguments, body.axes, found.grid if found is not None else ())
     _add_views(made, body)
     return made
 
 
 # ---- the body --------------------------------------------------------------------------------------
-class _Body:
+class _KernelBody:
     """A kernel's body: which parameter a value is, and what is done through addresses."""
 
     def __init__(self, function: Operation):
@@ -137,9 +137,9 @@ class _Body:
         self.origin: dict[SSAValue, int] = {argument: index for index, argument in enumerate(own)}
         self.types = [argument.type for argument in own]
         for op in self.inner:
-            self._follow(op)
+            self._visit(op)
 
-    def _follow(self, op: Operation) -> None:
+    def _visit(self, op: Operation) -> None:
         """A parameter stays itself under casts and assumptions."""
         if op.name in _SAME and len(op._operands) == 1 and item(op._operands, 0) in self.origin:
             [result] = op.results
@@ -171,8 +171,8 @@ class _Body:
     def axes(self) -> list[int]:
         """The axes of the grid that the kernel asks its place or the extent of."""
         if self.extents:
-            return list(numbers_of(self.function, PERSISTENT))
-        return sorted({number_of(op, "axis") for op in self.inner if op.name.partition(".")[2] in _GRID})
+            return list(int_array_attr(self.function, PERSISTENT))
+        return sorted({int_attr(op, "axis") for op in self.inner if op.name.partition(".")[2] in _GRID})
 
     @cached_property
     def accesses(self) -> dict[int, set[str]]:
@@ -190,7 +190,7 @@ def _are_addresses(kind: type[Attribute]) -> bool:
 
 
 # ---- arguments -------------------------------------------------------------------------------------
-def _agrees(signature: Signature, body: _Body) -> bool:
+def _agrees(signature: Signature, body: _KernelBody) -> bool:
     """Whether a note is about this kernel: as many parameters, pointers where its arrays begin, and none inside of them."""
     if signature.parameters != len(body.types):
         return False
@@ -203,7 +203,7 @@ def _agrees(signature: Signature, body: _Body) -> bool:
     return arrays <= set(body.pointers) <= arrays | others
 
 
-def _guessed(body: _Body, entry: str) -> list[Argument]:
+def _inferred_parameters(body: _KernelBody, entry: str) -> list[Argument]:
     """Without a note: pointers that cuTile's convention can be told of are arrays, all else stands for itself."""
     ranks = (
         {}
@@ -219,7 +219,7 @@ def _guessed(body: _Body, entry: str) -> list[Argument]:
     return found
 
 
-def _has_convention(body: _Body, pointer: int, rank: int) -> bool:
+def _has_convention(body: _KernelBody, pointer: int, rank: int) -> bool:
     """Whether lengths, then strides follow the pointer, each only where the memory references have it or nowhere."""
     own = [op for op in body.memrefs if body.origin[op.operands[0]] == pointer]
     places = set(range(pointer + 1, pointer + 1 + 2 * rank))
@@ -249,11 +249,11 @@ def _memref(op: Operation) -> MemRefType:
     return result.type
 
 
-def _rows(arguments: Sequence[Argument], body: _Body) -> Iterator[ParameterFacts]:
+def _rows(arguments: Sequence[Argument], body: _KernelBody) -> Iterator[ParameterInfo]:
     index = 0
     for number, argument in enumerate(arguments):
         type = body.types[index]
-        first = ParameterFacts(argument.name, "pointer" if isinstance(type, PointerType) else "scalar", number)
+        first = ParameterInfo(argument.name, "pointer" if isinstance(type, PointerType) else "scalar", number)
         if isinstance(type, PointerType):
             first.element = element_of(type.pointee).name
             first.access = _access(body.accesses[index])
@@ -261,7 +261,7 @@ def _rows(arguments: Sequence[Argument], body: _Body) -> Iterator[ParameterFacts
         for role in ("shape", "stride") if argument.rank else ():
             for axis in range(argument.rank or 0):
                 value = 1 if role == "stride" and axis == argument.unit_axis else None
-                yield ParameterFacts(f"{argument.name}_{role}_{axis}", role, number, axis, value=value)
+                yield ParameterInfo(f"{argument.name}_{role}_{axis}", role, number, axis, value=value)
         index += argument.parameters
 
 
@@ -270,15 +270,15 @@ def _access(found: set[str]) -> str | None:
 
 
 # ---- promises --------------------------------------------------------------------------------------
-def _add_promises(rows: list[ParameterFacts], body: _Body) -> None:
+def _add_assumptions(rows: list[ParameterInfo], body: _KernelBody) -> None:
     for op in body.block.ops:
         if op.name in _ASSUME and op.operands[0] in body.origin:
-            _add_assumption(rows[body.origin[op.operands[0]]], op.attributes["predicate"])
+            _record_assumption(rows[body.origin[op.operands[0]]], op.attributes["predicate"])
     for op in body.memrefs:
         _add_static(rows, body, op)
 
 
-def _add_assumption(row: ParameterFacts, predicate: Attribute) -> None:
+def _record_assumption(row: ParameterInfo, predicate: Attribute) -> None:
     if isinstance(predicate, DivByAttr) and predicate.every is None:
         row.divisor = lcm(row.divisor, predicate.divisor)
     elif isinstance(predicate, BoundedAttr):
@@ -286,7 +286,7 @@ def _add_assumption(row: ParameterFacts, predicate: Attribute) -> None:
         row.maximum = min((bound for bound in (row.maximum, predicate.ub) if bound is not None), default=None)
 
 
-def _add_static(rows: list[ParameterFacts], body: _Body, op: Operation) -> None:
+def _add_static(rows: list[ParameterInfo], body: _KernelBody, op: Operation) -> None:
     """Lengths and strides that a memory reference over a whole array has by its type."""
     type, pointer = _memref(op), body.origin[op.operands[0]]
     rank = len(type.shape)
@@ -300,7 +300,7 @@ def _add_static(rows: list[ParameterFacts], body: _Body, op: Operation) -> None:
                 rows[pointer + 1 + axis + rank * (role == "stride")].value = extent
 
 
-def _axes(op: Operation, body: _Body, pointer: int, rank: int) -> list[int] | None:
+def _axes(op: Operation, body: _KernelBody, pointer: int, rank: int) -> list[int] | None:
     """Which axis of the array each dimension is; None where the reference is to something else than the whole array."""
     type, operands = _memref(op), iter(op.operands[1:])
     axes: list[int | None] = []
@@ -321,7 +321,7 @@ def _axes(op: Operation, body: _Body, pointer: int, rank: int) -> list[int] | No
     return [missing.pop(0) if axis is None else axis for axis in axes]
 
 
-def _add_views(made: Parameters, body: _Body) -> None:
+def _add_views(made: Parameters, body: _KernelBody) -> None:
     """What the kernel takes plain pointers for, where it does so in one way."""
     known: defaultdict[int, list[MemRefType]] = defaultdict(list)
     for op in body.memrefs:
@@ -330,43 +330,45 @@ def _add_views(made: Parameters, body: _Body) -> None:
             known[pointer].append(_memref(op))
     for pointer, types in known.items():
         if len(types) == 1:
-            made.views[pointer] = ViewFacts(list(types[0].shape), list(types[0].strides))
+            made.views[pointer] = ViewInfo(list(types[0].shape), list(types[0].strides))
 
 
 # ---- accesses --------------------------------------------------------------------------------------
-def _accesses(body: _Body) -> dict[int, set[str]]:
+def _accesses(body: _KernelBody) -> dict[int, set[str]]:
     """For each pointer what is done through it: reads (r), writes (w), or what nobody can follow (?)."""
-    roots = _Roots(body)
+    roots = _PointerOrigins(body)
     found: dict[int, set[str]] = {pointer: set() for pointer in body.pointers}
     for op in body.inner:
-        for value, done in _touched(op):
+        for value, done in _accessed_operand(op):
             for pointer in roots.of(value):
                 found[pointer] |= done
     return found
 
 
-_NOTHING, _GIVEN_AWAY = frozenset[str](), frozenset((_ESCAPED,))
+_NOTHING, _ESCAPES = frozenset[str](), frozenset((_ESCAPED,))
 
 
-def _touched(op: Operation) -> Iterator[tuple[SSAValue, frozenset[str]]]:
+def _accessed_operand(op: Operation) -> Iterator[tuple[SSAValue, frozenset[str]]]:
     """The addresses among an operation's operands that it accesses memory by, or gives away."""
-    known = FACTS.get(op.name)  # what has none has no conversion either, and is refused by name when it is met there
-    done = _NOTHING if known is None else _done(known.effect)
+    known = OP_TRAITS.get(
+        op.name
+    )  # what has none has no conversion either, and is refused by name when it is met there
+    done = _NOTHING if known is None else _access_kind(known.effect)
     if done:
         address, *others = op._operands
         yield address, done
-        yield from ((value, _GIVEN_AWAY) for value in others if _is_stored_address(value))
+        yield from ((value, _ESCAPES) for value in others if _is_stored_address(value))
     elif op.name in _TO_INTEGER and _is_address(op.operands[0].type):
-        yield op.operands[0], _GIVEN_AWAY
+        yield op.operands[0], _ESCAPES
 
 
 @cache
-def _done(effect: Effect) -> frozenset[str]:
+def _access_kind(effect: MemoryEffect) -> frozenset[str]:
     """What an operation of an effect does through its address."""
-    if not effect & (Effect.READ | Effect.WRITE | Effect.COPY):
+    if not effect & (MemoryEffect.READ | MemoryEffect.WRITE | MemoryEffect.COPY):
         return _NOTHING
-    writes = bool(effect & Effect.WRITE)
-    reads = bool(effect & Effect.READ) or not writes
+    writes = bool(effect & MemoryEffect.WRITE)
+    reads = bool(effect & MemoryEffect.READ) or not writes
     return frozenset(name for name, does in (("r", reads), ("w", writes)) if does)
 
 
@@ -374,10 +376,10 @@ def _is_stored_address(value: SSAValue) -> bool:
     return _is_address(value.type) and not isinstance(value.type, TmaDescType)
 
 
-class _Roots:
+class _PointerOrigins:
     """The pointers among the parameters that each address may come from."""
 
-    def __init__(self, body: _Body):
+    def __init__(self, body: _KernelBody):
         self.known: dict[SSAValue, frozenset[int]] = {
             value: frozenset([index]) for value, index in body.origin.items() if _is_address(value.type)
         }
@@ -395,26 +397,26 @@ class _Roots:
     def _flow(self, op: Operation) -> None:
         if op.regions:
             for block in _blocks(op):
-                self._enter(op.operands, block.args)
+                self._flow_in(op.operands, block.args)
             return
         if op.results:
             self._join(op.operands, op.results)
             return
-        if _leaves(op):
-            self._leave(op)
+        if _region_results(op):
+            self._flow_out(op)
 
-    def _leave(self, op: Operation) -> None:
+    def _flow_out(self, op: Operation) -> None:
         """The values that end a region are what its loop or choice gives, and what the next round of a loop begins with."""
         around = op.parent_op()
         while around is not None and around.parent_op() is not None and _is_passed(op, around):
             around = around.parent_op()
         if around is None or not around.regions:
             return
-        self._enter(op.operands, around.results)
+        self._flow_in(op.operands, around.results)
         for block in _blocks(around):
-            self._enter(op.operands, block.args)
+            self._flow_in(op.operands, block.args)
 
-    def _enter(self, values: Sequence[SSAValue], targets: Sequence[SSAValue]) -> None:
+    def _flow_in(self, values: Sequence[SSAValue], targets: Sequence[SSAValue]) -> None:
         """Values go into as many targets, the last into the last; where there are fewer, each may go anywhere."""
         if len(values) < len(targets) and not (values and len(targets) - len(values) == 1):
             self._join(values, targets)
@@ -437,7 +439,7 @@ def _gives_address(value: SSAValue) -> bool:
     return _is_address(value.type)
 
 
-def _leaves(op: Operation) -> bool:
+def _region_results(op: Operation) -> bool:
     return op.name.partition(".")[2] in ("break", "continue", "yield")
 
 

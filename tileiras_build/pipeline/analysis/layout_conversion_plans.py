@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 from ...ir.dialects.cute import layout_of
-from ...ir.dialects.op_definition import TableOperation
+from ...ir.dialects.op_definition import TableOp
 from ...ir.layouts import LinearLayout, plan_conversion
 from ...ir.layouts.conversion_plan import Plan
 from ...target.targets import Target
 from ..common.llvm_element_types import Element, element_of
-from ..shared_memory_fallbacks import SAVINGS
+from ..shared_memory_fallbacks import FALLBACKS
 
 # A larger tile goes through shared memory in several passes.
-PART_BYTES = SAVINGS[0].part_bytes
+DEFAULT_CHUNK_BYTES = FALLBACKS[0].chunk_bytes
 
 
-def plans_of(op: TableOperation, target: Target) -> list[Plan]:
+def conversion_plans(op: TableOp, target: Target) -> list[Plan]:
     """The plans of a convert_layout, one for each tile."""
-    most = op.part_bytes or PART_BYTES
+    most = op.chunk_bytes or DEFAULT_CHUNK_BYTES
     pairs = zip(op.operands, op.results, strict=True)
     return [conversion_plan(target, layout_of(a), layout_of(b), element_of(a.type), most) for a, b in pairs]
 
 
 def conversion_plan(
-    target: Target, source: LinearLayout, result: LinearLayout, element: Element, part_bytes: int = PART_BYTES
+    target: Target, source: LinearLayout, result: LinearLayout, element: Element, chunk_bytes: int = DEFAULT_CHUNK_BYTES
 ) -> Plan:
     """The plan for a GPU: what it can do with matrices decides which instructions are considered.
 
-    ``part_bytes`` is the most that may be in shared memory at a time.
+    ``max_chunk_bytes`` is the most that may be in shared memory at a time.
     """
     matrices = target.has("ldmatrix")
     return plan_conversion(
-        source, result, element.bits, stmatrix=target.has("stmatrix"), ldmatrix=matrices, max_scratch=part_bytes
+        source, result, element.bits, stmatrix=target.has("stmatrix"), ldmatrix=matrices, max_scratch=chunk_bytes
     )

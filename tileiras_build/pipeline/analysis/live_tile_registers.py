@@ -6,45 +6,47 @@ from collections.abc import Callable, Iterator
 
 from xdsl.ir import Operation, SSAValue
 
-from ...ir.casting import row, tile_type
+from ...ir.casting import as_op, tile_type
 from ...ir.dialects.fast_xdsl import walk
-from ...ir.dialects.op_definition import TableOperation
+from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_counted_loop
 from ...target.targets import Target
 from ..common.llvm_element_types import element_of
-from .buffer_sharing import is_computed_inside
-from .view_chains import only_accumulates
+from .buffer_sharing import is_lhs_computed_in_loop
+from .view_chains import is_accumulation_loop
 
 
-def kept_words(func: Operation, target: Target, stays: Callable[[TableOperation], bool]) -> int:
+def live_tile_registers(func: Operation, target: Target, in_tmem_or_smem: Callable[[TableOp], bool]) -> int:
     """32-bit words of the tiles that products keep in registers in the loop that keeps most, of all threads together.
 
     ``stays``: whether a product's left operand stays in shared memory instead (``resident_operands``).
     """
-    return max((_kept(loop, target, stays) for loop in walk(func) if is_counted_loop(loop)), default=0)
+    return max(
+        (_live_in_loop(loop, target, in_tmem_or_smem) for loop in walk(func) if is_counted_loop(loop)), default=0
+    )
 
 
-def _kept(loop: Operation, target: Target, stays: Callable[[TableOperation], bool]) -> int:
-    products = [row(op) for op in loop.regions[0].blocks[0].ops if op.name == "nv_tileas.dot"]
-    tiles = dict.fromkeys(tile for product in products for tile in _kept_by(product, target, stays))
+def _live_in_loop(loop: Operation, target: Target, stays: Callable[[TableOp], bool]) -> int:
+    products = [as_op(op) for op in loop.regions[0].blocks[0].ops if op.name == "nv_tileas.dot"]
+    tiles = dict.fromkeys(tile for product in products for tile in _live_for_dot(product, target, stays))
     if any(map(stays, products)):
         # Room for what it leaves: a computed operand that is multiplied while the next one is computed.
-        tiles |= dict.fromkeys(product.lhs for product in products if is_computed_inside(product))
-    return sum(tile_words(tile) for tile in tiles)
+        tiles |= dict.fromkeys(product.lhs for product in products if is_lhs_computed_in_loop(product))
+    return sum(tile_registers(tile) for tile in tiles)
 
 
-def _kept_by(product: TableOperation, target: Target, stays: Callable[[TableOperation], bool]) -> Iterator[SSAValue]:
+def _live_for_dot(product: TableOp, target: Target, stays: Callable[[TableOp], bool]) -> Iterator[SSAValue]:
     """The sum, unless it stays in tensor memory, and a left operand that stays the same."""
     in_tensor_memory = target.has("tcgen05")
     if product.rescaled:
         return
-    if not (in_tensor_memory and only_accumulates(product)):
+    if not (in_tensor_memory and is_accumulation_loop(product)):
         yield product.result
-    if not in_tensor_memory and not is_computed_inside(product) and not stays(product):
+    if not in_tensor_memory and not is_lhs_computed_in_loop(product) and not stays(product):
         yield product.lhs
 
 
-def tile_words(tile: SSAValue) -> int:
+def tile_registers(tile: SSAValue) -> int:
     """32-bit words of a tile, of all threads together."""
     size = element_of(tile.type).bits
     for extent in tile_type(tile).get_shape():

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from ...ir.dialects.cute import layout_of
-from ...ir.dialects.op_definition import TableOperation
+from ...ir.dialects.op_definition import TableOp
 from ...ir.layouts import LinearLayout, MatrixAccess, SharedAccess, SharedLayout, matrix_access, pack, shared_access
 
 
-def plain_reading(op: TableOperation) -> SharedAccess:
+def vector_load_plan(op: TableOp) -> SharedAccess:
     """By loads of each thread, of a local_load."""
-    return shared_access(*_whole(op)).moved(_start(op))
+    return shared_access(*_stage_layout(op)).with_offset(_chunk_offset(op))
 
 
-def matrix_reading(op: TableOperation) -> MatrixAccess | None:
+def ldmatrix_plan(op: TableOp) -> MatrixAccess | None:
     """By ldmatrix; None where that does not read the layout."""
-    access = matrix_access(*_whole(op))
-    return None if access is None else access.moved(_start(op))
+    access = matrix_access(*_stage_layout(op))
+    return None if access is None else access.with_offset(_chunk_offset(op))
 
 
-def _whole(op: TableOperation) -> tuple[LinearLayout, SharedLayout]:
+def _stage_layout(op: TableOp) -> tuple[LinearLayout, SharedLayout]:
     """The layout as one of the stage's first elements, and the stage's placement."""
     layout, placement = layout_of(op.result), op.buffer.type.placement.data
     for dim, size in enumerate(placement.shape):
@@ -26,7 +26,7 @@ def _whole(op: TableOperation) -> tuple[LinearLayout, SharedLayout]:
     return layout, placement
 
 
-def _start(op: TableOperation) -> int:
+def _chunk_offset(op: TableOp) -> int:
     """Where the part starts, in bytes: at multiples of its sizes, which are powers of two, so addresses differ by an XOR."""
     placement = op.buffer.type.placement.data
     if op.starts is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
 
-from ...ir.dialects.op_traits import is_exchange
+from ...ir.dialects.op_traits import is_atomic_rmw
 
 ACQUIRES, RELEASES = frozenset({"acquire", "acq_rel"}), frozenset({"release", "acq_rel"})
 
@@ -19,7 +19,7 @@ def semantic_of(op: Operation) -> str:
 def is_unordered(op: Operation) -> bool:
     """Whether nothing that other programs do waits for an operation: an access that is weak, or an exchange that is relaxed."""
     semantic = semantic_of(op)
-    return semantic == "weak" or semantic == "relaxed" and is_exchange(op)
+    return semantic == "weak" or semantic == "relaxed" and is_atomic_rmw(op)
 
 
 def acquires(op: Operation) -> bool:

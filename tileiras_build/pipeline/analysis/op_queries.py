@@ -9,17 +9,22 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.traits import Pure
 
 from ...ir.dialects.fast_xdsl import walk
-from ...ir.dialects.op_traits import Layouts, facts_of, is_return
+from ...ir.dialects.op_traits import LayoutTrait, is_return, traits_of
 
 DIVISIONS = frozenset(f"arith.{name}" for name in "divui divsi remui remsi ceildivui ceildivsi floordivsi".split())
 ASSERTIONS = frozenset(("nv_tileaa.assert", "nv_tileas.assert"))
 SHIFTS = frozenset(f"arith.{name}" for name in ("shli", "shrui", "shrsi"))
-ELEMENTWISE, FREE, SHAPE, POINTER = Layouts.ELEMENTWISE, Layouts.FREE, Layouts.SHAPE, Layouts.POINTER
+ELEMENTWISE, FREE, SHAPE, POINTER = (
+    LayoutTrait.ELEMENTWISE,
+    LayoutTrait.FREE,
+    LayoutTrait.SHAPE_DERIVED,
+    LayoutTrait.POINTER,
+)
 
 
-def kind_of(op: Operation) -> Layouts:
+def element_kind(op: Operation) -> LayoutTrait:
     """How layouts pass through an operation."""
-    return facts_of(op).layouts
+    return traits_of(op).layouts
 
 
 def is_tile(value: SSAValue) -> bool:

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
-from ...ir.casting import is_number, row
+from ...ir.casting import as_op, is_int_constant
 from ...ir.dialects.op_traits import is_counted_loop
 
 
-def counts_up(loop: Operation | None) -> bool:
+def is_canonical_loop(loop: Operation | None) -> bool:
     """Whether a loop is counted from 0 in steps of 1."""
     if loop is None or not is_counted_loop(loop):
         return False
-    return is_number(row(loop).lower, 0) and is_number(row(loop).step, 1)
+    return is_int_constant(as_op(loop).lower, 0) and is_int_constant(as_op(loop).step, 1)
 
 
-def groups_copied(steps: int, stages: int) -> int:
+def smem_scale_groups(steps: int, stages: int) -> int:
     """Of shared memory, filled ``stages`` - 1 iterations ahead.
 
     The first iteration of a group reads it. The group that takes its place after n others is copied n ``steps`` - ``stages`` + 1
@@ -28,7 +28,7 @@ def groups_copied(steps: int, stages: int) -> int:
     return -(-stages // steps)
 
 
-def groups_multiplied(steps: int, stages: int) -> int:
+def tmem_scale_groups(steps: int, stages: int) -> int:
     """Of tensor memory, beside a ring of ``stages`` operands.
 
     When the operands of iteration i are there, the product of iteration i - ``stages`` is done, which used their stage before,
@@ -38,17 +38,17 @@ def groups_multiplied(steps: int, stages: int) -> int:
     return -((1 - steps - stages) // steps)
 
 
-AHEAD = 4  # iterations: in so many a warp has loaded scales
+PREFETCHED_GROUPS = 4  # iterations: in so many a warp has loaded scales
 
 
-def groups_apart(steps: int) -> int:
+def warp_loaded_scale_groups(steps: int) -> int:
     """Of both, where warps of their own bring the scales: the group that is multiplied by, and those of the iterations ahead.
 
     A group takes the place of one whose last product is done: no number of iterations is needed for that to be true.
     """
-    return 1 + -(-AHEAD // steps)
+    return 1 + -(-PREFETCHED_GROUPS // steps)
 
 
-def groups_loaded(steps: int) -> int:
+def scale_groups_per_load(steps: int) -> int:
     """At once, by a warp of its own: two where one would not be there in time."""
-    return 1 if steps >= AHEAD else 2
+    return 1 if steps >= PREFETCHED_GROUPS else 2

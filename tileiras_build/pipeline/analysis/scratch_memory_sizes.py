@@ -6,56 +6,56 @@ from collections.abc import Iterable
 
 from xdsl.ir import Operation, SSAValue
 
-from ...ir.casting import row
+from ...ir.casting import as_op
 from ...ir.dialects.cute import layout_of
 from ...ir.dialects.nv_tileas.ops import AsyncTiledTmaStoreOp
-from ...ir.dialects.op_definition import TableOperation
+from ...ir.dialects.op_definition import TableOp
 from ...ir.layouts import SharedRoundTrip
 from ...target.targets import WARP
 from ..common.llvm_element_types import element_of
 from ..job import Job
-from ..shared_memory_fallbacks import saving_of
-from .chunked_tile_slices import slice_cut
+from ..shared_memory_fallbacks import fallback_of
+from .chunked_tile_slices import slice_chunk_bits
 from .layout_conversion_plans import conversion_plan
 from .op_queries import is_tile
 
 # Scratch starts on a row of all banks; a ring where the longest swizzle repeats.
-ALIGNMENT, RING_ALIGNMENT = 128, 1024
+ALIGNMENT, STAGE_ALIGNMENT = 128, 1024
 # What a thread parks by one instruction: two pairs.
-PARKED_BYTES = 16
-PARKED_WORDS = PARKED_BYTES // 4
+SPILLED_ELEMENT_BYTES = 16
+SPILL_VECTOR_REGS = SPILLED_ELEMENT_BYTES // 4
 STORE_BY_TMA = AsyncTiledTmaStoreOp.name
 # What names the instruction of a product; one without reads its operands from scratch.
 TENSOR_CORES = ("atom", "warpgroup", "tensor_memory")
 
 
-def aligned(size: int) -> int:
+def align_to_banks(size: int) -> int:
     """A size of scratch in whole rows of all banks."""
     return -(-size // ALIGNMENT) * ALIGNMENT
 
 
-def ring_bytes(ring: TableOperation) -> int:
+def buffer_bytes(ring: TableOp) -> int:
     """Bytes of shared memory that an alloc_tensor takes."""
-    return -(-ring.result.type.size_bytes // RING_ALIGNMENT) * RING_ALIGNMENT
+    return -(-ring.result.type.size_bytes // STAGE_ALIGNMENT) * STAGE_ALIGNMENT
 
 
-def parked_bytes(words: int, warps: int) -> int:
+def spill_bytes(regs: int, warps: int) -> int:
     """Bytes of shared memory for ``words`` words of each thread."""
-    return words // PARKED_WORDS * PARKED_BYTES * WARP * warps
+    return regs // SPILL_VECTOR_REGS * SPILLED_ELEMENT_BYTES * WARP * warps
 
 
 def largest_scratch(ops: Iterable[Operation], job: Job) -> int:
     """Bytes of shared memory without which some of the operations cannot run."""
-    sizes = (SIZES[op.name](row(op), job) for op in ops if op.name in SIZES)
-    return max(map(aligned, sizes), default=0)
+    sizes = (SIZES[op.name](as_op(op), job) for op in ops if op.name in SIZES)
+    return max(map(align_to_banks, sizes), default=0)
 
 
-def part_bytes(op: TableOperation, job: Job) -> int:
+def max_chunk_bytes(op: TableOp, job: Job) -> int:
     """The most bytes of a tile that a conversion has in scratch at a time."""
-    return op.part_bytes or saving_of(job).part_bytes
+    return op.chunk_bytes or fallback_of(job).chunk_bytes
 
 
-def conversion_bytes(op: TableOperation, job: Job) -> int:
+def conversion_bytes(op: TableOp, job: Job) -> int:
     total = 0
     for source, result in zip(op.operands, op.results):
         plan = conversion_plan(
@@ -63,10 +63,10 @@ def conversion_bytes(op: TableOperation, job: Job) -> int:
             layout_of(source),
             layout_of(result),
             element_of(source.type),
-            part_bytes(op, job),
+            max_chunk_bytes(op, job),
         )
         if isinstance(plan, SharedRoundTrip):
-            total += aligned(plan.scratch_bytes)
+            total += align_to_banks(plan.scratch_bytes)
     return total
 
 
@@ -75,7 +75,7 @@ def tile_bytes(value: SSAValue) -> int:
     return element_of(value.type).bytes * layout_of(value).size
 
 
-def _reduce_bytes(op: TableOperation, job: Job) -> int:
+def _reduce_bytes(op: TableOp, job: Job) -> int:
     axis = op.axis
     layout = op.sources[0].type.encoding.data
     parts = 1 << layout.bits_along(axis)["warp"].bit_count()
@@ -88,34 +88,38 @@ def _reduce_bytes(op: TableOperation, job: Job) -> int:
     return end
 
 
-def _extract_bytes(op: TableOperation, job: Job) -> int:
-    return 0 if layout_of(op.source).size == 1 else tile_bytes(op.source) >> _cut_bits(op, job)
+def _extract_bytes(op: TableOp, job: Job) -> int:
+    return 0 if layout_of(op.source).size == 1 else tile_bytes(op.source) >> _chunk_bits(op, job)
 
 
-def _insert_bytes(op: TableOperation, job: Job) -> int:
-    return tile_bytes(op.result) >> _cut_bits(op, job)
+def _insert_bytes(op: TableOp, job: Job) -> int:
+    return tile_bytes(op.result) >> _chunk_bits(op, job)
 
 
-def _cut_bits(op: TableOperation, job: Job) -> int:
-    return slice_cut(op, job).bit_count()
+def _chunk_bits(op: TableOp, job: Job) -> int:
+    return slice_chunk_bits(op, job).bit_count()
 
 
-def _dot_bytes(op: TableOperation, job: Job) -> int:
+def _dot_bytes(op: TableOp, job: Job) -> int:
     if any(row in op.attributes for row in TENSOR_CORES):
         return 0
-    parts = k_parts(op, job)
-    return aligned(tile_bytes(op.lhs) // parts) + tile_bytes(op.rhs) // parts
+    parts = k_chunks(op, job)
+    return align_to_banks(tile_bytes(op.lhs) // parts) + tile_bytes(op.rhs) // parts
 
 
-def k_parts(op: TableOperation, job: Job) -> int:
+def k_chunks(op: TableOp, job: Job) -> int:
     """In how many parts along k both operands of a product without an instruction for matrices pass through scratch."""
     parts, depth = 1, op.lhs.type.get_shape()[-1]
-    while job.saving and parts < depth and tile_bytes(op.lhs) + tile_bytes(op.rhs) > parts * saving_of(job).part_bytes:
+    while (
+        job.fallback
+        and parts < depth
+        and tile_bytes(op.lhs) + tile_bytes(op.rhs) > parts * fallback_of(job).chunk_bytes
+    ):
         parts *= 2
     return parts
 
 
-def _atomic_bytes(op: TableOperation, job: Job) -> int:
+def _atomic_bytes(op: TableOp, job: Job) -> int:
     if not op.results[0].uses:
         return 0
     if not is_tile(op.value):
@@ -124,7 +128,7 @@ def _atomic_bytes(op: TableOperation, job: Job) -> int:
     return tile_bytes(op.value) if layout.free_bits("lane") or layout.free_bits("warp") else 0
 
 
-def _stored_bytes(op: TableOperation, job: Job) -> int:
+def _tma_store_bytes(op: TableOp, job: Job) -> int:
     return op.placement.size_bytes // op.parts * op.slots
 
 
@@ -136,5 +140,5 @@ SIZES = {
     "nv_tileas.dot": _dot_bytes,
     "nv_tileas.atomic_rmw": _atomic_bytes,
     "nv_tileas.atomic_cas": _atomic_bytes,
-    STORE_BY_TMA: _stored_bytes,
+    STORE_BY_TMA: _tma_store_bytes,
 }

@@ -13,37 +13,37 @@ from math import prod
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ...ir.casting import expect, owner, parent, row, tile_type
+from ...ir.casting import as_op, cast, defining_op, parent_op, tile_type
 from ...ir.dialects.fast_xdsl import walk
-from ...ir.dialects.op_definition import TableOperation
+from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import (
-    Layouts,
-    facts_of,
+    LayoutTrait,
     is_break,
-    is_choice,
     is_continue,
     is_counted_loop,
-    is_leave,
+    is_if,
     is_loop,
+    is_region_end,
     is_yield,
+    traits_of,
 )
 from ..common.cse import is_pure
 from .op_queries import is_tile, tiles
 
 # Operations whose tiles lie alike, element by element.
-ONE_LAYOUT = (Layouts.ELEMENTWISE, Layouts.POINTER, Layouts.FREE)
+ONE_LAYOUT = (LayoutTrait.ELEMENTWISE, LayoutTrait.POINTER, LayoutTrait.FREE)
 VIEW_ACCESSES = ("nv_tileas.tiled_load", "nv_tileas.tiled_store", "nv_tileas.tiled_atomic_rmw")
 
 # Where a tile is divided: a dimension, or None where every CTA has all of it. The tiles of one operation, each with that.
-Parts = list[tuple[SSAValue, int | None]]
-Rule = Callable[[TableOperation, SSAValue, int, int], Parts | None]
+ShardedValues = list[tuple[SSAValue, int | None]]
+Rule = Callable[[TableOp, SSAValue, int, int], ShardedValues | None]
 
 
-class Undivided(Exception):
+class ShardingError(Exception):
     """A tile cannot be divided as asked."""
 
 
-class Division:
+class Sharding:
     """The tiles that are divided so far. ``divide`` adds one and all that follow from it, or raises Undivided."""
 
     def __init__(self, ctas: int):
@@ -55,115 +55,115 @@ class Division:
         # Operands of which a part is computed anew, by the operation that reads them and the position there.
         self.remade: dict[tuple[Operation, int], int] = {}
 
-    def copy(self) -> Division:
+    def copy(self) -> Sharding:
         """The same division, to be continued independently."""
-        made = Division(self.ctas)
+        made = Sharding(self.ctas)
         made.dims, made.whole = dict(self.dims), set(self.whole)
         made.operations, made.remade = set(self.operations), dict(self.remade)
         return made
 
-    def divide(self, op: Operation, value: SSAValue, dim: int) -> None:
+    def shard(self, op: Operation, value: SSAValue, dim: int) -> None:
         """Divide ``value``, a tile of ``op``, along ``dim``."""
         pending = [(op, value, dim)]
         while pending:
             op, value, dim = pending.pop()
-            parts = relate(op, value, dim, self.ctas)
+            parts = propagate(op, value, dim, self.ctas)
             if parts is None:
-                raise Undivided(f"{op.name} needs whole tiles")
+                raise ShardingError(f"{op.name} needs whole tiles")
             self.operations.add(op)
             for part, where in parts:
-                pending += self._note(op, part, where)
+                pending += self._record(op, part, where)
 
-    def _note(self, op: Operation, value: SSAValue, dim: int | None) -> list[tuple[Operation, SSAValue, int]]:
+    def _record(self, op: Operation, value: SSAValue, dim: int | None) -> list[tuple[Operation, SSAValue, int]]:
         """What follows from where a tile of ``op`` is divided, if that was not known."""
-        if is_remakable(value):
-            self._remake(op, value, dim)
+        if is_rematerializable_tile(value):
+            self._rematerialize(op, value, dim)
             return []
         if dim is None:
             self.whole.add(value)
         known = dim is None or value in self.dims
         if dim is not None and self.dims.setdefault(value, dim) != dim:
-            raise Undivided("a tile would be divided along two dimensions")
+            raise ShardingError("a tile would be divided along two dimensions")
         if value in self.whole and value in self.dims:
-            raise Undivided("a tile would be both divided and whole")
-        return [] if known or dim is None else [(user, value, dim) for user in _around(value)]
+            raise ShardingError("a tile would be both divided and whole")
+        return [] if known or dim is None else [(user, value, dim) for user in _defining_and_using_ops(value)]
 
-    def _remake(self, op: Operation, value: SSAValue, dim: int | None) -> None:
+    def _rematerialize(self, op: Operation, value: SSAValue, dim: int | None) -> None:
         if dim is None:
             return
-        check_remakable(value, dim, self.ctas)
+        check_rematerializable(value, dim, self.ctas)
         for use in value.uses:
-            if _holder(use.operation) is op:
+            if _region_owner(use.operation) is op:
                 self.remade[use.operation, use.index] = dim
 
 
-def _around(value: SSAValue) -> Iterator[Operation]:
+def _defining_and_using_ops(value: SSAValue) -> Iterator[Operation]:
     """The operations that make or use a tile; of a tile that a region carries, the one with the region."""
-    yield expect(Operation, value.owner.parent_op()) if isinstance(value.owner, Block) else value.owner
+    yield cast(Operation, value.owner.parent_op()) if isinstance(value.owner, Block) else value.owner
     for use in value.uses:
-        yield _holder(use.operation)
+        yield _region_owner(use.operation)
 
 
-def _holder(op: Operation) -> Operation:
-    return target_of(op) if is_leave(op) else op
+def _region_owner(op: Operation) -> Operation:
+    return terminator_target(op) if is_region_end(op) else op
 
 
 # ---- tiles that are computed again ---------------------------------------------------------------
-def is_remakable(value: SSAValue) -> bool:
+def is_rematerializable_tile(value: SSAValue) -> bool:
     """Whether a tile follows from scalars alone, so that any part of it can be computed anew."""
     op = value.owner
     if isinstance(op, Block) or not is_pure(op):
         return False
-    return all(is_remakable(operand) for operand in tiles(op.operands))
+    return all(is_rematerializable_tile(operand) for operand in tiles(op.operands))
 
 
-def check_remakable(value: SSAValue, dim: int, ctas: int) -> None:
+def check_rematerializable(value: SSAValue, dim: int, ctas: int) -> None:
     """Raise Undivided if a part of such a tile cannot be computed anew."""
-    op = owner(value)
-    parts = relate(op, value, dim, ctas)
+    op = defining_op(value)
+    parts = propagate(op, value, dim, ctas)
     if parts is None or (op.name == "arith.constant" and not _is_splat(op.properties["value"], shape_of(value))):
-        raise Undivided(f"{op.name} needs whole tiles")
+        raise ShardingError(f"{op.name} needs whole tiles")
     for operand, where in parts:
         if where is not None and operand in op.operands:
-            check_remakable(operand, where, ctas)
+            check_rematerializable(operand, where, ctas)
 
 
 def _is_splat(value: Attribute, shape: tuple[int, ...]) -> bool:
     """Whether the elements of a constant tile are the same, byte for byte."""
-    data, count = expect(DenseIntOrFPElementsAttr, value).data.data, prod(shape)
+    data, count = cast(DenseIntOrFPElementsAttr, value).data.data, prod(shape)
     return data == data[: len(data) // count] * count
 
 
 # ---- the rules -----------------------------------------------------------------------------------
-def relate(op: Operation, value: SSAValue, dim: int, ctas: int) -> Parts | None:
+def propagate(op: Operation, value: SSAValue, dim: int, ctas: int) -> ShardedValues | None:
     """How the tiles of ``op`` lie when its tile ``value`` is divided along ``dim``; None where there is no way."""
     if shape_of(value)[dim] % ctas:
         return None
     if (rule := RULES.get(op.name)) is not None:
-        return rule(row(op), value, dim, ctas)
-    return _same(op, value, dim, ctas) if facts_of(op).layouts in ONE_LAYOUT else None
+        return rule(as_op(op), value, dim, ctas)
+    return _same(op, value, dim, ctas) if traits_of(op).layouts in ONE_LAYOUT else None
 
 
 def shape_of(value: SSAValue) -> tuple[int, ...]:
     return tuple(tile_type(value).get_shape())
 
 
-def _refuse(op: TableOperation, value: SSAValue, dim: int, ctas: int) -> None:
+def _refuse(op: TableOp, value: SSAValue, dim: int, ctas: int) -> None:
     return None
 
 
-def _same(op: Operation, value: SSAValue, dim: int, ctas: int) -> Parts | None:
+def _same(op: Operation, value: SSAValue, dim: int, ctas: int) -> ShardedValues | None:
     """Tiles of one shape, element by element."""
     every = tiles((*op.operands, *op.results))
     return None if any(shape_of(other) != shape_of(value) for other in every) else [(other, dim) for other in every]
 
 
-def _broadcast(op: TableOperation, value: SSAValue, dim: int, ctas: int) -> Parts:
+def _broadcast(op: TableOp, value: SSAValue, dim: int, ctas: int) -> ShardedValues:
     whole = shape_of(op.source)[dim] != shape_of(op.result)[dim]
     return [(op.source, None if whole else dim), (op.result, dim)]
 
 
-def _view(op: TableOperation, value: SSAValue, dim: int, ctas: int) -> Parts | None:
+def _view(op: TableOp, value: SSAValue, dim: int, ctas: int) -> ShardedValues | None:
     """Equal parts of a dimension are equal parts of any other that the same elements come before."""
     other = op.result if value is op.source else op.source
     before = prod(shape_of(value)[:dim])
@@ -172,13 +172,13 @@ def _view(op: TableOperation, value: SSAValue, dim: int, ctas: int) -> Parts | N
     return [(value, dim), (other, found[-1])] if found else None
 
 
-def _permute(op: TableOperation, value: SSAValue, dim: int, ctas: int) -> Parts:
+def _permute(op: TableOp, value: SSAValue, dim: int, ctas: int) -> ShardedValues:
     order = list(op.permutation)
     source = dim if value is op.source else order[dim]
     return [(op.source, source), (op.result, order.index(source))]
 
 
-def _reduce(op: TableOperation, value: SSAValue, dim: int, ctas: int) -> Parts | None:
+def _reduce(op: TableOp, value: SSAValue, dim: int, ctas: int) -> ShardedValues | None:
     axis = op.axis
     source = dim + (dim >= axis) if value in op.results else dim
     if source == axis:
@@ -186,11 +186,11 @@ def _reduce(op: TableOperation, value: SSAValue, dim: int, ctas: int) -> Parts |
     return [(tile, source) for tile in op.sources] + [(tile, source - (source > axis)) for tile in tiles(op.results)]
 
 
-def _scan(op: TableOperation, value: SSAValue, dim: int, ctas: int) -> Parts | None:
+def _scan(op: TableOp, value: SSAValue, dim: int, ctas: int) -> ShardedValues | None:
     return None if dim == op.axis else _same(op, value, dim, ctas)
 
 
-def _dot(op: TableOperation, value: SSAValue, dim: int, ctas: int) -> Parts | None:
+def _dot(op: TableOp, value: SSAValue, dim: int, ctas: int) -> ShardedValues | None:
     """Rows of the result follow from rows of the left operand, columns from columns of the right one."""
     row = len(shape_of(value)) - 2
     if dim == (row + 1 if value in (op.lhs, op.lhs_scale) else row if value in (op.rhs, op.rhs_scale) else None):
@@ -201,7 +201,7 @@ def _dot(op: TableOperation, value: SSAValue, dim: int, ctas: int) -> Parts | No
     return [(op.lhs, left), (op.rhs, right), *scales, (op.acc, dim), (op.result, dim)]
 
 
-def _view_access(op: TableOperation, value: SSAValue, dim: int, ctas: int) -> Parts | None:
+def _view_access(op: TableOp, value: SSAValue, dim: int, ctas: int) -> ShardedValues | None:
     """Only views whose tiles start at multiples of a part, or wherever the program says."""
     view, tile = op.view.type, op.value
     sparse = [coord for coord in op.coords if is_tile(coord)]
@@ -212,28 +212,28 @@ def _view_access(op: TableOperation, value: SSAValue, dim: int, ctas: int) -> Pa
     return None if sparse or view.steps[dim] % part else [(tile, dim)]
 
 
-def _reinterpret(op: TableOperation, value: SSAValue, dim: int, ctas: int) -> Parts | None:
+def _reinterpret(op: TableOp, value: SSAValue, dim: int, ctas: int) -> ShardedValues | None:
     fits = all(shape_of(tile)[0] % ctas == 0 for tile in (op.source, op.result))
     return [(op.source, 0), (op.result, 0)] if fits else None
 
 
-def _assert(op: TableOperation, value: SSAValue, dim: int, ctas: int) -> Parts:
+def _assert(op: TableOp, value: SSAValue, dim: int, ctas: int) -> ShardedValues:
     return [(op.condition, dim)]
 
 
 # ---- control flow --------------------------------------------------------------------------------
-def target_of(op: Operation) -> Operation:
+def terminator_target(op: Operation) -> Operation:
     """The operation whose region a terminator ends, or which it leaves or repeats."""
-    around = parent(op)
+    around = parent_op(op)
     while not is_yield(op) and not is_loop(around):
-        around = parent(around)
+        around = parent_op(around)
     return around
 
 
-def carried(op: TableOperation) -> list[list[SSAValue]]:
+def loop_carried_group(op: TableOp) -> list[list[SSAValue]]:
     """The values that are one variable of the program: what a loop carries, what the branches of a choice give."""
-    ends = [end for end in walk(op) if is_leave(end) and target_of(end) is op]
-    if is_choice(op):
+    ends = [end for end in walk(op) if is_region_end(end) and terminator_target(end) is op]
+    if is_if(op):
         return _columns(op.results, [end.operands for end in ends])
     again, left = ([end.operands for end in ends if leaves(end)] for leaves in (is_continue, is_break))
     args = op.regions[0].blocks[0].args
@@ -246,8 +246,8 @@ def _columns(first: Iterable[SSAValue], rows: Sequence[Sequence[SSAValue]]) -> l
     return [[value, *(row[index] for row in rows)] for index, value in enumerate(first)]
 
 
-def _carry(op: TableOperation, value: SSAValue, dim: int, ctas: int) -> Parts:
-    return [(other, dim) for group in carried(op) if value in group for other in group]
+def _propagate_through_region(op: TableOp, value: SSAValue, dim: int, ctas: int) -> ShardedValues:
+    return [(other, dim) for group in loop_carried_group(op) if value in group for other in group]
 
 
 RULES: dict[str, Rule] = {
@@ -261,11 +261,11 @@ RULES: dict[str, Rule] = {
     "nv_tileas.reinterpret": _reinterpret,
     "nv_tileas.assert": _assert,
     **dict.fromkeys(VIEW_ACCESSES, _view_access),
-    **dict.fromkeys((f"nv_tileas.{name}" for name in ("for", "loop", "if")), _carry),
+    **dict.fromkeys((f"nv_tileas.{name}" for name in ("for", "loop", "if")), _propagate_through_region),
 }
 
 
-def part_type(type: TensorType, dim: int, ctas: int) -> TensorType:
+def shard_type(type: TensorType, dim: int, ctas: int) -> TensorType:
     """The type of one CTA's part of a tile."""
     shape = list(type.get_shape())
     shape[dim] //= ctas

@@ -6,118 +6,138 @@ from collections.abc import Iterator
 
 from xdsl.ir import Operation, SSAValue
 
-from ...ir.casting import block_of, given, row
+from ...ir.casting import as_op, parent_block, unwrap
 from ...ir.dialects.fast_xdsl import walk
-from ...ir.dialects.op_definition import TableOperation
+from ...ir.dialects.op_definition import TableOp
 from ..common.optimization_hints import occupancy
 from ..job import Job
-from ..pipelining_strategies import choose, runs
+from ..pipelining_strategies import choose, is_enabled
 from .axis_info import AxisAnalysis
-from .buffer_sharing import is_computed_inside
-from .chained_dots import DOT, resident_load
-from .live_tile_registers import tile_words
-from .resource_model import BESIDE_STAGES, choose_warps, divided_words_fit, kept_words_fit, least_stages, words_fit
-from .tma_operands import Found, as_read, boxed, fetched, may_fetch, may_run_ahead, placed, warpgroup_row
-from .view_chains import choices_around_loops, kernel_of, load_behind
+from .buffer_sharing import is_lhs_computed_in_loop
+from .chained_dots import DOT, stationary_lhs_load
+from .live_tile_registers import tile_registers
+from .resource_model import (
+    STAGES_SMEM_OVERHEAD,
+    choose_warps,
+    live_registers_fit,
+    min_stages,
+    registers_fit,
+    registers_fit_with_setmaxnreg,
+)
+from .tma_operands import (
+    TmaOperand,
+    as_instruction_reads,
+    may_prefetch_in_loop,
+    operand_placement,
+    tma_loads_allowed,
+    tma_operand,
+    wgmma_atom,
+    with_tma_box,
+)
+from .view_chains import enclosing_kernel, ifs_around_loops, source_load_of
 
 # From so many columns on a warpgroup's product reads both operands from shared memory in less time than it multiplies:
 # 64 rows and 128 columns of 16 bits along k of 16 are 6 KiB in 64 clocks, of the 8 KiB that shared memory has in them.
-WIDE_PRODUCT = 128
-FETCHING = "tileas-select-async"
+WIDE_DOT = 128
+PRODUCER_WARPS = "tileas-select-mma-and-tma"
 
 
-def stays_in_shared(product: TableOperation, job: Job) -> bool:
+def is_stationary(dot: TableOp, job: Job) -> bool:
     """Whether the left operand of a product comes from before its loop, and shared memory keeps it."""
-    return resident_operand(product, job) is not None
+    return stationary_lhs(dot, job) is not None
 
 
-def resident_operand(product: TableOperation, job: Job) -> Found | None:
+def stationary_lhs(dot: TableOp, job: Job) -> TmaOperand | None:
     """The load, the chain and the box of such an operand; None where there is none, or registers keep it."""
-    if resident_load(product) is None or warpgroup_row(product, job) is None:
+    if stationary_lhs_load(dot) is None or wgmma_atom(dot, job) is None:
         return None
-    func = kernel_of(product)
-    if not may_fetch(func) or row(func).num_ctas is not None or not runs(FETCHING, choose(job)):
+    func = enclosing_kernel(dot)
+    if not tma_loads_allowed(func) or as_op(func).num_ctas is not None or not is_enabled(PRODUCER_WARPS, choose(job)):
         return None
-    readers = readers_of(product)
-    found = [one for reader in readers if (one := _found(reader, job, AxisAnalysis())) is not None]
+    readers = dots_reading_same_lhs(dot)
+    found = [one for reader in readers if (one := _operand_location(reader, job, AxisAnalysis())) is not None]
     # All that read it do so there, and alike: none would find it in registers.
-    if len(found) < len(readers) or len({placed(one) for one in found}) > 1:
+    if len(found) < len(readers) or len({operand_placement(one) for one in found}) > 1:
         return None
-    kept = any(_is_worth_it(reader, job) for reader in readers) and all(_has_room(reader, job) for reader in readers)
-    return found[readers.index(product)] if kept else None
+    kept = any(_is_profitable(reader, job) for reader in readers) and all(_has_room(reader, job) for reader in readers)
+    return found[readers.index(dot)] if kept else None
 
 
-def readers_of(product: TableOperation) -> list[TableOperation]:
+def dots_reading_same_lhs(product: TableOp) -> list[TableOp]:
     """The products whose left operand comes from the load that this one's comes from."""
-    load = given(load_behind(product.lhs))[0]
-    dots = [row(op) for op in walk(kernel_of(product)) if op.name == DOT]
-    return [dot for dot in dots if (source := load_behind(dot.lhs)) is not None and source[0] is load]
+    load = unwrap(source_load_of(product.lhs))[0]
+    dots = [as_op(op) for op in walk(enclosing_kernel(product)) if op.name == DOT]
+    return [dot for dot in dots if (source := source_load_of(dot.lhs)) is not None and source[0] is load]
 
 
-def _found(product: TableOperation, job: Job, analysis: AxisAnalysis) -> Found | None:
+def _operand_location(product: TableOp, job: Job, analysis: AxisAnalysis) -> TmaOperand | None:
     """Where an instruction finds the operand, if TMA may bring it, and the right one, ahead of the program."""
-    source, atom = resident_load(product), warpgroup_row(product, job)
-    if source is None or atom is None or choices_around_loops(product) or not may_run_ahead(product):
+    source, atom = stationary_lhs_load(product), wgmma_atom(product, job)
+    if source is None or atom is None or ifs_around_loops(product) or not may_prefetch_in_loop(product):
         return None
-    held, right = boxed(*source, job, analysis), fetched(product, 1, job, analysis)
-    if held is None or right is None or as_read(right, 0, atom) is None:
+    held, right = with_tma_box(*source, job, analysis), tma_operand(product, 1, job, analysis)
+    if held is None or right is None or as_instruction_reads(right, 0, atom) is None:
         return None
-    return as_read(held, 1, atom)
+    return as_instruction_reads(held, 1, atom)
 
 
-def _is_worth_it(product: TableOperation, job: Job) -> bool:
+def _is_profitable(product: TableOp, job: Job) -> bool:
     """Whether shared memory serves the product in time, or threads have no registers for the operand beside all else."""
-    if product.rhs.type.get_shape()[1] >= WIDE_PRODUCT:
+    if product.rhs.type.get_shape()[1] >= WIDE_DOT:
         return True
-    func = kernel_of(product)
-    words, warps = sum(map(tile_words, _tiles(product))), choose_warps(func, job)
+    func = enclosing_kernel(product)
+    words, warps = sum(map(tile_registers, _tiles(product))), choose_warps(func, job)
     ctas = occupancy(func, job) or 1
-    if row(func).divides_registers:
-        return not divided_words_fit(words, warps, ctas, job.target)
-    return not (kept_words_fit(words, warps, job.target) if ctas == 1 else words_fit(words, warps, ctas, job.target))
+    if as_op(func).uses_setmaxnreg:
+        return not registers_fit_with_setmaxnreg(words, warps, ctas, job.target)
+    return not (
+        live_registers_fit(words, warps, job.target) if ctas == 1 else registers_fit(words, warps, ctas, job.target)
+    )
 
 
-def _tiles(product: TableOperation) -> dict[SSAValue, None]:
+def _tiles(product: TableOp) -> dict[SSAValue, None]:
     """What the products of a loop would have in registers: sums, and left operands that are computed or stay."""
-    dots = _beside(product)
-    lefts = [dot.lhs for dot in dots if is_computed_inside(dot) or resident_load(dot) is not None]
+    dots = _other_live_registers(product)
+    lefts = [dot.lhs for dot in dots if is_lhs_computed_in_loop(dot) or stationary_lhs_load(dot) is not None]
     return dict.fromkeys([*(dot.result for dot in dots), *lefts])
 
 
-def _beside(product: TableOperation) -> list[TableOperation]:
-    return [row(op) for op in block_of(product).ops if op.name == DOT]
+def _other_live_registers(product: TableOp) -> list[TableOp]:
+    return [as_op(op) for op in parent_block(product).ops if op.name == DOT]
 
 
-def _has_room(product: TableOperation, job: Job) -> bool:
+def _has_room(product: TableOp, job: Job) -> bool:
     """Whether as many stages of what the loop fetches fit beside the operand as without it, or as many as are needed."""
-    ctas = occupancy(kernel_of(product), job) or 1
+    ctas = occupancy(enclosing_kernel(product), job) or 1
     without = _stages(product, 0, ctas, job)
-    held = sum(_held(dot, job, AxisAnalysis()) for dot in _beside(product) if dot.lhs is product.lhs)
-    return _stages(product, held, ctas, job) >= min(max(without, 1), least_stages(ctas))
+    held = sum(
+        _stationary_bytes(dot, job, AxisAnalysis()) for dot in _other_live_registers(product) if dot.lhs is product.lhs
+    )
+    return _stages(product, held, ctas, job) >= min(max(without, 1), min_stages(ctas))
 
 
-def stages_fit(product: TableOperation, ctas: int, job: Job) -> bool:
+def stages_fit(dot: TableOp, ctas: int, job: Job) -> bool:
     """Whether each of so many CTAs has shared memory for the stages of the loop of a product, and what stays there."""
-    held = _held(product, job, AxisAnalysis()) if stays_in_shared(product, job) else 0
-    return _stages(product, held, ctas, job) >= least_stages(ctas)
+    held = _stationary_bytes(dot, job, AxisAnalysis()) if is_stationary(dot, job) else 0
+    return _stages(dot, held, ctas, job) >= min_stages(ctas)
 
 
-def _stages(product: TableOperation, held: int, ctas: int, job: Job) -> int:
+def _stages(product: TableOp, held: int, ctas: int, job: Job) -> int:
     """The stages of the loop of a product that a CTA has shared memory for, beside so many bytes."""
-    analysis, dots = AxisAnalysis(), _beside(product)
-    size = sum(box.tile_bytes for dot in dots for box in _stage(dot, job, analysis))
-    room = job.target.shared_memory_of(ctas) - BESIDE_STAGES * (len(dots) + 1) - held
+    analysis, dots = AxisAnalysis(), _other_live_registers(product)
+    size = sum(box.tile_bytes for dot in dots for box in _stage_boxes(dot, job, analysis))
+    room = job.target.shared_memory_of(ctas) - STAGES_SMEM_OVERHEAD * (len(dots) + 1) - held
     return room // size if size else 0
 
 
-def _stage(dot: TableOperation, job: Job, analysis: AxisAnalysis) -> Iterator:
+def _stage_boxes(dot: TableOp, job: Job, analysis: AxisAnalysis) -> Iterator:
     """The boxes of the operands that come in each iteration."""
     for index in (0, 1):
-        if (found := fetched(dot, index, job, analysis)) is not None:
+        if (found := tma_operand(dot, index, job, analysis)) is not None:
             yield found[2]
 
 
-def _held(dot: Operation, job: Job, analysis: AxisAnalysis) -> int:
-    source = resident_load(row(dot))
-    box = None if source is None else boxed(*source, job, analysis)
+def _stationary_bytes(dot: Operation, job: Job, analysis: AxisAnalysis) -> int:
+    source = stationary_lhs_load(as_op(dot))
+    box = None if source is None else with_tma_box(*source, job, analysis)
     return 0 if box is None else box[2].tile_bytes

@@ -18,21 +18,21 @@ from math import prod
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from ...ir.casting import given, owner
-from ...ir.dialects.fast_xdsl import text_of
-from ...ir.dialects.op_definition import TableOperation
-from ...ir.dialects.op_traits import is_entry
+from ...ir.casting import defining_op, unwrap
+from ...ir.dialects.fast_xdsl import string_of
+from ...ir.dialects.op_definition import TableOp
+from ...ir.dialects.op_traits import is_function
 from ...ir.layouts import SharedLayout
 from ...ir.layouts.matrix_descriptor import WIDE, WIDE_CHUNK
 from ...ir.layouts.shared_layout import VECTOR_BYTES
 from ...target.element_types import ELEMENT_TYPES
 from ..common.llvm_element_types import element_of
-from .access_vectorization import ViewFacts
+from .access_vectorization import ViewAccessInfo
 from .axis_info import AxisAnalysis
 from .view_chains import rounds_to_tf32
 
 TMA_ALIGNMENT = 16
-MOST_RANK, MOST_BOX = 5, 256
+MAX_TENSOR_RANK, MAX_BOX_DIM = 5, 256
 MAP_BYTES = 128  # of a CUtensorMap, and its alignment (CUDA driver API, cuTensorMapEncodeTiled)
 # Bytes of a swizzled line; shorter rows than the shortest have no swizzle mode.
 LONGEST_LINE, SHORTEST_LINE, PATTERN_LINES = 128, 32, 8
@@ -40,29 +40,29 @@ LONGEST_LINE, SHORTEST_LINE, PATTERN_LINES = 128, 32, 8
 MAP_ELEMENTS = {name: row.tma for name, row in ELEMENT_TYPES.items() if row.tma is not None}
 LOAD = "nv_tileas.tiled_load"
 # What the host computes a number from (``host_value``), and what a manifest says of a tensor map.
-HostNumber = dict[str, int] | int | None
-MapEntry = dict[str, HostNumber | str | list[HostNumber] | list[int]]
-PASSED = ("nv_tileas.assume", "nv_tileaa.assume", "nv_tileas.bitcast", "builtin.unrealized_conversion_cast")
+HostInt = dict[str, int] | int | None
+MapEntry = dict[str, HostInt | str | list[HostInt] | list[int]]
+FORWARDING_OPS = ("nv_tileas.assume", "nv_tileaa.assume", "nv_tileas.bitcast", "builtin.unrealized_conversion_cast")
 
 
-def host_value(value: SSAValue) -> HostNumber:
+def host_value(value: SSAValue) -> HostInt:
     """What the host computes a scalar from: ``{"param": i}``, also shifted to the right (``over``), or a constant; None
     where only the kernel knows it.
     """
     shifted = 0
     while not isinstance(value, BlockArgument):
-        op = owner(value)
+        op = defining_op(value)
         if op.name == "arith.shrsi" and isinstance(bits := host_value(op.operands[1]), int):
             shifted, value = shifted + bits, op.operands[0]
             continue
         if op.name == "arith.constant":
             constant = op.properties["value"]
             return constant.value.data >> shifted if isinstance(constant, IntegerAttr) else None
-        if op.name not in PASSED:
+        if op.name not in FORWARDING_OPS:
             return None
         value = op.operands[0]
     parent = value.block.parent_op()
-    is_parameter = parent is not None and is_entry(parent)
+    is_parameter = parent is not None and is_function(parent)
     if not is_parameter:
         return None
     return {"param": value.index} | ({"over": 1 << shifted} if shifted else {})
@@ -99,7 +99,7 @@ class TensorBox(MapBox):
         return prod(self.box)
 
 
-def tensor_box(access: TableOperation, chain: list[Operation], analysis: AxisAnalysis) -> TensorBox | None:
+def tensor_box(access: TableOp, chain: list[Operation], analysis: AxisAnalysis) -> TensorBox | None:
     """The box with which TMA moves the tile of a ``tiled_load`` that ``chain`` makes an operand, or of a ``tiled_store``;
     None where it cannot."""
     view = access.view.type
@@ -107,14 +107,14 @@ def tensor_box(access: TableOperation, chain: list[Operation], analysis: AxisAna
     if (
         view.kind.data == "gather"
         or element.name not in MAP_ELEMENTS
-        or text_of(view.source.element_type) != element.name
+        or string_of(view.source.element_type) != element.name
     ):
         return None
-    if not 1 <= len(view.tile) <= MOST_RANK or sorted(view.dim_map) != list(range(len(view.source.shape))):
+    if not 1 <= len(view.tile) <= MAX_TENSOR_RANK or sorted(view.dim_map) != list(range(len(view.source.shape))):
         return None
     if access.name == LOAD and view.padding.data not in ("none", "zero"):
         return None
-    facts = ViewFacts(access.view, analysis)
+    facts = ViewAccessInfo(access.view, analysis)
     if not _is_aligned(facts) or not _is_on_host(facts):
         return None
     swizzle = access.swizzle if access.name == LOAD else None
@@ -122,7 +122,7 @@ def tensor_box(access: TableOperation, chain: list[Operation], analysis: AxisAna
     return box if box is None else replace(box, rounds=any(rounds_to_tf32(link) for link in chain))
 
 
-def wide_box(load: TableOperation, box: TensorBox) -> TensorBox | None:
+def widened_box(load: TableOp, box: TensorBox) -> TensorBox | None:
     """The same box with chunks of 32 bytes swizzled; None where its lines are too short."""
     if box.swizzle != f"{LONGEST_LINE}B":
         return None
@@ -131,7 +131,7 @@ def wide_box(load: TableOperation, box: TensorBox) -> TensorBox | None:
     return replace(box, swizzle=WIDE, placement=placement)
 
 
-def misalignments(facts: ViewFacts) -> Iterator[tuple[str, int]]:
+def alignment_faults(facts: ViewAccessInfo) -> Iterator[tuple[str, int]]:
     """(what, bytes that it is known to be a multiple of) for the address and each stride that TMA cannot rely on."""
     base = facts.analysis(facts.memref.base).divisibility
     if base % TMA_ALIGNMENT:
@@ -143,12 +143,12 @@ def misalignments(facts: ViewFacts) -> Iterator[tuple[str, int]]:
             yield f"the stride of dimension {dim}", bytes
 
 
-def _is_aligned(facts: ViewFacts) -> bool:
+def _is_aligned(facts: ViewAccessInfo) -> bool:
     fastest = facts.type.dim_map[facts.order[0]]
-    return facts.type.source.strides[fastest] == 1 and not any(misalignments(facts))
+    return facts.type.source.strides[fastest] == 1 and not any(alignment_faults(facts))
 
 
-def _is_on_host(facts: ViewFacts) -> bool:
+def _is_on_host(facts: ViewAccessInfo) -> bool:
     """Extents must fit the 32-bit coordinates of TMA, too."""
     values = [facts.memref.base, *facts.memref.sizes, *facts.memref.strides]
     narrow = all(element_of(size.type).bits <= 32 for size in facts.memref.sizes)
@@ -156,13 +156,13 @@ def _is_on_host(facts: ViewFacts) -> bool:
     return narrow and known and all(host_value(value) is not None for value in values)
 
 
-def _box(facts: ViewFacts, bytes: int, swizzle: str | None) -> TensorBox | None:
+def _box(facts: ViewAccessInfo, bytes: int, swizzle: str | None) -> TensorBox | None:
     tile, order = facts.type.tile, facts.order
     line = min(LONGEST_LINE, tile[order[0]] * bytes)
     size = bytes
     for extent in tile:
         size *= extent
-    if line < SHORTEST_LINE or size % (line * PATTERN_LINES) or any(tile[dim] > MOST_BOX for dim in order[1:]):
+    if line < SHORTEST_LINE or size % (line * PATTERN_LINES) or any(tile[dim] > MAX_BOX_DIM for dim in order[1:]):
         return None
     swizzle = swizzle or f"{line}B"
     placement = SharedLayout.boxed(tile, order, 8 * bytes, line, WIDE_CHUNK if swizzle == WIDE else VECTOR_BYTES)
@@ -170,7 +170,7 @@ def _box(facts: ViewFacts, bytes: int, swizzle: str | None) -> TensorBox | None:
     return TensorBox(tuple(facts.type.dim_map[dim] for dim in order), box, swizzle, False, placement)
 
 
-def map_entry(memref: TableOperation, box: MapBox, parameter: int) -> MapEntry:
+def map_entry(memref: TableOp, box: MapBox, parameter: int) -> MapEntry:
     """The manifest's entry of a tensor map (``pipeline/launch_manifest_json.py``)."""
     type = memref.result.type
     element = element_of(type.element_type)
@@ -180,7 +180,7 @@ def map_entry(memref: TableOperation, box: MapBox, parameter: int) -> MapEntry:
         "element": "tf32" if box.rounds else MAP_ELEMENTS[element.name],
         "base": host_value(memref.base),
         "shape": [sizes[dim] for dim in box.dims],
-        "strides": [_times(strides[dim], element.bytes) for dim in box.dims[1:]],
+        "strides": [_scaled(strides[dim], element.bytes) for dim in box.dims[1:]],
         "box": list(box.box),
         "element_strides": [1] * len(box.dims),
         "swizzle": box.swizzle,
@@ -190,10 +190,10 @@ def map_entry(memref: TableOperation, box: MapBox, parameter: int) -> MapEntry:
     }
 
 
-def _merged(static: tuple[int | None, ...], dynamic: Sequence[SSAValue]) -> list[HostNumber]:
+def _merged(static: tuple[int | None, ...], dynamic: Sequence[SSAValue]) -> list[HostInt]:
     remaining = iter(dynamic)
     return [host_value(next(remaining)) if extent is None else extent for extent in static]
 
 
-def _times(value: HostNumber, factor: int) -> HostNumber:
-    return value * factor if isinstance(value, int) else {**given(value), "times": factor}
+def _scaled(value: HostInt, factor: int) -> HostInt:
+    return value * factor if isinstance(value, int) else {**unwrap(value), "times": factor}

@@ -6,54 +6,56 @@ from collections.abc import Iterator
 
 from xdsl.ir import Operation, SSAValue
 
-from ...ir.casting import row
+from ...ir.casting import as_op
 from ...ir.dialects.fast_xdsl import walk
-from ...ir.dialects.op_definition import TableOperation
-from ...ir.dialects.op_traits import Effect, facts_of, is_access, is_structured
-from .sharding_propagation import carried
+from ...ir.dialects.op_definition import TableOp
+from ...ir.dialects.op_traits import MemoryEffect, is_access, is_structured_control_flow, traits_of
+from .sharding_propagation import loop_carried_group
 from .view_chains import TOKEN
 
 
-def ordered_pairs(func: Operation) -> Iterator[tuple[TableOperation, TableOperation]]:
+def token_ordered_pairs(func: Operation) -> Iterator[tuple[TableOp, TableOp]]:
     """(first, second) for each two accesses of which the second comes after the first, one of them a write.
 
     An access of a loop that its own token comes back to is such a pair with itself.
     """
-    behind = _behind(func)
+    behind = _token_predecessors(func)
     for op in walk(func):
-        for first in _before(op, behind) if is_access(op) else ():
-            if Effect.WRITE in facts_of(first).effect | facts_of(op).effect:
-                yield first, row(op)
+        for first in _operand_predecessors(op, behind) if is_access(op) else ():
+            if MemoryEffect.WRITE in traits_of(first).effect | traits_of(op).effect:
+                yield first, as_op(op)
 
 
-Behind = dict[SSAValue, frozenset[TableOperation]]
+Predecessors = dict[SSAValue, frozenset[TableOp]]
 
 
-def _behind(func: Operation) -> Behind:
+def _token_predecessors(func: Operation) -> Predecessors:
     """The accesses that each token comes after."""
-    behind: Behind = {}
+    behind: Predecessors = {}
     again = True
     while again:
         again = False
         for op in walk(func):
-            for token, accesses in _follow(op, behind):
+            for token, accesses in _propagate(op, behind):
                 if not accesses <= behind.get(token, frozenset()):
                     behind[token] = behind.get(token, frozenset()) | accesses
                     again = True
     return behind
 
 
-def _before(op: Operation, behind: Behind) -> frozenset[TableOperation]:
+def _operand_predecessors(op: Operation, behind: Predecessors) -> frozenset[TableOp]:
     return frozenset().union(*(behind.get(value, frozenset()) for value in op.operands if value.type.name == TOKEN))
 
 
-def _follow(op: Operation, behind: Behind) -> Iterator[tuple[SSAValue, frozenset[TableOperation]]]:
+def _propagate(op: Operation, behind: Predecessors) -> Iterator[tuple[SSAValue, frozenset[TableOp]]]:
     """The tokens that an operation gives, and what they come after."""
-    if not is_structured(op):
+    if not is_structured_control_flow(op):
         own = frozenset({op} if is_access(op) else ())
-        yield from ((result, _before(op, behind) | own) for result in op.results if result.type.name == TOKEN)
+        yield from (
+            (result, _operand_predecessors(op, behind) | own) for result in op.results if result.type.name == TOKEN
+        )
         return
-    for group in carried(op):
+    for group in loop_carried_group(op):
         if group[0].type.name == TOKEN:
             together = frozenset().union(*(behind.get(value, frozenset()) for value in group))
             given = [value for value in group if value.owner is op or value.owner in _blocks(op)]

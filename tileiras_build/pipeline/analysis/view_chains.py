@@ -9,76 +9,76 @@ from math import prod
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from ...ir.casting import block_of, last_op, owner, parent, row, tile_type
-from ...ir.dialects.fast_xdsl import text_of, walk
-from ...ir.dialects.op_definition import TableOperation
+from ...ir.casting import as_op, defining_op, parent_block, parent_op, terminator, tile_type
+from ...ir.dialects.fast_xdsl import string_of, walk
+from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import (
-    changes_memory,
-    is_agents,
-    is_choice,
+    is_agent_switch,
     is_continue,
     is_counted_loop,
-    is_entry,
-    is_exit,
+    is_function,
+    is_if,
     is_loop,
+    is_loop_exit,
     is_return,
-    keeps_zeros,
-    passes_through,
+    is_value_forwarding,
+    preserves_zero,
     waits_for_grid,
+    writes_memory,
 )
 from ...ir.layouts import SharedLayout
 from .memory_order import acquires
 from .op_queries import is_pure, is_tile, may_divide_by_zero, may_end, tiles
 
 # What multiplies: in registers, or with operands in shared memory.
-PRODUCTS = ("nv_tileas.dot", "nv_tileas.async.dot")
+DOTS = ("nv_tileas.dot", "nv_tileas.async.dot")
 TOKEN = "nv_tileaa.mem_token"
 
 
-def chain_to(load: TableOperation, product: TableOperation, index: int) -> list[Operation] | None:
+def view_chain_to(load: TableOp, dot: TableOp, index: int) -> list[Operation] | None:
     """The single-use operations from a load's tile to operand ``index`` of a product of the same block."""
     chain: list[Operation] = []
     value = load.value
     while len(uses := list(value.uses)) == 1:
         user = uses[0].operation
-        if user is product:
+        if user is dot:
             return chain if uses[0].index == index else None
-        if not passes_through(user) or user.parent is not product.parent or len(user.results) != 1:
+        if not is_value_forwarding(user) or user.parent is not dot.parent or len(user.results) != 1:
             return None
         chain.append(user)
         value = user.results[0]
     return None
 
 
-def load_behind(value: SSAValue) -> tuple[TableOperation, list[Operation]] | None:
+def source_load_of(value: SSAValue) -> tuple[TableOp, list[Operation]] | None:
     """The tiled_load that a tile comes from, and the operations between; None where something else makes it."""
     chain: list[Operation] = []
-    while isinstance(value.owner, Operation) and passes_through(value.owner):
+    while isinstance(value.owner, Operation) and is_value_forwarding(value.owner):
         chain.insert(0, value.owner)
         value = value.owner.operands[0]
     load = value.owner
-    return (row(load), chain) if isinstance(load, Operation) and load.name == "nv_tileas.tiled_load" else None
+    return (as_op(load), chain) if isinstance(load, Operation) and load.name == "nv_tileas.tiled_load" else None
 
 
-def source_load(product: TableOperation, index: int) -> tuple[TableOperation, list[Operation]] | None:
+def dot_operand_load(dot: TableOp, index: int) -> tuple[TableOp, list[Operation]] | None:
     """The tiled_load of the product's own block whose tile only becomes operand ``index``, and the operations between."""
-    found = load_behind(product.operands[index])
-    if found is None or found[0].parent is not product.parent:
+    found = source_load_of(dot.operands[index])
+    if found is None or found[0].parent is not dot.parent:
         return None
-    chain = chain_to(found[0], product, index)
+    chain = view_chain_to(found[0], dot, index)
     return None if chain is None else (found[0], chain)
 
 
 def rounds_to_tf32(link: Operation) -> bool:
     """Whether a conversion is the one that tensor maps of tf32 make of f32: to nearest even (``TensorBox``)."""
-    if link.name != "nv_tileas.fp_to_fp" or row(link).rounding_mode != "nearest_even":
+    if link.name != "nv_tileas.fp_to_fp" or as_op(link).rounding_mode != "nearest_even":
         return False
-    types = [text_of(tile_type(value).element_type) for value in (link.operands[0], link.results[0])]
+    types = [string_of(tile_type(value).element_type) for value in (link.operands[0], link.results[0])]
     return types == ["f32", "tf32"]
 
 
-def placement_after(
-    chain: list[Operation], placement: SharedLayout, *, renames_only: bool = True
+def smem_layout_after_views(
+    chain: list[Operation], smem_layout: SharedLayout, *, renames_only: bool = True
 ) -> SharedLayout | None:
     """The placement of the operand in the memory of its load; None where the chain does more than rename elements.
 
@@ -87,49 +87,49 @@ def placement_after(
     """
     for link in chain:
         if link.name == "nv_tileas.view":
-            placement = placement.reshape(tile_type(link.results[0]).get_shape())
+            smem_layout = smem_layout.reshape(tile_type(link.results[0]).get_shape())
         elif link.name == "nv_tileas.permute":
-            placement = placement.permute_dims(row(link).permutation)
+            smem_layout = smem_layout.permute_dims(as_op(link).permutation)
         elif link.name != "nv_tileas.convert_layout" and renames_only and not rounds_to_tf32(link):
             return None
-    return placement
+    return smem_layout
 
 
-def only_accumulates(product: TableOperation) -> bool:
+def is_accumulation_loop(dot: TableOp) -> bool:
     """Whether the loop does nothing with the sum but add to it, and multiplies nothing else."""
-    block = block_of(product)
+    block = parent_block(dot)
     last = block.last_op
-    argument = product.acc
+    argument = dot.acc
     if not isinstance(argument.owner, Block) or argument.owner is not block or len(list(argument.uses)) != 1:
         return False
-    others = sum(op.name in PRODUCTS for op in walk(block))
-    uses = list(product.result.uses)
+    others = sum(op.name in DOTS for op in walk(block))
+    uses = list(dot.result.uses)
     returns = len(uses) == 1 and uses[0].operation is last and uses[0].index == argument.index - 1
     return returns and others == 1
 
 
-def loops_around(op: Operation) -> list[TableOperation] | None:
+def enclosing_loops(op: Operation) -> list[TableOp] | None:
     """The counted loops around an operation, outermost first; None where something else is, or a loop has other exits.
 
-    Choices may be around loops (``choices_around_loops``).
+    Choices may be around loops (``ifs_around_loops``).
     """
-    found: list[TableOperation] = []
+    found: list[TableOp] = []
     around = op.parent_op()
-    while around is not None and not _begins_a_program(around):
-        if is_counted_loop(around) and runs_to_its_end(around):
+    while around is not None and not _is_control_root(around):
+        if is_counted_loop(around) and has_no_early_exit(around):
             found.insert(0, around)
-        elif not found or not is_choice(around):
+        elif not found or not is_if(around):
             return None
         around = around.parent_op()
     return found
 
 
-def choices_around_loops(op: Operation) -> list[TableOperation]:
+def ifs_around_loops(op: Operation) -> list[TableOp]:
     """The choices around the loops around an operation."""
-    found: list[TableOperation] = []
+    found: list[TableOp] = []
     around = op.parent_op()
-    while around is not None and not _begins_a_program(around):
-        if is_choice(around):
+    while around is not None and not _is_control_root(around):
+        if is_if(around):
             found.insert(0, around)
         around = around.parent_op()
     return found
@@ -137,43 +137,45 @@ def choices_around_loops(op: Operation) -> list[TableOperation]:
 
 def early_returns(func: Operation) -> list[Operation]:
     """The returns of a kernel but the one that ends it."""
-    return [op for op in walk(func) if is_return(op) and op is not last_op(func.regions[0].blocks[0])]
+    return [op for op in walk(func) if is_return(op) and op is not terminator(func.regions[0].blocks[0])]
 
 
-def choices_around(op: Operation) -> list[TableOperation] | None:
+def enclosing_ifs(op: Operation) -> list[TableOp] | None:
     """The choices around an operation, outermost first; None where something else is."""
-    found: list[TableOperation] = []
-    around = parent(op)
-    while not _begins_a_program(around):
-        if not is_choice(around):
+    found: list[TableOp] = []
+    around = parent_op(op)
+    while not _is_control_root(around):
+        if not is_if(around):
             return None
         found.insert(0, around)
-        around = parent(around)
+        around = parent_op(around)
     return found
 
 
-def _begins_a_program(op: Operation) -> bool:
+def _is_control_root(op: Operation) -> bool:
     """Whether control flow begins inside of an operation: a kernel, or its agents."""
-    return is_entry(op) or is_agents(op)
+    return is_function(op) or is_agent_switch(op)
 
 
-def kernel_of(op: Operation) -> Operation:
+def enclosing_kernel(op: Operation) -> Operation:
     """The function around an operation."""
-    while not is_entry(op):
-        op = parent(op)
+    while not is_function(op):
+        op = parent_op(op)
     return op
 
 
-def runs_to_its_end(loop: Operation) -> bool:
+def has_no_early_exit(loop: Operation) -> bool:
     """Whether a loop makes all its iterations, each of them whole."""
     block = loop.regions[0].blocks[0]
     last = block.last_op
     if last is None or not is_continue(last):
         return False
-    return not any(is_return(op) or (is_exit(op) and op is not last and _leaves(op, loop)) for op in walk(block))
+    return not any(
+        is_return(op) or (is_loop_exit(op) and op is not last and _exits_loop(op, loop)) for op in walk(block)
+    )
 
 
-def _leaves(op: Operation, loop: Operation) -> bool:
+def _exits_loop(op: Operation, loop: Operation) -> bool:
     """Whether a continue or break belongs to ``loop`` and not to a loop inside it."""
     around = op.parent_op()
     while around is not None and not is_loop(around):
@@ -181,7 +183,7 @@ def _leaves(op: Operation, loop: Operation) -> bool:
     return around is loop
 
 
-def is_inside(value: SSAValue, loop: Operation) -> bool:
+def is_defined_in_loop(value: SSAValue, loop: Operation) -> bool:
     """Whether a value is made in the body of a loop."""
     place = value.owner if isinstance(value.owner, Block) else value.owner.parent
     while place is not None and (around := place.parent_op()) is not None:
@@ -193,7 +195,7 @@ def is_inside(value: SSAValue, loop: Operation) -> bool:
 
 def is_zero(value: SSAValue) -> bool:
     """Whether a tile is known to hold zeros."""
-    while isinstance(value.owner, Operation) and keeps_zeros(value.owner):
+    while isinstance(value.owner, Operation) and preserves_zero(value.owner):
         value = value.owner.operands[0]
     if not isinstance(value.owner, Operation) or value.owner.name != "arith.constant":
         return False
@@ -203,38 +205,38 @@ def is_zero(value: SSAValue) -> bool:
     return hasattr(constant, "as_array") and not constant.as_array().any()
 
 
-def runs_free(token: SSAValue | None) -> bool:
+def is_unordered_token(token: SSAValue | None) -> bool:
     """Whether nothing that a memory token stands for must come first: a write, an acquire, the grid before this one."""
-    return not stands_for(token, _orders)
+    return not may_depend_on(token, _is_ordering)
 
 
-def stands_for(token: SSAValue | None, acts: Callable[[Operation], bool], seen: set[SSAValue] | None = None) -> bool:
+def may_depend_on(token: SSAValue | None, acts: Callable[[Operation], bool], seen: set[SSAValue] | None = None) -> bool:
     """Whether an operation for which ``acts`` holds may be among those that a memory token comes after."""
     seen = set() if seen is None else seen
     if token is None or token in seen:
         return False
     seen.add(token)
     if isinstance(token, BlockArgument):
-        return _carries(token, acts, seen)
-    made_by = owner(token)
+        return _carries_dependence(token, acts, seen)
+    made_by = defining_op(token)
     if any(acts(op) for op in walk(made_by)):
         return True
-    return any(stands_for(value, acts, seen) for value in made_by.operands if value.type.name == TOKEN)
+    return any(may_depend_on(value, acts, seen) for value in made_by.operands if value.type.name == TOKEN)
 
 
-def _orders(op: Operation) -> bool:
-    return acquires(op) or changes_memory(op) or waits_for_grid(op)
+def _is_ordering(op: Operation) -> bool:
+    return acquires(op) or writes_memory(op) or waits_for_grid(op)
 
 
-def _carries(token: BlockArgument, acts: Callable[[Operation], bool], seen: set[SSAValue]) -> bool:
+def _carries_dependence(token: BlockArgument, acts: Callable[[Operation], bool], seen: set[SSAValue]) -> bool:
     loop = token.block.parent_op()
-    if loop is None or is_entry(loop):
+    if loop is None or is_function(loop):
         return False
     tokens = [value for value in loop.operands if value.type.name == TOKEN]
-    return any(acts(op) for op in walk(loop)) or any(stands_for(value, acts, seen) for value in tokens)
+    return any(acts(op) for op in walk(loop)) or any(may_depend_on(value, acts, seen) for value in tokens)
 
 
-def looked_up(op: Operation) -> list[Operation]:
+def hoistable_scalar_loads(op: Operation) -> list[Operation]:
     """The operations by which a kernel takes a scalar from memory: the load of one element, before all loops and with
     nothing that must come first, and what is between it and ``op``; none where ``op`` is something else.
 
@@ -247,15 +249,15 @@ def looked_up(op: Operation) -> list[Operation]:
         found.append(source.owner)
         source = source.owner.operands[0]
     load = source.owner
-    if not isinstance(load, Operation) or load.name != "nv_tileas.tiled_load" or not is_entry(parent(load)):
+    if not isinstance(load, Operation) or load.name != "nv_tileas.tiled_load" or not is_function(parent_op(load)):
         return []
-    plain = row(load).mem_semantic == "weak" and runs_free(row(load).token) and _may_come_first(load)
-    return [*found, load] if plain and prod(tile_type(row(load).value).get_shape()) == 1 else []
+    plain = as_op(load).mem_semantic == "weak" and is_unordered_token(as_op(load).token) and _may_be_hoisted(load)
+    return [*found, load] if plain and prod(tile_type(as_op(load).value).get_shape()) == 1 else []
 
 
-def _may_come_first(load: Operation) -> bool:
+def _may_be_hoisted(load: Operation) -> bool:
     """Whether the place of a load may be computed where the kernel has ended before it."""
-    block = block_of(load)
+    block = parent_block(load)
     before = itertools.takewhile(lambda op: op is not load, block.ops)
     if not any(map(may_end, before)):
         return True
@@ -289,13 +291,13 @@ class ScalarSlice:
         return self._add_argument(value) if isinstance(value, BlockArgument) else self._add_result(value)
 
     def _add_result(self, value: SSAValue) -> bool:
-        op = owner(value)
+        op = defining_op(value)
         if op in self.needed:
             return True
-        if found := looked_up(op):
+        if found := hoistable_scalar_loads(op):
             self.needed.add(op)
             self.lookups.update(found)
-            load, indices = row(found[-1]), row(op).indices
+            load, indices = as_op(found[-1]), as_op(op).indices
             return all(self.add(operand) for operand in (load.view, *load.coords, *indices))
         if not is_pure(op) or op.regions or tiles(op.results):
             return False
@@ -307,18 +309,18 @@ class ScalarSlice:
             return True
         self.arguments.add(value)
         loop = value.block.parent_op()
-        if loop is None or is_entry(loop) or (is_counted_loop(loop) and value.index == 0):
+        if loop is None or is_function(loop) or (is_counted_loop(loop) and value.index == 0):
             return True
         if not is_counted_loop(loop):
             return False
         carried = value.index - 1
-        return self.add(row(loop).initial[carried]) and self.add(last_op(value.block).operands[carried])
+        return self.add(as_op(loop).initial[carried]) and self.add(terminator(value.block).operands[carried])
 
     def add_return(self, op: Operation) -> bool:
         """The conditions of a return that stands in no loop."""
-        choices = choices_around(op)
+        choices = enclosing_ifs(op)
         return choices is not None and all(self.add(choice.condition) for choice in choices)
 
-    def add_loop(self, loop: TableOperation) -> bool:
+    def add_loop(self, loop: TableOp) -> bool:
         """The bounds of a loop in which something is fetched."""
         return all(self.add(value) for value in (loop.lower, loop.upper, loop.step))

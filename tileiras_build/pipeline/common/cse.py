@@ -19,15 +19,15 @@ from ..job import Job
 from ..pass_manager import EdgePass
 
 
-class EliminateCommon(EdgePass):
+class Cse(EdgePass):
     """Common subexpression and dead code elimination."""
 
-    name = "eliminate-common"
+    name = "cse"
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for block in (block for region in module.regions for block in region.blocks):
             merge(block)
-            remove_unused(block)
+            eliminate_dead_code(block)
 
 
 # Pure in xDSL's arith and math too, but asking an operation for a trait is slow: ask each class once.
@@ -43,21 +43,21 @@ def is_pure(op: Operation) -> bool:
     return known and not op.regions
 
 
-def _place(op: Operation) -> tuple:
+def _operand_key(op: Operation) -> tuple:
     """What equal operations have in common. Hashing attributes is slow: the operands tell nearly all apart."""
     if op._operands:
         return op.__class__, *map(id, op._operands)
-    described = (*op.properties.items(), *_marks(op).items())
+    described = (*op.properties.items(), *_attributes_key(op).items())
     return op.__class__, *described, *[result._type for result in op.results]
 
 
 def _are_equal(a: Operation, b: Operation) -> bool:
     """Whether two operations of one place compute the same, wherever they stand in the source."""
     types = all([x._type == y._type for x, y in zip(a.results, b.results, strict=True)])
-    return types and a.properties == b.properties and _marks(a) == _marks(b)
+    return types and a.properties == b.properties and _attributes_key(a) == _attributes_key(b)
 
 
-def _marks(op: Operation) -> dict[str, Attribute]:
+def _attributes_key(op: Operation) -> dict[str, Attribute]:
     return {name: value for name, value in op.attributes.items() if name != "loc"} if op.attributes else op.attributes
 
 
@@ -75,7 +75,7 @@ def _merge(block: Block, known: dict[tuple, list[Operation]], mergeable: Callabl
                 for inner in region.blocks:
                     _merge(inner, known, mergeable)
             continue
-        here = known.setdefault(_place(op), [])
+        here = known.setdefault(_operand_key(op), [])
         earlier = next((other for other in here if _are_equal(op, other)), None)
         if earlier is None:
             here.append(op)
@@ -88,11 +88,11 @@ def _merge(block: Block, known: dict[tuple, list[Operation]], mergeable: Callabl
         here.pop()
 
 
-def remove_unused(block: Block) -> None:
+def eliminate_dead_code(block: Block) -> None:
     """Erase the pure operations of a block, at any depth, whose results nobody reads."""
     for op in reversed(block_operations(block)):
         for region in op.regions:
             for inner in region.blocks:
-                remove_unused(inner)
+                eliminate_dead_code(inner)
         if is_pure(op) and all([result.first_use is None for result in op.results]):
             erase(op)

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr, i1
 
-from ...ir.casting import block_of, row
+from ...ir.casting import as_op, parent_block
 from ...ir.dialects.arith import CmpiOp
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileaa.ops import AssertOp, GetTileCountOp
-from ...ir.dialects.op_definition import TableOperation, location_of
+from ...ir.dialects.op_definition import TableOp, location_of
 
 ACCESSES = {
     "nv_tileaa.tiled_load": "load",
@@ -29,19 +29,19 @@ ACCESSES = {
 UNSIGNED_LESS = StringAttr("ult")
 
 
-def check_tile_indices(module: ModuleOp) -> int:
+def insert_bounds_checks(module: ModuleOp) -> int:
     """Insert the checks in place; returns how many."""
-    accesses = [row(op) for op in walk(module) if op.name in ACCESSES and _has_grid(row(op))]
+    accesses = [as_op(op) for op in walk(module) if op.name in ACCESSES and _has_grid(as_op(op))]
     return sum(_check(op) for op in accesses)
 
 
-def _has_grid(op: TableOperation) -> bool:
+def _has_grid(op: TableOp) -> bool:
     """Whether the access names a tile by one scalar index for each dimension."""
     return op.view.type.sparse.data < 0 and len(op.coords) == len(op.view.type.tile) > 0
 
 
-def _check(op: TableOperation) -> int:
-    block, loc = block_of(op), location_of(op)
+def _check(op: TableOp) -> int:
+    block, loc = parent_block(op), location_of(op)
     count = GetTileCountOp.make([op.view], [coord.type for coord in op.coords], loc)
     block.insert_op_before(count, op)
     for dim, (coord, tiles) in enumerate(zip(op.coords, count.results, strict=True)):

@@ -40,7 +40,7 @@ class Element:
         return named(self.memory)
 
     @cached_property
-    def border(self) -> Attribute:
+    def crossing_type(self) -> Attribute:
         """The type in which it crosses the border of an instruction that moves it: booleans as bytes, pointers as
         integers."""
         return self.memory_type if self.register in ("i1", "ptr addrspace(1)") else self.type
@@ -59,12 +59,12 @@ class Element:
 
 
 ELEMENTS: dict[str, Element] = {
-    name: Element(name, row.register, row.memory, row.moved_bits, row.per_byte) for name, row in ELEMENT_TYPES.items()
+    name: Element(name, row.register, row.memory, row.load_bits, row.per_byte) for name, row in ELEMENT_TYPES.items()
 }
 POINTER = Element("ptr", "ptr addrspace(1)", "i64", 64)
 
 
-def wrapped(value: int, width: int) -> int:
+def wrap_to_width(value: int, width: int) -> int:
     """The signed reading of the low bits; of one bit 0 or 1."""
     value &= (1 << width) - 1
     return value - (1 << width) if width > 1 and value >> (width - 1) else value

@@ -9,7 +9,7 @@ import llvmlite.binding as llvm
 
 from ...core.errors import InternalError, InvalidInput, Location
 from ...core.symbols.symbol_names import LIBDEVICE_PREFIX
-from ...libdevice.bitcode_closures import unresolved
+from ...libdevice.bitcode_closures import unresolved_error
 from ...libdevice.blob_linked_lib import Blob, resolve
 from ...libdevice.link import link_needed, store_for
 from ...manifest.manifest_constants import VERSION
@@ -18,14 +18,14 @@ from ..job import Job
 from ..serialization_target import NOTE, Serialization
 from . import libnvvm
 from .embedded_metadata import named_string, read_manifest, read_serialization
-from .hoist_setmaxnreg import grant_first
+from .hoist_setmaxnreg import hoist_setmaxnreg
 from .libdevice_request import PROVIDED
 from .line_directives import LineDirectives
 from .llvm_ir_checks import check_module
 from .llvm_passes import run_passes
-from .miscompile_workarounds import mended
+from .miscompile_workarounds import with_workarounds
 from .ptx_header import fix_header
-from .target_machine import data_layout, library_machine, machine_for
+from .target_machine import data_layout, library_machine, target_machine_for
 
 _TRIPLE = re.compile(r'^target triple = "([^"]*)"', re.MULTILINE)
 _BITS = re.compile(
@@ -33,7 +33,7 @@ _BITS = re.compile(
     re.MULTILINE,
 )
 _CALL = re.compile(r"// callseq (\d+)")
-_PLACE = re.compile(r"<string>:(\d+):(\d+): (?:error: )?(.*)")
+_LOCATION = re.compile(r"<string>:(\d+):(\d+): (?:error: )?(.*)")
 
 
 def compile_module(text: str, job: Job) -> str:
@@ -44,11 +44,11 @@ def compile_module(text: str, job: Job) -> str:
     triple = _triple(text)
     # A context of its own per module: types and metadata of thousands of kernels would pile up in a shared one. Both
     # are closed in order: left to the garbage collector the context may go first, and the module's end then crashes.
-    right = mended(text, made_for.target, partial(_canonical, triple=triple))
+    right = with_workarounds(text, made_for.target, partial(_canonical, triple=triple))
     with llvm.create_context() as context, _parse(emit.text(right), triple, context) as module:
         _prepare(module, triple)
         _link(module, context, text, job.libdevice, made_for)
-        ptx = emit.run(module, machine_for(made_for.target, made_for.number, triple), made_for)
+        ptx = emit.run(module, target_machine_for(made_for.target, made_for.number, triple), made_for)
     return fix_header(ptx, made_for, _manifest(text, made_for), has_assembly=" asm " in text)
 
 
@@ -69,7 +69,7 @@ class _Nvptx:
 
     def run(self, module: llvm.ModuleRef, machine: llvm.TargetMachine, made_for: Serialization) -> str:
         run_passes(module, machine, made_for.opt_level)
-        return _number_calls(grant_first(self._lines.restore(machine.emit_assembly(module))))
+        return _number_calls(hoist_setmaxnreg(self._lines.restore(machine.emit_assembly(module))))
 
 
 def _number_calls(ptx: str) -> str:
@@ -170,7 +170,7 @@ def _prepare(module: llvm.ModuleRef, triple: str) -> None:
 
 def _refused(message: str) -> InternalError:
     remedy = "keep the stages and look at that line of the .ll file"
-    if place := _PLACE.search(message):
+    if place := _LOCATION.search(message):
         return InternalError("llvm", place[3], location=Location(".ll", int(place[1]), int(place[2])), remedy=remedy)
     lines = [line for line in message.splitlines() if line.strip()]
     return InternalError("llvm", f"LLVM refuses the module: {lines[0] if lines else 'no reason given'}", remedy=remedy)
@@ -183,7 +183,7 @@ def _link(module: llvm.ModuleRef, context, text: str, libdevice: str | None, mad
     if note is not None:
         _link_blob(module, context, missing, resolve(note, libdevice), made_for)
     elif helpers := sorted(name for name in missing if name.startswith(LIBDEVICE_PREFIX)):
-        raise unresolved(helpers, "the module links no libdevice (!tileiras.libdevice)")
+        raise unresolved_error(helpers, "the module links no libdevice (!tileiras.libdevice)")
     if missing := _undefined(module):
         raise InternalError(
             "undefined-symbol",

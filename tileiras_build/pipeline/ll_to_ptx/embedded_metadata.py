@@ -11,7 +11,7 @@ import re
 from ...core.errors import InternalError
 from ...manifest.ptx_manifest import parse_manifest
 from ..job import Job
-from ..serialization_target import NOTE, Serialization, check_agreement
+from ..serialization_target import NOTE, Serialization, check_same_target
 
 _MACHINE = re.compile(r'"target-(cpu|features)"="([^"]*)"')
 _ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2})")
@@ -50,7 +50,7 @@ def read_serialization(text: str, job: Job) -> Serialization:
     made_for = Serialization.parse(note).check(job)
     cpu, features = made_for.target.llvm_cpu, made_for.target.llvm_features
     for kind, value in set(_MACHINE.findall(text)):
-        check_agreement((value,), (cpu if kind == "cpu" else features,))
+        check_same_target((value,), (cpu if kind == "cpu" else features,))
     return made_for
 
 

@@ -10,21 +10,21 @@ from __future__ import annotations
 
 import re
 
-GRANT = "setmaxnreg.inc"
+SETMAXNREG = "setmaxnreg.inc"
 # Instructions that only write registers: nobody waits for them.
 _PLAIN = re.compile(
     r"\t(?:abs|add|and|bfe|bfi|cvt|cvta|fma|ld\.param|lop3|mad|max|min|mov|mul|neg|not|or|prmt|selp|setp|shf|shl|shr|sub|xor)\."
 )
 
 
-def grant_first(ptx: str) -> str:
+def hoist_setmaxnreg(ptx: str) -> str:
     """The same program, with each grant above the plain instructions of its block."""
-    if GRANT not in ptx:
+    if SETMAXNREG not in ptx:
         return ptx
     lines: list[str] = []
     for line in ptx.split("\n"):
         place = len(lines)
-        while GRANT in line and place and _PLAIN.match(lines[place - 1]):
+        while SETMAXNREG in line and place and _PLAIN.match(lines[place - 1]):
             place -= 1
         lines.insert(place, line)
     return "\n".join(lines)

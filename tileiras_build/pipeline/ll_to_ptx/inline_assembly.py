@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from ...target.isa.ptx_instructions import ASSEMBLY, REGISTERS
+from ...target.isa.ptx_instructions import ASSEMBLY, SPECIAL_REGISTERS
 from ...target.targets import CAPABILITIES, Target
 
 _ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2})")
@@ -23,7 +23,7 @@ for _name, _need in ASSEMBLY.items():
 _BY_COUNT = {name.partition("/")[0] for name in _ROWS if "/" in name}
 
 
-def needs_a_look(templates: Iterable[str], target: Target) -> bool:
+def needs_checking(templates: Iterable[str], target: Target) -> bool:
     """Whether ``faults`` may find something: a cheap question, which also takes a name in an operand for an instruction."""
     text = _plain("\n".join(templates))
     names = set(_SPELLED.findall(text))
@@ -31,7 +31,7 @@ def needs_a_look(templates: Iterable[str], target: Target) -> bool:
     if not all(known and target.capabilities.issuperset(found) for _, known, found in rows):
         return True
     counted = any(first in _BY_COUNT for first, _, _ in rows)
-    return counted or any(register in text for register in REGISTERS)
+    return counted or any(register in text for register in SPECIAL_REGISTERS)
 
 
 def faults(template: str, target: Target) -> Iterator[tuple[str, str | None]]:
@@ -64,20 +64,20 @@ def needs(name: str, operands: str = "") -> tuple[bool, tuple[str, ...]]:
     """(known, capabilities) of an instruction."""
     first, known, found = _needs(name)
     if first in _BY_COUNT:
-        found += _held(_ROWS.get(f"{first}/{_count(operands)}", ()), ())
+        found += _constraints_hold(_ROWS.get(f"{first}/{_count(operands)}", ()), ())
     if "%" in operands:
-        found += tuple(need for register, need in REGISTERS.items() if register in operands)
+        found += tuple(need for register, need in SPECIAL_REGISTERS.items() if register in operands)
     return known, found
 
 
 @lru_cache(maxsize=4096)
 def _needs(name: str) -> tuple[str, bool, tuple[str, ...]]:
     first, *others = name.split(".")
-    return first, first in _ROWS, tuple(dict.fromkeys(_held((*_ROWS["*"], *_ROWS.get(first, ())), others)))
+    return first, first in _ROWS, tuple(dict.fromkeys(_constraints_hold((*_ROWS["*"], *_ROWS.get(first, ())), others)))
 
 
-def _held(rows: tuple, words: Sequence[str]) -> tuple[str, ...]:
-    return tuple(need for parts, need in rows if need is not None and parts.issubset(words))
+def _constraints_hold(rows: tuple, tokens: Sequence[str]) -> tuple[str, ...]:
+    return tuple(need for parts, need in rows if need is not None and parts.issubset(tokens))
 
 
 def _count(operands: str) -> int:

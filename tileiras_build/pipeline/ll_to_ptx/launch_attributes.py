@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ...core.errors import InvalidInput, Location, TileirasError, Unsupported
 from ...target.targets import Target
-from .regex_matches import certain
+from .regex_matches import require_match
 
 
 @dataclass(frozen=True)
@@ -52,14 +52,14 @@ def check_launch_attributes(text: str, target: Target) -> Iterator[TileirasError
     if '"nvvm.' not in text:
         return
     written_groups = (_GROUP.match(line) for _, line in lines_of(text, "attributes #"))
-    groups = {group[1]: group[2] for group in map(certain, written_groups)}
+    groups = {group[1]: group[2] for group in map(require_match, written_groups)}
     for offset, line in lines_of(text, "define "):
         if " ptx_kernel " in line:
             written = line + " ".join(groups.get(number, "") for number in _USE.findall(line))
             held = {name: value for name, value in _ATTRIBUTE.findall(written) if name in DIRECTIVES}
             where = Location(".ll", text.count("\n", 0, offset) + 1, 1)
             for name in held:
-                yield from _check(DIRECTIVES[name], held, certain(_KERNEL.search(line))[1], target, where)
+                yield from _check(DIRECTIVES[name], held, require_match(_KERNEL.search(line))[1], target, where)
 
 
 def lines_of(text: str, start: str) -> Iterator[tuple[int, str]]:
@@ -79,7 +79,7 @@ def _check(row: Directive, held: dict[str, str], kernel: str, target: Target, wh
             location=where,
             remedy="launch without clusters, or choose a newer GPU",
         )
-    if (problem := _problem(row, held)) is not None:
+    if (problem := _fault(row, held)) is not None:
         yield InvalidInput(
             "launch-attribute",
             f"kernel {kernel}: {problem}",
@@ -88,7 +88,7 @@ def _check(row: Directive, held: dict[str, str], kernel: str, target: Target, wh
         )
 
 
-def _problem(row: Directive, held: dict[str, str]) -> str | None:
+def _fault(row: Directive, held: dict[str, str]) -> str | None:
     """What is wrong with one attribute among those of its kernel."""
     numbers = held[row.attribute].split(",") if held[row.attribute] else []
     least = 0 if row.attribute in _ZERO_ALLOWED else 1

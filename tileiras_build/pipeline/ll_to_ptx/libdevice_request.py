@@ -21,7 +21,7 @@ _TRIPLE = re.compile(rb'^target triple = "([^"]*)"', re.MULTILINE)
 _DECLARED = re.compile(rb'^[ \t]*declare\b[^@]*@"?([\w.$]+)"?[ \t]*\(', re.MULTILINE)
 
 
-def asks_libdevice(data: bytes | mmap.mmap) -> bool:
+def needs_libdevice(data: bytes | mmap.mmap) -> bool:
     """Whether LLVM IR text, as bytes or a memory map of its file, asks for a libdevice that it does not carry."""
     named = data.find(b"\n" + _NOTE) >= 0 or data[: len(_NOTE)] == _NOTE
     return named and data.find(_INLINE) < 0
@@ -29,7 +29,7 @@ def asks_libdevice(data: bytes | mmap.mmap) -> bool:
 
 def request_of(data: bytes | mmap.mmap) -> bytes:
     """The request of LLVM IR text; empty where it asks for no libdevice, or carries it."""
-    if not asks_libdevice(data):
+    if not needs_libdevice(data):
         return b""
     declared = {match[1].decode() for match in _DECLARED.finditer(data)}
     names = sorted(name for name in declared - PROVIDED if not name.startswith("llvm."))

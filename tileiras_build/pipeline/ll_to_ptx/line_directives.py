@@ -15,7 +15,7 @@ import itertools
 import re
 from dataclasses import dataclass
 
-from .regex_matches import certain
+from .regex_matches import require_match
 
 MARK = 0x8000  # the first column that stands for an inlined position
 _LAST = 0xFFFF  # LLVM keeps 16 bits of a column
@@ -45,14 +45,14 @@ def drop_labels(ptx: str) -> str:
 
 
 @dataclass(frozen=True)
-class Place:
+class InlinedLocation:
     """A source position, the function it is in, and the place where that function was inlined."""
 
     path: str
     line: int
     column: int
     function: str
-    caller: Place | None
+    caller: InlinedLocation | None
 
 
 class LineDirectives:
@@ -62,11 +62,11 @@ class LineDirectives:
     """
 
     def __init__(self, text: str):
-        self.places: list[Place] = []
+        self.places: list[InlinedLocation] = []
         self.text = text
         if "inlinedAt: " in text and _KIND in text:
             self._nodes = {match[1]: match for match in _NODE.finditer(text)}
-            self._places: dict[str, Place] = {}
+            self._places: dict[str, InlinedLocation] = {}
             self.text = _NODE.sub(self._marked, text)
 
     def _marked(self, node: re.Match) -> str:
@@ -77,26 +77,26 @@ class LineDirectives:
         self.places.append(self._place(node[1]))
         return _COLUMN.sub(f"column: {MARK + len(self.places) - 1}", node[0], count=1)
 
-    def _place(self, number: str) -> Place:
+    def _place(self, number: str) -> InlinedLocation:
         if number not in self._places:
             body = self._nodes[number][3]
             caller = _REFERENCE["inlinedAt"].search(body)
-            scope = certain(_REFERENCE["scope"].search(body))[1]
-            line, column = (int(certain(_NUMBER[key].search(body))[1]) for key in ("line", "column"))
-            self._places[number] = Place(
+            scope = require_match(_REFERENCE["scope"].search(body))[1]
+            line, column = (int(require_match(_NUMBER[key].search(body))[1]) for key in ("line", "column"))
+            self._places[number] = InlinedLocation(
                 self._path(scope), line, column, self._function(scope), self._place(caller[1]) if caller else None
             )
         return self._places[number]
 
     def _path(self, scope: str) -> str:
-        file = self._nodes[certain(_REFERENCE["file"].search(self._nodes[scope][3]))[1]][3]
-        name, folder = (_of_llvm(certain(_STRING[key].search(file))[1]) for key in ("filename", "directory"))
+        file = self._nodes[require_match(_REFERENCE["file"].search(self._nodes[scope][3]))[1]][3]
+        name, folder = (_of_llvm(require_match(_STRING[key].search(file))[1]) for key in ("filename", "directory"))
         return f"{folder}/{name}" if folder else name
 
     def _function(self, scope: str) -> str:
         while self._nodes[scope][2] != "DISubprogram":
-            scope = certain(_REFERENCE["scope"].search(self._nodes[scope][3]))[1]
-        return _of_llvm(certain(_STRING["name"].search(self._nodes[scope][3]))[1])
+            scope = require_match(_REFERENCE["scope"].search(self._nodes[scope][3]))[1]
+        return _of_llvm(require_match(_STRING["name"].search(self._nodes[scope][3]))[1])
 
     def restore(self, ptx: str) -> str:
         """PTX with the true columns and callers of inlined lines, and no needless labels."""
@@ -107,12 +107,12 @@ class LineDirectives:
 class _Restorer:
     """Rewrites the ``.loc`` lines of one PTX module."""
 
-    def __init__(self, places: list[Place], ptx: str):
+    def __init__(self, places: list[InlinedLocation], ptx: str):
         self.places, self.ptx = places, ptx
         self.files = {_of_ptx(path): int(number) for number, path in _FILE.findall(ptx)}
         self.names: dict[str, int] = {}  # function -> offset in .debug_str
         # Position -> the caller that it was last printed with; ptxas looks callers up by their position.
-        self.known: dict[tuple[int, int, int], Place | None] = {}
+        self.known: dict[tuple[int, int, int], InlinedLocation | None] = {}
         self.added: list[str] = []
 
     def run(self) -> str:
@@ -131,13 +131,13 @@ class _Restorer:
         place = self.places[column - MARK]
         return self._callers(place.caller, match[1]) + self._line(place, match[1])
 
-    def _callers(self, place: Place | None, head: str) -> str:
+    def _callers(self, place: InlinedLocation | None, head: str) -> str:
         """Lines that make the callers of a place known, from the outside in, where they are not yet."""
         if place is None or self.known.get(self._key(place), _UNKNOWN) == place.caller:
             return ""
         return self._callers(place.caller, head) + self._line(place, head)
 
-    def _line(self, place: Place, head: str) -> str:
+    def _line(self, place: InlinedLocation, head: str) -> str:
         file, line, column = self._key(place)
         self.known[file, line, column] = place.caller
         text = f"{head}{file} {line} {column}"
@@ -147,7 +147,7 @@ class _Restorer:
             text += f", function_name $L__inlined_names+{offset}, inlined_at {at}"
         return text + "\n"
 
-    def _key(self, place: Place) -> tuple[int, int, int]:
+    def _key(self, place: InlinedLocation) -> tuple[int, int, int]:
         if place.path not in self.files:
             number = self.files[place.path] = max(self.files.values(), default=0) + 1
             self.added.append(f'\t.file\t{number} "{_encoded(place.path)}"\n')

@@ -18,13 +18,13 @@ from ...core.symbols.symbol_names import (
     KERNEL,
     is_identifier,
     llvm_name,
-    module_faults,
-    name_fault,
+    module_name_errors,
+    name_error,
     quoted_name,
 )
 from ...target.isa.llvm_intrinsics import APPROXIMATE, GENERIC, NO_DOUBLE, nvvm_need
 from ...target.targets import TARGETS, Target
-from .inline_assembly import faults, needs_a_look
+from .inline_assembly import faults, needs_checking
 from .launch_attributes import check_launch_attributes, lines_of
 
 _INTRINSIC = re.compile(r"@llvm\.([\w.]+)")
@@ -55,7 +55,7 @@ _CONVERSION = re.compile(
     r"|@llvm\.fpto[su]i\.sat\.(?:v\d+)?i(\d{2,})"
 )
 _CONVERSION_MARKS = ("sitofp", "uitofp", "fptosi", "fptoui")
-MACHINE_WORD = 64
+MAX_INTEGER_BITS = 64
 _TENSOR_LOAD = "cp.async.bulk.tensor.g2s"
 _PAIR = re.compile(r"call [^\n]*@llvm\.nvvm\.cp\.async\.bulk\.tensor\.g2s\.(?!cta\.)[^\n]*,\s*i32\s+[12]\s*\)")
 PAIRS = "tcgen05"
@@ -106,7 +106,7 @@ def _check_nvvm(name: str, target: Target, text: str) -> Iterator[TileirasError]
         return
     location = _line(text, text.find(f"@llvm.nvvm.{name}"))
     if need is not None:
-        yield _beyond(f"llvm.nvvm.{name}", need, target, location)
+        yield _unsupported(f"llvm.nvvm.{name}", need, target, location)
     else:
         yield InternalError(
             "intrinsic-unknown",
@@ -116,7 +116,7 @@ def _check_nvvm(name: str, target: Target, text: str) -> Iterator[TileirasError]
         )
 
 
-def _beyond(operation: str, need: str, target: Target, location: Location) -> Unsupported:
+def _unsupported(operation: str, need: str, target: Target, location: Location) -> Unsupported:
     able = [name for name, other in TARGETS.items() if other.has(need)]
     return Unsupported(
         "intrinsic-target",
@@ -126,7 +126,7 @@ def _beyond(operation: str, need: str, target: Target, location: Location) -> Un
     )
 
 
-def check_approximate(text: str, target: Target) -> Iterator[TileirasError]:
+def check_approximate_intrinsics(text: str, target: Target) -> Iterator[TileirasError]:
     if not any(f"@llvm.{name}" in text for name in APPROXIMATE):
         return
     for call in _CALLED_APPROXIMATE.finditer(text):
@@ -143,14 +143,14 @@ def check_approximate(text: str, target: Target) -> Iterator[TileirasError]:
 def check_names(text: str, target: Target) -> Iterator[TileirasError]:
     """Symbols that PTX cannot spell."""
     kernels = ((KERNEL, llvm_name(match[1]), partial(_line, text, match.start())) for match in _ENTRY.finditer(text))
-    yield from module_faults(kernels)
+    yield from module_name_errors(kernels)
     for kind, start, pattern in _DEFINITIONS:
         for offset, line in lines_of(text, start):
             found = pattern.match(line)
             # What a module keeps to itself LLVM renames where it must.
             if found is None or _LOCAL.search(found["words"]) is not None or is_identifier(llvm_name(found["name"])):
                 continue
-            if (fault := name_fault(kind, llvm_name(found["name"]), partial(_line, text, offset))) is not None:
+            if (fault := name_error(kind, llvm_name(found["name"]), partial(_line, text, offset))) is not None:
                 yield fault
 
 
@@ -179,7 +179,7 @@ def check_assembly(text: str, target: Target) -> Iterator[TileirasError]:
     for match in _ASM.finditer(text):
         templates.setdefault(match[1], match.start())
         constraints.setdefault(match[2], match.start())
-    if needs_a_look(templates, target):
+    if needs_checking(templates, target):
         yield from _instruction_faults(templates, text, target)
     for words, offset in constraints.items():
         bad = [word for word in words.split(",") if not _CONSTRAINT.fullmatch(word)]
@@ -207,7 +207,7 @@ def _instruction_faults(templates: dict[str, int], text: str, target: Target) ->
                     remedy="add one to target/isa/ptx_instructions.py: ASSEMBLY",
                 )
             else:
-                yield _beyond(f"inline assembly {name}", need, target, _line(text, offset))
+                yield _unsupported(f"inline assembly {name}", need, target, _line(text, offset))
 
 
 def check_convergence(text: str, target: Target) -> Iterator[TileirasError]:
@@ -271,7 +271,7 @@ def check_atomics(text: str, target: Target) -> Iterator[TileirasError]:
 def check_pairs(text: str, target: Target) -> Iterator[TileirasError]:
     """Copies whose barrier may be that of the other CTA of a pair."""
     if _TENSOR_LOAD in text and not target.has(PAIRS) and (match := _PAIR.search(text)) is not None:
-        yield _beyond(f"llvm.nvvm.{_TENSOR_LOAD} with a CTA group", PAIRS, target, _line(text, match.start()))
+        yield _unsupported(f"llvm.nvvm.{_TENSOR_LOAD} with a CTA group", PAIRS, target, _line(text, match.start()))
 
 
 def check_wide_conversions(text: str, target: Target) -> Iterator[TileirasError]:
@@ -280,12 +280,12 @@ def check_wide_conversions(text: str, target: Target) -> Iterator[TileirasError]
         return
     for match in _CONVERSION.finditer(text):
         width = next(int(group) for group in match.groups() if group)
-        if width > MACHINE_WORD:
+        if width > MAX_INTEGER_BITS:
             yield InternalError(
                 "wide-conversion",
                 f"a conversion between i{width} and a floating-point number has no lowering for NVPTX",
                 location=_line(text, match.start()),
-                remedy=f"convert by way of i{MACHINE_WORD}",
+                remedy=f"convert by way of i{MAX_INTEGER_BITS}",
             )
             return
 
@@ -303,7 +303,7 @@ def check_debug_info(text: str, target: Target) -> Iterator[TileirasError]:
 CHECKS = (
     check_intrinsics,  # not selectable on this GPU, or on none: abort
     check_launch_attributes,  # exit(1), or silently dropped
-    check_approximate,  # abort
+    check_approximate_intrinsics,  # abort
     check_names,  # abort
     check_scopes,  # exit(1)
     check_assembly,  # ptxas would refuse it, in words about PTX that the user never wrote; exit(1) on constraints

@@ -17,7 +17,7 @@ from ...target.isa.serializer_options import Level, find_level
 # NewGVN ends the process by an assertion when it has looked at a value 100 times, which a chain of so many loops makes
 # it do. What it would have found is left to the code generator's own GVN there.
 VALUE_NUMBERING = "new_gvn"
-MOST_LOOPS = 64
+MAX_LOOPS = 64
 _LABEL = re.compile(r"^([\w.$-]+|\"[^\"]*\"):|label %([\w.$-]+|\"[^\"]*\")", re.MULTILINE)
 
 
@@ -45,12 +45,12 @@ def mark_functions(module: llvm.ModuleRef, level: Level) -> None:
 
 
 def _has_many_loops(function: llvm.ValueRef) -> bool:
-    """Whether more than MOST_LOOPS branches of a function lead back."""
-    if function.is_declaration or len(list(function.blocks)) <= MOST_LOOPS:
+    """Whether more than MAX_LOOPS branches of a function lead back."""
+    if function.is_declaration or len(list(function.blocks)) <= MAX_LOOPS:
         return False
     seen: set[str] = set()
     back = 0
     for label, target in _LABEL.findall(str(function)):
         seen.add(label)
         back += target in seen and bool(target)
-    return back > MOST_LOOPS
+    return back > MAX_LOOPS

@@ -23,7 +23,7 @@ from .frem_expansion import REMAINDERS, definition
 
 NATIVE_BFLOAT = "bf16_native"  # with it come the conversions of integers
 # What a module must have for a look at its instructions to be worth it.
-_SUSPECT = re.compile(
+_CANDIDATE = re.compile(
     r"\bfrem\b|\bfpto[su]i\b[^\n]*\bi1\b|\b[su]itofp\b[^\n]*\bbfloat\b|@llvm\.ssub\.sat\.(?:v\d+)?i16\b"
 )
 _MARKS = ("frem", "fpto", "itofp", "ssub.sat")
@@ -69,17 +69,17 @@ class _Instruction:
         return name
 
 
-Mend = Callable[[_Instruction, Target], bool]
+Workaround = Callable[[_Instruction, Target], bool]
 
 
-def mended(text: str, target: Target, canonical: Callable[[str], str]) -> str:
+def with_workarounds(text: str, target: Target, canonical: Callable[[str], str]) -> str:
     """The module with right code in place of what would become wrong; ``canonical`` gives the text as LLVM prints it."""
-    if not any(mark in text for mark in _MARKS) or _SUSPECT.search(text) is None:
+    if not any(mark in text for mark in _MARKS) or _CANDIDATE.search(text) is None:
         return text
     lines, needed = [], set()
     for number, line in enumerate(canonical(text).splitlines()):
         instruction = _read(line, number)
-        if instruction is None or not _MENDS[instruction[0]](instruction[1], target):
+        if instruction is None or not _WORKAROUNDS[instruction[0]](instruction[1], target):
             lines.append(line)
             continue
         lines += instruction[1].lines
@@ -153,7 +153,7 @@ def _remainder_of(op: _Instruction, a: str, b: str, last: bool) -> str:
     return op.add(call, last)
 
 
-def _to_bit(op: _Instruction, target: Target, predicate: str, bound: str) -> bool:
+def _float_to_i1(op: _Instruction, target: Target, predicate: str, bound: str) -> bool:
     """A comparison with the one number but 0 that an i1 can be."""
     if op.result != "i1":
         return False
@@ -163,11 +163,11 @@ def _to_bit(op: _Instruction, target: Target, predicate: str, bound: str) -> boo
 
 
 def _signed_to_bit(op: _Instruction, target: Target) -> bool:
-    return _to_bit(op, target, "ole", "-1.0")
+    return _float_to_i1(op, target, "ole", "-1.0")
 
 
 def _unsigned_to_bit(op: _Instruction, target: Target) -> bool:
-    return _to_bit(op, target, "oge", "1.0")
+    return _float_to_i1(op, target, "oge", "1.0")
 
 
 def _signed_to_float(op: _Instruction, target: Target) -> bool:
@@ -188,17 +188,17 @@ def _to_bfloat(op: _Instruction, target: Target, kind: str) -> bool:
         return True
     if bits <= 16 or bits > 64 or target.has(NATIVE_BFLOAT):
         return False
-    type, value = (op.type, op.operands[0]) if bits <= DOUBLE_BITS else (LONG, _held(op, kind))
+    type, value = (op.type, op.operands[0]) if bits <= DOUBLE_BITS else (LONG, _stored_format(op, kind))
     double = op.add(f"{kind} {op.whole(type)} {value} to {op.whole('double')}")
     # In its bits, where LLVM does not see that the conversion before was exact, and takes both for one.
     pattern = op.add(f"bitcast {op.whole('double')} {double} to {op.whole(LONG)}")
-    odd = _odd(op, LONG, pattern, DOUBLE_BITS - FLOAT_BITS)
+    odd = _round_to_odd(op, LONG, pattern, DOUBLE_BITS - FLOAT_BITS)
     rounded = op.add(f"bitcast {op.whole(LONG)} {odd} to {op.whole('double')}")
     op.add(f"fptrunc {op.whole('double')} {rounded} to {op.whole('bfloat')}", last=True)
     return True
 
 
-def _odd(op: _Instruction, integer: str, value: str, lost: int) -> str:
+def _round_to_odd(op: _Instruction, integer: str, value: str, lost: int) -> str:
     """An integer without its last bits; the bit before them is set where one of them was."""
     type = op.whole(integer)
     constant = lambda number: op.constant(integer, str(number))
@@ -209,13 +209,13 @@ def _odd(op: _Instruction, integer: str, value: str, lost: int) -> str:
     return op.add(f"or {type} {kept}, {bit}")
 
 
-def _held(op: _Instruction, kind: str) -> str:
+def _stored_format(op: _Instruction, kind: str) -> str:
     """An integer that a double holds, and that rounds to fewer bits as the given one does."""
     type, value = op.whole(LONG), op.operands[0]
     if op.type != LONG:
         value = op.add(f"{'sext' if kind == 'sitofp' else 'zext'} {op.whole(op.type)} {value} to {type}")
     constant = lambda number: op.constant(LONG, str(number))
-    odd = _odd(op, LONG, value, 64 - DOUBLE_BITS)
+    odd = _round_to_odd(op, LONG, value, 64 - DOUBLE_BITS)
     # Those of at most 53 bits stay: moved by 2^53 where they have a sign, they are below 2^54.
     signed = kind == "sitofp"
     moved = op.add(f"add {type} {value}, {constant(1 << DOUBLE_BITS)}") if signed else value
@@ -238,7 +238,7 @@ def _saturated(op: _Instruction, target: Target) -> bool:
     return True
 
 
-_MENDS: dict[str, Mend] = {
+_WORKAROUNDS: dict[str, Workaround] = {
     "frem": _remainder,
     "fptosi": _signed_to_bit,
     "fptoui": _unsigned_to_bit,

@@ -94,12 +94,12 @@ class _Converter:
         if name is None:
             return None
         if name in RENAMED:
-            return self._once(line.replace(name, RENAMED[name]))
+            return self._declare_once(line.replace(name, RENAMED[name]))
         if line.startswith("declare"):
             return []
         return self._replaced(line, _UNARY.match(line), name)
 
-    def _once(self, line: str) -> list[str]:
+    def _declare_once(self, line: str) -> list[str]:
         """A line, unless it declares what is declared."""
         if line.startswith("declare"):
             if (head := line.partition(")")[0]) in self.declared:

@@ -18,17 +18,17 @@ from collections.abc import Iterator
 from itertools import count
 
 from ...target.isa.libnvvm_substitutions import (
+    CACHE_HINT,
     CONSTANTS,
+    CONSTRAINT_LETTERS,
     EFFECTS,
-    HINT,
     INSTRUCTIONS,
-    LETTERS,
     MEMORY,
     TO_BFLOAT,
     predicate,
 )
 from .nvvm_ir import metadata, rewritten, split_operands
-from .regex_matches import certain
+from .regex_matches import require_match
 
 _POINTER = re.compile(r"\bptr\b(?: addrspace\((\d+)\))?")
 _GLOBAL = re.compile(r"^@([\w.$]+) = .*?(?:addrspace\((\d+)\) )?(?:global|constant) (\[[^\]]*\]|\S+)")
@@ -86,12 +86,12 @@ def _instruction(line: str) -> str:
     indent, result, head, name, operands = call.groups()
     text = INSTRUCTIONS[name]
     type = _result_type(head)
-    values = [certain(_TYPED.match(operand)).groups() for operand in split_operands(operands)]
+    values = [require_match(_TYPED.match(operand)).groups() for operand in split_operands(operands)]
     registers = [] if type == "void" else split_operands(type.strip("{} "))
     # What the instruction does not take says something to LLVM only.
     values = values[: len(set(re.findall(r"\$\d+", text))) - len(registers)]
-    letters = [f"={LETTERS[register]}" for register in registers]
-    letters += ["n" if text.startswith(CONSTANTS) else LETTERS[_words(kind)] for kind, _ in values]
+    letters = [f"={CONSTRAINT_LETTERS[register]}" for register in registers]
+    letters += ["n" if text.startswith(CONSTANTS) else CONSTRAINT_LETTERS[_words(kind)] for kind, _ in values]
     effects = "sideeffect " if text.startswith(EFFECTS) else ""
     memory = [MEMORY] if type == "void" else []
     given = ", ".join(f"{_words(kind)} {value}" for kind, value in values)
@@ -114,7 +114,9 @@ class _Dialect7:
         for line in self.lines:
             if line.startswith("attributes "):
                 yield self._group(line)
-            elif HINT in line or line.startswith("declare ") and any(f"@{name}(" in line for name in INSTRUCTIONS):
+            elif (
+                CACHE_HINT in line or line.startswith("declare ") and any(f"@{name}(" in line for name in INSTRUCTIONS)
+            ):
                 continue
             else:
                 yield from self._line(_older_debug(line) if " !DI" in line else line)
@@ -179,7 +181,7 @@ class _Dialect7:
         type = "i16" if type == "bfloat" else type
         if type == "i8":
             return [f"{indent}{result} = getelementptr i8, {pointer} {base}, {index}"]
-        typed = _bytes(certain(_POINTER.match(pointer))).replace("i8", type, 1)
+        typed = _bytes(require_match(_POINTER.match(pointer))).replace("i8", type, 1)
         cast, moved = self._name(), self._name()
         return [
             f"{indent}{cast} = bitcast {pointer} {base} to {typed}",
@@ -190,7 +192,7 @@ class _Dialect7:
     def _access(self, access: re.Match) -> list[str]:
         """A load or store through a pointer to its type."""
         indent, head, type, *value, pointer, base, rest = access.groups()
-        typed, cast = _bytes(certain(_POINTER.match(pointer))).replace("i8", type, 1), self._name()
+        typed, cast = _bytes(require_match(_POINTER.match(pointer))).replace("i8", type, 1), self._name()
         moved = f"{type} {value[0]}" if value else type
         return [
             f"{indent}{cast} = bitcast {pointer} {base} to {typed}",
@@ -241,7 +243,7 @@ class _Dialect7:
 
     def _kernel(self, line: str) -> str:
         """The definition without its calling convention; its attributes become annotations."""
-        name, group = certain(re.search(r"@([\w.$]+)\(", line))[1], re.search(r"\) .*?(#\d+)", line)
+        name, group = require_match(re.search(r"@([\w.$]+)\(", line))[1], re.search(r"\) .*?(#\d+)", line)
         types = [
             operand.rpartition(" ")[0]
             for operand in split_operands(line[line.index("(", line.index("@")) + 1 : line.rindex(")")])
@@ -256,7 +258,7 @@ class _Dialect7:
         return line.replace("ptx_kernel ", "", 1)
 
     def _group(self, line: str) -> str:
-        number, words = certain(_GROUP.match(line)).groups()
+        number, words = require_match(_GROUP.match(line)).groups()
         kept = [word for word in ("alwaysinline", "convergent", "noinline", "nounwind") if word in words.split()]
         return f"attributes {number} = {{ {' '.join(kept) or 'nounwind'} }}"
 

@@ -7,7 +7,7 @@ import re
 from ...core.errors import InternalError
 
 
-def certain(match: re.Match[str] | None) -> re.Match[str]:
+def require_match(match: re.Match[str] | None) -> re.Match[str]:
     """A match where there must be one; raises InternalError[ll-form] where there is none."""
     if match is None:
         raise InternalError("ll-form", "the module is not written as LLVM writes it")

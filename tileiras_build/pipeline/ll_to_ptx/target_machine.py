@@ -14,7 +14,7 @@ from ...target.targets import TARGETS, Target
 # Both share one back end; the triple chooses the pointers' size. ("nvptx64-nvidia-gpulibs" names who made a bitcode
 # library, not a target.) ptxas 13 assembles the 64-bit form only.
 TRIPLES = tuple(DATA_LAYOUTS)
-_MOST_BLOCKS_AS_A_WHOLE = 100
+_HUGE_FUNCTION_BLOCKS = 100
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,11 @@ def initialize_llvm() -> None:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     llvm.set_option("tileiras", "-nvptx-short-ptr")
-    llvm.set_option("tileiras", f"-cgpp-huge-func={_MOST_BLOCKS_AS_A_WHOLE}")
+    llvm.set_option("tileiras", f"-cgpp-huge-func={_HUGE_FUNCTION_BLOCKS}")
 
 
 @cache
-def machine(request: MachineRequest) -> llvm.TargetMachine:
+def target_machine(request: MachineRequest) -> llvm.TargetMachine:
     """The target machine of a request, made once; reusable across modules and contexts.
 
     Raises InvalidInput[target-triple] for a triple that is not NVPTX's, InternalError[target-machine] where LLVM has none.
@@ -61,14 +61,14 @@ def machine(request: MachineRequest) -> llvm.TargetMachine:
         raise InternalError("target-machine", "target machine unavailable; cannot optimize with LLVM") from error
 
 
-def machine_for(target: Target, opt_level: int = 3, triple: str = TRIPLE) -> llvm.TargetMachine:
+def target_machine_for(target: Target, opt_level: int = 3, triple: str = TRIPLE) -> llvm.TargetMachine:
     """The target machine of a GPU."""
-    return machine(MachineRequest(triple, target.llvm_cpu, target.llvm_features, opt_level))
+    return target_machine(MachineRequest(triple, target.llvm_cpu, target.llvm_features, opt_level))
 
 
 def library_machine(triple: str = TRIPLE) -> llvm.TargetMachine:
     """The machine libdevice closures are optimized with: the oldest GPU's, so that all GPUs can share them."""
-    return machine_for(TARGETS["sm_80"], 3, triple)
+    return target_machine_for(TARGETS["sm_80"], 3, triple)
 
 
 def data_layout(triple: str = TRIPLE) -> str:

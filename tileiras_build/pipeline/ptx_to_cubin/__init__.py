@@ -42,9 +42,9 @@ def complete_manifest(manifest: dict, assembled: Assembled, job: Job) -> None:
     for name, taken in cubin.kernels.items():
         stores, loads = assembled.spills.get(name, (0, 0))
         kernel = kernels.setdefault(name, {})
-        _place_parameters(name, kernel.get("params", []), taken)
+        _set_parameter_offsets(name, kernel.get("params", []), taken)
         _check_registers(name, kernel.get("threads_per_cta", 1), taken.registers, job)
-        _count_ctas(kernel, taken, job)
+        _max_ctas_per_sm(kernel, taken, job)
         kernel["resources"] = {
             "registers": taken.registers,
             "spill_stores": stores,
@@ -63,17 +63,17 @@ def _check_registers(name: str, threads: int, registers: int, job: Job) -> None:
         raise InternalError("launch-registers", message)
 
 
-def _count_ctas(kernel: dict, taken: KernelResources, job: Job) -> None:
+def _max_ctas_per_sm(kernel: dict, resources: KernelResources, job: Job) -> None:
     if kernel.get("grid", {}).get("persistent"):
-        shared = taken.shared + kernel["shared_memory"]["dynamic"]
-        found = occupancy(job.target, kernel["threads_per_cta"], taken.registers, shared)
+        shared = resources.shared + kernel["shared_memory"]["dynamic"]
+        found = occupancy(job.target, kernel["threads_per_cta"], resources.registers, shared)
         kernel["grid"]["persistent"] = max(found.ctas, 1)
 
 
-def _place_parameters(name: str, parameters: list[dict], taken: KernelResources) -> None:
+def _set_parameter_offsets(name: str, parameters: list[dict], resources: KernelResources) -> None:
     sizes = [parameter["size"] for parameter in parameters]
-    if parameters and sizes != [placed.size for placed in taken.parameters]:
-        message = f"the manifest gives the parameters of kernel {name} {sizes} bytes, the cubin {taken.parameters}"
+    if parameters and sizes != [placed.size for placed in resources.parameters]:
+        message = f"the manifest gives the parameters of kernel {name} {sizes} bytes, the cubin {resources.parameters}"
         raise InternalError("manifest-parameters", message)
-    for parameter, placed in zip(parameters, taken.parameters):
+    for parameter, placed in zip(parameters, resources.parameters):
         parameter["offset"] = placed.offset

@@ -15,7 +15,7 @@ from ...core.system_limits import check_proc
 from ...manifest.ptx_manifest import manifest_of_ptx
 from ...target.isa.serializer_options import DEFAULT_LEVEL, find_level
 from ..job import Job
-from ..serialization_target import check_agreement, level_words
+from ..serialization_target import check_same_target, level_flags
 
 _INPUT, _OUTPUT = "/proc/self/fd/0", "/proc/self/fd/1"
 _COMPLAINT = re.compile(r"^ptxas (?:\S+, line (\d+); )?(error|fatal|warning)\s*: (.*)$", re.MULTILINE)
@@ -53,7 +53,7 @@ def options(ptx: str, job: Job) -> list[str]:
     if manifest is not None and header is not None:
         debug = header[2] is not None
         made_level = level if debug else manifest.get("opt_level", DEFAULT_LEVEL)
-        check_agreement((header[1], level_words(made_level)), (arch, level_words(level)))
+        check_same_target((header[1], level_flags(made_level)), (arch, level_flags(level)))
     if debug:
         return ["-arch", arch, "-v", "-g"]  # -g is only defined without optimization
     lines = ["-lineinfo"] if ".loc\t" in ptx or ".loc " in ptx else []

@@ -17,82 +17,82 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from ...core.errors import Unsupported
-from ...ir.casting import row
+from ...ir.casting import as_op
 from ...ir.dialects.fast_xdsl import walk
-from ...ir.dialects.op_definition import TableOperation
-from ...ir.dialects.op_traits import is_entry
-from ..analysis.buffer_liveness import RingLife
-from ..analysis.kernel_lifetime_storage import storage_of
-from ..analysis.scratch_memory_sizes import ALIGNMENT, RING_ALIGNMENT, SIZES, STORE_BY_TMA, ring_bytes
+from ...ir.dialects.op_definition import TableOp
+from ...ir.dialects.op_traits import is_function
+from ..analysis.buffer_liveness import LiveRange
+from ..analysis.kernel_lifetime_storage import lifetime_storage_of
+from ..analysis.scratch_memory_sizes import ALIGNMENT, SIZES, STAGE_ALIGNMENT, STORE_BY_TMA, buffer_bytes
 from ..job import Job
 from ..pass_manager import EdgePass
-from .fuse_layout_conversions import group_conversions
-from .shared_memory_hazards import Hazards
+from .fuse_layout_conversions import fuse_conversions
+from .shared_memory_hazards import HazardAnalysis
 
 
-class AssignScratch(EdgePass):
+class AllocateSharedMemory(EdgePass):
     """Sizes, offsets, barriers."""
 
-    name = "tileas-assign-scratch"
+    name = "tileas-allocate-shared-memory"
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for func in module.body.block.ops:
-            if is_entry(func):
+            if is_function(func):
                 _assign(func, job)
 
 
 def _assign(func: Operation, job: Job) -> None:
-    if not job.saving:
-        group_conversions(func, _Room(func, job.target.max_shared_memory), job)
-    users: list[TableOperation] = []
+    if not job.fallback:
+        fuse_conversions(func, _ScratchLimit(func, job.target.max_shared_memory), job)
+    users: list[TableOp] = []
     for op in walk(func):
-        if op.name in SIZES and (size := SIZES[op.name](row(op), job)):
-            users.append(row(op))
+        if op.name in SIZES and (size := SIZES[op.name](as_op(op), job)):
+            users.append(as_op(op))
             users[-1].scratch_bytes = size
-    total = _place_shared(func, users, job.target.max_shared_memory)
+    total = _allocate(func, users, job.target.max_shared_memory)
     _check_size(total, job)
     if total:
-        row(func).shared_bytes = total
-    Hazards(func).run()
+        as_op(func).shared_bytes = total
+    HazardAnalysis(func).run()
 
 
-class _Room:
+class _ScratchLimit:
     """Bytes that an operation may have in scratch: stages of rings were chosen for the largest single one beside them."""
 
-    def __init__(self, func: Operation, most: int):
-        rings = [row(op) for op in walk(func) if op.name == "nv_tileas.alloc_tensor"]
-        lives = [RingLife.of(ring) for ring in rings]
+    def __init__(self, func: Operation, limit: int):
+        rings = [as_op(op) for op in walk(func) if op.name == "nv_tileas.alloc_tensor"]
+        lives = [LiveRange.of(ring) for ring in rings]
         # Found at once: a life may begin at an operation that is about to be merged.
         self.beside = {op for op in walk(func) if any(life.covers(op) for life in lives)}
-        self.apart = most - _place_storage(func, 0)
-        self.beside_rings = self.apart - sum(map(ring_bytes, rings))
+        self.apart = limit - _allocate_lifetime_storage(func, 0)
+        self.beside_rings = self.apart - sum(map(buffer_bytes, rings))
 
     def __call__(self, op: Operation) -> int:
         return self.beside_rings if op in self.beside else self.apart
 
 
-def _place_shared(func: Operation, users: list[TableOperation], most: int) -> int:
+def _allocate(func: Operation, users: list[TableOp], most: int) -> int:
     """Offsets of all shared memory; its size. From the bottom: scratch beside rings, rings; other scratch over both; storage."""
-    storage = _place_storage(func, 0)
-    rings = [row(op) for op in walk(func) if op.name == "nv_tileas.alloc_tensor"]
-    lives = [RingLife.of(ring) for ring in rings]
+    storage = _allocate_lifetime_storage(func, 0)
+    rings = [as_op(op) for op in walk(func) if op.name == "nv_tileas.alloc_tensor"]
+    lives = [LiveRange.of(ring) for ring in rings]
     beside = [op for op in users if any(life.covers(op) for life in lives)]
     apart = [op for op in users if op not in beside]
-    total = _place_rings(rings, _place(beside, most - storage - sum(map(ring_bytes, rings))))
+    total = _allocate_stage_buffers(rings, _allocate_scratch(beside, most - storage - sum(map(buffer_bytes, rings))))
     # Tiles for TMA were chosen for what rings leave: two at a time may not take more.
     room = total if rings and any(op.name == STORE_BY_TMA for op in apart) else most - storage
-    return _place_storage(func, max(total, _place(apart, room)))
+    return _allocate_lifetime_storage(func, max(total, _allocate_scratch(apart, room)))
 
 
-def _place(users: list[TableOperation], room: int) -> int:
+def _allocate_scratch(users: list[TableOp], limit: int) -> int:
     """Neighbors alternate between two regions, so that one need not wait for the other's readers; one if both do not fit.
 
     ``room`` is the bytes that are left for scratch. What TMA reads starts where its swizzle does.
     """
-    unit = RING_ALIGNMENT if any(op.name == STORE_BY_TMA for op in users) else ALIGNMENT
+    unit = STAGE_ALIGNMENT if any(op.name == STORE_BY_TMA for op in users) else ALIGNMENT
     sizes = [-(-op.scratch_bytes // unit) * unit for op in users]
     first, second = max(sizes[0::2], default=0), max(sizes[1::2], default=0)
-    alternate = first + second <= room
+    alternate = first + second <= limit
     for number, op in enumerate(users):
         op.scratch_offset = first if alternate and number % 2 else 0
     return first + second if alternate else max(first, second)
@@ -107,18 +107,18 @@ def _check_size(total: int, job: Job) -> None:
         )
 
 
-def _place_rings(rings: list[TableOperation], total: int) -> int:
+def _allocate_stage_buffers(rings: list[TableOp], total: int) -> int:
     """Rings lie behind the scratch that is used while they hold tiles."""
     for ring in rings:
-        start = -(-total // RING_ALIGNMENT) * RING_ALIGNMENT
+        start = -(-total // STAGE_ALIGNMENT) * STAGE_ALIGNMENT
         ring.shared_offset = start
         total = start + ring.result.type.size_bytes
     return total
 
 
-def _place_storage(func: Operation, total: int) -> int:
+def _allocate_lifetime_storage(func: Operation, total: int) -> int:
     """Storage that lives as long as the kernel lies behind all else."""
-    for op, size, alignment in storage_of(func):
+    for op, size, alignment in lifetime_storage_of(func):
         op.shared_offset = -(-total // alignment) * alignment
         total = op.shared_offset + size
     return total

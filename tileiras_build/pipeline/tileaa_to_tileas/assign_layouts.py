@@ -16,15 +16,15 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ...ir.casting import parent, row
-from ...ir.dialects.op_traits import is_combination, is_entry
+from ...ir.casting import as_op, parent_op
+from ...ir.dialects.op_traits import is_combiner_region, is_function
 from ..analysis.resource_model import choose_warps
 from ..job import Job
 from ..pass_manager import EdgePass
-from .layout_assignment.convert_layout_inserter import LayoutWriter
+from .layout_assignment.convert_layout_inserter import ConvertLayoutInserter
 from .layout_assignment.equivalence_classes import LayoutClasses
-from .layout_assignment.layout_constraints import unify
-from .layout_assignment.layout_seeds import anchor
+from .layout_assignment.layout_constraints import add_constraints
+from .layout_assignment.layout_seeds import seed
 from .layout_assignment.op_layout_rewrites import write
 
 
@@ -35,19 +35,19 @@ class AssignLayouts(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for op in module.body.block.ops:
-            if is_entry(op):
+            if is_function(op):
                 warps = choose_warps(op, job)
-                row(op).num_warps = warps
+                as_op(op).num_warps = warps
                 _assign(LayoutClasses(op, job, warps))
 
 
 def _assign(classes: LayoutClasses) -> None:
     for op in classes.ops:
-        unify(classes, op)
+        add_constraints(classes, op)
     for op in classes.ops:
-        anchor(classes, op)
+        seed(classes, op)
     classes.decide()
-    writer = LayoutWriter(classes)
+    writer = ConvertLayoutInserter(classes)
     for op in classes.ops:
-        if is_combination(op) or not is_combination(parent(op)):
+        if is_combiner_region(op) or not is_combiner_region(parent_op(op)):
             write(writer, op)

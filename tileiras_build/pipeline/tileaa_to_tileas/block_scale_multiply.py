@@ -11,9 +11,9 @@ from math import prod
 from xdsl.dialects.builtin import Float4E2M1FNType, TensorType, bf16, f32
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...ir.casting import block_of, tile_type
+from ...ir.casting import parent_block, tile_type
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
-from ...ir.dialects.op_definition import TableOperation, location_of
+from ...ir.dialects.op_definition import TableOp, location_of
 
 FpToFpOp, MulFOp, ViewOp, BroadcastOp, PermuteOp, ReinterpretOp, DotOp = (
     COUNTERPARTS[f"nv_tileaa.{name}"]
@@ -24,7 +24,7 @@ fp4 = Float4E2M1FNType()
 
 def _insert(before: Operation, new: Operation) -> SSAValue:
     new.attributes |= location_of(before)
-    block_of(before).insert_op_before(new, before)
+    parent_block(before).insert_op_before(new, before)
     return new.results[0]
 
 
@@ -34,11 +34,11 @@ def converted(op: Operation, value: SSAValue, element: Attribute) -> SSAValue:
     return _insert(op, FpToFpOp.make([value], [type], rounding_mode="nearest_even"))
 
 
-def apply_scales(op: TableOperation) -> None:
+def apply_scales(op: TableOp) -> None:
     """lhs[i, k] * lhs_scale[i, k / V] and rhs[k, j] * rhs_scale[k / V, j], V elements to a block."""
     rank = len(op.lhs.type.get_shape())
     sides = ((op.lhs, op.lhs_scale, rank - 1), (op.rhs, op.rhs_scale, rank - 2))
-    tiles = [_unpacked(op, value, k_dim) if op.packed else value for value, _, k_dim in sides]
+    tiles = [_unpacked_fp4(op, value, k_dim) if op.packed else value for value, _, k_dim in sides]
     scaled = [_scaled(op, tile, scale, k_dim) for tile, (_, scale, k_dim) in zip(tiles, sides)]
     operands = [*scaled, op.acc, None, None]
     kept = {key: value for key, value in op.attributes.items() if key != "packed"}
@@ -48,14 +48,14 @@ def apply_scales(op: TableOperation) -> None:
     op.erase()
 
 
-def _scaled(op: TableOperation, value: SSAValue, scale: SSAValue, k_dim: int) -> SSAValue:
-    factors = _spread(op, converted(op, scale, f32), tuple(tile_type(value).get_shape()), k_dim)
+def _scaled(op: TableOp, value: SSAValue, scale: SSAValue, k_dim: int) -> SSAValue:
+    factors = _broadcast_scale(op, converted(op, scale, f32), tuple(tile_type(value).get_shape()), k_dim)
     wide = converted(op, value, f32)
     product = MulFOp.make([wide, factors], [wide.type], rounding_mode="nearest_even")
     return converted(op, _insert(op, product), bf16)
 
 
-def _spread(op: TableOperation, scale: SSAValue, shape: tuple[int, ...], k_dim: int) -> SSAValue:
+def _broadcast_scale(op: TableOp, scale: SSAValue, shape: tuple[int, ...], k_dim: int) -> SSAValue:
     """Each scale repeated for the elements of its block: a dimension of the block's length is added and merged."""
     blocks = tile_type(scale).get_shape()[k_dim]
     if blocks == shape[k_dim]:
@@ -67,17 +67,17 @@ def _spread(op: TableOperation, scale: SSAValue, shape: tuple[int, ...], k_dim: 
     return _insert(op, ViewOp.make([repeated], [TensorType(f32, shape)]))
 
 
-def _unpacked(op: TableOperation, value: SSAValue, k_dim: int) -> SSAValue:
+def _unpacked_fp4(op: TableOp, value: SSAValue, k_dim: int) -> SSAValue:
     """The elements of bytes that hold two neighbors along k."""
-    rows = _with_last(op, value, k_dim)
+    rows = _with_last_dim(op, value, k_dim)
     *outer, bytes = tile_type(rows).get_shape()
     flat = _insert(op, ViewOp.make([rows], [TensorType(tile_type(value).element_type, [prod(outer) * bytes])]))
     elements = _insert(op, ReinterpretOp.make([flat], [TensorType(fp4, [2 * prod(outer) * bytes])]))
     tile = _insert(op, ViewOp.make([elements], [TensorType(fp4, [*outer, 2 * bytes])]))
-    return _with_last(op, tile, k_dim)
+    return _with_last_dim(op, tile, k_dim)
 
 
-def _with_last(op: TableOperation, value: SSAValue, dim: int) -> SSAValue:
+def _with_last_dim(op: TableOp, value: SSAValue, dim: int) -> SSAValue:
     """A tile with the dimension ``dim`` and the last one exchanged."""
     shape = tile_type(value).get_shape()
     order = list(range(len(shape)))

@@ -3,7 +3,7 @@
 In:    nv_tileas without layouts; kernels with the hint ``occupancy``, and those without loops that load tiles behind a
        reduction.
 Out:   ``occupancy`` on the former: what the hint says, or fewer where the tiles that a loop keeps in registers for its
-       products do not fit otherwise; then ``occupancy_asked`` has the hint's number. On the latter what their rows leave
+       products do not fit otherwise; then ``requested_occupancy`` has the hint's number. On the latter what their rows leave
        registers for, where that is several: told so, ptxas has as many loads under way as registers are left for.
 After: legalize_dot, distribute_over_ctas (products have their sizes). Before: select_async (it asks what fits).
 Sound: a hint is no promise. Registers that a thread does not have are memory, in each iteration of a loop; CTAs that a
@@ -15,12 +15,12 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from ...ir.casting import row
-from ...ir.dialects.op_traits import is_combination, is_entry
-from ..analysis.live_tile_registers import kept_words, tile_words
+from ...ir.casting import as_op
+from ...ir.dialects.op_traits import is_combiner_region, is_function
+from ..analysis.live_tile_registers import live_tile_registers, tile_registers
 from ..analysis.op_queries import is_tile
-from ..analysis.resource_model import choose_warps, ctas_beside_rows, words_fit
-from ..analysis.stationary_operands import stays_in_shared
+from ..analysis.resource_model import choose_warps, ctas_by_row_registers, registers_fit
+from ..analysis.stationary_operands import is_stationary
 from ..common.optimization_hints import hint
 from ..job import Job
 from ..pass_manager import EdgePass
@@ -33,21 +33,23 @@ class ChooseOccupancy(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for func in module.body.block.ops:
-            if is_entry(func) and row(func).divides_registers:
+            if is_function(func) and as_op(func).uses_setmaxnreg:
                 continue  # its number of CTAs is chosen
-            if is_entry(func) and (asked := hint(func, job, "occupancy")):
+            if is_function(func) and (asked := hint(func, job, "occupancy")):
                 chosen = _choose(func, asked, job)
-                row(func).occupancy, row(func).occupancy_asked = chosen, asked if chosen != asked else None
-            elif is_entry(func) and (words := _waiting_words(func)):
-                ctas = ctas_beside_rows(words, choose_warps(func, job), job.target)
-                row(func).occupancy = ctas if ctas > 1 else None
+                as_op(func).occupancy, as_op(func).requested_occupancy = chosen, asked if chosen != asked else None
+            elif is_function(func) and (words := _live_registers(func)):
+                ctas = ctas_by_row_registers(words, choose_warps(func, job), job.target)
+                as_op(func).occupancy = ctas if ctas > 1 else None
 
 
-def _choose(func: Operation, asked: int, job: Job) -> int:
+def _choose(func: Operation, requested: int, job: Job) -> int:
     warps = choose_warps(func, job)
-    words = kept_words(func, job.target, lambda product: stays_in_shared(product, job))
+    words = live_tile_registers(func, job.target, lambda product: is_stationary(product, job))
     return (
-        next((ctas for ctas in range(asked, 1, -1) if words_fit(words, warps, ctas, job.target)), 1) if words else asked
+        next((ctas for ctas in range(requested, 1, -1) if registers_fit(words, warps, ctas, job.target)), 1)
+        if words
+        else requested
     )
 
 
@@ -55,17 +57,17 @@ def _choose(func: Operation, asked: int, job: Job) -> int:
 LOADS, REDUCE = ("nv_tileas.tiled_load", "nv_tileas.load"), "nv_tileas.reduce"
 
 
-def _waiting_words(func: Operation) -> int:
+def _live_registers(func: Operation) -> int:
     """32-bit words of the tiles that wait for a reduction, of all threads together; 0 where no load stands behind one."""
     ops = list(func.regions[0].blocks[0].ops)
     places = {op: place for place, op in enumerate(ops)}
     reductions = [place for op, place in places.items() if op.name == REDUCE]
-    straight = all(is_combination(op) or not op.regions for op in ops)
+    straight = all(is_combiner_region(op) or not op.regions for op in ops)
     if not straight or not reductions or not any(op.name in LOADS for op in ops[reductions[0] :]):
         return 0
-    return max(_words_across(ops, places, reduction) for reduction in reductions)
+    return max(_registers_live_across(ops, places, reduction) for reduction in reductions)
 
 
-def _words_across(ops: list[Operation], places: dict[Operation, int], reduction: int) -> int:
+def _registers_live_across(ops: list[Operation], places: dict[Operation, int], reduction: int) -> int:
     tiles = (value for op in ops[:reduction] for value in op.results if is_tile(value))
-    return sum(tile_words(tile) for tile in tiles if any(places[use.operation] > reduction for use in tile.uses))
+    return sum(tile_registers(tile) for tile in tiles if any(places[use.operation] > reduction for use in tile.uses))

@@ -8,31 +8,31 @@ from ...ir.casting import tile_type
 from ...ir.dialects.cute import LayoutAttr, layout_of
 from ...ir.dialects.fast_xdsl import erase
 from ...ir.dialects.nv_tileas.ops import ConvertLayoutOp
-from ...ir.dialects.op_definition import TableOperation
-from ...ir.layouts.intermediate_layout import halfway
+from ...ir.dialects.op_definition import TableOp
+from ...ir.layouts.intermediate_layout import intermediate_layout
 from ..analysis.scratch_memory_sizes import conversion_bytes
 from ..job import Job
 from .rewriter import insert_before
 
 
-def limit_parts(op: TableOperation, most_bytes: int, job: Job) -> None:
+def limit_conversion_chunks(op: TableOp, max_bytes: int, job: Job) -> None:
     """Let a conversion have at most so many bytes in scratch at a time, or as few more as it can; where that takes two
     conversions, with a layout between them, there are two.
     """
-    op.part_bytes = most_bytes
+    op.chunk_bytes = max_bytes
     if len(op.operands) == 1:
-        _go_halfway(op, job)
+        _convert_through_intermediate(op, job)
 
 
-def _go_halfway(op: TableOperation, job: Job) -> None:
+def _convert_through_intermediate(op: TableOp, job: Job) -> None:
     """Put a conversion before one that cannot go in parts as small as it must, where both then can."""
     (source,), (result,) = op.operands, op.results
     needed = conversion_bytes(op, job)
-    between = halfway(layout_of(source), layout_of(result)) if needed > op.part_bytes else None
+    between = intermediate_layout(layout_of(source), layout_of(result)) if needed > op.chunk_bytes else None
     if between is None:
         return
     type = TensorType(tile_type(source).element_type, tile_type(source).get_shape(), LayoutAttr(between))
-    first = ConvertLayoutOp.make([source], [type], part_bytes=op.part_bytes)
+    first = ConvertLayoutOp.make([source], [type], chunk_bytes=op.chunk_bytes)
     insert_before(first, op)
     op.operands[0] = first.results[0]
     if max(conversion_bytes(one, job) for one in (first, op)) >= needed:

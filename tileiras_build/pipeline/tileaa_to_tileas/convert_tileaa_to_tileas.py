@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
-from ...ir.dialects.op_traits import is_entry
+from ...ir.dialects.op_traits import is_function
 from ..analysis.kernel_target import TARGET_SPEC
 from ..job import Job
 from ..pass_manager import EdgePass
@@ -23,12 +23,12 @@ class ConvertTileAAToTileAS(EdgePass):
     """One to one, in place."""
 
     name = "convert-tileaa-to-tileas"
-    removes = frozenset(f"{name}" for name in COUNTERPARTS)
+    illegal_ops = frozenset(f"{name}" for name in COUNTERPARTS)
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for op in walk(module):
             if (target := COUNTERPARTS.get(op.name)) is not None:
                 # The classes of table rows differ in what they say of an object, not in what the object holds.
                 op.__class__ = target
-            elif is_entry(op) and TARGET_SPEC in module.attributes:
+            elif is_function(op) and TARGET_SPEC in module.attributes:
                 op.attributes[TARGET_SPEC] = module.attributes[TARGET_SPEC]

@@ -14,24 +14,24 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ...ir.casting import row
+from ...ir.casting import as_op
 from ...ir.dialects.fast_xdsl import walk
-from ...ir.dialects.op_traits import is_entry
-from ..analysis.integer_ranges import IndexRanges
+from ...ir.dialects.op_traits import is_function
+from ..analysis.integer_ranges import IntegerRanges
 from ..job import Job
 from ..pass_manager import EdgePass
 
 ACCESSES = frozenset({"nv_tileas.tiled_load", "nv_tileas.tiled_store", "nv_tileas.tiled_atomic_rmw"})
 
 
-class ProveIndices(EdgePass):
+class ElideBoundsChecks(EdgePass):
     """What is proven of tile indices."""
 
-    name = "tileas-prove-indices"
+    name = "tileas-elide-bounds-checks"
 
     def run(self, module: ModuleOp, job: Job) -> None:
-        for func in filter(is_entry, module.body.block.ops):
-            ranges = IndexRanges()
+        for func in filter(is_function, module.body.block.ops):
+            ranges = IntegerRanges()
             for op in walk(func):
                 if op.name in ACCESSES:
-                    row(op).index_checks = ranges.checks(row(op))
+                    as_op(op).index_checks = ranges.checks(as_op(op))

@@ -13,27 +13,27 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ...ir.casting import row
+from ...ir.casting import as_op
 from ...ir.dialects.fast_xdsl import walk
-from ...ir.dialects.op_definition import TableOperation
+from ...ir.dialects.op_definition import TableOp
 from ..analysis.kernel_target import kernel_target
-from ..analysis.mma_atom_selection import scaled_atom
+from ..analysis.mma_atom_selection import select_block_scaled_atom
 from ..job import Job
 from ..pass_manager import EdgePass
 from .block_scale_multiply import apply_scales
 
 
-class ApplyScales(EdgePass):
+class ExpandBlockScales(EdgePass):
     """Scales are applied first where the product that could take them is not made in tensor memory."""
 
-    name = "tileas-apply-scales"
+    name = "tileas-expand-block-scales"
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for op in walk(module):
-            if op.name == "nv_tileas.dot" and _needs_it(row(op), job):
-                apply_scales(row(op))
+            if op.name == "nv_tileas.dot" and _needs_expansion(as_op(op), job):
+                apply_scales(as_op(op))
 
 
-def _needs_it(op: TableOperation, job: Job) -> bool:
+def _needs_expansion(op: TableOp, job: Job) -> bool:
     keeps_scales = op.lhs_scale is not None and op.tensor_memory is None
-    return keeps_scales and scaled_atom(kernel_target(op, job), op) is None
+    return keeps_scales and select_block_scaled_atom(kernel_target(op, job), op) is None

@@ -3,7 +3,7 @@
 In:    counted loops with a product in tensor memory whose scales are loaded in each iteration, a few bytes of each line.
 Out:   each load is of ``steps`` iterations' scales, a sector of a line or half of one, and the product, with the same attribute,
        multiplies by those that are its iteration's turn: iterations of a group load the same tile. What is loaded again need not be:
-       tileas-specialize-warps and tileas-pipeline-loads take it once for each group.
+       tileas-specialize-warps and tileas-software-pipeline-loads take it once for each group.
 After: apply_scales (products keep their scales). Before: assign_layouts, specialize_warps, pipeline_loads.
 Sound: the loop counts from 0 in steps of 1 and nothing in it writes memory, so what one iteration loads others may. Tiles
        begin where those of the group's first iteration do, and the elements that one iteration reads are inside the tensor, or
@@ -17,21 +17,21 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ...ir.casting import block_of, maker, row, tile_type, view_type
+from ...ir.casting import as_op, defining_table_op, parent_block, tile_type, view_type
 from ...ir.dialects import arith
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileaa.types import TiledViewType
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS, BarrierOp
-from ...ir.dialects.op_definition import TableOperation
-from ...ir.dialects.op_traits import acts_outside
+from ...ir.dialects.op_definition import TableOp
+from ...ir.dialects.op_traits import has_side_effects
 from ...ir.layouts.linear_layout import log2_exact
-from ...ir.layouts.tmem_layout import ALL_COLUMNS, WARPS, WORD_SCALES, allocated_columns
-from ..analysis.access_vectorization import VECTOR_BYTES, ViewFacts
+from ...ir.layouts.tmem_layout import ALL_COLUMNS, SCALES_PER_REGISTER, WARPS, allocated_columns
+from ..analysis.access_vectorization import VECTOR_BYTES, ViewAccessInfo
 from ..analysis.axis_info import AxisAnalysis
-from ..analysis.mma_atom_selection import scale_columns, tensor_memory_tiles
-from ..analysis.resource_model import ctas_before_layouts, most_stages
-from ..analysis.scale_factor_groups import counts_up, groups_multiplied
-from ..analysis.view_chains import kernel_of
+from ..analysis.mma_atom_selection import scale_columns, tmem_tiles
+from ..analysis.resource_model import estimated_ctas_per_sm, max_stages
+from ..analysis.scale_factor_groups import is_canonical_loop, tmem_scale_groups
+from ..analysis.view_chains import enclosing_kernel
 from ..common.llvm_element_types import element_of
 from ..job import Job
 from ..pass_manager import EdgePass
@@ -45,15 +45,15 @@ FIRST_SCALE = 3  # operand of a product
 GROUP_BYTES = (32, 16)  # of a line: a sector of L2, or half of one where it has no room in tensor memory
 
 
-class GroupScales(EdgePass):
+class GroupScaleLoads(EdgePass):
     """One load for the scales of a few iterations."""
 
-    name = "tileas-group-scales"
+    name = "tileas-group-scale-loads"
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for op in walk(module):
-            if op.name == "nv_tileas.dot" and row(op).lhs_scale is not None and row(op).tensor_memory is not None:
-                _group(row(op), job)
+            if op.name == "nv_tileas.dot" and as_op(op).lhs_scale is not None and as_op(op).tensor_memory is not None:
+                _group(as_op(op), job)
 
 
 @dataclass
@@ -61,8 +61,8 @@ class _Scale:
     """The load of one operand's scales, the permute between it and the product if there is one, and the load's dimension
     along k."""
 
-    load: TableOperation
-    permute: TableOperation | None
+    load: TableOp
+    permute: TableOp | None
     dim: int
 
     @property
@@ -71,49 +71,49 @@ class _Scale:
         return self.load.view.type.tile[self.dim]
 
 
-def _group(op: TableOperation, job: Job) -> None:
+def _group(op: TableOp, job: Job) -> None:
     found = [_scale(op, FIRST_SCALE + side) for side in (0, 1)]
     scales = [scale for scale in found if scale is not None]
     if len(scales) < len(found) or not _is_plain(op.parent_op()):
         return
-    block = block_of(op)
+    block = parent_block(op)
     found_steps = (steps for size in GROUP_BYTES if (steps := size // scales[0].count) > 1 and _fits(op, steps, job))
     steps = next(found_steps, 1)
-    if steps == 1 or not all(_may_be_wide(scale, block) for scale in scales):
+    if steps == 1 or not all(_may_be_widened(scale, block) for scale in scales):
         return
     wide = [_widened(scale, steps, block) for scale in scales]
-    words = _words(op, steps)
+    words = _scale_registers(op, steps)
     product = DotOp.make([op.lhs, op.rhs, op.acc, *wide], [op.result.type], op.attributes, scale_steps=steps)
-    product.tensor_words = words
+    product.tmem_columns = words
     insert_before(product, op)
     op.result.replace_all_uses_with(product.result)
-    _erase(op, *(one for scale in scales for one in (scale.permute, scale.load) if one is not None))
+    _erase_dead(op, *(one for scale in scales for one in (scale.permute, scale.load) if one is not None))
 
 
 def _is_plain(loop: Operation | None) -> bool:
     """Whether a loop is counted from 0 in steps of 1, and nothing in it writes memory or waits for another thread."""
-    if loop is None or not counts_up(loop):
+    if loop is None or not is_canonical_loop(loop):
         return False
-    return not any(acts_outside(op) or isinstance(op, BarrierOp) for op in walk(loop))
+    return not any(has_side_effects(op) or isinstance(op, BarrierOp) for op in walk(loop))
 
 
-def _scale(op: TableOperation, index: int) -> _Scale | None:
+def _scale(op: TableOp, index: int) -> _Scale | None:
     """The scales of an operand, which are loaded for it alone; None where they come from elsewhere."""
     value, permute = op.operands[index], None
     dim = 1 if index == FIRST_SCALE else 0
     if isinstance(made := value.owner, Operation) and made.name == PermuteOp.name and _single(value):
-        permute, dim, value = row(made), row(made).permutation[dim], made.operands[0]
+        permute, dim, value = as_op(made), as_op(made).permutation[dim], made.operands[0]
     made = value.owner
     if not isinstance(made, Operation) or made.name != TiledLoadOp.name or not _single(value):
         return None
-    return _Scale(row(made), permute, dim)
+    return _Scale(as_op(made), permute, dim)
 
 
 def _single(value: SSAValue) -> bool:
     return len(list(value.uses)) == 1
 
 
-def _may_be_wide(scale: _Scale, block: Block) -> bool:
+def _may_be_widened(scale: _Scale, block: Block) -> bool:
     """Whether lines are vectors of 16 bytes one after the other, whole words of scales of which each iteration reads."""
     load, dim, type = scale.load, scale.dim, scale.load.view.type
     others = [coord for at, coord in enumerate(load.coords) if at != dim]
@@ -123,12 +123,12 @@ def _may_be_wide(scale: _Scale, block: Block) -> bool:
         return False
     if type.padding.data not in ("none", "zero"):
         return False
-    if load.mem_semantic != "weak" or element_of(load.value.type).bits != 8 or scale.count % WORD_SCALES:
+    if load.mem_semantic != "weak" or element_of(load.value.type).bits != 8 or scale.count % SCALES_PER_REGISTER:
         return False
-    return _lines_are_vectors(ViewFacts(load.view, AxisAnalysis()), dim)
+    return _lines_are_vectors(ViewAccessInfo(load.view, AxisAnalysis()), dim)
 
 
-def _lines_are_vectors(facts: ViewFacts, dim: int) -> bool:
+def _lines_are_vectors(facts: ViewAccessInfo, dim: int) -> bool:
     along = facts.type.dim_map[dim]
     numbers = [facts.sizes[along], facts.analysis(facts.memref.operands[0]).divisibility]
     numbers += [stride for at, stride in enumerate(facts.strides) if at != along]
@@ -137,20 +137,20 @@ def _lines_are_vectors(facts: ViewFacts, dim: int) -> bool:
 
 
 # ---- tensor memory -------------------------------------------------------------------------------------
-def _words(op: TableOperation, steps: int) -> int:
+def _scale_registers(op: TableOp, steps: int) -> int:
     """Columns of a product with groups of scales, however many warps there are."""
-    sums = tensor_memory_tiles(op, WARPS)[1].total_words
-    columns = sum(one.words for one in scale_columns(op, WARPS))
-    return sums + groups_multiplied(steps, most_stages(op)) * steps * columns
+    sums = tmem_tiles(op, WARPS)[1].total_tmem_columns
+    columns = sum(one.tmem_columns for one in scale_columns(op, WARPS))
+    return sums + tmem_scale_groups(steps, max_stages(op)) * steps * columns
 
 
-def _fits(op: TableOperation, steps: int, job: Job) -> bool:
+def _fits(op: TableOp, steps: int, job: Job) -> bool:
     """Whether the CTAs that may share a multiprocessor have columns for it, or the kernel allocates no more than before."""
-    kernel = kernel_of(op)
-    dots = (row(other) for other in walk(kernel) if other.name == op.name)
-    before = sum(dot.tensor_words or 0 for dot in dots)
-    after = before - op.tensor_words + _words(op, steps)
-    most = max(allocated_columns(before), ALL_COLUMNS // ctas_before_layouts(kernel, job))
+    kernel = enclosing_kernel(op)
+    dots = (as_op(other) for other in walk(kernel) if other.name == op.name)
+    before = sum(dot.tmem_columns or 0 for dot in dots)
+    after = before - op.tmem_columns + _scale_registers(op, steps)
+    most = max(allocated_columns(before), ALL_COLUMNS // estimated_ctas_per_sm(kernel, job))
     return allocated_columns(after) <= min(most, ALL_COLUMNS)
 
 
@@ -181,15 +181,15 @@ def _wide(value: SSAValue, dim: int, steps: int) -> TensorType:
 
 def _wide_view(view: SSAValue, dim: int, steps: int) -> SSAValue:
     """The view of the same memory in tiles ``steps`` times as long along ``dim``."""
-    block, type = maker(view), view_type(view)
+    block, type = defining_table_op(view), view_type(view)
     tile, step = ([n * steps if at == dim else n for at, n in enumerate(n)] for n in (type.tile, type.steps))
     made = TiledViewType.of(type.kind.data, type.source, tile, type.dim_map, step, padding=type.padding.data)
     wide = BlockTileOp.make([block.operands[0]], [made], dict(block.attributes))
-    block_of(block).insert_op_after(wide, block)
+    parent_block(block).insert_op_after(wide, block)
     return wide.results[0]
 
 
-def _erase(*ops: Operation) -> None:
+def _erase_dead(*ops: Operation) -> None:
     for op in ops:
         op.detach()
         op.erase()

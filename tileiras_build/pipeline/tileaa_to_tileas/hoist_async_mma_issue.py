@@ -17,76 +17,81 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ...ir.casting import block_of, last_op
+from ...ir.casting import parent_block, terminator
 from ...ir.dialects import arith
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS, AsyncUmmaOp
-from ...ir.dialects.op_definition import TableOperation
-from ...ir.dialects.op_traits import is_agents, is_counted_loop
+from ...ir.dialects.op_definition import TableOp
+from ...ir.dialects.op_traits import is_agent_switch, is_counted_loop
 from ..analysis.op_queries import is_pure, is_tile, may_divide_by_zero
-from ..analysis.view_chains import is_zero, runs_to_its_end
+from ..analysis.view_chains import has_no_early_exit, is_zero
 from ..job import Job
 from ..pass_manager import EdgePass
-from .rewriter import runs_at
-from .rotate_mma_loop import BARRIER, at_its_stage, has_two_stages, loads_of, users
-from .warp_specialization.deadlock_check import comes_ahead
+from .rewriter import loop_continues_at
+from .rotate_mma_loop import BARRIER, has_two_stages, loads_of, ops_on_same_stage, users
+from .warp_specialization.deadlock_check import load_completes_before
 
 IfOp, YieldOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("if", "yield"))
 LOAD, STORE = "nv_tileas.tmem_load", "nv_tileas.tmem_store"
 
 
-class IssueAhead(EdgePass):
+class HoistAsyncMmaIssue(EdgePass):
     """Products of the next iteration."""
 
-    name = "tileas-issue-ahead"
+    name = "tileas-hoist-async-mma-issue"
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for func in module.body.block.ops:
-            for switch in [op for op in walk(func) if is_agents(op)]:
-                for loop in [op for op in walk(switch.regions[-1]) if is_counted_loop(op) and runs_to_its_end(op)]:
+            for switch in [op for op in walk(func) if is_agent_switch(op)]:
+                for loop in [op for op in walk(switch.regions[-1]) if is_counted_loop(op) and has_no_early_exit(op)]:
                     for product in [op for op in loop.regions[0].blocks[0].ops if isinstance(op, AsyncUmmaOp)]:
-                        if (issue := _issue(product)) is not None:
+                        if (issue := _find_mma_issue(product)) is not None:
                             _move(loop, issue)
 
 
 @dataclass(frozen=True, eq=False)
-class _Issue:
+class _MmaIssue:
     """A product, what it waits for and is computed from (``ops``, in order), and the reading of its sum.
 
     ``following``: the scalars of which the next iteration's are made.
     """
 
-    product: TableOperation
+    dot: TableOp
     read: Operation
     ops: list[Operation]
-    following: list[Operation]
+    next_ops: list[Operation]
 
 
-def _issue(product: TableOperation) -> _Issue | None:
+def _find_mma_issue(product: TableOp) -> _MmaIssue | None:
     """What issues a product; None where it cannot be issued ahead."""
-    block = block_of(product)
+    block = parent_block(product)
     reads = [op for op in users(product.acc) if op.name == LOAD and op.parent is block]
-    if product.ready is None or len(reads) != 1 or not is_zero(product.accumulate) or not _is_alone(product):
+    if (
+        product.ready is None
+        or len(reads) != 1
+        or not is_zero(product.accumulate)
+        or not _has_no_other_dependence(product)
+    ):
         return None
     barrier = _barrier_before(product)
-    if not barrier or not has_two_stages(product) or not comes_ahead(loads_of(product), reads[0]):
+    if not barrier or not has_two_stages(product) or not load_completes_before(loads_of(product), reads[0]):
         return None
-    acts = [*at_its_stage(product, "consumer_wait"), *barrier, product]
+    acts = [*ops_on_same_stage(product, "consumer_wait"), *barrier, product]
     scalars = _scalars([value for op in acts for value in op.operands], block)
     if scalars is None:
         return None
     ops = [op for op in block.ops if op in scalars or op in acts]
     arguments = [value for op in ops for value in op.operands if value.owner is block and value.index]
-    following = _scalars([last_op(block).operands[value.index - 1] for value in arguments], block)
+    following = _scalars([terminator(block).operands[value.index - 1] for value in arguments], block)
     if following is None or any(map(may_divide_by_zero, scalars | following)):
         return None
-    return _Issue(product, reads[0], ops, [op for op in block.ops if op in following])
+    return _MmaIssue(product, reads[0], ops, [op for op in block.ops if op in following])
 
 
-def _is_alone(product: TableOperation) -> bool:
+def _has_no_other_dependence(product: TableOp) -> bool:
     """Whether nothing but fetched tiles and what stands before the loop makes its operands, in this CTA alone."""
     written = {op for tile in (product.lhs, product.acc) for op in users(tile) if op.name == STORE}
-    inside = {op for op in walk(block_of(product)) if op.name == STORE}
+    inside = {op for op in walk(parent_block(product)) if op.name == STORE}
     paired = product.pipeline is not None and product.pipeline.owner.pair
     return product.lhs_scale is None and not written & inside and not paired
 
@@ -119,14 +124,14 @@ def _scalars(values: Iterable[SSAValue], block: Block) -> set[Operation] | None:
 
 
 # ---- the change ------------------------------------------------------------------------------------
-def _move(loop: TableOperation, issue: _Issue) -> None:
-    block = block_of(issue.product)
-    last = last_op(block)
+def _move(loop: TableOp, issue: _MmaIssue) -> None:
+    block = parent_block(issue.dot)
+    last = terminator(block)
     first: dict[SSAValue, SSAValue] = dict(zip(block.args, [loop.lower, *loop.initial]))
     for op in _guarded(loop, issue, loop.lower, first):
-        block_of(loop).insert_op_before(op, loop)
+        parent_block(loop).insert_op_before(op, loop)
     values: dict[SSAValue, SSAValue] = {}
-    clones = [op.clone(values) for op in issue.following]
+    clones = [op.clone(values) for op in issue.next_ops]
     index = arith.AddiOp.make([block.args[0], loop.step], [block.args[0].type])
     following: dict[SSAValue, SSAValue] = {block.args[0]: index.results[0]}
     following.update(
@@ -142,9 +147,9 @@ def _move(loop: TableOperation, issue: _Issue) -> None:
             op.erase()
 
 
-def _guarded(loop: TableOperation, issue: _Issue, index: SSAValue, values: dict[SSAValue, SSAValue]) -> list[Operation]:
+def _guarded(loop: TableOp, issue: _MmaIssue, index: SSAValue, values: dict[SSAValue, SSAValue]) -> list[Operation]:
     """The product of the iteration that begins with ``values``, if there is one of this index."""
-    runs = runs_at(loop, index)
+    runs = loop_continues_at(loop, index)
     body, never = Block(), Block()
     for op in issue.ops:
         body.add_op(op.clone(values))

@@ -19,77 +19,79 @@ from collections.abc import Iterator
 from xdsl.dialects.builtin import IntegerType, ModuleOp, StringAttr, i1
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ...ir.casting import row, type_of
+from ...ir.casting import as_op, type_as
 from ...ir.dialects import arith
 from ...ir.dialects.cute import layout_of
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
-from ...ir.dialects.op_definition import TableOperation, location_of
-from ...ir.dialects.op_traits import is_counted_loop, is_entry, is_loop
-from ..analysis.integer_ranges import Check
+from ...ir.dialects.op_definition import TableOp, location_of
+from ...ir.dialects.op_traits import is_counted_loop, is_function, is_loop
+from ..analysis.integer_ranges import BoundsCheck
 from ..analysis.op_queries import is_tile
-from ..analysis.view_chains import is_inside
+from ..analysis.view_chains import is_defined_in_loop
 from ..job import Job
 from ..pass_manager import EdgePass
 from .elide_bounds_checks import ACCESSES
-from .rewriter import Insert, binary, insert_before, inserter
-from .subtile_indices import GetTileCountOp, checks_of
+from .rewriter import Inserter, binary, insert_before, insertion_before
+from .subtile_indices import GetTileCountOp, bounds_checks_of
 
 IfOp, YieldOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("if", "yield"))
 # Copies and products whose stages are counted: whoever fills and empties them has one loop.
 ASYNCHRONOUS = "nv_tileas.async"
 # Values of a thread that a second version of a loop may compute: larger loops take longer to compile than they gain.
-MOST_VALUES = 2048
+MAX_CLONED_VALUES = 2048
 
 
-class HoistIndexChecks(EdgePass):
+class HoistBoundsChecks(EdgePass):
     """Loops with and without checks of tile indices."""
 
-    name = "tileas-hoist-index-checks"
+    name = "tileas-hoist-bounds-checks"
 
     def run(self, module: ModuleOp, job: Job) -> None:
-        for func in filter(is_entry, module.body.block.ops):
+        for func in filter(is_function, module.body.block.ops):
             for loop in [op for op in walk(func) if is_loop(op)]:
-                if (accesses := _unproven(row(loop))) and _is_small(loop):
-                    _version(row(loop), accesses)
+                if (accesses := _unproven(as_op(loop))) and _is_small(loop):
+                    _version_loop(as_op(loop), accesses)
 
 
-def _unproven(loop: TableOperation) -> list[TableOperation]:
+def _unproven(loop: TableOp) -> list[TableOp]:
     """The accesses of a loop of whose indices one can ask before it; none where there are loops or asynchronous copies in it."""
     inside = [op for op in walk(loop) if op is not loop]
     if any(is_loop(op) or op.name.startswith(ASYNCHRONOUS) for op in inside):
         return []
-    return [row(op) for op in inside if op.name in ACCESSES and _may_ask_before(row(op), loop)]
+    return [as_op(op) for op in inside if op.name in ACCESSES and _may_check_before_loop(as_op(op), loop)]
 
 
-def _may_ask_before(access: TableOperation, loop: TableOperation) -> bool:
-    if not all(access.in_bounds or (False,)) or is_inside(access.view, loop):
+def _may_check_before_loop(access: TableOp, loop: TableOp) -> bool:
+    if not all(access.in_bounds or (False,)) or is_defined_in_loop(access.view, loop):
         return False
-    dims = _asked(access)
+    dims = _checked_dims(access)
     return bool(dims) and all(_is_known_before(access, dim, loop) for dim in dims)
 
 
-def _asked(access: TableOperation) -> list[int]:
-    return [dim for dim, check in enumerate(checks_of(access)) if check != Check.NONE]
+def _checked_dims(access: TableOp) -> list[int]:
+    return [dim for dim, check in enumerate(bounds_checks_of(access)) if check != BoundsCheck.NONE]
 
 
-def _is_known_before(access: TableOperation, dim: int, loop: TableOperation) -> bool:
+def _is_known_before(access: TableOp, dim: int, loop: TableOp) -> bool:
     index = access.coords[dim]
-    return not is_inside(index, loop) or (_is_counter(index, loop) and checks_of(access)[dim] == Check.END)
+    return not is_defined_in_loop(index, loop) or (
+        _is_counter(index, loop) and bounds_checks_of(access)[dim] == BoundsCheck.PAST_END
+    )
 
 
-def _is_counter(index: SSAValue, loop: TableOperation) -> bool:
+def _is_counter(index: SSAValue, loop: TableOp) -> bool:
     return is_counted_loop(loop) and index is loop.regions[0].blocks[0].args[0]
 
 
 def _is_small(loop: Operation) -> bool:
     tiles = [result for op in walk(loop) for result in op.results if is_tile(result)]
-    return sum(layout_of(tile).num_registers for tile in tiles) <= MOST_VALUES
+    return sum(layout_of(tile).num_registers for tile in tiles) <= MAX_CLONED_VALUES
 
 
 # ---- the two loops -------------------------------------------------------------------------------
-def _version(loop: TableOperation, accesses: list[TableOperation]) -> None:
-    insert = inserter(loop)
+def _version_loop(loop: TableOp, accesses: list[TableOp]) -> None:
+    insert = insertion_before(loop)
     conditions = [condition for access in accesses for condition in _conditions(access, loop, insert)]
     first, *others = conditions
     for other in others:
@@ -97,21 +99,21 @@ def _version(loop: TableOperation, accesses: list[TableOperation]) -> None:
     unchecked = loop.clone()
     for op, copy in zip(walk(loop), walk(unchecked), strict=True):
         if op in accesses:
-            row(copy).index_checks = [Check.NONE] * len(row(copy).coords)
-    _choose(first, unchecked, loop)
+            as_op(copy).index_checks = [BoundsCheck.NONE] * len(as_op(copy).coords)
+    _select_version(first, unchecked, loop)
 
 
-def _conditions(access: TableOperation, loop: TableOperation, insert: Insert) -> Iterator[SSAValue]:
-    for dim in _asked(access):
+def _conditions(access: TableOp, loop: TableOp, insert: Inserter) -> Iterator[SSAValue]:
+    for dim in _checked_dims(access):
         index = access.coords[dim]
         predicate, value = ("sle", loop.upper) if _is_counter(index, loop) else ("ult", index)
-        type = type_of(value, IntegerType)
+        type = type_as(value, IntegerType)
         counts = GetTileCountOp.make([access.view], [type] * len(access.coords))
         insert(counts)
         yield insert(arith.CmpiOp.make([value, counts.results[dim]], [i1], {"predicate": StringAttr(predicate)}))
 
 
-def _choose(condition: SSAValue, unchecked: Operation, loop: TableOperation) -> None:
+def _select_version(condition: SSAValue, unchecked: Operation, loop: TableOp) -> None:
     then, otherwise = Block(), Block()
     types = [result.type for result in loop.results]
     choice = IfOp.make([condition], types, location_of(loop), [Region(then), Region(otherwise)])

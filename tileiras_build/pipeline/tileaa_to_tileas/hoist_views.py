@@ -13,11 +13,11 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from ...ir.casting import block_of, parent
+from ...ir.casting import parent_block, parent_op
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_traits import is_loop
-from ..analysis.view_chains import is_inside, kernel_of
+from ..analysis.view_chains import enclosing_kernel, is_defined_in_loop
 from ..common.cse import merge
 from ..job import Job
 from ..pass_manager import EdgePass
@@ -31,19 +31,19 @@ class HoistViews(EdgePass):
     name = "tileas-hoist-views"
 
     def run(self, module: ModuleOp, job: Job) -> None:
-        moved = [op for op in walk(module) if op.__class__ in VIEWS and _moved_out(op)]
-        for func in dict.fromkeys(map(kernel_of, moved)):
+        moved = [op for op in walk(module) if op.__class__ in VIEWS and _hoisted(op)]
+        for func in dict.fromkeys(map(enclosing_kernel, moved)):
             merge(func.regions[0].blocks[0], lambda op: op.__class__ in VIEWS)
 
 
-def _moved_out(op: Operation) -> bool:
+def _hoisted(op: Operation) -> bool:
     """Whether there was a loop around ``op`` that it does not depend on; it stands before the outermost of them."""
     outermost = None
-    place = parent(op)
-    while is_loop(place) and not any(is_inside(operand, place) for operand in op.operands):
-        outermost, place = place, parent(place)
+    place = parent_op(op)
+    while is_loop(place) and not any(is_defined_in_loop(operand, place) for operand in op.operands):
+        outermost, place = place, parent_op(place)
     if outermost is None:
         return False
     op.detach()
-    block_of(outermost).insert_op_before(op, outermost)
+    parent_block(outermost).insert_op_before(op, outermost)
     return True

@@ -14,30 +14,30 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...ir.casting import block_of
+from ...ir.casting import parent_block
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import BarrierOp
-from ...ir.dialects.op_traits import Effect, facts_of, is_access, is_choice, is_entry, is_fence, is_loop
+from ...ir.dialects.op_traits import MemoryEffect, is_access, is_fence, is_function, is_if, is_loop, traits_of
 from ..analysis.memory_order import acquires, releases
 from ..analysis.view_chains import TOKEN
 from ..job import Job
 from ..pass_manager import EdgePass
 
-NONE, READ, WRITE = Effect.NONE, Effect.READ, Effect.WRITE
+NONE, READ, WRITE = MemoryEffect.NONE, MemoryEffect.READ, MemoryEffect.WRITE
 
 
-class OrderTokens(EdgePass):
+class InsertBarriers(EdgePass):
     """Barriers from tokens."""
 
-    name = "tileas-order-tokens"
+    name = "tileas-insert-barriers"
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for func in module.body.block.ops:
-            if is_entry(func):
-                _Orderer().block(func.regions[0].blocks[0])
+            if is_function(func):
+                _BarrierInserter().block(func.regions[0].blocks[0])
 
 
-class _Orderer:
+class _BarrierInserter:
     """``behind[token]``: what the accesses that a token follows did (READ, WRITE), and when.
 
     A barrier ends all that came before it, so a time is enough to remember it by: forgetting each token would make
@@ -45,14 +45,14 @@ class _Orderer:
     """
 
     def __init__(self):
-        self.behind: dict[SSAValue, tuple[Effect, int]] = {}
+        self.behind: dict[SSAValue, tuple[MemoryEffect, int]] = {}
         self.now, self.barrier = 1, 0
 
-    def note(self, token: SSAValue, mask: Effect) -> None:
+    def note(self, token: SSAValue, mask: MemoryEffect) -> None:
         self.now += 1
         self.behind[token] = mask, self.now
 
-    def _since_barrier(self, token: SSAValue) -> Effect:
+    def _since_barrier(self, token: SSAValue) -> MemoryEffect:
         mask, time = self.behind.get(token, (NONE, 0))
         return mask if time > self.barrier else NONE
 
@@ -65,27 +65,27 @@ class _Orderer:
             self._access(op)
         elif is_loop(op):
             self._loop(op)
-        elif is_choice(op):
+        elif is_if(op):
             self._if(op)
         elif is_fence(op):
             self._barrier_before(op)
             self.note(op.results[0], NONE)
         else:
-            self._results(op, self._together(op))
+            self._results(op, self._joined(op))
 
-    def _results(self, op: Operation, mask: Effect) -> None:
+    def _results(self, op: Operation, mask: MemoryEffect) -> None:
         for result in op.results:
             if result.type.name == TOKEN:
                 self.note(result, mask)
 
-    def _together(self, op: Operation) -> Effect:
+    def _joined(self, op: Operation) -> MemoryEffect:
         mask = NONE
         for operand in op.operands:
             mask |= self._since_barrier(operand)
         return mask
 
     def _access(self, op: Operation) -> None:
-        kind, before = facts_of(op).effect, self._together(op)
+        kind, before = traits_of(op).effect, self._joined(op)
         conflict = WRITE in before or (before and WRITE in kind)
         if conflict or (before and releases(op)):
             self._barrier_before(op)
@@ -93,14 +93,14 @@ class _Orderer:
         self._results(op, before | kind)
         if acquires(op):
             # What other threads do next must come after what this one acquired.
-            block_of(op).insert_op_after(BarrierOp.make([], []), op)
-            self._cleared()
+            parent_block(op).insert_op_after(BarrierOp.make([], []), op)
+            self._after_barrier()
 
     def _barrier_before(self, op: Operation) -> None:
-        block_of(op).insert_op_before(BarrierOp.make([], []), op)
-        self._cleared()
+        parent_block(op).insert_op_before(BarrierOp.make([], []), op)
+        self._after_barrier()
 
-    def _cleared(self) -> None:
+    def _after_barrier(self) -> None:
         self.now += 1
         self.barrier = self.now
 
@@ -108,8 +108,8 @@ class _Orderer:
         block = op.regions[0].blocks[0]
         inside = NONE
         for inner in walk(block):
-            inside |= facts_of(inner).effect if is_access(inner) else NONE
-        entering, before = self._together(op), self.barrier
+            inside |= traits_of(inner).effect if is_access(inner) else NONE
+        entering, before = self._joined(op), self.barrier
         for argument in block.args:
             if argument.type.name == TOKEN:
                 self.note(argument, entering | inside)
@@ -124,7 +124,7 @@ class _Orderer:
             self.barrier = before
             self.block(region.blocks[0])
             last = region.blocks[0].last_op
-            inside |= self._together(last) if last is not None else NONE
+            inside |= self._joined(last) if last is not None else NONE
             after.append(self.barrier)
         # What is open after one of the branches is open.
         self.barrier = min(after)

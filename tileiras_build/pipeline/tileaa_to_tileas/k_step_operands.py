@@ -9,15 +9,15 @@ from math import prod
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
-from ...ir.casting import row, tile_type
+from ...ir.casting import as_op, tile_type
 from ...ir.dialects.cute import layout_of
 from ...ir.dialects.cute.layout_attr import LayoutAttr
 from ...ir.dialects.nv_tileas.ops import LocalLoadOp
-from ...ir.dialects.op_definition import TableOperation
-from ...ir.dialects.op_traits import passes_through
+from ...ir.dialects.op_definition import TableOp
+from ...ir.dialects.op_traits import is_value_forwarding
 from ...ir.layouts import LinearLayout
 from ..common.llvm_element_types import element_of
-from .rewriter import Insert
+from .rewriter import Inserter
 
 PERMUTE, VIEW, CONVERT = "nv_tileas.permute", "nv_tileas.view", "nv_tileas.convert_layout"
 
@@ -26,7 +26,7 @@ PERMUTE, VIEW, CONVERT = "nv_tileas.permute", "nv_tileas.view", "nv_tileas.conve
 class _Link:
     """An operation between the stage and the product; along which dimension its tile is cut, and the layout of a step's."""
 
-    op: TableOperation
+    op: TableOp
     dim: int
     layout: LinearLayout
 
@@ -38,13 +38,13 @@ class _Link:
 
 
 @dataclass(frozen=True, eq=False)
-class SteppedOperand:
+class KStepOperand:
     """``links``: the reading of the stage first, and what makes the operand of it."""
 
     links: tuple[_Link, ...]
 
     @property
-    def reading(self) -> TableOperation:
+    def stage_load(self) -> TableOp:
         """The local_load of the whole tile."""
         return self.links[0].op
 
@@ -63,7 +63,7 @@ class SteppedOperand:
         last = self.links[-1]
         return -(-last.layout.num_registers * element_of(last.type).bits // 32)
 
-    def read(self, step: int, values: Mapping[SSAValue, SSAValue], insert: Insert) -> SSAValue:
+    def read(self, step: int, values: Mapping[SSAValue, SSAValue], insert: Inserter) -> SSAValue:
         """The operand in one step, of the stage that ``values`` say."""
         first, *others = self.links
         starts = [0] * len(first.type.get_shape())
@@ -75,7 +75,7 @@ class SteppedOperand:
         return current
 
 
-def stepped_operand(product: TableOperation, index: int, steps: int) -> SteppedOperand | None:
+def k_step_operand(product: TableOp, index: int, steps: int) -> KStepOperand | None:
     """An operand that nothing else reads, in so many steps; None where it does not come from a stage, or threads would hold
     parts of a step only.
     """
@@ -83,24 +83,24 @@ def stepped_operand(product: TableOperation, index: int, steps: int) -> SteppedO
     links: list[_Link] = []
     dim = len(tile_type(value).get_shape()) - (1 if index == 0 else 2)
     while isinstance(op := value.owner, Operation) and op.parent is product.parent and len(list(value.uses)) == 1:
-        if (layout := _cut(value, dim, steps)) is None:
+        if (layout := _k_step_layout(value, dim, steps)) is None:
             return None
-        links.insert(0, _Link(row(op), dim, layout))
+        links.insert(0, _Link(as_op(op), dim, layout))
         if op.name == LocalLoadOp.name:
-            return SteppedOperand(tuple(links))
-        if op.name == CONVERT or not passes_through(op) or (before := _dim_before(row(op), dim)) is None:
+            return KStepOperand(tuple(links))
+        if op.name == CONVERT or not is_value_forwarding(op) or (before := _dim_before(as_op(op), dim)) is None:
             return None
         value, dim = op.operands[0], before
     return None
 
 
-def _cut(tile: SSAValue, dim: int, steps: int) -> LinearLayout | None:
+def _k_step_layout(tile: SSAValue, dim: int, steps: int) -> LinearLayout | None:
     """The layout of a step's tile; None where threads would hold parts of steps only."""
     cut = layout_of(tile).slice_registers(dim, 0, tile_type(tile).get_shape()[dim] // steps)
     return None if cut is None else cut[0]
 
 
-def _dim_before(link: TableOperation, dim: int) -> int | None:
+def _dim_before(link: TableOp, dim: int) -> int | None:
     """Which dimension of its operand becomes dimension ``dim`` of a link's result; None where it is parts of several."""
     if link.name == PERMUTE:
         return link.permutation[dim]

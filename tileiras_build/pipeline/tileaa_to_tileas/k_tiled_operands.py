@@ -8,24 +8,24 @@ from math import prod
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
-from ...ir.casting import row, tile_type
+from ...ir.casting import as_op, tile_type
 from ...ir.dialects.nv_tileaa.types import TiledViewType
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
-from ...ir.dialects.op_definition import TableOperation
-from ..analysis.access_vectorization import ViewFacts
+from ...ir.dialects.op_definition import TableOp
+from ..analysis.access_vectorization import ViewAccessInfo
 from ..analysis.axis_info import AxisAnalysis
-from ..analysis.integer_ranges import Check
+from ..analysis.integer_ranges import BoundsCheck
 from ..common.llvm_element_types import element_of
-from .subtile_indices import ask_of_end
+from .subtile_indices import relax_checks_past_end
 
 BlockTileOp = COUNTERPARTS["nv_tileaa.block_tile"]
 
 
 @dataclass(frozen=True)
-class DeepOperand:
+class KTiledOperand:
     """A load, and which dimension of each tile on its way to the product is k."""
 
-    load: TableOperation
+    load: TableOp
     k_dims: dict[SSAValue, int]
 
     @property
@@ -37,40 +37,38 @@ class DeepOperand:
     def bytes(self) -> int:
         return prod(self.load.value.type.get_shape()) * element_of(self.load.value.type).bits // 8
 
-    def shorten(self, factor: int) -> None:
+    def split_k(self, factor: int) -> None:
         """Load ``factor`` times less of k at a time: what the coordinate there counts, too, is so much shorter."""
         _cut_view(self, factor)
         for value, dim in self.k_dims.items():
-            value._type = shorter(tile_type(value), dim, factor)
+            value._type = with_shorter_dim(tile_type(value), dim, factor)
 
 
-def k_dim_of(product: TableOperation, index: int) -> int:
+def k_dim_of(product: TableOp, index: int) -> int:
     """The dimension of operand ``index`` of a product that is k."""
     rank = len(tile_type(product.operands[index]).get_shape())
     return rank - 1 if index == 0 else rank - 2
 
 
-def deep_operand(
-    product: TableOperation, index: int, load: TableOperation, chain: list[Operation]
-) -> DeepOperand | None:
+def k_tiled_operand(product: TableOp, index: int, load: TableOp, chain: list[Operation]) -> KTiledOperand | None:
     """The operand ``index`` of a product, loaded and then renamed as ``chain`` says; None where it has no tiles of less depth."""
     dim = k_dim_of(product, index)
     k_dims = {product.operands[index]: dim}
     for link in reversed(chain):
-        before = _dim_before(link, dim)
+        before = _source_dim(link, dim)
         if before is None:
             return None
         dim = before
         k_dims[link.operands[0]] = dim
     view = load.view.type
     cut = view.kind.data != "gather" and view.steps[dim] == view.tile[dim]
-    return DeepOperand(load, k_dims) if cut else None
+    return KTiledOperand(load, k_dims) if cut else None
 
 
-def _dim_before(link: Operation, dim: int) -> int | None:
+def _source_dim(link: Operation, dim: int) -> int | None:
     """The dimension of a link's operand that is dimension ``dim`` of its result."""
     if link.name == "nv_tileas.permute":
-        return row(link).permutation[dim]
+        return as_op(link).permutation[dim]
     if link.name != "nv_tileas.view":
         return dim
     before, after = (tile_type(value).get_shape() for value in (link.operands[0], link.results[0]))
@@ -81,23 +79,23 @@ def _dim_before(link: Operation, dim: int) -> int | None:
     return places[0] if places else None
 
 
-def _cut_view(operand: DeepOperand, factor: int) -> None:
+def _cut_view(operand: KTiledOperand, factor: int) -> None:
     load, dim = operand.load, operand.k_dim
     old, view = load.view.type, load.view.owner
     tile, steps = list(old.tile), list(old.steps)
     tile[dim], steps[dim] = tile[dim] // factor, steps[dim] // factor
     # Where an old tile stuck out, a new one may lie outside.
     kind = old.kind.data
-    if not ViewFacts(load.view, AxisAnalysis()).in_bounds()[dim]:
+    if not ViewAccessInfo(load.view, AxisAnalysis()).in_bounds()[dim]:
         kind = "strided"
-        ask_of_end(load, [dim], instead_of=Check.NONE)
+        relax_checks_past_end(load, [dim], replaced_check=BoundsCheck.NONE)
     type = TiledViewType.of(kind, old.source, tile, old.dim_map, steps, padding=old.padding.data)
     made = BlockTileOp.make([view.operands[0]], [type], dict(view.attributes))
     view.parent.insert_op_after(made, view)
     load.operands[0] = made.results[0]
 
 
-def shorter(type: TensorType, dim: int, factor: int) -> TensorType:
+def with_shorter_dim(type: TensorType, dim: int, factor: int) -> TensorType:
     """The type of a tile with ``factor`` times less of a dimension."""
     shape = list(type.get_shape())
     shape[dim] //= factor

@@ -3,7 +3,7 @@
 In:    nv_tileas products without layouts, in kernels whose products are all chained (``chained_dots.py``): the sum of
        the first becomes the left operand of the second, and what the second adds to is scaled in each iteration.
 Out:   ``rescaled`` on the second product: its sum stays in tensor memory, and its left operand takes the columns of the
-       first one's sum, which threads have read; ``resident`` on the first: its left operand, loaded before the loop, stays
+       first one's sum, which threads have read; ``stationary`` on the first: its left operand, loaded before the loop, stays
        in shared memory; ``tensor_memory`` on both, ``tma`` on the loads. On the kernel ``num_warps``, a thread for each
        row, and ``occupancy`` where two CTAs have a tile of 128 rows each.
 After: select_async (it chooses where this does not). Before: apply_scales, assign_layouts.
@@ -20,17 +20,24 @@ from functools import cached_property
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from ...ir.casting import given, row
-from ...ir.dialects.op_definition import TableOperation
-from ...ir.dialects.op_traits import is_entry
+from ...ir.casting import as_op, unwrap
+from ...ir.dialects.op_definition import TableOp
+from ...ir.dialects.op_traits import is_function
 from ...ir.layouts.matrix_descriptor import WIDE
-from ...ir.layouts.tmem_layout import ALL_COLUMNS, COLUMN_BITS, MOST_COLUMNS, ROWS, WARPS, allocated_columns
-from ...target.targets import ELEMENT_BITS, TensorMemoryAtom
+from ...ir.layouts.tmem_layout import ALL_COLUMNS, COLUMN_BITS, MAX_TMEM_COLUMNS, ROWS, WARPS, allocated_columns
+from ...target.targets import ELEMENT_BITS, Tcgen05Atom
 from ..analysis.axis_info import AxisAnalysis
-from ..analysis.chained_dots import ChainedProducts, chains_of, resident_load
-from ..analysis.resource_model import BESIDE_STAGES, LEAST_WARPS, divided_words_fit, least_stages
-from ..analysis.tma_operands import Found, boxed, fetched, may_fetch, may_run_ahead, placed
-from ..analysis.view_chains import choices_around_loops
+from ..analysis.chained_dots import ChainedDots, chained_dots_of, stationary_lhs_load
+from ..analysis.resource_model import MIN_WARPS, STAGES_SMEM_OVERHEAD, min_stages, registers_fit_with_setmaxnreg
+from ..analysis.tma_operands import (
+    TmaOperand,
+    may_prefetch_in_loop,
+    operand_placement,
+    tma_loads_allowed,
+    tma_operand,
+    with_tma_box,
+)
+from ..analysis.view_chains import ifs_around_loops
 from ..common.llvm_element_types import element_of
 from ..common.optimization_hints import occupancy
 from ..job import Job
@@ -41,24 +48,27 @@ from .select_mma_and_tma import COLUMN_UNIT, readable, unscaled_atom
 TILES = 2
 
 
-class KeepSums(EdgePass):
+class KeepAccumulatorsInTmem(EdgePass):
     """Sums that stay in tensor memory."""
 
-    name = "tileas-keep-sums"
+    name = "tileas-keep-accumulators-in-tmem"
 
     def run(self, module: ModuleOp, job: Job) -> None:
         if not job.target.has("tcgen05"):
             return
         for func in module.body.block.ops:
-            if is_entry(func) and may_fetch(func) and row(func).num_ctas is None:
-                _keep(row(func), job)
+            if is_function(func) and tma_loads_allowed(func) and as_op(func).num_ctas is None:
+                _keep_in_tmem(as_op(func), job)
 
 
-def _keep(func: TableOperation, job: Job) -> None:
-    chains = [_Chain(found, job) for found in chains_of(func)]
+def _keep_in_tmem(func: TableOp, job: Job) -> None:
+    chains = [_ChainedDots(found, job) for found in chained_dots_of(func)]
     if not chains or not all(chain.is_supported for chain in chains) or len({chain.shape for chain in chains}) > 1:
         return
-    if len({placed(chain.resident) for chain in chains}) > 1 or (ctas := chains[0].fitting_ctas(func)) is None:
+    if (
+        len({operand_placement(chain.stationary_lhs) for chain in chains}) > 1
+        or (ctas := chains[0].fitting_ctas(func)) is None
+    ):
         return
     func.num_warps = chains[0].warps
     if ctas > 1:
@@ -68,47 +78,47 @@ def _keep(func: TableOperation, job: Job) -> None:
 
 
 @dataclass(eq=False)
-class _Chain:
+class _ChainedDots:
     """The products of one loop, what TMA fetches for them, and their instructions."""
 
-    products: ChainedProducts
+    dots: ChainedDots
     job: Job
 
     @cached_property
-    def boxes(self) -> tuple[dict[int, Found], dict[int, Found]] | None:
+    def boxes(self) -> tuple[dict[int, TmaOperand], dict[int, TmaOperand]] | None:
         """The operands that TMA brings for each product: all but the second one's left."""
-        first, last, analysis = self.products.first, self.products.last, AxisAnalysis()
-        found = resident_load(first)
-        held = None if found is None else boxed(*found, self.job, analysis)
-        right, other = (fetched(product, 1, self.job, analysis) for product in (first, last))
+        first, last, analysis = self.dots.first, self.dots.last, AxisAnalysis()
+        found = stationary_lhs_load(first)
+        held = None if found is None else with_tma_box(*found, self.job, analysis)
+        right, other = (tma_operand(product, 1, self.job, analysis) for product in (first, last))
         if held is None or right is None or other is None:
             return None
         return {0: held, 1: right}, {1: other}
 
     @cached_property
-    def atoms(self) -> list[TensorMemoryAtom | None]:
+    def atoms(self) -> list[Tcgen05Atom | None]:
         return [unscaled_atom(product, self.job) for product in self._pair]
 
     @property
-    def _pair(self) -> tuple[TableOperation, TableOperation]:
-        return self.products.first, self.products.last
+    def _pair(self) -> tuple[TableOp, TableOp]:
+        return self.dots.first, self.dots.last
 
     @property
-    def resident(self) -> Found:
-        return given(self.boxes)[0][0]
+    def stationary_lhs(self) -> TmaOperand:
+        return unwrap(self.boxes)[0][0]
 
     @property
     def is_supported(self) -> bool:
         """Whether tensor memory has instructions for both products, and reads what TMA brings."""
         if not all(map(_is_plain, self._pair)) or self.boxes is None:
             return False
-        return all(map(_is_product, self._pair, self.atoms, self.boxes))
+        return all(map(_has_tcgen05_instruction, self._pair, self.atoms, self.boxes))
 
     @property
     def shape(self) -> tuple[int, int, int]:
         """Rows, and columns of the two sums."""
-        m, n = self.products.first.result.type.get_shape()
-        return m, n, self.products.last.result.type.get_shape()[1]
+        m, n = self.dots.first.result.type.get_shape()
+        return m, n, self.dots.last.result.type.get_shape()[1]
 
     @property
     def tiles(self) -> int:
@@ -121,7 +131,7 @@ class _Chain:
     def fitting_ctas(self, func: Operation) -> int | None:
         """How many CTAs share a multiprocessor, if they find room there; None where they do not."""
         m, n, columns = self.shape
-        if m % ROWS or TILES % self.tiles or self.warps < LEAST_WARPS:
+        if m % ROWS or TILES % self.tiles or self.warps < MIN_WARPS:
             return None
         ctas = TILES // self.tiles
         if occupancy(func, self.job) not in (None, ctas):
@@ -130,35 +140,39 @@ class _Chain:
         fits = ctas * allocated_columns(words) <= ALL_COLUMNS and self._shared_bytes(
             ctas
         ) <= self.job.target.shared_memory_of(ctas)
-        return ctas if fits and divided_words_fit(m * max(n, columns), self.warps, ctas, self.job.target) else None
+        return (
+            ctas
+            if fits and registers_fit_with_setmaxnreg(m * max(n, columns), self.warps, ctas, self.job.target)
+            else None
+        )
 
     def _shared_bytes(self, ctas: int) -> int:
-        """Of each of so many CTAs: the resident tile, and the fewest stages."""
-        held = self.resident[2].tile_bytes
-        size = sum(boxes[1][2].tile_bytes for boxes in given(self.boxes))
-        beside = BESIDE_STAGES * (len(self._pair) + 1)
-        return held + least_stages(ctas) * size + beside
+        """Of each of so many CTAs: the stationary tile, and the fewest stages."""
+        held = self.stationary_lhs[2].tile_bytes
+        size = sum(boxes[1][2].tile_bytes for boxes in unwrap(self.boxes))
+        beside = STAGES_SMEM_OVERHEAD * (len(self._pair) + 1)
+        return held + min_stages(ctas) * size + beside
 
     def mark(self) -> None:
-        for product, atom, boxes in zip(self._pair, self.atoms, given(self.boxes), strict=True):
-            product.tensor_memory = given(atom).name
+        for product, atom, boxes in zip(self._pair, self.atoms, unwrap(self.boxes), strict=True):
+            product.tensor_memory = unwrap(atom).name
             for load, _, box in boxes.values():
                 load.tma, load.swizzle = True, WIDE if box.swizzle == WIDE else None
-        self.products.first.resident, self.products.last.rescaled = True, True
+        self.dots.first.stationary, self.dots.last.rescaled = True, True
 
 
-def _is_plain(product: TableOperation) -> bool:
+def _is_plain(product: TableOp) -> bool:
     """Whether matrices are multiplied, as they are, to sums of 32 bits, in a loop of no choice ahead of which may be fetched."""
-    if element_of(product.result.type).bits != COLUMN_BITS or choices_around_loops(product):
+    if element_of(product.result.type).bits != COLUMN_BITS or ifs_around_loops(product):
         return False
-    return len(product.lhs.type.get_shape()) == 2 and product.lhs_scale is None and may_run_ahead(product)
+    return len(product.lhs.type.get_shape()) == 2 and product.lhs_scale is None and may_prefetch_in_loop(product)
 
 
-def _is_product(product: TableOperation, atom: TensorMemoryAtom | None, boxes: dict[int, Found]) -> bool:
+def _has_tcgen05_instruction(product: TableOp, atom: Tcgen05Atom | None, boxes: dict[int, TmaOperand]) -> bool:
     """Whether a tcgen05 row multiplies these operands where they lie."""
     (m, k), n = product.lhs.type.get_shape(), product.rhs.type.get_shape()[1]
     unit = COLUMN_UNIT.get(min(m, ROWS))
-    if atom is None or unit is None or n % unit or n > MOST_COLUMNS or k < atom.k:
+    if atom is None or unit is None or n % unit or n > MAX_TMEM_COLUMNS or k < atom.k:
         return False
     narrow = 0 in boxes or ELEMENT_BITS[atom.a_type] <= COLUMN_BITS
     return narrow and readable(product, boxes, atom)

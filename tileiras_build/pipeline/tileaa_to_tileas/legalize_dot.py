@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp, f16
 
-from ...ir.casting import row
-from ...ir.dialects.fast_xdsl import text_of, walk
-from ...ir.dialects.op_definition import TableOperation
+from ...ir.casting import as_op
+from ...ir.dialects.fast_xdsl import string_of, walk
+from ...ir.dialects.op_definition import TableOp
 from ..analysis.kernel_target import kernel_target
-from ..analysis.mma_atom_selection import scales_by_itself
+from ..analysis.mma_atom_selection import has_block_scaled_instruction
 from ..job import Job
 from ..pass_manager import EdgePass
 from .block_scale_multiply import apply_scales, converted
@@ -31,15 +31,15 @@ class LegalizeDot(EdgePass):
     def run(self, module: ModuleOp, job: Job) -> None:
         for op in walk(module):
             if op.name == "nv_tileas.dot":
-                _legalize(row(op), job)
+                _legalize(as_op(op), job)
 
 
-def _legalize(op: TableOperation, job: Job) -> None:
+def _legalize(op: TableOp, job: Job) -> None:
     if op.lhs_scale is not None:
-        if not scales_by_itself(kernel_target(op, job), op):
+        if not has_block_scaled_instruction(kernel_target(op, job), op):
             apply_scales(op)
         return
-    types = [text_of(value.type.element_type) for value in (op.lhs, op.rhs, op.result)]
+    types = [string_of(value.type.element_type) for value in (op.lhs, op.rhs, op.result)]
     if types[0] in FP8 and not job.target.mma_atoms(*types):
         for index, value in enumerate((op.lhs, op.rhs)):
             op.operands[index] = converted(op, value, f16)

@@ -1,7 +1,7 @@
 """Let tiles pass through shared memory in small parts, in kernels that do not fit otherwise.
 
 In:    nv_tileas operations with layouts, in a kernel that gives up something (savings.py).
-Out:   ``part_bytes`` on convert_layouts, ``cut_bits`` on slices and ``k_parts`` on products whose tiles pass in parts; where the layouts of a conversion
+Out:   ``max_chunk_bytes`` on convert_layouts, ``chunk_bits`` on slices and ``k_chunks`` on products whose tiles pass in parts; where the layouts of a conversion
        leave too few bits to cut a tile along, there are two, with a layout between them.
 After: all passes that add conversions. Before: assign_scratch, which sizes and places the parts.
 Sound: two conversions one after the other are the conversion from the first layout to the last; parts are a matter of how
@@ -12,29 +12,29 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ...ir.casting import row
+from ...ir.casting import as_op
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import ConvertLayoutOp
-from ..analysis.chunked_tile_slices import SLICES, slice_cut
-from ..analysis.scratch_memory_sizes import SIZES, k_parts
+from ..analysis.chunked_tile_slices import SLICES, slice_chunk_bits
+from ..analysis.scratch_memory_sizes import SIZES, k_chunks
 from ..job import Job
 from ..pass_manager import EdgePass
-from ..shared_memory_fallbacks import saving_of
-from .chunked_layout_conversions import limit_parts
+from ..shared_memory_fallbacks import fallback_of
+from .chunked_layout_conversions import limit_conversion_chunks
 
 
-class LimitScratch(EdgePass):
+class LimitConversionScratch(EdgePass):
     """Smaller parts of tiles in scratch."""
 
-    name = "tileas-limit-scratch"
+    name = "tileas-limit-conversion-scratch"
 
     def run(self, module: ModuleOp, job: Job) -> None:
-        if not job.saving:
+        if not job.fallback:
             return
         for op in walk(module):
             if isinstance(op, ConvertLayoutOp):
-                limit_parts(op, saving_of(job).part_bytes, job)
+                limit_conversion_chunks(op, fallback_of(job).chunk_bytes, job)
             elif op.name in SLICES:
-                row(op).cut_bits = slice_cut(row(op), job)
-            elif op.name == "nv_tileas.dot" and SIZES[op.name](row(op), job):
-                row(op).k_parts = k_parts(row(op), job)
+                as_op(op).chunk_bits = slice_chunk_bits(as_op(op), job)
+            elif op.name == "nv_tileas.dot" and SIZES[op.name](as_op(op), job):
+                as_op(op).k_chunks = k_chunks(as_op(op), job)

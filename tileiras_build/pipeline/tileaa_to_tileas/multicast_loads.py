@@ -15,12 +15,12 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from ...ir.casting import row
+from ...ir.casting import as_op
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import AsyncTiledTmaLoadOp, MakeTiledTmaDescOp
-from ...ir.dialects.op_definition import TableOperation
-from ...ir.dialects.op_traits import is_entry
-from ..analysis.cluster_uniformity import depends_on_rank, is_as_often
+from ...ir.dialects.op_definition import TableOp
+from ...ir.dialects.op_traits import is_function
+from ..analysis.cluster_uniformity import has_uniform_trip_count, is_rank_dependent
 from ..analysis.tma_tensor_maps import PATTERN_LINES
 from ..job import Job
 from ..pass_manager import EdgePass
@@ -35,17 +35,17 @@ class MulticastLoads(EdgePass):
         if not job.target.has("tma_multicast"):
             return
         for func in module.body.block.ops:
-            if is_entry(func) and (ctas := row(func).num_ctas) is not None:
+            if is_function(func) and (ctas := as_op(func).num_ctas) is not None:
                 loads = [op for op in walk(func) if isinstance(op, AsyncTiledTmaLoadOp)]
                 for load in loads:
-                    if all(is_as_often(other) for other in loads if other.pipeline is load.pipeline):
-                        _share(load, ctas)
+                    if all(has_uniform_trip_count(other) for other in loads if other.pipeline is load.pipeline):
+                        _multicast(load, ctas)
 
 
-def _share(load: TableOperation, ctas: int) -> None:
-    if depends_on_rank(load) or load.pipeline.owner.pair:
+def _multicast(load: TableOp, ctas: int) -> None:
+    if is_rank_dependent(load) or load.pipeline.owner.pair:
         return
-    dim = _shared_dim(load, ctas)
+    dim = _multicast_dim(load, ctas)
     if dim is None:
         return
     load.multicast = dim
@@ -54,7 +54,7 @@ def _share(load: TableOperation, ctas: int) -> None:
 
 
 # ---- shares --------------------------------------------------------------------------------------
-def _shared_dim(load: TableOperation, ctas: int) -> int | None:
+def _multicast_dim(load: TableOp, ctas: int) -> int | None:
     """The dimension of the tile of which each CTA fetches a part: whole boxes, else whole patterns of one box."""
     tile, order, box = load.view.type.tile, *_box(load)
     if tile[order[0]] % (ctas * box[0]) == 0:
@@ -68,19 +68,19 @@ def _shared_dim(load: TableOperation, ctas: int) -> int | None:
     return longer[-1] if lines % PATTERN_LINES == 0 else None
 
 
-def _box(load: TableOperation) -> tuple[list[int], list[int]]:
+def _box(load: TableOp) -> tuple[list[int], list[int]]:
     """The tile's dimensions as the tensor map has them, fastest first, and the extents of its box along them."""
     dims, box = load.desc.owner.dims, list(load.desc.owner.box)
     return [load.view.type.dim_map.index(dim) for dim in dims], box
 
 
-def _narrow(load: TableOperation, dim: int, most: int) -> None:
+def _narrow(load: TableOp, dim: int, max_size: int) -> None:
     """A tensor map of the load's own whose box fits into a share."""
     order, box = _box(load)
     position, old = order.index(dim), load.desc.owner
-    if box[position] <= most:
+    if box[position] <= max_size:
         return
-    box[position] = most
+    box[position] = max_size
     made = MakeTiledTmaDescOp.make(list(old.operands), [old.results[0].type], old.attributes, box=box)
     old.parent.insert_op_after(made, old)
     load.operands[_index(load, "desc")] = made.results[0]

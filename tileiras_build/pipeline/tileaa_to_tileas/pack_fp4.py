@@ -15,17 +15,27 @@ from __future__ import annotations
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp, TensorType, i8
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...ir.casting import block_of, expect, given, maker, memref_type, owner, row, tile_type, view_type
+from ...ir.casting import (
+    as_op,
+    cast,
+    defining_op,
+    defining_table_op,
+    memref_type,
+    parent_block,
+    tile_type,
+    unwrap,
+    view_type,
+)
 from ...ir.dialects import arith
 from ...ir.dialects.cuda_tile.attrs import DivByAttr
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileaa.types import MemRefType, PointerType, TiledViewType
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
-from ...ir.dialects.op_definition import TableOperation
-from ..analysis.access_vectorization import ViewFacts
+from ...ir.dialects.op_definition import TableOp
+from ..analysis.access_vectorization import ViewAccessInfo
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.kernel_target import kernel_target
-from ..analysis.mma_atom_selection import FP4, scaled_atom, scaled_tensor_atom
+from ..analysis.mma_atom_selection import FP4, select_block_scaled_atom, select_block_scaled_tcgen05_atom
 from ..job import Job
 from ..pass_manager import EdgePass
 
@@ -43,31 +53,36 @@ class PackFp4(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for op in walk(module):
-            if op.name == "nv_tileas.dot" and _wants_pairs(row(op), job):
-                _pack(row(op))
+            if op.name == "nv_tileas.dot" and _is_packable(as_op(op), job):
+                _pack(as_op(op))
 
 
-def _wants_pairs(op: TableOperation, job: Job) -> bool:
+def _is_packable(op: TableOp, job: Job) -> bool:
     if op.lhs_scale is None or str(op.lhs.type.element_type) != FP4:
         return False
-    if not any(find(kernel_target(op, job), op, in_pairs=True) for find in (scaled_atom, scaled_tensor_atom)):
+    if not any(
+        find(kernel_target(op, job), op, packed_fp4=True)
+        for find in (select_block_scaled_atom, select_block_scaled_tcgen05_atom)
+    ):
         return False
     analysis = AxisAnalysis()
     rank = len(op.lhs.type.get_shape())
-    return all(_has_pairs(value, k_dim, analysis) for value, k_dim in ((op.lhs, rank - 1), (op.rhs, rank - 2)))
+    return all(
+        _is_contiguous_in_pairs(value, k_dim, analysis) for value, k_dim in ((op.lhs, rank - 1), (op.rhs, rank - 2))
+    )
 
 
-def _source(value: SSAValue, k_dim: int) -> tuple[Operation, TableOperation | None, int] | None:
+def _source(value: SSAValue, k_dim: int) -> tuple[Operation, TableOp | None, int] | None:
     """What makes an operand, the permute between if there is one, and which dimension of what is made is k."""
     made_by, permute = value.owner, None
     if isinstance(made_by, Operation) and made_by.name == PERMUTE:
-        permute, value = row(made_by), made_by.operands[0]
+        permute, value = as_op(made_by), made_by.operands[0]
         k_dim = permute.permutation[k_dim]
         made_by = value.owner
     return (made_by, permute, k_dim) if isinstance(made_by, Operation) else None
 
 
-def _has_pairs(value: SSAValue, k_dim: int, analysis: AxisAnalysis) -> bool:
+def _is_contiguous_in_pairs(value: SSAValue, k_dim: int, analysis: AxisAnalysis) -> bool:
     """Whether the elements of an operand are bytes of two along k somewhere."""
     found = _source(value, k_dim)
     if found is None:
@@ -75,8 +90,8 @@ def _has_pairs(value: SSAValue, k_dim: int, analysis: AxisAnalysis) -> bool:
     owner, permute, dim = found
     if owner.name != LOAD:
         return _bytes_before(owner) is not None and _is_last(tile_type(owner.results[0]), dim)
-    single = len(list(row(owner).value.uses)) == 1 and (permute is None or len(list(permute.results[0].uses)) == 1)
-    return single and _loads_pairs(row(owner), dim, analysis)
+    single = len(list(as_op(owner).value.uses)) == 1 and (permute is None or len(list(permute.results[0].uses)) == 1)
+    return single and _loads_contiguous_pairs(as_op(owner), dim, analysis)
 
 
 def _bytes_before(op: Operation) -> SSAValue | None:
@@ -96,24 +111,24 @@ def _is_last(type: TensorType, dim: int) -> bool:
     return dim == len(shape) - 1 and shape[dim] % 2 == 0
 
 
-def _loads_pairs(load: TableOperation, dim: int, analysis: AxisAnalysis) -> bool:
+def _loads_contiguous_pairs(load: TableOp, dim: int, analysis: AxisAnalysis) -> bool:
     """Whether a load of fp4 is one of bytes, too."""
     view = load.view.type
     if view.kind.data == "gather" or view.padding.data not in ("none", "zero") or view.tile[dim] % 2:
         return False
     if load.mem_semantic != "weak" or view.steps[dim] % 2 or not isinstance(load.view.owner, Operation):
         return False
-    facts, fastest = ViewFacts(load.view, analysis), view.dim_map[dim]
+    facts, fastest = ViewAccessInfo(load.view, analysis), view.dim_map[dim]
     others = [stride for at, stride in enumerate(facts.strides) if at != fastest]
     even = facts.sizes[fastest] % 2 == 0 and all(stride % 2 == 0 for stride in others)
     return even and view.source.strides[fastest] == 1
 
 
-def _pack(op: TableOperation) -> None:
+def _pack(op: TableOp) -> None:
     rank = len(op.lhs.type.get_shape())
     operands = [_packed(op.lhs, rank - 1), _packed(op.rhs, rank - 2), op.acc, op.lhs_scale, op.rhs_scale]
     product = DotOp.make(operands, [op.result.type], op.attributes, packed=True)
-    block_of(op).insert_op_before(product, op)
+    parent_block(op).insert_op_before(product, op)
     op.result.replace_all_uses_with(product.result)
     gone = [op.lhs, op.rhs]
     op.detach()
@@ -133,8 +148,8 @@ def _drop(value: SSAValue) -> None:
 
 
 def _packed(value: SSAValue, k_dim: int) -> SSAValue:
-    source, permute, dim = given(_source(value, k_dim))
-    made = _byte_load(row(source), dim) if source.name == LOAD else _byte_tile(source)
+    source, permute, dim = unwrap(_source(value, k_dim))
+    made = _byte_load(as_op(source), dim) if source.name == LOAD else _byte_tile(source)
     if permute is None:
         return made
     order = permute.permutation
@@ -144,7 +159,7 @@ def _packed(value: SSAValue, k_dim: int) -> SSAValue:
 
 def _byte_tile(owner: Operation) -> SSAValue:
     """The bytes of a tile that was unpacked, in its shape but for half the last dimension."""
-    source = given(_bytes_before(owner))
+    source = unwrap(_bytes_before(owner))
     *outer, last = tile_type(owner.results[0]).get_shape()
     shape = (*outer, last // 2)
     if tuple(tile_type(source).get_shape()) == shape:
@@ -152,13 +167,13 @@ def _byte_tile(owner: Operation) -> SSAValue:
     return _after(owner, ViewOp.make([source], [TensorType(i8, shape)]))
 
 
-def _byte_load(load: TableOperation, dim: int) -> SSAValue:
+def _byte_load(load: TableOp, dim: int) -> SSAValue:
     view = _byte_view(load.view, dim)
     shape = list(load.value.type.get_shape())
     shape[dim] //= 2
     types: list[Attribute] = [TensorType(i8, shape), *(result.type for result in load.results[1:])]
     made = TiledLoadOp.make([view, list(load.coords), load.token], types, dict(load.attributes))
-    block_of(load).insert_op_before(made, load)
+    parent_block(load).insert_op_before(made, load)
     for old, new in zip(load.results[1:], made.results[1:]):
         old.replace_all_uses_with(new)
     return made.results[0]
@@ -166,8 +181,8 @@ def _byte_load(load: TableOperation, dim: int) -> SSAValue:
 
 def _byte_view(view: SSAValue, dim: int) -> SSAValue:
     """The view of the same memory as bytes, halved along the tile's dimension ``dim``."""
-    block, type = maker(view), view_type(view)
-    memref = maker(block.operands[0])
+    block, type = defining_table_op(view), view_type(view)
+    memref = defining_table_op(block.operands[0])
     fastest = type.dim_map[dim]
     source = _byte_memref(memref, fastest)
     halved = [[n // 2 if at == dim else n for at, n in enumerate(numbers)] for numbers in (type.tile, type.steps)]
@@ -183,10 +198,10 @@ def _byte_view(view: SSAValue, dim: int) -> SSAValue:
     return _after(block, BlockTileOp.make([source], [made], dict(block.attributes)))
 
 
-def _byte_memref(memref: TableOperation, fastest: int) -> SSAValue:
+def _byte_memref(memref: TableOp, fastest: int) -> SSAValue:
     type, analysis = memref.result.type, AxisAnalysis()
     base = _after(memref, BitcastOp.make([memref.base], [PointerType(i8)]))
-    place = owner(base)
+    place = defining_op(base)
     sizes, strides = iter(memref.sizes), iter(memref.strides)
     dynamic: list[list[SSAValue]] = [[], []]
     static: list[list[int | None]] = [[], []]
@@ -198,7 +213,7 @@ def _byte_memref(memref: TableOperation, fastest: int) -> SSAValue:
             if number is None:
                 value = next(values)
                 value = _half(place, value, analysis) if halves else value
-                place = owner(value) if halves else place
+                place = defining_op(value) if halves else place
                 dynamic[kind].append(value)
     made = MemRefType.of(i8, *static)
     return _after(place, MakeMemRefOp.make([base, *dynamic], [made], dict(memref.attributes)))
@@ -209,16 +224,16 @@ def _half(place: Operation, value: SSAValue, analysis: AxisAnalysis) -> SSAValue
     one = _after(
         place,
         arith.ConstantOp.create(
-            result_types=[value.type], properties={"value": IntegerAttr(1, expect(IntegerType, value.type))}
+            result_types=[value.type], properties={"value": IntegerAttr(1, cast(IntegerType, value.type))}
         ),
     )
-    half = _after(owner(one), arith.ShRSIOp.make([value, one], [value.type]))
+    half = _after(defining_op(one), arith.ShRSIOp.make([value, one], [value.type]))
     divisor = analysis(value).divisibility // 2
     if divisor < 2:
         return half
-    return _after(owner(half), AssumeOp.make([half], [value.type], {"predicate": DivByAttr(divisor)}))
+    return _after(defining_op(half), AssumeOp.make([half], [value.type], {"predicate": DivByAttr(divisor)}))
 
 
 def _after(place: Operation, op: Operation) -> SSAValue:
-    block_of(place).insert_op_after(op, place)
+    parent_block(place).insert_op_after(op, place)
     return op.results[0]

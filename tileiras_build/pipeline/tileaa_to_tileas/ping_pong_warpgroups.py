@@ -13,7 +13,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from ...ir.casting import block_of, given, last_op
+from ...ir.casting import parent_block, terminator, unwrap
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import (
     AsyncDotOp,
@@ -23,49 +23,49 @@ from ...ir.dialects.nv_tileas.ops import (
     SequenceOpenOp,
     SequenceWaitOp,
 )
-from ...ir.dialects.op_traits import is_agents, is_counted_loop
+from ...ir.dialects.op_traits import is_agent_switch, is_counted_loop
 from ..analysis.op_queries import is_pure
 from ..analysis.resource_model import WARPGROUP
 from ..job import Job
 from ..pass_manager import EdgePass
 
-LEAST_WARPGROUPS = 2
+MIN_WARPGROUPS = 2
 
 
-class SequenceProducts(EdgePass):
+class PingPongWarpgroups(EdgePass):
     """Turns of warpgroups."""
 
-    name = "tileas-sequence-products"
+    name = "tileas-ping-pong-warpgroups"
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for func in module.body.block.ops:
-            for switch in [op for op in walk(func) if is_agents(op)]:
-                _change(switch, func.num_warps // WARPGROUP)
+            for switch in [op for op in walk(func) if is_agent_switch(op)]:
+                _insert_ordering_barriers(switch, func.num_warps // WARPGROUP)
 
 
-def _change(switch: Operation, warpgroups: int) -> None:
+def _insert_ordering_barriers(switch: Operation, warpgroups: int) -> None:
     agent = switch.regions[-1].blocks[0]
-    turns = [turn for loop in walk(agent) if is_counted_loop(loop) and (turn := _turn(loop))]
-    if warpgroups < LEAST_WARPGROUPS or not turns:
+    turns = [turn for loop in walk(agent) if is_counted_loop(loop) and (turn := _find_exclusive_section(loop))]
+    if warpgroups < MIN_WARPGROUPS or not turns:
         return
     for turn in turns:
-        block_of(turn[0]).insert_op_before(SequenceWaitOp.make([], [], warpgroups=warpgroups), turn[0])
-        block_of(turn[-1]).insert_op_after(SequenceArriveOp.make([], [], warpgroups=warpgroups), turn[-1])
-    agent.insert_op_before(SequenceOpenOp.make([], [], warpgroups=warpgroups), given(agent.first_op))
-    agent.insert_op_before(SequenceCloseOp.make([], [], warpgroups=warpgroups), last_op(agent))
+        parent_block(turn[0]).insert_op_before(SequenceWaitOp.make([], [], warpgroups=warpgroups), turn[0])
+        parent_block(turn[-1]).insert_op_after(SequenceArriveOp.make([], [], warpgroups=warpgroups), turn[-1])
+    agent.insert_op_before(SequenceOpenOp.make([], [], warpgroups=warpgroups), unwrap(agent.first_op))
+    agent.insert_op_before(SequenceCloseOp.make([], [], warpgroups=warpgroups), terminator(agent))
 
 
-def _turn(loop: Operation) -> list[Operation]:
+def _find_exclusive_section(loop: Operation) -> list[Operation]:
     """From the first to the last product of a loop's body that is issued before any is waited for; empty if that is one."""
     ops = list(loop.regions[0].blocks[0].ops)
     issued = [op for op in ops if isinstance(op, AsyncDotOp) and op.pending is None]
     if len(issued) < 2:
         return []
     turn = ops[ops.index(issued[0]) : ops.index(issued[-1]) + 1]
-    return turn if all(_needs_no_other(op) for op in turn) else []
+    return turn if all(_is_independent_of_others(op) for op in turn) else []
 
 
-def _needs_no_other(op: Operation) -> bool:
+def _is_independent_of_others(op: Operation) -> bool:
     """Whether a warpgroup does this without the others: by registers, or stages that are full at some time."""
     if isinstance(op, AsyncDotOp | ConsumerWaitOp):
         return True

@@ -17,49 +17,49 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import Operation
 
-from ...ir.casting import given, row
+from ...ir.casting import as_op, unwrap
 from ...ir.dialects.nv_tileas.ops import CtaRankOp
-from ...ir.dialects.op_traits import is_entry
-from ..analysis.sharding_propagation import Undivided
-from ..common.cse import EliminateCommon
+from ...ir.dialects.op_traits import is_function
+from ..analysis.sharding_propagation import ShardingError
+from ..common.cse import Cse
 from ..common.optimization_hints import hint
 from ..job import Job
 from ..pass_manager import EdgePass
 from .rewriter import insert_before
-from .sharded_program import DividedProgram
-from .sharding_plan import best_division, separate
+from .sharded_program import ShardedProgram
+from .sharding_plan import best_sharding, duplicate_cheap_tiles
 
 SERIALIZERS = ("nvptx",)  # libNVVM's LLVM 7 has neither the registers nor the directives of clusters
-MOST_CTAS = 8  # of a cluster on every GPU that has them
+MAX_CLUSTER_CTAS = 8  # of a cluster on every GPU that has them
 
 
-class DistributeOverCtas(EdgePass):
+class PlanCtaCluster(EdgePass):
     """Clusters of CTAs for tile programs."""
 
-    name = "tileas-distribute-over-ctas"
+    name = "tileas-plan-cta-cluster"
 
     def run(self, module: ModuleOp, job: Job) -> None:
-        asking = [func for func in module.body.block.ops if _asked(func, job) > 1]
+        asking = [func for func in module.body.block.ops if _requested_ctas(func, job) > 1]
         if not asking or not job.target.has("cluster"):
             return
         for func in asking:
-            _distribute(func, job)
-        EliminateCommon().run(module, job)
+            _shard_over_ctas(func, job)
+        Cse().run(module, job)
 
 
-def _asked(func: Operation, job: Job) -> int:
-    return hint(func, job, "num_cta_in_cga") or 1 if is_entry(func) else 1
+def _requested_ctas(func: Operation, job: Job) -> int:
+    return hint(func, job, "num_cta_in_cga") or 1 if is_function(func) else 1
 
 
-def _distribute(func: Operation, job: Job) -> None:
-    separate(func)
+def _shard_over_ctas(func: Operation, job: Job) -> None:
+    duplicate_cheap_tiles(func)
     try:
         if job.serializer not in SERIALIZERS:
-            raise Undivided(f"{job.serializer} knows no clusters")
-        division = best_division(func, job, min(_asked(func, job), MOST_CTAS))
-    except Undivided as reason:
-        row(func).num_ctas_declined = str(reason)
+            raise ShardingError(f"{job.serializer} knows no clusters")
+        division = best_sharding(func, job, min(_requested_ctas(func, job), MAX_CLUSTER_CTAS))
+    except ShardingError as reason:
+        as_op(func).num_ctas_declined = str(reason)
     else:
-        rank = insert_before(CtaRankOp.make([], [i32]), given(func.regions[0].blocks[0].first_op))
-        DividedProgram(func, division, rank).run()
-        row(func).num_ctas = division.ctas
+        rank = insert_before(CtaRankOp.make([], [i32]), unwrap(func.regions[0].blocks[0].first_op))
+        ShardedProgram(func, division, rank).run()
+        as_op(func).num_ctas = division.ctas

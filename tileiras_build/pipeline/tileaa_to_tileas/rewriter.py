@@ -8,39 +8,39 @@ from typing import Any
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, i1, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ...ir.casting import block_of
+from ...ir.casting import parent_block
 from ...ir.dialects import arith
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
-from ...ir.dialects.op_definition import TableOperation
+from ...ir.dialects.op_definition import TableOp
 from ...ir.layouts.linear_layout import log2_exact
 
 IfOp, YieldOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("if", "yield"))
 # The value that the operation gives; of one that gives none nothing is asked.
-Insert = Callable[[Operation], SSAValue]
+Inserter = Callable[[Operation], SSAValue]
 
 
 def insert_before(op: Operation, place: Operation) -> Any:
     """Insert an operation before ``place``; its first result."""
-    block_of(place).insert_op_before(op, place)
-    return _given_by(op)
+    parent_block(place).insert_op_before(op, place)
+    return _result_of(op)
 
 
-def inserter(place: Operation) -> Insert:
+def insertion_before(place: Operation) -> Inserter:
     """A function that inserts an operation before ``place`` and returns its result."""
     return lambda op: insert_before(op, place)
 
 
-def appender(block: Block) -> Insert:
+def insertion_at_end(block: Block) -> Inserter:
     """A function that adds an operation to a block and returns its result."""
 
     def insert(op: Operation) -> SSAValue:
         block.add_op(op)
-        return _given_by(op)
+        return _result_of(op)
 
     return insert
 
 
-def _given_by(op: Operation) -> Any:
+def _result_of(op: Operation) -> Any:
     return op.results[0] if op.results else None
 
 
@@ -56,7 +56,7 @@ def constant_i1(value: bool) -> Operation:
     return constant(int(value), i1)
 
 
-def binary(kind: type[TableOperation], a: SSAValue, b: SSAValue) -> Operation:
+def binary(kind: type[TableOp], a: SSAValue, b: SSAValue) -> Operation:
     return kind.make([a, b], [a.type])
 
 
@@ -68,18 +68,18 @@ def below(a: SSAValue, b: SSAValue) -> Operation:
     return _compare("ult", a, b)
 
 
-def group_of(index: SSAValue, steps: int, insert: Insert) -> SSAValue:
+def group_index(index: SSAValue, steps: int, insert: Inserter) -> SSAValue:
     """Which group of ``steps`` (a power of two) an index from 0 on is in."""
     return insert(binary(arith.ShRUIOp, index, insert(constant_i32(log2_exact(steps)))))
 
 
-def is_first_of(index: SSAValue, steps: int, insert: Insert) -> SSAValue:
+def is_first_of_group(index: SSAValue, steps: int, insert: Inserter) -> SSAValue:
     """Whether an index is the first of its group."""
     place = insert(binary(arith.AndIOp, index, insert(constant_i32(steps - 1))))
     return insert(equal(place, insert(constant_i32(0))))
 
 
-def when(condition: SSAValue, block: Block) -> Operation:
+def build_if(condition: SSAValue, block: Block) -> Operation:
     """The operations of a block, where a condition holds."""
     never = Block()
     for arm in (block, never):
@@ -87,22 +87,22 @@ def when(condition: SSAValue, block: Block) -> Operation:
     return IfOp.make([condition], [], {}, [Region(block), Region(never)])
 
 
-def runs_at(loop: TableOperation, index: SSAValue) -> Operation:
+def loop_continues_at(loop: TableOp, index: SSAValue) -> Operation:
     """Whether the loop still runs at this index."""
-    return is_before(loop, index, loop.upper)
+    return is_below_bound(loop, index, loop.upper)
 
 
-def is_before(loop: TableOperation, index: SSAValue, end: SSAValue) -> Operation:
+def is_below_bound(loop: TableOp, index: SSAValue, end: SSAValue) -> Operation:
     """Whether an index is below another one, as the loop compares them."""
     return _compare("ult" if loop.unsigned else "slt", index, end)
 
 
-def never_runs(loop: TableOperation) -> Operation:
+def is_zero_trip(loop: TableOp) -> Operation:
     """Whether a loop does not run at all."""
     return _compare("uge" if loop.unsigned else "sge", loop.lower, loop.upper)
 
 
-def is_later(loop: TableOperation, index: SSAValue) -> Operation:
+def is_not_first_iteration(loop: TableOp, index: SSAValue) -> Operation:
     """Whether an iteration of a loop is not its first."""
     return _compare("ne", index, loop.lower)
 

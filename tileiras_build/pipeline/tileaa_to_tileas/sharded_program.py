@@ -14,73 +14,73 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
-from ...ir.casting import block_of, expect, given, owner, row, tile_type, type_of
+from ...ir.casting import as_op, cast, defining_op, parent_block, tile_type, type_as, unwrap
 from ...ir.dialects import arith
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileaa.types import TiledViewType
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
-from ...ir.dialects.op_definition import TableOperation, location_of
+from ...ir.dialects.op_definition import TableOp, location_of
 from ...ir.dialects.op_traits import is_store
-from ..analysis.access_vectorization import ViewFacts
+from ..analysis.access_vectorization import ViewAccessInfo
 from ..analysis.axis_info import AxisAnalysis
-from ..analysis.integer_ranges import Check
-from ..analysis.sharding_propagation import VIEW_ACCESSES, Division, part_type, relate
-from .rewriter import binary, constant, constant_i32, equal, insert_before, inserter
-from .sharding_plan import divided_dim
-from .subtile_indices import ask_of_end, kept_index, times
+from ..analysis.integer_ranges import BoundsCheck
+from ..analysis.sharding_propagation import VIEW_ACCESSES, Sharding, propagate, shard_type
+from .rewriter import binary, constant, constant_i32, equal, insert_before, insertion_before
+from .sharding_plan import sharded_dim
+from .subtile_indices import clamped_index, relax_checks_past_end, scaled_index
 
 SplatOp, BlockTileOp, IfOp, YieldOp, CreateTokenOp = (
     COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("splat", "block_tile", "if", "yield", "create_mem_token")
 )
 
 
-class DividedProgram:
+class ShardedProgram:
     """Changes the program of ``func`` to that of the CTA, or the turn, of which ``rank`` is the number."""
 
-    def __init__(self, func: Operation, division: Division, rank: SSAValue):
+    def __init__(self, func: Operation, division: Sharding, rank: SSAValue):
         self.func, self.division, self.ctas, self.rank = func, division, division.ctas, rank
         self.made: dict[tuple[SSAValue, int], SSAValue] = {}
 
     def run(self) -> None:
         for (op, index), dim in self.division.remade.items():
-            op.operands[index] = self._part(op.operands[index], dim)
+            op.operands[index] = self._shard(op.operands[index], dim)
         whole = [op for op in walk(self.func) if is_store(op) and op not in self.division.operations]
         for op in self.division.operations:
             if op.name in VIEW_ACCESSES:
-                self._access(row(op))
+                self._access(as_op(op))
         for value, dim in self.division.dims.items():
-            Rewriter.replace_value_with_new_type(value, part_type(tile_type(value), dim, self.ctas))
+            Rewriter.replace_value_with_new_type(value, shard_type(tile_type(value), dim, self.ctas))
         for op in whole:
-            self._once(op)
+            self._on_first_cta(op)
 
     # ---- tiles that are computed again
-    def _part(self, value: SSAValue, dim: int) -> SSAValue:
+    def _shard(self, value: SSAValue, dim: int) -> SSAValue:
         if (value, dim) not in self.made:
             self.made[value, dim] = self._compute(value, dim)
         return self.made[value, dim]
 
     def _compute(self, value: SSAValue, dim: int) -> SSAValue:
-        op = owner(value)
-        dims = dict(given(relate(op, value, dim, self.ctas)))
+        op = defining_op(value)
+        dims = dict(unwrap(propagate(op, value, dim, self.ctas)))
         clone = op.clone()
         for index, operand in enumerate(op.operands):
             if (where := dims.get(operand)) is not None:
-                clone.operands[index] = self._part(operand, where)
+                clone.operands[index] = self._shard(operand, where)
         if op.name == "arith.constant":
-            type = part_type(tile_type(value), dim, self.ctas)
+            type = shard_type(tile_type(value), dim, self.ctas)
             clone.properties["value"] = _repeated(
-                expect(DenseIntOrFPElementsAttr, op.properties["value"]), type, self.ctas
+                cast(DenseIntOrFPElementsAttr, op.properties["value"]), type, self.ctas
             )
         for result in clone.results:
-            Rewriter.replace_value_with_new_type(result, part_type(tile_type(result), dim, self.ctas))
-        block_of(op).insert_op_after(clone, op)
-        made = clone.results[expect(OpResult, value).index]
+            Rewriter.replace_value_with_new_type(result, shard_type(tile_type(result), dim, self.ctas))
+        parent_block(op).insert_op_after(clone, op)
+        made = clone.results[cast(OpResult, value).index]
         return self._shifted(made) if op.name == "nv_tileas.make_range" else made
 
     def _shifted(self, value: SSAValue) -> SSAValue:
         """A part of 0, 1, 2, … starts where the parts before it end."""
-        place, type = given(owner(value).next_op), tile_type(value)
-        start = self._times_rank(type.get_shape()[0], expect(IntegerType, type.element_type), place)
+        place, type = unwrap(defining_op(value).next_op), tile_type(value)
+        start = self._times_rank(type.get_shape()[0], cast(IntegerType, type.element_type), place)
         tile = insert_before(SplatOp.make([start], [value.type]), place)
         return insert_before(binary(arith.AddiOp, value, tile), place)
 
@@ -95,47 +95,47 @@ class DividedProgram:
         return insert_before(binary(arith.MuliOp, rank, insert_before(constant(count, type), place)), place)
 
     # ---- memory
-    def _access(self, op: TableOperation) -> None:
+    def _access(self, op: TableOp) -> None:
         """The CTA's part of the tile: a smaller tile, found that many steps further."""
-        dim, old = divided_dim(op, self.division), op.view.type
+        dim, old = sharded_dim(op, self.division), op.view.type
         kind = old.kind.data
-        if kind == "partition" and not ViewFacts(op.view, AxisAnalysis()).in_bounds()[dim]:
+        if kind == "partition" and not ViewAccessInfo(op.view, AxisAnalysis()).in_bounds()[dim]:
             kind = "strided"  # a tile begins inside its tensor, but its second half may not
-            ask_of_end(op, [dim], instead_of=Check.NONE)
+            relax_checks_past_end(op, [dim], replaced_check=BoundsCheck.NONE)
         tile, steps = list(old.tile), list(old.steps)
         tile[dim] //= self.ctas
         if kind != "gather":
-            self._move(op, dim, old.steps[dim] // tile[dim], 1)
+            self._rescale_coordinate(op, dim, old.steps[dim] // tile[dim], 1)
             steps[dim] = tile[dim]
         elif dim != old.sparse.data:
-            self._move(op, dim, 1, tile[dim])
+            self._rescale_coordinate(op, dim, 1, tile[dim])
         type = TiledViewType.of(
             kind, old.source, tile, old.dim_map, steps, sparse=old.sparse.data, padding=old.padding.data
         )
         op.operands[0] = insert_before(BlockTileOp.make([op.view.owner.operands[0]], [type], location_of(op)), op)
 
-    def _move(self, op: TableOperation, dim: int, factor: int, per_rank: int) -> None:
+    def _rescale_coordinate(self, op: TableOp, dim: int, factor: int, per_rank: int) -> None:
         """The coordinate along ``dim`` becomes factor * coordinate + per_rank * rank."""
         index = [name for name, _ in op.operand_groups].index("coords") + dim
-        scaled = times(kept_index(op, dim, inserter(op)), factor, inserter(op))
-        start = self._times_rank(per_rank, type_of(scaled, IntegerType), op)
+        scaled = scaled_index(clamped_index(op, dim, insertion_before(op)), factor, insertion_before(op))
+        start = self._times_rank(per_rank, type_as(scaled, IntegerType), op)
         op.operands[index] = insert_before(binary(arith.AddiOp, scaled, start), op)
-        ask_of_end(op, [dim], instead_of=Check.ANY)
+        relax_checks_past_end(op, [dim], replaced_check=BoundsCheck.ANY)
 
-    def _once(self, op: Operation) -> None:
+    def _on_first_cta(self, op: Operation) -> None:
         """A tile that every CTA has: the first one writes it."""
         zero = insert_before(constant_i32(0), op)
         first = insert_before(equal(self.rank, zero), op)
         write, skip = Block(), Block()
         types = [result.type for result in op.results]
         around = IfOp.make([first], types, location_of(op), [Region(write), Region(skip)])
-        block_of(op).insert_op_before(around, op)
+        parent_block(op).insert_op_before(around, op)
         for old, new in zip(op.results, around.results):
             old.replace_all_uses_with(new)
         op.detach()
         write.add_ops([op, YieldOp.make([list(op.results)], [])])
         token = CreateTokenOp.make([], types)
-        held = row(op).token
+        held = as_op(op).token
         tokens = [held] if held is not None else token.results
         skip.add_ops([token, YieldOp.make([tokens], [])])
 

@@ -4,125 +4,132 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
-from ...ir.casting import given, owner, row
+from ...ir.casting import as_op, defining_op, unwrap
 from ...ir.dialects.fast_xdsl import walk
-from ...ir.dialects.op_definition import TableOperation
-from ...ir.dialects.op_traits import is_exchange, is_leave, is_store, is_structured
+from ...ir.dialects.op_definition import TableOp
+from ...ir.dialects.op_traits import is_atomic_rmw, is_region_end, is_store, is_structured_control_flow
 from ..analysis.memory_order import is_unordered, semantic_of
 from ..analysis.op_queries import is_tile
-from ..analysis.sharding_propagation import VIEW_ACCESSES, Division, Undivided, is_remakable, part_type, shape_of
-from ..analysis.token_ordered_accesses import ordered_pairs
+from ..analysis.sharding_propagation import (
+    VIEW_ACCESSES,
+    Sharding,
+    ShardingError,
+    is_rematerializable_tile,
+    shape_of,
+    shard_type,
+)
+from ..analysis.token_ordered_accesses import token_ordered_pairs
 from ..job import Job
 from .rewriter import insert_before
 
-ONCE = ("nv_tileas.print", "nv_tileas.alloca", "nv_tileas.fence_alias")
+SIDE_EFFECTS_ONCE = ("nv_tileas.print", "nv_tileas.alloca", "nv_tileas.fence_alias")
 # Rows and columns from which on a product has the instruction of a kind (by the targets' names of the kinds), then
 # those from which on it runs at full speed: tcgen05 takes as long for 64 rows as for 128.
-STEPS = {"wgmma": ((64, 8),), "tcgen05": ((64, 16), (128, 16))}
+MMA_SIZE_STEPS = {"wgmma": ((64, 8),), "tcgen05": ((64, 16), (128, 16))}
 FRAGMENTS = ((16, 8),)
 
 
-def separate(func: Operation) -> None:
+def duplicate_cheap_tiles(func: Operation) -> None:
     """Each place where control flow takes a tile that is cheap to compute gets a tile of its own."""
     for op in walk(func):
-        if is_structured(op) or is_leave(op):
+        if is_structured_control_flow(op) or is_region_end(op):
             for index, operand in enumerate(op.operands):
-                if is_tile(operand) and is_remakable(operand):
-                    op.operands[index] = insert_before(owner(operand).clone(), op)
+                if is_tile(operand) and is_rematerializable_tile(operand):
+                    op.operands[index] = insert_before(defining_op(operand).clone(), op)
 
 
-def best_division(func: Operation, job: Job, most: int) -> Division:
+def best_sharding(func: Operation, job: Job, max_ctas: int) -> Sharding:
     """A division over as many CTAs as possible, at most ``most``; raises Undivided for the reason that most fails."""
-    reason: Undivided | None = None
-    while most > 1:
+    reason: ShardingError | None = None
+    while max_ctas > 1:
         try:
-            return division_of(func, job, most)
-        except Undivided as failed:
-            reason, most = reason or failed, most // 2
-    raise given(reason)
+            return sharding_of(func, job, max_ctas)
+        except ShardingError as failed:
+            reason, max_ctas = reason or failed, max_ctas // 2
+    raise unwrap(reason)
 
 
-def _check_once(func: Operation) -> None:
+def _check_executed_once(func: Operation) -> None:
     """Nothing that must happen once may stand where every CTA does it."""
     for op in walk(func):
-        if op.name in ONCE:
-            raise Undivided(f"{op.name} would happen in each CTA")
+        if op.name in SIDE_EFFECTS_ONCE:
+            raise ShardingError(f"{op.name} would happen in each CTA")
         if not is_unordered(op):
-            raise Undivided(f"{op.name} is {semantic_of(op)}, not weak")
+            raise ShardingError(f"{op.name} is {semantic_of(op)}, not weak")
 
 
-def division_of(func: Operation, job: Job, ctas: int) -> Division:
+def sharding_of(func: Operation, job: Job, ctas: int) -> Sharding:
     """From each tile that is written to all that it follows from; raises Undivided where that is not all that is costly."""
-    _check_once(func)
-    division = Division(ctas)
+    _check_executed_once(func)
+    division = Sharding(ctas)
     for op in walk(func):
-        if (is_store(op) or is_exchange(op)) and is_tile(row(op).value) and op not in division.operations:
+        if (is_store(op) or is_atomic_rmw(op)) and is_tile(as_op(op).value) and op not in division.operations:
             division = _extended(division, op, job) or division
     for op in walk(func):
-        if is_exchange(op) and op not in division.operations:
-            raise Undivided(f"{op.name} would happen in each CTA")
+        if is_atomic_rmw(op) and op not in division.operations:
+            raise ShardingError(f"{op.name} would happen in each CTA")
         if op.name == "nv_tileas.dot":
-            _check_product(row(op), division, job)
+            _check_dot(as_op(op), division, job)
     if not division.operations:
-        raise Undivided("no tile that the kernel writes has equal parts that can be computed apart")
+        raise ShardingError("no tile that the kernel writes has equal parts that can be computed apart")
     _check_order(func, division)
     return division
 
 
-def _check_product(op: TableOperation, division: Division, job: Job) -> None:
-    if op not in division.operations:
-        raise Undivided("a product would be computed by each CTA")
-    if _speed(_part_shape(op, division), job) < _speed(shape_of(op.result), job):
-        raise Undivided(f"parts of a product are too small for {job.target.tier.matrix_product}")
+def _check_dot(op: TableOp, sharding: Sharding, job: Job) -> None:
+    if op not in sharding.operations:
+        raise ShardingError("a product would be computed by each CTA")
+    if _mma_efficiency(_shard_shape(op, sharding), job) < _mma_efficiency(shape_of(op.result), job):
+        raise ShardingError(f"parts of a product are too small for {job.target.tier.mma_family}")
 
 
-def _extended(division: Division, op: TableOperation, job: Job) -> Division | None:
+def _extended(sharding: Sharding, op: TableOp, job: Job) -> Sharding | None:
     """The division with what ``op`` writes divided along the best of its dimensions; None where none can be."""
     found = []
     for dim in range(len(shape_of(op.value))):
-        attempt = division.copy()
+        attempt = sharding.copy()
         try:
-            attempt.divide(op, op.value, dim)
-        except Undivided:
+            attempt.shard(op, op.value, dim)
+        except ShardingError:
             continue
-        found.append((_fitness(attempt, job), shape_of(op.value)[dim], -dim, attempt))
+        found.append((_score(attempt, job), shape_of(op.value)[dim], -dim, attempt))
     return max(found, key=lambda row: row[:3])[3] if found else None
 
 
-def _fitness(division: Division, job: Job) -> tuple[int, int]:
+def _score(sharding: Sharding, job: Job) -> tuple[int, int]:
     """How many products are divided, and how well the target's best instruction still fits them."""
-    products = [row(op) for op in division.operations if op.name == "nv_tileas.dot"]
-    return len(products), sum(_speed(_part_shape(op, division), job) for op in products)
+    products = [as_op(op) for op in sharding.operations if op.name == "nv_tileas.dot"]
+    return len(products), sum(_mma_efficiency(_shard_shape(op, sharding), job) for op in products)
 
 
-def _part_shape(op: TableOperation, division: Division) -> tuple[int, ...]:
-    return tuple(part_type(op.result.type, division.dims[op.result], division.ctas).get_shape())
+def _shard_shape(op: TableOp, sharding: Sharding) -> tuple[int, ...]:
+    return tuple(shard_type(op.result.type, sharding.dims[op.result], sharding.ctas).get_shape())
 
 
-def _speed(shape: tuple[int, ...], job: Job) -> int:
+def _mma_efficiency(shape: tuple[int, ...], job: Job) -> int:
     """How many of the steps of the target's kind of product a tile of a result has passed."""
-    steps = STEPS.get(job.target.tier.matrix_product, FRAGMENTS)
+    steps = MMA_SIZE_STEPS.get(job.target.tier.mma_family, FRAGMENTS)
     return sum(shape[-2] % rows == 0 and shape[-1] % columns == 0 for rows, columns in steps)
 
 
-def _check_order(func: Operation, division: Division) -> None:
-    for first, second in ordered_pairs(func):
-        if not _same_part(first, second, division):
-            raise Undivided(f"{second.name} comes after {first.name}, whose bytes another CTA may have")
+def _check_order(func: Operation, sharding: Sharding) -> None:
+    for first, second in token_ordered_pairs(func):
+        if not _same_shard(first, second, sharding):
+            raise ShardingError(f"{second.name} comes after {first.name}, whose bytes another CTA may have")
 
 
-def _same_part(first: TableOperation, second: TableOperation, division: Division) -> bool:
+def _same_shard(first: TableOp, second: TableOp, sharding: Sharding) -> bool:
     """Whether whatever bytes two accesses share, one CTA accesses in both."""
-    if any(op.name not in VIEW_ACCESSES or op not in division.operations for op in (first, second)):
+    if any(op.name not in VIEW_ACCESSES or op not in sharding.operations for op in (first, second)):
         return False
-    types, dims = [op.view.type for op in (first, second)], [divided_dim(op, division) for op in (first, second)]
+    types, dims = [op.view.type for op in (first, second)], [sharded_dim(op, sharding) for op in (first, second)]
     key = [(type.kind.data, type.tile, type.dim_map, type.steps, dim) for type, dim in zip(types, dims)]
     apart = types[0].kind.data != "gather" and types[0].steps[dims[0]] >= types[0].tile[dims[0]]
     return apart and key[0] == key[1] and first.view.owner.operands[0] is second.view.owner.operands[0]
 
 
-def divided_dim(op: TableOperation, division: Division) -> int:
+def sharded_dim(op: TableOp, sharding: Sharding) -> int:
     """The dimension along which the tile of a view access is divided."""
-    if op.value in division.dims:
-        return division.dims[op.value]
-    return next(dim for (user, index), dim in division.remade.items() if user is op and op.operands[index] is op.value)
+    if op.value in sharding.dims:
+        return sharding.dims[op.value]
+    return next(dim for (user, index), dim in sharding.remade.items() if user is op and op.operands[index] is op.value)

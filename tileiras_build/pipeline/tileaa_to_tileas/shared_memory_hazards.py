@@ -6,20 +6,20 @@ from dataclasses import dataclass, replace
 
 from xdsl.ir import Block, Operation
 
-from ...ir.casting import block_of, maker, row
+from ...ir.casting import as_op, defining_table_op, parent_block
 from ...ir.dialects.nv_tileas.ops import AsyncTmaStoreWaitOp, BarrierOp
 from ...ir.dialects.nv_tileas.types import BufferType
-from ...ir.dialects.op_definition import TableOperation
-from ...ir.dialects.op_traits import is_agents, is_choice, is_exit, is_loop
+from ...ir.dialects.op_definition import TableOp
+from ...ir.dialects.op_traits import is_agent_switch, is_if, is_loop, is_loop_exit
 from ..analysis.scratch_memory_sizes import STORE_BY_TMA
 
 STORE_WAIT = AsyncTmaStoreWaitOp.name
-RING_USERS = ("nv_tileas.async_tiled_load", "nv_tileas.local_load", "nv_tileas.async.dot")
+STAGE_BUFFER_USERS = ("nv_tileas.async_tiled_load", "nv_tileas.local_load", "nv_tileas.async.dot")
 MAX_STARTS = 4  # states in which one loop is entered that are told apart
 
 
 @dataclass(frozen=True)
-class SharedRegion:
+class SmemRegion:
     """Bytes of shared memory; ``ring`` where they hold tiles that a pipeline's own barriers protect from its copies.
 
     ``copied``: TMA reads them until a thread has waited for it.
@@ -27,28 +27,30 @@ class SharedRegion:
 
     start: int
     end: int
-    ring: bool = False
+    is_stage_buffer: bool = False
     copied: bool = False
 
     @classmethod
-    def all_of(cls, op: TableOperation) -> list[SharedRegion]:
+    def all_of(cls, op: TableOp) -> list[SmemRegion]:
         """The regions that an operation uses: rings, or scratch."""
-        if op.name in RING_USERS:
-            rings = (maker(value) for value in op.operands if isinstance(value.type, BufferType))
-            return [cls.of_ring(ring) for ring in rings]
+        if op.name in STAGE_BUFFER_USERS:
+            rings = (defining_table_op(value) for value in op.operands if isinstance(value.type, BufferType))
+            return [cls.of_stage_buffer(ring) for ring in rings]
         start = op.scratch_offset
         return [cls(start, start + op.scratch_bytes, copied=op.name == STORE_BY_TMA)]
 
     @classmethod
-    def of_ring(cls, ring: TableOperation) -> SharedRegion:
+    def of_stage_buffer(cls, ring: TableOp) -> SmemRegion:
         start = ring.shared_offset
         return cls(start, start + ring.result.type.size_bytes, True)
 
-    def meets(self, other: SharedRegion) -> bool:
-        return self.start < other.end and other.start < self.end and not (self.ring and other.ring)
+    def overlaps(self, other: SmemRegion) -> bool:
+        return (
+            self.start < other.end and other.start < self.end and not (self.is_stage_buffer and other.is_stage_buffer)
+        )
 
 
-class Hazards:
+class HazardAnalysis:
     """The regions that threads may still be reading, and what must be waited for before they are written again.
 
     Each walk over a body walks the loops in it, so two walks per loop would be 2^depth: what a loop leaves is kept for
@@ -57,97 +59,97 @@ class Hazards:
 
     def __init__(self, func: Operation):
         self.body = func.regions[0].blocks[0]
-        self.used: dict[Block, frozenset[SharedRegion]] = {}
+        self.used: dict[Block, frozenset[SmemRegion]] = {}
         self.jumps: set[Block] = set()
-        self.ends: dict[Operation, dict[frozenset[SharedRegion], frozenset[SharedRegion]]] = {}
+        self.ends: dict[Operation, dict[frozenset[SmemRegion], frozenset[SmemRegion]]] = {}
 
     def run(self) -> None:
-        self._look_inside(self.body)
+        self._collect_users(self.body)
         self._block(self.body, frozenset())
 
-    def _look_inside(self, block: Block) -> None:
+    def _collect_users(self, block: Block) -> None:
         """Note which regions a block uses at any depth, and whether anything in it leaves an iteration."""
-        used: set[SharedRegion] = set()
+        used: set[SmemRegion] = set()
         for op in block.ops:
-            if is_exit(op):
+            if is_loop_exit(op):
                 self.jumps.add(block)
             if _uses_region(op):
-                used.update(SharedRegion.all_of(row(op)))
+                used.update(SmemRegion.all_of(as_op(op)))
             for inner in (inner for region in op.regions for inner in region.blocks):
-                self._look_inside(inner)
+                self._collect_users(inner)
                 used |= self.used[inner]
                 self.jumps |= {block} if inner in self.jumps else set()
         self.used[block] = frozenset(used)
 
-    def _block(self, block: Block, reading: frozenset[SharedRegion]) -> frozenset[SharedRegion]:
+    def _block(self, block: Block, reading: frozenset[SmemRegion]) -> frozenset[SmemRegion]:
         for op in block.ops:
             reading = self._operation(op, reading)
         return reading
 
-    def _operation(self, op: Operation, reading: frozenset[SharedRegion]) -> frozenset[SharedRegion]:
+    def _operation(self, op: Operation, reading: frozenset[SmemRegion]) -> frozenset[SmemRegion]:
         if op.name == "nv_tileas.barrier":
-            return _copied(reading)
+            return _being_copied_by_tma(reading)
         if op.name == STORE_WAIT:
             return _read_by_threads(reading)
         if is_loop(op):
             return self._loop(op, reading)
-        if is_agents(op):
+        if is_agent_switch(op):
             return self._block(op.regions[-1].blocks[0], reading)  # the agent that fetches uses no scratch
-        if is_choice(op):
+        if is_if(op):
             ends = [self._block(region.blocks[0], reading) for region in op.regions]
             return frozenset().union(*ends)
-        return self._user(op, reading) if _uses_region(op) else reading
+        return self._visit_user(op, reading) if _uses_region(op) else reading
 
-    def _loop(self, op: Operation, reading: frozenset[SharedRegion]) -> frozenset[SharedRegion]:
+    def _loop(self, op: Operation, reading: frozenset[SmemRegion]) -> frozenset[SmemRegion]:
         """What a loop that is entered in the state ``reading`` leaves."""
         ends = self.ends.setdefault(op, {})
         if reading not in ends and len(ends) >= MAX_STARTS:
             reading |= self.used[self.body] | _read_by_threads(self.used[self.body])
         if reading not in ends:
-            ends[reading] = self._repeat(op, reading)
+            ends[reading] = self._visit_loop_back_edge(op, reading)
         return ends[reading]
 
-    def _repeat(self, op: Operation, reading: frozenset[SharedRegion]) -> frozenset[SharedRegion]:
+    def _visit_loop_back_edge(self, op: Operation, reading: frozenset[SmemRegion]) -> frozenset[SmemRegion]:
         """The state after a loop: what the end of the body reads, its start may meet.
 
         ``continue`` and ``break`` may leave with anything that the body reads.
         """
         block = op.regions[0].blocks[0]
-        jumped = self.used[block] if self._jumps_inside(block) else frozenset()
+        jumped = self.used[block] if self._has_loop_exits(block) else frozenset()
         end = self._block(block, reading)
         end = self._block(block, reading | end | jumped)
         return reading | end | jumped
 
-    def _jumps_inside(self, block: Block) -> bool:
+    def _has_loop_exits(self, block: Block) -> bool:
         inner = (block for op in block.ops for region in op.regions for block in region.blocks)
         return not self.jumps.isdisjoint(inner)
 
-    def _user(self, op: Operation, reading: frozenset[SharedRegion]) -> frozenset[SharedRegion]:
-        regions = frozenset(SharedRegion.all_of(row(op)))
-        met = {other for region in regions for other in reading if region.meets(other)}
+    def _visit_user(self, op: Operation, reading: frozenset[SmemRegion]) -> frozenset[SmemRegion]:
+        regions = frozenset(SmemRegion.all_of(as_op(op)))
+        met = {other for region in regions for other in reading if region.overlaps(other)}
         if any(other.copied for other in met):
-            block_of(op).insert_op_before(AsyncTmaStoreWaitOp.make([], [], read=True), op)
+            parent_block(op).insert_op_before(AsyncTmaStoreWaitOp.make([], [], read=True), op)
             reading = _read_by_threads(reading)
-        if op.name not in RING_USERS:
+        if op.name not in STAGE_BUFFER_USERS:
             if met:
-                row(op).sync_before = True
+                as_op(op).sync_before = True
             # Its own barrier, between writes and reads, ends all earlier reading by threads.
-            return regions | _copied(reading)
+            return regions | _being_copied_by_tma(reading)
         if met:
-            block_of(op).insert_op_before(BarrierOp.make([], []), op)
-            reading = _copied(reading)
+            parent_block(op).insert_op_before(BarrierOp.make([], []), op)
+            reading = _being_copied_by_tma(reading)
         return reading | regions
 
 
-def _copied(reading: frozenset[SharedRegion]) -> frozenset[SharedRegion]:
+def _being_copied_by_tma(reading: frozenset[SmemRegion]) -> frozenset[SmemRegion]:
     """What TMA may be reading, which no barrier ends."""
     return frozenset(region for region in reading if region.copied)
 
 
-def _read_by_threads(reading: frozenset[SharedRegion]) -> frozenset[SharedRegion]:
+def _read_by_threads(reading: frozenset[SmemRegion]) -> frozenset[SmemRegion]:
     """After a wait for TMA: its regions are read like others, for threads that have not waited know nothing yet."""
     return frozenset(replace(region, copied=False) for region in reading)
 
 
 def _uses_region(op: Operation) -> bool:
-    return "scratch_offset" in op.attributes or op.name in RING_USERS
+    return "scratch_offset" in op.attributes or op.name in STAGE_BUFFER_USERS

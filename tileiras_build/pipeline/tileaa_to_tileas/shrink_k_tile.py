@@ -20,64 +20,69 @@ from __future__ import annotations
 from xdsl.dialects.builtin import IntegerType, ModuleOp
 from xdsl.ir import Operation, SSAValue
 
-from ...ir.casting import expect, is_number, parent, row
+from ...ir.casting import as_op, cast, is_int_constant, parent_op
 from ...ir.dialects import arith
 from ...ir.dialects.fast_xdsl import walk
-from ...ir.dialects.op_definition import TableOperation
-from ...ir.dialects.op_traits import acts_outside, is_counted_loop, is_entry
+from ...ir.dialects.op_definition import TableOp
+from ...ir.dialects.op_traits import has_side_effects, is_counted_loop, is_function
 from ..analysis.resource_model import two_stages_fit
-from ..analysis.view_chains import TOKEN, only_accumulates, runs_to_its_end, source_load
+from ..analysis.view_chains import TOKEN, dot_operand_load, has_no_early_exit, is_accumulation_loop
 from ..common.llvm_element_types import element_of
 from ..job import Job
 from ..pass_manager import EdgePass
-from ..shared_memory_fallbacks import saving_of
-from .k_tiled_operands import DeepOperand, deep_operand
-from .rewriter import binary, constant, inserter
-from .software_pipelining.tile_k_loop import LEAST_LINE_BYTES, nest
+from ..shared_memory_fallbacks import fallback_of
+from .k_tiled_operands import KTiledOperand, k_tiled_operand
+from .rewriter import binary, constant, insertion_before
+from .software_pipelining.tile_k_loop import MIN_LINE_BYTES, tile_k_loops
 
 UPPER = 1  # operand of a loop, after its lower bound
 
 
-class SplitProducts(EdgePass):
+class ShrinkKTile(EdgePass):
     """Tiles of less depth, in more steps."""
 
-    name = "tileas-split-products"
+    name = "tileas-shrink-k-tile"
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for op in walk(module):
-            if op.name == "nv_tileas.dot" and (operands := _operands(row(op))) is not None:
-                factor = _factor(row(op), operands, job)
+            if op.name == "nv_tileas.dot" and (operands := _operands(as_op(op))) is not None:
+                factor = _shrink_factor(as_op(op), operands, job)
                 if factor > 1:
-                    _split(row(op), operands, factor)
+                    _shrink(as_op(op), operands, factor)
         for loop in [op for op in walk(module) if is_counted_loop(op)]:
-            nest(loop, job)
+            tile_k_loops(loop, job)
 
 
-def _operands(product: TableOperation) -> list[DeepOperand] | None:
+def _operands(product: TableOp) -> list[KTiledOperand] | None:
     """Both operands of a product whose loop may take shorter steps."""
     loop = product.parent_op()
-    if loop is None or not is_counted_loop(loop) or product.lhs_scale is not None or not _only_adds(product, loop):
+    if (
+        loop is None
+        or not is_counted_loop(loop)
+        or product.lhs_scale is not None
+        or not _only_accumulates(product, loop)
+    ):
         return None
     found = [operand for index in (0, 1) if (operand := _operand(product, index)) is not None]
-    if len(found) < 2 or not _decides_depth_alone(loop, found):
+    if len(found) < 2 or not _only_loop_sets_k(loop, found):
         return None
     return found
 
 
-def _only_adds(product: TableOperation, loop: TableOperation) -> bool:
+def _only_accumulates(product: TableOp, loop: TableOp) -> bool:
     """Whether a loop counts by ones, does not change anything but the sum, and orders nothing."""
-    if not runs_to_its_end(loop) or not only_accumulates(product) or not is_number(loop.step, 1):
+    if not has_no_early_exit(loop) or not is_accumulation_loop(product) or not is_int_constant(loop.step, 1):
         return False
     carried = [value for value in loop.initial if value.type.name != TOKEN]
-    return len(carried) == 1 and not any(op.regions or acts_outside(op) for op in loop.regions[0].blocks[0].ops)
+    return len(carried) == 1 and not any(op.regions or has_side_effects(op) for op in loop.regions[0].blocks[0].ops)
 
 
-def _operand(product: TableOperation, index: int) -> DeepOperand | None:
-    found = source_load(product, index)
-    return None if found is None else deep_operand(product, index, *found)
+def _operand(product: TableOp, index: int) -> KTiledOperand | None:
+    found = dot_operand_load(product, index)
+    return None if found is None else k_tiled_operand(product, index, *found)
 
 
-def _decides_depth_alone(loop: TableOperation, operands: list[DeepOperand]) -> bool:
+def _only_loop_sets_k(loop: TableOp, operands: list[KTiledOperand]) -> bool:
     """Whether a loop's index says where the tiles are along k, and nothing else."""
     index = loop.regions[0].blocks[0].args[0]
     if any(operand.load.coords[operand.k_dim] is not index for operand in operands):
@@ -85,33 +90,37 @@ def _decides_depth_alone(loop: TableOperation, operands: list[DeepOperand]) -> b
     return len(list(index.uses)) == len(operands)
 
 
-def _factor(product: TableOperation, operands: list[DeepOperand], job: Job) -> int:
+def _shrink_factor(product: TableOp, operands: list[KTiledOperand], job: Job) -> int:
     """How many times shorter the steps must be for two of them to fit; 1 where they need not or cannot be."""
-    beside = [0] if is_entry(parent(parent(product))) or job.target.copies != "tma" else [saving_of(job).part_bytes, 0]
-    return next((factor for taken in beside if (factor := _fitting(product, operands, taken, job))), 1)
+    beside = (
+        [0]
+        if is_function(parent_op(parent_op(product))) or job.target.copy_family != "tma"
+        else [fallback_of(job).chunk_bytes, 0]
+    )
+    return next((factor for taken in beside if (factor := _largest_fitting_k(product, operands, taken, job))), 1)
 
 
-def _fitting(product: TableOperation, operands: list[DeepOperand], beside: int, job: Job) -> int | None:
+def _largest_fitting_k(product: TableOp, operands: list[KTiledOperand], other_operands: int, job: Job) -> int | None:
     """The same beside so many bytes; None where it cannot be."""
     size, factor = sum(operand.bytes for operand in operands), 1
     k = product.lhs.type.get_shape()[-1]
     line = min(k * element_of(operand.load.value.type).bits // 8 for operand in operands)
-    while not two_stages_fit(size, job, factor, beside):
+    while not two_stages_fit(size, job, factor, other_operands):
         factor *= 2
-        if line // factor < LEAST_LINE_BYTES:
+        if line // factor < MIN_LINE_BYTES:
             return None
     return factor
 
 
 # ---- rewriting -----------------------------------------------------------------------------------
-def _split(product: TableOperation, operands: list[DeepOperand], factor: int) -> None:
-    loop = parent(product)
+def _shrink(product: TableOp, operands: list[KTiledOperand], factor: int) -> None:
+    loop = parent_op(product)
     for operand in operands:
-        operand.shorten(factor)
+        operand.split_k(factor)
     for index in (0, UPPER):
         loop.operands[index] = _times(loop, loop.operands[index], factor)
 
 
 def _times(loop: Operation, value: SSAValue, factor: int) -> SSAValue:
-    before = inserter(loop)
-    return before(binary(arith.MuliOp, value, before(constant(factor, expect(IntegerType, value.type)))))
+    before = insertion_before(loop)
+    return before(binary(arith.MuliOp, value, before(constant(factor, cast(IntegerType, value.type)))))

@@ -18,106 +18,106 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import Block, Operation, Region
 
-from ...ir.casting import block_of, last_op, row
+from ...ir.casting import as_op, parent_block, terminator
 from ...ir.dialects.fast_xdsl import erase
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
-from ...ir.dialects.op_traits import is_entry
+from ...ir.dialects.op_traits import is_function
 from ...ir.layouts.tmem_layout import ROWS
-from ..analysis.chained_dots import DOT, chains_of
-from ..analysis.live_tile_registers import kept_words
+from ..analysis.chained_dots import DOT, chained_dots_of
+from ..analysis.live_tile_registers import live_tile_registers
 from ..analysis.op_queries import is_pure, is_tile, may_divide_by_zero, may_end
-from ..analysis.resource_model import choose_warps, kept_words_fit
-from ..analysis.sharding_propagation import Division, Undivided, shape_of
-from ..analysis.stationary_operands import stays_in_shared
-from ..analysis.tma_operands import may_fetch
+from ..analysis.resource_model import choose_warps, live_registers_fit
+from ..analysis.sharding_propagation import Sharding, ShardingError, shape_of
+from ..analysis.stationary_operands import is_stationary
+from ..analysis.tma_operands import tma_loads_allowed
 from ..analysis.view_chains import early_returns
-from ..common.cse import EliminateCommon, remove_unused
-from ..common.nest_early_returns import nest_returns
+from ..common.cse import Cse, eliminate_dead_code
+from ..common.nest_early_returns import nest_early_returns
 from ..job import Job
 from ..pass_manager import EdgePass
 from .rewriter import constant_i32, insert_before
-from .sharded_program import DividedProgram
-from .sharding_plan import division_of, separate
+from .sharded_program import ShardedProgram
+from .sharding_plan import duplicate_cheap_tiles, sharding_of
 
-PARTS = (2, 4, 8)
+SLICE_COUNTS = (2, 4, 8)
 # Of a product, on every GPU: with fewer for each warp, several compute the same rows' columns, and read the left operand again.
 ROWS_OF_WARP = 16
 ContinueOp, ForOp, YieldOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("continue", "for", "yield"))
 
 
-class ComputeInParts(EdgePass):
+class SliceOutputTiles(EdgePass):
     """Turns for parts of tiles."""
 
-    name = "tileas-compute-in-parts"
+    name = "tileas-slice-output-tiles"
 
     def run(self, module: ModuleOp, job: Job) -> None:
-        funcs = [func for func in module.body.block.ops if is_entry(func) and row(func).num_ctas is None]
-        large = [func for func in funcs if may_fetch(func) and not _fits(func, job)]
-        if any([_take_turns(func, job) for func in large]):
-            EliminateCommon().run(module, job)
+        funcs = [func for func in module.body.block.ops if is_function(func) and as_op(func).num_ctas is None]
+        large = [func for func in funcs if tma_loads_allowed(func) and not _fits(func, job)]
+        if any([_slice_to_fit(func, job) for func in large]):
+            Cse().run(module, job)
 
 
 def _fits(func: Operation, job: Job) -> bool:
     """Whether the threads of a CTA have registers for what products keep, and rows of scores one thread each."""
-    if job.target.has("tcgen05") and any(chain.rows > ROWS for chain in chains_of(func)):
+    if job.target.has("tcgen05") and any(chain.rows > ROWS for chain in chained_dots_of(func)):
         return False
-    words = kept_words(func, job.target, lambda product: stays_in_shared(product, job))
-    return kept_words_fit(words, choose_warps(func, job), job.target)
+    words = live_tile_registers(func, job.target, lambda product: is_stationary(product, job))
+    return live_registers_fit(words, choose_warps(func, job), job.target)
 
 
-def _take_turns(func: Operation, job: Job) -> bool:
+def _slice_to_fit(func: Operation, job: Job) -> bool:
     """Whether a copy of the kernel, with the fewest turns that fit, stands for it now; where none do, it stays."""
-    for parts in PARTS:
+    for parts in SLICE_COUNTS:
         trial = func.clone()
-        block_of(func).insert_op_after(trial, func)
-        if _divide(trial, parts, job) and _fits(trial, job):
+        parent_block(func).insert_op_after(trial, func)
+        if _slice(trial, parts, job) and _fits(trial, job):
             erase(func)
             return True
         erase(trial)
     return False
 
 
-def _divide(func: Operation, parts: int, job: Job) -> bool:
-    separate(func)
-    nest_returns(func.regions[0].blocks[0], YieldOp)
+def _slice(func: Operation, slices: int, job: Job) -> bool:
+    duplicate_cheap_tiles(func)
+    nest_early_returns(func.regions[0].blocks[0], YieldOp)
     if early_returns(func):
         return False  # the first turn's would be that of all
     try:
-        division = division_of(func, job, parts)
-    except Undivided:
+        division = sharding_of(func, job, slices)
+    except ShardingError:
         return False
-    rows = _fewest_rows(division)
-    turn = _loop_around(func, parts)
-    DividedProgram(func, division, turn.args[0]).run()
-    remove_unused(func.regions[0].blocks[0])  # whole tiles of which parts are computed anew
+    rows = _min_rows_per_slice(division)
+    turn = _loop_over_slices(func, slices)
+    ShardedProgram(func, division, turn.args[0]).run()
+    eliminate_dead_code(func.regions[0].blocks[0])  # whole tiles of which parts are computed anew
     return rows is None or rows >= ROWS_OF_WARP * choose_warps(func, job)
 
 
-def _fewest_rows(division: Division) -> int | None:
+def _min_rows_per_slice(division: Sharding) -> int | None:
     """Rows of the shortest part of a product that is divided by rows; None where none is."""
-    products = [row(op) for op in division.operations if op.name == DOT]
+    products = [as_op(op) for op in division.operations if op.name == DOT]
     shapes = [(shape_of(product.result), division.dims[product.result]) for product in products]
     return min((shape[dim] // division.ctas for shape, dim in shapes if dim == len(shape) - 2), default=None)
 
 
-def _loop_around(func: Operation, parts: int) -> Block:
+def _loop_over_slices(func: Operation, slices: int) -> Block:
     """The body of a loop of so many turns around all that may differ between them."""
     entry, turn = func.regions[0].blocks[0], Block(arg_types=[i32])
     moved, ended = set[Operation](), False
     for op in list(entry.ops)[:-1]:
-        if not _is_common(op, moved) or (ended and may_divide_by_zero(op)):
+        if not _is_slice_invariant(op, moved) or (ended and may_divide_by_zero(op)):
             moved.add(op)
             ended = ended or may_end(op)
             op.detach()
             turn.add_op(op)
-    last = last_op(entry)
-    bounds = [insert_before(constant_i32(number), last) for number in (0, parts, 1)]
+    last = terminator(entry)
+    bounds = [insert_before(constant_i32(number), last) for number in (0, slices, 1)]
     turn.add_op(ContinueOp.make([[]], []))
     insert_before(ForOp.make([*bounds, []], [], {}, [Region(turn)]), last)
     return turn
 
 
-def _is_common(op: Operation, moved: set[Operation]) -> bool:
+def _is_slice_invariant(op: Operation, moved: set[Operation]) -> bool:
     """Pure, without tiles, and computed from nothing that was moved."""
     if not is_pure(op) or op.regions or any(is_tile(value) for value in (*op.operands, *op.results)):
         return False

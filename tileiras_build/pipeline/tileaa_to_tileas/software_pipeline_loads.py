@@ -23,30 +23,30 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 
-from ...ir.casting import row
+from ...ir.casting import as_op
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import BarrierOp, CreatePipelineOp
-from ...ir.dialects.op_definition import TableOperation
-from ...ir.dialects.op_traits import acts_outside, is_continue, is_counted_loop, is_exit, is_return
-from ..analysis.buffer_liveness import RingLife
+from ...ir.dialects.op_definition import TableOp
+from ...ir.dialects.op_traits import has_side_effects, is_continue, is_counted_loop, is_loop_exit, is_return
+from ..analysis.buffer_liveness import LiveRange
 from ..analysis.op_queries import is_tile
-from ..analysis.resource_model import BESIDE_STAGES, LEAST_STAGES, MOST_COPIED_STAGES, choose_stages, resident_ctas
+from ..analysis.resource_model import MAX_CP_ASYNC_STAGES, MIN_STAGES, STAGES_SMEM_OVERHEAD, choose_stages, ctas_per_sm
 from ..analysis.scratch_memory_sizes import largest_scratch
-from ..analysis.view_chains import kernel_of
+from ..analysis.view_chains import enclosing_kernel
 from ..common.optimization_hints import hint, occupancy
 from ..job import Job
 from ..pass_manager import EdgePass
-from .software_pipelining.cp_async_loads import CopiedLoad, copied_load
-from .software_pipelining.multistage_loop import PipelinedLoop
-from .software_pipelining.single_stage_loop import RotatedLoop
+from .software_pipelining.cp_async_loads import CpAsyncLoad, cp_async_load
+from .software_pipelining.multistage_loop import MultistageLoop
+from .software_pipelining.single_stage_loop import SingleStageLoop
 
 DOT = "nv_tileas.dot"
 
 
-class PipelineLoads(EdgePass):
+class SoftwarePipelineLoads(EdgePass):
     """Multi-stage copies for the loops of products."""
 
-    name = "tileas-pipeline-loads"
+    name = "tileas-software-pipeline-loads"
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for op in walk(module):
@@ -54,33 +54,33 @@ class PipelineLoads(EdgePass):
                 _pipeline(op, job)
 
 
-def _pipeline(loop: TableOperation, job: Job) -> None:
+def _pipeline(loop: TableOp, job: Job) -> None:
     block = loop.regions[0].blocks[0]
     if not _is_simple(block):
         return
-    kernel = row(kernel_of(loop))
+    kernel = as_op(enclosing_kernel(loop))
     num_warps = kernel.num_warps
-    loads = [found for op in block.ops if (found := copied_load(op, block, num_warps)) is not None]
+    loads = [found for op in block.ops if (found := cp_async_load(op, block, num_warps)) is not None]
     if not loads:
         return
     stages, ctas = _choose_stages(kernel, loop, loads, job)
-    if stages >= LEAST_STAGES:
-        if ctas > 1 and occupancy(kernel, job) is None and _only_multiplies(kernel, block, loads):
+    if stages >= MIN_STAGES:
+        if ctas > 1 and occupancy(kernel, job) is None and _only_feeds_dots(kernel, block, loads):
             kernel.occupancy = ctas
-        return PipelinedLoop(loop, loads, stages).run()
+        return MultistageLoop(loop, loads, stages).run()
     operands = [load for load in loads if not load.is_scale]
-    if operands and (stages := _choose_stages(kernel, loop, operands, job)[0]) >= LEAST_STAGES:
-        PipelinedLoop(loop, operands, stages).run()
-    elif stages and len({operand.product for operand in operands}) > 1:
-        RotatedLoop(loop, operands).run()
+    if operands and (stages := _choose_stages(kernel, loop, operands, job)[0]) >= MIN_STAGES:
+        MultistageLoop(loop, operands, stages).run()
+    elif stages and len({operand.dot for operand in operands}) > 1:
+        SingleStageLoop(loop, operands).run()
 
 
-def _choose_stages(kernel: Operation, loop: Operation, loads: list[CopiedLoad], job: Job) -> tuple[int, int]:
+def _choose_stages(kernel: Operation, loop: Operation, loads: list[CpAsyncLoad], job: Job) -> tuple[int, int]:
     """As many as fit beside what is in shared memory while the loop runs, and hide the latency; CTAs that have them."""
     latencies = [latency for one in loads if (latency := hint(one.load, job, "latency"))]
-    most = max(max(latencies) + 1, LEAST_STAGES) if latencies else MOST_COPIED_STAGES
-    size, taken = sum(load.bytes for load in loads), _taken(kernel, loop, loads, job)
-    stages, ctas = choose_stages(size, taken, resident_ctas(kernel, loop, job), job)
+    most = max(max(latencies) + 1, MIN_STAGES) if latencies else MAX_CP_ASYNC_STAGES
+    size, taken = sum(load.bytes for load in loads), _used_shared_memory(kernel, loop, loads, job)
+    stages, ctas = choose_stages(size, taken, ctas_per_sm(kernel, loop, job), job)
     room = job.target.shared_memory_of(ctas) - taken
     # What a group of iterations loads is there once.
     while stages < most and sum(load.bytes * load.tiles(stages + 1) for load in loads) <= room:
@@ -88,24 +88,24 @@ def _choose_stages(kernel: Operation, loop: Operation, loads: list[CopiedLoad], 
     return min(stages, most), ctas
 
 
-def _only_multiplies(kernel: Operation, block: Block, loads: list[CopiedLoad]) -> bool:
+def _only_feeds_dots(kernel: Operation, block: Block, loads: list[CpAsyncLoad]) -> bool:
     """Whether a kernel has one product, and its loop no other tiles than what is copied for it, in whole vectors: how many bytes
     there are takes more registers.
     """
-    if any(load.ragged for load in loads):
+    if any(load.has_boundary_tile for load in loads):
         return False
     moved = {op for load in loads for op in (load.load, *load.chain)}
     tiles = (op for op in block.ops if op not in moved and any(map(is_tile, op.results)))
     return [op.name for op in walk(kernel) if op.name == DOT] == [op.name for op in tiles] == [DOT]
 
 
-def _taken(kernel: Operation, loop: Operation, loads: list[CopiedLoad], job: Job) -> int:
+def _used_shared_memory(kernel: Operation, loop: Operation, loads: list[CpAsyncLoad], job: Job) -> int:
     """Bytes that a ring of this loop must leave: other rings, and scratch that is used while these or it hold tiles."""
-    rings = [row(op) for op in walk(kernel) if op.name == "nv_tileas.alloc_tensor"]
-    lives = [RingLife.of(ring) for ring in rings]
+    rings = [as_op(op) for op in walk(kernel) if op.name == "nv_tileas.alloc_tensor"]
+    lives = [LiveRange.of(ring) for ring in rings]
     gone = {op for load in loads for op in load.chain}
     beside = {op for op in walk(kernel) if any(life.covers(op) for life in lives)}.union(walk(loop)) - gone
-    small = BESIDE_STAGES * sum(op.name == CreatePipelineOp.name for op in walk(kernel))
+    small = STAGES_SMEM_OVERHEAD * sum(op.name == CreatePipelineOp.name for op in walk(kernel))
     return sum(ring.result.type.size_bytes for ring in rings) + small + largest_scratch(beside, job)
 
 
@@ -114,6 +114,6 @@ def _is_simple(block: Block) -> bool:
     last = block.last_op
     if last is None or not is_continue(last):
         return False
-    acts = (op for op in walk(block) if acts_outside(op) and not isinstance(op, BarrierOp))
-    exits = (op for op in walk(block) if (is_exit(op) or is_return(op)) and op is not last)
+    acts = (op for op in walk(block) if has_side_effects(op) and not isinstance(op, BarrierOp))
+    exits = (op for op in walk(block) if (is_loop_exit(op) or is_return(op)) and op is not last)
     return not any(acts) and not any(exits)

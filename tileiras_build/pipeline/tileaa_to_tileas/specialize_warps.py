@@ -10,7 +10,7 @@ Out:   the scalars of the kernel, with the loads of those that are looked up in 
        are a ring, too, of two buffers where there is room, and the last region only reads them. Such a region issues the
        chained products whose sums stay in tensor memory, too (fmha_partitions.py). Where products have
        scales that a warp can load in vectors, two regions behind it do so (scale_load_partition.py), and the one that issues copies
-       them to tensor memory. ``producer_warps`` on the kernel, and ``agent_registers`` where the agents divide its registers unevenly.
+       them to tensor memory. ``producer_warps`` on the kernel, and ``partition_registers`` where the agents divide its registers unevenly.
 After: assign_layouts, select_async. Before: pipeline_loads (other loads), assign_scratch (rings need room).
 Sound: all agents make the same choices, run the same loops over the same scalars, and return where the program does, so the n-th stage that one fills is the n-th that another
        reads; a token that both carry names it. A stage is filled again only after every computing warp has arrived at
@@ -23,34 +23,39 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region
 
-from ...ir.casting import given, last_op, owner, row
+from ...ir.casting import as_op, defining_op, terminator, unwrap
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS, AgentSwitchOp
-from ...ir.dialects.op_definition import TableOperation
-from ...ir.dialects.op_traits import is_entry
+from ...ir.dialects.op_definition import TableOp
+from ...ir.dialects.op_traits import is_function
 from ..analysis.op_queries import is_pure, is_tile, may_divide_by_zero, may_end
 from ..analysis.resource_model import (
-    FETCHING_REGISTERS,
+    PRODUCER_REGISTERS,
     WARPGROUP,
-    copying_registers,
-    divided_registers,
-    divides_registers,
-    has_registers_for_issuing,
+    registers_allow_mma_warp,
+    scale_load_registers,
+    setmaxnreg_split,
+    uses_setmaxnreg,
 )
-from ..analysis.scale_factor_groups import groups_loaded
-from ..analysis.tma_operands import products
-from ..analysis.view_chains import TOKEN, ScalarSlice, early_returns, is_zero, only_accumulates
+from ..analysis.scale_factor_groups import scale_groups_per_load
+from ..analysis.tma_operands import tma_dots
+from ..analysis.view_chains import TOKEN, ScalarSlice, early_returns, is_accumulation_loop, is_zero
 from ..common.optimization_hints import occupancy
 from ..job import Job
 from ..pass_manager import EdgePass
 from .rewriter import insert_before
 from .tma_descriptors import hoist
-from .warp_specialization.allocate_pipelines import RingAllocation
-from .warp_specialization.consumer_partition import ComputingAgent
-from .warp_specialization.epilogue_partition import SumReader
-from .warp_specialization.fmha_partitions import ChainIssuer, ChainReader
-from .warp_specialization.pipeline_buffers import Ring, residents_of, set_residents, sums_stay
-from .warp_specialization.producer_partitions import FetchingAgent, IssuingAgent
-from .warp_specialization.scale_load_partition import SIDES, CopyingAgent
+from .warp_specialization.allocate_pipelines import PipelineAllocation
+from .warp_specialization.consumer_partition import ConsumerPartition
+from .warp_specialization.epilogue_partition import EpiloguePartition
+from .warp_specialization.fmha_partitions import FmhaMmaPartition, FmhaSoftmaxPartition
+from .warp_specialization.pipeline_buffers import (
+    MmaPipeline,
+    accumulators_stay_in_tmem,
+    set_stationary_operands,
+    stationary_operands_of,
+)
+from .warp_specialization.producer_partitions import MmaPartition, ProducerPartition
+from .warp_specialization.scale_load_partition import SIDES, ScaleLoadPartition
 
 CreateTokenOp, YieldOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("create_mem_token", "yield"))
 
@@ -62,74 +67,76 @@ class SpecializeWarps(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for func in list(module.body.block.ops):
-            if is_entry(func) and (found := list(products(func))):
-                _Specializer(row(func), job, found).run()
+            if is_function(func) and (found := list(tma_dots(func))):
+                _WarpSpecializer(as_op(func), job, found).run()
 
 
-class _Specializer:
-    def __init__(self, func: TableOperation, job: Job, found: list[TableOperation]):
+class _WarpSpecializer:
+    def __init__(self, func: TableOp, job: Job, found: list[TableOp]):
         self.func, self.job = func, job
         self.warps = func.num_warps
-        self.rings = [Ring.of(product) for product in found]
-        set_residents(self.rings)
-        self.fetches = [fetch for ring in self.rings for fetch in ring.fetches]
-        self.fetches += [resident.fetch for resident in residents_of(self.rings)]
+        self.mma_pipelines = [MmaPipeline.of(product) for product in found]
+        set_stationary_operands(self.mma_pipelines)
+        self.operand_loads = [fetch for ring in self.mma_pipelines for fetch in ring.operand_loads]
+        self.operand_loads += [stationary.operand_load for stationary in stationary_operands_of(self.mma_pipelines)]
         self.entry = func.regions[0].blocks[0]
         self.shared: set[Operation] = set()
-        groups = max(groups_loaded(ring.product.scale_steps) for ring in self.rings)
-        self.copying = copying_registers(groups, self._sum_words, func, job, self.warps)
-        for ring in self.rings if self.copying is None else ():
-            ring.copies = []
+        groups = max(scale_groups_per_load(ring.dot.scale_steps) for ring in self.mma_pipelines)
+        self.copying = scale_load_registers(groups, self._accumulator_registers, func, job, self.warps)
+        for ring in self.mma_pipelines if self.copying is None else ():
+            ring.scale_loads = []
         # In a loop over tiles the products of the next one need not wait until the last sum has been stored; scales that
         # other warps bring need no thread that computes.
-        gains = any(len(ring.loops) > 1 or ring.copies for ring in self.rings)
-        self.issues_apart = gains and all(map(_fills_sums, self.rings)) and self._has_registers()
-        self.copies = [copy for ring in self.rings for copy in ring.copies if self.issues_apart]
-        self.chained = sums_stay(self.rings)
-        self.allocation = RingAllocation(func, job, self.warps, self.rings, self.issues_apart)
+        gains = any(len(ring.loops) > 1 or ring.scale_loads for ring in self.mma_pipelines)
+        self.issues_apart = gains and all(map(_accumulates_in_tmem, self.mma_pipelines)) and self._has_registers()
+        self.scale_loads = [copy for ring in self.mma_pipelines for copy in ring.scale_loads if self.issues_apart]
+        self.chained = accumulators_stay_in_tmem(self.mma_pipelines)
+        self.allocation = PipelineAllocation(func, job, self.warps, self.mma_pipelines, self.issues_apart)
 
     def run(self) -> None:
         self._set_warps()
-        loads = [fetch.load for fetch in self.fetches]
-        moved = [*loads, *(copy.load for copy in self.copies)]
+        loads = [fetch.load for fetch in self.operand_loads]
+        moved = [*loads, *(copy.load for copy in self.scale_loads)]
         for load in moved:
             hoist(load.view, self.entry)
-        fetched = self._slice(loads)
-        body = self._outline(self._slice(moved).lookups)
+        fetched = self._scalar_slice(loads)
+        body = self._outline(self._scalar_slice(moved).lookups)
         self.allocation.run(body)
-        agents = [FetchingAgent(self.rings, fetched).run(body)]
+        agents = [ProducerPartition(self.mma_pipelines, fetched).run(body)]
         if self.issues_apart or self.chained:
-            issuing = ChainIssuer if self.chained else IssuingAgent
-            agents.append(issuing(self.rings, self._slice([])).run(body))
-        for side in SIDES if self.copies else ():
-            scales = self._slice([ring.copies[side].load for ring in self.rings if ring.copies])
-            agents.append(CopyingAgent(self.rings, scales, side).run(body))
-        self._computing(self.rings).run(body)
+            issuing = FmhaMmaPartition if self.chained else MmaPartition
+            agents.append(issuing(self.mma_pipelines, self._scalar_slice([])).run(body))
+        for side in SIDES if self.scale_loads else ():
+            scales = self._scalar_slice(
+                [ring.scale_loads[side].load for ring in self.mma_pipelines if ring.scale_loads]
+            )
+            agents.append(ScaleLoadPartition(self.mma_pipelines, scales, side).run(body))
+        self._consumer_partition(self.mma_pipelines).run(body)
         switch = AgentSwitchOp.make([], [], {}, [Region(agent) for agent in (*agents, body)])
-        insert_before(switch, last_op(self.entry))
+        insert_before(switch, terminator(self.entry))
 
     @property
-    def _computing(self) -> type[ComputingAgent]:
+    def _consumer_partition(self) -> type[ConsumerPartition]:
         if self.chained:
-            return ChainReader
-        return SumReader if self.issues_apart else ComputingAgent
+            return FmhaSoftmaxPartition
+        return EpiloguePartition if self.issues_apart else ConsumerPartition
 
     @property
-    def _sum_words(self) -> int:
+    def _accumulator_registers(self) -> int:
         """32-bit words of the largest sum."""
-        return max(ring.product.result.type.encoding.data.size for ring in self.rings)
+        return max(ring.dot.result.type.encoding.data.size for ring in self.mma_pipelines)
 
     def _has_registers(self) -> bool:
-        copies = any(ring.copies for ring in self.rings)
-        return copies or has_registers_for_issuing(self._sum_words, self.func, self.job, self.warps)
+        copies = any(ring.scale_loads for ring in self.mma_pipelines)
+        return copies or registers_allow_mma_warp(self._accumulator_registers, self.func, self.job, self.warps)
 
-    def _slice(self, loads: list[TableOperation]) -> ScalarSlice:
+    def _scalar_slice(self, loads: list[TableOp]) -> ScalarSlice:
         """What loops, choices and returns depend on, and where the tiles of some loads are."""
         slice = ScalarSlice()
-        for ring in self.rings:
+        for ring in self.mma_pipelines:
             for loop in ring.loops:
                 slice.add_loop(loop)
-            for choice in ring.choices:
+            for choice in ring.enclosing_ifs:
                 slice.add(choice.condition)
         for op in early_returns(self.func):
             slice.add_return(op)
@@ -138,21 +145,21 @@ class _Specializer:
         return slice
 
     def _set_warps(self) -> None:
-        divided = divides_registers(self.func, self.job, self.warps)
-        agents = 1 + (self.issues_apart or self.chained) + (len(SIDES) if self.copies else 0)
+        divided = uses_setmaxnreg(self.func, self.job, self.warps)
+        agents = 1 + (self.issues_apart or self.chained) + (len(SIDES) if self.scale_loads else 0)
         self.func.producer_warps = WARPGROUP if divided else agents
         if divided:
-            apart = given(self.copying) if self.copies else FETCHING_REGISTERS
+            apart = unwrap(self.copying) if self.scale_loads else PRODUCER_REGISTERS
             ctas = occupancy(self.func, self.job) or 1
-            self.func.agent_registers = divided_registers(self.warps, self.job.target, ctas, apart)
+            self.func.partition_registers = setmaxnreg_split(self.warps, self.job.target, ctas, apart)
 
     def _outline(self, lookups: set[Operation]) -> Block:
         """All but the scalars that both agents may need, moved to a block of its own; ``lookups`` are such scalars' loads."""
         body, ended = Block(), False
         for op in list(self.entry.ops)[:-1]:
             if op in lookups:
-                self._order_freely(op)
-            if op in lookups or (self._is_common(op) and not (ended and may_divide_by_zero(op))):
+                self._is_movable_to_entry(op)
+            if op in lookups or (self._is_shared_by_partitions(op) and not (ended and may_divide_by_zero(op))):
                 self.shared.add(op)
             else:
                 ended = ended or may_end(op)
@@ -161,14 +168,14 @@ class _Specializer:
         body.add_op(YieldOp.make([[]], []))
         return body
 
-    def _order_freely(self, op: Operation) -> None:
+    def _is_movable_to_entry(self, op: Operation) -> None:
         """A load that waits for nothing needs no token of what stays behind."""
         for index, token in enumerate(op.operands):
             if token.type.name == TOKEN:
                 op.operands[index] = insert_before(CreateTokenOp.make([], [token.type]), op)
-                self.shared.add(owner(op.operands[index]))
+                self.shared.add(defining_op(op.operands[index]))
 
-    def _is_common(self, op: Operation) -> bool:
+    def _is_shared_by_partitions(self, op: Operation) -> bool:
         """Pure, without tiles, and computed from nothing that stays behind."""
         if not is_pure(op) or op.regions or any(is_tile(value) for value in (*op.operands, *op.results)):
             return False
@@ -176,9 +183,9 @@ class _Specializer:
         return all(isinstance(owner, Block) or owner in self.shared for owner in owners)
 
 
-def _fills_sums(ring: Ring) -> bool:
+def _accumulates_in_tmem(ring: MmaPipeline) -> bool:
     """Whether all of a product is fetched, and its sums come together in tensor memory, from zero, in a loop that adds
     nothing else."""
-    product, loop = ring.product, ring.loops[-1]
-    fetched = ring.consumers and len(ring.fetches) == 2 and (product.lhs_scale is None or ring.copies)
-    return bool(fetched and only_accumulates(product) and is_zero(row(loop).initial[product.acc.index - 1]))
+    product, loop = ring.dot, ring.loops[-1]
+    fetched = ring.consumers and len(ring.operand_loads) == 2 and (product.lhs_scale is None or ring.scale_loads)
+    return bool(fetched and is_accumulation_loop(product) and is_zero(as_op(loop).initial[product.acc.index - 1]))

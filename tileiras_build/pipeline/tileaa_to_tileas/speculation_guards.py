@@ -9,15 +9,15 @@ from __future__ import annotations
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Operation, SSAValue
 
-from ...ir.casting import type_of
+from ...ir.casting import type_as
 from ...ir.dialects import arith
 from ..analysis.op_queries import SHIFTS, may_divide_by_zero
-from .rewriter import Insert, below, binary, constant, equal
+from .rewriter import Inserter, below, binary, constant, equal
 
 UNSIGNED = frozenset(f"arith.{name}" for name in ("divui", "remui", "ceildivui"))
 
 
-def speculated(op: Operation, operands: list[SSAValue], insert: Insert) -> SSAValue:
+def speculated(op: Operation, operands: list[SSAValue], insert: Inserter) -> SSAValue:
     """What a scalar operation gives of other values; some number where the program says nothing of the result."""
     if may_divide_by_zero(op):
         dividend, divisor = operands
@@ -37,9 +37,9 @@ def _of(op: Operation, operands: list[SSAValue]) -> Operation:
     )
 
 
-def _divisor(op: Operation, dividend: SSAValue, divisor: SSAValue, insert: Insert) -> SSAValue:
+def _divisor(op: Operation, dividend: SSAValue, divisor: SSAValue, insert: Inserter) -> SSAValue:
     """1 in place of 0, and of -1 where the quotient has no place in its type."""
-    type = type_of(divisor, IntegerType)
+    type = type_as(divisor, IntegerType)
     undefined = insert(equal(divisor, insert(constant(0, type))))
     if op.name not in UNSIGNED:
         least = insert(constant(-(1 << type.width.data - 1), type))
@@ -48,8 +48,8 @@ def _divisor(op: Operation, dividend: SSAValue, divisor: SSAValue, insert: Inser
     return insert(arith.SelectOp.make([undefined, insert(constant(1, type)), divisor], [type]))
 
 
-def _amount(bits: SSAValue, insert: Insert) -> SSAValue:
+def _amount(bits: SSAValue, insert: Inserter) -> SSAValue:
     """No bits in place of as many as there are, or more."""
-    type = type_of(bits, IntegerType)
+    type = type_as(bits, IntegerType)
     defined = insert(below(bits, insert(constant(type.width.data, type))))
     return insert(arith.SelectOp.make([defined, bits, insert(constant(0, type))], [type]))

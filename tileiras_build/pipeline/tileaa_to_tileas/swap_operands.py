@@ -14,91 +14,103 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Operation, SSAValue
 
-from ...ir.casting import block_of, parent, row, tile_type
+from ...ir.casting import as_op, parent_block, parent_op, tile_type
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
-from ...ir.dialects.op_definition import TableOperation
-from ...ir.dialects.op_traits import is_entry
-from ...ir.layouts import warpgroup_tiling
-from ...ir.layouts.wgmma_layout import SCATTERED_SWIZZLES
+from ...ir.dialects.op_definition import TableOp
+from ...ir.dialects.op_traits import is_function
+from ...ir.layouts import wgmma_tiling
+from ...ir.layouts.wgmma_layout import A_VIA_REGISTERS_SWIZZLES
 from ...target.targets import ELEMENT_BITS
 from ..analysis.axis_info import AxisAnalysis
-from ..analysis.resource_model import LEAST_WARPS, choose_warps
-from ..analysis.tma_operands import fetched, is_canonical, is_scattered, may_fetch, may_run_ahead, warpgroup_row
-from ..analysis.view_chains import only_accumulates
+from ..analysis.resource_model import MIN_WARPS, choose_warps
+from ..analysis.tma_operands import (
+    is_canonical_smem_layout,
+    may_prefetch_in_loop,
+    rows_need_registers,
+    tma_loads_allowed,
+    tma_operand,
+    wgmma_atom,
+)
+from ..analysis.view_chains import is_accumulation_loop
 from ..job import Job
 from ..pass_manager import EdgePass
 
 SWAP = (1, 0)
 SWAP = (1, 0)
 FIRST_INITIAL = 3  # operand of a loop, after its bounds and its step
-EXCHANGED = {"signedness_lhs": "signedness_rhs", "signedness_rhs": "signedness_lhs"}
+SWAPPED_ATTRIBUTES = {"signedness_lhs": "signedness_rhs", "signedness_rhs": "signedness_lhs"}
 PermuteOp, DotOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("permute", "dot"))
 
 
-class ExchangeOperands(EdgePass):
+class SwapOperands(EdgePass):
     """Products as the transposes of others."""
 
-    name = "tileas-exchange-operands"
+    name = "tileas-swap-operands"
 
     def run(self, module: ModuleOp, job: Job) -> None:
         if not job.target.has("wgmma"):
             return
         for func in module.body.block.ops:
-            if is_entry(func) and may_fetch(func):
-                _exchange_in(row(func), job)
+            if is_function(func) and tma_loads_allowed(func):
+                _swap_in(as_op(func), job)
 
 
-def _exchange_in(func: TableOperation, job: Job) -> None:
-    if (warps := choose_warps(func, job)) < LEAST_WARPS:
+def _swap_in(func: TableOp, job: Job) -> None:
+    if (warps := choose_warps(func, job)) < MIN_WARPS:
         return
-    for op in [row(op) for op in walk(func) if op.name == "nv_tileas.dot"]:
-        if _wants_it(op, job, warps):
-            _exchange(op)
+    for op in [as_op(op) for op in walk(func) if op.name == "nv_tileas.dot"]:
+        if _is_profitable(op, job, warps):
+            _swap(op)
             warps = choose_warps(func, job)
 
 
-def _wants_it(op: TableOperation, job: Job, warps: int) -> bool:
-    atom = warpgroup_row(op, job)
-    if atom is None or (bits := ELEMENT_BITS[atom.a_type]) not in SCATTERED_SWIZZLES:
+def _is_profitable(op: TableOp, job: Job, warps: int) -> bool:
+    atom = wgmma_atom(op, job)
+    if atom is None or (bits := ELEMENT_BITS[atom.a_type]) not in A_VIA_REGISTERS_SWIZZLES:
         return False
-    if not may_run_ahead(op) or not only_accumulates(op):
+    if not may_prefetch_in_loop(op) or not is_accumulation_loop(op):
         return False
     (m, k), n = op.lhs.type.get_shape(), op.rhs.type.get_shape()[1]
     analysis = AxisAnalysis()
-    left, right = (fetched(op, index, job, analysis) for index in (0, 1))
-    if left is None or right is None or is_canonical(right, 0, atom) or not is_canonical(left, 1, atom):
+    left, right = (tma_operand(op, index, job, analysis) for index in (0, 1))
+    if (
+        left is None
+        or right is None
+        or is_canonical_smem_layout(right, 0, atom)
+        or not is_canonical_smem_layout(left, 1, atom)
+    ):
         return False
-    return is_scattered(right, 0, bits) and warpgroup_tiling(n, m, k, bits, warps) is not None
+    return rows_need_registers(right, 0, bits) and wgmma_tiling(n, m, k, bits, warps) is not None
 
 
-def _exchange(op: TableOperation) -> None:
-    block, index = block_of(op), op.acc.index - 1
-    loop = row(parent(op))
-    turned = _turned_type(op.acc.type)
-    operands = [_turned(op, op.rhs), _turned(op, op.lhs), op.acc, None, None]
-    attributes = {EXCHANGED.get(key, key): value for key, value in op.attributes.items()}
+def _swap(op: TableOp) -> None:
+    block, index = parent_block(op), op.acc.index - 1
+    loop = as_op(parent_op(op))
+    turned = _transposed_type(op.acc.type)
+    operands = [_transposed(op, op.rhs), _transposed(op, op.lhs), op.acc, None, None]
+    attributes = {SWAPPED_ATTRIBUTES.get(key, key): value for key, value in op.attributes.items()}
     product = DotOp.make(operands, [turned], attributes)
     block.insert_op_before(product, op)
     op.result.replace_all_uses_with(product.result)
     op.detach()
     op.erase()
     initial, result = loop.initial[index], loop.results[index]
-    loop.operands[FIRST_INITIAL + index] = _turned(loop, initial)
+    loop.operands[FIRST_INITIAL + index] = _transposed(loop, initial)
     block.args[1 + index]._type = turned
     uses = list(result.uses)
     result._type = turned
-    back = PermuteOp.make([result], [_turned_type(turned)], permutation=SWAP)
-    block_of(loop).insert_op_after(back, loop)
+    back = PermuteOp.make([result], [_transposed_type(turned)], permutation=SWAP)
+    parent_block(loop).insert_op_after(back, loop)
     for use in uses:
         use.operation.operands[use.index] = back.results[0]
 
 
-def _turned_type(type: TensorType) -> TensorType:
+def _transposed_type(type: TensorType) -> TensorType:
     return TensorType(type.element_type, type.get_shape()[::-1])
 
 
-def _turned(place: Operation, value: SSAValue) -> SSAValue:
-    permute = PermuteOp.make([value], [_turned_type(tile_type(value))], permutation=SWAP)
-    block_of(place).insert_op_before(permute, place)
+def _transposed(place: Operation, value: SSAValue) -> SSAValue:
+    permute = PermuteOp.make([value], [_transposed_type(tile_type(value))], permutation=SWAP)
+    parent_block(place).insert_op_before(permute, place)
     return permute.results[0]

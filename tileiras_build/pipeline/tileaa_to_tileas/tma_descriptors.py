@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...ir.casting import owner, parent
+from ...ir.casting import defining_op, parent_op
 from ...ir.dialects.nv_tileas.ops import MakeTiledTmaDescOp
 from ...ir.dialects.nv_tileas.types import TmaDescType
 from ..analysis.tma_tensor_maps import TensorBox
@@ -19,14 +19,14 @@ def hoist(value: SSAValue, entry: Block) -> None:
         hoist(operand, entry)
     place = op
     while place.parent is not entry:
-        place = parent(place)
+        place = parent_op(place)
     op.detach()
     entry.insert_op_before(op, place)
 
 
 def descriptor_of(view: SSAValue, box: TensorBox, entry: Block, place: Operation) -> SSAValue:
     """The tensor map with which TMA moves tiles of a view, made before ``place`` of ``entry`` where there is none."""
-    memref = owner(view).operands[0]
+    memref = defining_op(view).operands[0]
     made = MakeTiledTmaDescOp.make(
         [memref], [TmaDescType()], dims=box.dims, box=box.box, swizzle_mode=box.swizzle, rounds=box.rounds
     )

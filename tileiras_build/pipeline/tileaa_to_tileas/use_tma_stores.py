@@ -22,30 +22,30 @@ from functools import cached_property
 from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...ir.casting import block_of, given, last_op, parent, row
+from ...ir.casting import as_op, parent_block, parent_op, terminator, unwrap
 from ...ir.dialects.cute import layout_of
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import ST_SHARED, STMATRIX, AsyncTiledTmaStoreOp, AsyncTmaStoreWaitOp, BarrierOp
-from ...ir.dialects.op_definition import TableOperation, location_of
+from ...ir.dialects.op_definition import TableOp, location_of
 from ...ir.dialects.op_traits import (
-    is_agents,
+    is_agent_switch,
     is_counted_loop,
-    is_entry,
-    is_exit,
+    is_function,
     is_loop,
-    is_ordered,
+    is_loop_exit,
     is_return,
+    is_token_ordered,
     is_yield,
 )
-from ...ir.layouts import MatrixAccess, SharedAccess, SharedRoundTrip, TileParts, tile_parts
+from ...ir.layouts import MatrixAccess, SharedAccess, SharedRoundTrip, TileChunks, tile_chunks
 from ..analysis.axis_info import AxisAnalysis
-from ..analysis.buffer_liveness import RingLife
-from ..analysis.disjoint_stores import stores_distinct_tiles
-from ..analysis.kernel_lifetime_storage import storage_bytes
+from ..analysis.buffer_liveness import LiveRange
+from ..analysis.disjoint_stores import iterations_store_disjoint_tiles
+from ..analysis.kernel_lifetime_storage import lifetime_storage_bytes
 from ..analysis.layout_conversion_plans import conversion_plan
-from ..analysis.scratch_memory_sizes import RING_ALIGNMENT, aligned, part_bytes, ring_bytes
+from ..analysis.scratch_memory_sizes import STAGE_ALIGNMENT, align_to_banks, buffer_bytes, max_chunk_bytes
 from ..analysis.tma_tensor_maps import TensorBox, tensor_box
-from ..analysis.view_chains import TOKEN, stands_for
+from ..analysis.view_chains import TOKEN, may_depend_on
 from ..common.llvm_element_types import element_of
 from ..common.optimization_hints import hint
 from ..job import Job
@@ -53,36 +53,36 @@ from ..pass_manager import EdgePass
 from .tma_descriptors import descriptor_of, hoist
 
 STORE, CONVERSION = "nv_tileas.tiled_store", "nv_tileas.convert_layout"
-SLOTS = 2  # parts of a tile in shared memory at once: one is written while the other is copied
+MAX_SLOTS = 2  # parts of a tile in shared memory at once: one is written while the other is copied
 
 
-class StoreByTma(EdgePass):
+class UseTmaStores(EdgePass):
     """Stores of results by TMA."""
 
-    name = "tileas-store-by-tma"
+    name = "tileas-use-tma-stores"
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for func in module.body.block.ops:
-            if is_entry(func):
-                _change(func, job)
+            if is_function(func):
+                _use_tma_stores(func, job)
 
 
-def _change(func: Operation, job: Job) -> None:
+def _use_tma_stores(func: Operation, job: Job) -> None:
     entry = func.regions[0].blocks[0]
-    switch = next((op for op in entry.ops if is_agents(op)), None)
+    switch = next((op for op in entry.ops if is_agent_switch(op)), None)
     if switch is None:
         return
-    stores = [_Store(row(op), func, job) for op in walk(switch.regions[-1]) if op.name == STORE]
+    stores = [_Store(as_op(op), func, job) for op in walk(switch.regions[-1]) if op.name == STORE]
     chosen = [store for store in stores if all(holds(store) for holds in RULES)]
-    made = [_replace(store, entry, switch) for store in chosen]
+    made = [_replace_store(store, entry, switch) for store in chosen]
     for store in made:
-        if stands_for(store.token, _is_ordinary):
+        if may_depend_on(store.token, _is_ordinary):
             store.after_accesses = True
     _order(made)
     if made:
         computing = switch.regions[-1]
-        for end in [*filter(is_return, walk(computing)), last_op(computing.blocks[0])]:
-            block_of(end).insert_op_before(AsyncTmaStoreWaitOp.make([], [], read=True), end)
+        for end in [*filter(is_return, walk(computing)), terminator(computing.blocks[0])]:
+            parent_block(end).insert_op_before(AsyncTmaStoreWaitOp.make([], [], read=True), end)
 
 
 # ---- which stores ----------------------------------------------------------------------------------
@@ -90,20 +90,20 @@ def _change(func: Operation, job: Job) -> None:
 class _Store:
     """A tiled_store of a kernel with agents."""
 
-    op: TableOperation
+    op: TableOp
     func: Operation
     job: Job
 
     @cached_property
-    def alone(self) -> TableOperation | None:
+    def alone(self) -> TableOp | None:
         """The convert_layout of this store alone."""
         made = self.op.value.owner
         alone = isinstance(made, Operation) and made.name == CONVERSION and len(list(self.op.value.uses)) == 1
-        return row(made) if alone and len(made.results) == 1 else None
+        return as_op(made) if alone and len(made.results) == 1 else None
 
     @property
-    def conversion(self) -> TableOperation:
-        return given(self.alone)
+    def conversion(self) -> TableOp:
+        return unwrap(self.alone)
 
     @cached_property
     def round_trip(self) -> SharedRoundTrip | None:
@@ -112,79 +112,79 @@ class _Store:
             return None
         layouts = (layout_of(value) for value in (self.conversion.operands[0], self.op.value))
         before, after = layouts
-        element, most = element_of(self.op.value.type), part_bytes(self.conversion, self.job)
+        element, most = element_of(self.op.value.type), max_chunk_bytes(self.conversion, self.job)
         plan = conversion_plan(self.job.target, before, after, element, most)
         return plan if isinstance(plan, SharedRoundTrip) else None
 
     @property
-    def trip(self) -> SharedRoundTrip:
-        return given(self.round_trip)
+    def smem_round_trip(self) -> SharedRoundTrip:
+        return unwrap(self.round_trip)
 
     @cached_property
-    def numbered(self) -> TensorBox | None:
+    def chunk_index_bits(self) -> TensorBox | None:
         """How TMA numbers the tile."""
         return tensor_box(self.op, [], AxisAnalysis())
 
     @property
     def box(self) -> TensorBox:
-        return given(self.numbered)
+        return unwrap(self.chunk_index_bits)
 
     @cached_property
-    def division(self) -> tuple[int, int, TileParts] | None:
+    def division(self) -> tuple[int, int, TileChunks] | None:
         """In how many parts the tile has room in shared memory, how many of them at a time, and how registers get there.
 
         Whole, or else two of them at a time, or else one.
         """
         layout, box = layout_of(self.conversion.operands[0]), self.box
         matrices = self.job.target.has("stmatrix")
-        for count, slots in sorted(self._divisions(), key=lambda found: (found[1] < min(SLOTS, found[0]), found)):
-            if (parts := tile_parts(layout, box.placement, count, box.elements, matrices)) is not None:
+        for count, slots in sorted(self._divisions(), key=lambda found: (found[1] < min(MAX_SLOTS, found[0]), found)):
+            if (parts := tile_chunks(layout, box.placement, count, box.elements, matrices)) is not None:
                 return count, slots, parts
         return None
 
     @property
-    def parts(self) -> tuple[int, int, TileParts]:
-        return given(self.division)
+    def chunks(self) -> tuple[int, int, TileChunks]:
+        return unwrap(self.division)
 
     def _divisions(self) -> Iterator[tuple[int, int]]:
         """(parts, how many of them have room) where boxes and the swizzle allow."""
         whole = self.box.tile_bytes
         for count in (1 << bit for bit in range((self.box.placement.size // self.box.elements).bit_length())):
-            slots = min(self.room * count // whole, SLOTS, count)
-            if slots and whole // count % RING_ALIGNMENT == 0:
+            slots = min(self.available_bytes * count // whole, MAX_SLOTS, count)
+            if slots and whole // count % STAGE_ALIGNMENT == 0:
                 yield count, slots
 
     @property
-    def room(self) -> int:
+    def available_bytes(self) -> int:
         """Bytes of shared memory that cost neither stages nor another CTA on the multiprocessor.
 
         Those of the conversion; those of rings that are drained; what rings leave of the share of a CTA, where as many as
         they leave room for run together.
         """
-        rings = [row(op) for op in walk(self.func) if op.name == "nv_tileas.alloc_tensor"]
-        whole, beside = sum(ring_bytes(ring) for ring in rings), storage_bytes(self.func)
-        shares = map(self.job.target.shared_memory_of, range(self.job.target.multiprocessor.ctas, 1, -1))
+        rings = [as_op(op) for op in walk(self.func) if op.name == "nv_tileas.alloc_tensor"]
+        whole, beside = sum(buffer_bytes(ring) for ring in rings), lifetime_storage_bytes(self.func)
+        shares = map(self.job.target.shared_memory_of, range(self.job.target.sm_limits.ctas, 1, -1))
         share = next((share for share in shares if whole + beside <= share), self.job.target.max_shared_memory)
         total = share - beside
-        filled = whole if any(RingLife.of(ring).covers(self.op) for ring in rings) else 0
-        return max(aligned(self.trip.scratch_bytes), total - filled)
+        filled = whole if any(LiveRange.of(ring).covers(self.op) for ring in rings) else 0
+        return max(align_to_banks(self.smem_round_trip.scratch_bytes), total - filled)
 
     @property
     def instructions(self) -> int:
         """Instructions of a thread that move the tile without TMA: to shared memory, back, and out."""
         registers = layout_of(self.op.value).num_registers
-        elsewhere = registers if self.op.ragged else 0
+        elsewhere = registers if self.op.has_boundary_tile else 0
         wide = registers // self.op.vector
-        return sum(move.num_instructions for move in self._moves) + wide + elsewhere
+        return sum(move.num_instructions for move in self._copies) + wide + elsewhere
 
     @property
     def cycles(self) -> int:
         """Cycles in which shared memory serves a warp without TMA."""
-        return sum(move.wavefronts for move in self._moves)
+        return sum(move.wavefronts for move in self._copies)
 
     @property
-    def _moves(self) -> list[SharedAccess | MatrixAccess]:
-        return [move for part in self.trip.passes for move in (part.store, part.load)]
+    def _copies(self) -> list[SharedAccess | MatrixAccess]:
+        return [move for part in self.smem_round_trip.passes for move in (part.store, part.load)]
 
 
 def _is_plain(store: _Store) -> bool:
@@ -193,9 +193,9 @@ def _is_plain(store: _Store) -> bool:
     return weak and hint(store.op, store.job, "allow_tma") != 0 and all(coord.type == i32 for coord in store.op.coords)
 
 
-def _moves_no_slower(store: _Store) -> bool:
+def _is_profitable(store: _Store) -> bool:
     """Without bank conflicts, and in no more instructions, or cycles of shared memory, than what it replaces."""
-    moves = store.parts[-1].moves
+    moves = store.chunks[-1].copies
     instructions, cycles = (sum(getattr(move, what) for move in moves) for what in ("num_instructions", "wavefronts"))
     return (instructions <= store.instructions or cycles <= store.cycles) and all(move.conflicts == 1 for move in moves)
 
@@ -204,20 +204,20 @@ def _moves_no_slower(store: _Store) -> bool:
 RULES: tuple[Callable[[_Store], bool], ...] = (
     _is_plain,
     lambda store: store.round_trip is not None,
-    lambda store: store.numbered is not None,
+    lambda store: store.chunk_index_bits is not None,
     lambda store: store.division is not None,
-    _moves_no_slower,
+    _is_profitable,
 )
 
 
 # ---- the change ------------------------------------------------------------------------------------
-def _replace(store: _Store, entry: Block, switch: Operation) -> TableOperation:
+def _replace_store(store: _Store, entry: Block, switch: Operation) -> TableOp:
     """TMA's store in place of conversion and store."""
     op, conversion, box = store.op, store.conversion, store.box
     hoist(op.view.owner.operands[0], entry)
     descriptor = descriptor_of(op.view, box, entry, switch)
-    parts, slots, moved = store.parts
-    atom = STMATRIX if isinstance(moved.moves[0], MatrixAccess) else ST_SHARED
+    parts, slots, moved = store.chunks
+    atom = STMATRIX if isinstance(moved.copies[0], MatrixAccess) else ST_SHARED
     operands = [op.view, descriptor, conversion.operands[0], op.coords, op.token]
     types, where = [op.result_token.type], location_of(op)
     made = AsyncTiledTmaStoreOp.make(
@@ -230,7 +230,7 @@ def _replace(store: _Store, entry: Block, switch: Operation) -> TableOperation:
         copy_atom=atom,
         index_checks=op.index_checks,
     )
-    block_of(op).insert_op_before(made, op)
+    parent_block(op).insert_op_before(made, op)
     op.result_token.replace_all_uses_with(made.result_token)
     for gone in (op, conversion):
         gone.detach()
@@ -240,23 +240,25 @@ def _replace(store: _Store, entry: Block, switch: Operation) -> TableOperation:
 
 def _is_ordinary(op: Operation) -> bool:
     """Whether an operation accesses or orders global memory other than by TMA: copies see that over a wider fence."""
-    return is_ordered(op) and not isinstance(op, AsyncTiledTmaStoreOp)
+    return is_token_ordered(op) and not isinstance(op, AsyncTiledTmaStoreOp)
 
 
 # ---- what comes after ------------------------------------------------------------------------------
-def _order(stores: list[TableOperation]) -> None:
+def _order(stores: list[TableOp]) -> None:
     """Before each operation that a token orders after a store: wait until it is written, and meet."""
-    for op in {op for store in stores for op in _ordered_after(store.result_token, set()) if _must_wait(op, store)}:
+    for op in {
+        op for store in stores for op in _ordered_after(store.result_token, set()) if _must_wait_for_store(op, store)
+    }:
         place = op.prev_op
         if place is None or place.name != BarrierOp.name:
             place = BarrierOp.make([], [])
-            block_of(op).insert_op_before(place, op)
-        block_of(place).insert_op_before(AsyncTmaStoreWaitOp.make([], []), place)
+            parent_block(op).insert_op_before(place, op)
+        parent_block(place).insert_op_before(AsyncTmaStoreWaitOp.make([], []), place)
 
 
-def _must_wait(op: Operation, store: TableOperation) -> bool:
+def _must_wait_for_store(op: Operation, store: TableOp) -> bool:
     """Whether an operation may meet elements of a store that a token orders before it."""
-    return op is not store or not stores_distinct_tiles(store)
+    return op is not store or not iterations_store_disjoint_tiles(store)
 
 
 def _ordered_after(token: SSAValue, seen: set[SSAValue]) -> Iterator[Operation]:
@@ -265,7 +267,7 @@ def _ordered_after(token: SSAValue, seen: set[SSAValue]) -> Iterator[Operation]:
         return
     seen.add(token)
     for use in list(token.uses):
-        if is_ordered(use.operation):
+        if is_token_ordered(use.operation):
             yield use.operation
             continue
         for value in _passed_to(use.operation, use.index):
@@ -276,9 +278,9 @@ def _passed_to(op: Operation, index: int) -> list[SSAValue]:
     """The tokens that operand ``index`` of an operation may become."""
     if is_loop(op):
         return _carried(op, index - (3 if is_counted_loop(op) else 0))
-    if is_exit(op):
+    if is_loop_exit(op):
         return _carried(_loop_of(op), index)
-    results = parent(op).results if is_yield(op) else op.results
+    results = parent_op(op).results if is_yield(op) else op.results
     return [value for value in results if value.type.name == TOKEN]
 
 
@@ -290,7 +292,7 @@ def _carried(loop: Operation, index: int) -> list[SSAValue]:
 
 
 def _loop_of(op: Operation) -> Operation:
-    around = parent(op)
+    around = parent_op(op)
     while not is_loop(around):
-        around = parent(around)
+        around = parent_op(around)
     return around

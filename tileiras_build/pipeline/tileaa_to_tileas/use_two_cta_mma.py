@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import IntAttr, ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from ...ir.casting import given, parent, row
+from ...ir.casting import as_op, parent_op, unwrap
 from ...ir.dialects import arith
 from ...ir.dialects.cute.shared_layout_attr import SharedLayoutAttr
 from ...ir.dialects.fast_xdsl import walk
@@ -36,41 +36,41 @@ from ...ir.dialects.nv_tileas.ops import (
     UmmaCommitOp,
 )
 from ...ir.dialects.nv_tileas.types import BufferType, PipelineType
-from ...ir.dialects.op_definition import TableOperation
-from ...ir.dialects.op_traits import is_counted_loop, is_entry
+from ...ir.dialects.op_definition import TableOp
+from ...ir.dialects.op_traits import is_counted_loop, is_function
 from ...ir.layouts import SharedLayout, matrix_operand
 from ...ir.layouts.matrix_descriptor import WIDE, WIDE_CHUNK
-from ...ir.layouts.tmem_layout import MOST_COLUMNS, ROWS
+from ...ir.layouts.tmem_layout import MAX_TMEM_COLUMNS, ROWS
 from ..analysis.access_vectorization import VECTOR_BYTES
-from ..analysis.cluster_uniformity import depends_on_rank
-from ..analysis.integer_ranges import Check
-from ..analysis.resource_model import most_stages
+from ..analysis.cluster_uniformity import is_rank_dependent
+from ..analysis.integer_ranges import BoundsCheck
+from ..analysis.resource_model import max_stages
 from ..analysis.tma_tensor_maps import LONGEST_LINE, PATTERN_LINES, SHORTEST_LINE
-from ..analysis.view_chains import kernel_of
+from ..analysis.view_chains import enclosing_kernel
 from ..job import Job
 from ..pass_manager import EdgePass
-from .rewriter import binary, insert_before, inserter
-from .subtile_indices import ask_of_end, kept_index, times
+from .rewriter import binary, insert_before, insertion_before
+from .subtile_indices import clamped_index, relax_checks_past_end, scaled_index
 
 PAIR, COLUMN_UNIT = 2, 32  # columns of a product of a pair, whatever its types and orders (table 39)
 BlockTileOp = COUNTERPARTS["nv_tileaa.block_tile"]
 
 
-class PairCtas(EdgePass):
+class UseTwoCtaMma(EdgePass):
     """Products of pairs of CTAs."""
 
-    name = "tileas-pair-ctas"
+    name = "tileas-use-two-cta-mma"
 
     def run(self, module: ModuleOp, job: Job) -> None:
         if not job.target.has("tma_cta_group"):
             return
         for func in module.body.block.ops:
-            if is_entry(func) and row(func).num_ctas == PAIR and (product := _product(func)) is not None:
-                _pair(func, product)
+            if is_function(func) and as_op(func).num_ctas == PAIR and (product := _only_dot(func)) is not None:
+                _make_cta_pair(func, product)
 
 
 # ---- which products ------------------------------------------------------------------------------
-def _product(func: Operation) -> TableOperation | None:
+def _only_dot(func: Operation) -> TableOp | None:
     """The product that a pair can make; None where there is none."""
     found = [op for op in walk(func) if isinstance(op, AsyncUmmaOp)]
     if len(found) != 1 or any(isinstance(op, TmemStoreOp) and op.enabled is None for op in walk(func)):
@@ -79,28 +79,28 @@ def _product(func: Operation) -> TableOperation | None:
     if _is_overwritten(func):
         return None
     m, n, _ = op.shape
-    fits = m % ROWS == 0 and n % COLUMN_UNIT == 0 and n <= MOST_COLUMNS
+    fits = m % ROWS == 0 and n % COLUMN_UNIT == 0 and n <= MAX_TMEM_COLUMNS
     if not fits or op.lhs_stage is None or op.ready is not None or op.lhs_scale is not None:
         return None
-    return op if _is_divided_by_rows(op) and _half(op) is not None else None
+    return op if _is_row_sharded(op) and _half(op) is not None else None
 
 
 def _is_overwritten(func: Operation) -> bool:
     """Whether a sum is made again and again, with a barrier of one CTA in between."""
     names = {op.name for op in walk(func)}
-    again = any(is_counted_loop(parent(op)) for op in walk(func) if op.name == UmmaCommitOp.name)
+    again = any(is_counted_loop(parent_op(op)) for op in walk(func) if op.name == UmmaCommitOp.name)
     return again and UmmaAcquireOp.name not in names
 
 
-def _load_of(buffer: SSAValue) -> TableOperation:
-    return row(next(use.operation for use in buffer.uses if use.operation.name == AsyncTiledTmaLoadOp.name))
+def _load_of(buffer: SSAValue) -> TableOp:
+    return as_op(next(use.operation for use in buffer.uses if use.operation.name == AsyncTiledTmaLoadOp.name))
 
 
-def _is_divided_by_rows(op: TableOperation) -> bool:
-    return depends_on_rank(_load_of(op.lhs)) and not depends_on_rank(_load_of(op.rhs))
+def _is_row_sharded(op: TableOp) -> bool:
+    return is_rank_dependent(_load_of(op.lhs)) and not is_rank_dependent(_load_of(op.rhs))
 
 
-def _half(op: TableOperation) -> tuple[int, SharedLayout, SharedLayout] | None:
+def _half(op: TableOp) -> tuple[int, SharedLayout, SharedLayout] | None:
     """(dimension of the fetched tile that is the columns, placement of half of it, the same as the product sees it)."""
     load, old = _load_of(op.rhs), op.rhs_placement
     whole = load.buffer.type.placement.data
@@ -120,7 +120,7 @@ def _majorness(placement: SharedLayout) -> bool | None:
     return None if operand is None else operand.k_major
 
 
-def _placed(load: TableOperation, dim: int) -> SharedLayout | None:
+def _placed(load: TableOp, dim: int) -> SharedLayout | None:
     """Half a tile as TMA puts it into shared memory; None where TMA cannot."""
     tile, order, bytes = _halved(load, dim), _order(load), load.buffer.type.placement.data.element_bits // 8
     line, wide = min(LONGEST_LINE, tile[order[0]] * bytes), _is_wide(load)
@@ -129,43 +129,43 @@ def _placed(load: TableOperation, dim: int) -> SharedLayout | None:
     return SharedLayout.boxed(tile, order, 8 * bytes, line, WIDE_CHUNK if wide else VECTOR_BYTES)
 
 
-def _is_wide(load: TableOperation) -> bool:
+def _is_wide(load: TableOp) -> bool:
     return load.desc.owner.swizzle_mode == WIDE
 
 
-def _halved(load: TableOperation, dim: int) -> list[int]:
+def _halved(load: TableOp, dim: int) -> list[int]:
     return [extent // PAIR if index == dim else extent for index, extent in enumerate(load.view.type.tile)]
 
 
-def _order(load: TableOperation) -> list[int]:
+def _order(load: TableOp) -> list[int]:
     """The tile's dimensions, fastest in memory first."""
     return [load.view.type.dim_map.index(dim) for dim in load.desc.owner.dims]
 
 
 # ---- the pair ------------------------------------------------------------------------------------
-def _pair(func: Operation, op: TableOperation) -> None:
-    columns, half, seen = given(_half(op))
+def _make_cta_pair(func: Operation, op: TableOp) -> None:
+    columns, half, seen = unwrap(_half(op))
     load = _load_of(op.rhs)
-    _fetch_half(load, columns, half)
+    _load_half(load, columns, half)
     op.pair, op.rhs_placement = True, seen
     _resize(op, half)
     for other in walk(func):
         if other.name == CreateTmemOp.name:
-            row(other).pair = True
+            as_op(other).pair = True
     [commit] = [other for other in walk(func) if other.name == UmmaCommitOp.name]
-    row(commit).ready.owner.ctas = PAIR
+    as_op(commit).ready.owner.ctas = PAIR
 
 
-def _fetch_half(load: TableOperation, dim: int, half: SharedLayout) -> None:
+def _load_half(load: TableOp, dim: int, half: SharedLayout) -> None:
     """The CTA's half of the columns: a smaller tile, found that many steps further."""
     old, descriptor = load.view.type, load.desc.owner
     tile, steps, box = _halved(load, dim), list(old.steps), list(descriptor.box)
     steps[dim] = tile[dim]
-    insert = inserter(load)
+    insert = insertion_before(load)
     index = [name for name, _ in load.operand_groups].index("coords") + dim
-    scaled = times(kept_index(load, dim, insert), old.steps[dim] // tile[dim], insert)
+    scaled = scaled_index(clamped_index(load, dim, insert), old.steps[dim] // tile[dim], insert)
     load.operands[index] = insert(binary(arith.AddiOp, scaled, _rank(load)))
-    ask_of_end(load, [dim], instead_of=Check.ANY)
+    relax_checks_past_end(load, [dim], replaced_check=BoundsCheck.ANY)
     position = _order(load).index(dim)
     box[position] = min(box[position], tile[dim])
     swizzle = WIDE if _is_wide(load) else f"{box[0] * half.element_bits // 8}B"
@@ -181,17 +181,17 @@ def _fetch_half(load: TableOperation, dim: int, half: SharedLayout) -> None:
 
 
 def _rank(load: Operation) -> SSAValue:
-    return next(op for op in walk(kernel_of(load)) if op.name == CtaRankOp.name).results[0]
+    return next(op for op in walk(enclosing_kernel(load)) if op.name == CtaRankOp.name).results[0]
 
 
-def _resize(op: TableOperation, half: SharedLayout) -> None:
+def _resize(op: TableOp, half: SharedLayout) -> None:
     """As many stages as the room of the old ones holds, each with half of the right operand."""
     pipeline, stages = op.pipeline, op.pipeline.type.stages.data
     left, right = op.lhs.type, op.rhs.type
     room = (left.stage_bytes + right.stage_bytes) * stages
     types = [left, BufferType(right.element_type, right.stages, SharedLayoutAttr(half))]
     size = sum(type.stage_bytes for type in types)
-    count = IntAttr(max(stages, min(most_stages(op), room // size)))
+    count = IntAttr(max(stages, min(max_stages(op), room // size)))
     for buffer, type in zip((op.lhs, op.rhs), types):
         Rewriter.replace_value_with_new_type(buffer, BufferType(type.element_type, count, type.placement))
     pipeline.owner.pair, pipeline.owner.bytes = True, size

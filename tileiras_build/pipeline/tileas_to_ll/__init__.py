@@ -16,7 +16,7 @@ from .convert_cute_to_llvm import ConvertCuteAndCuteNvgpuToLLVM
 from .convert_nvgpu_and_gpu_to_nvvm import ConvertNVGPUAndGPUToNVVM
 from .convert_tile_as_to_llvm import ConvertTileASToLLVM
 from .convert_tile_func_to_llvm import ConvertTileFuncToLLVM, FinalizeKernelEntry
-from .cse_arithmetic import CleanUpArithmetic
+from .cse_arithmetic import CseArithmetic
 from .debug.translate_debug_info import TranslateDebugInfo
 from .decompose_prints import DecomposePrints
 from .emit_global_smem import EmitGlobalSmem
@@ -27,7 +27,7 @@ PASSES = (
     FinalizeKernelEntry,  # after it: arguments have their final types
     EmitGlobalSmem,  # before any body: its code takes the address
     DecomposePrints,  # before bodies: the space of a print's arguments follows from their types
-    CleanUpArithmetic,  # after DecomposePrints: its conversions may repeat
+    CseArithmetic,  # after DecomposePrints: its conversions may repeat
     ConvertTileASToLLVM,
     ConvertCuteAndCuteNvgpuToLLVM,  # after bodies: their products and copies are atoms
     ConvertNVGPUAndGPUToNVVM,

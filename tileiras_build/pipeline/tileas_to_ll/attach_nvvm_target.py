@@ -69,14 +69,14 @@ def chip_of(op: Operation) -> str:
     )
 
 
-def _asks_nvgpucomp(op: Operation) -> bool:
+def _requests_nvgpucomp(op: Operation) -> bool:
     value = find_attribute(op, USE_NVGPUCOMP)
     return isinstance(value, IntegerAttr) and bool(value.value.data)
 
 
 def target_for(op: Operation, job: Job) -> TargetAttr:
     """The target of one device module."""
-    return _target(chip_of(op), job.opt_level, job.debug, _asks_nvgpucomp(op))
+    return _target(chip_of(op), job.opt_level, job.debug, _requests_nvgpucomp(op))
 
 
 @cache

@@ -21,7 +21,7 @@ class ConvertTileASToLLVM(EdgePass):
     """Thread code from kernels of tiles."""
 
     name = "convert-tile-as-to-llvm"
-    removes = frozenset({"nv_tileas.", "nv_tileaa."})
+    illegal_ops = frozenset({"nv_tileas.", "nv_tileaa."})
 
     def run(self, module: ModuleOp, job: Job) -> None:
         if not any(op.name == "func.func" for op in module.body.block.ops):

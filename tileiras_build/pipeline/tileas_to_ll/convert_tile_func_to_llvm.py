@@ -32,7 +32,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...core.errors import InternalError, InvalidInput, Unsupported
-from ...ir.casting import expect, number_of, string_of
+from ...ir.casting import cast, int_attr, str_attr
 from ...ir.dialects.cuda_tile.location import source_location
 from ...ir.dialects.fast_xdsl import create, replace_uses, walk
 from ...ir.dialects.nv_tileaa.kernel_spec import KernelSpecAttr
@@ -43,20 +43,20 @@ from ..pass_manager import EdgePass
 from .type_converter import LLVMTypeConverter
 
 # Fewer would spill in any kernel.
-LEAST_REGISTERS = 32
+MIN_REGISTERS = 32
 SPECIFICATION = "nv_tileaa.kernel_spec"
 # What says of a function that it is a kernel, before it is final, and what only kernels have.
 MARKERS = ("cute.kernel", "tile.kernel")
 LAUNCH_BOUNDS = ("nvvm.reqntid", "nvvm.minctasm", "nvvm.maxnreg", "nvvm.cluster_dim")
 # Marks of arguments before and after the kernel is final.
-ARGUMENT_MARKS = {"cute_nvgpu.grid_constant": "nvvm.grid_constant"}
+ARGUMENT_ATTRIBUTES = {"cute_nvgpu.grid_constant": "nvvm.grid_constant"}
 
 
 class ConvertTileFuncToLLVM(EdgePass):
     """Functions with LLVM's ABI; kernels with their launch bounds."""
 
     name = "convert-nv-tile-func-to-llvm"
-    removes = frozenset({"nv_tileaa.func", "nv_tileaa.return"})
+    illegal_ops = frozenset({"nv_tileaa.func", "nv_tileaa.return"})
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for op in functions(module):
@@ -101,7 +101,10 @@ def _convert(op: Operation, job: Job) -> None:
     if spec is not None:
         attributes |= launch_bounds(spec, op, job)
     function = func.FuncOp(
-        string_of(op, "sym_name"), signature, op.detach_region(0), arg_attrs=_marks(op.attributes.get("arg_attrs"))
+        str_attr(op, "sym_name"),
+        signature,
+        op.detach_region(0),
+        arg_attrs=_kernel_markers(op.attributes.get("arg_attrs")),
     )
     function.attributes |= attributes
     function.location = op.location
@@ -114,8 +117,8 @@ def specification(op: Operation) -> KernelSpecAttr | None:
         return spec
     if "num_warps" not in op.attributes:
         return None
-    warps = number_of(op, "num_warps") + number_of(op, "producer_warps", 0)
-    return KernelSpecAttr.of(warps, (number_of(op, "num_ctas", 1), 1, 1))
+    warps = int_attr(op, "num_warps") + int_attr(op, "producer_warps", 0)
+    return KernelSpecAttr.of(warps, (int_attr(op, "num_ctas", 1), 1, 1))
 
 
 def _refuse_results(returns: list[Operation]) -> None:
@@ -194,7 +197,7 @@ def _register_limit(target: Target, warps: int, ctas: int | None) -> int | None:
     """
     if not ctas:
         return None
-    return min(max(target.multiprocessor.registers_of(ctas * warps), LEAST_REGISTERS), target.max_registers)
+    return min(max(target.sm_limits.registers_of(ctas * warps), MIN_REGISTERS), target.max_registers)
 
 
 def _is_entry(op: Operation) -> bool:
@@ -204,7 +207,7 @@ def _is_entry(op: Operation) -> bool:
 
 def _finalize(op: Operation) -> None:
     if op.attributes.keys().isdisjoint(MARKERS):
-        name = expect(StringAttr, op.properties["sym_name"]).data
+        name = cast(StringAttr, op.properties["sym_name"]).data
         message = f"@{name} has launch bounds, but neither {' nor '.join(MARKERS)} says that it is a kernel"
         raise InternalError("entry-unmarked", message, location=source_location(op))
     block = op.regions[0].blocks[0]
@@ -217,14 +220,14 @@ def _finalize(op: Operation) -> None:
     threads = op.attributes["nvvm.reqntid"]
     if isinstance(threads, IntegerAttr):
         op.attributes["nvvm.reqntid"] = DenseArrayBase.from_list(i32, [threads.value.data, 1, 1])
-    if (marks := _marks(op.properties.get("arg_attrs"))) is not None:
-        op.properties["arg_attrs"] = ArrayAttr([_final_marks(entry) for entry in marks.data])
+    if (marks := _kernel_markers(op.properties.get("arg_attrs"))) is not None:
+        op.properties["arg_attrs"] = ArrayAttr([_nvvm_markers(entry) for entry in marks.data])
 
 
-def _marks(found: Attribute | None) -> ArrayAttr[DictionaryAttr] | None:
+def _kernel_markers(found: Attribute | None) -> ArrayAttr[DictionaryAttr] | None:
     """The marks of a function's arguments."""
-    return None if found is None else ArrayAttr([expect(DictionaryAttr, entry) for entry in expect(ArrayAttr, found)])
+    return None if found is None else ArrayAttr([cast(DictionaryAttr, entry) for entry in cast(ArrayAttr, found)])
 
 
-def _final_marks(marks: DictionaryAttr) -> DictionaryAttr:
-    return DictionaryAttr({ARGUMENT_MARKS.get(key, key): value for key, value in marks.data.items()})
+def _nvvm_markers(marks: DictionaryAttr) -> DictionaryAttr:
+    return DictionaryAttr({ARGUMENT_ATTRIBUTES.get(key, key): value for key, value in marks.data.items()})

@@ -17,10 +17,10 @@ from ..pass_manager import EdgePass
 ARITHMETIC = ("arith.", "math.")
 
 
-class CleanUpArithmetic(EdgePass):
+class CseArithmetic(EdgePass):
     """Each computation of arith and math once."""
 
-    name = "tileas-clean-up-arithmetic"
+    name = "tileas-cse-arithmetic"
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for op in module.body.block.ops:

@@ -13,11 +13,11 @@ import re
 from xdsl.dialects.builtin import ModuleOp, TensorType, f32, f64, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...ir.casting import block_of, row, string_of
+from ...ir.casting import as_op, parent_block, str_attr
 from ...ir.dialects import arith
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
-from ...ir.dialects.op_definition import TableOperation
+from ...ir.dialects.op_definition import TableOp
 from ..common.llvm_element_types import POINTER, element_of
 from ..job import Job
 from ..pass_manager import EdgePass
@@ -43,12 +43,12 @@ class DecomposePrints(EdgePass):
 
 def decompose(op: Operation) -> None:
     """Convert the operands of one print in place."""
-    kinds = conversions_of(string_of(op, "format"), len(row(op).values))
-    for index, (value, kind) in enumerate(zip(row(op).values, kinds)):
+    kinds = conversions_of(str_attr(op, "format"), len(as_op(op).values))
+    for index, (value, kind) in enumerate(zip(as_op(op).values, kinds)):
         op.operands[index] = _promoted(op, value, kind in _UNSIGNED)
 
 
-def parts_of(text: str) -> list[tuple[str, str]]:
+def format_pieces_of(text: str) -> list[tuple[str, str]]:
     """A format as (text, conversion) pairs, in order; the conversion of the last is empty."""
     parts, end = [], 0
     for match in _FORMAT.finditer(text):
@@ -66,7 +66,7 @@ def conversions_of(text: str, count: int) -> list[str]:
 
 def is_decomposed(op: Operation) -> bool:
     """Whether all operands of a print have types of C's varargs."""
-    return all(_element_type(value.type) in VARARGS for value in row(op).values)
+    return all(_element_type(value.type) in VARARGS for value in as_op(op).values)
 
 
 def _promoted(op: Operation, value: SSAValue, unsigned: bool) -> SSAValue:
@@ -82,12 +82,12 @@ def _promoted(op: Operation, value: SSAValue, unsigned: bool) -> SSAValue:
     return _converted(op, widen, value, i32)
 
 
-def _converted(before: Operation, kind: type[TableOperation], value: SSAValue, element: Attribute) -> SSAValue:
+def _converted(before: Operation, kind: type[TableOp], value: SSAValue, element: Attribute) -> SSAValue:
     type = value.type
     result = TensorType(element, type.get_shape(), type.encoding) if isinstance(type, TensorType) else element
     location = {key: before.attributes[key] for key in ("loc",) if key in before.attributes}
     made = kind.make([value], [result], location)
-    block_of(before).insert_op_before(made, before)
+    parent_block(before).insert_op_before(made, before)
     return made.results[0]
 
 

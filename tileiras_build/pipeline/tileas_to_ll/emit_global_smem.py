@@ -15,7 +15,7 @@ from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...core.errors import InternalError
-from ...ir.casting import expect
+from ...ir.casting import cast
 from ...ir.dialects.llvm_ext import make_global
 from ..common.llvm_types import array
 from ..job import Job
@@ -52,7 +52,7 @@ def find_global_smem(container: Operation) -> GlobalOp | None:
 def global_smem_bytes(container: Operation) -> int:
     """The size of the variable; 0 where there is none."""
     variable = find_global_smem(container)
-    return expect(LLVMArrayType, variable.global_type).size.data if variable is not None else 0
+    return cast(LLVMArrayType, variable.global_type).size.data if variable is not None else 0
 
 
 def _declare(container: Operation, size: int) -> None:

@@ -41,7 +41,7 @@ class ReconcileUnrealizedCasts(EdgePass):
     """Remove the casts between types before and after conversion."""
 
     name = "reconcile-unrealized-casts"
-    removes = frozenset({UnrealizedConversionCastOp})
+    illegal_ops = frozenset({UnrealizedConversionCastOp})
 
     def run(self, module: ModuleOp, job: Job) -> None:
         reconcile_casts(module)

@@ -73,7 +73,7 @@ ADDRESS_SPACES = {
 }
 # The fields of a memref's descriptor.
 ALLOCATED, ALIGNED, OFFSET, SIZES, STRIDES = range(5)
-MACHINE_WORD, BYTE = 64, 8
+DEFAULT_INDEX_WIDTH, BYTE = 64, 8
 
 
 # ---- types -----------------------------------------------------------------------------------------
@@ -91,7 +91,7 @@ class LLVMTypeConverter:
     """The table above. ``index_width`` is in bits, 0 = the machine word; ``bare_pointers`` is the ABI of kernels."""
 
     def __init__(self, *, index_width: int = 64, bare_pointers: bool = False):
-        self.index = llvm_types.integer(index_width or MACHINE_WORD)
+        self.index = llvm_types.integer(index_width or DEFAULT_INDEX_WIDTH)
         self.bare_pointers = bare_pointers
 
     def convert(self, type: Attribute) -> Attribute:

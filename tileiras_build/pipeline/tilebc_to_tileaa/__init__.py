@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ..common.cse import EliminateCommon
+from ..common.cse import Cse
 from ..job import Job
 from ..pass_manager import run_passes
 from .convert_cudatile_to_tileaa import ConvertCudaTileToTileAA
 from .make_persistent import MakePersistent
-from .skip_full_tile_masks import GuardMasks
-from .swizzle_grid import GroupTiles
+from .skip_full_tile_masks import SkipFullTileMasks
+from .swizzle_grid import SwizzleGrid
 
 PASSES = (
     ConvertCudaTileToTileAA,  # first: everything after reads nv_tileaa
-    EliminateCommon,  # front ends repeat constants and assumptions at every use
-    GroupTiles,  # after EliminateCommon: a place that nothing asks for is no longer there
-    GuardMasks,  # after EliminateCommon: what only a mask needs has one use
+    Cse,  # front ends repeat constants and assumptions at every use
+    SwizzleGrid,  # after Cse: a place that nothing asks for is no longer there
+    SkipFullTileMasks,  # after Cse: what only a mask needs has one use
     MakePersistent,  # last: all before are of one tile program
 )
 

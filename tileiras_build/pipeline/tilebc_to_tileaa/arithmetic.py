@@ -9,7 +9,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ...ir.dialects import arith
 from ...ir.dialects.nv_tileaa import ops
 from .constants import scalar_constant
-from .op_converter import Converter, Handler, attributes_of, enum_text, is_signed, operands_of, same_operands
+from .op_converter import Converter, Handler, attributes_of, enum_text, is_signed, operands_of, same_operand_rules
 
 # cuda_tile operation -> operation with the same operands and no attributes but those carried over.
 SAME_OPERANDS: dict[str, type[Operation]] = {
@@ -131,7 +131,7 @@ def _constant_like(cv: Converter, op: Operation, block: Block, type: Attribute, 
 
 
 HANDLERS: dict[str, Handler] = {
-    **same_operands(SAME_OPERANDS),
+    **same_operand_rules(SAME_OPERANDS),
     **dict.fromkeys(BY_SIGNEDNESS, _convert_by_signedness),
     **dict.fromkeys(("maxf", "minf"), _convert_min_max),
     **dict.fromkeys(("cmpi", "cmpf"), _convert_compare),

@@ -21,16 +21,16 @@ from ...core.errors import InternalError, Unsupported
 from ...ir.dialects.cuda_tile.attrs import DenseConstantAttr
 from ...ir.dialects.cuda_tile.element_types import FloatNV8E5M3FNUType
 from ...ir.dialects.cuda_tile.types import TileType
-from ...ir.dialects.fast_xdsl import create, number
+from ...ir.dialects.fast_xdsl import create, integer_attr
 from ...ir.dialects.nv_tileaa import PointerType
 from ...ir.dialects.nv_tileaa.ops import BitcastOp, SplatOp
-from ..common.llvm_element_types import wrapped
+from ..common.llvm_element_types import wrap_to_width
 
 
 def scalar_constant(value: float | int, type: Attribute) -> Operation:
     """``arith.constant`` of one number; integers wrap to their width."""
     if isinstance(type, IntegerType):
-        attribute: Attribute = number(wrapped(int(value), type.width.data), type)
+        attribute: Attribute = integer_attr(wrap_to_width(int(value), type.width.data), type)
     else:
         attribute = FloatAttr(float(value), _float(type))
     return create(arith.ConstantOp, (), (type,), {"value": attribute})
@@ -50,9 +50,9 @@ def convert_constant(value: DenseConstantAttr, type: Attribute) -> list[Operatio
     if isinstance(element, PointerType):
         raise Unsupported("constant-pointer", "constants of pointers have no lowering", remedy="use int_to_ptr")
     if not isinstance(type, TensorType):
-        return [scalar_constant(value.splat_number(), element)]
+        return [scalar_constant(value.splat_scalar(), element)]
     if value.is_splat:
-        scalar = scalar_constant(value.splat_number(), element)
+        scalar = scalar_constant(value.splat_scalar(), element)
         return [scalar, SplatOp.make([scalar.results[0]], [type])]
     return [_table(value, type)]
 
@@ -70,11 +70,11 @@ def _table(value: DenseConstantAttr, type: TensorType) -> Operation:
     array = numpy.ascontiguousarray(value.as_array())
     if type.element_type == i1:
         array = array.astype(numpy.uint8)
-    if not _has_numbers(type):
+    if not _has_values(type):
         raise InternalError("constant-type", f"a constant of {type} has neither integers nor floats")
     attribute = DenseIntOrFPElementsAttr(type, BytesAttr(array.tobytes()))
     return create(arith.ConstantOp, (), (type,), {"value": attribute})
 
 
-def _has_numbers(type: TensorType) -> TypeGuard[TensorType[IntegerType | AnyFloat]]:
+def _has_values(type: TensorType) -> TypeGuard[TensorType[IntegerType | AnyFloat]]:
     return isinstance(type.element_type, IntegerType | AnyFloat)

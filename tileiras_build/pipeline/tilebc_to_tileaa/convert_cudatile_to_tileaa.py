@@ -15,8 +15,8 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i32
 from xdsl.ir import Operation
 
 from ...core.errors import InternalError
-from ...frontend.kernel_signature import note_of
-from ...ir.casting import string_of
+from ...frontend.kernel_signature import signature_note
+from ...ir.casting import str_attr
 from ...ir.dialects.fast_xdsl import release
 from ..job import Job
 from ..pass_manager import EdgePass
@@ -49,7 +49,7 @@ class ConvertCudaTileToTileAA(EdgePass):
     """The first lowering: one translation unit of kernels."""
 
     name = "convert-cudatile-to-tileaa"
-    removes = frozenset({"cuda_tile."})
+    illegal_ops = frozenset({"cuda_tile."})
 
     def run(self, module: ModuleOp, job: Job) -> None:
         public = next(op for op in module.body.block.ops if op.name == "cuda_tile.module")
@@ -57,18 +57,18 @@ class ConvertCudaTileToTileAA(EdgePass):
         for op in public.regions[0].blocks[0].ops:
             converter.convert(op, module.body.block)
         converter.diagnostics.raise_if_any()
-        _keep_names(public, module)
+        _preserve_names(public, module)
         public.detach()
         release(public)
         module.attributes["nv_tileaa.compute_capability"] = IntegerAttr(job.target.number, i32)
         module.attributes["nv_tileaa.target_spec"] = StringAttr(job.target.arch)
 
 
-def _keep_names(public: Operation, module: ModuleOp) -> None:
+def _preserve_names(public: Operation, module: ModuleOp) -> None:
     """What the producer says of a kernel's arguments, for its launch manifest."""
     producer = public.properties.get("producer")
     if not isinstance(producer, StringAttr):
         return
     for op in module.body.block.ops:
-        if op.name == "nv_tileaa.func" and (note := note_of(producer.data, string_of(op, "sym_name"))):
+        if op.name == "nv_tileaa.func" and (note := signature_note(producer.data, str_attr(op, "sym_name"))):
             op.attributes["signature"] = StringAttr(note)

@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, TensorType, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ...ir.casting import block_of, number_of, parent, row
+from ...ir.casting import as_op, int_attr, parent_block, parent_op
 from ...ir.dialects import arith
 from ...ir.dialects.cuda_tile.attrs import BoundedAttr
 from ...ir.dialects.fast_xdsl import append, block_operations, replace_uses, walk
@@ -38,12 +38,12 @@ from ...ir.dialects.nv_tileaa.ops import (
     ReturnOp,
     YieldOp,
 )
-from ...ir.dialects.op_definition import TableOperation
-from ...ir.dialects.op_traits import is_choice, is_entry
+from ...ir.dialects.op_definition import TableOp
+from ...ir.dialects.op_traits import is_function, is_if
 from ...manifest.manifest_constants import AXES
 from ..analysis.op_queries import may_divide_by_zero, may_end
 from ..common.cse import is_pure
-from ..common.nest_early_returns import nest_returns
+from ..common.nest_early_returns import nest_early_returns
 from ..job import Job
 from ..pass_manager import EdgePass
 
@@ -57,58 +57,58 @@ class MakePersistent(EdgePass):
         if not job.persistent:
             return
         for func in module.body.block.ops:
-            if is_entry(func):
+            if is_function(func):
                 _loop(func)
 
 
 def _loop(func: Operation) -> None:
-    reason = _reason(func)
+    reason = _obstacle(func)
     if reason is not None:
-        row(func).persistent_declined = reason
+        as_op(func).persistent_declined = reason
         return
     asked = [op for op in walk(func) if isinstance(op, GetProgramIdOp | GetNumProgramsOp)]
-    func.attributes["persistent_axes"] = DenseArrayBase.from_list(i32, sorted({number_of(op, "axis") for op in asked}))
+    func.attributes["persistent_axes"] = DenseArrayBase.from_list(i32, sorted({int_attr(op, "axis") for op in asked}))
     block, body = func.regions[0].blocks[0], Block(arg_types=[i32])
-    nest_returns(block, YieldOp)
+    nest_early_returns(block, YieldOp)
     program = block_operations(block)
     extents: list[SSAValue] = [block.insert_arg(i32, len(block.args)) for _ in range(AXES)]
     for op in program:
         op.detach()
-    loop = _LoopOver(block, extents)
+    loop = _TileLoop(block, extents)
     places = {
         axis: loop.place(axis, body)
-        for axis in {number_of(op, "axis") for op in asked if isinstance(op, GetProgramIdOp)}
+        for axis in {int_attr(op, "axis") for op in asked if isinstance(op, GetProgramIdOp)}
     }
-    _fill(loop, program, body)
-    _answer(asked, places, loop.extents)
+    _fill_loop_body(loop, program, body)
+    _replace_program_ids(asked, places, loop.extents)
     _end_iterations(body)
     loop.close(body)
 
 
-def _reason(func: Operation) -> str | None:
+def _obstacle(func: Operation) -> str | None:
     """Why a kernel stays one tile program; None where it need not."""
     for op in walk(func):
         if isinstance(op, AllocaOp):
             return "the kernel has storage for the life of a tile program"
-        if isinstance(op, ReturnOp) and not _ends_an_iteration(op, func):
+        if isinstance(op, ReturnOp) and not _is_iteration_end(op, func):
             return "the kernel returns from within a loop"
     return None
 
 
-def _ends_an_iteration(op: Operation, func: Operation) -> bool:
+def _is_iteration_end(op: Operation, func: Operation) -> bool:
     """Whether choices alone are around a return."""
-    around = parent(op)
-    while is_choice(around):
-        around = parent(around)
+    around = parent_op(op)
+    while is_if(around):
+        around = parent_op(around)
     return around is func
 
 
-class _LoopOver:
+class _TileLoop:
     """The loop over the tile programs of a grid, whose extents are parameters, at the end of ``block``."""
 
     def __init__(self, block: Block, extents: list[SSAValue]):
         self.block = block
-        self.extents = [self.add(_at_least_one(extent)) for extent in extents]
+        self.extents = [self.add(_max_with_one(extent)) for extent in extents]
         self.plane = self.binary(arith.MuliOp, self.extents[0], self.extents[1])
         self.programs = self.binary(arith.MuliOp, self.plane, self.extents[2])
         self.first = self.add(GetProgramIdOp.make([], [i32], axis=0))
@@ -118,9 +118,7 @@ class _LoopOver:
         append(block or self.block, op)
         return op.results[0]
 
-    def binary(
-        self, kind: type[TableOperation], left: SSAValue, right: SSAValue, block: Block | None = None
-    ) -> SSAValue:
+    def binary(self, kind: type[TableOp], left: SSAValue, right: SSAValue, block: Block | None = None) -> SSAValue:
         return self.add(kind.make([left, right], [i32]), block)
 
     def place(self, axis: int, body: Block) -> SSAValue:
@@ -139,29 +137,29 @@ class _LoopOver:
         append(self.block, ReturnOp.make([[]], []))
 
 
-def _at_least_one(extent: SSAValue) -> Operation:
+def _max_with_one(extent: SSAValue) -> Operation:
     return AssumeOp.make([extent], [i32], predicate=BoundedAttr(1, None))
 
 
-def _fill(loop: _LoopOver, program: list[Operation], body: Block) -> None:
+def _fill_loop_body(loop: _TileLoop, program: list[Operation], body: Block) -> None:
     """The operations of a program in the body, or before the loop where they are the same for all programs."""
     inside: set[SSAValue] = set()
     ends = any(map(may_end, program[:-1]))
     for op in program:
-        alike = _is_alike(op) and not inside & set(op.operands) and not (ends and may_divide_by_zero(op))
+        alike = _is_program_independent(op) and not inside & set(op.operands) and not (ends and may_divide_by_zero(op))
         append(loop.block if alike else body, op)
         if not alike:
             inside.update(op.results)
 
 
-def _answer(asked: Sequence[Operation], places: dict[int, SSAValue], extents: list[SSAValue]) -> None:
+def _replace_program_ids(asked: Sequence[Operation], places: dict[int, SSAValue], extents: list[SSAValue]) -> None:
     for op in asked:
-        axis = number_of(op, "axis")
+        axis = int_attr(op, "axis")
         replace_uses(op.results[0], places[axis] if isinstance(op, GetProgramIdOp) else extents[axis])
-        block_of(op).erase_op(op)
+        parent_block(op).erase_op(op)
 
 
-def _is_alike(op: Operation) -> bool:
+def _is_program_independent(op: Operation) -> bool:
     """Whether an operation costs no register of each thread for long if it is moved before the loop: tiles stay."""
     return (
         is_pure(op)
@@ -173,6 +171,6 @@ def _is_alike(op: Operation) -> bool:
 def _end_iterations(body: Block) -> None:
     for op in walk(body):
         if isinstance(op, ReturnOp):
-            block = block_of(op)
+            block = parent_block(op)
             block.erase_op(op)
             append(block, ContinueOp.make([[]], []))

@@ -6,12 +6,12 @@ from xdsl.ir import Attribute, Block, Operation
 
 from ...core.errors import InvalidInput
 from ...ir.dialects import cuda_tile
-from ...ir.dialects.checked_cast import expect
+from ...ir.dialects.checked_cast import cast
 from ...ir.dialects.cuda_tile.location import source_location
 from ...ir.dialects.cuda_tile.view_types import TileView
 from ...ir.dialects.nv_tileaa import MemRefType, ops
 from ...target.element_types import ELEMENT_TYPES
-from .op_converter import Converter, Handler, Operand, attributes_of, operands_of, optional, same_operands
+from .op_converter import Converter, Handler, Operand, attributes_of, operands_of, optional, same_operand_rules
 
 # cuda_tile operation -> operation with the same operands and no attributes but those carried over.
 SAME_OPERANDS: dict[str, type[Operation]] = {
@@ -35,7 +35,7 @@ def _convert_join_tokens(cv: Converter, op: Operation, block: Block) -> None:
 
 def _convert_make_tensor_view(cv: Converter, op: Operation, block: Block) -> None:
     values = operands_of(cv, op)
-    type = expect(MemRefType, cv.type(op.results[0].type))
+    type = cast(MemRefType, cv.type(op.results[0].type))
     sizes = sum(extent is None for extent in type.shape)
     cv.build(op, block, ops.MakeMemRefOp, [values[0], values[1 : 1 + sizes], values[1 + sizes :]])
 
@@ -48,7 +48,7 @@ def _convert_load_view(cv: Converter, op: cuda_tile.LoadViewTkoOp, block: Block)
 
 def _check_padding(op: cuda_tile.LoadViewTkoOp) -> None:
     """A view pads with what its elements can be."""
-    view = expect(TileView, op.view.type)
+    view = cast(TileView, op.view.type)
     name = str(view.element_type).removeprefix("!cuda_tile.")
     if view.padding_value is not None and ELEMENT_TYPES[name].padding(view.padding_value.value) is None:
         raise InvalidInput(
@@ -110,7 +110,7 @@ def _convert_alloca(cv: Converter, op: cuda_tile.AllocaOp, block: Block) -> None
 
 
 HANDLERS: dict[str, Handler] = {
-    **same_operands(SAME_OPERANDS),
+    **same_operand_rules(SAME_OPERANDS),
     "join_tokens": _convert_join_tokens,
     "make_tensor_view": _convert_make_tensor_view,
     "load_view_tko": _convert_load_view,

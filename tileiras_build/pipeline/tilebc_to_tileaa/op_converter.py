@@ -9,12 +9,12 @@ from xdsl.dialects.builtin import StringAttr, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...core.errors import Diagnostics, Unsupported
-from ...ir.dialects.checked_cast import expect
+from ...ir.dialects.checked_cast import cast
 from ...ir.dialects.cuda_tile.enums import EnumAttr
 from ...ir.dialects.cuda_tile.location import source_location
 from ...ir.dialects.fast_xdsl import append
 from ...ir.dialects.nv_tileaa import ops
-from ...ir.dialects.op_definition import TableOperation
+from ...ir.dialects.op_definition import TableOp
 from .type_conversion import converted_type
 
 # Attributes carried over by name, as strings or units.
@@ -118,7 +118,7 @@ def _types_text(op: Operation) -> str:
     return ", ".join(str(operand.type) for operand in op.operands) or "no operands"
 
 
-def same_operands(rows: Mapping[str, type[Operation]]) -> dict[str, Handler]:
+def same_operand_rules(rows: Mapping[str, type[Operation]]) -> dict[str, Handler]:
     """Handlers for operations that become others with the same operands."""
 
     def convert(cv: Converter, op: Operation, block: Block) -> None:
@@ -135,7 +135,7 @@ def make(
     attributes: Mapping[str, Attribute] | None = None,
 ) -> Operation:
     """An operation of a table row or of an xDSL dialect from flat operands."""
-    if issubclass(target, TableOperation):
+    if issubclass(target, TableOp):
         return target.make(operands, result_types, attributes)
     values = [operand for operand in operands if isinstance(operand, SSAValue)]
     return target.create(operands=values, result_types=result_types, attributes=dict(attributes or {}))
@@ -153,7 +153,7 @@ def optional(cv: Converter, value: SSAValue | None) -> SSAValue | None:
 
 def enum_text(attribute: Attribute) -> str:
     """The public spelling of an enumeration attribute."""
-    return str(expect(EnumAttr, attribute).data.value)
+    return str(cast(EnumAttr, attribute).data.value)
 
 
 def is_signed(op: Operation, key: str = "signedness") -> bool:

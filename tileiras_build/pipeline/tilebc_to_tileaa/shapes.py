@@ -6,10 +6,10 @@ from xdsl.dialects.builtin import TensorType, i32
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...ir.dialects import cuda_tile
-from ...ir.dialects.checked_cast import type_of
+from ...ir.dialects.checked_cast import type_as
 from ...ir.dialects.nv_tileaa import ops
 from .constants import convert_constant, scalar_constant
-from .op_converter import Converter, Handler, operands_of, same_operands
+from .op_converter import Converter, Handler, operands_of, same_operand_rules
 
 # cuda_tile operation -> operation with the same operands and no attributes but those carried over.
 SAME_OPERANDS: dict[str, type[Operation]] = {
@@ -40,7 +40,7 @@ def _convert_reshape(cv: Converter, op: Operation, block: Block) -> None:
 
 def _zero_indices(cv: Converter, op: Operation, block: Block, source: SSAValue) -> list[SSAValue]:
     zero = cv.emit(op, scalar_constant(0, i32), block, bind=False).results[0]
-    return [zero] * len(type_of(source, TensorType).get_shape())
+    return [zero] * len(type_as(source, TensorType).get_shape())
 
 
 def _convert_broadcast(cv: Converter, op: Operation, block: Block) -> None:
@@ -75,7 +75,7 @@ def _convert_assume(cv: Converter, op: Operation, block: Block) -> None:
 
 
 HANDLERS: dict[str, Handler] = {
-    **same_operands(SAME_OPERANDS),
+    **same_operand_rules(SAME_OPERANDS),
     "constant": _convert_constant,
     "reshape": _convert_reshape,
     "broadcast": _convert_broadcast,

@@ -17,67 +17,63 @@ from math import prod
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i1, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ...ir.casting import block_of, given, row, tile_type
+from ...ir.casting import as_op, parent_block, tile_type, unwrap
 from ...ir.dialects import arith
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileaa.ops import IfOp, YieldOp
-from ...ir.dialects.op_definition import TableOperation
+from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_loop
 from ..analysis.op_queries import is_tile
-from ..analysis.scalar_plus_constant_tiles import RENAMES, Coordinates
+from ..analysis.scalar_plus_constant_tiles import VIEW_LIKE_OPS, ScalarPlusConstants
 from ..common.cse import is_pure
 from ..job import Job
 from ..pass_manager import EdgePass
 
 SELECT, COMPARE, BOTH = "arith.select", "arith.cmpi", "arith.andi"
-LEAST_ELEMENTS = (
-    4096  # a thread has a row of registers of them: as many comparisons and choices as a branch costs clocks
-)
+MIN_ELEMENTS = 4096  # a thread has a row of registers of them: as many comparisons and choices as a branch costs clocks
 LARGEST = (1 << 31) - 1
 # A comparison that holds for all if it holds for the largest of the left and the least of the right side -> as itself;
 # those of the other direction -> as its mirror.
 UPWARD, DOWNWARD = {"slt": "slt", "sle": "sle"}, {"sgt": "slt", "sge": "sle"}
 
 
-class GuardMasks(EdgePass):
+class SkipFullTileMasks(EdgePass):
     """Masks of some iterations."""
 
-    name = "tileaa-guard-masks"
+    name = "tileaa-skip-full-tile-masks"
 
     def run(self, module: ModuleOp, job: Job) -> None:
         if job.opt_level == 0:
             return
-        for op in [op for op in walk(module) if op.name == SELECT and _is_worth_it(op)]:
+        for op in [op for op in walk(module) if op.name == SELECT and _is_profitable(op)]:
             if (comparisons := _comparisons(op.operands[0])) is not None:
                 _guard(op, comparisons)
 
 
-def _is_worth_it(op: Operation) -> bool:
+def _is_profitable(op: Operation) -> bool:
     value = op.results[0]
     around = op.parent_op()
     inside = around is not None and is_loop(around)
-    return (
-        inside and is_tile(value) and is_tile(op.operands[0]) and prod(tile_type(value).get_shape()) >= LEAST_ELEMENTS
-    )
+    return inside and is_tile(value) and is_tile(op.operands[0]) and prod(tile_type(value).get_shape()) >= MIN_ELEMENTS
 
 
 # ---- conditions --------------------------------------------------------------------------------------
-def _comparisons(condition: SSAValue) -> list[tuple[str, Coordinates, Coordinates]] | None:
+def _comparisons(condition: SSAValue) -> list[tuple[str, ScalarPlusConstants, ScalarPlusConstants]] | None:
     """The comparisons that all hold where a tile of truth values is true: a predicate, and what must be smaller."""
     op = condition.owner
     if not isinstance(op, Operation):
         return None
-    if op.name.partition(".")[2] in RENAMES:
+    if op.name.partition(".")[2] in VIEW_LIKE_OPS:
         return _comparisons(op.operands[0])
     if op.name == BOTH:
         first, second = map(_comparisons, op.operands)
         return None if first is None or second is None else first + second
-    return _comparison(row(op)) if op.name == COMPARE else None
+    return _comparison(as_op(op)) if op.name == COMPARE else None
 
 
-def _comparison(op: TableOperation) -> list[tuple[str, Coordinates, Coordinates]] | None:
-    left, right = map(Coordinates.of, op.operands)
-    if left is None or right is None or left.least < 0 or right.least < 0:
+def _comparison(op: TableOp) -> list[tuple[str, ScalarPlusConstants, ScalarPlusConstants]] | None:
+    left, right = map(ScalarPlusConstants.of, op.operands)
+    if left is None or right is None or left.min < 0 or right.min < 0:
         return None
     if op.predicate in UPWARD:
         return [(UPWARD[op.predicate], left, right)]
@@ -85,9 +81,9 @@ def _comparison(op: TableOperation) -> list[tuple[str, Coordinates, Coordinates]
 
 
 # ---- the change --------------------------------------------------------------------------------------
-def _guard(select: Operation, comparisons: list[tuple[str, Coordinates, Coordinates]]) -> None:
-    block, place = block_of(select), _Place(select)
-    conditions = [one for comparison in comparisons for one in place.holds(*comparison)]
+def _guard(select: Operation, comparisons: list[tuple[str, ScalarPlusConstants, ScalarPlusConstants]]) -> None:
+    block, place = parent_block(select), _ScalarBuilder(select)
+    conditions = [one for comparison in comparisons for one in place.compare(*comparison)]
     whole = conditions[0]
     for other in conditions[1:]:
         whole = place.insert(arith.AndIOp.make([whole, other], [i1]))
@@ -99,12 +95,12 @@ def _guard(select: Operation, comparisons: list[tuple[str, Coordinates, Coordina
     select.detach()
     masked.add_op(select)
     masked.add_op(YieldOp.make([[select.results[0]]], []))
-    for op in _only_for(masked, made):
+    for op in _used_only_by(masked, made):
         op.detach()
-        masked.insert_op_before(op, given(masked.first_op))
+        masked.insert_op_before(op, unwrap(masked.first_op))
 
 
-def _only_for(masked: Block, made: Operation) -> Iterator[Operation]:
+def _used_only_by(masked: Block, made: Operation) -> Iterator[Operation]:
     """The pure operations before an ``if`` that only the block inside needs, last ones first, as they move there."""
     op = made.prev_op
     while op is not None:
@@ -115,31 +111,31 @@ def _only_for(masked: Block, made: Operation) -> Iterator[Operation]:
         op = before
 
 
-class _Place:
+class _ScalarBuilder:
     """Scalars computed before an operation."""
 
     def __init__(self, op: Operation):
         self.op = op
 
     def insert(self, op: Operation) -> SSAValue:
-        block_of(self.op).insert_op_before(op, self.op)
+        parent_block(self.op).insert_op_before(op, self.op)
         return op.results[0]
 
-    def holds(self, predicate: str, small: Coordinates, large: Coordinates) -> list[SSAValue]:
+    def compare(self, predicate: str, small: ScalarPlusConstants, large: ScalarPlusConstants) -> list[SSAValue]:
         """The conditions under which a comparison of tiles holds for all elements."""
         first, second = self._scalar(small), self._scalar(large)
-        found = [self._at_most(first, LARGEST - small.most), self._at_most(second, LARGEST - large.most)]
-        bounds = self._plus(first, small.most), self._plus(second, large.least)
+        found = [self._is_at_most(first, LARGEST - small.max), self._is_at_most(second, LARGEST - large.max)]
+        bounds = self._plus(first, small.max), self._plus(second, large.min)
         found.append(self.insert(arith.CmpiOp.make([*bounds], [i1], predicate=predicate)))
         return found
 
-    def _scalar(self, tile: Coordinates) -> SSAValue:
+    def _scalar(self, tile: ScalarPlusConstants) -> SSAValue:
         total, *others = tile.scalars or (self._constant(0),)
         for scalar in others:
             total = self.insert(arith.AddiOp.make([total, scalar], [i32]))
         return total
 
-    def _at_most(self, value: SSAValue, most: int) -> SSAValue:
+    def _is_at_most(self, value: SSAValue, most: int) -> SSAValue:
         return self.insert(arith.CmpiOp.make([value, self._constant(most)], [i1], predicate="sle"))
 
     def _plus(self, value: SSAValue, number: int) -> SSAValue:

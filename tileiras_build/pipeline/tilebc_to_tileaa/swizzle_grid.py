@@ -1,9 +1,9 @@
-"""Have tile programs of a few rows of the grid begin together, as the option ``tile_group`` asks.
+"""Have tile programs of a few rows of the grid begin together, as the option ``grid_swizzle`` asks.
 
-In:    nv_tileaa operations; a kernel that asks for its place along axes 0 and 1 of its grid, and ``tile_group`` above 1.
-Out:   the place is another one of the same grid: of each ``tile_group`` rows (axis 1), those programs begin first that are
-       first in their row (axis 0), in the order in which the hardware starts CTAs, axis 0 first. ``tile_group`` on the kernel, or
-       ``tile_group_declined``, the reason why its programs begin in the order of the grid.
+In:    nv_tileaa operations; a kernel that asks for its place along axes 0 and 1 of its grid, and ``grid_swizzle`` above 1.
+Out:   the place is another one of the same grid: of each ``grid_swizzle`` rows (axis 1), those programs begin first that are
+       first in their row (axis 0), in the order in which the hardware starts CTAs, axis 0 first. ``grid_swizzle`` on the kernel, or
+       ``grid_swizzle_declined``, the reason why its programs begin in the order of the grid.
 After: eliminate_common (nothing asks for a place without need). Before: all passes that look at scalars.
 Sound: each place of a group is taken once: with the rows r that it has (the last one may have fewer), places
        r * column + row and row * columns + column of a program are the same numbers in two orders. Grids with so many columns that a number
@@ -18,48 +18,48 @@ from __future__ import annotations
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i1, i32
 from xdsl.ir import Operation, SSAValue
 
-from ...ir.casting import block_of, given, row
+from ...ir.casting import as_op, parent_block, unwrap
 from ...ir.dialects import arith
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileaa.ops import GetNumProgramsOp, GetProgramIdOp
-from ...ir.dialects.op_definition import TableOperation
-from ...ir.dialects.op_traits import is_entry
+from ...ir.dialects.op_definition import TableOp
+from ...ir.dialects.op_traits import is_function
 from ..analysis.memory_order import is_unordered, semantic_of
 from ..job import Job
 from ..pass_manager import EdgePass
 
 ACROSS, DOWN = 0, 1
-LARGEST = (1 << 31) - 1
+MAX_EXTENT = (1 << 31) - 1
 
 
-class GroupTiles(EdgePass):
+class SwizzleGrid(EdgePass):
     """Groups of rows of tile programs."""
 
-    name = "tileaa-group-tiles"
+    name = "tileaa-swizzle-grid"
 
     def run(self, module: ModuleOp, job: Job) -> None:
-        if job.tile_group == 1:
+        if job.grid_swizzle == 1:
             return
         for func in module.body.block.ops:
-            if is_entry(func):
-                _group(func, job.tile_group)
+            if is_function(func):
+                _swizzle(func, job.grid_swizzle)
 
 
-def _group(func: Operation, group: int) -> None:
+def _swizzle(func: Operation, group_size: int) -> None:
     asked = [op for op in walk(func) if isinstance(op, GetProgramIdOp)]
-    reason = _reason(func, {op.axis for op in asked})
+    reason = _obstacle(func, {op.axis for op in asked})
     if reason is not None:
-        row(func).tile_group_declined = reason
+        as_op(func).grid_swizzle_declined = reason
         return
-    row(func).tile_group = group
-    places = _Places(given(func.regions[0].blocks[0].first_op)).of(group)
+    as_op(func).grid_swizzle = group_size
+    places = _SwizzledIds(unwrap(func.regions[0].blocks[0].first_op)).of(group_size)
     for op in asked:
         if op.axis in places:
             op.results[0].replace_all_uses_with(places[op.axis])
-            block_of(op).erase_op(op)
+            parent_block(op).erase_op(op)
 
 
-def _reason(func: Operation, axes: set[int]) -> str | None:
+def _obstacle(func: Operation, axes: set[int]) -> str | None:
     """Why the programs of a kernel begin in the order of its grid; None where they need not."""
     if not {ACROSS, DOWN} <= axes:
         return "the kernel does not ask for its place along both axis 0 and axis 1 of its grid"
@@ -69,7 +69,7 @@ def _reason(func: Operation, axes: set[int]) -> str | None:
     return None
 
 
-class _Places:
+class _SwizzledIds:
     """Scalars computed where a kernel begins, before ``first``."""
 
     def __init__(self, first: Operation):
@@ -86,18 +86,18 @@ class _Places:
         number = self._binary(arith.AddiOp, before, column)
         down = self._binary(arith.AddiOp, start, self._binary(arith.RemUIOp, number, height))
         across = self._binary(arith.DivUIOp, number, height)
-        fits = self._insert(arith.CmpiOp.make([columns, self._constant(LARGEST // group)], [i1], predicate="sle"))
+        fits = self._insert(arith.CmpiOp.make([columns, self._constant(MAX_EXTENT // group)], [i1], predicate="sle"))
         return {DOWN: self._either(fits, down, row), ACROSS: self._either(fits, across, column)}
 
     def _either(self, condition: SSAValue, first: SSAValue, second: SSAValue) -> SSAValue:
         return self._insert(arith.SelectOp.make([condition, first, second], [i32]))
 
-    def _binary(self, kind: type[TableOperation], left: SSAValue, right: SSAValue) -> SSAValue:
+    def _binary(self, kind: type[TableOp], left: SSAValue, right: SSAValue) -> SSAValue:
         return self._insert(kind.make([left, right], [i32]))
 
     def _constant(self, number: int) -> SSAValue:
         return self._insert(arith.ConstantOp.create(result_types=[i32], properties={"value": IntegerAttr(number, i32)}))
 
     def _insert(self, op: Operation) -> SSAValue:
-        block_of(self.first).insert_op_before(op, self.first)
+        parent_block(self.first).insert_op_before(op, self.first)
         return op.results[0]

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
 from ...ir.dialects import nv_tileaa as aa
-from ...ir.dialects.checked_cast import expect
+from ...ir.dialects.checked_cast import cast
 from ...ir.dialects.cuda_tile.types import TensorViewType, TileType
 from ...ir.dialects.cuda_tile.view_types import GatherScatterViewType, PartitionViewType, StridedViewType, TileView
 
@@ -39,7 +39,7 @@ def _padding(type: TileView) -> str:
 def _view_type(
     type: TileView, convert: Convert, kind: str, steps: tuple[int, ...], dim_map: tuple[int, ...], sparse: int = -1
 ) -> Attribute:
-    source = expect(aa.MemRefType, convert(type.tensor_view))
+    source = cast(aa.MemRefType, convert(type.tensor_view))
     return aa.TiledViewType.of(
         kind, source, tuple(type.tile_shape), dim_map, steps, sparse=sparse, padding=_padding(type)
     )

@@ -27,26 +27,26 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from ...core.errors import InternalError
-from ...ir.casting import expect, number_of, numbers_of, owner, parent, row, string_of
-from ...ir.dialects.op_definition import TableOperation
+from ...ir.casting import as_op, cast, defining_op, int_array_attr, int_attr, parent_op, str_attr
+from ...ir.dialects.op_definition import TableOp
 from ...ir.layouts import SharedLayout
 from .control_flow_paths import BRANCH, BREAK, CONTINUE, LOOPS, kernels_of
 
 RANK, LOAD, YIELD = "nv_tileas.get_cta_rank", "nv_tileas.async.tiled_tma_load", "nv_tileas.yield"
-PIPELINE, PRODUCT, MEMORY = "nv_tileas.async.pipeline.create", "nv_tileas.async.umma", "nv_tileas.create_tmem"
+PIPELINE, MULTIPLY, MEMORY = "nv_tileas.async.pipeline.create", "nv_tileas.async.umma", "nv_tileas.create_tmem"
 COMMIT, ACQUIRE = "nv_tileas.async.umma_commit", "nv_tileas.async.umma_acquire"
 # Swizzling mode -> how many address bits are XORed with those from bit 7 on, and the first of them.
 SWIZZLES = {"128B": (3, 4), "64B": (2, 4), "32B": (1, 4), "128B_ATOM_32B": (2, 5)}
 
 
-def check_clusters(module: ModuleOp) -> int:
+def verify_cluster_multicast(module: ModuleOp) -> int:
     """Check every kernel of a nv_tileas module; how many loads and pipelines of several CTAs were looked at."""
     count = 0
     for kernel in kernels_of(module):
-        loads = [row(op) for op in kernel.walk() if op.name == LOAD and "multicast" in op.attributes]
-        pairs = [row(op) for op in kernel.walk() if op.name == PIPELINE and "pair" in op.attributes]
+        loads = [as_op(op) for op in kernel.walk() if op.name == LOAD and "multicast" in op.attributes]
+        pairs = [as_op(op) for op in kernel.walk() if op.name == PIPELINE and "pair" in op.attributes]
         count += len(loads) + len(pairs)
-        differing = _differing(kernel) if loads or pairs else set()
+        differing = _rank_dependent_values(kernel) if loads or pairs else set()
         for load in loads:
             _check_load(kernel, load, differing)
         for pair in pairs:
@@ -55,49 +55,49 @@ def check_clusters(module: ModuleOp) -> int:
 
 
 def _fail(op: Operation, message: str) -> None:
-    raise InternalError("cluster-proof", f"{op.name} for several CTAs: {message}", remedy="report this as a bug")
+    raise InternalError("cluster-verifier", f"{op.name} for several CTAs: {message}", remedy="report this as a bug")
 
 
 # ---- what differs between CTAs ---------------------------------------------------------------------------------
-def _differing(kernel: Operation) -> set[SSAValue]:
+def _rank_dependent_values(kernel: Operation) -> set[SSAValue]:
     """The values that may not be the same in every CTA of a cluster."""
     found: set[SSAValue] = set()
     before = -1
     while len(found) > before:
         before = len(found)
         for op in kernel.walk():
-            _spread(op, found)
+            _propagate(op, found)
     return found
 
 
-def _spread(op: Operation, found: set[SSAValue]) -> None:
+def _propagate(op: Operation, found: set[SSAValue]) -> None:
     if op.name == RANK or (not op.regions and any(operand in found for operand in op.operands)):
         found.update(op.results)
     if op.name in (CONTINUE, BREAK, YIELD):
-        around = _left(op)
+        around = _terminator_successor(op)
         for index, operand in enumerate(op.operands):
             if operand in found:
-                _mark(around, index, found)
+                _mark_rank_dependent(around, index, found)
     first = 3 if op.name == LOOPS[0] else 0
     if op.name in LOOPS:
         for index, operand in enumerate(op.operands[first:]):
             if operand in found:
-                _mark(op, index, found)
+                _mark_rank_dependent(op, index, found)
     if op.name in LOOPS and any(operand in found for operand in op.operands[:first]):
         found.update((*op.results, *op.regions[0].blocks[0].args))
     if op.name == BRANCH and op.operands[0] in found:
         found.update(op.results)
 
 
-def _left(op: Operation) -> Operation:
+def _terminator_successor(op: Operation) -> Operation:
     """The operation to whose results, or to whose next round, a terminator's values go."""
-    around = parent(op)
+    around = parent_op(op)
     while op.name != YIELD and around.name not in LOOPS:
-        around = parent(around)
+        around = parent_op(around)
     return around
 
 
-def _mark(op: Operation, index: int, found: set[SSAValue]) -> None:
+def _mark_rank_dependent(op: Operation, index: int, found: set[SSAValue]) -> None:
     if index < len(op.results):
         found.add(op.results[index])
     if op.name in LOOPS:
@@ -108,41 +108,41 @@ def _mark(op: Operation, index: int, found: set[SSAValue]) -> None:
 
 
 # ---- one load --------------------------------------------------------------------------------------------------
-def _check_load(kernel: Operation, load: TableOperation, differing: set[SSAValue]) -> None:
-    ctas = number_of(kernel, "num_ctas", 1)
+def _check_load(kernel: Operation, load: TableOp, differing: set[SSAValue]) -> None:
+    ctas = int_attr(kernel, "num_ctas", 1)
     waits_for = load.pipeline.owner.attributes.get("ctas")
     if ctas < 2 or waits_for is None or waits_for.value.data != ctas:
         _fail(load, f"a stage that {ctas} CTAs fill is waited for by {waits_for.value.data if waits_for else 1}")
     if any(coord in differing for coord in load.coords):
         _fail(load, "its tile is not the same in every CTA")
-    _check_turns(kernel, load.pipeline, differing)
-    _check_shares(load, ctas)
+    _check_stage_phases(kernel, load.pipeline, differing)
+    _check_multicast_slices(load, ctas)
 
 
-def _check_turns(kernel: Operation, pipeline: SSAValue, differing: set[SSAValue]) -> None:
+def _check_stage_phases(kernel: Operation, pipeline: SSAValue, differing: set[SSAValue]) -> None:
     for op in kernel.walk():
         if pipeline in op.operands and _differs_around(op, kernel, differing):
-            _fail(owner(pipeline), f"{op.name} does not happen as often in every CTA")
+            _fail(defining_op(pipeline), f"{op.name} does not happen as often in every CTA")
 
 
 def _differs_around(op: Operation, kernel: Operation, differing: set[SSAValue]) -> bool:
-    around = parent(op)
+    around = parent_op(op)
     while around is not kernel:
         deciding = (
             around.operands[:3] if around.name == LOOPS[0] else around.operands[:1] if around.name == BRANCH else ()
         )
         if any(value in differing for value in deciding):
             return True
-        around = parent(around)
+        around = parent_op(around)
     return False
 
 
 # ---- shares ----------------------------------------------------------------------------------------------------
-def _check_shares(load: TableOperation, ctas: int) -> None:
+def _check_multicast_slices(load: TableOp, ctas: int) -> None:
     """Copy the tile, element by element, as the CTAs do."""
     placement, view = load.buffer.type.placement.data, load.view.type
     places: dict[tuple[int, ...], int] = {}
-    for coordinates, place in _copied(load, ctas):
+    for coordinates, place in _copied_elements(load, ctas):
         if coordinates in places:
             _fail(load, f"element {coordinates} is fetched twice")
         places[coordinates] = place
@@ -154,11 +154,11 @@ def _check_shares(load: TableOperation, ctas: int) -> None:
             _fail(load, f"element {coordinates} goes to {places.get(coordinates)}, not to {placement.offset(index)}")
 
 
-def _copied(load: TableOperation, ctas: int):
+def _copied_elements(load: TableOp, ctas: int):
     """(coordinates in the tile, element offset in the stage) of all that all CTAs fetch."""
     descriptor, view, placement = load.desc.owner, load.view.type, load.buffer.type.placement.data
     order = [view.dim_map.index(dim) for dim in descriptor.attributes["dims"].get_values()]
-    box, shared = numbers_of(descriptor, "box"), number_of(load, "multicast")
+    box, shared = int_array_attr(descriptor, "box"), int_attr(load, "multicast")
     for rank in range(ctas):
         ranges = []
         for dim, step in zip(order, box):
@@ -176,7 +176,7 @@ def _box(
     index = 0
     for dim, extent in enumerate(tile):
         index = index * extent + corner[dim]
-    start, (bits, first) = placement.offset(index), SWIZZLES[string_of(descriptor, "swizzle_mode")]
+    start, (bits, first) = placement.offset(index), SWIZZLES[str_attr(descriptor, "swizzle_mode")]
     slowest_first = list(box)[::-1]
     for number, inside in enumerate(product(*(range(box[dim]) for dim in slowest_first))):
         address = (start + number) * placement.element_bits // 8
@@ -186,29 +186,31 @@ def _box(
 
 
 # ---- pairs -----------------------------------------------------------------------------------------------------
-def _check_pair(kernel: Operation, pipeline: TableOperation, differing: set[SSAValue]) -> None:
-    found = {name: [row(op) for op in kernel.walk() if op.name == name] for name in (PRODUCT, MEMORY, COMMIT, ACQUIRE)}
-    alike = all("pair" in op.attributes for op in found[PRODUCT] + found[MEMORY])
-    if number_of(kernel, "num_ctas", 1) != 2 or [len(found[PRODUCT]), len(found[COMMIT]), alike] != [
+def _check_pair(kernel: Operation, pipeline: TableOp, differing: set[SSAValue]) -> None:
+    found = {
+        name: [as_op(op) for op in kernel.walk() if op.name == name] for name in (MULTIPLY, MEMORY, COMMIT, ACQUIRE)
+    }
+    alike = all("pair" in op.attributes for op in found[MULTIPLY] + found[MEMORY])
+    if int_attr(kernel, "num_ctas", 1) != 2 or [len(found[MULTIPLY]), len(found[COMMIT]), alike] != [
         1,
         1,
         True,
     ]:
         _fail(pipeline, "not one product of two CTAs in tensor memory of both")
-    loads = [row(op) for op in kernel.walk() if op.name == LOAD and row(op).pipeline is pipeline.results[0]]
+    loads = [as_op(op) for op in kernel.walk() if op.name == LOAD and as_op(op).pipeline is pipeline.results[0]]
     brought = sum(load.buffer.type.placement.data.size_bytes for load in loads)
-    if brought != number_of(pipeline, "bytes"):
-        _fail(pipeline, f"a stage of {brought} bytes expects {number_of(pipeline, 'bytes')}")
+    if brought != int_attr(pipeline, "bytes"):
+        _fail(pipeline, f"a stage of {brought} bytes expects {int_attr(pipeline, 'bytes')}")
     for load in loads:
         if sorted(_rank_factor(coord) for coord in load.coords) != [*[0] * (len(load.coords) - 1), 1]:
             _fail(load, "its tile is not this CTA's part")
     [commit] = found[COMMIT]
     if (ctas := commit.ready.owner.attributes.get("ctas")) is None or ctas.value.data != 2:
         _fail(commit, "the sum is complete in one CTA only")
-    if parent(commit).name in LOOPS and not any(op.pipeline is commit.ready for op in found[ACQUIRE]):
+    if parent_op(commit).name in LOOPS and not any(op.pipeline is commit.ready for op in found[ACQUIRE]):
         _fail(commit, "accumulators are overwritten before both CTAs have read them")
     for turning in (pipeline.results[0], commit.ready):
-        _check_turns(kernel, turning, differing)
+        _check_stage_phases(kernel, turning, differing)
 
 
 def _rank_factor(value: SSAValue) -> int:
@@ -230,4 +232,4 @@ def _constant_of(value: SSAValue) -> int | None:
     owner = value.owner
     if not isinstance(owner, Operation) or owner.name != "arith.constant":
         return None
-    return expect(IntegerAttr, owner.properties["value"]).value.data
+    return cast(IntegerAttr, owner.properties["value"]).value.data

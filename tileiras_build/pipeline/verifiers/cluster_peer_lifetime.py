@@ -23,8 +23,8 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import Pure
 
 from ...core.errors import InternalError
-from ...ir.casting import row
-from ...ir.dialects.nvvm.instructions import number, word
+from ...ir.casting import as_op
+from ...ir.dialects.nvvm.instructions import int_attr, keyword_attr
 from ...ir.dialects.nvvm.ops_copy import TensorLoadOp
 
 FUNCTION, RETURN = "llvm.func", "llvm.return"
@@ -34,7 +34,7 @@ COMMIT = "nvvm.tcgen05.commit"
 CASTS = ("llvm.inttoptr", "llvm.ptrtoint", "llvm.addrspacecast", "llvm.getelementptr", "llvm.bitcast")
 
 
-def check_peers(module: ModuleOp) -> int:
+def verify_peer_lifetime(module: ModuleOp) -> int:
     """Check every function of a module of thread code; how many operations were found that need another CTA."""
     return sum(_check(op) for op in module.walk() if op.name == FUNCTION and op.regions[0].blocks)
 
@@ -45,10 +45,10 @@ def _check(function: Operation) -> int:
     if not uses:
         return 0
     blocks = function.regions[0].blocks
-    for op in _before(blocks[0], WAIT):
+    for op in _ops_before(blocks[0], WAIT):
         if op in uses:
             _fail(op, "nothing says that the other CTA has begun")
-    for op in _behind(list(blocks)):
+    for op in _ops_after(list(blocks)):
         if op in uses and op.name not in FREES:
             _fail(op, "the other CTA may have ended")
     return len(uses)
@@ -56,7 +56,7 @@ def _check(function: Operation) -> int:
 
 def _fail(op: Operation, why: str) -> None:
     raise InternalError(
-        "peer-proof", f"{op.name} needs another CTA of the cluster: {why}", remedy="report this as a bug"
+        "peer-verifier", f"{op.name} needs another CTA of the cluster: {why}", remedy="report this as a bug"
     )
 
 
@@ -70,11 +70,11 @@ def _remote(function: Operation) -> set[SSAValue]:
             continue
         found.add(value)
         for use in value.uses:
-            waiting.extend(_passed_on(use.operation, use.index))
+            waiting.extend(_forwarded_to(use.operation, use.index))
     return found
 
 
-def _passed_on(user: Operation, index: int) -> Iterable[SSAValue]:
+def _forwarded_to(user: Operation, index: int) -> Iterable[SSAValue]:
     """What holds an operand behind an operation: its results, or what it gives the blocks that follow."""
     if not user.successors:
         return user.results if _is_computed(user) else ()
@@ -88,23 +88,23 @@ def _is_computed(op: Operation) -> bool:
 def _needs_peer(op: Operation, remote: set[SSAValue]) -> bool:
     if op.successors or _is_computed(op):
         return False
-    in_pair = word(op, "group") == "cg2" or number(op, "ctas") == 2
-    return in_pair or _reaches_several(op) or any(operand in remote for operand in op.operands)
+    in_pair = keyword_attr(op, "group") == "cg2" or int_attr(op, "ctas") == 2
+    return in_pair or _targets_several_ctas(op) or any(operand in remote for operand in op.operands)
 
 
-def _reaches_several(op: Operation) -> bool:
+def _targets_several_ctas(op: Operation) -> bool:
     """Whether a copy or a commit has a mask of CTAs, or the copy is one of a pair."""
     if isinstance(op, TensorLoadOp):
         return op.multicastMask is not None or op.pair is not None
-    return op.name == COMMIT and row(op).mask is not None
+    return op.name == COMMIT and as_op(op).mask is not None
 
 
-def _before(entry: Block, stop: str) -> Iterator[Operation]:
+def _ops_before(entry: Block, stop: str) -> Iterator[Operation]:
     """The operations that may run before the first one of a name has."""
     return _walk([entry], lambda block: block.ops, _following, lambda op: op.name == stop)
 
 
-def _behind(blocks: list[Block]) -> Iterator[Operation]:
+def _ops_after(blocks: list[Block]) -> Iterator[Operation]:
     """The operations that may run with no arrival at the cluster's barrier after them."""
     preceding: dict[Block, list[Block]] = {block: [] for block in blocks}
     for block in blocks:

@@ -16,24 +16,24 @@ from xdsl.ir import Block, Operation
 
 LOOPS = ("nv_tileas.for", "nv_tileas.loop")
 BRANCH, CONTINUE, BREAK = "nv_tileas.if", "nv_tileas.continue", "nv_tileas.break"
-AGENTS, RETURN = "nv_tileas.agent_switch", "nv_tileaa.return"
+AGENT_SWITCH, RETURN = "nv_tileas.agent_switch", "nv_tileaa.return"
 
 
 @dataclass
-class ProgramPaths:
+class ControlFlowPaths:
     """``following[op]``: the operations that may run next."""
 
-    following: dict[Operation, set[Operation]] = field(default_factory=dict)
+    successors: dict[Operation, set[Operation]] = field(default_factory=dict)
 
     def connect(self, sources: Iterable[Operation], target: Operation) -> None:
         """``target`` may run right after each of the sources."""
-        self.following.setdefault(target, set())
+        self.successors.setdefault(target, set())
         for source in sources:
-            self.following[source].add(target)
+            self.successors[source].add(target)
 
-    def reach(self, start: Operation, stops: Callable[[Operation], bool]) -> Iterator[Operation]:
+    def reachable_from(self, start: Operation, stops: Callable[[Operation], bool]) -> Iterator[Operation]:
         """What may run after ``start`` (itself, too, around a loop), not looking past operations that stop."""
-        waiting, seen = list(self.following[start]), set()
+        waiting, seen = list(self.successors[start]), set()
         while waiting:
             op = waiting.pop()
             if op in seen:
@@ -41,12 +41,12 @@ class ProgramPaths:
             seen.add(op)
             yield op
             if not stops(op):
-                waiting.extend(self.following[op])
+                waiting.extend(self.successors[op])
 
 
-def paths_of(kernel: Operation) -> ProgramPaths:
+def control_flow_paths(kernel: Operation) -> ControlFlowPaths:
     """The paths of a ``nv_tileaa.func``."""
-    paths = ProgramPaths()
+    paths = ControlFlowPaths()
     _walk(paths, kernel.regions[0].blocks[0], [], None, [])
     return paths
 
@@ -57,7 +57,7 @@ def kernels_of(module: ModuleOp) -> list[Operation]:
 
 
 def _walk(
-    paths: ProgramPaths, block: Block, before: list[Operation], header: Operation | None, breaks: list[Operation]
+    paths: ControlFlowPaths, block: Block, before: list[Operation], header: Operation | None, breaks: list[Operation]
 ) -> list[Operation]:
     """Add a block that is entered from ``before``; the operations from which what follows it is reached."""
     for op in block.ops:
@@ -70,7 +70,7 @@ def _walk(
             before = left + ([op] if op.name == LOOPS[0] else [])
         elif op.name == BRANCH:
             before = [end for region in op.regions for end in _walk(paths, region.blocks[0], [op], header, breaks)]
-        elif op.name == AGENTS:
+        elif op.name == AGENT_SWITCH:
             before = _walk(paths, op.regions[-1].blocks[0], [op], header, breaks)
         elif op.name == RETURN:
             return []

@@ -20,13 +20,13 @@ from operator import eq
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
-from ...ir.casting import expect, number_of, owner, row
+from ...ir.casting import as_op, cast, defining_op, int_attr
 from ...ir.dialects.nv_tileas.types import BufferType
-from .control_flow_paths import AGENTS, kernels_of
-from .integer_interpreter import ProgramRun
+from .control_flow_paths import AGENT_SWITCH, kernels_of
+from .integer_interpreter import IntegerInterpreter
 
 TRIPS, ARMS, GROUPS = (0, 1, 2, 3, 6, 9), (0, 1), 6
-Place = tuple[SSAValue, int]
+BufferBytes = tuple[SSAValue, int]
 ARITHMETIC = {
     "arith.addi": lambda a, b: a + b,
     "arith.subi": lambda a, b: a - b,
@@ -37,37 +37,37 @@ ARITHMETIC = {
 }
 
 
-def check_rings(module: ModuleOp) -> int:
+def verify_cp_async_buffers(module: ModuleOp) -> int:
     """Check every kernel of a nv_tileas module; how many rings were looked at."""
     count = 0
     for kernel in kernels_of(module):
         rings = [op for op in kernel.walk() if op.name == "nv_tileas.alloc_tensor"]
         count += len(rings)
         if rings:
-            for trips, arm in product((*TRIPS, *_trips_of_groups(kernel)), ARMS):
+            for trips, arm in product((*TRIPS, *_group_trip_counts(kernel)), ARMS):
                 _Run(kernel, trips, arm).block(kernel.regions[0].blocks[0])
     return count
 
 
-def _trips_of_groups(kernel: Operation) -> list[int]:
+def _group_trip_counts(kernel: Operation) -> list[int]:
     """Trips after which a ring of groups of iterations has turned, where there is one."""
-    steps = [row(op).scale_steps for op in kernel.walk() if op.name == "nv_tileas.async.umma"]
+    steps = [as_op(op).scale_steps for op in kernel.walk() if op.name == "nv_tileas.async.umma"]
     return [GROUPS * max(steps) + 1] if max(steps, default=1) > 1 else []
 
 
-class _Run(ProgramRun):
+class _Run(IntegerInterpreter):
     """One run: the state of every stage."""
 
-    proof, arithmetic, compare = "ring-proof", ARITHMETIC, {"eq": eq}
+    proof, arithmetic, compare = "cp-async-verifier", ARITHMETIC, {"eq": eq}
 
     def __init__(self, kernel: Operation, trips: int, arm: int):
         super().__init__(kernel, trips, arm)
-        self.reading: set[Place] = set()
+        self.reading: set[BufferBytes] = set()
         self.scratch: range = range(0)
-        self.uncommitted: set[Place] = set()
-        self.groups: list[set[Place]] = []
-        self.landed: set[Place] = set()
-        self.visible: set[Place] = set()
+        self.uncommitted: set[BufferBytes] = set()
+        self.groups: list[set[BufferBytes]] = []
+        self.landed: set[BufferBytes] = set()
+        self.visible: set[BufferBytes] = set()
 
     def indices(self, op: Operation) -> Iterable[int | None]:
         """Known where a loop counts from a number in steps of a number."""
@@ -78,27 +78,27 @@ class _Run(ProgramRun):
 
     def step(self, op: Operation) -> None:
         """Follow the integers and the stages of the rings."""
-        if op.name == AGENTS:  # one of them copies
+        if op.name == AGENT_SWITCH:  # one of them copies
             for agent in op.regions:
                 self.block(agent.blocks[0])
         elif "scratch_offset" in op.attributes:
             self._use_scratch(op)
         elif (step := STEPS.get(op.name)) is not None:
             step(self, op)
-        elif (number := self.number(op)) is not None:
-            self.numbers[op.results[0]] = number
+        elif (number := self.evaluate(op)) is not None:
+            self.known_integers[op.results[0]] = number
 
     # ---- events --------------------------------------------------------------------------------------------------
-    def _place(self, op: Operation) -> Place:
-        buffer, stage = row(op).buffer, self.numbers.get(row(op).stage)
+    def _place(self, op: Operation) -> BufferBytes:
+        buffer, stage = as_op(op).buffer, self.known_integers.get(as_op(op).stage)
         if stage is None or not 0 <= stage < buffer.type.stages.data:
             self.fail(f"{op.name} uses stage {stage}")
         return buffer, stage
 
     def _use_scratch(self, op: Operation) -> None:
         """All threads write, meet, and read."""
-        start = number_of(op, "scratch_offset")
-        region = range(start, start + number_of(op, "scratch_bytes"))
+        start = int_attr(op, "scratch_offset")
+        region = range(start, start + int_attr(op, "scratch_bytes"))
         if "sync_before" in op.attributes:
             self._barrier()
         under_way = self.uncommitted.union(self.landed, *self.groups)
@@ -124,7 +124,7 @@ class _Run(ProgramRun):
         self.uncommitted = set()
 
     def wait(self, op: Operation) -> None:
-        pending = number_of(op, "pending")
+        pending = int_attr(op, "pending")
         done = self.groups[: len(self.groups) - pending]
         self.groups = self.groups[len(done) :]
         self.landed |= set().union(*done)
@@ -136,7 +136,7 @@ class _Run(ProgramRun):
         self.landed = set()
 
     def read(self, op: Operation) -> None:
-        if _is_fetched(row(op).buffer):
+        if _is_filled_by_tma(as_op(op).buffer):
             return  # ``pipelines`` proves that it was waited for
         place = self._place(op)
         if place not in self.visible:
@@ -144,18 +144,18 @@ class _Run(ProgramRun):
         self.reading.add(place)
 
 
-def _is_fetched(buffer: SSAValue) -> bool:
+def _is_filled_by_tma(buffer: SSAValue) -> bool:
     """Whether TMA fills a ring."""
     return any(use.operation.name == "nv_tileas.async.tiled_tma_load" for use in buffer.uses)
 
 
-def _bytes_of(place: Place) -> range:
+def _bytes_of(place: BufferBytes) -> range:
     """Where a stage lies; nowhere before rings have a place."""
     ring, stage = place
-    if "shared_offset" not in owner(ring).attributes:
+    if "shared_offset" not in defining_op(ring).attributes:
         return range(0)
-    size = expect(BufferType, ring.type).stage_bytes
-    start = number_of(owner(ring), "shared_offset") + stage * size
+    size = cast(BufferType, ring.type).stage_bytes
+    start = int_attr(defining_op(ring), "shared_offset") + stage * size
     return range(start, start + size)
 
 

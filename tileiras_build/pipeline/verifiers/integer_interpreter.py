@@ -15,23 +15,23 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...core.errors import InternalError
-from ...ir.casting import string_of
+from ...ir.casting import str_attr
 from .control_flow_paths import BRANCH, BREAK, CONTINUE, LOOPS, RETURN
 
 
-class ProgramRun:
+class IntegerInterpreter:
     """One run of a kernel: loops of ``trips`` trips, branches to region ``arm``, and the integers that are known.
 
     A proof says what a step does, in ``step``, and which operations on integers it follows.
     """
 
-    proof = ""  # the id of its errors
+    error_id = ""  # the id of its errors
     arithmetic: Mapping[str, Callable[[int, int], int]] = MappingProxyType({})
     compare: Mapping[str, Callable[[int, int], bool]] = MappingProxyType({})
 
     def __init__(self, kernel: Operation, trips: int, arm: int):
-        self.kernel, self.trips, self.arm = kernel, trips, arm
-        self.numbers: dict[SSAValue, int | None] = {}
+        self.kernel, self.trips, self.branch = kernel, trips, arm
+        self.known_integers: dict[SSAValue, int | None] = {}
 
     def step(self, op: Operation) -> None:
         """Run an operation that is no control flow."""
@@ -61,8 +61,8 @@ class ProgramRun:
         values = self._known(op.operands[3:] if counted else op.operands)
         for index in self.indices(op) if counted else range(max(self.trips, 1)):
             if counted:
-                self.numbers[block.args[0]] = index
-            self.numbers.update(zip(block.args[1:] if counted else block.args, values))
+                self.known_integers[block.args[0]] = index
+            self.known_integers.update(zip(block.args[1:] if counted else block.args, values))
             left = self.block(block)
             if left is not None and left.name == RETURN:
                 return left
@@ -70,38 +70,38 @@ class ProgramRun:
                 values = self._known(left.operands)
                 if left.name == BREAK:
                     break
-        self.numbers.update(zip(op.results, values))
+        self.known_integers.update(zip(op.results, values))
         return None
 
     def _branch(self, op: Operation) -> Operation | None:
-        condition = self.numbers.get(op.operands[0])
-        block = op.regions[self.arm if condition is None else int(not condition)].blocks[0]
+        condition = self.known_integers.get(op.operands[0])
+        block = op.regions[self.branch if condition is None else int(not condition)].blocks[0]
         left = self.block(block)
         if left is None and block.last_op is not None:
-            self.numbers.update(zip(op.results, self._known(block.last_op.operands)))
+            self.known_integers.update(zip(op.results, self._known(block.last_op.operands)))
         return left
 
     # ---- integers ----------------------------------------------------------------------------------------------
     def _known(self, values: Iterable[SSAValue]) -> list[int | None]:
-        return [self.numbers.get(value) for value in values]
+        return [self.known_integers.get(value) for value in values]
 
-    def number(self, op: Operation) -> int | None:
+    def evaluate(self, op: Operation) -> int | None:
         """The result of an operation on integers, of a selection if the value that it takes is known; None where it is not."""
         if op.name == "arith.constant":
             value = op.properties["value"]
             return value.value.data if isinstance(value, IntegerAttr) else None
-        if op.name == "arith.select" and (condition := self.numbers.get(op.operands[0])) is not None:
+        if op.name == "arith.select" and (condition := self.known_integers.get(op.operands[0])) is not None:
             return self._known([op.operands[1 if condition else 2]])[0]
         values = [number for number in self._known(op.operands) if number is not None]
         if len(values) < len(op.operands) or not values:
             return None
-        if op.name == "arith.cmpi" and (predicate := string_of(op, "predicate")) in self.compare:
+        if op.name == "arith.cmpi" and (predicate := str_attr(op, "predicate")) in self.compare:
             return int(self.compare[predicate](*values))
         return self.arithmetic[op.name](*values) if op.name in self.arithmetic else None
 
     def fail(self, message: str) -> NoReturn:
         """Raise InternalError with the proof's id."""
-        name = string_of(self.kernel, "sym_name")
+        name = str_attr(self.kernel, "sym_name")
         raise InternalError(
-            self.proof, f"kernel {name}, loops run {self.trips} times: {message}", remedy="report this as a bug"
+            self.error_id, f"kernel {name}, loops run {self.trips} times: {message}", remedy="report this as a bug"
         )

@@ -12,38 +12,38 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute
 
 from ...core.errors import InternalError
-from ...ir.casting import row
+from ...ir.casting import as_op
 from ...ir.dialects.cute import layout_of_type
 from ...target.targets import Target, find_target
-from ..analysis.layout_conversion_plans import PART_BYTES, conversion_plan
+from ..analysis.layout_conversion_plans import DEFAULT_CHUNK_BYTES, conversion_plan
 from ..common.llvm_element_types import element_of
-from .linear_layouts import check_conversion
+from .linear_layouts import verify_conversion
 
 CONVERSION = "nv_tileas.convert_layout"
 TARGET = "nv_tileaa.target_spec"
 
 
-def check_conversions(module: ModuleOp) -> int:
+def verify_layout_conversions(module: ModuleOp) -> int:
     """Check every conversion of a nv_tileas module whose tiles have layouts; how many different ones there are."""
     target = module.attributes.get(TARGET)
     if not isinstance(target, StringAttr):
         return 0
-    conversions = (row(op) for op in module.walk() if op.name == CONVERSION)
+    conversions = (as_op(op) for op in module.walk() if op.name == CONVERSION)
     kinds = {
-        (source, result, op.part_bytes or PART_BYTES)
+        (source, result, op.chunk_bytes or DEFAULT_CHUNK_BYTES)
         for op in conversions
         for source, result in zip(op.operand_types, op.result_types, strict=True)
     }
-    for source, result, part_bytes in kinds:
-        _check(find_target(target.data), source, result, part_bytes)
+    for source, result, chunk_bytes in kinds:
+        _check(find_target(target.data), source, result, chunk_bytes)
     return len(kinds)
 
 
-def _check(target: Target, source: Attribute, result: Attribute, part_bytes: int) -> None:
+def _check(target: Target, source: Attribute, result: Attribute, chunk_bytes: int) -> None:
     before, after = layout_of_type(source), layout_of_type(result)
-    plan = conversion_plan(target, before, after, element_of(source), part_bytes)
+    plan = conversion_plan(target, before, after, element_of(source), chunk_bytes)
     try:
-        check_conversion(before, after, plan)
+        verify_conversion(before, after, plan)
     except InternalError as error:
         message = f"{CONVERSION} from {source} to {result}: {error.message}"
         raise InternalError(error.id, message, remedy=error.remedy) from error

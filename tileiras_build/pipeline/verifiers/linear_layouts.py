@@ -21,7 +21,7 @@ from tileiras_build.ir.layouts import (
     SharedAccess,
     SharedLayout,
     SharedRoundTrip,
-    TileParts,
+    TileChunks,
     WarpShuffle,
 )
 
@@ -34,7 +34,7 @@ Threads = dict[tuple[int, int], list]
 
 
 def fail(message: str) -> None:
-    raise InternalError("layout-proof", message, remedy="report this as a bug of the layout planner")
+    raise InternalError("layout-verifier", message, remedy="report this as a bug of the layout planner")
 
 
 def distribute(layout: LinearLayout) -> Threads:
@@ -46,7 +46,7 @@ def distribute(layout: LinearLayout) -> Threads:
     }
 
 
-def check_conversion(source: LinearLayout, target: LinearLayout, plan: Plan, warps: int | None = None) -> None:
+def verify_conversion(source: LinearLayout, target: LinearLayout, plan: Plan, warps: int | None = None) -> None:
     """Execute the plan on every thread and compare each target register."""
     threads = distribute(source)
     expected = distribute(target)
@@ -146,7 +146,7 @@ def _load_vectors(access: SharedAccess, threads: Threads, memory: SharedMemory) 
                 registers[register] = element
 
 
-def _matrix_words(access: MatrixAccess, instruction: int, warp: int):
+def _matrix_registers(access: MatrixAccess, instruction: int, warp: int):
     """(matrix number, lane, positions) of each 32-bit register, as the ISA spreads an 8x8 matrix of 16-bit units.
 
     A position is (byte address of the row, first element in the row, how many).
@@ -169,7 +169,7 @@ def _run_matrices(access: MatrixAccess, threads: Threads, memory: SharedMemory, 
         if not load and warp & access.free_warps:
             continue
         for number, instruction in enumerate(access.instructions):
-            for matrix, lane, places in _matrix_words(access, number, warp):
+            for matrix, lane, places in _matrix_registers(access, number, warp):
                 exchanged = lane & access.swapped_lanes != 0
                 names, word = instruction.registers[matrix ^ exchanged], []
                 for address, first, count in places:
@@ -221,7 +221,7 @@ EXECUTE: dict[type, Callable[..., Threads]] = {
 # Placements and accesses
 
 
-def check_placement(shared: SharedLayout) -> None:
+def verify_shared_layout(shared: SharedLayout) -> None:
     """Every element has one offset, and ``size_bytes`` holds them."""
     count = 1
     for size in shared.shape:
@@ -232,9 +232,9 @@ def check_placement(shared: SharedLayout) -> None:
         fail(f"{shared} does not fit its {shared.size_bytes} bytes")
 
 
-def check_access(layout: LinearLayout, shared: SharedLayout, access: SharedAccess | MatrixAccess) -> None:
+def verify_access(layout: LinearLayout, shared: SharedLayout, access: SharedAccess | MatrixAccess) -> None:
     """Loads from a placement full of coordinates give the layout; stores of the layout fill the placement."""
-    check_placement(shared)
+    verify_shared_layout(shared)
     count = shared.size_bytes * 8 // shared.element_bits
     full = SharedMemory(shared.size_bytes, shared.element_bits)
     full.cells = {offset: shared.element(offset) for offset in range(count)}
@@ -249,15 +249,15 @@ def check_access(layout: LinearLayout, shared: SharedLayout, access: SharedAcces
         fail("the stores do not fill the placement")
 
 
-def check_parts(layout: LinearLayout, shared: SharedLayout, parts: TileParts) -> None:
+def verify_chunks(layout: LinearLayout, shared: SharedLayout, chunks: TileChunks) -> None:
     """Stores of each part fill a region of its own with what the placement of the whole has at the part's offsets."""
-    size = shared.size_bytes // len(parts.moves)
-    regions = [SharedMemory(size, shared.element_bits) for _ in parts.moves]
+    size = shared.size_bytes // len(chunks.copies)
+    regions = [SharedMemory(size, shared.element_bits) for _ in chunks.copies]
     threads = distribute(layout)
-    for move, region in zip(parts.moves, regions):
+    for move, region in zip(chunks.copies, regions):
         store(move, threads, region)
     for offset in range(shared.size):
-        part, inside = parts.place(offset)
+        part, inside = chunks.chunk_and_offset(offset)
         if regions[part].cells.pop(inside, None) != shared.element(offset):
             fail(f"element {shared.element(offset)} is not at offset {inside} of part {part}")
     if any(region.cells for region in regions):
@@ -351,7 +351,7 @@ FRAGMENTS: dict[tuple[int, int, int, int], tuple[Formula, Formula, Formula]] = {
 }
 
 
-def check_fragment(layout: LinearLayout, atom: tuple[int, int, int, int], operand: str) -> None:
+def verify_fragment(layout: LinearLayout, atom: tuple[int, int, int, int], operand: str) -> None:
     """A one-warp fragment layout holds what the ISA's formula says, and as many elements."""
     m, n, k, _ = atom
     formula = FRAGMENTS[atom]["ABC".index(operand)]
@@ -365,7 +365,7 @@ def check_fragment(layout: LinearLayout, atom: tuple[int, int, int, int], operan
                 fail(f"{operand}{register} of lane {lane} is {layout.apply(register, lane, 0)}, the ISA says {element}")
 
 
-def check_product(tiling) -> None:
+def verify_mma_tiling(tiling) -> None:
     """Every warp's atoms multiply matching fragments, and each element of C meets each k exactly once somewhere (per
     replica).
     """
@@ -377,7 +377,7 @@ def check_product(tiling) -> None:
         for warp in range(tiling.c.num_warps):
             parts = zip((a, b, c), (a_registers, b_registers, c_registers), FRAGMENTS[key], strict=True)
             tiles = [_atom_elements(threads, warp, registers, formula) for threads, registers, formula in parts]
-            _meet(tiles, warp, met)
+            _count_overlaps(tiles, warp, met)
     for (warp, element), ks in met.items():
         if ks != set(range(tiling.k)):
             fail(f"element {element} of C in warp {warp} meets {len(ks)} of {tiling.k} products")
@@ -392,7 +392,7 @@ def _atom_elements(threads: Threads, warp: int, registers: range, formula: Formu
     }
 
 
-def _meet(tiles, warp: int, met: dict) -> None:
+def _count_overlaps(tiles, warp: int, met: dict) -> None:
     a, b, c = tiles
     depth = 1 + max(k for _, k in a)
     for (row, column), element in c.items():
@@ -414,7 +414,7 @@ DATA_PATHS: dict[str, Callable[[int, int], tuple[int, int]]] = {
 }
 
 
-def check_tensor_tile(tile) -> None:
+def verify_tmem_tile(tile) -> None:
     """Each register of a thread is the element that its loads find: row and column follow from lane and column of
     tensor memory, by Layout D for 128 rows and F for 64.
     """
@@ -440,7 +440,7 @@ def _expect(layout: LinearLayout, register: int, lane: int, warp: int, element: 
         fail(f"register {register} of lane {lane} of warp {warp} is {found}, the ISA says {element}")
 
 
-def check_warpgroup(tiling) -> None:
+def verify_wgmma_tiling(tiling) -> None:
     """The registers of each wgmma hold the rows of A and C that the instruction pairs (section 9.7.15.5.1, figures of
     the fragments), and all of C is covered once.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation, SSAValue
 
-from ...ir.casting import expect, owner
+from ...ir.casting import cast, defining_op
 from .control_flow_paths import LOOPS
 
 
@@ -41,4 +41,4 @@ def _constant(value: SSAValue, other: int) -> int:
     """A constant's number, or the other one."""
     if not isinstance(value.owner, Operation) or value.owner.name != "arith.constant":
         return other
-    return expect(IntegerAttr, owner(value).properties["value"]).value.data
+    return cast(IntegerAttr, defining_op(value).properties["value"]).value.data

@@ -19,37 +19,37 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from ...core.errors import InternalError
-from ...ir.casting import expect, number_of, owner, string_of
+from ...ir.casting import cast, defining_op, int_attr, str_attr
 from ...ir.dialects.nv_tileaa.types import PointerType
 from ...ir.dialects.nv_tileas.types import BufferType, PipelineType
 from ...target.targets import WARP
 from ..common.llvm_element_types import element_of
-from .control_flow_paths import kernels_of, paths_of
+from .control_flow_paths import control_flow_paths, kernels_of
 
-BARRIERS, RING, BUFFER = ("nv_tileas.barrier",), "nv_tileas.alloc_tensor", "nv_tileas.buffer"
+BARRIERS, STAGE_BUFFER, BUFFER = ("nv_tileas.barrier",), "nv_tileas.alloc_tensor", "nv_tileas.buffer"
 # Each thread waits for products in tensor memory itself; these it knows of its own warps only.
-RING_READERS = ("nv_tileas.local_load", "nv_tileas.async.dot")
+STAGE_BUFFER_READERS = ("nv_tileas.local_load", "nv_tileas.async.dot")
 ALIGNMENT = 16
 
 
-def check_scratch(module: ModuleOp) -> int:
+def verify_shared_memory_allocation(module: ModuleOp) -> int:
     """Check every kernel of a nv_tileas module; how many operations with scratch memory were looked at."""
     return sum(_check_kernel(kernel) for kernel in kernels_of(module))
 
 
 def _check_kernel(kernel: Operation) -> int:
-    paths = paths_of(kernel)
-    users = [op for op in paths.following if "scratch_offset" in op.attributes]
+    paths = control_flow_paths(kernel)
+    users = [op for op in paths.successors if "scratch_offset" in op.attributes]
     for op in users:
         _check_inside(kernel, op)
-        for other in paths.reach(op, _meets):
+        for other in paths.reachable_from(op, _is_cta_barrier):
             if "scratch_offset" in other.attributes and "sync_before" not in other.attributes and _overlap(op, other):
                 _fail(kernel, f"{_text(other)} may write where {_text(op)} is still being read")
-    for op in (op for op in paths.following if op.name in RING_READERS):
-        for other in paths.reach(op, _meets):
+    for op in (op for op in paths.successors if op.name in STAGE_BUFFER_READERS):
+        for other in paths.reachable_from(op, _is_cta_barrier):
             if "scratch_offset" in other.attributes and "sync_before" not in other.attributes and _reads(op, other):
                 _fail(kernel, f"{_text(other)} may write where {op.name} still reads a ring")
-    _check_storage(kernel, users, [op for op in paths.following if "shared_offset" in op.attributes])
+    _check_storage(kernel, users, [op for op in paths.successors if "shared_offset" in op.attributes])
     return len(users)
 
 
@@ -57,54 +57,54 @@ def _check_storage(kernel: Operation, users: list[Operation], storage: list[Oper
     scratch: list[range] = [_region(op) for op in users]
     held: list[range] = []
     for op in storage:
-        start = number_of(op, "shared_offset")
+        start = int_attr(op, "shared_offset")
         region = range(start, start + _storage_bytes(op, kernel))
-        others = held if op.name == RING else held + scratch
+        others = held if op.name == STAGE_BUFFER else held + scratch
         if region.stop > _total(kernel) or any(_common(region, other) for other in others):
             _fail(kernel, f"storage [{region.start}, {region.stop}) is not its own")
         held.append(region)
 
 
-PARKED_WORD_BYTES = 4  # of each thread
+SPILLED_REGISTER_BYTES = 4  # of each thread
 TENSOR_ADDRESS_BYTES = 4  # tcgen05.alloc writes one address to shared memory
 
 
 def _storage_bytes(op: Operation, kernel: Operation) -> int:
-    if op.name == "nv_tileas.park":
-        return number_of(op, "words") * PARKED_WORD_BYTES * WARP * number_of(kernel, "num_warps")
+    if op.name == "nv_tileas.spill":
+        return int_attr(op, "words") * SPILLED_REGISTER_BYTES * WARP * int_attr(kernel, "num_warps")
     if op.name == "nv_tileas.create_tmem":
         return TENSOR_ADDRESS_BYTES
     held = op.results[0].type
     if isinstance(held, BufferType | PipelineType):
         return held.size_bytes
-    return number_of(op, "num_elem") * element_of(expect(PointerType, held).pointee).bits // 8
+    return int_attr(op, "num_elem") * element_of(cast(PointerType, held).pointee).bits // 8
 
 
 def _total(kernel: Operation) -> int:
-    return number_of(kernel, "shared_bytes", 0)
+    return int_attr(kernel, "shared_bytes", 0)
 
 
-def _meets(op: Operation) -> bool:
+def _is_cta_barrier(op: Operation) -> bool:
     """Whether all threads meet at or in the operation."""
     return op.name in BARRIERS or "scratch_offset" in op.attributes
 
 
 def _region(op: Operation) -> range:
-    start = number_of(op, "scratch_offset")
-    return range(start, start + number_of(op, "scratch_bytes"))
+    start = int_attr(op, "scratch_offset")
+    return range(start, start + int_attr(op, "scratch_bytes"))
 
 
 def _reads(op: Operation, other: Operation) -> bool:
     """Whether an operation reads a ring in the bytes of another's scratch."""
-    rings = (owner(value) for value in op.operands if value.type.name == BUFFER)
-    return any(_common(_place(ring), _region(other)) for ring in rings)
+    rings = (defining_op(value) for value in op.operands if value.type.name == BUFFER)
+    return any(_common(_stage_region(ring), _region(other)) for ring in rings)
 
 
-def _place(ring: Operation) -> range:
+def _stage_region(ring: Operation) -> range:
     if "shared_offset" not in ring.attributes:
         return range(0)
-    start = number_of(ring, "shared_offset")
-    return range(start, start + expect(BufferType, ring.results[0].type).size_bytes)
+    start = int_attr(ring, "shared_offset")
+    return range(start, start + cast(BufferType, ring.results[0].type).size_bytes)
 
 
 def _overlap(a: Operation, b: Operation) -> bool:
@@ -127,5 +127,7 @@ def _text(op: Operation) -> str:
 
 
 def _fail(kernel: Operation, message: str) -> None:
-    name = string_of(kernel, "sym_name")
-    raise InternalError("scratch-proof", f"kernel {name}: {message}", remedy="report this as a bug of assign_scratch")
+    name = str_attr(kernel, "sym_name")
+    raise InternalError(
+        "scratch-verifier", f"kernel {name}: {message}", remedy="report this as a bug of allocate_shared_memory"
+    )

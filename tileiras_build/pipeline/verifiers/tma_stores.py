@@ -21,28 +21,28 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from ...core.errors import InternalError
-from ...ir.casting import expect, number_of, owner, row, string_of
+from ...ir.casting import as_op, cast, defining_op, int_attr, str_attr
 from ...ir.dialects.nv_tileas.types import BufferType
-from ...ir.dialects.op_definition import TableOperation
-from ..analysis.disjoint_stores import stores_distinct_tiles
-from .control_flow_paths import AGENTS, RETURN, ProgramPaths, kernels_of, paths_of
+from ...ir.dialects.op_definition import TableOp
+from ..analysis.disjoint_stores import iterations_store_disjoint_tiles
+from .control_flow_paths import AGENT_SWITCH, RETURN, ControlFlowPaths, control_flow_paths, kernels_of
 from .token_barriers import BARRIER, FENCE
 from .token_paths import ACCESSES, TokenPaths
 
 STORE, WAIT = "nv_tileas.async.tiled_tma_store", "nv_tileas.async.tma_store_wait"
-RING, BUFFER, COPY = "nv_tileas.alloc_tensor", "nv_tileas.buffer", "nv_tileas.async_tiled_load"
-SUM_WAIT = "nv_tileas.async.pipeline.consumer_wait"
+STAGE_BUFFER, BUFFER, COPY = "nv_tileas.alloc_tensor", "nv_tileas.buffer", "nv_tileas.async_tiled_load"
+MMA_WAIT = "nv_tileas.async.pipeline.consumer_wait"
 PATTERN_BYTES = 1024  # the longest swizzle repeats after as many
 
 
-def check_tma_stores(module: ModuleOp) -> int:
+def verify_tma_stores(module: ModuleOp) -> int:
     """Check every kernel of a nv_tileas module; how many stores by TMA were looked at."""
     return sum(_check_kernel(kernel) for kernel in kernels_of(module))
 
 
 def _check_kernel(kernel: Operation) -> int:
-    paths = paths_of(kernel)
-    stores = [row(op) for op in paths.following if op.name == STORE]
+    paths = control_flow_paths(kernel)
+    stores = [as_op(op) for op in paths.successors if op.name == STORE]
     if not stores:
         return 0
     tokens = TokenPaths.of(paths)
@@ -50,37 +50,37 @@ def _check_kernel(kernel: Operation) -> int:
         if _scratch(store).start % PATTERN_BYTES:
             _fail(kernel, f"{store.name} copies from where no swizzle starts", store)
         _check_reading(kernel, paths, store)
-        _check_rings(kernel, paths, store)
+        _check_stage_buffers(kernel, paths, store)
         _check_writing(kernel, paths, store, tokens)
     return len(stores)
 
 
-def _check_reading(kernel: Operation, paths: ProgramPaths, store: Operation) -> None:
+def _check_reading(kernel: Operation, paths: ControlFlowPaths, store: Operation) -> None:
     waits = []
-    for op in paths.reach(store, lambda op: op.name == WAIT):
+    for op in paths.reachable_from(store, lambda op: op.name == WAIT):
         if op.name == WAIT:
             waits.append(op)
         elif op.name == RETURN or _touches(op, store):
             _fail(kernel, f"{op.name} comes while the copies of {store.name} may still read", store)
     for wait in waits:
-        for op in paths.reach(wait, _meets):
+        for op in paths.reachable_from(wait, _is_cta_barrier):
             if _touches(op, store) and "sync_before" not in op.attributes:
                 _fail(kernel, f"{op.name} comes before all threads know that {store.name} has been read", store)
 
 
-def _check_rings(kernel: Operation, paths: ProgramPaths, store: Operation) -> None:
+def _check_stage_buffers(kernel: Operation, paths: ControlFlowPaths, store: Operation) -> None:
     fetched = {value for op in kernel.walk() if op.name == "nv_tileas.async.tiled_tma_load" for value in op.operands}
-    apart = {buffer for op in _apart(kernel) for buffer in _buffers(op) if buffer in fetched}
-    for op in paths.reach(store, lambda op: False):
+    apart = {buffer for op in _disjoint_regions(kernel) for buffer in _buffers(op) if buffer in fetched}
+    for op in paths.reachable_from(store, lambda op: False):
         # What is waited for is filled from the rings that only another agent reads.
-        for buffer in apart if op.name == SUM_WAIT else [buffer for buffer in _buffers(op) if buffer in fetched]:
-            if _common(_ring(owner(buffer)), _scratch(store)):
+        for buffer in apart if op.name == MMA_WAIT else [buffer for buffer in _buffers(op) if buffer in fetched]:
+            if _common(_stage_buffer_of(defining_op(buffer)), _scratch(store)):
                 _fail(kernel, f"{op.name} uses a ring in the bytes of {store.name}, which came before", store)
 
 
-def _apart(kernel: Operation) -> list[Operation]:
+def _disjoint_regions(kernel: Operation) -> list[Operation]:
     """What an agent that neither fetches nor computes does."""
-    switches = [op for op in kernel.walk() if op.name == AGENTS]
+    switches = [op for op in kernel.walk() if op.name == AGENT_SWITCH]
     return [op for switch in switches for region in switch.regions[1:-1] for op in region.walk()]
 
 
@@ -88,21 +88,21 @@ def _buffers(op: Operation) -> list[SSAValue]:
     return [value for value in op.operands if value.type.name == BUFFER]
 
 
-def _check_writing(kernel: Operation, paths: ProgramPaths, store: TableOperation, tokens: TokenPaths) -> None:
+def _check_writing(kernel: Operation, paths: ControlFlowPaths, store: TableOp, tokens: TokenPaths) -> None:
     def relies(op: Operation) -> bool:
-        ordered = op.name in ACCESSES and store in tokens.earlier[op] and not is_apart(op)
-        return op.name == FENCE or (ordered and tokens.leads(store, op, _never))
+        ordered = op.name in ACCESSES and store in tokens.predecessors[op] and not is_apart(op)
+        return op.name == FENCE or (ordered and tokens.carries_token(store, op, _never))
 
     def is_apart(op: Operation) -> bool:
-        return op is store and stores_distinct_tiles(store)
+        return op is store and iterations_store_disjoint_tiles(store)
 
     written = []
-    for op in paths.reach(store, _waits_for_writing):
+    for op in paths.reachable_from(store, _is_full_wait):
         if relies(op):
             _fail(kernel, f"{op.name} comes after {store.name} and does not wait until it has written", store)
-        written += [op] * _waits_for_writing(op)
+        written += [op] * _is_full_wait(op)
     for wait in written:
-        for op in paths.reach(wait, lambda op: op.name == BARRIER):
+        for op in paths.reachable_from(wait, lambda op: op.name == BARRIER):
             if relies(op):
                 _fail(kernel, f"{op.name} comes after {store.name} with no barrier between the wait and it", store)
 
@@ -111,11 +111,11 @@ def _never(_: Operation) -> bool:
     return False
 
 
-def _waits_for_writing(op: Operation) -> bool:
+def _is_full_wait(op: Operation) -> bool:
     return op.name == WAIT and "read" not in op.attributes
 
 
-def _meets(op: Operation) -> bool:
+def _is_cta_barrier(op: Operation) -> bool:
     return op.name == BARRIER or "scratch_offset" in op.attributes
 
 
@@ -123,17 +123,17 @@ def _touches(op: Operation, store: Operation) -> bool:
     """Whether an operation writes to the bytes that a store copies: its own included, around a loop."""
     if "scratch_offset" in op.attributes:
         return _common(_scratch(op), _scratch(store))
-    return op.name == COPY and _common(_ring(owner(row(op).buffer)), _scratch(store))
+    return op.name == COPY and _common(_stage_buffer_of(defining_op(as_op(op).buffer)), _scratch(store))
 
 
 def _scratch(op: Operation) -> range:
-    start = number_of(op, "scratch_offset")
-    return range(start, start + number_of(op, "scratch_bytes"))
+    start = int_attr(op, "scratch_offset")
+    return range(start, start + int_attr(op, "scratch_bytes"))
 
 
-def _ring(op: Operation) -> range:
-    start = number_of(op, "shared_offset")
-    return range(start, start + expect(BufferType, op.results[0].type).size_bytes)
+def _stage_buffer_of(op: Operation) -> range:
+    start = int_attr(op, "shared_offset")
+    return range(start, start + cast(BufferType, op.results[0].type).size_bytes)
 
 
 def _common(first: range, second: range) -> bool:
@@ -141,6 +141,8 @@ def _common(first: range, second: range) -> bool:
 
 
 def _fail(kernel: Operation, message: str, store: Operation) -> None:
-    name, region = string_of(kernel, "sym_name"), _scratch(store)
+    name, region = str_attr(kernel, "sym_name"), _scratch(store)
     message = f"kernel {name}: {message} (shared memory [{region.start}, {region.stop}))"
-    raise InternalError("tma-store-proof", message, remedy="report this as a bug of store_by_tma or assign_scratch")
+    raise InternalError(
+        "tma-store-verifier", message, remedy="report this as a bug of use_tma_stores or allocate_shared_memory"
+    )

@@ -14,28 +14,28 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from ...core.errors import InternalError
-from ...ir.casting import string_of
-from .control_flow_paths import kernels_of, paths_of
+from ...ir.casting import str_attr
+from .control_flow_paths import control_flow_paths, kernels_of
 from .token_paths import ACCESSES, WRITES, TokenPaths
 
 FENCE, BARRIER = "nv_tileas.fence_alias", "nv_tileas.barrier"
 
 
-def check_barriers(module: ModuleOp) -> int:
+def verify_token_barriers(module: ModuleOp) -> int:
     """Check every kernel of a nv_tileas module; how many ordered pairs of accesses were looked at."""
     return sum(_check_kernel(kernel) for kernel in kernels_of(module))
 
 
 def _check_kernel(kernel: Operation) -> int:
-    paths = paths_of(kernel)
-    accesses = [op for op in paths.following if op.name in ACCESSES]
+    paths = control_flow_paths(kernel)
+    accesses = [op for op in paths.successors if op.name in ACCESSES]
     tokens = TokenPaths.of(paths)
     for first in accesses:
-        for second in paths.reach(first, _is_barrier):
-            ordered = second.name in ACCESSES and first in tokens.earlier[second] and _conflict(first, second)
-            if second.name == FENCE or (ordered and tokens.leads(first, second, _is_barrier)):
+        for second in paths.reachable_from(first, _is_barrier):
+            ordered = second.name in ACCESSES and first in tokens.predecessors[second] and _conflict(first, second)
+            if second.name == FENCE or (ordered and tokens.carries_token(first, second, _is_barrier)):
                 _fail(kernel, first, second)
-    return sum(len(tokens.earlier[second]) for second in accesses)
+    return sum(len(tokens.predecessors[second]) for second in accesses)
 
 
 def _is_barrier(op: Operation) -> bool:
@@ -48,10 +48,10 @@ def _conflict(first: Operation, second: Operation) -> bool:
 
 
 def _semantic(op: Operation) -> str:
-    return string_of(op, "mem_semantic") if "mem_semantic" in op.attributes else "weak"
+    return str_attr(op, "mem_semantic") if "mem_semantic" in op.attributes else "weak"
 
 
 def _fail(kernel: Operation, first: Operation, second: Operation) -> None:
-    name = string_of(kernel, "sym_name")
+    name = str_attr(kernel, "sym_name")
     message = f"kernel {name}: no barrier on a path from {first.name} to {second.name}, which comes after it"
-    raise InternalError("barrier-proof", message, remedy="report this as a bug of order_tokens")
+    raise InternalError("barrier-verifier", message, remedy="report this as a bug of insert_barriers")

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import Operation, SSAValue
 
-from ...ir.casting import given
-from .control_flow_paths import BREAK, CONTINUE, LOOPS, ProgramPaths
+from ...ir.casting import unwrap
+from .control_flow_paths import BREAK, CONTINUE, LOOPS, ControlFlowPaths
 
 TOKEN = "nv_tileaa.mem_token"
 READS = frozenset(f"nv_tileas.{name}" for name in ("load", "tiled_load"))
@@ -32,23 +32,23 @@ Stops = Callable[[Operation], bool]
 class TokenPaths:
     """``earlier[op]``: the accesses that the tokens of an operation come after, in any iteration."""
 
-    paths: ProgramPaths
-    earlier: dict[Operation, set[Operation]]
+    paths: ControlFlowPaths
+    predecessors: dict[Operation, set[Operation]]
     _led: dict[tuple[Operation, Stops], set[Operation]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, paths: ProgramPaths) -> TokenPaths:
+    def of(cls, paths: ControlFlowPaths) -> TokenPaths:
         """Of a program with these paths."""
         return cls(paths, _earlier(paths))
 
-    def leads(self, first: Operation, second: Operation, stops: Stops) -> bool:
+    def carries_token(self, first: Operation, second: Operation, stops: Stops) -> bool:
         """Whether a path from ``first`` comes to ``second`` with a token that ``first`` has given on the way; no path goes on
         behind an operation that stops."""
         if (first, stops) not in self._led:
-            self._led[first, stops] = self._takers(first, stops)
+            self._led[first, stops] = self._token_users(first, stops)
         return second in self._led[first, stops]
 
-    def _takers(self, first: Operation, stops: Stops) -> set[Operation]:
+    def _token_users(self, first: Operation, stops: Stops) -> set[Operation]:
         """What takes such a token: a fixed point over those that may be there before each operation."""
         before: dict[Operation, Tokens] = {}
         waiting = list(self._next(first, _tokens(first.results)))
@@ -59,26 +59,29 @@ class TokenPaths:
                 continue
             before[op] = tokens = tokens | (known or frozenset())
             if not stops(op):
-                waiting += self._next(op, _given(tokens, _made(op)))
+                waiting += self._next(op, _tokens_after(tokens, _made(op)))
         return {op for op, tokens in before.items() if tokens.intersection(op.operands)}
 
     def _next(self, op: Operation, tokens: Tokens) -> Iterable[tuple[Operation, Tokens]]:
-        for following in self.paths.following[op]:
-            yield following, _given(tokens, _entered(following)) if _enters(op, following) else tokens
+        for following in self.paths.successors[op]:
+            yield (
+                following,
+                _tokens_after(tokens, _first_iteration_tokens(following)) if _enters(op, following) else tokens,
+            )
 
 
-def _given(tokens: Tokens, edges: list[Edge]) -> Tokens:
+def _tokens_after(tokens: Tokens, edges: list[Edge]) -> Tokens:
     """The tokens behind an operation: what it gives anew has nothing of what it was before."""
     made = {target for source, target in edges if source in tokens}
     return (tokens - {target for _, target in edges}) | made
 
 
-def _earlier(paths: ProgramPaths) -> dict[Operation, set[Operation]]:
+def _earlier(paths: ControlFlowPaths) -> dict[Operation, set[Operation]]:
     behind: dict[SSAValue, set[Operation]] = {}
-    for op in paths.following:
+    for op in paths.successors:
         if op.name in ACCESSES:
             behind |= {result: {op} for result in _tokens(op.results)}
-    edges = [edge for op in paths.following for edge in (*_entered(op), *_made(op))]
+    edges = [edge for op in paths.successors for edge in (*_first_iteration_tokens(op), *_made(op))]
     changed = True
     while changed:
         changed = False
@@ -87,7 +90,7 @@ def _earlier(paths: ProgramPaths) -> dict[Operation, set[Operation]]:
             size = len(known)
             known |= behind.get(source, set())
             changed |= len(known) != size
-    return {op: set().union(*(behind.get(value, set()) for value in _tokens(op.operands))) for op in paths.following}
+    return {op: set().union(*(behind.get(value, set()) for value in _tokens(op.operands))) for op in paths.successors}
 
 
 # ---- what an operation gives --------------------------------------------------------------------------------------
@@ -109,7 +112,7 @@ def _enters(op: Operation, following: Operation) -> bool:
     return following.name in LOOPS
 
 
-def _entered(op: Operation) -> list[Edge]:
+def _first_iteration_tokens(op: Operation) -> list[Edge]:
     """What a loop's first iteration sees."""
     if op.name not in LOOPS:
         return []
@@ -127,13 +130,13 @@ def _made(op: Operation) -> list[Edge]:
         return _pairs(_carried(op), op.results) if op.name == LOOPS[0] else []
     if op.name == "nv_tileas.if":
         return []
-    if (target := _receiver(op)) is not None:
+    if (target := _terminator_target(op)) is not None:
         again = target.name in LOOPS and op.name != BREAK
         return _pairs(op.operands, _carried(target) if again else target.results)
     return [(value, result) for value in _tokens(op.operands) for result in _tokens(op.results)]
 
 
-def _receiver(op: Operation) -> Operation | None:
+def _terminator_target(op: Operation) -> Operation | None:
     """The operation whose values a terminator gives."""
     if op.name == "nv_tileas.yield":
         return op.parent_op()
@@ -142,4 +145,4 @@ def _receiver(op: Operation) -> Operation | None:
     around = op.parent_op()
     while around is not None and around.name not in LOOPS:
         around = around.parent_op()
-    return given(around)
+    return unwrap(around)

@@ -16,10 +16,10 @@ import os
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from .errors import EmulatorError, EmulatorFault, EmulatorWarning, PtxSyntaxError, UnsupportedInstruction
-from .launch import launch, run_ptx, why_alone
+from .launch import launch, run_ptx, single_process_reason
 from .memory.address_space import Counters, Memory
 
 __all__ = [
     "Counters", "EmulatorError", "EmulatorFault", "EmulatorWarning", "Memory", "PtxSyntaxError",
-    "UnsupportedInstruction", "launch", "run_ptx", "why_alone",
+    "UnsupportedInstruction", "launch", "run_ptx", "single_process_reason",
 ]  # fmt: skip

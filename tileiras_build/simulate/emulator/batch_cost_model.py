@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 
-class Costs:
+class BatchCostModel:
     """Seconds of batches of one kernel: of ``large``, (CTAs, seconds), and of a clearly smaller one, where there was one."""
 
     def __init__(self) -> None:
         self.large: tuple[int, float] | None = None
         self.small: tuple[int, float] | None = None
 
-    def note(self, ctas: int, seconds: float) -> None:
+    def add_sample(self, ctas: int, seconds: float) -> None:
         """A batch has taken so long."""
         if self.large is not None and 3 * ctas <= 2 * self.large[0]:
             self.small = ctas, seconds
@@ -19,7 +19,7 @@ class Costs:
             self.small = self.large
         self.large = ctas, seconds
 
-    def parts(self) -> tuple[float, float] | None:
+    def fixed_and_per_cta(self) -> tuple[float, float] | None:
         """Seconds of any batch, and of each of its CTAs; None where nothing is known. One batch tells the half of either."""
         if self.large is None:
             return None

@@ -6,17 +6,17 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-HEAD = b"tileiras_build: kernels for the emulator\n"
+MAGIC = b"tileiras_build: kernels for the emulator\n"
 
 
 def pack(ptx: str, manifest: Mapping[str, Any]) -> bytes:
     """The file."""
-    return HEAD + json.dumps({"ptx": ptx, "manifest": manifest}).encode()
+    return MAGIC + json.dumps({"ptx": ptx, "manifest": manifest}).encode()
 
 
 def unpack(data: bytes) -> tuple[str, Mapping[str, Any]] | None:
     """(the PTX, the manifest) of a file; None of one of another kind, such as a cubin."""
-    if not data.startswith(HEAD):
+    if not data.startswith(MAGIC):
         return None
-    made = json.loads(data[len(HEAD) :])
+    made = json.loads(data[len(MAGIC) :])
     return made["ptx"], made["manifest"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ...core.errors import TileirasError, described
+from ...core.errors import TileirasError, describe_exception
 
 
 class EmulatorError(Exception):
@@ -37,7 +37,7 @@ class EmulatorFailure(EmulatorError):
 
 
 @contextmanager
-def failures_named(doing: str) -> Iterator[None]:
+def name_internal_errors(doing: str) -> Iterator[None]:
     """Let exceptions of Python's become EmulatorFailure; ``doing`` says at what they happen."""
     try:
         yield
@@ -46,10 +46,10 @@ def failures_named(doing: str) -> Iterator[None]:
     except MemoryError as error:
         raise EmulatorError(f"there is not enough memory {doing}") from error
     except Exception as error:
-        raise EmulatorFailure(f"internal error in the emulator {doing}: {described(error)}") from error
+        raise EmulatorFailure(f"internal error in the emulator {doing}: {describe_exception(error)}") from error
 
 
-class WrongLaunch(EmulatorError, ValueError):
+class InvalidLaunch(EmulatorError, ValueError):
     """A launch that the kernel does not take: other parameters, no block, more threads than a CTA has."""
 
     id = "emulator-launch"

@@ -10,39 +10,39 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from . import parallel_ctas
-from .errors import WrongLaunch, failures_named
+from .errors import InvalidLaunch, name_internal_errors
 from .isa.special_registers import SPECIALS
 from .matmul import gemm_jit
-from .matmul.matmul import BY_BLAS, EXACTLY, SUMS
+from .matmul.matmul import BLAS_ORDER, ROUNDED_ONCE, ROUNDING_MODES
 from .memory import tensor_memory
 from .memory.address_space import Counters, Memory
 from .parallel_ctas import run_batches
-from .persistent_grid import expand
-from .process_count import Plan, asked_for
+from .persistent_grid import expand_persistent
+from .process_count import ProcessPlan, requested_jobs
 from .ptx.program import Program, load
-from .sanitizers.initcheck import UnwrittenReads
-from .sanitizers.racecheck_between_ctas import BlockRaces, applies
+from .sanitizers.initcheck import Initcheck
+from .sanitizers.racecheck_between_ctas import CtaRacecheck, lacks_cta_ordering
 from .sanitizers.unspecified_behavior import FAULT, WARNING, Findings
-from .simt.cta_batch import Machine
+from .simt.cta_batch import CtaBatch
 from .simt.cta_clusters import check_shape
 from .tensor_map import complete_parameters
 
 BATCH_THREADS = int(os.environ.get("TILEIRAS_EMULATOR_BATCH", "32768"))  # larger batches leave the caches
 BATCH_BYTES = 1 << 30
-MOST_THREADS = 1024  # of a CTA
+MAX_THREADS_PER_CTA = 1024  # of a CTA
 
 
 @dataclass
-class Remaining:
+class UnstartedCtas:
     """The CTAs of a launch that have not started, cluster by cluster: from number ``first`` to ``end``."""
 
     first: int
     end: int
     cluster: int
 
-    def start(self, most: int) -> tuple[int, int]:
+    def start(self, max_ctas: int) -> tuple[int, int]:
         """(the first of the CTAs that start now, how many)."""
-        first, count = self.first, min(most, self.end - self.first)
+        first, count = self.first, min(max_ctas, self.end - self.first)
         self.first += count
         return first, count
 
@@ -55,35 +55,35 @@ class Remaining:
 
 
 @dataclass(frozen=True)
-class Options:
-    races: bool = False
+class LaunchOptions:
+    racecheck: bool = False
     counters: Counters | None = None
     findings: Findings = field(default_factory=Findings)
-    sums: str = EXACTLY
-    remaining: Remaining | None = None
+    matmul_rounding: str = ROUNDED_ONCE
+    remaining: UnstartedCtas | None = None
     registers: int | None = None  # per thread at entry, as ptxas assigned them; None where there is only PTX
     deadline: float | None = None  # of time.monotonic()
-    most_blocks: int | None = None  # of instructions that the CTAs of a batch may run
+    max_blocks: int | None = None  # of instructions that the CTAs of a batch may run
     jobs: int | None = 1  # processes at most; None: as many as pay
     started: Callable[[tuple[int, int, int]], None] | None = None
-    block_races: BlockRaces | None = None
-    unwritten: UnwrittenReads | None = None
+    cta_racecheck: CtaRacecheck | None = None
+    initcheck: Initcheck | None = None
 
     def __post_init__(self):
-        if self.sums not in SUMS:
-            raise ValueError(f"sums cannot be {self.sums!r}: use {' or '.join(SUMS)}")
+        if self.matmul_rounding not in ROUNDING_MODES:
+            raise ValueError(f"sums cannot be {self.matmul_rounding!r}: use {' or '.join(ROUNDING_MODES)}")
         if self.jobs is not None and self.jobs < 1:
             raise ValueError(f"jobs cannot be {self.jobs}: use 1 or more")
 
     @property
-    def is_watched(self) -> bool:
+    def has_observers(self) -> bool:
         """Whether somebody looks at every access from the start."""
-        return self.races or any(one is not None for one in (self.counters, self.block_races, self.unwritten))
+        return self.racecheck or any(one is not None for one in (self.counters, self.cta_racecheck, self.initcheck))
 
     @property
-    def is_limited(self) -> bool:
+    def has_limits(self) -> bool:
         """Whether the launch may not take as long as it likes."""
-        return self.deadline is not None or self.most_blocks is not None
+        return self.deadline is not None or self.max_blocks is not None
 
     specials = SPECIALS
     codegen: tuple = ()
@@ -99,13 +99,13 @@ def launch(
     check_races: bool | None = None,
     counters: Counters | None = None,
     findings: str | Mapping[str, str] | None = None,
-    sums: str = EXACTLY,
+    matmul_rounding: str = ROUNDED_ONCE,
     time_limit: float | None = None,
     block_limit: int | None = None,
     jobs: int | None = None,
     started: Callable[[tuple[int, int, int]], None] | None = None,
-    check_blocks: bool = False,
-    unwritten: UnwrittenReads | None = None,
+    cta_racecheck: bool = False,
+    initcheck: Initcheck | None = None,
 ) -> None:
     """Run ``entry`` of ``artifacts.ptx`` over a grid.
 
@@ -126,24 +126,24 @@ def launch(
     """
     kernel = (getattr(artifacts, "manifest", None) or {}).get("kernels", {}).get(entry, {})
     program = load(artifacts.ptx, entry, cluster_of(kernel.get("cluster")))
-    with failures_named(f"at the parameters of kernel {entry}"):
-        grid, params, started = expand(kernel, grid, params, len(program.params), started, check_blocks)
+    with name_internal_errors(f"at the parameters of kernel {entry}"):
+        grid, params, started = expand_persistent(kernel, grid, params, len(program.params), started, cta_racecheck)
         params = complete_parameters(entry, kernel, params, len(program.params))
     block = program.entry.reqntid or (kernel.get("threads_per_cta", 128), 1, 1)
     dynamic = kernel.get("shared_memory", {}).get("dynamic", 0)
     registers = kernel.get("resources", {}).get("registers")
-    options = Options(
-        races(check_races),
+    options = LaunchOptions(
+        is_racecheck_wanted(check_races),
         counters,
         Findings(findings, FAULT),
-        sums,
+        matmul_rounding,
         registers=registers,
-        jobs=1 if check_blocks or unwritten is not None else asked_for(jobs),
+        jobs=1 if cta_racecheck or initcheck is not None else requested_jobs(jobs),
         deadline=_deadline(time_limit),
-        most_blocks=block_limit,
+        max_blocks=block_limit,
         started=started,
-        block_races=BlockRaces() if check_blocks and applies(program) else None,
-        unwritten=unwritten,
+        cta_racecheck=CtaRacecheck() if cta_racecheck and lacks_cta_ordering(program) else None,
+        initcheck=initcheck,
     )
     execute(program, grid, block, params, memory, dynamic, options)
 
@@ -152,16 +152,16 @@ def _deadline(time_limit: float | None) -> float | None:
     return None if time_limit is None else time.monotonic() + time_limit
 
 
-def why_alone(artifacts, entry: str) -> str | None:
+def single_process_reason(artifacts, entry: str) -> str | None:
     """Why the CTAs of a kernel of artifacts have to run in one process, in a sentence; None where several may share them."""
     kernel = (getattr(artifacts, "manifest", None) or {}).get("kernels", {}).get(entry, {})
-    return parallel_ctas.why_alone(load(artifacts.ptx, entry, cluster_of(kernel.get("cluster"))))
+    return parallel_ctas.single_process_reason(load(artifacts.ptx, entry, cluster_of(kernel.get("cluster"))))
 
 
 def run_ptx(
     ptx: str, entry: str, grid, block=None, params=(), *, memory: Memory | None = None, dynamic_shared: int = 0,
     check_races: bool | None = None, counters: Counters | None = None, cluster=None,
-    findings: str | Mapping[str, str] | None = None, sums: str = BY_BLAS, jobs: int | None = None,
+    findings: str | Mapping[str, str] | None = None, matmul_rounding: str = BLAS_ORDER, jobs: int | None = None,
     time_limit: float | None = None,
 ) -> None:  # fmt: skip
     """Run a kernel of a PTX text. ``block`` may be None where the kernel has ``.reqntid``.
@@ -172,19 +172,19 @@ def run_ptx(
     program = load(ptx, entry, cluster_of(cluster))
     block = block or program.entry.reqntid
     if block is None:
-        raise WrongLaunch(f"kernel {entry} has no .reqntid: give the block")
-    options = Options(
-        races(check_races),
+        raise InvalidLaunch(f"kernel {entry} has no .reqntid: give the block")
+    options = LaunchOptions(
+        is_racecheck_wanted(check_races),
         counters,
         Findings(findings, WARNING),
-        sums,
-        jobs=asked_for(jobs),
+        matmul_rounding,
+        jobs=requested_jobs(jobs),
         deadline=_deadline(time_limit),
     )
     execute(program, grid, block, params, memory or Memory(), dynamic_shared, options)
 
 
-def races(wanted: bool | None) -> bool:
+def is_racecheck_wanted(wanted: bool | None) -> bool:
     """Whether to check for races: as told, else as the environment says."""
     return os.environ.get("TILEIRAS_EMULATOR_RACES", "") not in ("", "0") if wanted is None else wanted
 
@@ -195,7 +195,7 @@ def cluster_of(shape) -> tuple | None:
     return None if shape == (1, 1, 1) else shape
 
 
-def execute(program: Program, grid, block, params, memory, dynamic, options: Options):
+def execute(program: Program, grid, block, params, memory, dynamic, options: LaunchOptions):
     grid = (*((grid,) if isinstance(grid, int) else grid), 1, 1)[:3]
     block = (*((block,) if isinstance(block, int) else block), 1, 1)[:3]
     if program.blocks_are_clusters:
@@ -205,10 +205,12 @@ def execute(program: Program, grid, block, params, memory, dynamic, options: Opt
     block_params = parameter_block(program, params)
     program.reset_variables(memory)
     threads = block[0] * block[1] * block[2]
-    if not 1 <= threads <= MOST_THREADS:
-        raise WrongLaunch(f"kernel {program.entry.name} has {threads} threads a CTA: 1 to {MOST_THREADS} are possible")
+    if not 1 <= threads <= MAX_THREADS_PER_CTA:
+        raise InvalidLaunch(
+            f"kernel {program.entry.name} has {threads} threads a CTA: 1 to {MAX_THREADS_PER_CTA} are possible"
+        )
     size = batch_size(program, block, dynamic)
-    if options.races:
+    if options.racecheck:
         size = max(min(size, 4096 // threads), 1)  # shadow arrays are large
     if program.cancels_launches:
         size = min(size, -(-total // 2))
@@ -216,26 +218,26 @@ def execute(program: Program, grid, block, params, memory, dynamic, options: Opt
     if options.started is not None:
         size = program.cluster_size
 
-    def run(first: int, count: int, options: Options) -> None:
+    def run(first: int, count: int, options: LaunchOptions) -> None:
         if options.started is not None:
-            options.started(cluster_place(program, grid, first))
-        with plan.timed(count), failures_named(f"while kernel {program.entry.name} runs"):
-            machine = Machine(program, grid, block, first, count, block_params, memory, dynamic, options)
+            options.started(cluster_coordinates(program, grid, first))
+        with plan.add_sample(count), name_internal_errors(f"while kernel {program.entry.name} runs"):
+            machine = CtaBatch(program, grid, block, first, count, block_params, memory, dynamic, options)
             try:
                 machine.run()
             finally:
                 machine.prints.finish()
 
-    plan = Plan(program, 1 if options.started is not None else options.jobs, total, threads, size, memory)
+    plan = ProcessPlan(program, 1 if options.started is not None else options.jobs, total, threads, size, memory)
     with np.errstate(all="ignore"):
         run_all(plan, run, options)
-    program.translations.keep()
-    gemm_jit.note()
+    program.translations.store()
+    gemm_jit.record_multiplications()
 
 
-def run_all(plan: Plan, run: Callable[[int, int, Options], None], options: Options) -> None:
+def run_all(plan: ProcessPlan, run: Callable[[int, int, LaunchOptions], None], options: LaunchOptions) -> None:
     """``run(first, count, options)`` for batches of all CTAs, by as many processes as there should be for those that are left."""
-    remaining = Remaining(0, plan.ctas, plan.program.cluster_size)
+    remaining = UnstartedCtas(0, plan.ctas, plan.program.cluster_size)
     options = replace(options, remaining=remaining)
     while left := remaining.end - remaining.first:
         if (jobs := plan.processes(left)) > 1:
@@ -243,11 +245,11 @@ def run_all(plan: Plan, run: Callable[[int, int, Options], None], options: Optio
             batches = [(first, min(each, plan.ctas - first)) for first in range(remaining.first, plan.ctas, each)]
             if run_batches(run, batches, jobs, plan.memory, options):
                 return
-            plan.most, plan.program.had_to_say = 1, True
+            plan.max_processes, plan.program.had_to_say = 1, True
         run(*remaining.start(plan.size), options)
 
 
-def cluster_place(program: Program, grid: tuple, first: int) -> tuple[int, int, int]:
+def cluster_coordinates(program: Program, grid: tuple, first: int) -> tuple[int, int, int]:
     """Where the cluster that begins with CTA number ``first`` lies in the grid of clusters."""
     x, y, _ = (count // size for count, size in zip(grid, program.cluster or (1, 1, 1)))
     number = first // program.cluster_size
@@ -269,10 +271,10 @@ def batch_size(program: Program, block, dynamic: int) -> int:
 def parameter_block(program: Program, params) -> np.ndarray:
     """All parameters at their offsets in one aligned byte array."""
     if len(params) != len(program.params):
-        raise WrongLaunch(f"kernel {program.entry.name} takes {len(program.params)} parameters, got {len(params)}")
+        raise InvalidLaunch(f"kernel {program.entry.name} takes {len(program.params)} parameters, got {len(params)}")
     out = np.zeros(-(-program.param_size // 16) * 16 + 32, np.uint8)
     for variable, value in zip(program.params, params):
         if len(value) != variable.size:
-            raise WrongLaunch(f"parameter {variable.name} has {variable.size} bytes, got {len(value)}")
+            raise InvalidLaunch(f"parameter {variable.name} has {variable.size} bytes, got {len(value)}")
         out[variable.offset : variable.offset + variable.size] = np.frombuffer(value, np.uint8)
     return out

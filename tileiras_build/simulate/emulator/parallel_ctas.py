@@ -3,7 +3,7 @@
 The processes are forks. What is mapped is copied to memory that they share, and what has changed there is copied back:
 a region is seen through ``Region.move``, at its own addresses. Batches are handed out in order, through a pipe, to whoever
 is free, the launching process among them. The numbers are those of one process, for CTAs that may see nothing of each other
-(``why_alone``). Where something goes wrong, or is found, nothing is copied back: it is for one process to say. ``jobs.py``
+(``single_process_reason``). Where something goes wrong, or is found, nothing is copied back: it is for one process to say. ``jobs.py``
 says how many processes there are.
 """
 
@@ -27,39 +27,46 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .errors import TIME_LIMIT, EmulatorFault
-from .isa.system_calls import ORDERED_CALLS
+from .isa.system_calls import ORDERED_SYSTEM_CALLS
 from .memory.address_space import Counters, Memory, Region
 from .ptx.ast import Instruction, Name
 
 if TYPE_CHECKING:
-    from .launch import Options
+    from .launch import LaunchOptions
     from .ptx.program import Program
 
-COMPARED = 1 << 20  # bytes at a time, of what may have changed
-TICKET = struct.Struct("=q")
-TICKETS = 4096  # that a pipe holds for certain (pipe(7): 64 KiB)
+COMPARE_BYTES = 1 << 20  # bytes at a time, of what may have changed
+BATCH_NUMBER = struct.Struct("=q")
+PIPE_BATCHES = 4096  # that a pipe holds for certain (pipe(7): 64 KiB)
 _DIES_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 
 
 # -- which programs ----------------------------------------------------------------------------------
-def why_alone(program: Program) -> str | None:
+def single_process_reason(program: Program) -> str | None:
     """Why one process has to run all CTAs of a kernel, in one sentence; None where several may."""
     for ins in program.code:
-        for found, why in _TOGETHER:
+        for found, why in _SINGLE_PROCESS_RULES:
             if found(ins):
                 return f"{why} (line {ins.line}: {ins.text})"
     return None
 
 
-def _own(ins: Instruction) -> bool:
+def _is_in_cluster_shared(ins: Instruction) -> bool:
     """Whether an access stays in the shared memory of a cluster."""
     return any(mod.startswith("shared") for mod in ins.mods)
 
 
-_TOGETHER: tuple[tuple[Callable[[Instruction], bool], str], ...] = (
-    (lambda ins: ins.op in ("atom", "red") and not _own(ins), "its CTAs meet in atomic operations on global memory"),
+_SINGLE_PROCESS_RULES: tuple[tuple[Callable[[Instruction], bool], str], ...] = (
     (
-        lambda ins: ins.op == "ld" and bool({"acquire", "volatile", "relaxed"} & set(ins.mods)) and not _own(ins),
+        lambda ins: ins.op in ("atom", "red") and not _is_in_cluster_shared(ins),
+        "its CTAs meet in atomic operations on global memory",
+    ),
+    (
+        lambda ins: (
+            ins.op == "ld"
+            and bool({"acquire", "volatile", "relaxed"} & set(ins.mods))
+            and not _is_in_cluster_shared(ins)
+        ),
         "its CTAs may wait for each other's stores",
     ),
     (
@@ -68,7 +75,9 @@ _TOGETHER: tuple[tuple[Callable[[Instruction], bool], str], ...] = (
     ),
     (lambda ins: ins.op == "clusterlaunchcontrol", "its CTAs take over each other's work"),
     (
-        lambda ins: ins.op == "call" and any(isinstance(arg, Name) and arg.name in ORDERED_CALLS for arg in ins.args),
+        lambda ins: (
+            ins.op == "call" and any(isinstance(arg, Name) and arg.name in ORDERED_SYSTEM_CALLS for arg in ins.args)
+        ),
         "its CTAs print or allocate memory, one after another",
     ),
 )
@@ -76,25 +85,27 @@ _TOGETHER: tuple[tuple[Callable[[Instruction], bool], str], ...] = (
 
 # -- memory ------------------------------------------------------------------------------------------
 @contextlib.contextmanager
-def shared_by_processes(memory: Memory) -> Iterator[list[_Twin]]:
+def shared_by_processes(memory: Memory) -> Iterator[list[_SharedCopy]]:
     """Inside, what is mapped is in copies that forks share."""
-    twins: list[_Twin] = []
+    twins: list[_SharedCopy] = []
     try:
         for region in memory.regions:
-            twins.append(_Twin(region))
+            twins.append(_SharedCopy(region))
         yield twins
     finally:
         for twin in twins:
             twin.region.move(None)
 
 
-class _Twin:
+class _SharedCopy:
     """A region's bytes in memory that forks share."""
 
     def __init__(self, region: Region):
         self.region = region
         self.own = region.bytes()
-        self.buffer = mmap.mmap(-1, region.end + COMPARED)  # anonymous and shared; views may end on a multiple of 64
+        self.buffer = mmap.mmap(
+            -1, region.end + COMPARE_BYTES
+        )  # anonymous and shared; views may end on a multiple of 64
         self.held = (ctypes.c_uint8 * region.end).from_buffer(self.buffer)
         self.copy = np.frombuffer(self.held, np.uint8)[region.pad :]
         self.copy[:] = self.own
@@ -102,8 +113,8 @@ class _Twin:
 
     def copy_back(self) -> None:
         """Let the region have what has changed: arrays that are only read may be in memory that cannot be written."""
-        for start in range(0, len(self.own), COMPARED):
-            part = slice(start, start + COMPARED)
+        for start in range(0, len(self.own), COMPARE_BYTES):
+            part = slice(start, start + COMPARE_BYTES)
             if not np.array_equal(self.own[part], self.copy[part]):
                 self.own[part] = self.copy[part]
 
@@ -116,15 +127,15 @@ class Outcome:
 
     ran: bool
     counters: Counters | None = None
-    late: tuple[int, EmulatorFault] | None = None
+    fault_after_exit: tuple[int, EmulatorFault] | None = None
 
 
 def run_batches(
-    run: Callable[[int, int, Options], None],
+    run: Callable[[int, int, LaunchOptions], None],
     batches: list[tuple[int, int]],
     jobs: int,
     memory: Memory,
-    options: Options,
+    options: LaunchOptions,
 ) -> bool:
     """``run(first, count, options)`` for every batch, by ``jobs`` processes; whether all have run, with nothing to say.
 
@@ -137,7 +148,11 @@ def run_batches(
         except (OSError, MemoryError):  # no room for copies
             return False
         outcomes = _outcomes(run, batches, jobs, options)
-        late = min((outcome.late for outcome in outcomes if outcome.late), default=None, key=lambda found: found[0])
+        late = min(
+            (outcome.fault_after_exit for outcome in outcomes if outcome.fault_after_exit),
+            default=None,
+            key=lambda found: found[0],
+        )
         if late is not None:
             raise late[1]
         if not all(outcome.ran for outcome in outcomes):
@@ -150,8 +165,8 @@ def run_batches(
     return True
 
 
-def _outcomes(run, batches: list[tuple[int, int]], jobs: int, options: Options) -> list[Outcome]:
-    tickets = _Tickets(len(batches))
+def _outcomes(run, batches: list[tuple[int, int]], jobs: int, options: LaunchOptions) -> list[Outcome]:
+    tickets = _BatchQueue(len(batches))
     workers: list[_Worker] = []
     try:
         with contextlib.suppress(OSError):  # no more processes: there are as many as there are
@@ -165,10 +180,10 @@ def _outcomes(run, batches: list[tuple[int, int]], jobs: int, options: Options) 
         tickets.close()
 
 
-def _take_batches(run, batches: list[tuple[int, int]], tickets: _Tickets, options: Options) -> Outcome:
+def _take_batches(run, batches: list[tuple[int, int]], tickets: _BatchQueue, options: LaunchOptions) -> Outcome:
     """Run batches while there are any; after one that fails, or finds something, nobody starts another one."""
     counters = None if options.counters is None else type(options.counters)()
-    options = replace(options, counters=counters, findings=options.findings.strictly())
+    options = replace(options, counters=counters, findings=options.findings.warnings_as_faults())
     while numbers := tickets.take():
         for number in numbers:
             try:
@@ -176,30 +191,30 @@ def _take_batches(run, batches: list[tuple[int, int]], tickets: _Tickets, option
             except Exception as error:
                 tickets.drain()
                 if isinstance(error, EmulatorFault) and error.kind == TIME_LIMIT:
-                    return Outcome(False, late=(number, error))
+                    return Outcome(False, fault_after_exit=(number, error))
                 return Outcome(False)
     return Outcome(True, counters)
 
 
-class _Tickets:
+class _BatchQueue:
     """The numbers of the batches, in a pipe: each process takes the next ones."""
 
     def __init__(self, count: int):
-        self.count, self.each = count, -(-count // TICKETS)
+        self.count, self.each = count, -(-count // PIPE_BATCHES)
         self.reading, writing = os.pipe()
         try:
-            os.write(writing, b"".join(map(TICKET.pack, range(0, count, self.each))))
+            os.write(writing, b"".join(map(BATCH_NUMBER.pack, range(0, count, self.each))))
         finally:
             os.close(writing)
 
     def take(self) -> range:
         """The numbers of the next batches; none when all have been taken."""
-        data = os.read(self.reading, TICKET.size)
-        first = TICKET.unpack(data)[0] if data else self.count
+        data = os.read(self.reading, BATCH_NUMBER.size)
+        first = BATCH_NUMBER.unpack(data)[0] if data else self.count
         return range(first, min(first + self.each, self.count))
 
     def drain(self) -> None:
-        while os.read(self.reading, TICKET.size * TICKETS):
+        while os.read(self.reading, BATCH_NUMBER.size * PIPE_BATCHES):
             pass
 
     def close(self) -> None:
@@ -209,7 +224,7 @@ class _Tickets:
 class _Worker:
     """A fork that takes batches; its outcome comes through a pipe."""
 
-    def __init__(self, run, batches: list[tuple[int, int]], tickets: _Tickets, options: Options):
+    def __init__(self, run, batches: list[tuple[int, int]], tickets: _BatchQueue, options: LaunchOptions):
         self.reading, writing = os.pipe()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of threads, libraries' too: a fork runs none, nor takes their locks
@@ -238,11 +253,11 @@ class _Worker:
             self.wait()
 
 
-def _work(run, batches: list[tuple[int, int]], tickets: _Tickets, options: Options, writing: int) -> None:
+def _work(run, batches: list[tuple[int, int]], tickets: _BatchQueue, options: LaunchOptions, writing: int) -> None:
     """The life of a fork: it runs batches, says how that went, and ends without the parent's exit handlers."""
     status = 1
     try:
-        _be_a_fork()
+        _prepare_child()
         outcome = _take_batches(run, batches, tickets, options)
         with os.fdopen(writing, "wb") as pipe:
             pipe.write(pickle.dumps(outcome))
@@ -254,7 +269,7 @@ def _work(run, batches: list[tuple[int, int]], tickets: _Tickets, options: Optio
         os._exit(status)
 
 
-def _be_a_fork() -> None:
+def _prepare_child() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
     if sys.platform == "linux":

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .simt.broadcasting import distinct
+from .simt.broadcasting import unique_integers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from .ptx.ast import Instruction
 
 SECTOR = 32  # bytes
-TENSOR, MEMORY, FLOATS, INTEGERS, CONTROL, WAITS, MOVES = KINDS = (
+TENSOR, MEMORY, FLOATS, INTEGERS, CONTROL, SYNCHRONIZATION, MOVES = KINDS = (
     "tensor cores", "memory", "floating point", "integer and logic", "control flow", "synchronization", "moves and conversions",
 )  # fmt: skip
-_OF_OPERATION = {
+_CLASS_OF_OPCODE = {
     **dict.fromkeys(("mma", "wgmma", "tcgen05"), TENSOR),
     **dict.fromkeys(("ld", "ldu", "st", "atom", "red", "cp", "ldmatrix", "stmatrix", "prefetch", "prefetchu"), MEMORY),
     **dict.fromkeys(("bra", "brx", "call", "ret", "exit", "trap", "brkpt"), CONTROL),
     **dict.fromkeys(
-        ("bar", "barrier", "mbarrier", "fence", "membar", "griddepcontrol", "nanosleep", "setmaxnreg", "elect"), WAITS
+        ("bar", "barrier", "mbarrier", "fence", "membar", "griddepcontrol", "nanosleep", "setmaxnreg", "elect"), SYNCHRONIZATION
     ),
     **dict.fromkeys(("mov", "cvt", "cvta", "prmt", "shfl", "movmatrix", "mapa", "selp"), MOVES),
     **dict.fromkeys(("ex2", "lg2", "sin", "cos", "tanh", "rsqrt", "testp", "copysign"), FLOATS),
@@ -41,9 +41,9 @@ _SHAPE = re.compile(r"^m(\d+)n(\d+)k(\d+)$")
 _THREADS = {"mma": 32, "wgmma": 128, "tcgen05": 1}
 
 
-def kind_of(ins: Instruction) -> str:
+def instruction_class(ins: Instruction) -> str:
     """One of KINDS."""
-    found = _OF_OPERATION.get(ins.op)
+    found = _CLASS_OF_OPCODE.get(ins.op)
     if found is not None:
         return found
     return FLOATS if any(map(_FLOAT.match, ins.mods)) else INTEGERS
@@ -59,13 +59,13 @@ def tensor_operations(ins: Instruction) -> int:
     return 2 * m * n * k
 
 
-def summed(code: Iterable[Instruction]) -> tuple[Counter[str], float]:
+def instruction_mix(code: Iterable[Instruction]) -> tuple[Counter[str], float]:
     """(instructions by kind, tensor operations) of one thread that runs through ``code``."""
     kinds: Counter[str] = Counter()
     operations = 0.0
     for ins in code:
         if not ins.op.startswith("_"):
-            kinds[kind_of(ins)] += 1
+            kinds[instruction_class(ins)] += 1
         operations += tensor_operations(ins) / _THREADS.get(ins.op, 1)
     return kinds, operations
 
@@ -74,7 +74,7 @@ def count_run(counters: Counters, code: Iterable[Instruction], key: tuple, threa
     """``threads`` threads ran through ``code``, which ``key`` stands for."""
     found = _summaries.get(key)
     if found is None:
-        found = _summaries[key] = summed(code)
+        found = _summaries[key] = instruction_mix(code)
     kinds, operations = found
     for kind, number in kinds.items():
         counters.instructions[kind] = counters.instructions.get(kind, 0) + number * threads
@@ -91,7 +91,7 @@ def count_global(counters: Counters, warps: np.ndarray, start: np.ndarray, size:
     first, last = start // SECTOR, (start + (size - 1)) // SECTOR
     rows = [np.stack((warps, first + step)) for step in range(int((last - first).max()) + 1)]
     rows = [row[:, row[1] <= last] for row in rows]
-    counters.requests += len(distinct(warps))
+    counters.requests += len(unique_integers(warps))
     counters.sectors += np.unique(np.concatenate(rows, axis=1), axis=1).shape[1]
     _add_bytes(counters, size * len(start), writes)
 

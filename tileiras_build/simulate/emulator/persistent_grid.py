@@ -13,12 +13,12 @@ from collections.abc import Callable
 
 Shape = tuple[int, int, int]
 Started = Callable[[Shape], None]
-CLUSTERS = 3
-MOST_PROGRAMS = (1 << 31) - (1 << 16)  # numbers of programs, and the next one of each CTA, are i32
+PERSISTENT_CLUSTERS = 3
+MAX_TILE_PROGRAMS = (1 << 31) - (1 << 16)  # numbers of programs, and the next one of each CTA, are i32
 
 
-def expand(
-    kernel: dict, grid, params, count: int, started: Started | None = None, apart: bool = False
+def expand_persistent(
+    kernel: dict, grid, params, count: int, started: Started | None = None, separately: bool = False
 ) -> tuple[Shape, list[bytes], Started | None]:
     """What is launched of a kernel: its grid, its parameters, and who is told of each program.
 
@@ -30,14 +30,14 @@ def expand(
     if not kernel.get("grid", {}).get("persistent") or len(given) == count:
         return (x, y, z), given, started
     programs = math.prod((x, y, z))
-    if programs > MOST_PROGRAMS:
+    if programs > MAX_TILE_PROGRAMS:
         raise ValueError(f"a grid of {programs} tile programs is more than a persistent kernel can number")
     given += [struct.pack("<i", extent) for extent in (x, y, z)]
-    clusters = programs if apart or started is not None else min(programs, CLUSTERS)
-    return (clusters, 1, 1), given, None if started is None else _told((x, y), started)
+    clusters = programs if separately or started is not None else min(programs, PERSISTENT_CLUSTERS)
+    return (clusters, 1, 1), given, None if started is None else _per_program_callback((x, y), started)
 
 
-def _told(plane: tuple[int, int], started: Started) -> Started:
+def _per_program_callback(plane: tuple[int, int], started: Started) -> Started:
     """Who is told of clusters by their numbers is told of places in the grid of tile programs."""
     x, y = plane
     return lambda place: started((place[0] % x, place[0] // x % y, place[0] // (x * y)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 
 
-class Prints:
+class PrintfOutput:
     """Texts of the threads of one batch of CTAs, whose lines are written once they are complete."""
 
     def __init__(self) -> None:

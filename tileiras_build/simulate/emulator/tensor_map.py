@@ -18,7 +18,7 @@ from .errors import EmulatorError
 SIZE = 128
 CHUNK = 16  # bytes that a swizzle moves together
 PADDED = 128  # padded elements of a row of a box
-ROWS = 4  # of .tile::gather4 and .tile::scatter4
+GATHER_ROWS = 4  # of .tile::gather4 and .tile::scatter4
 _MAGIC = 0x50414D54  # "TMAP"
 _FORMAT = struct.Struct("<I8B5H5BQ5I4Q")
 _COLUMNS = struct.Struct("<6h2HB")
@@ -66,7 +66,7 @@ CHUNK_XOR = {"none": (0, 0), "32B": (1, 0), "64B": (3, 0), "128B": (7, 0), "128B
 
 
 @dataclass(frozen=True)
-class Columns:
+class Im2colParameters:
     """What cuTensorMapEncodeIm2col adds: a copy takes ``pixels`` of the tensor, one after another, ``channels`` of each.
 
     The pixels are those of a bounding box in the dimensions W, H, D, in this order: from ``lower`` to ``upper``, the latter
@@ -91,7 +91,7 @@ _CORNER_BITS = {3: 16, 4: 8, 5: 5}
 WIDE_MODES = ("", "im2col::w", "im2col::w::128")
 _WIDE_CORNER_BITS = 16
 WIDE_PIXELS = 128  # of im2col::w::128, whatever the map says
-MOST_CHANNELS, MOST_PIXELS = 256, 1024
+MAX_IM2COL_CHANNELS, MAX_IM2COL_PIXELS = 256, 1024
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class TensorMap:
     swizzle: str = "none"
     fill: str = "zero"
     interleave: int = 0
-    columns: Columns | None = None
+    columns: Im2colParameters | None = None
     gathers: bool = False  # the rows of a box lie anywhere along dimension 1
 
     def gathering(self) -> TensorMap:
@@ -120,7 +120,7 @@ class TensorMap:
             raise ValueError(
                 f"a box of {'x'.join(map(str, self.box))} cannot be gathered: it must be one row of a matrix"
             )
-        return replace(self, box=(self.box[0], ROWS), element_strides=(self.element_strides[0], 1), gathers=True)
+        return replace(self, box=(self.box[0], GATHER_ROWS), element_strides=(self.element_strides[0], 1), gathers=True)
 
     @property
     def rank(self) -> int:
@@ -195,7 +195,7 @@ class TensorMap:
         return np.array((self.kind.bytes, *self.strides), np.int64)
 
     @cached_property
-    def less_bytes(self) -> np.ndarray:
+    def expected_tx_bytes(self) -> np.ndarray:
         """What a box that lands adds to the bytes that its mbarrier expects."""
         return np.array([-self.box_bytes], np.int64)
 
@@ -220,12 +220,12 @@ class TensorMap:
         yield self.row_bytes % 16 != 0, f"the box's rows have {self.row_bytes} bytes, no multiple of 16"
         wide = span is not None and self.row_bytes > span
         yield wide, f"the box's rows have {self.row_bytes} bytes, more than the swizzle of {span}"
-        yield from self.checks_of_padding() if self.kind.packed < CHUNK else ()
-        yield from self.checks_of_columns() if self.columns is not None else ()
+        yield from self.padding_checks() if self.kind.packed < CHUNK else ()
+        yield from self.im2col_checks() if self.columns is not None else ()
         yield self.interleave != 0, "interleaved layouts are not supported"
         yield self.fill == "nan" and self.kind.nan is None, f"{self.element} has no NaN to fill with"
 
-    def checks_of_padding(self):
+    def padding_checks(self):
         """CUDA driver API, cuTensorMapEncodeTiled: CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN16B and 16U6_ALIGN16B."""
         whole = PADDED * self.kind.bits // 8
         yield (
@@ -235,7 +235,7 @@ class TensorMap:
         yield self.shape[0] % whole != 0, f"rows of padded elements are no multiple of {PADDED}"
         yield self.counts[0] != whole, f"the box of padded elements is not {PADDED} wide"
 
-    def checks_of_columns(self):
+    def im2col_checks(self):
         corners, wide = (*self.columns.lower, *self.columns.upper), self.columns.wide
         yield self.rank not in _CORNER_BITS, f"rank {self.rank} of a tensor of pixels is not 3 to 5"
         bits, sides = (_WIDE_CORNER_BITS, 1) if wide else (_CORNER_BITS[self.rank], self.rank - 2)
@@ -245,10 +245,13 @@ class TensorMap:
             (not -(1 << bits - 1) <= n < 1 << bits - 1, f"corner {n} has more than {bits} bits") for n in corners
         )
         yield (
-            not 1 <= self.columns.channels <= MOST_CHANNELS,
-            f"{self.columns.channels} channels are not 1 to {MOST_CHANNELS}",
+            not 1 <= self.columns.channels <= MAX_IM2COL_CHANNELS,
+            f"{self.columns.channels} channels are not 1 to {MAX_IM2COL_CHANNELS}",
         )
-        yield not 1 <= self.columns.pixels <= MOST_PIXELS, f"{self.columns.pixels} pixels are not 1 to {MOST_PIXELS}"
+        yield (
+            not 1 <= self.columns.pixels <= MAX_IM2COL_PIXELS,
+            f"{self.columns.pixels} pixels are not 1 to {MAX_IM2COL_PIXELS}",
+        )
 
     @lru_cache(maxsize=256)  # noqa: B019
     def encode(self) -> bytes:
@@ -257,10 +260,10 @@ class TensorMap:
             _MAGIC, self.rank - 1, self.kind.code, self.interleave, SWIZZLES[self.swizzle][0], FILLS[self.fill], 0,
             SWIZZLES[self.swizzle][1], 0, *five(self.box, 0), *five(self.element_strides, 0), self.base,
             *five(tuple(n - 1 for n in self.shape), 0), *five(self.strides, 0)[:4],
-        ).ljust(_COLUMNS_AT, b"\0") + encode_columns(self.columns)  # fmt: skip
+        ).ljust(_COLUMNS_AT, b"\0") + encode_im2col(self.columns)  # fmt: skip
 
 
-def encode_columns(columns: Columns | None) -> bytes:
+def encode_im2col(columns: Im2colParameters | None) -> bytes:
     """The end of an encoded map: zeros for one of tiles."""
     if columns is None:
         return bytes(SIZE - _COLUMNS_AT)
@@ -269,12 +272,12 @@ def encode_columns(columns: Columns | None) -> bytes:
     return _COLUMNS.pack(*three(columns.lower), *three(columns.upper), columns.channels, columns.pixels, wide)
 
 
-def decode_columns(data: bytes, rank: int) -> Columns | None:
+def decode_im2col(data: bytes, rank: int) -> Im2colParameters | None:
     """The columns in an encoded map, or None."""
     *corners, channels, pixels, wide = _COLUMNS.unpack(data[_COLUMNS_AT:])
     sides = 1 if wide else rank - 2
     lower, upper = tuple(corners[:sides]), tuple(corners[3 : 3 + sides])
-    return Columns(lower, upper, channels, pixels, WIDE_MODES[wide]) if pixels else None
+    return Im2colParameters(lower, upper, channels, pixels, WIDE_MODES[wide]) if pixels else None
 
 
 def fields_of(data: bytes) -> list:
@@ -297,7 +300,7 @@ def decode(data: bytes) -> TensorMap:
     out = TensorMap(
         _NAME_OF[code], fields[19], tuple(n + 1 for n in fields[20 : 20 + rank]), tuple(fields[25 : 24 + rank]),
         tuple(fields[9 : 9 + rank]), tuple(fields[14 : 14 + rank]), _SWIZZLE_OF[swizzle, atomicity],
-        "nan" if fill else "zero", interleave, decode_columns(data, rank),
+        "nan" if fill else "zero", interleave, decode_im2col(data, rank),
     )  # fmt: skip
     if (why := out.problem()) is not None:
         raise ValueError(f"the tensor map is not valid: {why}")

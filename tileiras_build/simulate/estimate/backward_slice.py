@@ -21,8 +21,8 @@ _NO_RESULT = (
     "UTCQMMA", "UTCIMMA", "UTCOMMA", "UTCBAR", "UTCCP", "STTM", "CCTL", "WARPSYNC", "CALL", "STAS", "BPT", "FENCE",
 )  # fmt: skip
 _VOTES = ("VOTE", "VOTEU")  # whose last operand is what is voted on
-_TRUTHS_ONLY = ("ISETP", "FSETP", "DSETP", "HSETP2", "PLOP3", "FCHK", "SYNCS", "USETMAXREG", "R2P", "ELECT")
-_NAMES_BARRIER = ("UTMALDG", "UBLKCP")  # in the register behind the place in shared memory
+_PREDICATE_RESULTS = ("ISETP", "FSETP", "DSETP", "HSETP2", "PLOP3", "FCHK", "SYNCS", "USETMAXREG", "R2P", "ELECT")
+_BARRIER_OPERAND = ("UTMALDG", "UBLKCP")  # in the register behind the place in shared memory
 _WIDE = frozenset({"WIDE", "HI", "64", "U64", "S64"})
 _SIZES = {"64": 2, "128": 4, "256": 8}
 
@@ -44,11 +44,11 @@ def results_of(one: Instruction) -> tuple[Operand, ...]:
     leading = 0
     while leading < len(one.operands) and one.operands[leading].is_predicate:
         leading += 1
-    if name in _TRUTHS_ONLY:
+    if name in _PREDICATE_RESULTS:
         return one.operands[: min(leading, 2)]
     if leading:
         return one.operands[: leading + 1]
-    return (one.operands[0], *(() if one.truths == one.operands[1:] else one.carries))
+    return (one.operands[0], *(() if one.predicate_sources == one.operands[1:] else one.carry_predicates))
 
 
 def written(one: Instruction) -> int:
@@ -74,7 +74,7 @@ def read(one: Instruction) -> int:
     found = _bit(one.guard) if one.guard else 0
     if one.opcode == "P2R":
         found |= sum(1 << _BASES[PREDICATE] + number for number in range(7))
-    wide = bool(_WIDE & set(one.modifiers)) or one.opcode in _NAMES_BARRIER
+    wide = bool(_WIDE & set(one.modifiers)) or one.opcode in _BARRIER_OPERAND
     results = results_of(one)
     for operand in one.operands[0 if one.opcode in _NO_RESULT else len(results) :]:
         found |= _reads(operand, wide)
@@ -97,7 +97,7 @@ def addresses(one: Instruction) -> int:
     return found
 
 
-def followed(code: MachineCode, wanted: Callable[[Instruction], int]) -> frozenset[int]:
+def backward_slice(code: MachineCode, wanted: Callable[[Instruction], int]) -> frozenset[int]:
     """The numbers of the instructions to follow, where ``wanted`` says which registers one is asked for in any case."""
     blocks = [_Block(code, block, wanted) for block in code.blocks]
     leads = [list(_next_blocks(code, number)) for number in range(len(blocks))]
@@ -119,12 +119,14 @@ class _Block:
     """One basic block in the flow of wanted registers."""
 
     def __init__(self, code: MachineCode, block: range, wanted: Callable[[Instruction], int]):
-        self.rows = [(code.instructions[n], *_facts(code.instructions[n], wanted)) for n in reversed(block)]
+        self.transfer_functions = [
+            (code.instructions[n], *_slice_rules(code.instructions[n], wanted)) for n in reversed(block)
+        ]
         self.followed: set[int] = set()
 
     def before(self, needed: int) -> int:
         """What is wanted before the block, where ``needed`` is behind it."""
-        for one, writes, reads, asked in self.rows:
+        for one, writes, reads, asked in self.transfer_functions:
             if writes & needed:
                 self.followed.add(one.number)
                 # What is written for some lanes only leaves the rest.
@@ -133,14 +135,14 @@ class _Block:
         return needed
 
 
-def _facts(one: Instruction, wanted: Callable[[Instruction], int]) -> tuple[int, int, int]:
+def _slice_rules(one: Instruction, wanted: Callable[[Instruction], int]) -> tuple[int, int, int]:
     return written(one), read(one), wanted(one)
 
 
 def _next_blocks(code: MachineCode, number: int) -> Iterator[int]:
     block = code.blocks[number]
     last = code.instructions[block[-1]]
-    targets = [last.target] if last.target is not None else list(last.table)
+    targets = [last.target] if last.target is not None else list(last.jump_table)
     if last.opcode == "RET":
         targets = [one.number + 1 for one in code.instructions if one.opcode == "CALL"]
     goes_on = not last.ends_block or last.guard is not None or last.opcode == "CALL" or _is_conditional(last)

@@ -9,7 +9,7 @@ from .sass_parser import MachineCode
 from .warp_trace import WarpTrace
 
 
-def most_in_flight(flights: list[tuple[float, float]]) -> float:
+def max_bytes_in_flight(flights: list[tuple[float, float]]) -> float:
     """The most bytes at once, of (when, bytes more or less)."""
     most = now = 0.0
     for _, size in sorted(flights):
@@ -18,7 +18,7 @@ def most_in_flight(flights: list[tuple[float, float]]) -> float:
     return most
 
 
-def bytes_of_copies(code: MachineCode, cluster: list[list[WarpTrace]]) -> dict[int, float]:
+def copy_bytes(code: MachineCode, cluster: list[list[WarpTrace]]) -> dict[int, float]:
     """What a copy brings, by the barrier that counts it: what that expects, divided by the copies that it counts."""
     expected: dict[int, float] = defaultdict(float)
     copies: dict[int, int] = defaultdict(int)
@@ -26,7 +26,7 @@ def bytes_of_copies(code: MachineCode, cluster: list[list[WarpTrace]]) -> dict[i
         for trace in warps:
             for number, seen in trace.observed.items():
                 one = code.instructions[number]
-                for told in filter(None, seen.told):
+                for told in filter(None, seen.recorded_words):
                     if one.opcode == "SYNCS" and (place := told.get("place")) is not None:
                         expected[place] += expected_bytes(one, told)
                     elif one.opcode in ASYNC_LOADS and (barrier := told.get("barrier")) is not None:

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from ...target.gpu_rates import SHARED_BYTES, TENSOR_MEMORY_READ, TENSOR_MEMORY_WRITE, Machine
-from .instruction_throughput import WARPGROUP, Product, is_product, pipe_clocks, product
-from .memory_transactions import GLOBAL, LOADS, SECTOR
+from ...target.gpu_rates import SHARED_BYTES_PER_CLOCK, TENSOR_MEMORY_READ, TENSOR_MEMORY_WRITE, GpuModel
+from .instruction_throughput import WARPS_PER_WARPGROUP, MmaShape, is_mma, mma_shape, pipe_clocks
+from .memory_transactions import GLOBAL, LOADS, SECTOR_BYTES
 from .sass_parser import Instruction, MachineCode
 from .warp_trace import Observed, WarpTrace
 
@@ -21,7 +21,7 @@ _TENSOR_MEMORY = {"LDTM": TENSOR_MEMORY_READ, "STTM": TENSOR_MEMORY_WRITE}
 
 
 @dataclass
-class Work:
+class CtaWork:
     """Of one block, on average: instructions of warps, clocks of the multiprocessor by pipe, bytes by where they go.
 
     ``read`` and ``written`` are bytes of each array by what its addresses begin with (0: nobody knows whose), ``fetched`` those
@@ -50,7 +50,7 @@ class Work:
         """What passes between the multiprocessor and L2, but what TMA stores."""
         return sum(self.read.values()) + sum(self.written.values()) + self.fetched * self.from_l2
 
-    def add(self, other: Work, share: float) -> None:
+    def add(self, other: CtaWork, share: float) -> None:
         """Another block's, with its share in the average."""
         for name in ("instructions", "multiply_adds", "tensor", "shared", "l1", "tensor_memory", "fetched", "async_stores",
                      "spills"):  # fmt: skip
@@ -64,11 +64,11 @@ class Work:
         self.from_l2 = other.from_l2
 
 
-class Accountant:
+class WorkCounter:
     """Sums what warps do, for one kernel on one machine; ``cluster`` is the number of blocks that a multicast reaches."""
 
-    def __init__(self, code: MachineCode, machine: Machine, cluster: int = 1):
-        self.code, self.machine, self.cluster = code, machine, cluster
+    def __init__(self, code: MachineCode, machine: GpuModel, cluster: int = 1):
+        self.code, self.gpu, self.cluster = code, machine, cluster
 
     @cached_property
     def _blocks(self) -> list[tuple[int, dict[str, float], float]]:
@@ -78,14 +78,14 @@ class Accountant:
     def _block(self, ones: list[Instruction]) -> tuple[int, dict[str, float], float]:
         pipes: Counter[str] = Counter()
         for one in ones:
-            if found := pipe_clocks(one, self.machine.rates):
+            if found := pipe_clocks(one, self.gpu.rates):
                 pipes[found[0]] += found[1]  # type: ignore[assignment]
         spilled = sum(one.opcode in ("LDL", "STL") for one in ones)
         return sum(one.opcode != "NOP" for one in ones), dict(pipes), 128.0 * spilled
 
-    def block(self, warps: Iterable[WarpTrace]) -> Work:
+    def block(self, warps: Iterable[WarpTrace]) -> CtaWork:
         """The work of a block with these warps."""
-        found = Work()
+        found = CtaWork()
         for trace in warps:
             self._add_path(found, trace)
             for number, seen in trace.observed.items():
@@ -93,41 +93,41 @@ class Accountant:
             found.unknown |= set(trace.unknown)
         return found
 
-    def _add_path(self, found: Work, trace: WarpTrace) -> None:
+    def _add_path(self, found: CtaWork, trace: WarpTrace) -> None:
         for number, passes in trace.passes().items():
             count, pipes, spilled = self._blocks[number]
             found.instructions += passes * count
             found.spills += passes * spilled
-            found.l1 += passes * spilled / SHARED_BYTES
+            found.l1 += passes * spilled / SHARED_BYTES_PER_CLOCK
             for pipe, clocks in pipes.items():
                 found.pipes[pipe] += passes * clocks  # type: ignore[assignment]
-            self._add_products(found, number, passes)
+            self._add_mmas(found, number, passes)
 
-    def _add_products(self, found: Work, number: int, passes: int) -> None:
+    def _add_mmas(self, found: CtaWork, number: int, passes: int) -> None:
         for n in self.code.blocks[number]:
             one = self.code.instructions[n]
             if one.opcode in _TENSOR_MEMORY:
                 found.tensor_memory += passes * _tensor_memory_bytes(one) / _TENSOR_MEMORY[one.opcode]
             if one.opcode == "UTCCP":
-                found.shared += passes * _copied_bytes(one) / SHARED_BYTES
-            if is_product(one) and not one.opcode.startswith("UTC"):
-                self._add_product(found, one, None, passes)
+                found.shared += passes * _copied_bytes(one) / SHARED_BYTES_PER_CLOCK
+            if is_mma(one) and not one.opcode.startswith("UTC"):
+                self._add_mma(found, one, None, passes)
 
-    def _add_product(self, found: Work, one: Instruction, descriptor: int | None, count: float) -> None:
-        made = product(one, descriptor)
+    def _add_mma(self, found: CtaWork, one: Instruction, descriptor: int | None, count: float) -> None:
+        made = mma_shape(one, descriptor)
         if made is None:
             found.blind.add(one.number)
             return
         found.multiply_adds += count * made.multiply_adds
-        found.tensor += count * made.clocks(self.machine.rates) * made.ctas
-        found.shared += count * _shared_bytes(one, made) / SHARED_BYTES
+        found.tensor += count * made.clocks(self.gpu.rates) * made.ctas
+        found.shared += count * _shared_bytes(one, made) / SHARED_BYTES_PER_CLOCK
 
-    def _add_observed(self, found: Work, one: Instruction, seen: Observed) -> None:
-        if one.opcode.startswith("UTC") and is_product(one):
-            for told in filter(None, seen.told):
-                self._add_product(found, one, told.get("idesc"), 1)
+    def _add_observed(self, found: CtaWork, one: Instruction, seen: Observed) -> None:
+        if one.opcode.startswith("UTC") and is_mma(one):
+            for told in filter(None, seen.recorded_words):
+                self._add_mma(found, one, told.get("idesc"), 1)
         elif one.opcode == "SYNCS":
-            found.fetched += sum(expected_bytes(one, told) for told in filter(None, seen.told))
+            found.fetched += sum(expected_bytes(one, told) for told in filter(None, seen.recorded_words))
         elif one.opcode in ASYNC_LOADS and "MULTICAST" in one.modifiers:
             found.from_l2 = 1 / self.cluster
         elif one.opcode in ASYNC_STORES:
@@ -135,31 +135,31 @@ class Accountant:
         elif seen.accesses:
             self._add_accesses(found, one, seen)
 
-    def _add_accesses(self, found: Work, one: Instruction, seen: Observed) -> None:
+    def _add_accesses(self, found: CtaWork, one: Instruction, seen: Observed) -> None:
         share = seen.executions / len(seen.accesses)
         into = found.read if one.opcode in LOADS else found.written
         for taken in seen.accesses:
             found.shared += share * taken.wavefronts
-            found.l1 += share * max(taken.lines, taken.bytes / SHARED_BYTES) * (one.opcode in GLOBAL)
+            found.l1 += share * max(taken.lines, taken.bytes / SHARED_BYTES_PER_CLOCK) * (one.opcode in GLOBAL)
             for owner, sectors in taken.sectors.items():
-                into[owner] += share * sectors * SECTOR  # type: ignore[assignment]
+                into[owner] += share * sectors * SECTOR_BYTES  # type: ignore[assignment]
             if not taken.known:
                 found.blind.add(one.number)
 
 
-def _shared_bytes(one: Instruction, made: Product) -> float:
+def _shared_bytes(one: Instruction, made: MmaShape) -> float:
     """What one warp's part of a product reads: the right operand of a warpgroup's is read once for its four warps."""
     if "GMMA" not in one.opcode:
         return made.shared_bytes
-    right = replace(made, left_shared=False).shared_bytes
-    return made.shared_bytes - right + right / WARPGROUP
+    right = replace(made, a_in_shared=False).shared_bytes
+    return made.shared_bytes - right + right / WARPS_PER_WARPGROUP
 
 
-def expected_bytes(one: Instruction, told: dict[str, int | None]) -> int:
+def expected_bytes(one: Instruction, observed: dict[str, int | None]) -> int:
     """Bytes that an arrival tells its barrier to expect."""
     if "ARRIVE" not in one.modifiers or any(modifier.endswith("T0") for modifier in one.modifiers):
         return 0
-    return told.get("word") or 0
+    return observed.get("word") or 0
 
 
 def _copied_bytes(one: Instruction) -> int:

@@ -31,19 +31,21 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Estimated:
+class KernelEstimate:
     """Microseconds, and the bound that they are; the clocks of all bounds on a ``machine``, and what the model had to assume."""
 
     microseconds: float
     limit: str
     bounds: Mapping[str, float]
-    machine: str
+    gpu: str
     assumed: tuple[str, ...] = ()
 
 
-def estimate_kernel(cubin: bytes, name: str, manifest: Mapping[str, Manifest], problem: Problem) -> Estimated | None:
+def estimate_kernel(
+    cubin: bytes, name: str, manifest: Mapping[str, Manifest], problem: Problem
+) -> KernelEstimate | None:
     """None where the kernel has other parameters than those that are set, or the model has no answer for it."""
-    from ...target.gpu_rates import machine_of
+    from ...target.gpu_rates import gpu_model
     from .estimate_report import remarks
     from .kernel_from_cubin import read_kernels
     from .performance_model import estimate
@@ -52,10 +54,10 @@ def estimate_kernel(cubin: bytes, name: str, manifest: Mapping[str, Manifest], p
         return None
     try:
         kernel = read_kernels(cubin)[name]
-        multiprocessors = machine_of(kernel.target).multiprocessors
+        multiprocessors = gpu_model(kernel.target).sm_count
         found = estimate(
             kernel, launch_of_manifest(manifest[name], problem.settings, problem.grid, multiprocessors), {}
         )
     except TileirasError:
         return None
-    return Estimated(found.microseconds, found.limit, found.bounds, found.machine.name, tuple(remarks(found)))
+    return KernelEstimate(found.microseconds, found.limit, found.bounds, found.gpu.name, tuple(remarks(found)))

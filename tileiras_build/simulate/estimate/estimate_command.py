@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from ...core.errors import InvalidInput, Location, one_of
+from ...core.errors import InvalidInput, Location, suggest
 from ...core.file_io import read_file
 from ...manifest.launch_manifest import Launch as Manifest
-from ...manifest.launch_manifest import loaded, read_launch_manifest
-from ...target.gpu_rates import machine_of
+from ...manifest.launch_manifest import parse_json, read_launch_manifest
+from ...target.gpu_rates import gpu_model
 from .estimate_report import document, table
-from .kernel_from_cubin import Kernel, read_kernels
+from .kernel_from_cubin import KernelModel, read_kernels
 from .launch_and_constant_banks import Launch
 from .performance_model import Estimate, estimate
 from .problem_size import launch_of_cubin, launch_of_manifest, read_extents, read_settings
@@ -49,12 +49,12 @@ def _estimate(
     return estimate(kernel, launch, trips)
 
 
-def _choose(kernels: dict[str, Kernel], name: str | None, file: str) -> Kernel:
+def _choose(kernels: dict[str, KernelModel], name: str | None, file: str) -> KernelModel:
     if name is None and len(kernels) == 1:
         return next(iter(kernels.values()))
     if name not in kernels:
         what = "several kernels are in this cubin" if name is None else f"the cubin has no kernel {name}"
-        remedy = f"{one_of(name or '', kernels)}, with --kernel"
+        remedy = f"{suggest(name or '', kernels)}, with --kernel"
         raise InvalidInput("estimate-kernel", what, location=Location(file), remedy=remedy)
     return kernels[name]
 
@@ -65,30 +65,30 @@ def _manifest(file: str) -> Mapping[str, Manifest]:
     if not path.is_file():
         return {}
     try:
-        return read_launch_manifest(loaded(read_file(path))).kernels
+        return read_launch_manifest(parse_json(read_file(path))).kernels
     except (ValueError, UnicodeDecodeError) as error:
         message = f"this is not a launch manifest: {error}"
         raise InvalidInput("report-manifest", message, location=Location(str(path))) from None
 
 
-def _launch(options: argparse.Namespace, kernel: Kernel, manifest: Mapping[str, Manifest]) -> Launch:
+def _launch(options: argparse.Namespace, kernel: KernelModel, manifest: Mapping[str, Manifest]) -> Launch:
     settings, grid = read_settings(options.settings), read_extents(options.grid, "grid")
     block = read_extents(options.block, "block") if options.block else None
     if kernel.name in manifest:
-        return launch_of_manifest(manifest[kernel.name], settings, grid, machine_of(kernel.target).multiprocessors)
+        return launch_of_manifest(manifest[kernel.name], settings, grid, gpu_model(kernel.target).sm_count)
     return launch_of_cubin(kernel, settings, grid, block)
 
 
 def _peer_launch(
-    options: argparse.Namespace, kernel: Kernel, launch: Launch, manifest: Mapping[str, Manifest]
+    options: argparse.Namespace, kernel: KernelModel, launch: Launch, manifest: Mapping[str, Manifest]
 ) -> Launch:
     """The launch of another compiler's kernel: the same arguments, its own blocks and shared memory; tile programs of which this
     one takes several are blocks of a kernel that is not persistent."""
     row = manifest.get(kernel.name)
     if row and row.grid.persistent:
         return _launch(options, kernel, manifest)
-    if launch.programs:
-        launch = replace(launch, grid=read_extents(options.grid, "grid"), programs=0)
+    if launch.tile_programs:
+        launch = replace(launch, grid=read_extents(options.grid, "grid"), tile_programs=0)
     if row:
         return replace(
             launch, block=(row.threads_per_cta, 1, 1), cluster=row.cluster, shared_memory=row.shared_memory.dynamic

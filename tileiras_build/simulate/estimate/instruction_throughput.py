@@ -11,11 +11,11 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ...target.gpu_rates import PARTITIONS, Rates
+from ...target.gpu_rates import SM_PARTITIONS, SmRates
 from ...target.targets import WARP
 from .sass_parser import Instruction
 
-FMA, HEAVY, ALU, XU, FP64, SHUFFLE, UNIFORM, TENSOR = (
+FMA, FMA_HEAVY, ALU, XU, FP64, SHUFFLE, UNIFORM, TENSOR = (
     "FMA",
     "FMA heavy",
     "ALU",
@@ -27,19 +27,19 @@ FMA, HEAVY, ALU, XU, FP64, SHUFFLE, UNIFORM, TENSOR = (
 )
 
 # How many results of a warp's instruction a pipe makes in a clock.
-PIPE_RATES: dict[str, Callable[[Rates], float]] = {
+PIPE_RATES: dict[str, Callable[[SmRates], float]] = {
     FMA: lambda rates: rates.float32,
-    HEAVY: lambda rates: rates.integer_multiply,
+    FMA_HEAVY: lambda rates: rates.integer_multiply,
     ALU: lambda rates: rates.alu,
     XU: lambda rates: rates.special,
     FP64: lambda rates: rates.float64,
     SHUFFLE: lambda rates: rates.shuffle,
-    UNIFORM: lambda _: WARP * PARTITIONS / 2,
+    UNIFORM: lambda _: WARP * SM_PARTITIONS / 2,
 }
 
 
 @dataclass(frozen=True)
-class Class:
+class InstructionClass:
     """A pipe, and how many of its results for each lane an instruction is."""
 
     pipe: str
@@ -51,30 +51,30 @@ _ALU = (
     "FCHK P2R R2P VABSDIFF I2FP F2FP F2IP I2IP MOV CS2R FADD32I HMNMX2 LOP32I ISCADD MOVM FSWZADD"
 )
 _FMA = "FADD FMUL FFMA FMUL32I FFMA32I FADD32I FRND"
-ROWS: dict[str, Class] = {
-    **dict.fromkeys(_ALU.split(), Class(ALU)),
-    **dict.fromkeys(_FMA.split(), Class(FMA)),
-    **dict.fromkeys(("FADD2", "FMUL2", "FFMA2"), Class(FMA, 2)),
-    **dict.fromkeys(("IMAD", "IMUL", "IDP", "XMAD"), Class(HEAVY)),
-    **dict.fromkeys(("MUFU", "FLO", "POPC", "BREV", "I2F", "F2I", "F2F", "FRND"), Class(XU)),
-    **dict.fromkeys(("DADD", "DMUL", "DFMA", "DSETP"), Class(FP64)),
-    **dict.fromkeys(("SHFL", "REDUX", "CREDUX", "VOTE", "MATCH"), Class(SHUFFLE)),
+INSTRUCTION_CLASSES: dict[str, InstructionClass] = {
+    **dict.fromkeys(_ALU.split(), InstructionClass(ALU)),
+    **dict.fromkeys(_FMA.split(), InstructionClass(FMA)),
+    **dict.fromkeys(("FADD2", "FMUL2", "FFMA2"), InstructionClass(FMA, 2)),
+    **dict.fromkeys(("IMAD", "IMUL", "IDP", "XMAD"), InstructionClass(FMA_HEAVY)),
+    **dict.fromkeys(("MUFU", "FLO", "POPC", "BREV", "I2F", "F2I", "F2F", "FRND"), InstructionClass(XU)),
+    **dict.fromkeys(("DADD", "DMUL", "DFMA", "DSETP"), InstructionClass(FP64)),
+    **dict.fromkeys(("SHFL", "REDUX", "CREDUX", "VOTE", "MATCH"), InstructionClass(SHUFFLE)),
 }
 # FHADD, of an f32 and a half, has no published rate: that of HADD2.F32, which it replaces.
-_HALVES = ("HADD2", "HMUL2", "HFMA2", "HSETP2", "FHADD")
+_PACKED_HALF = ("HADD2", "HMUL2", "HFMA2", "HSETP2", "FHADD")
 
 
-def pipe_clocks(one: Instruction, rates: Rates) -> tuple[str, float] | None:
+def pipe_clocks(one: Instruction, rates: SmRates) -> tuple[str, float] | None:
     """The pipe of an instruction and the clocks of the multiprocessor that it takes; None where it is of none of them."""
-    if one.opcode in _HALVES:
+    if one.opcode in _PACKED_HALF:
         return FMA, WARP / rates.half2
     if one.opcode == "MUFU" and "EX2" in one.modifiers:
         return XU, WARP / rates.exponential
     if one.opcode == "F2FP" or (one.opcode == "IMAD" and _is_move(one)):
         return ALU if one.opcode == "F2FP" else FMA, WARP / rates.float32 * (2 if one.opcode == "F2FP" else 1)
-    row = ROWS.get(one.opcode)
+    row = INSTRUCTION_CLASSES.get(one.opcode)
     if row is None:
-        is_uniform = one.opcode.startswith("U") and one.opcode[1:] in ROWS
+        is_uniform = one.opcode.startswith("U") and one.opcode[1:] in INSTRUCTION_CLASSES
         return (UNIFORM, WARP / PIPE_RATES[UNIFORM](rates)) if is_uniform else None
     return row.pipe, row.weight * WARP / PIPE_RATES[row.pipe](rates)
 
@@ -97,20 +97,20 @@ _FACTORS = {
     "QGMMA": "f8", "UTCQMMA": "f8", "OMMA": "f4", "UTCOMMA": "f4", "BMMA": "i8", "BGMMA": "i8",
 }  # fmt: skip
 _TENSOR_MEMORY_K = {"f16": 16, "tf32": 8, "i8": 32, "f8": 32, "f4": 64}  # factors of 32 bytes [PTX ISA 9.0, 9.7.16.2]
-WARPGROUP = 4  # warps
+WARPS_PER_WARPGROUP = 4  # warps
 
 
 @dataclass(frozen=True)
-class Product:
+class MmaShape:
     """One matrix product of a warp, a warpgroup, a CTA or ``ctas`` of them: its extents and what its factors are."""
 
     m: int
     n: int
     k: int
-    factors: str
-    of_warp: bool
-    left_shared: bool = False
-    right_shared: bool = False
+    operand_type: str
+    is_per_warp: bool
+    a_in_shared: bool = False
+    b_in_shared: bool = False
     ctas: int = 1
 
     @property
@@ -118,25 +118,25 @@ class Product:
         """How many there are."""
         return self.m * self.n * self.k
 
-    def clocks(self, rates: Rates) -> float:
+    def clocks(self, rates: SmRates) -> float:
         """Of the tensor pipe of each multiprocessor that takes part, all of it: those of a pair compute half the rows each [PTX
         ISA 9.0, 9.7.16.5; SemiAnalysis, "Dissecting Nvidia Blackwell", 2026, measured twice the rate of one]."""
-        rate = rates.tensor.get(self.factors, rates.tensor["f16"]) or rates.float64
-        return self.multiply_adds / (rate * self.ctas * (rates.warp_tensor if self.of_warp else 1.0))
+        rate = rates.tensor.get(self.operand_type, rates.tensor["f16"]) or rates.float64
+        return self.multiply_adds / (rate * self.ctas * (rates.warp_tensor if self.is_per_warp else 1.0))
 
     @property
     def shared_bytes(self) -> float:
         """What is read of shared memory for it."""
-        size = {"f16": 2, "tf32": 4, "i8": 1, "f8": 1, "f4": 0.5, "f64": 8}[self.factors]
-        return size * self.k * (self.m * self.left_shared + self.n * self.right_shared)
+        size = {"f16": 2, "tf32": 4, "i8": 1, "f8": 1, "f4": 0.5, "f64": 8}[self.operand_type]
+        return size * self.k * (self.m * self.a_in_shared + self.n * self.b_in_shared)
 
 
-def is_product(one: Instruction) -> bool:
+def is_mma(one: Instruction) -> bool:
     """Whether the tensor pipe executes it."""
     return one.opcode in _FACTORS
 
 
-def product(one: Instruction, descriptor: int | None = None) -> Product | None:
+def mma_shape(one: Instruction, descriptor: int | None = None) -> MmaShape | None:
     """What an instruction multiplies; ``descriptor`` is the word that says so for tensor memory (PTX ISA 9.0, 9.7.16.4).
 
     A product of a warpgroup is spread over its four warps, each of which executes the instruction: this is one warp's part.
@@ -148,25 +148,23 @@ def product(one: Instruction, descriptor: int | None = None) -> Product | None:
     if one.opcode.startswith("UTC"):
         return _of_tensor_memory(one, factors, descriptor)
     if found := _WARPGROUP_SHAPE.search(one.mnemonic):
-        left = len([operand for operand in one.operands if operand.text == "gdesc"]) == 1 and not _left_in_registers(
-            one
-        )
-        return Product(64 // WARPGROUP, int(found[1]), int(found[2]), factors, False, left, True)
+        left = len([operand for operand in one.operands if operand.text == "gdesc"]) == 1 and not _a_in_registers(one)
+        return MmaShape(64 // WARPS_PER_WARPGROUP, int(found[1]), int(found[2]), factors, False, left, True)
     shape = _WARP_SHAPE.search(one.mnemonic + ".")
     if shape is None or shape[1] not in _SHAPES:
         return None
-    return Product(*_SHAPES[shape[1]], factors, True)
+    return MmaShape(*_SHAPES[shape[1]], factors, True)
 
 
-def _left_in_registers(one: Instruction) -> bool:
+def _a_in_registers(one: Instruction) -> bool:
     """``HGMMA R24, R176, gdesc[UR8], R24``: a register stands where else the descriptor is."""
     return one.operands[1].is_register
 
 
-def _of_tensor_memory(one: Instruction, factors: str, descriptor: int | None) -> Product | None:
+def _of_tensor_memory(one: Instruction, factors: str, descriptor: int | None) -> MmaShape | None:
     if descriptor is None:
         return None
     n, m = (descriptor >> 17 & 63) * 8, (descriptor >> 24 & 31) * 16
     k = _TENSOR_MEMORY_K[factors]
     # A pair of CTAs shares one product of twice the rows: the CTA that issues it is told of all of them.
-    return Product(m, n, k, factors, False, one.operands[0].text == "gdesc", True, 2 if "2CTA" in one.modifiers else 1)
+    return MmaShape(m, n, k, factors, False, one.operands[0].text == "gdesc", True, 2 if "2CTA" in one.modifiers else 1)

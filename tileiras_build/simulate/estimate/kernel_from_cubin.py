@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 
 from ...core.errors import InvalidInput, Location
 from ...target.cubin_reader import KernelResources, read_cubin, read_info
-from ...target.gpu_rates import BANKS, BankLayout
+from ...target.gpu_rates import CONSTANT_BANK_LAYOUTS, BankLayout
 from ...target.sass_listing import disassemble
 from ...target.targets import Target, find_target
 from .launch_and_constant_banks import Shape
@@ -20,7 +20,7 @@ _PARAMETERS, _REQUIRED, _CLUSTER = 0x0A, 0x10, 0x3D
 
 
 @dataclass(frozen=True)
-class Kernel:
+class KernelModel:
     """One kernel of a cubin; ``threads`` is the block that it asks for, None where it takes any."""
 
     name: str
@@ -41,7 +41,7 @@ class Kernel:
         return found
 
 
-def read_kernels(cubin: bytes, file: str | None = None) -> dict[str, Kernel]:
+def read_kernels(cubin: bytes, file: str | None = None) -> dict[str, KernelModel]:
     """The kernels of a cubin by name.
 
     Raises InvalidInput[cubin]; InvalidInput[estimate-no-kernel] where there is none.
@@ -59,16 +59,16 @@ def _codes(cubin: bytes) -> dict[str, MachineCode]:
     return read_machine_code(disassemble(cubin, "-hex"))
 
 
-def _kernel(cubin: bytes, name: str, target: Target, resources: KernelResources) -> Kernel:
+def _kernel(cubin: bytes, name: str, target: Target, resources: KernelResources) -> KernelModel:
     sections, records = read_info(cubin, name)
     facts = dict(records)
-    layout = BANKS.get(target.number, BANKS[100])
+    layout = CONSTANT_BANK_LAYOUTS.get(target.number, CONSTANT_BANK_LAYOUTS[100])
     if len(place := facts.get(_PARAMETERS, b"")) >= 8:
         layout = replace(layout, parameters=struct.unpack_from("<H", place, 4)[0])
     banks = {n: sections[f".nv.constant{n}.{name}"] for n in range(1, 8) if f".nv.constant{n}.{name}" in sections}
     block, cluster = _extents(facts, _REQUIRED), _extents(facts, _CLUSTER)
     threads = None if block is None else block[0] * block[1] * block[2]
-    return Kernel(name, target, cubin, resources, layout, banks, threads, cluster or (1, 1, 1))
+    return KernelModel(name, target, cubin, resources, layout, banks, threads, cluster or (1, 1, 1))
 
 
 def _extents(facts: dict[int, bytes], attribute: int) -> Shape | None:

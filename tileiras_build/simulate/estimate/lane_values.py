@@ -16,7 +16,7 @@ Lanes = int | np.ndarray | None
 Truth = bool | np.ndarray | None
 MASK = 0xFFFFFFFF
 LANES = np.arange(WARP, dtype=np.int64)
-ALL = np.ones(WARP, dtype=bool)
+ALL_LANES = np.ones(WARP, dtype=bool)
 
 
 def word(value: int | np.ndarray) -> int | np.ndarray:

@@ -16,7 +16,7 @@ Shape = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
-class Buffer:
+class GlobalBuffer:
     """An array in global memory; ``access`` as in a launch manifest."""
 
     name: str
@@ -40,7 +40,7 @@ class Argument:
 
     offset: int
     size: int
-    value: Buffer | int | float | None
+    value: GlobalBuffer | int | float | None
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Launch:
     arguments: tuple[Argument, ...]
     cluster: Shape = (1, 1, 1)
     shared_memory: int = 0
-    programs: int = 0
+    tile_programs: int = 0
 
     @property
     def blocks(self) -> int:
@@ -79,9 +79,9 @@ class Launch:
         return x, y, z
 
     @property
-    def buffers(self) -> dict[int, Buffer]:
+    def buffers(self) -> dict[int, GlobalBuffer]:
         """The arrays by what their addresses begin with."""
-        return {n: one.value for n, one in enumerate(self.arguments, 1) if isinstance(one.value, Buffer)}
+        return {n: one.value for n, one in enumerate(self.arguments, 1) if isinstance(one.value, GlobalBuffer)}
 
 
 def buffer_of(address: int) -> int:
@@ -132,7 +132,7 @@ def _packed(number: int, argument: Argument) -> bytes:
     value = argument.value
     if value is None:
         return b""
-    if isinstance(value, Buffer):
+    if isinstance(value, GlobalBuffer):
         return struct.pack("<Q", number << BUFFER_BITS)
     if isinstance(value, float):
         return struct.pack("<d" if argument.size == 8 else "<f", value)

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 
 from .sass_parser import Instruction, MachineCode
 
-Told = dict[str, int | None]
+ObservedWords = dict[str, int | None]
 # Of an address in a cluster's shared memory: the place in a block's, and above it the block's rank; masks name ranks.
 RANK_BITS, IN_BLOCK, MASK_BITS = 24, 0xFFFFFF, 16
 
 
-def initializing(code: MachineCode) -> frozenset[int]:
+def init_stores(code: MachineCode) -> frozenset[int]:
     """The numbers of the stores that make words of shared memory mbarriers: before the SYNCS.CCTL with which ptxas has all of them
     seen, where it does not know the barriers' places for sure (else SYNCS.EXCH makes them).
     """
@@ -22,13 +22,13 @@ def initializing(code: MachineCode) -> frozenset[int]:
     return frozenset(one.number for one in stores)
 
 
-def expected_arrivals(told: Told) -> int:
+def expected_arrivals(observed: ObservedWords) -> int:
     """Those of a phase, from the low word that an mbarrier starts with: bits 1 to 20 count up to zero."""
-    return max(0x100000 - ((told.get("word") or 0) >> 1 & 0xFFFFF), 1)
+    return max(0x100000 - ((observed.get("word") or 0) >> 1 & 0xFFFFF), 1)
 
 
 @dataclass
-class Phases:
+class MbarrierPhases:
     """An mbarrier: what the phase under way lacks, and when those before it were complete.
 
     ``count``: arrivals of a phase; None where the kernel has not said how many. Waits for those are met: they are the
@@ -41,7 +41,7 @@ class Phases:
     latest: float = 0.0
     completed: list[float] = field(default_factory=list)
 
-    def settle(self) -> bool:
+    def complete_phases(self) -> bool:
         """End the phase if nothing is lacking."""
         if self.arrivals < (self.count or 1) or self.bytes > 0.5:
             return False
@@ -50,13 +50,13 @@ class Phases:
         return True
 
 
-def of_each_block(one: Instruction, told: Told) -> Told:
+def multicast_arrivals(one: Instruction, observed: ObservedWords) -> ObservedWords:
     """The arrival of tensor cores: one at each block's barrier that the mask of a multicast names, at the same place."""
-    place, mask = told.get("place"), told.get("word") or 0
+    place, mask = observed.get("place"), observed.get("word") or 0
     if place is None or "MULTICAST" not in one.modifiers:
-        return {**told, "lanes": 1}
+        return {**observed, "lanes": 1}
     ranks = [rank for rank in range(MASK_BITS) if mask >> rank & 1]
-    found: Told = {}
+    found: ObservedWords = {}
     for number, rank in enumerate(ranks):
         found |= {f"place{number or ''}": place & IN_BLOCK | rank << RANK_BITS, f"lanes{number or ''}": 1}
     return found

@@ -20,8 +20,8 @@ from .launch_and_constant_banks import buffer_of
 from .sass_operands import MEMORY, Operand
 from .sass_parser import Instruction
 
-SECTOR, LINE, BANK, BANKS = 32, 128, 4, 32
-ROW = 16  # bytes of a row of LDSM and STSM, which one lane names
+SECTOR_BYTES, LINE_BYTES, BANK_BYTES, BANKS = 32, 128, 4, 32
+MATRIX_ROW_BYTES = 16  # bytes of a row of LDSM and STSM, which one lane names
 _SIZES = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16, "256": 32}
 _MATRICES = {"2": 2, "4": 4}
 GLOBAL = ("LDG", "STG", "ATOMG", "REDG", "RED", "ATOM", "LD", "ST")
@@ -34,7 +34,7 @@ _PATTERNS: dict[tuple[bytes, bytes, str, int], int] = {}  # wavefronts by where 
 
 
 @dataclass
-class Access:
+class Transactions:
     """What one execution takes: ``sectors`` of each array by what its addresses begin with, ``lines`` of 128 bytes, and
     ``wavefronts`` of shared memory. ``known`` tells whether its addresses were.
     """
@@ -57,7 +57,7 @@ def _matrices(one: Instruction) -> int:
     return next((_MATRICES[modifier] for modifier in reversed(one.modifiers) if modifier in _MATRICES), 1)
 
 
-def places(one: Instruction) -> tuple[Operand | None, Operand | None]:
+def address_operands(one: Instruction) -> tuple[Operand | None, Operand | None]:
     """The operands that name places in global and in shared memory."""
     found = [operand for operand in one.operands if operand.kind == MEMORY]
     if one.opcode in ASYNC:
@@ -67,11 +67,11 @@ def places(one: Instruction) -> tuple[Operand | None, Operand | None]:
     return (found[-1] if found else None), None
 
 
-def access(one: Instruction, far: Lanes, near: Lanes, lanes: np.ndarray) -> Access:
+def count_transactions(one: Instruction, far: Lanes, near: Lanes, lanes: np.ndarray) -> Transactions:
     """What the lanes take at addresses in global (``far``) and shared memory (``near``)."""
     size, count = size_of(one), int(lanes.sum())
-    found = Access(bytes=size * count)
-    place, other = places(one)
+    found = Transactions(bytes=size * count)
+    place, other = address_operands(one)
     if place is not None:
         _add_global(found, far, size, lanes)
     if other is not None:
@@ -79,42 +79,46 @@ def access(one: Instruction, far: Lanes, near: Lanes, lanes: np.ndarray) -> Acce
     return found
 
 
-def _add_global(found: Access, far: Lanes, size: int, lanes: np.ndarray) -> None:
+def _add_global(found: Transactions, far: Lanes, size: int, lanes: np.ndarray) -> None:
     if far is None:
         # What nobody knows is taken for the best that there is.
-        found.known, found.sectors, found.lines = False, {0: -(-found.bytes // SECTOR)}, -(-found.bytes // LINE)
+        found.known, found.sectors, found.lines = (
+            False,
+            {0: -(-found.bytes // SECTOR_BYTES)},
+            -(-found.bytes // LINE_BYTES),
+        )
         return
     starts = to_lanes(far)[lanes].tolist()
-    sectors = {(start + step) // SECTOR for start in starts for step in range(0, size, min(size, SECTOR))}
-    found.sectors = dict(Counter(buffer_of(sector * SECTOR) for sector in sectors))
-    found.lines = len({sector * SECTOR // LINE for sector in sectors})
+    sectors = {(start + step) // SECTOR_BYTES for start in starts for step in range(0, size, min(size, SECTOR_BYTES))}
+    found.sectors = dict(Counter(buffer_of(sector * SECTOR_BYTES) for sector in sectors))
+    found.lines = len({sector * SECTOR_BYTES // LINE_BYTES for sector in sectors})
 
 
-def _add_shared(found: Access, one: Instruction, near: Lanes, size: int, lanes: np.ndarray) -> None:
+def _add_shared(found: Transactions, one: Instruction, near: Lanes, size: int, lanes: np.ndarray) -> None:
     if near is None:
-        found.known, found.wavefronts = False, max(-(-found.bytes // LINE), 1)
+        found.known, found.wavefronts = False, max(-(-found.bytes // LINE_BYTES), 1)
         return
     starts = to_lanes(near)
     # Banks repeat: places that differ by a multiple of all of them take as long.
-    base = int(starts[0]) // LINE * LINE
+    base = int(starts[0]) // LINE_BYTES * LINE_BYTES
     pattern = ((starts - base).tobytes(), lanes.tobytes(), one.opcode, size)
     if pattern not in _PATTERNS:
-        _PATTERNS[pattern] = sum(_wavefronts(part) for part in _parts(one, starts - base, size, lanes))
+        _PATTERNS[pattern] = sum(_wavefronts(part) for part in _served_groups(one, starts - base, size, lanes))
     found.wavefronts = _PATTERNS[pattern]
 
 
-def _parts(one: Instruction, starts: np.ndarray, size: int, lanes: np.ndarray) -> Iterator[np.ndarray]:
+def _served_groups(one: Instruction, starts: np.ndarray, size: int, lanes: np.ndarray) -> Iterator[np.ndarray]:
     """The words of each part of the warp that is served on its own."""
     if one.opcode in ("LDSM", "STSM"):
         for matrix in range(_matrices(one)):
             rows = starts[8 * matrix : 8 * matrix + 8]
-            yield (rows[:, None] + np.arange(0, ROW, BANK)).ravel() // BANK
+            yield (rows[:, None] + np.arange(0, MATRIX_ROW_BYTES, BANK_BYTES)).ravel() // BANK_BYTES
         return
-    together = WARP * BANK // max(size, BANK)
+    together = WARP * BANK_BYTES // max(size, BANK_BYTES)
     for start in range(0, WARP, together):
         part = starts[start : start + together][lanes[start : start + together]]
         if part.size:
-            yield (part[:, None] + np.arange(0, max(size, BANK), BANK)).ravel() // BANK
+            yield (part[:, None] + np.arange(0, max(size, BANK_BYTES), BANK_BYTES)).ravel() // BANK_BYTES
 
 
 def _wavefronts(words: np.ndarray) -> int:

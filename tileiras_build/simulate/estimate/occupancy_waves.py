@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...core.errors import InvalidInput
-from ...target.gpu_rates import Machine
+from ...target.gpu_rates import GpuModel
 from ...target.occupancy import occupancy
 from ...target.targets import Target
 from .launch_and_constant_banks import Launch
 
 
 @dataclass(frozen=True)
-class Waves:
+class OccupancyWaves:
     """``resident`` blocks on a multiprocessor at once, which ``limit`` bounds; ``waves`` are as many as it takes to start all.
 
     ``busiest`` is the number of blocks of the multiprocessor that gets the most, ``even`` what each would get if blocks were
@@ -22,16 +22,16 @@ class Waves:
     resident: int
     limit: str
     waves: float
-    busiest: int
-    even: float
+    busiest_sm_ctas: int
+    even_ctas_per_sm: float
 
     @property
     def tail(self) -> float:
         """How much longer the busiest multiprocessor works than all would if they shared evenly, less 1."""
-        return self.busiest / self.even - 1
+        return self.busiest_sm_ctas / self.even_ctas_per_sm - 1
 
 
-def spread(target: Target, machine: Machine, launch: Launch, registers: int, shared: int) -> Waves:
+def occupancy_waves(target: Target, machine: GpuModel, launch: Launch, registers: int, shared: int) -> OccupancyWaves:
     """For a kernel with ``registers`` of a thread and ``shared`` bytes of a block, static and dynamic.
 
     Raises InvalidInput[estimate-too-large] where not even one block fits.
@@ -42,8 +42,8 @@ def spread(target: Target, machine: Machine, launch: Launch, registers: int, sha
         raise InvalidInput(
             "estimate-too-large", f"{what} does not fit on a multiprocessor of {target.name}: {found.limit}"
         )
-    everywhere = found.ctas * machine.multiprocessors
-    even = launch.blocks / machine.multiprocessors
-    return Waves(
-        found.ctas, found.limit, launch.blocks / everywhere, -(-launch.blocks // machine.multiprocessors), even
+    everywhere = found.ctas * machine.sm_count
+    even = launch.blocks / machine.sm_count
+    return OccupancyWaves(
+        found.ctas, found.limit, launch.blocks / everywhere, -(-launch.blocks // machine.sm_count), even
     )

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ...target.gpu_rates import Machine, machine_of
+from ...target.gpu_rates import GpuModel, gpu_model
 from ...target.targets import WARP
-from .cta_resource_usage import Accountant, Work
-from .cta_timeline import Timeline, average, follow_clusters, paths
-from .kernel_from_cubin import Kernel
+from .cta_resource_usage import CtaWork, WorkCounter
+from .cta_timeline import Timeline, average, path_id, simulate_clusters
+from .kernel_from_cubin import KernelModel
 from .launch_and_constant_banks import Constants, Launch, Shape
-from .occupancy_waves import Waves, spread
-from .roofline import Facts, bounds, dram_bytes
+from .occupancy_waves import OccupancyWaves, occupancy_waves
+from .roofline import RooflineInputs, dram_bytes, roofline
 from .sample_ctas import persistent_clusters, sampled_clusters
 from .warp_trace import Tracer, WarpTrace
 
 LATENCY = "latency"
 Cluster = list[list[WarpTrace]]  # the warps of each block
-Followed = tuple[list[Cluster], list[float]]  # clusters, and the share of the grid that each stands for
+SimulatedClusters = tuple[list[Cluster], list[float]]  # clusters, and the share of the grid that each stands for
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,10 @@ class Estimate:
 
     kernel: str
     target: str
-    machine: Machine
+    gpu: GpuModel
     launch: Launch
-    waves: Waves
-    work: Work
+    waves: OccupancyWaves
+    work: CtaWork
     bounds: Mapping[str, float]
     timeline: Timeline
     read: float
@@ -62,7 +62,7 @@ class Estimate:
     @property
     def microseconds(self) -> float:
         """The estimate at the machine's clock."""
-        return self.machine.microseconds(self.clocks)
+        return self.gpu.microseconds(self.clocks)
 
     @property
     def multiply_adds(self) -> float:
@@ -70,55 +70,59 @@ class Estimate:
         return self.work.multiply_adds * self.launch.blocks
 
 
-def estimate(kernel: Kernel, launch: Launch, trips: Mapping[int, int] | None = None) -> Estimate:
+def estimate(kernel: KernelModel, launch: Launch, trips: Mapping[int, int] | None = None) -> Estimate:
     """The estimate of one launch; ``trips`` says how often jumps back that memory decides are taken, by their address.
 
     Raises Unsupported[estimate-no-rates], InvalidInput[estimate-too-large], InvalidInput[estimate-endless].
     """
-    machine = machine_of(kernel.target)
+    machine = gpu_model(kernel.target)
     resources = kernel.resources
-    waves = spread(kernel.target, machine, launch, resources.registers, resources.shared + launch.shared_memory)
+    waves = occupancy_waves(
+        kernel.target, machine, launch, resources.registers, resources.shared + launch.shared_memory
+    )
     tracer = Tracer(kernel.code, launch, Constants.of(launch, kernel.layout, kernel.banks), dict(trips or {}))
-    clusters, shares = _follow_persistent(tracer, launch) if launch.programs else _follow_sample(tracer, launch)
+    clusters, shares = (
+        _simulate_persistent(tracer, launch) if launch.tile_programs else _simulate_sample(tracer, launch)
+    )
     work = _average_work(kernel, machine, launch, clusters, shares)
     read, written = dram_bytes(work, launch)
-    followed = follow_clusters(kernel.code, machine, launch, clusters, work, read)
-    timeline = followed[0] if launch.programs else average(followed)
-    found = bounds(Facts(work, waves, machine, launch, read, written))
-    found[LATENCY] = timeline.clocks * -(-waves.busiest // waves.resident)
+    followed = simulate_clusters(kernel.code, machine, launch, clusters, work, read)
+    timeline = followed[0] if launch.tile_programs else average(followed)
+    found = roofline(RooflineInputs(work, waves, machine, launch, read, written))
+    found[LATENCY] = timeline.clocks * -(-waves.busiest_sm_ctas // waves.resident)
     return Estimate(kernel.name, kernel.target.name, machine, launch, waves, work, found, timeline, read, written)
 
 
-def _follow_sample(tracer: Tracer, launch: Launch) -> Followed:
+def _simulate_sample(tracer: Tracer, launch: Launch) -> SimulatedClusters:
     """The clusters that stand for the grid: one, if the first and the last take the same ways."""
     places = list(sampled_clusters(launch))
-    first = _follow(tracer, launch, places[0])
+    first = _trace_cluster(tracer, launch, places[0])
     if len(places) == 1:
         return [first], [1.0]
-    last = _follow(tracer, launch, places[-1])
-    if paths(first) == paths(last):
+    last = _trace_cluster(tracer, launch, places[-1])
+    if path_id(first) == path_id(last):
         return [first], [1.0]
-    found = [first, *(_follow(tracer, launch, blocks) for blocks in places[1:-1]), last]
+    found = [first, *(_trace_cluster(tracer, launch, blocks) for blocks in places[1:-1]), last]
     return found, [1 / len(found)] * len(found)
 
 
-def _follow_persistent(tracer: Tracer, launch: Launch) -> Followed:
+def _simulate_persistent(tracer: Tracer, launch: Launch) -> SimulatedClusters:
     """The cluster that has the most tile programs, and so ends last, and one of the others."""
     places, shares = zip(*persistent_clusters(launch), strict=True)
-    return [_follow(tracer, launch, blocks) for blocks in places], list(shares)
+    return [_trace_cluster(tracer, launch, blocks) for blocks in places], list(shares)
 
 
-def _follow(tracer: Tracer, launch: Launch, blocks: list[Shape]) -> list[list[WarpTrace]]:
+def _trace_cluster(tracer: Tracer, launch: Launch, blocks: list[Shape]) -> list[list[WarpTrace]]:
     """The warps of each block of a cluster."""
     warps = range(-(-launch.threads // WARP))
     return [[tracer.warp(place, number) for number in warps] for place in blocks]
 
 
 def _average_work(
-    kernel: Kernel, machine: Machine, launch: Launch, clusters: Sequence[Cluster], shares: Sequence[float]
-) -> Work:
-    accountant = Accountant(kernel.code, machine, launch.cluster_blocks)
-    found = Work()
+    kernel: KernelModel, machine: GpuModel, launch: Launch, clusters: Sequence[Cluster], shares: Sequence[float]
+) -> CtaWork:
+    accountant = WorkCounter(kernel.code, machine, launch.cluster_blocks)
+    found = CtaWork()
     for cluster, share in zip(clusters, shares, strict=True):
         for warps in cluster:
             found.add(accountant.block(warps), share / len(cluster))

@@ -16,10 +16,10 @@ from ...core.errors import InvalidInput
 from ...manifest.launch_manifest import Launch as Manifest
 from ...manifest.launch_manifest import Parameter
 from ...target.element_types import ELEMENT_TYPES
-from .kernel_from_cubin import Kernel
-from .launch_and_constant_banks import Argument, Buffer, Launch, Shape
+from .kernel_from_cubin import KernelModel
+from .launch_and_constant_banks import Argument, GlobalBuffer, Launch, Shape
 
-Value = Buffer | int | float | None
+Value = GlobalBuffer | int | float | None
 _SHAPE = re.compile(r"^\d+(x\d+)*$")
 
 
@@ -45,38 +45,40 @@ def read_extents(text: str, what: str) -> Shape:
     return x, y, z
 
 
-def launch_of_manifest(row: Manifest, settings: Mapping[str, str], grid: Shape, multiprocessors: int = 1) -> Launch:
+def launch_of_manifest(manifest: Manifest, settings: Mapping[str, str], grid: Shape, sm_count: int = 1) -> Launch:
     """The launch of a kernel with a manifest: of one that was built persistent, for a ``grid`` of tile programs, as its launcher
     makes it on a GPU of so many multiprocessors. Raises InvalidInput[estimate-set] for what is missing or unknown."""
-    values = _values(row, settings)
-    ordinary = [Argument(param.offset, param.size, values[param.name]) for param in row.ordinary]
-    extents = [Argument(param.offset, param.size, extent) for param, extent in zip(row.extents, grid)]
+    values = _values(manifest, settings)
+    ordinary = [Argument(param.offset, param.size, values[param.name]) for param in manifest.caller_parameters]
+    extents = [Argument(param.offset, param.size, extent) for param, extent in zip(manifest.extents, grid)]
     known = (*ordinary, *extents)
-    maps = [Argument(param.offset, param.size, None) for param in row.params[len(known) :]]
-    launch = Launch(grid, (row.threads_per_cta, 1, 1), (*known, *maps), row.cluster, row.shared_memory.dynamic)
-    if not row.grid.persistent:
+    maps = [Argument(param.offset, param.size, None) for param in manifest.params[len(known) :]]
+    launch = Launch(
+        grid, (manifest.threads_per_cta, 1, 1), (*known, *maps), manifest.cluster, manifest.shared_memory.dynamic
+    )
+    if not manifest.grid.persistent:
         return launch
-    clusters, (x, y, z) = row.blocks(grid, multiprocessors)[0], row.cluster
-    return replace(launch, grid=(clusters * x, y, z), programs=prod(grid))
+    clusters, (x, y, z) = manifest.blocks(grid, sm_count)[0], manifest.cluster
+    return replace(launch, grid=(clusters * x, y, z), tile_programs=prod(grid))
 
 
-def _values(row: Manifest, settings: Mapping[str, str]) -> dict[str, Value]:
+def _values(manifest: Manifest, settings: Mapping[str, str]) -> dict[str, Value]:
     left = dict(settings)
-    values: dict[str, Value] = {param.name: param.value for param in row.ordinary}
-    for argument in row.arguments:
-        parameters = row.params[argument.param : argument.param + argument.parameters]
+    values: dict[str, Value] = {param.name: param.value for param in manifest.caller_parameters}
+    for argument in manifest.arguments:
+        parameters = manifest.params[argument.param : argument.param + argument.parameters]
         if argument.name in left:
             values |= _argument_values(parameters, left.pop(argument.name))
     values |= {name: _number(left.pop(name)) for name in list(left) if name in values}
     if left:
-        raise _wrong(f"the kernel has no parameter {', '.join(left)}", row)
+        raise _wrong(f"the kernel has no parameter {', '.join(left)}", manifest)
     if missing := [name for name, value in values.items() if value is None]:
-        raise _wrong(f"no value is set for {', '.join(missing)}", row)
+        raise _wrong(f"no value is set for {', '.join(missing)}", manifest)
     return values
 
 
-def _wrong(message: str, row: Manifest) -> InvalidInput:
-    names = ", ".join(f"{one.name}={'x'.join(['N'] * (one.rank or 1))}" for one in row.arguments)
+def _wrong(message: str, manifest: Manifest) -> InvalidInput:
+    names = ", ".join(f"{one.name}={'x'.join(['N'] * (one.rank or 1))}" for one in manifest.arguments)
     return InvalidInput("estimate-set", message, remedy=f"set {names}")
 
 
@@ -92,14 +94,14 @@ def _argument_values(parameters: list[Parameter], text: str) -> dict[str, Value]
         raise InvalidInput("estimate-set", what, remedy=f"write {first.name}={'x'.join(['1024'] * (rank or 1))}")
     size = _bytes(first.element, shape)
     lengths, strides = parameters[1 : 1 + rank], parameters[1 + rank :]
-    values: dict[str, Value] = {first.name: Buffer(first.name, size, first.access or "updated")}
+    values: dict[str, Value] = {first.name: GlobalBuffer(first.name, size, first.access or "updated")}
     # A plain pointer has neither parameters of lengths nor of strides.
     values |= {param.name: extent for param, extent in zip(lengths, shape, strict=False)}
     return values | {param.name: stride for param, stride in zip(strides, _strides(strides, shape), strict=False)}
 
 
 def _bytes(element: str | None, shape: list[int]) -> int:
-    bits = ELEMENT_TYPES[element].moved_bits if element in ELEMENT_TYPES else 8
+    bits = ELEMENT_TYPES[element].load_bits if element in ELEMENT_TYPES else 8
     count = 1
     for extent in shape:
         count *= extent
@@ -116,7 +118,7 @@ def _strides(parameters: list[Parameter], shape: list[int]) -> list[int]:
     return strides
 
 
-def launch_of_cubin(kernel: Kernel, settings: Mapping[str, str], grid: Shape, block: Shape | None) -> Launch:
+def launch_of_cubin(kernel: KernelModel, settings: Mapping[str, str], grid: Shape, block: Shape | None) -> Launch:
     """The launch of a kernel of which only its cubin tells. Raises InvalidInput[estimate-set]."""
     places = kernel.resources.parameters
     missing = [str(n) for n in range(len(places)) if str(n) not in settings]
@@ -135,7 +137,7 @@ def _value(name: str, text: str) -> Value:
     if text.startswith("@"):
         if not text[1:].isdecimal():
             raise InvalidInput("estimate-set", f"{text!r} is not @ and a number of bytes", remedy="write 0=@4194304")
-        return Buffer(name, int(text[1:]))
+        return GlobalBuffer(name, int(text[1:]))
     return _number(text)
 
 

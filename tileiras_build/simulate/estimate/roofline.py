@@ -9,67 +9,68 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ...target.gpu_rates import L2_BYTES, PARTITIONS, SHARED_BYTES, Machine
-from .cta_resource_usage import Work
-from .instruction_throughput import ALU, FMA, FP64, HEAVY, SHUFFLE, UNIFORM, XU
+from ...target.gpu_rates import L2_BYTES_PER_CLOCK, SHARED_BYTES_PER_CLOCK, SM_PARTITIONS, GpuModel
+from .cta_resource_usage import CtaWork
+from .instruction_throughput import ALU, FMA, FMA_HEAVY, FP64, SHUFFLE, UNIFORM, XU
 from .launch_and_constant_banks import Launch
-from .occupancy_waves import Waves
+from .occupancy_waves import OccupancyWaves
 
 
 @dataclass(frozen=True)
-class Facts:
+class RooflineInputs:
     """What bounds are made of; ``read`` and ``written`` are bytes of DRAM for the whole launch."""
 
-    work: Work
-    waves: Waves
-    machine: Machine
+    work: CtaWork
+    waves: OccupancyWaves
+    gpu: GpuModel
     launch: Launch
     read: float
     written: float
 
 
-def _of_block(clocks: Callable[[Facts], float]) -> Callable[[Facts], float]:
+def _of_block(cycles_per_cta: Callable[[RooflineInputs], float]) -> Callable[[RooflineInputs], float]:
     """A bound of the busiest multiprocessor, from the clocks of one block."""
-    return lambda facts: clocks(facts) * facts.waves.busiest
+    return lambda facts: cycles_per_cta(facts) * facts.waves.busiest_sm_ctas
 
 
-def _pipe(name: str, *others: str) -> Callable[[Facts], float]:
+def _pipe(name: str, *others: str) -> Callable[[RooflineInputs], float]:
     return _of_block(lambda facts: sum(facts.work.pipes[pipe] for pipe in (name, *others)))
 
 
-def _fma(facts: Facts) -> float:
+def _fma(facts: RooflineInputs) -> float:
     """Integer products keep half of the pipe busy where it has two halves."""
-    rates = facts.machine.rates
-    heavy = facts.work.pipes[HEAVY]
+    rates = facts.gpu.rates
+    heavy = facts.work.pipes[FMA_HEAVY]
     shared = facts.work.pipes[FMA] + heavy * rates.integer_multiply / rates.float32
     return max(heavy, shared)
 
 
-def _shared(facts: Facts) -> float:
+def _shared(facts: RooflineInputs) -> float:
     """Wavefronts, operands of products, and what asynchronous copies write and read."""
     work = facts.work
     return (
-        work.shared + (work.fetched + _stored_by_copies(facts.work, facts.launch) / facts.launch.blocks) / SHARED_BYTES
+        work.shared
+        + (work.fetched + _stored_by_copies(facts.work, facts.launch) / facts.launch.blocks) / SHARED_BYTES_PER_CLOCK
     )
 
 
-def _stored_by_copies(work: Work, launch: Launch) -> float:
+def _stored_by_copies(work: CtaWork, launch: Launch) -> float:
     """Bytes that copies from shared memory store: results that no instruction of a thread writes."""
     if not work.async_stores:
         return 0.0
     return float(sum(one.size for n, one in launch.buffers.items() if one.is_written and not work.written[n]))
 
 
-def _l2(facts: Facts) -> float:
+def _l2(facts: RooflineInputs) -> float:
     total = facts.work.l2_bytes * facts.launch.blocks + _stored_by_copies(facts.work, facts.launch)
-    machine = facts.machine
-    reached = facts.launch.blocks if facts.launch.blocks < machine.multiprocessors else machine.multiprocessors
-    return total / min(machine.l2_rate, L2_BYTES * reached)
+    machine = facts.gpu
+    reached = facts.launch.blocks if facts.launch.blocks < machine.sm_count else machine.sm_count
+    return total / min(machine.l2_rate, L2_BYTES_PER_CLOCK * reached)
 
 
-BOUNDS: dict[str, Callable[[Facts], float]] = {
+BOUNDS: dict[str, Callable[[RooflineInputs], float]] = {
     "tensor pipe": _of_block(lambda facts: facts.work.tensor),
-    "issue slots": _of_block(lambda facts: facts.work.instructions / PARTITIONS),
+    "issue slots": _of_block(lambda facts: facts.work.instructions / SM_PARTITIONS),
     "FMA pipe": _of_block(_fma),
     "ALU pipe": _pipe(ALU),
     "SFU and conversions": _pipe(XU),
@@ -80,11 +81,11 @@ BOUNDS: dict[str, Callable[[Facts], float]] = {
     "tensor memory": _of_block(lambda facts: facts.work.tensor_memory),
     "L1": _of_block(lambda facts: facts.work.l1),
     "L2": _l2,
-    "DRAM": lambda facts: (facts.read + facts.written) / facts.machine.dram_bytes,
+    "DRAM": lambda facts: (facts.read + facts.written) / facts.gpu.dram_bytes,
 }
 
 
-def dram_bytes(work: Work, launch: Launch) -> tuple[float, float]:
+def dram_bytes(work: CtaWork, launch: Launch) -> tuple[float, float]:
     """Bytes read and written of DRAM: what is asked for of each array, but none of its bytes twice, as if L2 kept it."""
     buffers = launch.buffers
     read: float = sum(min(work.read[n] * launch.blocks, one.size) for n, one in buffers.items())
@@ -97,7 +98,7 @@ def dram_bytes(work: Work, launch: Launch) -> tuple[float, float]:
     return min(read, most_read), min(written, most_written)
 
 
-def bounds(facts: Facts) -> dict[str, float]:
+def roofline(facts: RooflineInputs) -> dict[str, float]:
     """Clocks by bound, of those that are not zero."""
     found = {name: row(facts) for name, row in BOUNDS.items()}
     return {name: clocks for name, clocks in found.items() if clocks}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from .launch_and_constant_banks import Launch, Shape
 
-MOST = 3  # clusters
+MAX_CLUSTERS = 3  # clusters
 
 
 def sampled_clusters(launch: Launch) -> Iterator[list[Shape]]:
@@ -16,7 +16,7 @@ def sampled_clusters(launch: Launch) -> Iterator[list[Shape]]:
     attention might all have few keys.
     """
     across, down, deep = launch.clusters
-    count = min(across * down * deep, MOST)
+    count = min(across * down * deep, MAX_CLUSTERS)
     for step in range(count):
         # The middle of each part.
         x, y, z = ((2 * step + 1) * extent // (2 * count) for extent in launch.clusters)
@@ -27,7 +27,7 @@ def persistent_clusters(launch: Launch) -> list[tuple[list[Shape], float]]:
     """Of a persistent kernel the clusters with the most tile programs and with the least, and the share of the clusters that
     each stands for: the first ones take one program more where the programs do not come out even."""
     across = launch.clusters[0]
-    most = launch.programs % across
+    most = launch.tile_programs % across
     first, last = list(_blocks(launch, (0, 0, 0))), list(_blocks(launch, (across - 1, 0, 0)))
     return [(first, 1.0)] if not most else [(first, most / across), (last, 1 - most / across)]
 

@@ -24,7 +24,7 @@ def _words(warp: Warp, operands: tuple[Operand, ...]) -> list[Word] | None:
     return None if any(value is None for value in values) else values  # type: ignore[return-value]
 
 
-def _of_words(function: Callable[..., Word]) -> Handler:
+def _word_rule(function: Callable[..., Word]) -> Handler:
     """A row for a word that is made of words, and of the modifiers, the first argument."""
 
     def handler(warp: Warp, one: Instruction) -> None:
@@ -50,11 +50,11 @@ def _add(warp: Warp, one: Instruction) -> None:
         warp.set_wide(one.operands[0], None if None in map(_kind, values) else sum(values))  # type: ignore[arg-type]
         return
     addends = [warp.addend(operand) for operand in sources]
-    brought = [warp.truth(operand) for operand in one.truths] if "X" in one.modifiers else []
+    brought = [warp.predicate(operand) for operand in one.predicate_sources] if "X" in one.modifiers else []
     total = _total([*addends, *brought])
     warp.set(one.operands[0], total if total is None else word(total))
-    for count, carry in enumerate(one.carries, 1):
-        warp.set_truth(carry, None if total is None else (total >> 32) >= count)
+    for count, carry in enumerate(one.carry_predicates, 1):
+        warp.set_predicate(carry, None if total is None else (total >> 32) >= count)
 
 
 def _kind(value: Lanes) -> object:
@@ -76,7 +76,7 @@ def _multiply(warp: Warp, one: Instruction) -> None:
     left, right = warp.value(a), warp.value(b)
     is_wide = "WIDE" in one.modifiers or "HI" in one.modifiers
     addend = warp.wide(c) if is_wide else warp.value(c)
-    brought = warp.truth(carry[0]) if carry and "X" in one.modifiers else False
+    brought = warp.predicate(carry[0]) if carry and "X" in one.modifiers else False
     if left is None or right is None:
         # A factor of zero, as ptxas writes a move, needs no other.
         product: Lanes = 0 if is_zero(left) or is_zero(right) else None
@@ -98,14 +98,14 @@ def _store_product(warp: Warp, one: Instruction, total: Lanes) -> None:
     else:
         found = None if total is None else upper(total) if "HI" in one.modifiers else word(total)
         warp.set(one.operands[0], found)
-    for carry in one.carries:
-        warp.set_truth(carry, None if total is None else False)
+    for carry in one.carry_predicates:
+        warp.set_predicate(carry, None if total is None else False)
 
 
-def _shifted_sum(warp: Warp, one: Instruction) -> None:
+def _shift_add(warp: Warp, one: Instruction) -> None:
     """LEA: (a << shift) + b; HI: the upper word of (c:a) << shift, and b; SX32: c is the sign of a."""
     sources = one.words
-    carried = [warp.truth(operand) for operand in one.truths] if "X" in one.modifiers else []
+    carried = [warp.predicate(operand) for operand in one.predicate_sources] if "X" in one.modifiers else []
     a, b, shift = sources[0], sources[1], sources[-1]
     low, addend, count = warp.value(a), warp.addend(b), warp.value(shift)
     high = warp.value(sources[2]) if len(sources) > 3 else 0
@@ -113,22 +113,22 @@ def _shifted_sum(warp: Warp, one: Instruction) -> None:
         total = None
     elif "HI" in one.modifiers:
         source = signed(low) if "SX32" in one.modifiers else low | high << 32
-        total = _total([word(source >> (32 - count)) if _positive(count) else 0, addend, *carried])
+        total = _total([word(source >> (32 - count)) if _positive_count(count) else 0, addend, *carried])
     else:
         total = _total([word(low << count), addend, *carried])
     warp.set(one.operands[0], total if total is None else word(total))
-    for carry in one.carries:
-        warp.set_truth(carry, None if total is None else (total >> 32) >= 1)
+    for carry in one.carry_predicates:
+        warp.set_predicate(carry, None if total is None else (total >> 32) >= 1)
 
 
-def _positive(count: Word) -> bool:
+def _positive_count(count: Word) -> bool:
     return bool(np.all(np.asarray(count) > 0))
 
 
-def _least_or_most(modifiers: tuple[str, ...], a: Word, b: Word, least: bool) -> Word:
+def _min_or_max(modifiers: tuple[str, ...], a: Word, b: Word, is_min: bool) -> Word:
     unsigned = "U32" in modifiers
     left, right = (a, b) if unsigned else (signed(a), signed(b))
-    return np.where(np.asarray(left < right) == least, a, b) if _varies(a, b) else a if (left < right) == least else b
+    return np.where(np.asarray(left < right) == is_min, a, b) if _varies(a, b) else a if (left < right) == is_min else b
 
 
 def _varies(*values: Word) -> bool:
@@ -138,23 +138,23 @@ def _varies(*values: Word) -> bool:
 def _minimum(warp: Warp, one: Instruction) -> None:
     """IMNMX and its kin: the predicate at the end says that the least is wanted."""
     values = _words(warp, one.words)
-    least = warp.truth(one.operands[-1])
+    least = warp.predicate(one.operands[-1])
     if values is None or not isinstance(least, bool):
         return warp.set(one.operands[0], None)
     if one.opcode.endswith("ADDMNMX"):
         values = [word(values[0] + values[1]), values[2]]
     found = values[0]
     for value in values[1:]:
-        found = _least_or_most(one.modifiers, found, value, least)
+        found = _min_or_max(one.modifiers, found, value, least)
     return warp.set(one.operands[0], found)
 
 
 # ---- bits --------------------------------------------------------------------------------------------------------------
-def _table(rows: int, a: Word, b: Word, c: Word) -> Word:
+def _table(truth_table: int, a: Word, b: Word, c: Word) -> Word:
     """The bits for which the truth table has a one."""
     found: Word = 0
     for row in range(8):
-        if rows >> row & 1:
+        if truth_table >> row & 1:
             found = found | (a if row & 4 else a ^ MASK) & (b if row & 2 else b ^ MASK) & (c if row & 1 else c ^ MASK)
     return found
 
@@ -167,41 +167,43 @@ def _logic(warp: Warp, one: Instruction) -> None:
     warp.set(result, found)
     if leading:
         truth = None if found is None else found != 0
-        warp.set_truth(one.operands[0], either(truth, warp.truth(sources[-1])) if sources[-1].is_predicate else truth)
+        warp.set_predicate(
+            one.operands[0], either(truth, warp.predicate(sources[-1])) if sources[-1].is_predicate else truth
+        )
 
 
 def _table_of(warp: Warp, sources: list[Operand]) -> Lanes:
     rows = sources[3].number
     # A word that the table does not ask for need not be known.
-    asked = [_asks(rows, n) for n in range(3)]
+    asked = [_depends_on(rows, n) for n in range(3)]
     values = [warp.value(operand) if asks else 0 for asks, operand in zip(asked, sources, strict=False)]
     if any(value is None for value in values):
         known = [value for asks, value in zip(asked, values, strict=True) if asks and value is not None]
-        return 0 if rows in _PRODUCTS and any(map(is_zero, known)) else None
+        return 0 if rows in _AND_TABLES and any(map(is_zero, known)) else None
     return _table(rows, *values)  # type: ignore[arg-type]
 
 
-_PRODUCTS = (0xC0, 0x80, 0xA0, 0x88)  # tables that are zero where one of the words they ask for is
+_AND_TABLES = (0xC0, 0x80, 0xA0, 0x88)  # tables that are zero where one of the words they ask for is
 
 
-def _asks(rows: int, place: int) -> bool:
+def _depends_on(truth_table: int, place: int) -> bool:
     step = 4 >> place
-    return any((rows >> row & 1) != (rows >> (row ^ step) & 1) for row in range(8))
+    return any((truth_table >> row & 1) != (truth_table >> (row ^ step) & 1) for row in range(8))
 
 
 def _logic_of_truths(warp: Warp, one: Instruction) -> None:
     """PLOP3: one or two tables of three predicates."""
     results, sources = one.operands[:2], [operand for operand in one.operands[2:] if operand.is_predicate]
     tables = [operand.number for operand in one.operands[2:] if not operand.is_predicate]
-    truths = [warp.truth(operand) for operand in sources]
+    truths = [warp.predicate(operand) for operand in sources]
     for result, rows in zip(results, tables, strict=False):
-        warp.set_truth(result, _truth_of_table(rows, truths))
+        warp.set_predicate(result, _truth_of_table(rows, truths))
 
 
-def _truth_of_table(rows: int, truths: list[Truth]) -> Truth:
+def _truth_of_table(truth_table: int, truths: list[Truth]) -> Truth:
     found: Truth = False
     for row in range(8):
-        if rows >> row & 1:
+        if truth_table >> row & 1:
             term: Truth = True
             for place, truth in enumerate(truths):
                 term = both(term, truth if row >> (2 - place) & 1 else negation(truth))
@@ -211,7 +213,7 @@ def _truth_of_table(rows: int, truths: list[Truth]) -> Truth:
 
 def _shift(modifiers: tuple[str, ...], low: Word, count: Word, high: Word = 0) -> Word:
     """SHF: (high:low) shifted; HI takes the upper word of what comes out."""
-    count = count & 31 if "W" in modifiers else _at_most(count, 63)
+    count = count & 31 if "W" in modifiers else _clamp(count, 63)
     joined = (signed(high) if "S32" in modifiers or "S64" in modifiers else high) << 32 | low
     if "R" in modifiers:
         moved = _right(joined, count, "U64" in modifiers or "U32" in modifiers)
@@ -233,8 +235,8 @@ def _right(value: Word, count: Word, unsigned: bool) -> Word:
     return np.where(np.asarray(count) < 32, split << 32 | near, high >> np.maximum(np.asarray(count) - 32, 0))
 
 
-def _at_most(count: Word, most: int) -> Word:
-    return np.minimum(count, most) if isinstance(count, np.ndarray) else min(count, most)
+def _clamp(count: Word, limit: int) -> Word:
+    return np.minimum(count, limit) if isinstance(count, np.ndarray) else min(count, limit)
 
 
 def _permute(_: tuple[str, ...], a: Word, chosen: Word, b: Word) -> Word:
@@ -270,7 +272,7 @@ def _leading(modifiers: tuple[str, ...], a: Word) -> Word:
 
 
 def _mask_of_bits(_: tuple[str, ...], start: Word, width: Word) -> Word:
-    return word(((1 << _at_most(width, 32)) - 1) << _at_most(start, 32))
+    return word(((1 << _clamp(width, 32)) - 1) << _clamp(start, 32))
 
 
 def _absolute(_: tuple[str, ...], a: Word) -> Word:
@@ -284,10 +286,10 @@ def _reverse(_: tuple[str, ...], a: Word) -> Word:
 
 INTEGERS: dict[str, Handler] = {
     "MOV": _move, "MOV32I": _move, "IADD3": _add, "IADD": _add, "VIADD": _add, "IADD32I": _add, "IADD64": _add,
-    "IMAD": _multiply, "LEA": _shifted_sum, "IMNMX": _minimum, "VIMNMX": _minimum, "VIMNMX3": _minimum,
+    "IMAD": _multiply, "LEA": _shift_add, "IMNMX": _minimum, "VIMNMX": _minimum, "VIMNMX3": _minimum,
     "VIADDMNMX": _minimum, "IMNMX3": _minimum,
-    "LOP3": _logic, "PLOP3": _logic_of_truths, "SHF": _of_words(_shift), "PRMT": _of_words(_permute),
-    "SGXT": _of_words(_extend), "BMSK": _of_words(_mask_of_bits), "IABS": _of_words(_absolute),
-    "FLO": _of_words(_leading), "POPC": _of_words(lambda _, a: elementwise(int.bit_count, a)),
-    "BREV": _of_words(_reverse),
+    "LOP3": _logic, "PLOP3": _logic_of_truths, "SHF": _word_rule(_shift), "PRMT": _word_rule(_permute),
+    "SGXT": _word_rule(_extend), "BMSK": _word_rule(_mask_of_bits), "IABS": _word_rule(_absolute),
+    "FLO": _word_rule(_leading), "POPC": _word_rule(lambda _, a: elementwise(int.bit_count, a)),
+    "BREV": _word_rule(_reverse),
 }  # fmt: skip

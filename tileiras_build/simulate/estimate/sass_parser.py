@@ -17,8 +17,8 @@ from .sass_operands import LABEL, TRUE, Operand, read_operand, read_operands
 
 BYTES = 16  # of an instruction
 CALL = ("CALL",)
-TABLED = ("BRX", "BRXU", "JMX")
-LEAVES = ("EXIT", "RET", "BRX", "JMX", "BRXU", "KILL", "RTT")
+INDIRECT_JUMPS = ("BRX", "BRXU", "JMX")
+CONTROL_TRANSFERS = ("EXIT", "RET", "BRX", "JMX", "BRXU", "KILL", "RTT")
 _KERNEL = re.compile(r"^\s*\.section\s+\.text\.([^\s,]+)")
 _LABEL = re.compile(r"^(\S+):\s*$")
 _LINE = re.compile(
@@ -61,7 +61,7 @@ class Instruction:
     guard: Operand | None = None
     target: int | None = None
     control: Control = Control()
-    table: tuple[int, ...] = ()
+    jump_table: tuple[int, ...] = ()
 
     @cached_property
     def opcode(self) -> str:
@@ -85,7 +85,7 @@ class Instruction:
         return rest[skipped:]
 
     @cached_property
-    def carries(self) -> tuple[Operand, ...]:
+    def carry_predicates(self) -> tuple[Operand, ...]:
         """The predicates between the result and the sources."""
         return self.operands[1 : len(self.operands) - len(self.sources)]
 
@@ -95,14 +95,14 @@ class Instruction:
         return tuple(operand for operand in self.sources if not operand.is_predicate)
 
     @cached_property
-    def truths(self) -> tuple[Operand, ...]:
+    def predicate_sources(self) -> tuple[Operand, ...]:
         """Its sources that are predicates."""
         return tuple(operand for operand in self.sources if operand.is_predicate)
 
     @cached_property
     def ends_block(self) -> bool:
         """Whether another instruction than the next one may follow."""
-        return self.opcode in (*BRANCH, *CALL, *LEAVES)
+        return self.opcode in (*BRANCH, *CALL, *CONTROL_TRANSFERS)
 
     @property
     def address(self) -> int:
@@ -122,7 +122,7 @@ class MachineCode:
         """The instructions that are executed together, in order of their numbers."""
         starts = {0} | {one.target for one in self.instructions if one.target is not None}
         starts |= {one.number + 1 for one in self.instructions if one.ends_block}
-        starts |= {target for one in self.instructions for target in one.table}
+        starts |= {target for one in self.instructions for target in one.jump_table}
         ordered = sorted(start for start in starts if start < len(self.instructions))
         return tuple(map(range, ordered, [*ordered[1:], len(self.instructions)]))
 
@@ -169,7 +169,9 @@ def _instruction(number: int, line: re.Match, upper: int, labels: dict[str, int]
     read = read_operands(_NO_COMMA.sub(", ", _NOTE.sub("", operands)))
     opcode = mnemonic.partition(".")[0]
     target = _target(read, labels) if opcode in (*BRANCH, *CALL) else None
-    table = tuple(labels[name] for name in _TABLED.findall(operands) if name in labels) if opcode in TABLED else ()
+    table = (
+        tuple(labels[name] for name in _TABLED.findall(operands) if name in labels) if opcode in INDIRECT_JUMPS else ()
+    )
     control = Control.of(upper)
     if NO_BARRIER - 1 in (control.writes, control.reads):
         what = f"the instruction at {number * BYTES:#x} sets scoreboard {NO_BARRIER - 1}, which no warp has"

@@ -36,11 +36,11 @@ def _compare(warp: Warp, one: Instruction) -> None:
     name = next(modifier for modifier in one.modifiers if modifier in _COMPARISONS)
     truth = _ordered(warp, one, name, a, b)
     if "EX" in one.modifiers and lower:
-        truth = _with_lower(name, truth, warp.value(a), warp.value(b), warp.truth(lower[0]))
+        truth = _with_lower(name, truth, warp.value(a), warp.value(b), warp.predicate(lower[0]))
     join = _JOINS[next((modifier for modifier in one.modifiers if modifier in _JOINS), "AND")]
-    also = warp.truth(joined)
-    warp.set_truth(first, join(truth, also))
-    warp.set_truth(second, join(negation(truth), also))
+    also = warp.predicate(joined)
+    warp.set_predicate(first, join(truth, also))
+    warp.set_predicate(second, join(negation(truth), also))
 
 
 def _ordered(warp: Warp, one: Instruction, name: str, a: Operand, b: Operand) -> Truth:
@@ -66,23 +66,23 @@ def _with_lower(name: str, truth: Truth, a: Lanes, b: Lanes, lower: Truth) -> Tr
 
 def _compare_floats(warp: Warp, one: Instruction) -> None:
     first, second, a, b, joined, *_ = one.operands
-    left, right = warp.real(a), warp.real(b)
+    left, right = warp.as_float(a), warp.as_float(b)
     name = next(modifier for modifier in one.modifiers if modifier in _COMPARISONS)
     truth: Truth = None
     if left is not None and right is not None:
         found = _COMPARISONS[name](left, right)
         truth = found if len(found) > 1 else bool(found[0])
-    join, also = _JOINS[next((m for m in one.modifiers if m in _JOINS), "AND")], warp.truth(joined)
-    warp.set_truth(first, join(truth, also))
-    warp.set_truth(second, join(negation(truth), also))
+    join, also = _JOINS[next((m for m in one.modifiers if m in _JOINS), "AND")], warp.predicate(joined)
+    warp.set_predicate(first, join(truth, also))
+    warp.set_predicate(second, join(negation(truth), also))
 
 
 def _choose(warp: Warp, one: Instruction) -> None:
     result, a, b, truth = one.operands
     if "64" in one.modifiers:
-        warp.set_wide(result, select(warp.truth(truth), warp.wide(a), warp.wide(b)))
+        warp.set_wide(result, select(warp.predicate(truth), warp.wide(a), warp.wide(b)))
     else:
-        warp.set(result, select(warp.truth(truth), warp.value(a), warp.value(b)))
+        warp.set(result, select(warp.predicate(truth), warp.value(a), warp.value(b)))
 
 
 def _pack_truths(warp: Warp, one: Instruction) -> None:
@@ -105,7 +105,7 @@ def _unpack_truths(warp: Warp, one: Instruction) -> None:
     for number in range(7):
         if not isinstance(chosen, int) or chosen >> number & 1:
             truth = None if value is None else (value >> number & 1) == 1
-            warp.set_truth(Operand(PREDICATE, number), truth)
+            warp.set_predicate(Operand(PREDICATE, number), truth)
 
 
 # ---- special registers, constants, other lanes -------------------------------------------------------------------------
@@ -135,18 +135,18 @@ def _to_uniform(warp: Warp, one: Instruction) -> None:
 
 
 def _elect(warp: Warp, one: Instruction) -> None:
-    warp.set_truth(one.operands[0], warp.first == LANES)
+    warp.set_predicate(one.operands[0], warp.first == LANES)
 
 
 def _vote(warp: Warp, one: Instruction) -> None:
     """VOTE: the lanes for which a predicate holds, and whether it does for any or all of them."""
-    truth = warp.truth(one.operands[-1])
+    truth = warp.predicate(one.operands[-1])
     held = None if truth is None else warp.lanes & truth
     for result in one.operands[:-1]:
         if result.is_predicate:
             every = "ALL" in one.modifiers
             found = None if held is None else bool(held[warp.lanes].all()) if every else bool(held.any())
-            warp.set_truth(result, found)
+            warp.set_predicate(result, found)
         else:
             warp.set(result, None if held is None else int((held.astype(np.int64) << LANES).sum()))
 
@@ -160,7 +160,7 @@ def _shuffle(warp: Warp, one: Instruction) -> None:
     moves = {"IDX": step, "BFLY": LANES ^ step, "DOWN": LANES + step, "UP": LANES - step}
     where = next(moves[modifier] for modifier in one.modifiers if modifier in moves)
     inside = np.where((where < 0) | (where > 31), LANES, where)
-    warp.set_truth(one.operands[0], True)
+    warp.set_predicate(one.operands[0], True)
     return warp.set(result, to_lanes(source)[inside] if isinstance(source, np.ndarray) else source)
 
 
@@ -192,7 +192,7 @@ def _to_float(warp: Warp, one: Instruction) -> None:
 
 
 def _to_integer(warp: Warp, one: Instruction) -> None:
-    value = warp.real(one.operands[-1])
+    value = warp.as_float(one.operands[-1])
     if value is None or {"F64", "F16", "U64", "S64"} & set(one.modifiers):
         return warp.set(one.operands[0], None)
     least, most = (0, MASK) if "U32" in one.modifiers else (-(1 << 31), (1 << 31) - 1)
@@ -202,7 +202,7 @@ def _to_integer(warp: Warp, one: Instruction) -> None:
 
 def _special_function(warp: Warp, one: Instruction) -> None:
     """MUFU.RCP; other functions are of data only."""
-    value = warp.real(one.operands[-1])
+    value = warp.as_float(one.operands[-1])
     if value is None or one.modifiers[:1] != ("RCP",):
         return warp.set(one.operands[0], None)
     with np.errstate(divide="ignore", over="ignore"):  # lanes that are switched off hold anything
@@ -212,7 +212,7 @@ def _special_function(warp: Warp, one: Instruction) -> None:
 def _float_arithmetic(function: Callable[..., np.ndarray]) -> Handler:
     def handler(warp: Warp, one: Instruction) -> None:
         sources = tuple(operand for operand in one.operands[1:] if not operand.is_predicate)
-        values = [warp.real(operand) for operand in sources]
+        values = [warp.as_float(operand) for operand in sources]
         if any(value is None for value in values):
             return warp.set(one.operands[0], None)
         with np.errstate(all="ignore"):
@@ -253,7 +253,7 @@ def _granted(truth: bool) -> Handler:
     def handler(warp: Warp, one: Instruction) -> None:
         for operand in one.operands:
             if operand.is_predicate and not operand.inverted:
-                return warp.set_truth(operand, truth)
+                return warp.set_predicate(operand, truth)
         return None
 
     return handler

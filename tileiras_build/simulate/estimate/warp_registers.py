@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .lane_values import ALL, MASK, Lanes, Truth, floats, negation, pair, select, signed_pair, unless_same, upper
+from .lane_values import ALL_LANES, MASK, Lanes, Truth, floats, negation, pair, select, signed_pair, unless_same, upper
 from .launch_and_constant_banks import Constants
 from .sass_operands import (
     CONSTANT,
@@ -77,7 +77,7 @@ class Warp:
         both = signed_pair(operand.number) if operand.kind == NUMBER else pair(low, high)
         return -both if operand.negated else ~both if operand.inverted else both
 
-    def real(self, operand: Operand) -> np.ndarray | None:
+    def as_float(self, operand: Operand) -> np.ndarray | None:
         """A word as f32, with its sign."""
         word = self.raw(operand)
         if word is None:
@@ -86,7 +86,7 @@ class Warp:
         value = np.abs(value) if operand.absolute else value
         return -value if operand.negated else value
 
-    def truth(self, operand: Operand) -> Truth:
+    def predicate(self, operand: Operand) -> Truth:
         """A predicate, with its sign."""
         truths = self._truths.get(operand.kind)
         found = truths[operand.number] if truths else None
@@ -136,7 +136,7 @@ class Warp:
         self.set(operand, None if value is None else value & MASK)
         self.set(operand, None if value is None else upper(value), 1)
 
-    def set_truth(self, operand: Operand, value: Truth) -> None:
+    def set_predicate(self, operand: Operand, value: Truth) -> None:
         """Write a predicate, in the active lanes."""
         truths = self._truths.get(operand.kind)
         if truths is None or operand.number == TRUE:
@@ -151,7 +151,7 @@ class Warp:
     @property
     def lanes(self) -> np.ndarray:
         """The active lanes."""
-        return ALL if self.active is None else self.active
+        return ALL_LANES if self.active is None else self.active
 
     @property
     def first(self) -> int:

@@ -17,21 +17,21 @@ import numpy as np
 
 from ...core.errors import InvalidInput
 from ...target.targets import WARP
-from .backward_slice import addresses, followed, read, results_of, width_of
-from .lane_values import ALL, LANES, Truth
+from .backward_slice import addresses, backward_slice, read, results_of, width_of
+from .lane_values import ALL_LANES, LANES, Truth
 from .launch_and_constant_banks import Constants, Launch, Shape
-from .mbarrier_phases import initializing
-from .memory_transactions import ASYNC, GLOBAL, SHARED, Access, access, places
+from .mbarrier_phases import init_stores
+from .memory_transactions import ASYNC, GLOBAL, SHARED, Transactions, address_operands, count_transactions
 from .sass_operands import Operand
 from .sass_parser import BYTES, Instruction, MachineCode
 from .sass_semantics import Handler, handler_of
 from .warp_registers import Warp
 
-MOST_BLOCKS = 200_000  # basic blocks that one warp may pass
-SAMPLES = 3  # executions of an instruction whose addresses are looked at, in each warp
+MAX_BASIC_BLOCKS = 200_000  # basic blocks that one warp may pass
+SAMPLED_ACCESSES = 3  # executions of an instruction whose addresses are looked at, in each warp
 MEMORY_OPCODES = (*GLOBAL, *SHARED, *ASYNC)
 # Instructions whose operands say how much they move or multiply.
-_TOLD = ("SYNCS", "UTCHMMA", "UTCQMMA", "UTCIMMA", "UTCOMMA", "UBLKCP", "BAR", "UTMALDG", "UTMASTG", "ARRIVES", "UTCBAR",
+_RECORDED_OPCODES = ("SYNCS", "UTCHMMA", "UTCQMMA", "UTCIMMA", "UTCOMMA", "UBLKCP", "BAR", "UTMALDG", "UTMASTG", "ARRIVES", "UTCBAR",
          "DEPBAR")  # fmt: skip
 _JUMPS = ("BRA", "JMP", "BRX", "BRXU", "JMX", "CALL", "RET", "EXIT", "KILL")
 
@@ -44,8 +44,8 @@ class Observed:
     """
 
     executions: int = 0
-    accesses: list[Access] = field(default_factory=list)
-    told: list[dict[str, int | None] | None] = field(default_factory=list)
+    accesses: list[Transactions] = field(default_factory=list)
+    recorded_words: list[dict[str, int | None] | None] = field(default_factory=list)
 
 
 @dataclass
@@ -62,7 +62,7 @@ class WarpTrace:
 
 
 @dataclass(eq=False)
-class _Group:
+class _LaneGroup:
     """Lanes that are at the same place; ``returns`` are where called functions go back to."""
 
     place: int
@@ -77,26 +77,28 @@ class Tracer:
 
     def __init__(self, code: MachineCode, launch: Launch, constants: Constants, trips: dict[int, int] | None = None):
         self.code, self.launch, self.constants, self.trips = code, launch, constants, trips or {}
-        self.told = initializing(code) | {one.number for one in code.instructions if one.opcode in _TOLD}
-        everything = _followed(code, self._wanted)
-        decisions = _followed(code, self._deciding)
+        self.recorded_opcodes = init_stores(code) | {
+            one.number for one in code.instructions if one.opcode in _RECORDED_OPCODES
+        }
+        everything = _slice_with_spills(code, self._wanted)
+        decisions = _slice_with_spills(code, self._deciding)
         self.steps = [self._block_steps(block, everything) for block in code.blocks]
         self.decisions = [self._block_steps(block, decisions) for block in code.blocks]
 
-    def _block_steps(self, block: range, kept: frozenset[int]) -> list[tuple[Instruction, Handler | None]]:
+    def _block_steps(self, block: range, sliced: frozenset[int]) -> list[tuple[Instruction, Handler | None]]:
         ones = (self.code.instructions[number] for number in block)
-        return [(one, (handler_of(one) or _forget) if one.number in kept else None) for one in ones
-                if one.number in kept or one.opcode in MEMORY_OPCODES or one.number in self.told]  # fmt: skip
+        return [(one, (handler_of(one) or _forget) if one.number in sliced else None) for one in ones
+                if one.number in sliced or one.opcode in MEMORY_OPCODES or one.number in self.recorded_opcodes]  # fmt: skip
 
     def _wanted(self, one: Instruction) -> int:
         """The registers that an instruction is asked for in any case, a bit for each."""
-        if one.opcode in _JUMPS or one.number in self.told:
+        if one.opcode in _JUMPS or one.number in self.recorded_opcodes:
             return read(one)
         return addresses(one) if one.opcode in MEMORY_OPCODES else 0
 
     def _deciding(self, one: Instruction) -> int:
         """The same once an instruction's addresses have been seen often enough."""
-        if one.opcode not in MEMORY_OPCODES or one.number in self.told:
+        if one.opcode not in MEMORY_OPCODES or one.number in self.recorded_opcodes:
             return self._wanted(one)
         return read(replace(one, operands=())) if one.guard else 0
 
@@ -104,15 +106,15 @@ class Tracer:
         """Warp ``number`` of the block at ``place`` in the grid."""
         lanes = number * WARP + LANES < self.launch.threads
         warp = Warp(_special(self.launch, place, number), self.constants)
-        return _Walk(self, warp, lanes).run()
+        return _WarpWalk(self, warp, lanes).run()
 
 
-class _Walk:
+class _WarpWalk:
     """One warp on its way."""
 
     def __init__(self, tracer: Tracer, warp: Warp, lanes: np.ndarray):
         self.tracer, self.warp, self.code = tracer, warp, tracer.code
-        self.groups = [_Group(0, lanes)]
+        self.groups = [_LaneGroup(0, lanes)]
         self.trace = WarpTrace()
         self.taken: Counter[int] = Counter()
         self.passed: Counter[int] = Counter()
@@ -120,16 +122,16 @@ class _Walk:
     def run(self) -> WarpTrace:
         """Until no lane is left."""
         while self.groups:
-            if len(self.trace.blocks) > MOST_BLOCKS:
+            if len(self.trace.blocks) > MAX_BASIC_BLOCKS:
                 raise InvalidInput(
                     "estimate-endless",
-                    f"{self.code.name} passes more than {MOST_BLOCKS} basic blocks in one warp",
+                    f"{self.code.name} passes more than {MAX_BASIC_BLOCKS} basic blocks in one warp",
                     remedy="give a smaller problem",
                 )
             self._pass_block(self._next())
         return self.trace
 
-    def _next(self) -> _Group:
+    def _next(self) -> _LaneGroup:
         """The lanes that are furthest behind, all of them."""
         if len(self.groups) == 1:
             return self.groups[0]
@@ -141,24 +143,24 @@ class _Walk:
             self.groups.remove(group)
         return first
 
-    def _pass_block(self, group: _Group) -> None:
+    def _pass_block(self, group: _LaneGroup) -> None:
         number = self.code.block_at[group.place]
         self.trace.blocks.append(number)
         everyone = bool(group.lanes.all())
         self.passed[number] += 1
-        sampled = self.passed[number] <= SAMPLES
+        sampled = self.passed[number] <= SAMPLED_ACCESSES
         for one, handler in (self.tracer.steps if sampled else self.tracer.decisions)[number]:
             self._execute(one, handler, group.lanes, everyone)
         self._leave(group, self.code.instructions[self.code.blocks[number][-1]])
 
     def _execute(self, one: Instruction, handler: Handler | None, lanes: np.ndarray, everyone: bool) -> None:
-        truth: Truth = True if one.guard is None else self.warp.truth(one.guard)
+        truth: Truth = True if one.guard is None else self.warp.predicate(one.guard)
         self.warp.active = None if everyone and truth is True else lanes & (True if truth is None else truth)
         if self.warp.active is not None and not self.warp.active.any():
-            if one.number in self.tracer.told:
-                self.trace.observed.setdefault(one.number, Observed()).told.append(None)
+            if one.number in self.tracer.recorded_opcodes:
+                self.trace.observed.setdefault(one.number, Observed()).recorded_words.append(None)
             return
-        if one.opcode in MEMORY_OPCODES or one.number in self.tracer.told:
+        if one.opcode in MEMORY_OPCODES or one.number in self.tracer.recorded_opcodes:
             self._observe(one)
         if handler is not None:
             handler(self.warp, one)
@@ -168,14 +170,14 @@ class _Walk:
     def _observe(self, one: Instruction) -> None:
         seen = self.trace.observed.setdefault(one.number, Observed())
         seen.executions += 1
-        if one.number in self.tracer.told:
-            seen.told.append(_told(self.warp, one))
-        if one.opcode in MEMORY_OPCODES and len(seen.accesses) < SAMPLES:
-            far, near = (None if place is None else self.warp.address(place) for place in places(one))
-            seen.accesses.append(access(one, far, near, self.warp.lanes))
+        if one.number in self.tracer.recorded_opcodes:
+            seen.recorded_words.append(_record_words(self.warp, one))
+        if one.opcode in MEMORY_OPCODES and len(seen.accesses) < SAMPLED_ACCESSES:
+            far, near = (None if place is None else self.warp.address(place) for place in address_operands(one))
+            seen.accesses.append(count_transactions(one, far, near, self.warp.lanes))
 
     # ---- where lanes go on -----------------------------------------------------------------------------------------
-    def _leave(self, group: _Group, last: Instruction) -> None:
+    def _leave(self, group: _LaneGroup, last: Instruction) -> None:
         if not last.ends_block:
             group.place = last.number + 1
             return
@@ -183,15 +185,15 @@ class _Walk:
         staying = group.lanes & ~going
         self.groups.remove(group)
         if staying.any():
-            self._arrive(_Group(last.number + 1, staying, group.returns))
+            self._arrive(_LaneGroup(last.number + 1, staying, group.returns))
         if going.any():
-            self._jump(last, _Group(0, going, group.returns))
+            self._jump(last, _LaneGroup(0, going, group.returns))
 
     def _going(self, last: Instruction, lanes: np.ndarray) -> np.ndarray:
         """The lanes that jump or end."""
         going = lanes
         for operand in (last.guard, *_conditions(last)):
-            truth = True if operand is None else self.warp.truth(operand)
+            truth = True if operand is None else self.warp.predicate(operand)
             going = going & (self._guess(last) if truth is None else truth)
         return going
 
@@ -200,12 +202,12 @@ class _Walk:
         self.taken[last.number] += 1
         return self.taken[last.number] % (self.tracer.trips.get(last.address, 1)) != 0
 
-    def _jump(self, last: Instruction, group: _Group) -> None:
+    def _jump(self, last: Instruction, group: _LaneGroup) -> None:
         if last.opcode in ("EXIT", "KILL"):
             return
         if last.opcode == "RET":
             if group.returns:
-                self._arrive(_Group(group.returns[-1], group.lanes, group.returns[:-1]))
+                self._arrive(_LaneGroup(group.returns[-1], group.lanes, group.returns[:-1]))
             return
         if last.opcode == "CALL":
             inside = last.target is not None
@@ -226,11 +228,11 @@ class _Walk:
         offset = last.operands[1].number if len(last.operands) > 1 else 0
         if base is None:
             self.trace.unknown[last.number] += 1
-            return last.table[0] if last.table else None
+            return last.jump_table[0] if last.jump_table else None
         low = int(base[self.warp.first]) if isinstance(base, np.ndarray) else base
         return (low + offset + last.address + BYTES & 0xFFFFFFFF) // BYTES
 
-    def _arrive(self, group: _Group) -> None:
+    def _arrive(self, group: _LaneGroup) -> None:
         if group.place not in self.code.block_at:
             raise InvalidInput(
                 "estimate-jump", f"{self.code.name} jumps to {group.place * BYTES:#x}, where no basic block begins"
@@ -241,7 +243,7 @@ class _Walk:
 def _forget(warp: Warp, one: Instruction) -> None:
     """Of what may have been written nobody knows what it is."""
     for operand in results_of(one):
-        warp.set_truth(operand, None)
+        warp.set_predicate(operand, None)
         for further in range(width_of(one)):
             warp.set(operand, None, further)
 
@@ -251,7 +253,7 @@ def _conditions(last: Instruction) -> tuple[Operand, ...]:
     return tuple(operand for operand in last.operands if operand.is_predicate) if last.opcode in ("BRA", "JMP") else ()
 
 
-def _followed(code: MachineCode, wanted: Callable[[Instruction], int]) -> frozenset[int]:
+def _slice_with_spills(code: MachineCode, wanted: Callable[[Instruction], int]) -> frozenset[int]:
     """The instructions to follow; what is spilled is followed if what is restored from the same place is."""
     slots: set[int] = set()
 
@@ -259,7 +261,7 @@ def _followed(code: MachineCode, wanted: Callable[[Instruction], int]) -> frozen
         return one.opcode == "STL" and bool(slots & _slots(one))
 
     while True:
-        kept = followed(code, lambda one: read(one) if is_spilled(one) else wanted(one))
+        kept = backward_slice(code, lambda one: read(one) if is_spilled(one) else wanted(one))
         restored = (code.instructions[number] for number in kept if code.instructions[number].opcode == "LDL")
         needed = {slot for one in restored for slot in _slots(one)}
         if needed <= slots:
@@ -273,7 +275,7 @@ def _slots(one: Instruction) -> set[int]:
     return {place + 4 * further for further in range(width_of(one))}
 
 
-def _told(warp: Warp, one: Instruction) -> dict[str, int | None]:
+def _record_words(warp: Warp, one: Instruction) -> dict[str, int | None]:
     """The words of an instruction's registers by what they are: the place of a barrier, and the last word."""
     found: dict[str, int | None] = {}
     if one.opcode == "BAR":
@@ -333,4 +335,4 @@ def _plain(value: int | np.ndarray | None) -> int | np.ndarray | None:
     return value.astype(np.int64) if isinstance(value, np.ndarray) else value
 
 
-__all__ = ["ALL", "Observed", "Tracer", "WarpTrace"]
+__all__ = ["ALL_LANES", "Observed", "Tracer", "WarpTrace"]

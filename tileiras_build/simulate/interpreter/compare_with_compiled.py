@@ -16,17 +16,17 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
 
 from .derive_inputs import Buffer, Inputs, restore
-from .element_types import FORMATS, from_words, is_integer, storage_bits, to_float64, word
+from .element_types import FORMATS, from_bit_patterns, is_integer, storage_bits, to_float64, unsigned_dtype
 from .mapped_memory import Memory
 from .nondeterminism import Choice
-from .tile_block_interpreter import all_blocks, launch
+from .tile_block_interpreter import launch, tile_block_ids
 
-FACTOR = 6.0  # how many times farther than the interpreter moved an element may be off
-GARBAGE_RUNS = 3
+TOLERANCE_FACTOR = 6.0  # how many times farther than the interpreter moved an element may be off
+UNSPECIFIED_RUNS = 3
 RANDOM_RUNS = 3
-DOUBTFUL_RUNS = 12  # further ones before an element is called wrong
-LIMIT = 400_000  # operations of one run; a kernel that waits for another block never ends
-LEAST_BLOCKS, BLOCKS_PER_STEP = (
+INEXACT_RUNS = 12  # further ones before an element is called wrong
+OPERATION_LIMIT = 400_000  # operations of one run; a kernel that waits for another block never ends
+MIN_BLOCK_LIMIT, BLOCKS_PER_STEP = (
     1_000_000,
     50,
 )  # blocks of instructions that compiled code may take, for the interpreter's operations
@@ -51,21 +51,23 @@ class Mismatch:
         )
 
 
-class Expectation:
+class ExpectedMemory:
     """What the interpreter leaves in memory, and which elements may differ by how much."""
 
-    def __init__(self, module: ModuleOp, entry: str, inputs: Inputs, seed: int = 0, limit: int | None = LIMIT):
+    def __init__(
+        self, module: ModuleOp, entry: str, inputs: Inputs, seed: int = 0, limit: int | None = OPERATION_LIMIT
+    ):
         self.module, self.entry, self.inputs, self.seed, self.limit = module, entry, inputs, seed, limit
         self.steps = 0  # operations of the longest run
         plain = Choice(trusting=True)
         self.exact = self._run(plain)
         self.inexact = plain.inexact
         self.open = [np.zeros(words.shape, bool) for words in self.exact]
-        self.find_open(GARBAGE_RUNS if plain.filled else 1)
+        self.find_unspecified(UNSPECIFIED_RUNS if plain.was_filled else 1)
         self.moved = [self._run(Choice(trusting=True), backward=True)] if np.prod(inputs.grid) > 1 else []
         self.add_random_runs(RANDOM_RUNS if self.inexact else 0)
 
-    def find_open(self, count: int) -> None:
+    def find_unspecified(self, count: int) -> None:
         """Run ``count`` times with other unspecified values: what changes is open."""
         for number in range(count):
             garbage = np.random.default_rng([self.seed, number])
@@ -83,7 +85,7 @@ class Expectation:
         memory = Memory()
         for buffer in self.inputs.buffers:
             memory.map(buffer.address, buffer.bytes.size, buffer.bytes)
-        order = reversed(list(all_blocks(self.inputs.grid))) if backward else None
+        order = reversed(list(tile_block_ids(self.inputs.grid))) if backward else None
         try:
             steps = launch(
                 self.module,
@@ -105,10 +107,10 @@ class Expectation:
         """The wrong elements of each buffer, given what compiled code left there (``elements`` of each)."""
         found = self._wrong(actual)
         if found and any(open_.any() for open_ in self.open):
-            self.find_open(DOUBTFUL_RUNS)
+            self.find_unspecified(INEXACT_RUNS)
             found = self._wrong(actual)
-        if found and self.inexact and len(self.moved) < DOUBTFUL_RUNS:
-            self.add_random_runs(DOUBTFUL_RUNS)
+        if found and self.inexact and len(self.moved) < INEXACT_RUNS:
+            self.add_random_runs(INEXACT_RUNS)
             found = self._wrong(actual)
         return found
 
@@ -159,22 +161,22 @@ class Expectation:
             free |= changed & ~np.isfinite(distance)
             spread = np.maximum(spread, np.where(changed & np.isfinite(distance), distance, 0))
         if is_integer(element_type):
-            return FACTOR * spread, free
+            return TOLERANCE_FACTOR * spread, free
         form = FORMATS[element_type]
         unit = np.maximum(np.abs(expected) * form.epsilon, form.tiny)
-        allowed = np.where(spread > 0, FACTOR * spread + 2 * unit, 0)
+        allowed = np.where(spread > 0, TOLERANCE_FACTOR * spread + 2 * unit, 0)
         return np.nan_to_num(allowed, nan=0, posinf=0), free
 
 
 def elements(buffer: Buffer) -> np.ndarray:
     """A copy of a buffer's elements as words; 4-bit elements stay in pairs."""
-    return buffer.bytes.copy().view(word(max(storage_bits(buffer.element_type) // 8, 1)))
+    return buffer.bytes.copy().view(unsigned_dtype(max(storage_bits(buffer.element_type) // 8, 1)))
 
 
 def _numbers(words: np.ndarray, element_type: Attribute) -> np.ndarray:
     if storage_bits(element_type) < 8:
         return words
-    values = from_words(words, element_type)
+    values = from_bit_patterns(words, element_type)
     return values if is_integer(element_type) else to_float64(values, element_type)
 
 
@@ -207,11 +209,11 @@ def block_limit(steps: int) -> int:
 
     A block is run by all threads that have come to it, of many CTAs at once, and most operations are part of one.
     """
-    return max(LEAST_BLOCKS, BLOCKS_PER_STEP * steps)
+    return max(MIN_BLOCK_LIMIT, BLOCKS_PER_STEP * steps)
 
 
-def emulate(
-    artifacts, entry: str, inputs: Inputs, findings: dict[str, str] | None = None, steps: int = LIMIT
+def run_in_emulator(
+    artifacts, entry: str, inputs: Inputs, findings: dict[str, str] | None = None, steps: int = OPERATION_LIMIT
 ) -> list[np.ndarray]:
     """Run compiled code in the emulator on the inputs' own memory; see ``run_compiled``, ``emulator.launch``.
 

@@ -11,13 +11,13 @@ from ...ir.dialects.cuda_tile.ops_control import BreakOp, ContinueOp, ForOp, IfO
 from ...ir.dialects.cuda_tile.ops_module import GetGlobalOp, GetNumTileBlocksOp, GetTileBlockIdOp
 from .element_types import element_of
 from .integer_ops import to_python, wrap
-from .interpreter_errors import fault
-from .tile_block_interpreter import Exit, Frame, handles
+from .interpreter_errors import make_fault
+from .tile_block_interpreter import BlockResult, Frame, handles
 
 
 @handles(BreakOp, ContinueOp, ReturnOp, YieldOp)
-def terminate(frame: Frame, op) -> Exit:
-    return Exit(type(op), tuple(frame.operands(op)))
+def terminate(frame: Frame, op) -> BlockResult:
+    return BlockResult(type(op), tuple(frame.operands(op)))
 
 
 @handles(ForOp)
@@ -30,9 +30,9 @@ def run_for(frame: Frame, op: ForOp):
     bounds = number(counter), high, step, BITS[element_type], signed
     if _never_ends(*bounds) and not _may_return(op):
         message = f"from {number(counter)} by {step} the counter, of type {element_type}, never reaches {high}: the loop does not end"
-        raise fault(op, "loop-endless", message)
-    if frame.is_too_long(_rounds_at_least(*bounds)) and not _may_return(op):
-        frame.give_up(op)
+        raise make_fault(op, "loop-endless", message)
+    if frame.is_too_long(_min_iterations(*bounds)) and not _may_return(op):
+        frame.raise_limit_exceeded(op)
     while number(counter) < high:
         frame.bind(block.args, (counter, *carried))
         end = frame.run(block)
@@ -54,7 +54,7 @@ def _never_ends(low: int, high: int, step: int, bits: int, signed: bool) -> bool
     return low < high and largest - (largest - low) % distance < high
 
 
-def _rounds_at_least(low: int, high: int, step: int, bits: int, signed: bool) -> int:
+def _min_iterations(low: int, high: int, step: int, bits: int, signed: bool) -> int:
     """How many iterations there are before the counter wraps, or ends."""
     smallest = -(1 << bits - 1) if signed else 0
     way = high - low if step > 0 else low - smallest

@@ -20,18 +20,27 @@ from ...ir.dialects.cuda_tile.ops_shape import AssumeOp
 from ...ir.dialects.cuda_tile.ops_view import MakeTensorViewOp
 from ...ir.dialects.cuda_tile.types import PointerType
 from ...ir.dialects.cuda_tile.view_types import StridedViewType, TileView
-from .element_types import element_of, from_words, held, is_integer, storage_bits, tile_of, to_words, word
+from .element_types import (
+    element_of,
+    from_bit_patterns,
+    is_integer,
+    storage_bits,
+    storage_dtype,
+    tile_of,
+    to_bit_patterns,
+    unsigned_dtype,
+)
 from .float_ops import narrowed
 from .integer_ops import wrap
 from .interpreter_errors import InterpreterFault
-from .scalar_constant_folding import ScalarTerms
+from .scalar_constant_folding import ScalarFolder
 from .tile_block_interpreter import find_entry
 
 T = TypeVar("T")
-LOOSE_ELEMENTS = 1 << 16  # of a buffer whose use is not understood
-MOST_ELEMENTS = 1 << 24  # of a tensor that is taken at its word; front ends write a huge one for "any"
+UNVIEWED_ELEMENTS = 1 << 16  # of a buffer whose use is not understood
+MAX_ELEMENTS = 1 << 24  # of a tensor that is taken at its word; front ends write a huge one for "any"
 ALIGNMENT = 256
-SLACK = 256  # bytes around a buffer that no kernel may touch
+GUARD_BYTES = 256  # bytes around a buffer that no kernel may touch
 
 
 @dataclass
@@ -41,10 +50,10 @@ class Buffer:
     parameter: int
     element_type: Attribute
     bytes: np.ndarray
-    content: np.ndarray = field(init=False)
+    initial_bytes: np.ndarray = field(init=False)
 
     def __post_init__(self):
-        self.content = self.bytes.copy()
+        self.initial_bytes = self.bytes.copy()
 
     @property
     def address(self) -> int:
@@ -52,13 +61,13 @@ class Buffer:
 
     def restore(self) -> None:
         """Put the original content back."""
-        self.bytes[:] = self.content
+        self.bytes[:] = self.initial_bytes
 
     def describe(self) -> str:
         """Element type, count, how many elements differ from the original content, and the first of them."""
         size = max(storage_bits(self.element_type) // 8, 1)
-        words, before = self.bytes.view(word(size)), self.content.view(word(size))
-        values = from_words(words, self.element_type) if storage_bits(self.element_type) >= 8 else words
+        words, before = self.bytes.view(unsigned_dtype(size)), self.initial_bytes.view(unsigned_dtype(size))
+        values = from_bit_patterns(words, self.element_type) if storage_bits(self.element_type) >= 8 else words
         changed = int((words != before).sum())
         return f"{len(words)} x {self.element_type}, {changed} changed: {np.array2string(values[:64], threshold=16)}"
 
@@ -70,13 +79,13 @@ class Inputs:
     grid: tuple[int, int, int]
     params: list[bytes]
     buffers: list[Buffer]
-    numbers: dict[int, int | float]  # parameter -> value of a scalar
+    scalars: dict[int, int | float]  # parameter -> value of a scalar
 
 
 def aligned(size: int) -> np.ndarray:
     """``size`` zero bytes at an aligned address, with unused bytes on both sides."""
-    raw = np.zeros(size + ALIGNMENT + 2 * SLACK, np.uint8)
-    start = -(raw.ctypes.data + SLACK) % ALIGNMENT + SLACK
+    raw = np.zeros(size + ALIGNMENT + 2 * GUARD_BYTES, np.uint8)
+    start = -(raw.ctypes.data + GUARD_BYTES) % ALIGNMENT + GUARD_BYTES
     return raw[start : start + size]
 
 
@@ -89,7 +98,7 @@ def random_elements(random: np.random.Generator, element_type: Attribute, count:
 
 
 def _buffer(random: np.random.Generator, parameter: int, element_type: Attribute, count: int) -> Buffer:
-    words = to_words(random_elements(random, element_type, count + count % 2), element_type)
+    words = to_bit_patterns(random_elements(random, element_type, count + count % 2), element_type)
     if storage_bits(element_type) == 4:
         words = words[0::2] | words[1::2] << 4
     content = np.ascontiguousarray(words).view(np.uint8)
@@ -104,14 +113,14 @@ def _whole_tiles(view: SSAValue) -> set[int]:
     return {dim for row in flags for dim, promised in enumerate(row) if promised}
 
 
-class _Planner:
+class _InputPlanner:
     """Chooses the values of one entry's parameters."""
 
     def __init__(self, entry: EntryOp, random: np.random.Generator, tiles: int, loose: int):
         self.entry, self.random, self.tiles, self.loose = entry, random, tiles, loose
         self.arguments = list(entry.body.block.args)
-        self.terms = ScalarTerms(self.arguments)
-        self.numbers: dict[int, int] = {}
+        self.terms = ScalarFolder(self.arguments)
+        self.scalars: dict[int, int] = {}
         self.counts: dict[int, int] = {}
         self.divisors: dict[int, int] = {}
         self.bounds: dict[int, tuple[int | None, int | None]] = {}
@@ -121,7 +130,7 @@ class _Planner:
         term = self.terms(value)
         return self.arguments.index(term) if isinstance(term, BlockArgument) else None
 
-    def note_assumptions(self) -> None:
+    def collect_assumptions(self) -> None:
         for op in self.entry.walk():
             if not isinstance(op, AssumeOp) or (index := self.parameter(op.value)) is None:
                 continue
@@ -130,21 +139,21 @@ class _Planner:
             if isinstance(op.predicate, BoundedAttr):
                 self.bounds[index] = op.predicate.lb, op.predicate.ub
 
-    def fix(self, index: int, wanted: int) -> int:
+    def choose_parameter(self, index: int, wanted: int) -> int:
         """Give an integer parameter a value near ``wanted`` that keeps its promises, unless it has one."""
-        if index not in self.numbers:
+        if index not in self.scalars:
             low, high = self.bounds.get(index, (None, None))
             wanted = max(wanted, low) if low is not None else wanted
             wanted = -(-wanted // self.divisors.get(index, 1)) * self.divisors.get(index, 1)
-            self.numbers[index] = min(wanted, high) if high is not None else wanted
-        return self.numbers[index]
+            self.scalars[index] = min(wanted, high) if high is not None else wanted
+        return self.scalars[index]
 
     def number(self, value: SSAValue, wanted: int) -> int:
         """The value that a size or stride will have."""
         if isinstance(term := self.terms(value), int):
             return term
         index = self.parameter(value)
-        return wanted if index is None else self.fix(index, wanted)
+        return wanted if index is None else self.choose_parameter(index, wanted)
 
     def plan_tensor(self, op: MakeTensorViewOp) -> None:
         """Choose the sizes and strides of one tensor and the size of the buffer behind it."""
@@ -161,7 +170,7 @@ class _Planner:
             wanted = max(wanted, chosen[dim] * shape[dim])
         extent = 1 + sum(max(size - 1, 0) * stride for size, stride in zip(shape, chosen))
         if (base := self.parameter(op.base)) is not None:
-            known = extent if extent <= MOST_ELEMENTS else self.loose
+            known = extent if extent <= MAX_ELEMENTS else self.loose
             self.counts[base] = max(self.counts.get(base, 0), known)
 
     def _wanted_sizes(self, op: MakeTensorViewOp) -> list[int]:
@@ -179,7 +188,7 @@ class _Planner:
             tail = int(self.random.integers(1, size)) if size > 1 and self.random.integers(3) else size
             wanted[type.dim_map[dim]] = self.tiles * step + (size if dim in whole else tail)
 
-    def plan_loose_arrays(self) -> None:
+    def plan_unviewed_arrays(self) -> None:
         """Integers after a pointer that no tensor view uses: sizes and row-major strides, as cuTile passes arrays."""
         pointers = [index for index, argument in enumerate(self.arguments) if tile_of(argument).is_pointer]
         for index, following in zip(pointers, [*pointers[1:], len(self.arguments)]):
@@ -187,10 +196,10 @@ class _Planner:
             numbers = range(index + 1, index + 1 + 2 * rank)
             if index in self.counts or not all(is_integer(element_of(self.arguments[n])) for n in numbers):
                 continue
-            shape = [self.fix(n, int(self.random.integers(17, 40))) for n in numbers[:rank]]
+            shape = [self.choose_parameter(n, int(self.random.integers(17, 40))) for n in numbers[:rank]]
             stride = 1
             for size, number in zip(reversed(shape), reversed(numbers[rank:])):
-                stride = max(self.fix(number, stride) * size, stride)
+                stride = max(self.choose_parameter(number, stride) * size, stride)
 
     def grid(self) -> tuple[int, int, int]:
         """Two tile blocks along each axis that the kernel asks for."""
@@ -209,7 +218,7 @@ def derive_inputs(
     *,
     tiles: int = 1,
     grid: tuple[int, int, int] | None = None,
-    loose: int = LOOSE_ELEMENTS,
+    loose: int = UNVIEWED_ELEMENTS,
 ) -> Inputs:
     """Arguments for ``entry``, the same for the same seed.
 
@@ -217,12 +226,12 @@ def derive_inputs(
     along each axis that the kernel asks for). ``loose`` are the elements of a buffer whose use is not understood.
     """
     random = np.random.default_rng(seed)
-    planner = _Planner(find_entry(module, entry), random, tiles, loose)
-    planner.note_assumptions()
+    planner = _InputPlanner(find_entry(module, entry), random, tiles, loose)
+    planner.collect_assumptions()
     for op in planner.entry.walk():
         if isinstance(op, MakeTensorViewOp):
             planner.plan_tensor(op)
-    planner.plan_loose_arrays()
+    planner.plan_unviewed_arrays()
     params, buffers, numbers = [], [], {}
     for index, argument in enumerate(planner.arguments):
         element_type = element_of(argument)
@@ -256,10 +265,10 @@ def usable_inputs(
     raise last
 
 
-def _scalar(planner: _Planner, index: int, element_type: Attribute) -> tuple[int | float, bytes]:
+def _scalar(planner: _InputPlanner, index: int, element_type: Attribute) -> tuple[int | float, bytes]:
     number: int | float
     if is_integer(element_type):
-        number = planner.fix(index, int(planner.random.integers(1, 24)))
+        number = planner.choose_parameter(index, int(planner.random.integers(1, 24)))
     else:
         number = float(planner.random.uniform(0.5, 2))
     return number, pack_scalar(number, element_type)
@@ -272,7 +281,7 @@ def pack_scalar(number: int | float, element_type: Attribute) -> bytes:
         if is_integer(element_type)
         else narrowed(np.asarray(float(number)), element_type)
     )
-    return np.asarray(to_words(value.astype(held(element_type)), element_type)).tobytes()
+    return np.asarray(to_bit_patterns(value.astype(storage_dtype(element_type)), element_type)).tobytes()
 
 
 def restore(buffers: Sequence[Buffer]) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from xdsl.dialects.builtin import IntegerType, i1, i8, i16, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
-from ...ir.dialects.checked_cast import expect, type_of
+from ...ir.dialects.checked_cast import cast, type_as
 from ...ir.dialects.cuda_tile.element_types import (
     BF16,
     BITS,
@@ -30,7 +30,7 @@ from ...ir.dialects.cuda_tile.element_types import (
 )
 from ...ir.dialects.cuda_tile.types import PointerType, TileType
 
-HELD: dict[Attribute, np.dtype] = {
+STORAGE_DTYPES: dict[Attribute, np.dtype] = {
     i1: np.dtype(np.bool_),
     i4: np.dtype(np.int8),
     i8: np.dtype(np.int8),
@@ -55,8 +55,8 @@ class Format:
     """What a float type can represent: precision in bits, exponent of the smallest normal, largest finite value."""
 
     precision: int
-    least_exponent: int
-    largest: float
+    min_exponent: int
+    max_value: float
     has_infinity: bool = True
     has_nan: bool = True
     signed: bool = True
@@ -69,7 +69,7 @@ class Format:
     @property
     def tiny(self) -> float:
         """The smallest positive value."""
-        return 2.0 ** (self.least_exponent + 1 - self.precision)
+        return 2.0 ** (self.min_exponent + 1 - self.precision)
 
 
 FORMATS: dict[Attribute, Format] = {
@@ -89,29 +89,29 @@ TF32_UNUSED_BITS = 13
 
 def tile_of(value: SSAValue) -> TileType:
     """The type of a value that is a tile."""
-    return type_of(value, TileType)
+    return type_as(value, TileType)
 
 
 def element_of(value: SSAValue) -> Attribute:
     """The type of a tile's elements."""
-    return type_of(value, TileType).element_type
+    return type_as(value, TileType).element_type
 
 
 def pointee_of(value: SSAValue) -> Attribute:
     """The type of what the pointers of a tile point to."""
-    return expect(PointerType, element_of(value)).pointee_type
+    return cast(PointerType, element_of(value)).pointee_type
 
 
-def held(element_type: Attribute) -> np.dtype:
+def storage_dtype(element_type: Attribute) -> np.dtype:
     """The dtype that holds elements of a type."""
-    return np.dtype(np.uint64) if isinstance(element_type, PointerType) else HELD[element_type]
+    return np.dtype(np.uint64) if isinstance(element_type, PointerType) else STORAGE_DTYPES[element_type]
 
 
-def held_values(numbers: np.ndarray, element_type: Attribute) -> np.ndarray:
+def constant_values(numbers: np.ndarray, element_type: Attribute) -> np.ndarray:
     """Held values of the numbers of a constant."""
     if element_type == FNV8:
         return float_to_fnv8(numbers.astype(np.float64))
-    return numbers.astype(held(element_type))
+    return numbers.astype(storage_dtype(element_type))
 
 
 def is_integer(element_type: Attribute) -> bool:
@@ -125,22 +125,22 @@ def storage_bits(element_type: Attribute) -> int:
     return {1: 8, 19: 32}.get(BITS[element_type], BITS[element_type])
 
 
-def word(size: int) -> np.dtype:
+def unsigned_dtype(size: int) -> np.dtype:
     """The unsigned dtype of a number of bytes."""
     return np.dtype(f"u{size}")
 
 
-def to_words(values: np.ndarray, element_type: Attribute) -> np.ndarray:
+def to_bit_patterns(values: np.ndarray, element_type: Attribute) -> np.ndarray:
     """The bit patterns of held values as unsigned integers of whole bytes; 4-bit types in the lower nibble."""
     values = np.asarray(values)
     if element_type == TF32:
         return values.view(np.uint32)
-    words = values.view(word(values.dtype.itemsize))
+    words = values.view(unsigned_dtype(values.dtype.itemsize))
     return words & np.uint8(15) if storage_bits(element_type) == 4 else words
 
 
-def from_words(words: np.ndarray, element_type: Attribute) -> np.ndarray:
-    """Held values from bit patterns as ``to_words`` gives them."""
+def from_bit_patterns(words: np.ndarray, element_type: Attribute) -> np.ndarray:
+    """Held values from bit patterns as ``to_bit_patterns`` gives them."""
     if element_type == i1:
         return words != 0
     if element_type == i4:
@@ -148,15 +148,15 @@ def from_words(words: np.ndarray, element_type: Attribute) -> np.ndarray:
     if element_type == TF32:
         return (words & np.uint32(0xFFFFFFFF << TF32_UNUSED_BITS & 0xFFFFFFFF)).view(np.float32)
     if element_type == F4E2M1:
-        return (words & np.uint8(15)).view(HELD[F4E2M1])
-    return words.view(held(element_type))
+        return (words & np.uint8(15)).view(STORAGE_DTYPES[F4E2M1])
+    return words.view(storage_dtype(element_type))
 
 
 def value_bits(values: np.ndarray, element_type: Attribute) -> np.ndarray:
     """The ``BITS`` bits of each value as uint64 (tf32: its 19 bits)."""
     if element_type == i1:
         return values.astype(np.uint64)
-    words = to_words(values, element_type).astype(np.uint64)
+    words = to_bit_patterns(values, element_type).astype(np.uint64)
     return words >> np.uint64(TF32_UNUSED_BITS) if element_type == TF32 else words
 
 
@@ -165,7 +165,7 @@ def from_value_bits(bits: np.ndarray, element_type: Attribute) -> np.ndarray:
     if element_type == TF32:
         return (bits << np.uint64(TF32_UNUSED_BITS)).astype(np.uint32).view(np.float32)
     size = max(BITS[element_type] // 8, 1)
-    return from_words(bits.astype(word(size)), element_type)
+    return from_bit_patterns(bits.astype(unsigned_dtype(size)), element_type)
 
 
 def fnv8_to_float(words: np.ndarray) -> np.ndarray:
@@ -200,4 +200,4 @@ def from_float64(values: np.ndarray, element_type: Attribute) -> np.ndarray:
         return float_to_fnv8(values)
     if element_type == F64:
         return np.asarray(values, np.float64)
-    return np.asarray(values).astype(np.float32).astype(HELD[element_type])
+    return np.asarray(values).astype(np.float32).astype(STORAGE_DTYPES[element_type])

@@ -39,13 +39,13 @@ from ...ir.dialects.cuda_tile.ops_float import (
     TanHOp,
     TanOp,
 )
-from .element_types import F32, F64, FORMATS, element_of, from_float64, from_words, to_float64, to_words
+from .element_types import F32, F64, FORMATS, element_of, from_bit_patterns, from_float64, to_bit_patterns, to_float64
 from .ieee_rounding import compute, flush, quantize
 from .integer_ops import COMPARISONS, element, to_int64
-from .nondeterminism import units
+from .nondeterminism import ulp_of
 from .tile_block_interpreter import Frame, handles
 
-ROUNDED: dict[type[Operation], str] = {
+CORRECTLY_ROUNDED_OPS: dict[type[Operation], str] = {
     AddFOp: "add",
     SubFOp: "sub",
     MulFOp: "mul",
@@ -53,36 +53,40 @@ ROUNDED: dict[type[Operation], str] = {
     DivFOp: "div",
     SqrtOp: "sqrt",
 }
-FAST = (RoundingMode.APPROX, RoundingMode.FULL)
+FAST_ROUNDING = (RoundingMode.APPROX, RoundingMode.FULL)
 FAST_ULPS = {DivFOp: 2, SqrtOp: 4}
 
 
-@handles(*ROUNDED)
+@handles(*CORRECTLY_ROUNDED_OPS)
 def rounded(frame: Frame, op):
     """An IEEE operation; inside a reduction its operands depend on the order, which is open."""
     mode, ftz = op.rounding_mode.data, "flush_to_zero" in op.properties
-    fast = mode in FAST
+    fast = mode in FAST_ROUNDING
     operands = frame.operands(op)
-    result = compute(ROUNDED[type(op)], element(op), RoundingMode.NEAREST_EVEN if fast else mode, ftz, *operands)
+    result = compute(
+        CORRECTLY_ROUNDED_OPS[type(op)], element(op), RoundingMode.NEAREST_EVEN if fast else mode, ftz, *operands
+    )
     if fast:
-        result = _open_fast_ends(frame, op, operands, frame.choice.relative(result, element(op), FAST_ULPS[type(op)]))
+        result = _mark_fast_math_unspecified(
+            frame, op, operands, frame.choice.perturb_ulps(result, element(op), FAST_ULPS[type(op)])
+        )
     if frame.merged:
-        result = frame.choice.relative(result, element(op), np.sqrt(frame.merged))
+        result = frame.choice.perturb_ulps(result, element(op), np.sqrt(frame.merged))
     return result
 
 
-def _open_fast_ends(frame: Frame, op, operands: list, result: np.ndarray) -> np.ndarray:
+def _mark_fast_math_unspecified(frame: Frame, op, operands: list, result: np.ndarray) -> np.ndarray:
     """The fast forms promise nothing for divisors above 2^126 and for denormal numbers."""
     wide = [np.abs(to_float64(operand, element(op))) for operand in operands]
     extreme = [(value != 0) & np.isfinite(value) & ((value < 2.0**-126) | (value > 2.0**126)) for value in wide]
     tiny = np.abs(to_float64(result, element(op)))
-    return frame.choice.fill(result, np.logical_or.reduce(extreme) | ((tiny != 0) & (tiny < 2.0**-125)))
+    return frame.choice.fill_unspecified(result, np.logical_or.reduce(extreme) | ((tiny != 0) & (tiny < 2.0**-125)))
 
 
 def _change_sign(op, values: np.ndarray, change: Callable) -> np.ndarray:
-    words = to_words(values, element(op))
+    words = to_bit_patterns(values, element(op))
     sign = words.dtype.type(1 << words.dtype.itemsize * 8 - 1)
-    return from_words(change(words, sign), element(op))
+    return from_bit_patterns(change(words, sign), element(op))
 
 
 @handles(AbsFOp)
@@ -95,13 +99,13 @@ def negate(frame: Frame, op):
     return _change_sign(op, frame.operands(op)[0], lambda words, sign: words ^ sign)
 
 
-EXACT = {CeilOp: np.ceil, FloorOp: np.floor, RemFOp: np.fmod}
+EXACT_OPS = {CeilOp: np.ceil, FloorOp: np.floor, RemFOp: np.fmod}
 
 
-@handles(*EXACT)
+@handles(*EXACT_OPS)
 def exact(frame: Frame, op):
     wide = [to_float64(value, element(op)) for value in frame.operands(op)]
-    return from_float64(EXACT[type(op)](*wide), element(op))
+    return from_float64(EXACT_OPS[type(op)](*wide), element(op))
 
 
 EXTREMA = {MaxFOp: 1, MinFOp: -1}
@@ -171,32 +175,32 @@ def transcendental(frame: Frame, op):
     return _round_function(frame, op, row, wide)
 
 
-def _round_function(frame: Frame, op, row: Function, wide: list[np.ndarray]) -> np.ndarray:
+def _round_function(frame: Frame, op, function: Function, wide: list[np.ndarray]) -> np.ndarray:
     ftz = "flush_to_zero" in op.properties
     if ftz:
         wide = [flush(value.astype(np.float32)).astype(np.float64) for value in wide]
-    value = np.asarray(row.compute(*wide))
-    result = _moved(frame, op, row, wide, value)
+    value = np.asarray(function.compute(*wide))
+    result = _perturbed(frame, op, function, wide, value)
     result = from_float64(result, element(op))
     return flush(result) if ftz else result
 
 
-def _moved(frame: Frame, op, row: Function, wide: list[np.ndarray], value: np.ndarray) -> np.ndarray:
+def _perturbed(frame: Frame, op, function: Function, wide: list[np.ndarray], value: np.ndarray) -> np.ndarray:
     if element(op) == F64:
-        return frame.choice.move(value, units(value, FORMATS[F64]) * row.wide_ulps, F64)
+        return frame.choice.perturb(value, ulp_of(value, FORMATS[F64]) * function.wide_ulps, F64)
     approximate = "rounding_mode" in op.properties and op.rounding_mode.data is RoundingMode.APPROX
-    ulps: float | np.ndarray = row.ulps
-    if approximate and row.approximate_ulps is not None:
-        ulps = row.approximate_ulps
+    ulps: float | np.ndarray = function.ulps
+    if approximate and function.approximate_ulps is not None:
+        ulps = function.approximate_ulps
     if approximate and type(op) is ExpOp:
         ulps = ulps + np.abs(1.5 * wide[0])  # the argument is scaled in f32 first
-    amount = units(value, FORMATS[F32]) * ulps + row.absolute * (value != 0)
-    result = frame.choice.move(value, amount, F32)
+    amount = ulp_of(value, FORMATS[F32]) * ulps + function.absolute * (value != 0)
+    result = frame.choice.perturb(value, amount, F32)
     if element(op) == F32:
         return result
     narrow = FORMATS[element(op)]  # an error in f32 can turn the second rounding around
     result = quantize(result, narrow)
-    return frame.choice.move(result, units(result, narrow), element(op))
+    return frame.choice.perturb(result, ulp_of(result, narrow), element(op))
 
 
 @handles(FPowIOp)

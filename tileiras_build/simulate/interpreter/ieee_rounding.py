@@ -41,7 +41,7 @@ def quantize(values: np.ndarray, form: Format, mode: RoundingMode = EVEN, *, sat
     An overflow gives infinity (or NaN, or the largest value where the type has none of the former); the directed modes
     stop at the largest finite value on their side, ``saturate`` on both.
     """
-    exponent = np.maximum(np.frexp(values)[1] - 1, form.least_exponent)
+    exponent = np.maximum(np.frexp(values)[1] - 1, form.min_exponent)
     shift = form.precision - 1 - exponent
     with np.errstate(over="ignore", invalid="ignore"):
         rounded = np.ldexp(ROUND_SCALED[mode](np.ldexp(values, shift)), -shift)
@@ -51,7 +51,7 @@ def quantize(values: np.ndarray, form: Format, mode: RoundingMode = EVEN, *, sat
 
 
 def _handle_overflow(rounded, values, form: Format, mode: RoundingMode, saturate: bool) -> np.ndarray:
-    over = np.abs(rounded) > form.largest
+    over = np.abs(rounded) > form.max_value
     if not over.any():
         return rounded
     finite = np.isfinite(values)
@@ -59,7 +59,7 @@ def _handle_overflow(rounded, values, form: Format, mode: RoundingMode, saturate
     clamp = over & (True if saturate or not (form.has_infinity or form.has_nan) else stops.get(mode, False))
     beyond = np.inf if form.has_infinity else np.nan
     rounded = np.where(over & ~clamp, np.copysign(beyond, rounded), rounded)
-    return np.where(clamp, np.copysign(form.largest, rounded), rounded)
+    return np.where(clamp, np.copysign(form.max_value, rounded), rounded)
 
 
 def round_to_odd(total: np.ndarray, error: np.ndarray) -> np.ndarray:
@@ -161,7 +161,7 @@ def round_fraction(exact: Fraction, mode: RoundingMode) -> float:
     rounded = (below + bool(up)) * unit
     if rounded >= Fraction(2) ** 1024:
         away = mode is EVEN or (mode is DOWN and negative) or (mode is UP and not negative)
-        return math.copysign(math.inf if away else FORMATS[F64].largest, -1 if negative else 1)
+        return math.copysign(math.inf if away else FORMATS[F64].max_value, -1 if negative else 1)
     return -float(rounded) if negative else float(rounded)
 
 

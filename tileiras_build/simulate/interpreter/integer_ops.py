@@ -63,7 +63,7 @@ def element(op) -> Attribute:
     return element_of(op.operands[0])
 
 
-def numbers(frame: Frame, op, signed: bool) -> list[np.ndarray]:
+def integer_operands(frame: Frame, op, signed: bool) -> list[np.ndarray]:
     """The operands as int64 or uint64."""
     return [np.asarray(to_int64(value, element(op), signed)) for value in frame.operands(op)]
 
@@ -80,7 +80,7 @@ def _overflows(op, exact: Callable, operands: list[np.ndarray], signed: bool) ->
     return np.asarray((np.asarray(result) < low) | (np.asarray(result) > high), bool)
 
 
-PROMISES = {
+OVERFLOW_FLAGS = {
     IntegerOverflow.NONE: (),
     IntegerOverflow.NSW: (True,),
     IntegerOverflow.NUW: (False,),
@@ -95,14 +95,16 @@ WRAPPING: dict[type, Callable] = {
 
 
 @handles(*WRAPPING)
-def wrapping(frame: Frame, op):
+def wrapping_op(frame: Frame, op):
     """Addition and its kin modulo 2^bits; a broken promise on overflow leaves the element open."""
     exact = WRAPPING[type(op)]
-    result = wrap(exact(*numbers(frame, op, True)), element(op))
-    for signed in PROMISES[op.overflow.data]:
+    result = wrap(exact(*integer_operands(frame, op, True)), element(op))
+    for signed in OVERFLOW_FLAGS[op.overflow.data]:
         if type(op) is NegIOp and not signed:
             continue
-        result = frame.choice.fill(result, _overflows(op, exact, numbers(frame, op, signed), signed))
+        result = frame.choice.fill_unspecified(
+            result, _overflows(op, exact, integer_operands(frame, op, signed), signed)
+        )
     return result
 
 
@@ -111,17 +113,17 @@ BITWISE = {AndIOp: np.bitwise_and, OrIOp: np.bitwise_or, XOrIOp: np.bitwise_xor}
 
 @handles(*BITWISE)
 def bitwise(frame: Frame, op):
-    return wrap(BITWISE[type(op)](*numbers(frame, op, False)), element(op))
+    return wrap(BITWISE[type(op)](*integer_operands(frame, op, False)), element(op))
 
 
 @handles(AbsIOp)
 def absolute(frame: Frame, op):
-    return wrap(np.abs(numbers(frame, op, True)[0]), element(op))
+    return wrap(np.abs(integer_operands(frame, op, True)[0]), element(op))
 
 
 @handles(MulhiIOp)
 def multiply_high(frame: Frame, op):
-    x, y = numbers(frame, op, False)
+    x, y = integer_operands(frame, op, False)
     bits = BITS[element(op)]
     if bits < 64:
         return wrap((x * y) >> np.uint64(bits), element(op))
@@ -136,7 +138,7 @@ EXTREMA = {MaxIOp: np.maximum, MinIOp: np.minimum}
 
 @handles(*EXTREMA)
 def extremum(frame: Frame, op):
-    return wrap(EXTREMA[type(op)](*numbers(frame, op, _is_signed(op))), element(op))
+    return wrap(EXTREMA[type(op)](*integer_operands(frame, op, _is_signed(op))), element(op))
 
 
 COMPARISONS = {
@@ -151,7 +153,7 @@ COMPARISONS = {
 
 @handles(CmpIOp)
 def compare(frame: Frame, op):
-    return np.asarray(COMPARISONS[op.comparison_predicate.data](*numbers(frame, op, _is_signed(op))))
+    return np.asarray(COMPARISONS[op.comparison_predicate.data](*integer_operands(frame, op, _is_signed(op))))
 
 
 def _divide_magnitudes(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -167,44 +169,44 @@ def _divide_magnitudes(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.nda
 @handles(DivIOp)
 def divide(frame: Frame, op: DivIOp):
     signed, bits = _is_signed(op), BITS[element(op)]
-    x, y = numbers(frame, op, signed)
+    x, y = integer_operands(frame, op, signed)
     quotient, rest, negative, undefined = _divide_magnitudes(x, y)
     up = {RoundingMode.ZERO: False, RoundingMode.POSITIVE_INF: ~negative, RoundingMode.NEGATIVE_INF: negative}
     quotient = quotient + ((rest != 0) & up[op.rounding.data]).astype(np.uint64)
     result = np.where(negative, np.uint64(0) - quotient, quotient)
     if signed:
         undefined = undefined | ((x == -(1 << bits - 1)) & (y == -1))
-    return frame.choice.fill(wrap(result, element(op)), undefined)
+    return frame.choice.fill_unspecified(wrap(result, element(op)), undefined)
 
 
 @handles(RemIOp)
 def remainder(frame: Frame, op: TileOperation):
     signed = _is_signed(op)
-    x, y = numbers(frame, op, signed)
+    x, y = integer_operands(frame, op, signed)
     _, rest, _, undefined = _divide_magnitudes(x, y)
     if signed:  # the smallest number by -1: the quotient that the definition needs overflows
         undefined = undefined | ((x == -(1 << BITS[element(op)] - 1)) & (y == -1))
-    return frame.choice.fill(wrap(np.where(x < 0, np.uint64(0) - rest, rest), element(op)), undefined)
+    return frame.choice.fill_unspecified(wrap(np.where(x < 0, np.uint64(0) - rest, rest), element(op)), undefined)
 
 
 @handles(ShLIOp)
 def shift_left(frame: Frame, op: Any):
-    x, amount = numbers(frame, op, False)
+    x, amount = integer_operands(frame, op, False)
     bits = BITS[element(op)]
     beyond = amount >= bits
     amount = np.where(beyond, np.uint64(0), amount)
     result = wrap(x << amount, element(op))
-    for signed in PROMISES[op.overflow.data]:
-        number = numbers(frame, op, signed)[0]
+    for signed in OVERFLOW_FLAGS[op.overflow.data]:
+        number = integer_operands(frame, op, signed)[0]
         back = to_int64(result, element(op), signed) >> amount.astype(number.dtype)
         beyond = beyond | (back != number)
-    return frame.choice.fill(result, beyond)
+    return frame.choice.fill_unspecified(result, beyond)
 
 
 @handles(ShRIOp)
 def shift_right(frame: Frame, op: TileOperation):
-    x = numbers(frame, op, _is_signed(op))[0]
-    amount = numbers(frame, op, False)[1]
+    x = integer_operands(frame, op, _is_signed(op))[0]
+    amount = integer_operands(frame, op, False)[1]
     beyond = amount >= BITS[element(op)]
     amount = np.where(beyond, np.uint64(0), amount)
-    return frame.choice.fill(wrap(x >> amount.astype(x.dtype), element(op)), beyond)
+    return frame.choice.fill_unspecified(wrap(x >> amount.astype(x.dtype), element(op)), beyond)

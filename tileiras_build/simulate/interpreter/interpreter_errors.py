@@ -14,7 +14,7 @@ class InterpreterFault(InvalidInput):
     address: int | None = None
 
 
-def fault(op: Operation, id: str, message: str, *, address: int | None = None, remedy: str | None = None):
+def make_fault(op: Operation, id: str, message: str, *, address: int | None = None, remedy: str | None = None):
     """The InterpreterFault of an operation, to be raised."""
     problem = InterpreterFault(
         id, f"{op.name.removeprefix('cuda_tile.')}: {message}", location=source_location(op), remedy=remedy

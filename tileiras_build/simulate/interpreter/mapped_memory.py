@@ -6,7 +6,7 @@ import ctypes
 
 import numpy as np
 
-from .element_types import word
+from .element_types import unsigned_dtype
 
 
 class OutsideMemory(Exception):
@@ -17,7 +17,7 @@ class OutsideMemory(Exception):
         self.address = address
 
 
-class Piece:
+class MappedRegion:
     """One mapped range of bytes."""
 
     def __init__(self, base: int, size: int, keep: object):
@@ -29,7 +29,7 @@ class Memory:
     """The mapped pieces of one launch, with the methods of ``emulator.Memory`` that a launcher needs."""
 
     def __init__(self):
-        self.pieces: list[Piece] = []
+        self.pieces: list[MappedRegion] = []
         self._bases = self._ends = np.zeros(0, np.uint64)
 
     def map(self, address: int, size: int, keep: object = None) -> None:
@@ -44,7 +44,7 @@ class Memory:
                 kept.append(piece.keep)
             else:
                 apart.append(piece)
-        self.pieces = sorted([*apart, Piece(start, end - start, kept)], key=lambda piece: piece.base)
+        self.pieces = sorted([*apart, MappedRegion(start, end - start, kept)], key=lambda piece: piece.base)
         self._bases = np.array([piece.base for piece in self.pieces], np.uint64)
         self._ends = np.array([piece.base + piece.size for piece in self.pieces], np.uint64)
 
@@ -66,13 +66,13 @@ class Memory:
 
     def load(self, addresses: np.ndarray, size: int) -> np.ndarray:
         """The words of ``size`` bytes at flat uint64 ``addresses``."""
-        found = np.empty(len(addresses), word(size))
+        found = np.empty(len(addresses), unsigned_dtype(size))
         for _, piece, chosen, offsets in self._split(addresses, size):
             if not (offsets % size).any() and not piece.base % size:
-                found[chosen] = piece.data[: piece.size // size * size].view(word(size))[offsets // size]
+                found[chosen] = piece.data[: piece.size // size * size].view(unsigned_dtype(size))[offsets // size]
             else:
                 rows = piece.data[offsets[:, None] + np.arange(size)]
-                found[chosen] = np.ascontiguousarray(rows).view(word(size))[:, 0]
+                found[chosen] = np.ascontiguousarray(rows).view(unsigned_dtype(size))[:, 0]
         return found
 
     def store(self, addresses: np.ndarray, words: np.ndarray) -> None:

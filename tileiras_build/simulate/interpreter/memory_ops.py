@@ -19,10 +19,19 @@ from ...ir.dialects.cuda_tile.ops_memory import (
     MemoryFenceAliasTkoOp,
     StorePtrTkoOp,
 )
-from .element_types import F64, FORMATS, element_of, held, pointee_of, storage_bits, to_float64, to_words
+from .element_types import (
+    F64,
+    FORMATS,
+    element_of,
+    pointee_of,
+    storage_bits,
+    storage_dtype,
+    to_bit_patterns,
+    to_float64,
+)
 from .ieee_rounding import EVEN, compute
 from .integer_ops import to_int64, wrap
-from .interpreter_errors import fault
+from .interpreter_errors import make_fault
 from .tensor_views import addresses_of, locate
 from .tile_block_interpreter import Frame, handles
 
@@ -43,7 +52,7 @@ def _selected(frame: Frame, op, pointers) -> tuple[np.ndarray, np.ndarray]:
 
 def _unspecified(frame: Frame, mask: np.ndarray, element_type: Attribute) -> np.ndarray:
     """A new tile, of which only the elements that the mask does not select will be used as they are."""
-    dtype = held(element_type)
+    dtype = storage_dtype(element_type)
     return np.empty(mask.shape, dtype) if mask.all() else frame.choice.arbitrary(dtype, mask.shape)
 
 
@@ -63,7 +72,7 @@ def store_pointers(frame: Frame, op: StorePtrTkoOp):
     return None
 
 
-def _rounds(addresses: np.ndarray) -> Iterator[np.ndarray]:
+def _conflict_free_rounds(addresses: np.ndarray) -> Iterator[np.ndarray]:
     """Index arrays that together hold every access once, none with one address twice, earlier elements first."""
     order = np.argsort(addresses, kind="stable")
     ordered = addresses[order]
@@ -85,14 +94,14 @@ def _add_floats(frame: Frame, old: np.ndarray, new: np.ndarray, element_type: At
     """The order of several additions is open, and hardware may flush denormals."""
     total = compute("add", element_type, EVEN, False, old, new)
     if element_type == F64:
-        return frame.choice.relative(total, element_type, 1)
+        return frame.choice.perturb_ulps(total, element_type, 1)
     form = FORMATS[element_type]
     size = np.abs(to_float64(old, element_type)) + np.abs(to_float64(new, element_type))
-    amount = np.where(size > 0, size * form.epsilon + 2.0**form.least_exponent, 0)
-    return frame.choice.spread(total, element_type, amount)
+    amount = np.where(size > 0, size * form.epsilon + 2.0**form.min_exponent, 0)
+    return frame.choice.perturb_held(total, element_type, amount)
 
 
-MODES: dict[AtomicRMWMode, Callable] = {
+ATOMIC_MODES: dict[AtomicRMWMode, Callable] = {
     AtomicRMWMode.AND: _bits(np.bitwise_and, False),
     AtomicRMWMode.OR: _bits(np.bitwise_or, False),
     AtomicRMWMode.XOR: _bits(np.bitwise_xor, False),
@@ -108,8 +117,8 @@ MODES: dict[AtomicRMWMode, Callable] = {
 
 def _modify(frame: Frame, addresses: np.ndarray, element_type: Attribute, change: Callable) -> np.ndarray:
     """Replace each element by ``change(old values, their indices)``; returns what was there."""
-    before = np.empty(addresses.shape, held(element_type))
-    for chosen in _rounds(addresses):
+    before = np.empty(addresses.shape, storage_dtype(element_type))
+    for chosen in _conflict_free_rounds(addresses):
         old = frame.load(addresses[chosen], element_type)
         before[chosen] = old
         frame.store(addresses[chosen], change(old, chosen).astype(old.dtype), element_type)
@@ -119,7 +128,7 @@ def _modify(frame: Frame, addresses: np.ndarray, element_type: Attribute, change
 @handles(AtomicRMWTkoOp)
 def atomic_modify(frame: Frame, op: AtomicRMWTkoOp):
     addresses, mask = _selected(frame, op, op.pointers)
-    element_type, change = element_of(op.arg), MODES[op.mode.data]
+    element_type, change = element_of(op.arg), ATOMIC_MODES[op.mode.data]
     values = np.asarray(frame.get(op.arg))[mask]
     result = _unspecified(frame, mask, element_type)
     result[mask] = _modify(
@@ -136,7 +145,7 @@ def atomic_compare_and_swap(frame: Frame, op: AtomicCASTkoOp):
     expected, values = (np.asarray(frame.get(operand))[mask] for operand in (op.cmp, op.val))
 
     def change(old, chosen):
-        same = to_words(old, element_type) == to_words(expected[chosen], element_type)
+        same = to_bit_patterns(old, element_type) == to_bit_patterns(expected[chosen], element_type)
         return np.where(same, values[chosen], old)
 
     result = np.array(frame.get(op.cmp))
@@ -148,7 +157,7 @@ def atomic_compare_and_swap(frame: Frame, op: AtomicCASTkoOp):
 def atomic_reduce(frame: Frame, op: AtomicRedViewTkoOp):
     view = frame.get(op.view)
     offsets, inside = locate(frame, op, view)
-    element_type, change = view.tensor.element_type, MODES[op.mode.data]
+    element_type, change = view.tensor.element_type, ATOMIC_MODES[op.mode.data]
     values = np.asarray(frame.get(op.value))[inside]
     _modify(
         frame,
@@ -167,11 +176,13 @@ def allocate(frame: Frame, op: AllocaOp):
 
 
 @handles(AssertOp)
-def check(frame: Frame, op: AssertOp):
+def assert_condition(frame: Frame, op: AssertOp):
     failed = np.argwhere(~np.asarray(frame.get(op.condition)))
     if len(failed):
         where = f" at {tuple(map(int, failed[0]))}" if failed.shape[1] else ""
-        raise fault(op, "assertion-failed", f"{op.message.data!r} does not hold{where} in tile block {frame.block_id}")
+        raise make_fault(
+            op, "assertion-failed", f"{op.message.data!r} does not hold{where} in tile block {frame.block_id}"
+        )
     return ()
 
 

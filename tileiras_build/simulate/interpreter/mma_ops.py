@@ -13,7 +13,7 @@ from ...ir.dialects.cuda_tile.ops_matrix import MmaFOp, MmaFScaledOp, MmaIOp
 from .element_types import F8E4M3, F8E5M2, F32, FORMATS, Format, element_of, to_float64
 from .float_ops import narrowed
 from .integer_ops import to_int64, wrap
-from .summation_error_bounds import exponents, is_exact, opens, spread_of
+from .summation_error_bounds import exponents, is_exact, overflow_outcomes, sum_error_bound
 from .tile_block_interpreter import Frame, handles
 
 # Tensor cores of sm_90 add 8-bit products with 13 fraction bits (DeepSeek-V3 Technical Report, arXiv 2412.19437, section
@@ -24,7 +24,7 @@ SCALED_TINY = 2.0**-134
 EIGHT_BITS = (F8E4M3, F8E5M2)
 
 
-def product(lhs: np.ndarray, rhs: np.ndarray) -> np.ndarray:
+def matmul_float64(lhs: np.ndarray, rhs: np.ndarray) -> np.ndarray:
     """lhs (…, m, k) times rhs (…, k, n) in float64."""
     total = np.zeros((*np.broadcast_shapes(lhs.shape[:-2], rhs.shape[:-2]), lhs.shape[-2], rhs.shape[-1]))
     scratch = np.empty_like(total)
@@ -41,31 +41,31 @@ def _multiply(frame: Frame, op, lhs: np.ndarray, rhs: np.ndarray, epsilon: float
     """
     element_type = element_of(op.acc)
     form, acc = FORMATS[element_type], to_float64(frame.get(op.acc), element_type)
-    total = product(lhs, rhs) + acc
+    total = matmul_float64(lhs, rhs) + acc
     finite = [np.where(np.isfinite(value), value, 0) for value in (lhs, rhs, acc)]
     sizes = [np.abs(value) for value in finite]
-    products, count = product(sizes[0], sizes[1]), lhs.shape[-1] + 1
-    amount = spread_of(products, count, epsilon, form) + spread_of(sizes[2], count, form.epsilon, form)
+    products, count = matmul_float64(sizes[0], sizes[1]), lhs.shape[-1] + 1
+    amount = sum_error_bound(products, count, epsilon, form) + sum_error_bound(sizes[2], count, form.epsilon, form)
     if lost:
         amount += lost * (sizes[0].sum(-1, keepdims=True) + sizes[1].sum(-2, keepdims=True))
         amount *= sizes[0].any(-1, keepdims=True) & sizes[1].any(-2, keepdims=True)
     elif frame.choice.random is not None:
-        amount = np.where(_adds_up(finite, products, sizes[2], epsilon, form), 0, amount)
-    result = frame.choice.spread(narrowed(total, element_type), element_type, amount)
-    return _open_overflow(frame, op, result, finite, products + sizes[2], amount * np.sqrt(count), total)
+        amount = np.where(_sums_exactly(finite, products, sizes[2], epsilon, form), 0, amount)
+    result = frame.choice.perturb_held(narrowed(total, element_type), element_type, amount)
+    return _mark_overflow_unspecified(frame, op, result, finite, products + sizes[2], amount * np.sqrt(count), total)
 
 
-def _adds_up(
-    finite: list[np.ndarray], products: np.ndarray, acc: np.ndarray, epsilon: float, form: Format
+def _sums_exactly(
+    finite: list[np.ndarray], depth: np.ndarray, acc: np.ndarray, epsilon: float, form: Format
 ) -> np.ndarray:
     """Which sums of products are exact in any order; the multiple of all products of a place is one of its row and its column."""
     row, column = exponents(finite[0]).min(-1, keepdims=True), exponents(finite[1]).min(-2, keepdims=True)
     unit = row + column
     both = np.minimum(unit, exponents(finite[2]))
-    return is_exact(products, unit, epsilon, form) & is_exact(products + acc, both, form.epsilon, form)
+    return is_exact(depth, unit, epsilon, form) & is_exact(depth + acc, both, form.epsilon, form)
 
 
-def _open_overflow(
+def _mark_overflow_unspecified(
     frame: Frame,
     op,
     result: np.ndarray,
@@ -75,13 +75,13 @@ def _open_overflow(
     whole: np.ndarray,
 ) -> np.ndarray:
     """``result``, or what a sum ends in of which a part overflows and the whole does not; ``whole`` is that in float64."""
-    limit = FORMATS[element_of(op.acc)].largest
+    limit = FORMATS[element_of(op.acc)].max_value
     if np.all(size + slack <= limit):
         return result
     with np.errstate(all="ignore"):
-        total = product(finite[0], finite[1]) + finite[2]
+        total = matmul_float64(finite[0], finite[1]) + finite[2]
         infinite = np.where(np.isinf(total), 0, whole)
-        open_ = opens(total, (size + total) / 2, (total - size) / 2, slack, limit, infinite=infinite)
+        open_ = overflow_outcomes(total, (size + total) / 2, (total - size) / 2, slack, limit, infinite=infinite)
     return frame.choice.overflow(result, open_)
 
 
@@ -111,12 +111,14 @@ def multiply_scaled(frame: Frame, op: MmaFScaledOp):
     result = _multiply(frame, op, lhs, rhs, epsilon, SCALED_TINY)
     over = [_overflows(factor, axis) for factor, axis in ((lhs, -1), (rhs, -2))]
     over += [_is_negative(frame, scale, axis) for scale, axis in ((op.lhs_scale, -1), (op.rhs_scale, -2))]
-    return frame.choice.fill(result, np.broadcast_to(np.logical_or.reduce(np.broadcast_arrays(*over)), result.shape))
+    return frame.choice.fill_unspecified(
+        result, np.broadcast_to(np.logical_or.reduce(np.broadcast_arrays(*over)), result.shape)
+    )
 
 
 def _overflows(scaled: np.ndarray, axis: int) -> np.ndarray:
     """In which rows or columns a scaled number is too large for f32."""
-    large = np.isfinite(scaled) & (np.abs(scaled) > FORMATS[F32].largest)
+    large = np.isfinite(scaled) & (np.abs(scaled) > FORMATS[F32].max_value)
     return large.any(axis=axis, keepdims=True)
 
 

@@ -17,13 +17,13 @@ from xdsl.ir import Attribute
 
 from .element_types import FORMATS, Format, from_float64, to_float64
 from .ieee_rounding import quantize
-from .summation_error_bounds import EITHER, NO_NUMBER
+from .summation_error_bounds import EITHER_SIGN, NAN_OUTCOME
 
 # Random bits are seldom one of these; times zero, say, only they are seen.
-TELLING = (np.inf, -np.inf, np.nan, 0.0)
+SPECIAL_VALUES = (np.inf, -np.inf, np.nan, 0.0)
 
 
-def units(wide: np.ndarray, form: Format) -> np.ndarray:
+def ulp_of(wide: np.ndarray, form: Format) -> np.ndarray:
     """How far the neighbors of float64 values are in a type; 0 of zeros, which results are where nothing was rounded."""
     return np.where(wide == 0, 0, np.maximum(np.abs(wide) * form.epsilon, form.tiny))
 
@@ -39,16 +39,16 @@ class Choice:
     an unspecified value, ``inexact`` whether there was an inexact result.
     """
 
-    garbage: np.random.Generator | None = None
+    unspecified: np.random.Generator | None = None
     random: np.random.Generator | None = None
     first_wins: bool = False
     overflows: bool = False
     trusting: bool = False
     inexact: bool = field(default=False, init=False)
-    moved: bool = field(default=False, init=False)  # since the interpreter last reset it
-    filled: bool = field(default=False, init=False)
+    was_perturbed: bool = field(default=False, init=False)  # since the interpreter last reset it
+    was_filled: bool = field(default=False, init=False)
 
-    def fill(self, values: np.ndarray, where: np.ndarray) -> np.ndarray:
+    def fill_unspecified(self, values: np.ndarray, where: np.ndarray) -> np.ndarray:
         """``values`` with the elements at ``where`` replaced by an arbitrary value."""
         if not np.any(where):
             return values
@@ -58,50 +58,50 @@ class Choice:
         """``values`` of sums that some orders take beyond the largest number, as ``sums.opens`` says where: what one order makes."""
         if not np.any(where):
             return values
-        self.filled = True
-        if self.garbage is None:
+        self.was_filled = True
+        if self.unspecified is None:
             return values
-        side = self.garbage.choice(np.array([np.inf, -np.inf, np.nan]), np.shape(values))
-        sides = np.where(where == NO_NUMBER, np.nan, np.where(where > 0, np.inf, -np.inf))
-        end = np.where(where == EITHER, side, sides).astype(values.dtype)
+        side = self.unspecified.choice(np.array([np.inf, -np.inf, np.nan]), np.shape(values))
+        sides = np.where(where == NAN_OUTCOME, np.nan, np.where(where > 0, np.inf, -np.inf))
+        end = np.where(where == EITHER_SIGN, side, sides).astype(values.dtype)
         largest = np.asarray(ml_dtypes.finfo(values.dtype).max, values.dtype)
         end = np.where(values == end, np.where(end > 0, largest, -largest), end)  # another order stays below
-        kept = False if self.overflows else self.garbage.integers(0, 2, np.shape(values)) != 0
+        kept = False if self.overflows else self.unspecified.integers(0, 2, np.shape(values)) != 0
         return np.where((where != 0) & ~np.asarray(kept), end, values)
 
     def arbitrary(self, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
         """A new array of unspecified values; every other float is one that shows through what follows."""
-        self.filled = True
-        if self.garbage is None:
+        self.was_filled = True
+        if self.unspecified is None:
             return np.zeros(shape, dtype)
         if dtype == np.bool_:
-            return self.garbage.integers(0, 2, shape).astype(np.bool_)
-        data = self.garbage.bytes(int(np.prod(shape, dtype=int)) * dtype.itemsize)
+            return self.unspecified.integers(0, 2, shape).astype(np.bool_)
+        data = self.unspecified.bytes(int(np.prod(shape, dtype=int)) * dtype.itemsize)
         values = np.frombuffer(bytearray(data), dtype).reshape(shape)
         if dtype.kind in "iu":
             return values
         with np.errstate(all="ignore"):
-            telling = np.array(TELLING).astype(dtype)
-        if self.garbage.integers(0, 2):
+            telling = np.array(SPECIAL_VALUES).astype(dtype)
+        if self.unspecified.integers(0, 2):
             # What several values decide together shows only where they are alike.
-            return np.full(shape, self.garbage.choice(telling))
-        chosen = self.garbage.choice(telling, shape)
-        return np.where(self.garbage.integers(0, 2, shape) == 0, chosen, values)
+            return np.full(shape, self.unspecified.choice(telling))
+        chosen = self.unspecified.choice(telling, shape)
+        return np.where(self.unspecified.integers(0, 2, shape) == 0, chosen, values)
 
-    def spread(self, values: np.ndarray, element_type: Attribute, amount: np.ndarray | float) -> np.ndarray:
+    def perturb_held(self, values: np.ndarray, element_type: Attribute, amount: np.ndarray | float) -> np.ndarray:
         """Held floats moved by at most ``amount`` (absolute), then rounded to their type."""
-        self.inexact = self.moved = True
+        self.inexact = self.was_perturbed = True
         if self.random is None:
             return values
         wide = to_float64(values, element_type)
-        return from_float64(self.move(wide, amount, element_type), element_type)
+        return from_float64(self.perturb(wide, amount, element_type), element_type)
 
-    def move(self, wide: np.ndarray, amount: np.ndarray | float, element_type: Attribute) -> np.ndarray:
+    def perturb(self, wide: np.ndarray, amount: np.ndarray | float, element_type: Attribute) -> np.ndarray:
         """float64 values moved by at most ``amount`` and rounded to an element type, still as float64.
 
         Zeros move too, where ``amount`` is not 0: a sum that cancels is 0 in one order only.
         """
-        self.inexact = self.moved = True
+        self.inexact = self.was_perturbed = True
         form = FORMATS[element_type]
         if self.random is not None:
             # Half of the time at the very end of the interval: errors there are the interesting ones.
@@ -112,11 +112,11 @@ class Choice:
             wide = np.where(np.isfinite(wide) & np.isfinite(moved) & (np.asarray(amount) > 0), moved, wide)
         return wide if form.precision == 53 else quantize(wide, form)
 
-    def relative(self, values: np.ndarray, element_type: Attribute, ulps: np.ndarray | float) -> np.ndarray:
+    def perturb_ulps(self, values: np.ndarray, element_type: Attribute, ulps: np.ndarray | float) -> np.ndarray:
         """Held floats moved by at most ``ulps`` units in their last place; zeros are exact."""
-        self.inexact = self.moved = True
+        self.inexact = self.was_perturbed = True
         if self.random is None:
             return values
         form = FORMATS[element_type]
         with np.errstate(all="ignore"):
-            return self.spread(values, element_type, units(to_float64(values, element_type), form) * ulps)
+            return self.perturb_held(values, element_type, ulp_of(to_float64(values, element_type), form) * ulps)

@@ -16,12 +16,12 @@ from xdsl.ir import Attribute, Operation
 from ...core.errors import InvalidInput
 from ...ir.dialects.cuda_tile.types import PointerType
 from .derive_inputs import Buffer, Inputs, aligned, pack_scalar, random_elements
-from .element_types import HELD, element_of, is_integer, storage_bits, to_words
-from .tile_block_interpreter import find_entry, three_axes
+from .element_types import STORAGE_DTYPES, element_of, is_integer, storage_bits, to_bit_patterns
+from .tile_block_interpreter import find_entry, pad_to_3d
 
 # As Tile IR spells them: its own type has no prefix.
 TYPE_NAMES: dict[str, Attribute] = {
-    str(element_type).removeprefix("!cuda_tile."): element_type for element_type in HELD
+    str(element_type).removeprefix("!cuda_tile."): element_type for element_type in STORAGE_DTYPES
 }
 ARRAY = re.compile(r"(?P<type>[A-Za-z]\w*):(?P<shape>\d+(?:x\d+)*)(?::(?P<seed>\d+))?")
 
@@ -48,7 +48,7 @@ def _array(text: str, element_type: Attribute) -> tuple[tuple[int, ...], np.ndar
         raise _refuse(text, "has elements of less than a byte: give no arguments, they are then derived")
     shape = tuple(map(int, match["shape"].split("x")))
     random = np.random.default_rng(int(match["seed"] or 0))
-    return shape, to_words(random_elements(random, element_type, int(np.prod(shape))), element_type)
+    return shape, to_bit_patterns(random_elements(random, element_type, int(np.prod(shape))), element_type)
 
 
 def _load(text: str) -> np.ndarray:
@@ -114,7 +114,7 @@ def _add_number(inputs: Inputs, text: str, element_type: Attribute) -> None:
         number = int(text, 0) if is_integer(element_type) else float(text)
     except ValueError:
         raise _refuse(text, f"is not a number of type {element_type}") from None
-    inputs.numbers[len(inputs.params)] = number
+    inputs.scalars[len(inputs.params)] = number
     inputs.params.append(pack_scalar(number, element_type))
 
 
@@ -122,7 +122,7 @@ def parse_grid(text: str) -> tuple[int, int, int]:
     """``4`` or ``4,2`` or ``4,2,1``."""
     if not re.fullmatch(r"[1-9]\d*(,[1-9]\d*){0,2}", text):
         raise InvalidInput("launch-grid", f"the grid {text!r} is not one to three positive numbers between commas")
-    return three_axes([*map(int, text.split(","))])
+    return pad_to_3d([*map(int, text.split(","))])
 
 
 def save_buffers(inputs: Inputs, folder: Path) -> list[Path]:
@@ -131,7 +131,7 @@ def save_buffers(inputs: Inputs, folder: Path) -> list[Path]:
     paths = []
     for buffer in inputs.buffers:
         paths.append(folder / f"arg{buffer.parameter}.npy")
-        dtype = HELD[buffer.element_type]
+        dtype = STORAGE_DTYPES[buffer.element_type]
         plain = dtype if dtype.kind in "biuf" and storage_bits(buffer.element_type) >= 8 else np.dtype(np.uint8)
         np.save(paths[-1], buffer.bytes.view(plain))
     return paths

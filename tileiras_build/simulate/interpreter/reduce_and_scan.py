@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 from xdsl.ir import Block, Operation
 
-from ...ir.dialects.checked_cast import expect
+from ...ir.dialects.checked_cast import cast
 from ...ir.dialects.cuda_tile.elementwise import RoundedFloatBinary
 from ...ir.dialects.cuda_tile.enums import RoundingMode
 from ...ir.dialects.cuda_tile.op_base import TileOperation
@@ -31,8 +31,14 @@ from ...ir.dialects.cuda_tile.ops_conversion import (
 from ...ir.dialects.cuda_tile.ops_float import FLOAT_OPS, AddFOp, MulFOp
 from ...ir.dialects.cuda_tile.ops_integer import INTEGER_OPS
 from ...ir.dialects.cuda_tile.ops_shape import AssumeOp, ConstantOp, OffsetOp, SelectOp
-from .element_types import FORMATS, element_of, held, to_float64
-from .summation_error_bounds import Extremes, of_any_order, of_neighbors, open_products, open_sums
+from .element_types import FORMATS, element_of, storage_dtype, to_float64
+from .summation_error_bounds import (
+    Extremes,
+    extremes_any_order,
+    extremes_of_prefixes,
+    unspecified_products,
+    unspecified_sums,
+)
 from .tile_block_interpreter import Frame, handles
 
 Tiles = tuple[np.ndarray, ...]
@@ -49,7 +55,7 @@ def _combine(frame: Frame, block: Block, earlier: Sequence[np.ndarray], later: S
     if all(type(op) in ELEMENTWISE for op in block.ops):
         frame.bind(block.args, arguments)
         return tuple(np.broadcast_to(value, shape) for value in frame.run(block).values)
-    results = [np.empty(shape, held(element_of(value))) for value in expect(YieldOp, block.last_op).operands]
+    results = [np.empty(shape, storage_dtype(element_of(value))) for value in cast(YieldOp, block.last_op).operands]
     for place in np.ndindex(shape):
         frame.bind(block.args, [np.asarray(value[place]) for value in arguments])
         for result, value in zip(results, frame.run(block).values):
@@ -57,11 +63,11 @@ def _combine(frame: Frame, block: Block, earlier: Sequence[np.ndarray], later: S
     return tuple(results)
 
 
-def _along_first(frame: Frame, op) -> Tiles:
+def _along_first_axis(frame: Frame, op) -> Tiles:
     return tuple(np.moveaxis(np.asarray(tile), op.dim.value.data, 0) for tile in frame.operands(op))
 
 
-def _nested(frame: Frame, combine: Callable[[], Tiles], merged: int) -> Tiles:
+def _tree_reduce(frame: Frame, combine: Callable[[], Tiles], merged: int) -> Tiles:
     outer, frame.merged = frame.merged, merged
     try:
         return combine()
@@ -70,7 +76,7 @@ def _nested(frame: Frame, combine: Callable[[], Tiles], merged: int) -> Tiles:
 
 
 # How to pair elements on one level of the tree: neighbors, or the halves.
-SPLITS = (
+TREE_SPLITS = (
     lambda tiles: ([tile[0::2] for tile in tiles], [tile[1::2] for tile in tiles]),
     lambda tiles: ([tile[: len(tile) // 2] for tile in tiles], [tile[len(tile) // 2 :] for tile in tiles]),
 )
@@ -78,35 +84,40 @@ SPLITS = (
 
 def _pick_split(frame: Frame) -> Callable[[Tiles], tuple[list, list]]:
     """Neighbors, unless the order is open to choice: reductions may be done in any."""
-    return SPLITS[0] if frame.choice.random is None else SPLITS[frame.choice.random.integers(2)]
+    return TREE_SPLITS[0] if frame.choice.random is None else TREE_SPLITS[frame.choice.random.integers(2)]
 
 
 # What joins elements -> where its results depend on the order by more than roundings (``sums.py``).
-OPENED: dict[type[Operation], Callable[..., np.ndarray]] = {AddFOp: open_sums, MulFOp: open_products}
+OVERFLOW_RULES: dict[type[Operation], Callable[..., np.ndarray]] = {
+    AddFOp: unspecified_sums,
+    MulFOp: unspecified_products,
+}
 
 
 def _open_overflow(frame: Frame, op, tiles: Tiles, results: Tiles, extremes: Extremes) -> Tiles:
     """``results``, or what they are where only some orders of the elements overflow on the way."""
     opened = []
-    for joined, tile, result, operand in zip(_joined(op.body.block), tiles, results, op.operands, strict=True):
+    for joined, tile, result, operand in zip(
+        _combiner_operation(op.body.block), tiles, results, op.operands, strict=True
+    ):
         where = np.zeros((), bool)
         if joined is not None:
             is_nearest = joined.rounding_mode.data is RoundingMode.NEAREST_EVEN
             element_type = element_of(operand)
             values = to_float64(tile, element_type)
-            where = OPENED[type(joined)](values, FORMATS[element_type], extremes, is_nearest)
-        end = frame.choice.overflow if isinstance(joined, AddFOp) else frame.choice.fill
+            where = OVERFLOW_RULES[type(joined)](values, FORMATS[element_type], extremes, is_nearest)
+        end = frame.choice.overflow if isinstance(joined, AddFOp) else frame.choice.fill_unspecified
         opened.append(end(result, where))
     return tuple(opened)
 
 
-def _joined(block: Block) -> list[RoundedFloatBinary | None]:
+def _combiner_operation(block: Block) -> list[RoundedFloatBinary | None]:
     """The sum or product of its two arguments that each result of a region is, where it is one."""
     pairs = zip(block.args[0::2], block.args[1::2], strict=True)
-    owners = [value.owner for value in expect(YieldOp, block.last_op).operands]
+    owners = [value.owner for value in cast(YieldOp, block.last_op).operands]
     return [
         owner
-        if isinstance(owner, RoundedFloatBinary) and type(owner) in OPENED and set(owner.operands) == set(pair)
+        if isinstance(owner, RoundedFloatBinary) and type(owner) in OVERFLOW_RULES and set(owner.operands) == set(pair)
         else None
         for owner, pair in zip(owners, pairs, strict=True)
     ]
@@ -114,41 +125,41 @@ def _joined(block: Block) -> list[RoundedFloatBinary | None]:
 
 @handles(ReduceOp)
 def reduce(frame: Frame, op: ReduceOp):
-    whole, merged = _along_first(frame, op), 1
+    whole, merged = _along_first_axis(frame, op), 1
     tiles = whole
     split = _pick_split(frame)
     while len(tiles[0]) > 1:
         merged *= 2
         earlier, later = split(tiles)
-        tiles = _nested(frame, partial(_combine, frame, op.body.block, earlier, later), merged)
-    return _open_overflow(frame, op, whole, tuple(tile[0] for tile in tiles), of_any_order)
+        tiles = _tree_reduce(frame, partial(_combine, frame, op.body.block, earlier, later), merged)
+    return _open_overflow(frame, op, whole, tuple(tile[0] for tile in tiles), extremes_any_order)
 
 
-def _scan_in_turn(frame: Frame, block: Block, tiles: Tiles) -> Tiles:
+def _scan_sequentially(frame: Frame, block: Block, tiles: Tiles) -> Tiles:
     """Prefixes one after the other."""
     rows: list[Tiles] = [tuple(tile[0] for tile in tiles)]
     for index in range(1, len(tiles[0])):
         following = [tile[index] for tile in tiles]
-        rows.append(_nested(frame, partial(_combine, frame, block, rows[-1], following), 2))
+        rows.append(_tree_reduce(frame, partial(_combine, frame, block, rows[-1], following), 2))
     return tuple(np.stack(column) for column in zip(*rows))
 
 
 @handles(ScanOp)
 def scan(frame: Frame, op: ScanOp):
     """Prefixes by doubling: after step s, element i joins the s elements that end with it."""
-    tiles, step = _along_first(frame, op), 1
+    tiles, step = _along_first_axis(frame, op), 1
     backward = bool(op.reverse.value.data)
     if backward:
         tiles = tuple(tile[::-1] for tile in tiles)
     whole = tiles
     if frame.choice.random is not None and frame.choice.random.integers(2):
-        tiles, step = _scan_in_turn(frame, op.body.block, tiles), len(tiles[0])
+        tiles, step = _scan_sequentially(frame, op.body.block, tiles), len(tiles[0])
     while step < len(tiles[0]):
         earlier, later = [tile[:-step] for tile in tiles], [tile[step:] for tile in tiles]
-        joined = _nested(frame, partial(_combine, frame, op.body.block, earlier, later), 2 * step)
+        joined = _tree_reduce(frame, partial(_combine, frame, op.body.block, earlier, later), 2 * step)
         tiles = tuple(np.concatenate([tile[:step], part]) for tile, part in zip(tiles, joined))
         step *= 2
-    tiles = _open_overflow(frame, op, whole, tiles, of_neighbors)
+    tiles = _open_overflow(frame, op, whole, tiles, extremes_of_prefixes)
     if backward:
         tiles = tuple(tile[::-1] for tile in tiles)
     return tuple(np.moveaxis(tile, 0, op.dim.value.data) for tile in tiles)

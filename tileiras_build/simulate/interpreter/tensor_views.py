@@ -18,9 +18,18 @@ from ...ir.dialects.cuda_tile.ops_view import (
     MakeTensorViewOp,
 )
 from ...ir.dialects.cuda_tile.view_types import GatherScatterViewType, StridedViewType, TileView
-from .element_types import FNV8, FORMATS, element_of, from_float64, from_words, held, storage_bits, to_words
+from .element_types import (
+    FNV8,
+    FORMATS,
+    element_of,
+    from_bit_patterns,
+    from_float64,
+    storage_bits,
+    storage_dtype,
+    to_bit_patterns,
+)
 from .integer_ops import to_int64, to_python, wrap
-from .interpreter_errors import fault
+from .interpreter_errors import make_fault
 from .tile_block_interpreter import Frame, handles
 
 
@@ -35,7 +44,7 @@ class TensorView:
 
 
 @dataclass(frozen=True)
-class View:
+class TileViewOf:
     """A tile view's type over a tensor."""
 
     type: TileView
@@ -69,7 +78,7 @@ def make_tensor_view(frame: Frame, op: MakeTensorViewOp):
 
 @handles(MakePartitionViewOp, MakeStridedViewOp, MakeGatherScatterViewOp)
 def make_view(frame: Frame, op):
-    return View(op.result.type, frame.get(op.tensor_view))
+    return TileViewOf(op.result.type, frame.get(op.tensor_view))
 
 
 def _sizes(op, sizes) -> tuple:
@@ -87,7 +96,7 @@ def get_index_space_shape(frame: Frame, op: GetIndexSpaceShapeOp):
     return _sizes(op, [-(-view.tensor.shape[dim] // view.step(d)) for d, dim in enumerate(view.type.dim_map)])
 
 
-def coordinates(frame: Frame, op, view: View) -> list[np.ndarray]:
+def coordinates(frame: Frame, op, view: TileViewOf) -> list[np.ndarray]:
     """Per tile dimension, the coordinates of its elements along the tensor dimension it lies on.
 
     Indices are unsigned and places have no width: a tile of any other index than those of the index space is outside.
@@ -103,7 +112,7 @@ def coordinates(frame: Frame, op, view: View) -> list[np.ndarray]:
     return found
 
 
-def locate(frame: Frame, op, view: View) -> tuple[np.ndarray, np.ndarray]:
+def locate(frame: Frame, op, view: TileViewOf) -> tuple[np.ndarray, np.ndarray]:
     """The element offset from the base of each element of a tile (int64), and whether it is in the tensor."""
     shape = view.type.tile_shape
     offsets, inside = np.zeros(shape, np.int64), np.ones(shape, bool)
@@ -112,7 +121,7 @@ def locate(frame: Frame, op, view: View) -> tuple[np.ndarray, np.ndarray]:
         along = view.type.dim_map[dim]
         within = np.array([0 <= place < view.tensor.shape[along] for place in places], bool)
         if dim < len(promised) and promised[dim] and not within.all():
-            raise fault(
+            raise make_fault(
                 op,
                 "tile-outside",
                 f"the tile leaves the tensor of size {view.tensor.shape} along "
@@ -139,13 +148,13 @@ def _padding(frame: Frame, op: LoadViewTkoOp, type: TileView, inside: np.ndarray
     """A new tile of what elements outside of the tensor are."""
     element_type = type.element_type
     if type.padding_value is not None and not _can_hold(element_type, type.padding_value):
-        raise fault(
+        raise make_fault(
             op, "padding-value", f"{element_type} cannot hold what the view pads with, {type.padding_value.value}"
         )
     if type.padding_value is None and not inside.all():
-        return frame.choice.arbitrary(held(element_type), type.tile_shape)
+        return frame.choice.arbitrary(storage_dtype(element_type), type.tile_shape)
     if type.padding_value in (None, PaddingValue.ZERO):
-        return np.zeros(type.tile_shape, held(element_type))
+        return np.zeros(type.tile_shape, storage_dtype(element_type))
     value = (
         np.nan if element_type == FNV8 and type.padding_value is PaddingValue.POS_INF else PADDING[type.padding_value]
     )
@@ -164,13 +173,13 @@ def _can_hold(element_type: Attribute, padding: PaddingValue) -> bool:
     return form.signed if padding is PaddingValue.NEG_ZERO else form.has_infinity
 
 
-def addresses_of(view: View, offsets: np.ndarray) -> np.ndarray:
+def addresses_of(view: TileViewOf, offsets: np.ndarray) -> np.ndarray:
     """Addresses of elements of at least a byte."""
     size = storage_bits(view.tensor.element_type) // 8
     return np.uint64(view.tensor.base) + (offsets * size).view(np.uint64)
 
 
-def _nibbles(view: View, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _nibble_addresses(view: TileViewOf, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Of 4-bit elements: the address of the byte, and by how many bits the element is shifted in it."""
     return np.uint64(view.tensor.base) + (offsets >> 1).view(np.uint64), ((offsets & 1) * 4).astype(np.uint8)
 
@@ -182,8 +191,8 @@ def load_view(frame: Frame, op: LoadViewTkoOp):
     element_type = view.tensor.element_type
     values = _padding(frame, op, view.type, inside)
     if storage_bits(element_type) < 8:
-        places, shifts = _nibbles(view, offsets[inside])
-        loaded = from_words(frame.launch.memory.load(places, 1) >> shifts & np.uint8(15), element_type)
+        places, shifts = _nibble_addresses(view, offsets[inside])
+        loaded = from_bit_patterns(frame.launch.memory.load(places, 1) >> shifts & np.uint8(15), element_type)
     else:
         loaded = frame.load(addresses_of(view, offsets[inside]), element_type)
     values[inside] = loaded
@@ -198,8 +207,8 @@ def store_view(frame: Frame, op: StoreViewTkoOp):
     if storage_bits(element_type) >= 8:
         frame.store(addresses_of(view, offsets[inside]), values, element_type)
         return None
-    places, shifts = _nibbles(view, offsets[inside])
-    words = to_words(values, element_type)
+    places, shifts = _nibble_addresses(view, offsets[inside])
+    words = to_bit_patterns(values, element_type)
     for shift in (0, 4):  # both halves of a byte, one after the other
         half = shifts == shift
         kept = frame.launch.memory.load(places[half], 1) & np.uint8(0xF0 >> shift)

@@ -9,12 +9,12 @@ import numpy as np
 from xdsl.dialects import builtin
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...core.errors import InvalidInput, Unsupported, one_of
+from ...core.errors import InvalidInput, Unsupported, suggest
 from ...ir.bytecode.reader import read_module
 from ...ir.dialects.cuda_tile.ops_module import EntryOp, GlobalOp
 from ...ir.dialects.cuda_tile.types import TileType
-from .element_types import from_words, held_values, storage_bits, tile_of, to_words, word
-from .interpreter_errors import fault
+from .element_types import constant_values, from_bit_patterns, storage_bits, tile_of, to_bit_patterns, unsigned_dtype
+from .interpreter_errors import make_fault
 from .mapped_memory import Memory, OutsideMemory
 from .nondeterminism import Choice
 
@@ -31,7 +31,7 @@ def handles(*classes: type[Operation]):
     return register
 
 
-class Exit(NamedTuple):
+class BlockResult(NamedTuple):
     """How a block ended: the terminator's class and the values that it passes."""
 
     kind: type[Operation]
@@ -53,15 +53,15 @@ class Launch:
         self.grid, self.memory, self.choice, self.output = grid, memory, choice, output
         self.done, self.limit = 0, limit
         self.globals: dict[str, int] = {}
-        self.kept: list[np.ndarray] = []
+        self.keepalive: list[np.ndarray] = []
         for op in module.walk():
             if isinstance(op, GlobalOp):
                 self._place_global(op)
 
     def _place_global(self, op: GlobalOp) -> None:
         element_type = op.value.type.element_type
-        values = held_values(np.array(op.value.as_array()), element_type)
-        words = to_words(values, element_type)
+        values = constant_values(np.array(op.value.as_array()), element_type)
+        words = to_bit_patterns(values, element_type)
         if storage_bits(element_type) < 8:
             words = words[0::2] | words[1::2] << np.uint8(4)
         self.globals[op.sym_name.data] = self.allocate(words.view(np.uint8), op.alignment.value.data)
@@ -73,7 +73,7 @@ class Launch:
         start = -raw.ctypes.data % alignment
         piece = raw[start : start + content.size]
         piece[:] = content.reshape(-1)
-        self.kept.append(raw)
+        self.keepalive.append(raw)
         return self.memory.map_array(piece) if piece.size else raw.ctypes.data + start
 
 
@@ -101,34 +101,34 @@ class Frame:
         for name, value in zip(names, values, strict=True):
             self.values[name] = value
 
-    def run(self, block: Block) -> Exit:
+    def run(self, block: Block) -> BlockResult:
         """Run a block to its terminator, or to one inside a branch that leaves it."""
         for op in block.ops:
             self._count(op)
             handler = HANDLERS.get(type(op))
             if handler is None:
                 raise Unsupported("interpreter-operation", f"the interpreter does not run {op.name}")
-            self.choice.moved = False
+            self.choice.was_perturbed = False
             try:
                 result = handler(self, op)
             except OutsideMemory as problem:
-                raise fault(
+                raise make_fault(
                     op, "outside-memory", f"{problem}, in tile block {self.block_id}", address=problem.address
                 ) from None
-            if type(result) is Exit:
+            if type(result) is BlockResult:
                 return result
             if op.results:
                 self.bind(op.results, result if type(result) is tuple else (result,))
             if self.choice.random is not None:
-                self._doubt(op)
+                self._mark_inexact(op)
         raise InvalidInput("block-end", "a block has no terminator")
 
-    def _doubt(self, op: Operation) -> None:
+    def _mark_inexact(self, op: Operation) -> None:
         """Remember the results of an operation that was inexact, or that used such results."""
-        if self.choice.moved or any(map(self.is_doubtful, op.operands)):
+        if self.choice.was_perturbed or any(map(self.is_inexact, op.operands)):
             self.doubtful |= {id(value): value for value in map(self.get, op.results)}
 
-    def is_doubtful(self, value: SSAValue) -> bool:
+    def is_inexact(self, value: SSAValue) -> bool:
         """Whether an inexact result went into a value, through operations and not through memory."""
         return id(self.values[value]) in self.doubtful
 
@@ -139,11 +139,11 @@ class Frame:
     def _count(self, op: Operation) -> None:
         self.launch.done += 1
         if self.launch.limit is not None and self.launch.done > self.launch.limit:
-            self.give_up(op)
+            self.raise_limit_exceeded(op)
 
-    def give_up(self, op: Operation) -> NoReturn:
+    def raise_limit_exceeded(self, op: Operation) -> NoReturn:
         """Fault for running longer than is allowed."""
-        raise fault(
+        raise make_fault(
             op,
             "too-long",
             f"the kernel runs longer than the {self.launch.limit} operations that are allowed",
@@ -153,11 +153,11 @@ class Frame:
     def load(self, addresses: np.ndarray, element_type) -> np.ndarray:
         """Held values at flat addresses."""
         size = storage_bits(element_type) // 8
-        return from_words(self.launch.memory.load(addresses, size), element_type)
+        return from_bit_patterns(self.launch.memory.load(addresses, size), element_type)
 
     def store(self, addresses: np.ndarray, values: np.ndarray, element_type) -> None:
         """Write held values to flat addresses."""
-        words = to_words(values, element_type)
+        words = to_bit_patterns(values, element_type)
         if self.choice.first_wins:
             addresses, words = addresses[::-1], words[::-1]
         self.launch.memory.store(addresses, words)
@@ -170,7 +170,7 @@ def find_entry(module: Operation, entry: str) -> EntryOp:
         raise InvalidInput(
             "no-such-entry",
             f"the module has no entry '{entry}'",
-            remedy=one_of(entry, sorted(entries)),
+            remedy=suggest(entry, sorted(entries)),
         )
     return entries[entry]
 
@@ -180,16 +180,16 @@ def unpack_parameter(type: TileType, data: bytes, index: int):
     size = storage_bits(type.element_type) // 8
     if len(data) != size:
         raise InvalidInput("parameter-size", f"parameter {index} of type {type} has {size} bytes, got {len(data)}")
-    return from_words(np.frombuffer(bytes(data), word(size)).reshape(()).copy(), type.element_type)
+    return from_bit_patterns(np.frombuffer(bytes(data), unsigned_dtype(size)).reshape(()).copy(), type.element_type)
 
 
-def three_axes(sizes: Sequence[int]) -> tuple[int, int, int]:
+def pad_to_3d(sizes: Sequence[int]) -> tuple[int, int, int]:
     """The sizes along x, y and z; 1 along those that are not given."""
     x, y, z = (*sizes, 1, 1)[:3]
     return x, y, z
 
 
-def all_blocks(grid: tuple[int, int, int]) -> Iterable[tuple[int, int, int]]:
+def tile_block_ids(grid: tuple[int, int, int]) -> Iterable[tuple[int, int, int]]:
     """The coordinates of every tile block, x fastest."""
     return ((x, y, z) for z in range(grid[2]) for y in range(grid[1]) for x in range(grid[0]))
 
@@ -217,7 +217,7 @@ def launch(
     if isinstance(module, (bytes, bytearray)):
         module = read_module(module)
     kernel = find_entry(module, entry)
-    sizes = three_axes((grid,) if isinstance(grid, int) else grid)
+    sizes = pad_to_3d((grid,) if isinstance(grid, int) else grid)
     arguments = kernel.body.block.args
     if len(params) != len(arguments):
         raise InvalidInput("parameter-count", f"{entry} takes {len(arguments)} parameters, got {len(params)}")
@@ -227,7 +227,7 @@ def launch(
     ]
     shared = Launch(module, sizes, memory, choice or Choice(), output, limit)
     with np.errstate(all="ignore"):
-        for block_id in order if order is not None else all_blocks(sizes):
+        for block_id in order if order is not None else tile_block_ids(sizes):
             frame = Frame(shared, block_id)
             frame.bind(arguments, values)
             frame.run(kernel.body.block)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from xdsl.ir import Attribute
 
-from ...ir.dialects.checked_cast import expect
+from ...ir.dialects.checked_cast import cast
 from ...ir.dialects.cuda_tile.attrs import BoundedAttr, DivByAttr, SameElementsAttr
 from ...ir.dialects.cuda_tile.ops_shape import (
     AssumeOp,
@@ -20,16 +20,16 @@ from ...ir.dialects.cuda_tile.ops_shape import (
     SelectOp,
 )
 from ...ir.dialects.cuda_tile.types import PointerType
-from .element_types import element_of, held_values, storage_bits, tile_of
+from .element_types import constant_values, element_of, storage_bits, tile_of
 from .integer_ops import to_int64, to_python, wrap
-from .interpreter_errors import fault
+from .interpreter_errors import make_fault
 from .tensor_views import TensorView
 from .tile_block_interpreter import Frame, handles
 
 
 @handles(ConstantOp)
 def constant(frame: Frame, op: ConstantOp):
-    return held_values(op.value.as_array(), element_of(op.result))
+    return constant_values(op.value.as_array(), element_of(op.result))
 
 
 @handles(IotaOp)
@@ -133,7 +133,7 @@ def _check_bounded(predicate: BoundedAttr, value: np.ndarray, element_type: Attr
 def _broken(op: AssumeOp, value: np.ndarray | TensorView) -> str | None:
     predicate = op.assumption()
     if isinstance(value, TensorView):
-        divisor = expect(DivByAttr, predicate).divisor
+        divisor = cast(DivByAttr, predicate).divisor
         return None if value.base % divisor == 0 else f"the base address {value.base:#x}"
     if isinstance(predicate, DivByAttr):
         return _check_divisible(predicate, value, element_of(op.value))
@@ -150,5 +150,5 @@ def assume(frame: Frame, op: AssumeOp):
         return value
     problem = _broken(op, value)
     if problem is not None:
-        raise fault(op, "broken-assumption", f"{problem} breaks the assumption {op.assumption().text()}")
+        raise make_fault(op, "broken-assumption", f"{problem} breaks the assumption {op.assumption().text()}")
     return value

@@ -30,20 +30,20 @@ from .element_types import (
     FNV8,
     FORMATS,
     element_of,
+    from_bit_patterns,
     from_float64,
     from_value_bits,
-    from_words,
     pointee_of,
     storage_bits,
+    to_bit_patterns,
     to_float64,
-    to_words,
+    unsigned_dtype,
     value_bits,
-    word,
 )
 from .ieee_rounding import add_to_odd, quantize
-from .integer_ops import PROMISES, to_int64, wrap
-from .interpreter_errors import fault
-from .nondeterminism import units
+from .integer_ops import OVERFLOW_FLAGS, to_int64, wrap
+from .interpreter_errors import make_fault
+from .nondeterminism import ulp_of
 from .tile_block_interpreter import Frame, handles
 
 SIGNED = Signedness.SIGNED
@@ -82,7 +82,7 @@ def offset(frame: Frame, op: OffsetOp):
     bits = storage_bits(pointee_of(op.ptr))
     steps = to_int64(count, element_of(op.offset), True) * np.int64(bits)
     if np.any(steps & 7):
-        raise fault(
+        raise make_fault(
             op,
             "inside-byte",
             f"{count} elements of {bits} bits are no whole number of bytes",
@@ -102,9 +102,9 @@ def truncate(frame: Frame, op: TruncIOp):
     before, after = _types(op)
     source = frame.get(op.from_)
     result = wrap(to_int64(source, before, False), after)
-    for signed in PROMISES[op.overflow.data]:
+    for signed in OVERFLOW_FLAGS[op.overflow.data]:
         lost = to_int64(result, after, signed) != to_int64(source, before, signed)
-        result = frame.choice.fill(result, lost)
+        result = frame.choice.fill_unspecified(result, lost)
     return result
 
 
@@ -119,7 +119,7 @@ def integer_to_float(frame: Frame, op: IToFOp):
     exact = add_to_odd(high, low)
     if after in SATURATING:  # specified as infinity or NaN where a type has none; the hardware saturates
         rounded = quantize(exact, FORMATS[after], saturate=True)
-        return frame.choice.fill(from_float64(rounded, after), np.abs(exact) > FORMATS[after].largest)
+        return frame.choice.fill_unspecified(from_float64(rounded, after), np.abs(exact) > FORMATS[after].max_value)
     return from_float64(quantize(exact, FORMATS[after]), after)
 
 
@@ -140,11 +140,11 @@ def float_to_integer(frame: Frame, op: FToIOp):
     fits = np.where(outside, 0.0, whole)
     result = fits.astype(np.int64 if signed else np.uint64)
     if "saturating" in op.properties:
-        result = frame.choice.fill(result, unordered)
+        result = frame.choice.fill_unspecified(result, unordered)
         result = np.where(under, result.dtype.type(int(low)), result)
         result = np.where(over, result.dtype.type(int(high) - 1), result)
         return wrap(result, after)
-    return frame.choice.fill(wrap(result, after), outside)
+    return frame.choice.fill_unspecified(wrap(result, after), outside)
 
 
 @handles(FToFOp)
@@ -159,20 +159,20 @@ def float_to_float(frame: Frame, op: FToFOp):
     )
     if after == F8E8M0:  # it has no zero: the smallest power stands for it
         rounded = np.where(np.abs(rounded) < 2.0**-127, 2.0**-127, rounded)
-    if frame.is_doubtful(op.from_):  # an error before can turn the rounding around
-        rounded = frame.choice.move(rounded, np.where(rounded == wide, 0, units(rounded, form)), after)
+    if frame.is_inexact(op.from_):  # an error before can turn the rounding around
+        rounded = frame.choice.perturb(rounded, np.where(rounded == wide, 0, ulp_of(rounded, form)), after)
     result = from_float64(rounded, after)
     open_ = np.isnan(wide) if not form.has_nan else np.zeros(np.shape(wide), bool)
     if not form.signed:
         open_ = open_ | (np.signbit(wide) & ~np.isnan(wide))
-    return frame.choice.fill(result, open_)
+    return frame.choice.fill_unspecified(result, open_)
 
 
 def to_bytes(values: np.ndarray, element_type: Attribute) -> np.ndarray:
     """A one-dimensional tile as its bytes, low elements and low bits first."""
     if BITS[element_type] == 1:
         return np.packbits(values, bitorder="little")
-    words = np.ascontiguousarray(to_words(values, element_type))
+    words = np.ascontiguousarray(to_bit_patterns(values, element_type))
     if BITS[element_type] == 4:
         return words[0::2] | words[1::2] << 4
     return words.view(np.uint8)
@@ -183,8 +183,10 @@ def from_bytes(data: np.ndarray, element_type: Attribute) -> np.ndarray:
     if BITS[element_type] == 1:
         return np.unpackbits(data, bitorder="little").astype(bool)
     if BITS[element_type] == 4:
-        return from_words(np.stack([data & 15, data >> 4], 1).reshape(-1).astype(np.uint8), element_type)
-    return from_words(np.ascontiguousarray(data).view(word(storage_bits(element_type) // 8)), element_type)
+        return from_bit_patterns(np.stack([data & 15, data >> 4], 1).reshape(-1).astype(np.uint8), element_type)
+    return from_bit_patterns(
+        np.ascontiguousarray(data).view(unsigned_dtype(storage_bits(element_type) // 8)), element_type
+    )
 
 
 @handles(PackOp)

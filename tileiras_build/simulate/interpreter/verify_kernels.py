@@ -8,13 +8,13 @@ from typing import Any
 from ...core.errors import InternalError
 from ...ir.bytecode import read_module
 from . import entry_names
-from .compare_with_compiled import Expectation, emulate
+from .compare_with_compiled import ExpectedMemory, run_in_emulator
 from .derive_inputs import usable_inputs
 from .interpreter_errors import InterpreterFault
 
 
 @dataclass(frozen=True)
-class Check:
+class KernelVerification:
     """How one kernel fared: ``share`` is the largest difference over what was allowed (0: equal bit for bit).
 
     Where the interpreter accepts no derived inputs, ``reason`` says why and nothing was compared (``grid`` is empty).
@@ -32,27 +32,29 @@ class Check:
         return asdict(self)
 
 
-def check_kernels(bytecode: bytes, artifacts: Any, target: str, name: str | None = None, seed: int = 0) -> list[Check]:
+def verify_against_interpreter(
+    bytecode: bytes, artifacts: Any, target: str, name: str | None = None, seed: int = 0
+) -> list[KernelVerification]:
     """One Check per kernel of ``bytecode``; ``artifacts`` has its ``ptx`` and ``manifest`` for ``target``.
 
     Raises InternalError where a kernel leaves something else in memory than the interpreter does, or breaks.
     """
     module = read_module(bytecode, name)
-    return [_check(module, entry, artifacts, target, seed) for entry in entry_names(module)]
+    return [_verify_kernel(module, entry, artifacts, target, seed) for entry in entry_names(module)]
 
 
-def _check(module: Any, entry: str, artifacts: Any, target: str, seed: int) -> Check:
+def _verify_kernel(module: Any, entry: str, artifacts: Any, target: str, seed: int) -> KernelVerification:
     from ..emulator import EmulatorError
 
     try:
-        inputs, expected = usable_inputs(module, entry, lambda inputs: Expectation(module, entry, inputs), seed)
+        inputs, expected = usable_inputs(module, entry, lambda inputs: ExpectedMemory(module, entry, inputs), seed)
     except InterpreterFault as problem:
-        return Check(entry, reason=str(problem))
+        return KernelVerification(entry, reason=str(problem))
     try:
-        actual = emulate(artifacts, entry, inputs, steps=expected.steps)
+        actual = run_in_emulator(artifacts, entry, inputs, steps=expected.steps)
     except EmulatorError as problem:
         raise InternalError("verify-emulator", f"{entry} on {target}: {problem}") from problem
     if wrong := expected.compare(actual):
         raise InternalError("verify-mismatch", f"{entry} on {target}: {'; '.join(map(str, wrong))}")
     elements = sum(array.size for array in actual)
-    return Check(entry, tuple(inputs.grid), len(actual), elements, expected.share(actual))
+    return KernelVerification(entry, tuple(inputs.grid), len(actual), elements, expected.share(actual))

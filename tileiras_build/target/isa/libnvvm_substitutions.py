@@ -18,10 +18,10 @@ APPROXIMATE = {
 
 # ---- the IR of LLVM 7 ----------------------------------------------------------------------------
 TO_BFLOAT = 'asm "cvt.rn.bf16.f32 $0, $1;", "=h,f"'
-HINT = "@llvm.lifetime."  # which had other operands then, and may be left out
+CACHE_HINT = "@llvm.lifetime."  # which had other operands then, and may be left out
 MEMORY = "~{memory}"  # the clobber
 # Type -> constraint.
-LETTERS = {"float": "f", "double": "d", "i32": "r", "i64": "l", "i16": "h", "i1": "b", "half": "h", "<2 x half>": "r",
+CONSTRAINT_LETTERS = {"float": "f", "double": "d", "i32": "r", "i64": "l", "i16": "h", "i1": "b", "half": "h", "<2 x half>": "r",
            "ptr addrspace(1)": "l", "ptr addrspace(3)": "r"}  # fmt: skip
 
 
@@ -68,16 +68,16 @@ EFFECTS = ("bar.", "shfl.", "cp.async", "mma.", "ldmatrix.")
 CONSTANTS = ("cp.async.wait_group",)  # whose operands are spelled in the text
 
 
-def _products() -> dict[str, str]:
+def _mma_intrinsics() -> dict[str, str]:
     """The mma.sync intrinsics of targets.py as instructions."""
     rows = {}
     for atom in MMA_ATOMS:
         for signs in ((a, b) for a in (True, False) for b in (True, False)):
-            rows[atom.intrinsic_name(*signs)] = _product(atom, atom.ptx_name(*signs))
+            rows[atom.intrinsic_name(*signs)] = _mma_call(atom, atom.ptx_name(*signs))
     return rows
 
 
-def _product(atom: MmaAtom, mnemonic: str) -> str:
+def _mma_call(atom: MmaAtom, mnemonic: str) -> str:
     sizes = (atom.c_registers, atom.a_registers, atom.b_registers, atom.c_registers)
     groups, start = [], 0
     for size in sizes:
@@ -86,7 +86,7 @@ def _product(atom: MmaAtom, mnemonic: str) -> str:
     return f"{mnemonic} {', '.join(groups)};"
 
 
-INSTRUCTIONS |= _products()
+INSTRUCTIONS |= _mma_intrinsics()
 INSTRUCTIONS |= {
     f"llvm.nvvm.ldmatrix.sync.aligned.m8n8.x{count}{kind}.b16.p3":
     f"ldmatrix.sync.aligned.m8n8.x{count}{kind}.shared.b16 {{{', '.join(f'${index}' for index in range(count))}}}, [${count}];"

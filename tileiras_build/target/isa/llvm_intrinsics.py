@@ -8,7 +8,7 @@ longest row wins. The need is a capability of targets.py, None = every GPU.
 
 from __future__ import annotations
 
-from ..targets import MMA_ATOMS, OTHER_PRODUCTS
+from ..targets import MMA_ATOMS, OTHER_MMA_INTRINSICS
 
 
 def _rows(capability: str | None, *prefixes: str) -> dict[str, str | None]:
@@ -23,7 +23,7 @@ def _mma_rows() -> dict[str, str | None]:
         for a in (True, False)
         for b in (True, False)
     }
-    rows |= dict.fromkeys(OTHER_PRODUCTS, "mma_sync")
+    rows |= dict.fromkeys(OTHER_MMA_INTRINSICS, "mma_sync")
     # Integer products come in a saturating form too.
     integers = [name for name in rows if name.endswith(("s8", "u8", "s4"))]
     rows |= {name.replace(".row.col.", ".row.col.satfinite."): rows[name] for name in integers}

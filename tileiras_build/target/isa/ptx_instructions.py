@@ -89,4 +89,4 @@ ASSEMBLY: dict[str, str | None] = {
     **_rows("tcgen05_ld_red", "tcgen05.ld.red"),
 }  # fmt: skip
 # Special registers that only GPUs with clusters have (PTX ISA 9.0, section 10).
-REGISTERS = {"%cluster": "cluster", "%nclusterid": "cluster", "%is_explicit_cluster": "cluster"}
+SPECIAL_REGISTERS = {"%cluster": "cluster", "%nclusterid": "cluster", "%is_explicit_cluster": "cluster"}

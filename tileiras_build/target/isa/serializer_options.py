@@ -17,14 +17,14 @@ DATA_LAYOUTS = {
 
 # Levels ---------------------------------------------------------------------------------------------------------------
 
-_CLEAN = (
+_MINIMAL = (
     "always_inliner",  # libdevice bodies and helpers become part of the kernel
     "sroa",
     "instruction_combine",
     "simplify_cfg",
 )
 _FULL = (
-    *_CLEAN,
+    *_MINIMAL,
     "new_gvn",  # index arithmetic that every chunk recomputes
     "instruction_combine",  # what value numbering exposed
     "simplify_cfg",
@@ -49,7 +49,7 @@ class Level:
 LEVELS: dict[int | str, Level] = {
     # PTX has no call ABI worth using for inlinable math, even unoptimized.
     0: Level(("always_inliner", "global_dead_code_eliminate"), 0, 0),
-    1: Level((*_CLEAN, "dead_code_elimination", "global_dead_code_eliminate"), 1, 1),
+    1: Level((*_MINIMAL, "dead_code_elimination", "global_dead_code_eliminate"), 1, 1),
     2: Level(_FULL, 2, 2),
     3: Level(_FULL, 3, 3),
     # Numbers have no word for size, and ptxas no such level.
@@ -95,27 +95,29 @@ class Flag:
 
     name: str
     value: bool | int | None = None
-    asked_by: int | str | None = None
+    requested_by: int | str | None = None
     public: bool = True  # whether the library that NVIDIA ships takes it
 
     @property
-    def word(self) -> str:
+    def spelling(self) -> str:
         """The option on a command line."""
         return self.name if self.value is None else f"{self.name}={str(self.value).lower()}"
 
 
 FLAGS = (
-    Flag("-g", asked_by=DEBUG),
+    Flag("-g", requested_by=DEBUG),
     Flag("-Xopt"),  # opens the channel of options to the optimizer
     Flag("-pragma-unroll-threshold", 9900000),  # loops are scheduled already
     Flag("-fma", 0),  # contraction would change explicit numeric choices
     Flag("libNVVMUseNVGpuComp", True, NVGPUCOMP, public=False),
-    *(Flag(row.size_flag, asked_by=level, public=False) for level, row in LEVELS.items() if row.size_flag),
+    *(Flag(row.size_flag, requested_by=level, public=False) for level, row in LEVELS.items() if row.size_flag),
 )
-DEBUG_WORD, NVGPUCOMP_WORD = (next(flag.word for flag in FLAGS if flag.asked_by == who) for who in (DEBUG, NVGPUCOMP))
+DEBUG_FLAG, NVGPUCOMP_FLAG = (
+    next(flag.spelling for flag in FLAGS if flag.requested_by == who) for who in (DEBUG, NVGPUCOMP)
+)
 
 
 def flags_for(debug: bool, nvgpucomp: bool = False, opt_level: int | str = DEFAULT_LEVEL) -> tuple[Flag, ...]:
     """The options of a module."""
     asked = {None: True, DEBUG: debug, NVGPUCOMP: nvgpucomp, opt_level: True}
-    return tuple(flag for flag in FLAGS if asked.get(flag.asked_by))
+    return tuple(flag for flag in FLAGS if asked.get(flag.requested_by))

@@ -8,14 +8,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from .speculative_steps import Foresight
+    from .speculative_steps import Lookahead
 
 
 class Executor(Protocol):
     """What the SCons tool needs of an executor; ``run`` may be called from several threads at once."""
 
     def run(
-        self, function: str, *arguments: Any, timeout: float | None = None, following: Foresight | None = None
+        self, function: str, *arguments: Any, timeout: float | None = None, lookahead: Lookahead | None = None
     ) -> Any:
         """The function's result. Its TileirasError is raised here; a lost worker is an InternalError.
 

@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 from ...core.errors import ErrorGroup, InternalError, forget_origin, is_own, origin_of
 
-Answer = tuple[Literal[True], Any] | tuple[Literal[False], Exception]  # a call's result, or what it raised
+CallResult = tuple[Literal[True], Any] | tuple[Literal[False], Exception]  # a call's result, or what it raised
 
 
-def result_of(answer: Answer) -> Any:
+def unwrap_result(answer: CallResult) -> Any:
     """The call's result; raises what it raised."""
     if answer[0]:
         return answer[1]
@@ -48,12 +48,12 @@ def describe_exit(code: int | None) -> str:
 class ProcessEnded(InternalError):
     """The child ended without a result; ``code`` is its exit status, or the negative number of the signal."""
 
-    def __init__(self, code: int, said: str = ""):
-        super().__init__("worker-died", f"the compiler process {describe_exit(code)}{said}")
-        self.code, self.said = code, said
+    def __init__(self, code: int, detail: str = ""):
+        super().__init__("worker-died", f"the compiler process {describe_exit(code)}{detail}")
+        self.code, self.detail = code, detail
 
     def __reduce__(self):
-        return (ProcessEnded, (self.code, self.said))
+        return (ProcessEnded, (self.code, self.detail))
 
     @property
     def from_outside(self) -> bool:

@@ -22,7 +22,7 @@ class Interrupted(Exception):
     """The build is ending."""
 
 
-class BoundedCalls:
+class DeadlineCalls:
     """Makes calls for several threads at once, and ends the waiting of all of them."""
 
     def __init__(self) -> None:

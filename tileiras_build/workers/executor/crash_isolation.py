@@ -10,9 +10,9 @@ import os
 import threading
 from typing import TYPE_CHECKING
 
-from ...core.cpu_count import cores
+from ...core.cpu_count import cpu_count
 from ...pipeline.stages import load
-from .may_crash import is_expendable
+from .may_crash import may_crash
 
 if TYPE_CHECKING:
     from .worker_pool import WorkerPool
@@ -26,7 +26,7 @@ def run_isolated(function: str, *arguments: object) -> object:
 
     Raises the function's own exception, and what ``WorkerPool.run`` raises for a worker that died.
     """
-    if is_expendable():
+    if may_crash():
         return load(function)(*arguments)
     return _pool().run(function, *arguments)
 
@@ -39,5 +39,5 @@ def _pool() -> WorkerPool:
         if os.getpid() not in _pools:
             # multiprocessing forbids daemons to have children, since it would not end them. Ours end with their parent.
             process_config()["daemon"] = False
-            _pools[os.getpid()] = WorkerPool(cores())
+            _pools[os.getpid()] = WorkerPool(cpu_count())
         return _pools[os.getpid()]

@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 
-from ...core.errors import InternalError, described
+from ...core.errors import InternalError, describe_exception
 from . import dask_worker
 
 BATCH = 8  # calls
@@ -34,17 +34,17 @@ class Call:
     sent: dict[str, bytes]
     arguments: tuple
     timeout: float | None
-    following: tuple = ()
+    next_steps: tuple = ()
     answer: concurrent.futures.Future = field(default_factory=concurrent.futures.Future)
     alone: bool = False
 
     @property
-    def parts(self) -> tuple:
+    def worker_arguments(self) -> tuple:
         """The arguments of ``cluster_worker.lower``."""
-        return self.needed, self.sent, self.arguments, self.timeout, self.following
+        return self.needed, self.sent, self.arguments, self.timeout, self.next_steps
 
 
-class Calls:
+class CallQueue:
     """The calls that wait and that are under way. ``gone`` is told of a lost scheduler and makes the calls' error."""
 
     def __init__(self, client, resource: str, gone: Callable[[], InternalError]):
@@ -86,13 +86,15 @@ class Calls:
     def _dispatch(self) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._ended or self._waiting and len(self._running) < self._most())
+                self._changed.wait_for(
+                    lambda: self._ended or self._waiting and len(self._running) < self._max_in_flight()
+                )
                 if self._ended:
                     return
                 batch = self._take()
             self._submit(batch)
 
-    def _most(self) -> int:
+    def _max_in_flight(self) -> int:
         """Tasks under way: for each thread one, and one that is there when that ends, since answers travel."""
         return max(2 * self._threads, self._threads + 2) if self._threads else 0
 
@@ -112,7 +114,7 @@ class Calls:
 
     def _submit(self, batch: list[Call]) -> None:
         # As bytes: Dask would look for tasks in everything else, here and in the scheduler.
-        calls = pickle.dumps([call.parts for call in batch])
+        calls = pickle.dumps([call.worker_arguments for call in batch])
         try:
             future = self._client.submit(
                 dask_worker.lower_all, calls, pure=False, retries=0, resources={self._resource: 1}
@@ -151,11 +153,11 @@ class Calls:
         if isinstance(error, (concurrent.futures.CancelledError, OSError)):
             _fail(batch, self._gone())
         elif not isinstance(error, KilledWorker):
-            _fail(batch, InternalError("worker-failed", f"a worker failed: {described(error)}"))
-        elif len(batch) > 1 or batch[0].following:
+            _fail(batch, InternalError("worker-failed", f"a worker failed: {describe_exception(error)}"))
+        elif len(batch) > 1 or batch[0].next_steps:
             # One of the steps may be at fault: each by itself, to know which.
             for call in batch:
-                call.alone, call.following = True, ()
+                call.alone, call.next_steps = True, ()
                 self.put(call)
         else:
             text = f"{error.allowed_failures + 1} workers of the cluster died while they ran this step"

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...core.errors import InvalidInput, TileirasError
-from .calls_with_deadline import BoundedCalls
-from .tls_certificates import Certificates, words_of
+from .calls_with_deadline import DeadlineCalls
+from .tls_certificates import Certificates, tls_error_text
 
 REMEDY = "start one with: dask scheduler; and workers with: dask worker ADDRESS; or build with executor=local"
 _TLS = "tls://"
@@ -26,7 +26,7 @@ _FIELDS = {"tls_ca_file": "ca", "tls_client_cert": "cert", "tls_client_key": "ke
 def connect(address: str, seconds: float, certificates: Certificates) -> Any:
     """A ``distributed.Client``; what ``certificates`` does not give is as Dask's configuration says.
 
-    Raises InvalidInput: executor-missing (no Dask here), executor-away, executor-tls.
+    Raises InvalidInput: executor-missing (no Dask here), executor-unreachable, executor-tls.
     """
     try:
         import distributed
@@ -42,7 +42,7 @@ def connect(address: str, seconds: float, certificates: Certificates) -> Any:
     options = {"security": security, "set_as_default": False, "name": "tileiras-build"}
     try:
         # Dask waits for ever for a server that takes the connection and says nothing.
-        return BoundedCalls().run(lambda: distributed.Client(address, timeout=seconds, **options), seconds + 1)
+        return DeadlineCalls().run(lambda: distributed.Client(address, timeout=seconds, **options), seconds + 1)
     except Exception as error:
         raise _why(address, error) from None
 
@@ -65,7 +65,7 @@ def _security(address: str, certificates: Certificates) -> Any:
         used.check()
     except OSError as error:
         files = ", ".join(filter(None, (used.ca, used.cert, used.key)))
-        raise _tls(f"the certificates for {address} cannot be used: {words_of(error)} ({files})", _GIVE) from None
+        raise _tls(f"the certificates for {address} cannot be used: {tls_error_text(error)} ({files})", _GIVE) from None
     return security
 
 
@@ -78,14 +78,16 @@ def _shake_hands(address: str, security: Any, seconds: float) -> None:
             with context.wrap_socket(plain, server_hostname=host.strip("[]")) as encrypted:
                 encrypted.recv(1)  # whether the scheduler takes the certificate, it says behind the handshake
     except ssl.SSLError as error:
-        raise _of_handshake(address, error) from None
+        raise _handshake_error(address, error) from None
     except (OSError, ValueError):
         return  # nobody there, or slow: the client waits, and says so
 
 
-def _of_handshake(address: str, error: ssl.SSLError) -> TileirasError:
+def _handshake_error(address: str, error: ssl.SSLError) -> TileirasError:
     if isinstance(error, ssl.SSLCertVerificationError):
-        return _tls(f"the scheduler at {address} shows a certificate that does not hold: {words_of(error)}", _GIVE)
+        return _tls(
+            f"the scheduler at {address} shows a certificate that does not hold: {tls_error_text(error)}", _GIVE
+        )
     if error.reason == "WRONG_VERSION_NUMBER":
         return _tls(f"the scheduler at {address} does not speak TLS", "use tcp://, or start it with certificates")
     return _tls(f"the scheduler at {address} does not take this build's certificate", _GIVE)
@@ -95,12 +97,12 @@ def _why(address: str, error: Exception) -> TileirasError:
     """What a user can do about ``error``."""
     broken = next((cause for cause in _chain(error) if isinstance(cause, ssl.SSLError)), None)
     if broken is not None:
-        return _of_handshake(address, broken)
+        return _handshake_error(address, broken)
     if type(error).__name__ == "CommClosedError":
         if address.startswith(_TLS):
             return _tls(f"the scheduler at {address} does not take this build's certificate", _GIVE)
         return _tls(f"the scheduler at {address} ends connections that are not encrypted", f"use {_TLS}, and {_GIVE}")
-    return InvalidInput("executor-away", f"no Dask scheduler answers at {address}", remedy=REMEDY)
+    return InvalidInput("executor-unreachable", f"no Dask scheduler answers at {address}", remedy=REMEDY)
 
 
 def _tls(message: str, remedy: str) -> InvalidInput:

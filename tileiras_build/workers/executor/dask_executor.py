@@ -22,23 +22,23 @@ from ...core.file_io import file_digest, read_file
 from ...pipeline.job import Job
 from ...pipeline.stages import InputFile, Stage, load
 from . import Executor, dask_connection, dask_worker
-from .dask_batching import Call, Calls
+from .dask_batching import Call, CallQueue
 from .dask_worker import Missing, Needed
-from .lazy_executor import Once
-from .speculative_steps import Following, Foresight, Outcomes
+from .lazy_executor import LazyExecutor
+from .speculative_steps import Lookahead, NextStep, SpeculativeResults
 from .tls_certificates import NO_CERTIFICATES, Certificates
-from .toolchain_digest import PACKAGE, Part, difference, digest_of, parts
+from .toolchain_digest import PACKAGE, Component, components, difference, digest_of
 
 PORTABLE = frozenset({"tileiras_build.driver:lower"})  # reads nothing but its arguments and the job's files
-CONNECT = 20.0  # seconds for the scheduler to answer
-GATHER = 30.0  # seconds for the first fitting worker to appear
-PATIENCE = 60.0  # seconds without one, later
-WATCH = 1.0
-LOOK = 0.2  # seconds; a call that waits looks so often whether the build is ending
-QUESTIONS = 10  # to a worker that gives no answer
+CONNECT_SECONDS = 20.0  # seconds for the scheduler to answer
+GATHER_SECONDS = 30.0  # seconds for the first fitting worker to appear
+NO_WORKER_SECONDS = 60.0  # seconds without one, later
+WATCH_SECONDS = 1.0
+POLL_SECONDS = 0.2  # seconds; a call that waits looks so often whether the build is ending
+MAX_ATTEMPTS = 10  # to a worker that gives no answer
 
 
-class ClusterExecutor:
+class DaskExecutor:
     """Runs calls on the cluster of the scheduler at ``address``; what is not PORTABLE in the executor ``local`` makes.
 
     Raises InvalidInput: executor-missing (no Dask here), executor-away, executor-tls, executor-empty,
@@ -53,26 +53,26 @@ class ClusterExecutor:
         *,
         jobs: int = 1,
         certificates: Certificates = NO_CERTIFICATES,
-        say: Callable[[str], None] = terminal.say,
-        connect: float = CONNECT,
-        gather: float = GATHER,
-        patience: float = PATIENCE,
+        log: Callable[[str], None] = terminal.print_stderr,
+        connect: float = CONNECT_SECONDS,
+        gather: float = GATHER_SECONDS,
+        patience: float = NO_WORKER_SECONDS,
     ):
-        self.address, self._say, self._patience = address, say, patience
-        self._local, self._counting = Once(local), threading.Lock()
+        self.address, self._log, self._patience = address, log, patience
+        self._local, self._counting = LazyExecutor(local), threading.Lock()
         self._client = dask_connection.connect(address, connect, certificates)
-        self._parts = parts()
-        self._digest = digest_of(self._parts)
+        self._components = components()
+        self._digest = digest_of(self._components)
         self._resource = dask_worker.resource(self._digest)
-        self._calls = Calls(self._client, self._resource, self._gone)
+        self._calls = CallQueue(self._client, self._resource, self._on_scheduler_lost)
         self._threads: dict[str, int] = {}  # of the workers that fit
-        self._asked: Counter[tuple] = Counter()
+        self._attempts: Counter[tuple] = Counter()
         self._refused: dict[tuple, str] = {}
         self._lost: InternalError | None = None
         self._without_since = time.monotonic()
         self._steps = 0
         self._used: set[str] = set()
-        self._made = Outcomes()
+        self._made = SpeculativeResults()
         self._ended = threading.Event()
         try:
             self._gather(gather)
@@ -83,7 +83,7 @@ class ClusterExecutor:
         threading.Thread(target=self._watch, name="tileiras-cluster", daemon=True).start()
 
     def run(
-        self, function: str, *arguments: Any, timeout: float | None = None, following: Foresight | None = None
+        self, function: str, *arguments: Any, timeout: float | None = None, lookahead: Lookahead | None = None
     ) -> Any:
         """The result of ``function``; blocks the calling thread. What is ``following`` is made where this call is.
 
@@ -95,7 +95,9 @@ class ClusterExecutor:
         needed, paths = _files_of(*arguments)
         outcome = self._made.take(needed, arguments)
         if outcome is None:
-            outcome = self._made_there(needed, paths, arguments, timeout, _with_needs(following() if following else ()))
+            outcome = self._run_remotely(
+                needed, paths, arguments, timeout, _with_needs(lookahead() if lookahead else ())
+            )
         with self._counting:
             self._steps += 1
         result, error = outcome
@@ -103,13 +105,13 @@ class ClusterExecutor:
             raise error
         return result
 
-    def _made_there(self, needed: tuple, paths: dict, arguments: tuple, timeout: float | None, following: tuple):
+    def _run_remotely(self, needed: tuple, paths: dict, arguments: tuple, timeout: float | None, next_steps: tuple):
         """What a worker makes of a call; what it makes besides of the steps ``following`` is kept until it is asked for."""
         sent: dict[str, bytes] = {}
-        while isinstance(answer := self._call(needed, sent, arguments, timeout, following), Missing):
+        while isinstance(answer := self._call(needed, sent, arguments, timeout, next_steps), Missing):
             sent = {digest: read_file(paths[digest]) for digest in answer.digests} | sent
         first, *others = answer.outcomes
-        for before, outcome, (step, needs) in zip(answer.outcomes, others, following, strict=False):
+        for before, outcome, (step, needs) in zip(answer.outcomes, others, next_steps, strict=False):
             self._made.put(needs, step.arguments(before[0][step.rows[0].suffix]), outcome)
         with self._counting:
             self._used.add(answer.worker)
@@ -123,7 +125,7 @@ class ClusterExecutor:
 
     def interrupt(self) -> None:
         """End all calls, from another thread than theirs; the workers finish the steps that they are at."""
-        self._lose(InternalError("interrupted", "the build was interrupted"))
+        self._disconnect(InternalError("interrupted", "the build was interrupted"))
         self._local.interrupt()
 
     def close(self) -> None:
@@ -134,7 +136,7 @@ class ClusterExecutor:
         leaving = threading.Thread(target=self._leave, daemon=True)
         leaving.start()
         # A scheduler that does not answer holds up nobody who ends a build.
-        leaving.join(LOOK if self._lost else None)
+        leaving.join(POLL_SECONDS if self._lost else None)
 
     def _leave(self) -> None:
         with suppress(Exception):
@@ -155,20 +157,22 @@ class ClusterExecutor:
         self._calls.put(waiting)
         while True:
             try:
-                return waiting.answer.result(LOOK)
+                return waiting.answer.result(POLL_SECONDS)
             except concurrent.futures.TimeoutError:
                 self._refuse_if_lost()
 
-    def _gone(self) -> InternalError:
+    def _on_scheduler_lost(self) -> InternalError:
         if self._lost is not None:
             return self._lost
-        return self._lose(InternalError("cluster-lost", f"the connection to the scheduler {self.address} is lost"))
+        return self._disconnect(
+            InternalError("cluster-lost", f"the connection to the scheduler {self.address} is lost")
+        )
 
     def _refuse_if_lost(self) -> None:
         if self._lost is not None:
             raise self._lost
 
-    def _lose(self, error: InternalError) -> InternalError:
+    def _disconnect(self, error: InternalError) -> InternalError:
         """Let go of the cluster; the first reason stays and is returned."""
         self._lost = self._lost or error
         self._calls.end()
@@ -180,7 +184,7 @@ class ClusterExecutor:
         """Wait for a worker that fits; workers that do not are an answer as soon as all have been asked."""
         deadline = time.monotonic() + seconds
         while True:
-            all_asked = self._look()
+            all_asked = self._check_workers()
             if self._threads:
                 return
             if all_asked:
@@ -188,34 +192,34 @@ class ClusterExecutor:
             if time.monotonic() > deadline:
                 message = f"the scheduler {self.address} has no workers"
                 raise InvalidInput("executor-empty", message, remedy=dask_connection.REMEDY)
-            self._ended.wait(WATCH)
+            self._ended.wait(WATCH_SECONDS)
 
     def _announce(self, jobs: int) -> None:
         threads = sum(self._threads.values())
         text = f"cluster {self.address}: {_count(len(self._threads), 'worker')} with {_count(threads, 'thread')}"
         if jobs < threads:
             text += f"; -j{jobs} keeps at most {jobs} of them busy: give -j{2 * threads}"
-        self._say(text)
+        self._log(text)
         if self._refused:
-            self._say(f"warning[executor-version]: {self._unfit()}; it gets no steps")
+            self._log(f"warning[executor-version]: {self._unfit()}; it gets no steps")
 
     def _watch(self) -> None:
-        while not self._ended.wait(WATCH) and self._lost is None:
+        while not self._ended.wait(WATCH_SECONDS) and self._lost is None:
             before = len(self._refused)
             try:
-                self._look()
+                self._check_workers()
             except Exception:
-                self._gone()
+                self._on_scheduler_lost()
                 return
             if len(self._refused) > before:
-                self._say(f"warning[executor-version]: {self._unfit()}; it gets no steps")
+                self._log(f"warning[executor-version]: {self._unfit()}; it gets no steps")
             if not self._threads and time.monotonic() - self._without_since > self._patience:
                 message = (
                     f"the scheduler {self.address} has had no worker of this version for {self._patience:g} seconds"
                 )
-                self._lose(InternalError("cluster-lost", message))
+                self._disconnect(InternalError("cluster-lost", message))
 
-    def _look(self) -> bool:
+    def _check_workers(self) -> bool:
         """Ask the workers that are new, and count who fits; whether there are workers, and all have answered."""
         workers = self._client.scheduler_info(n_workers=-1)["workers"]
         new = [
@@ -230,7 +234,7 @@ class ClusterExecutor:
             if isinstance(answer, tuple) and answer[1] == self._digest:
                 fitting[address] = workers[address]["nthreads"]
             elif address in workers and self._is_final((address, workers[address].get("id")), answer):
-                self._refused[address, workers[address].get("id")] = _reason(answer, self._parts)
+                self._refused[address, workers[address].get("id")] = _reason(answer, self._components)
         if fitting and fitting.keys().isdisjoint(self._threads):
             # None that had a call is left; whether there was a moment without any, a look may have missed.
             self._calls.repeat()
@@ -242,8 +246,8 @@ class ClusterExecutor:
 
     def _is_final(self, worker: tuple, answer: object) -> bool:
         """Whether not to ask again: a worker that has just started may lose a question."""
-        self._asked[worker] += 1
-        return isinstance(answer, (tuple, ImportError)) or self._asked[worker] == QUESTIONS
+        self._attempts[worker] += 1
+        return isinstance(answer, (tuple, ImportError)) or self._attempts[worker] == MAX_ATTEMPTS
 
     def _enlist(self, workers: list[str]) -> dict:
         return self._client.run(dask_worker.enlist, self._digest, workers=workers, on_error="return")
@@ -253,13 +257,13 @@ class ClusterExecutor:
         return f"the worker {address} of the cluster {reason}"
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+def _count(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _files_of(data: bytes, source: str, target: str, job: Job, name: str, rows: tuple[Stage, ...]):
     """What ``driver.lower`` reads besides its arguments; and the paths here, by digest."""
-    return _found(job, [file for file in rows[-1].inputs if file.asked_by is None or load(file.asked_by)(data)])
+    return _found(job, [file for file in rows[-1].inputs if file.requested_by is None or load(file.requested_by)(data)])
 
 
 def _found(job: Job, files: list[InputFile]) -> tuple[tuple[Needed, ...], dict[str, str]]:
@@ -268,18 +272,18 @@ def _found(job: Job, files: list[InputFile]) -> tuple[tuple[Needed, ...], dict[s
     return needed, {need.digest: path for need, path in zip(needed, found.values(), strict=True)}
 
 
-def _with_needs(following: tuple[Following, ...]) -> tuple[tuple[Following, tuple[Needed, ...]], ...]:
+def _with_needs(next_steps: tuple[NextStep, ...]) -> tuple[tuple[NextStep, tuple[Needed, ...]], ...]:
     """Steps, each with the files that it needs whatever its source asks for; up to one whose files are not there."""
     made = []
     # What is wrong with them, the step itself says.
     with suppress(OSError, TileirasError):
-        for step in following:
-            needed, _ = _found(step.job, [file for file in step.rows[-1].inputs if file.asked_by is None])
+        for step in next_steps:
+            needed, _ = _found(step.job, [file for file in step.rows[-1].inputs if file.requested_by is None])
             made.append((step, needed))
     return tuple(made)
 
 
-def _reason(answer: object, ours: dict[str, Part]) -> str:
+def _reason(answer: object, ours: dict[str, Component]) -> str:
     """What keeps a worker from taking part, of what it answered to ``enlist``."""
     if isinstance(answer, ImportError):
         return f"lacks a module ({answer})"
@@ -289,5 +293,5 @@ def _reason(answer: object, ours: dict[str, Part]) -> str:
     if digest == dask_worker.CHANGED:
         return f"has tileiras-build {version}, whose code has {digest}"
     # Other versions of this package say other things here.
-    theirs = theirs if isinstance(theirs, dict) else {PACKAGE: Part(version, digest)}
+    theirs = theirs if isinstance(theirs, dict) else {PACKAGE: Component(version, digest)}
     return difference(theirs, ours)

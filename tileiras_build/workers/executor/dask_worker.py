@@ -19,17 +19,17 @@ from typing import Any
 from ...core.code_digest import installed
 from ...core.errors import InternalError, TileirasError
 from ...core.file_io import file_digest, write_files
-from ...core.user_tmp import Scratch
+from ...core.user_tmp import ScratchFolder
 from ...pipeline.job import Job
 from ...pipeline.stages import load
 from .multiprocessing_config import process_config
-from .speculative_steps import Following, Outcome
-from .toolchain_digest import PACKAGE, Part, digest_of, parts
+from .speculative_steps import NextStep, Outcome
+from .toolchain_digest import PACKAGE, Component, components, digest_of
 from .worker_pool import WorkerPool
 
 CHANGED = "changed since the worker has loaded it"  # in the place of a digest
 _starting = threading.Lock()
-_kept: dict[str, str] = {}
+_stored_files: dict[str, str] = {}
 _pool: WorkerPool | None = None
 
 
@@ -62,9 +62,9 @@ def resource(digest: str) -> str:
     return f"tileiras-build-{digest[:16]}"
 
 
-async def enlist(digest: str, dask_worker) -> tuple[str, str, dict[str, Part]]:
+async def enlist(digest: str, dask_worker) -> tuple[str, str, dict[str, Component]]:
     """Give the Dask worker this runs in the resource if what it has is ``digest``; its version, digest and parts."""
-    own = await asyncio.to_thread(parts)
+    own = await asyncio.to_thread(components)
     known = digest_of(own) if installed().is_as_read() else CHANGED
     if known == digest:
         await dask_worker.set_resources(**{resource(digest): dask_worker.state.nthreads})
@@ -83,7 +83,7 @@ def lower(
     sent: dict[str, bytes],
     arguments: tuple,
     timeout: float | None,
-    following: tuple[tuple[Following, tuple[Needed, ...]], ...],
+    next_steps: tuple[tuple[NextStep, tuple[Needed, ...]], ...],
 ) -> Lowered | Missing:
     """``driver.lower(*arguments)`` in a process of this Dask worker's own, and the steps ``following`` as far as they go.
 
@@ -101,12 +101,12 @@ def lower(
         return Missing(missing)
     call = partial(_outcome, _own_pool(worker.state.nthreads), timeout, sent)
     outcomes = [call(needed, arguments)]
-    for step, needs in following:
+    for step, needs in next_steps:
         files, source = outcomes[-1][0] or {}, step.rows[0].suffix
-        if source not in files or _asks(step, files[source]) or _missing(needs, sent):
+        if source not in files or _requests_file(step, files[source]) or _missing(needs, sent):
             break
         outcomes.append(call(needs, step.arguments(files[source])))
-    if following and not installed().is_as_read():
+    if next_steps and not installed().is_as_read():
         # Which of them are of the code that was there before, nobody knows. Who asks for them meets the first check.
         del outcomes[1:]
     return Lowered(worker.address, tuple(outcomes))
@@ -124,9 +124,9 @@ def _outcome(
         return None, error
 
 
-def _asks(step: Following, data: bytes) -> bool:
+def _requests_file(step: NextStep, data: bytes) -> bool:
     """Whether the source of ``step`` asks for a file that another step makes."""
-    return any(file.asked_by is not None and load(file.asked_by)(data) for file in step.rows[-1].inputs)
+    return any(file.requested_by is not None and load(file.requested_by)(data) for file in step.rows[-1].inputs)
 
 
 def _missing(needed: tuple[Needed, ...], sent: dict[str, bytes]) -> tuple[str, ...]:
@@ -137,14 +137,14 @@ def _localized(
     needed: tuple[Needed, ...], sent: dict[str, bytes], data: bytes, source: str, target: str, job: Job, *rest: object
 ) -> tuple:
     """The arguments of ``driver.lower`` with paths of this machine in the job."""
-    paths: dict[str, Any] = {file.option: _path(file) or _keep(file, sent[file.digest]) for file in needed}
+    paths: dict[str, Any] = {file.option: _path(file) or _store_file(file, sent[file.digest]) for file in needed}
     return data, source, target, replace(job, **paths), *rest
 
 
 def _path(file: Needed) -> str | None:
     """A file of this machine with the right bytes."""
-    if file.digest in _kept:
-        return _kept[file.digest]
+    if file.digest in _stored_files:
+        return _stored_files[file.digest]
     try:
         installed = str(load(file.find)())
     except Exception:
@@ -152,18 +152,18 @@ def _path(file: Needed) -> str | None:
     return installed if file_digest(installed) == file.digest else None
 
 
-def _keep(file: Needed, data: bytes) -> str:
+def _store_file(file: Needed, data: bytes) -> str:
     """Write the bytes that were sent; they stay until this process ends."""
     path = _files().path / file.digest / file.option
     write_files({path: data})
     os.chmod(path, 0o755)
-    _kept[file.digest] = str(path)
+    _stored_files[file.digest] = str(path)
     return str(path)
 
 
 @cache
-def _files() -> Scratch:
-    return Scratch()
+def _files() -> ScratchFolder:
+    return ScratchFolder()
 
 
 def _own_pool(threads: int) -> WorkerPool:

@@ -18,8 +18,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from ...core.tracing.seccomp_listener import Asked, Listener, show_calls
-from .call_result import Answer, ProcessEnded, is_out_of_memory, result_of, without_traces
+from ...core.tracing.seccomp_listener import FileCall, Listener, send_listener
+from .call_result import CallResult, ProcessEnded, is_out_of_memory, unwrap_result, without_traces
 from .multiprocessing_config import process_config
 
 _DEATH_SIGNAL, _SUBREAPER = 1, 36  # PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER; linux/prctl.h
@@ -35,7 +35,7 @@ def own_all_children() -> None:
 
 def call_in_fork(
     call: Callable[[], object],
-    see: Callable[[Asked, int], None] | None = None,
+    on_call: Callable[[FileCall, int], None] | None = None,
     is_looked_at: Callable[[], bool] = lambda: True,
 ) -> Any:
     """The result of ``call``, made in a fork; ``see`` is told the file system calls of it and of all that it
@@ -52,17 +52,17 @@ def call_in_fork(
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
     if child == 0:
-        _serve(call, write_end, theirs, see is not None)
+        _serve(call, write_end, theirs, on_call is not None)
     os.close(write_end)
     theirs.close()
 
     def see_calls(listener: Listener) -> None:
         for asked in listener.receive(is_looked_at):
-            if see:
-                see(asked, child)
+            if on_call:
+                on_call(asked, child)
 
     try:
-        data, code = _follow(child, read_end, Listener.shown(ours) if see else None, see_calls)
+        data, code = _read_child(child, read_end, Listener.from_channel(ours) if on_call else None, see_calls)
     except BaseException:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
@@ -73,8 +73,8 @@ def call_in_fork(
         ours.close()
     if code != 0 or not data:
         raise ProcessEnded(code)
-    answer: Answer = pickle.loads(data)
-    return result_of(answer)
+    answer: CallResult = pickle.loads(data)
+    return unwrap_result(answer)
 
 
 # ---- the fork
@@ -84,7 +84,7 @@ def _serve(call: Callable[[], object], write_end: int, theirs: socket.socket, is
     try:
         _leave_parent(write_end, theirs.fileno())
         if is_seen:
-            show_calls(theirs)
+            send_listener(theirs)
         theirs.close()
         with os.fdopen(write_end, "wb") as stream:
             stream.write(_answer(call))
@@ -116,7 +116,7 @@ def _leave_parent(*descriptors: int) -> None:
 
 def _answer(call: Callable[[], object]) -> bytes:
     try:
-        answer: Answer = (True, call())
+        answer: CallResult = (True, call())
     except Exception as error:
         answer = (False, without_traces(MemoryError() if is_out_of_memory(error) else error))
     try:
@@ -129,7 +129,7 @@ def _answer(call: Callable[[], object]) -> bytes:
 
 
 # ---- the parent
-def _follow(
+def _read_child(
     child: int, read_end: int, listener: Listener | None, see_calls: Callable[[Listener], None]
 ) -> tuple[bytes, int]:
     """What the child writes, and its exit code: its end counts, whoever else holds the pipe."""

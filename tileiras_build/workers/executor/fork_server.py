@@ -12,8 +12,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from ...core.user_tmp import sweep
-from ..lazy_class_creation import COMPILER, defer
+from ...core.user_tmp import remove_dead_scratch
+from ..lazy_class_creation import COMPILER, enable
 
 _PATIENCE = 10.0  # seconds
 PRELOAD = (
@@ -27,7 +27,7 @@ def preloading() -> Iterator[None]:
     build = os.getppid()
     if _is_alone():
         # The process above is another one by now, which stays.
-        sweep()
+        remove_dead_scratch()
         os._exit(1)
     # The fork server is the last to end, also where its build was killed.
     atexit.register(sweep_after, build)
@@ -35,17 +35,17 @@ def preloading() -> Iterator[None]:
     # What is imported stays: collecting between the imports finds nothing, and costs a tenth of them.
     gc.disable()
     # Each worker defines the few operations that its kernels have.
-    defer(*COMPILER)
+    enable(*COMPILER)
 
     from ...core.tracing import audit_hooks, pyc_staleness
     from ...core.tracing.fs_probe import WORKER_VARIABLES
 
-    pyc_staleness.use_certain_code()
+    pyc_staleness.install_pyc_check()
     audit_hooks.install().load()
     for name, value in WORKER_VARIABLES.items():
         os.environ.setdefault(name, value)
     yield
-    audit_hooks.watch().loaded()
+    audit_hooks.tracer().loaded()
     # Frozen objects are never visited by a worker's collector, so their pages stay shared.
     gc.freeze()
     gc.enable()
@@ -62,7 +62,7 @@ def sweep_after(build: int) -> None:
     deadline = time.monotonic() + _PATIENCE
     while (os.getppid() == build or _has_children()) and time.monotonic() < deadline:
         time.sleep(0.002)
-    sweep()
+    remove_dead_scratch()
 
 
 def _has_children() -> bool:
@@ -89,7 +89,7 @@ def _end_with_build(build: int) -> None:
 
     def look(*_) -> None:
         if os.getppid() != build:
-            sweep()
+            remove_dead_scratch()
             os._exit(1)
 
     signal.signal(signal.SIGALRM, look)

@@ -19,9 +19,9 @@ from typing import Any
 
 from ...core.errors import InternalError
 from ...pipeline.stages import load
-from ..lazy_class_creation import defer
-from .call_result import ProcessEnded, result_of, without_traces
-from .may_crash import is_expendable, make_expendable
+from ..lazy_class_creation import enable
+from .call_result import ProcessEnded, unwrap_result, without_traces
+from .may_crash import allow_crash, may_crash
 
 
 class ForkedExecutor:
@@ -34,7 +34,7 @@ class ForkedExecutor:
         InternalError[worker-timeout] after ``timeout`` seconds, when that process and what it started are ended. A process
         that may die of the call makes it itself.
         """
-        if timeout is None and is_expendable():
+        if timeout is None and may_crash():
             return load(function)(*arguments)
         if has_threads():
             return _from_fork_server(function, arguments, timeout)
@@ -56,7 +56,7 @@ class ForkedExecutor:
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         if code != 0 or not data:
             raise ProcessEnded(code)
-        return result_of(pickle.loads(data))
+        return unwrap_result(pickle.loads(data))
 
     def close(self) -> None:
         """Nothing to end."""
@@ -78,11 +78,11 @@ def _from_fork_server(function: str, arguments: tuple, timeout: float | None) ->
 
     worker = Worker(memory_share(1))
     try:
-        return result_of(worker.call(function, arguments, timeout))
+        return unwrap_result(worker.call(function, arguments, timeout))
     except WorkerDied as error:
         if error.code is None:
             raise
-        raise ProcessEnded(error.code, error.said) from None
+        raise ProcessEnded(error.code, error.detail) from None
     finally:
         worker.kill()
 
@@ -113,10 +113,10 @@ def _end(child: int, *, group: bool) -> None:
 def _serve(write_end: int, function: str, arguments: tuple) -> None:
     """The child: never returns to the caller's code."""
     status = 1
-    make_expendable()
+    allow_crash()
     # A process that makes one call ends before collecting garbage would pay.
     gc.disable()
-    defer()
+    enable()
     try:
         try:
             answer = (True, load(function)(*arguments))

@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...pipeline.stages import load
-from .may_crash import expendable
+from .may_crash import crash_allowed
 
 if TYPE_CHECKING:
-    from .speculative_steps import Foresight
+    from .speculative_steps import Lookahead
 
 
 class InProcessExecutor:
     """An executor without processes; ``timeout`` and ``following`` are ignored."""
 
     def run(
-        self, function: str, *arguments: Any, timeout: float | None = None, following: Foresight | None = None
+        self, function: str, *arguments: Any, timeout: float | None = None, lookahead: Lookahead | None = None
     ) -> Any:
         """The result of the function named ``"module:function"``."""
-        with expendable():
+        with crash_allowed():
             return load(function)(*arguments)
 
     def close(self) -> None:

@@ -9,7 +9,7 @@ from ...core.errors import InternalError
 from . import Executor
 
 
-class Once:
+class LazyExecutor:
     """The executor that ``make(*arguments)`` starts; after a refusal every later need is refused at once, with the same words."""
 
     def __init__(self, make: Callable[..., Executor], executor: Executor | None = None):

@@ -6,24 +6,24 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-_is_expendable: ContextVar[bool] = ContextVar("is_expendable", default=False)
+_may_crash: ContextVar[bool] = ContextVar("may_crash", default=False)
 
 
-def is_expendable() -> bool:
+def may_crash() -> bool:
     """Whether somebody has said so."""
-    return _is_expendable.get()
+    return _may_crash.get()
 
 
-def make_expendable() -> None:
+def allow_crash() -> None:
     """This process, or this thread of it, may die of a call: it was started for that."""
-    _is_expendable.set(True)
+    _may_crash.set(True)
 
 
 @contextmanager
-def expendable() -> Iterator[None]:
+def crash_allowed() -> Iterator[None]:
     """For the time of a call the caller takes the risk."""
-    token = _is_expendable.set(True)
+    token = _may_crash.set(True)
     try:
         yield
     finally:
-        _is_expendable.reset(token)
+        _may_crash.reset(token)

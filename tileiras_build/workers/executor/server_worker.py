@@ -8,14 +8,14 @@ import threading
 import time
 from contextlib import suppress
 
-from ..server.client import ALIVE, BEGUN, Place, Request, Unserved
+from ..server.client import ALIVE, STARTED, NoServer, Request, ServerAddress
 
-_STARTS = 2  # of a server that does not come up, or is out of date by then
+_MAX_STARTS = 2  # of a server that does not come up, or is out of date by then
 _PATIENCE = 60.0  # seconds for a server to import everything, on a busy machine
 _SERVE = "tileiras_build.workers.executor.worker:serve_request"
 
 
-class ServedProcess:
+class ServerWorker:
     """A worker's process, as multiprocessing shows one: ``pid``, ``exitcode`` once it is known, ``join``."""
 
     def __init__(self, request: Request, *files: int):
@@ -39,27 +39,27 @@ class WarmServer:
 
     def __init__(self, image: str):
         self._image, self._starts, self._starting = image, 0, threading.Lock()
-        self._place: Place | None = None
+        self._place: ServerAddress | None = None
         with suppress(OSError):
-            self._place = Place()
+            self._place = ServerAddress()
             self._start()
 
-    def fork(self, log: str, memory: int, descriptor: int) -> ServedProcess:
+    def fork(self, log: str, memory: int, descriptor: int) -> ServerWorker:
         """A worker that serves the pipe ``descriptor``; raises Unserved where there is no server and will be none."""
-        request = self._ask(log, str(memory), os.getcwd(), *sys.path)
+        request = self._request_worker(log, str(memory), os.getcwd(), *sys.path)
         null = os.open(os.devnull, os.O_RDWR)
         try:
-            return ServedProcess(request, null, null, null, descriptor)
+            return ServerWorker(request, null, null, null, descriptor)
         except OSError:
-            raise Unserved from None
+            raise NoServer from None
         finally:
             os.close(null)
 
-    def _ask(self, *arguments: str) -> Request:
+    def _request_worker(self, *arguments: str) -> Request:
         until = time.monotonic() + _PATIENCE
         while self._place is not None and time.monotonic() < until:
             try:
-                return self._place.ask(_SERVE, *arguments)
+                return self._place.request_fork(_SERVE, *arguments)
             except TimeoutError:
                 self._place.start(self._image, instead=True)
                 self._place = None
@@ -69,13 +69,13 @@ class WarmServer:
                 time.sleep(0.01)
             except ValueError:
                 self._place = None
-        raise Unserved
+        raise NoServer
 
     def _start(self) -> bool:
         """Begin a server where none lives; whether there may be one soon."""
         with self._starting:
-            if self._place is None or self._starts > _STARTS:
+            if self._place is None or self._starts > _MAX_STARTS:
                 return False
             state = self._place.start(self._image)
-            self._starts += state == BEGUN
-            return state in (ALIVE, BEGUN)
+            self._starts += state == STARTED
+            return state in (ALIVE, STARTED)

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from ...pipeline.job import Job
 from ...pipeline.stages import Stage
 
-KEPT = 128 << 20  # bytes of results that nobody has asked for yet
+MAX_RESULT_BYTES = 128 << 20  # bytes of results that nobody has asked for yet
 Outcome = tuple[dict[str, bytes] | None, Exception | None]  # a step's files by suffix, or what it raised
 
 
 @dataclass(frozen=True)
-class Following:
+class NextStep:
     """``driver.lower`` by one stage, of the artifact that the step before makes: ``rows`` are that one's and its own.
 
     ``name`` is the file of that artifact, for diagnostics.
@@ -34,14 +34,14 @@ class Following:
         return data, self.rows[0].suffix, self.rows[1].suffix, self.job, self.name, self.rows
 
 
-Foresight = Callable[[], tuple[Following, ...]]  # the steps that the build will ask for next, in their order
+Lookahead = Callable[[], tuple[NextStep, ...]]  # the steps that the build will ask for next, in their order
 
 
-class Outcomes:
+class SpeculativeResults:
     """What was made before the build has asked for it, each to be taken once; the oldest go where they are too much."""
 
-    def __init__(self, kept: int = KEPT):
-        self._lock, self._most = threading.Lock(), kept
+    def __init__(self, max_bytes: int = MAX_RESULT_BYTES):
+        self._lock, self._max_bytes = threading.Lock(), max_bytes
         self._outcomes: OrderedDict[tuple, Outcome] = OrderedDict()
         self._bytes = 0
 
@@ -52,7 +52,7 @@ class Outcomes:
             self._remove(key)
             self._outcomes[key] = outcome
             self._bytes += _size(outcome)
-            while self._bytes > self._most:
+            while self._bytes > self._max_bytes:
                 self._remove(next(iter(self._outcomes)))
 
     def take(self, needed: tuple, arguments: tuple) -> Outcome | None:

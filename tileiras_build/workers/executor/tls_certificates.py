@@ -35,7 +35,7 @@ def _refuse() -> str:
     raise OSError("the key has a password")
 
 
-def words_of(error: BaseException) -> str:
+def tls_error_text(error: BaseException) -> str:
     """OpenSSL's or the system's sentence, without its codes and places."""
     text = getattr(error, "strerror", None) or str(error) or type(error).__name__
     return _PLACE.sub("", str(text))

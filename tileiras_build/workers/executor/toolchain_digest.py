@@ -30,7 +30,7 @@ _OWN = (
 
 
 @dataclass(frozen=True)
-class Part:
+class Component:
     """Something that has a part in artifacts: its version, and SHA-256 (hex) over its files, "" where none are known."""
 
     version: str
@@ -41,41 +41,41 @@ class Part:
 
 
 @cache
-def parts() -> dict[str, Part]:
+def components() -> dict[str, Component]:
     """All of them by name: Python, the libraries of the stages, this package."""
     libraries = sorted({name for stage in _STAGES for name in stage.libraries} - {"python"})
     with ThreadPoolExecutor(4) as threads:  # hashlib lets others run
         found = dict(zip(libraries, threads.map(_library, libraries), strict=True))
-    return {"Python": Part(library_version("python"), "")} | found | {PACKAGE: _package()}
+    return {"Python": Component(library_version("python"), "")} | found | {PACKAGE: _package()}
 
 
-def digest_of(of: dict[str, Part]) -> str:
+def digest_of(of: dict[str, Component]) -> str:
     """SHA-256 (hex) over ``of``: one word for "the same"."""
     lines = [f"{name} {part.version} {part.digest}" for name, part in sorted(of.items())]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
-def difference(theirs: dict[str, Part], ours: dict[str, Part]) -> str:
+def difference(theirs: dict[str, Component], ours: dict[str, Component]) -> str:
     """In words, what they have and what this build has, of the part that tells most; "" where all is the same."""
-    none = Part("none", "")
+    none = Component("none", "")
     for name in (PACKAGE, *ours, *theirs):
         if theirs.get(name) != ours.get(name):
             return f"has {name} {theirs.get(name, none)}, this build has {name} {ours.get(name, none)}"
     return ""
 
 
-def _package() -> Part:
+def _package() -> Component:
     files = {path.relative_to(PACKAGE_FOLDER).as_posix() for stage in _STAGES for path in source_files(stage)}
     digest = installed().digest(files | installed().code_of(_OWN))
-    return Part(library_version(PACKAGE), digest.hex())
+    return Component(library_version(PACKAGE), digest.hex())
 
 
-def _library(name: str) -> Part:
+def _library(name: str) -> Component:
     try:
         files = metadata.distribution(name).files
     except metadata.PackageNotFoundError:
-        return Part("none", "")
-    return Part(library_version(name), _digest(_of_the_library(files or ())))
+        return Component("none", "")
+    return Component(library_version(name), _digest(_of_the_library(files or ())))
 
 
 def _of_the_library(files: Iterable[metadata.PackagePath]) -> Iterator[tuple[str, str]]:

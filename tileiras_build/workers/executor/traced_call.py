@@ -18,12 +18,12 @@ from functools import partial
 
 from ...core.errors import InternalError, InvalidInput, Location
 from ...core.system_limits import address_space
-from ...core.tracing.audit_hooks import ReadsChanged, Watch, install
-from ...core.tracing.dependency_record import Watched
+from ...core.tracing.audit_hooks import ReadsChanged, ReadTracer, install
+from ...core.tracing.dependency_record import TracedResult
 from ...core.tracing.fs_probe import is_installed, is_standard
-from ...core.tracing.portable_paths import Places
-from ...core.tracing.pyc_staleness import use_certain_code
-from ...core.tracing.syscall_reads import SystemReads
+from ...core.tracing.portable_paths import PortablePaths
+from ...core.tracing.pyc_staleness import install_pyc_check
+from ...core.tracing.syscall_reads import SyscallReads
 from ...pipeline.stages import load
 from .call_result import describe_exit
 from .fork_call import call_in_fork
@@ -36,22 +36,22 @@ _FRONT_END = (
 _PREVIEW = "cuda.tile_preview"  # which cuTile looks for at its first kernel
 
 
-def call(function: str, root: str, *arguments: object) -> Watched:
+def call(function: str, root: str, *arguments: object) -> TracedResult:
     """``function`` ("module:function") with what it reads; names in the record are relative to the project ``root``.
 
     Raises what the function raises, and ReadsChanged where something that was read has changed meanwhile.
     """
-    use_certain_code()
-    watch, places = install(), Places(root)
+    install_pyc_check()
+    watch, places = install(), PortablePaths(root)
     run = load(function)
     if any(isinstance(argument, str) and _names_front_end(argument) for argument in arguments):
         _import_front_end(watch)
     _forget_files()
     watch.prepare(places)
     signals = watch.signals
-    system = SystemReads(lambda: signals.tolerates_runs)
-    made = call_in_fork(partial(_call, run, places, arguments), system.see, lambda: not signals.is_silent)
-    return Watched(made.files, system.add_to(made.record, places), made.remarks)
+    system = SyscallReads(lambda: signals.tolerates_runs)
+    made = call_in_fork(partial(_call, run, places, arguments), system.on_call, lambda: not signals.is_silent)
+    return TracedResult(made.files, system.add_to(made.record, places), made.remarks)
 
 
 def _names_front_end(path: str) -> bool:
@@ -65,7 +65,7 @@ def _names_front_end(path: str) -> bool:
         return False
 
 
-def _import_front_end(watch: Watch) -> None:
+def _import_front_end(watch: ReadTracer) -> None:
     if sys.modules.keys() >= set(_FRONT_END):
         return
     watch.load()
@@ -80,7 +80,7 @@ def _import_front_end(watch: Watch) -> None:
         gc.freeze()  # a collection in a fork would copy the pages of all that is imported
 
 
-def _call(run: Callable[..., dict[str, bytes]], places: Places, arguments: tuple) -> Watched:
+def _call(run: Callable[..., dict[str, bytes]], places: PortablePaths, arguments: tuple) -> TracedResult:
     """What is made and read, in the fork."""
     watch = install()
     if sys.path[-1:] != [places.root]:
@@ -92,12 +92,12 @@ def _call(run: Callable[..., dict[str, bytes]], places: Places, arguments: tuple
     try:
         files = run(*arguments)
         watch.made(files.values(), places)
-        return Watched(files, watch.end(places))
+        return TracedResult(files, watch.end(places))
     finally:
         watch.stop()
 
 
-def run_watched(run: Callable[[], Watched], path: str, root: str) -> Watched:
+def run_traced(run: Callable[[], TracedResult], path: str, root: str) -> TracedResult:
     """What ``run`` makes of the file at ``path``; once more where something that it read changed meanwhile."""
     for last in (False, True):
         try:
@@ -109,19 +109,19 @@ def run_watched(run: Callable[[], Watched], path: str, root: str) -> Watched:
                 remedy = "build again when nothing writes there"
                 raise InvalidInput("input-changed", message, location=Location(path), remedy=remedy) from None
         except InternalError as error:
-            raise _of_the_file(error, path) or error from None
+            raise _blame_user_file(error, path) or error from None
     raise AssertionError("the second attempt returns or raises")
 
 
-_FAULTS_OF_FILES = {
+_USER_FAULTS = {
     "worker-died": "correct what ends its process; a build must be able to run the file",
     "worker-timeout": "correct the loop that does not end, or raise TILEIRAS_TIMEOUT (seconds)",
 }
 
 
-def _of_the_file(error: InternalError, path: str) -> InvalidInput | None:
+def _blame_user_file(error: InternalError, path: str) -> InvalidInput | None:
     """The user's error where the run of a file of theirs ends its process, or has no end."""
-    if (remedy := _FAULTS_OF_FILES.get(error.id)) is None:
+    if (remedy := _USER_FAULTS.get(error.id)) is None:
         return None
     ended = (
         f"its process {describe_exit(code)}" if (code := getattr(error, "code", None)) is not None else error.message

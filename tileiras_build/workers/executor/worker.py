@@ -14,14 +14,14 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from ...core.errors import InternalError, described, words_of
+from ...core.errors import InternalError, describe_exception, exception_text
 from ...core.system_limits import withheld
 from ...core.tracing.fs_probe import WORKER_VARIABLES
-from ...core.user_tmp import show_to_libraries
+from ...core.user_tmp import set_python_tempdir
 from ...pipeline.stages import load
-from .call_result import Answer, is_out_of_memory
+from .call_result import CallResult, is_out_of_memory
 from .fork_call import own_all_children
-from .may_crash import make_expendable
+from .may_crash import allow_crash
 
 _PR_SET_PDEATHSIG = 1  # Linux, prctl(2)
 
@@ -40,9 +40,9 @@ def serve(
     _limit_memory(memory)
     _leave_terminal(is_child)
     _write_to(log)
-    make_expendable()
+    allow_crash()
     own_all_children()
-    show_to_libraries(Path(log).parent)
+    set_python_tempdir(Path(log).parent)
     threading.Thread(target=_end_with, args=(connection,), daemon=True).start()
     while True:
         try:
@@ -51,7 +51,7 @@ def serve(
             return
         answer = _call(function, arguments)
         if not answer[0] and is_out_of_memory(answer[1]):
-            answer = False, too_little(memory)
+            answer = False, memory_remedy(memory)
         elif not answer[0] and (limit := withheld(answer[1])) is not None:
             answer = False, limit
         _answer(connection, answer)
@@ -81,7 +81,7 @@ def _limit_memory(bytes: int) -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (bytes, most))
 
 
-def too_little(memory: int) -> InternalError:
+def memory_remedy(memory: int) -> InternalError:
     """What is said of a step that needs more than its share of ``memory`` bytes."""
     remedy = "raise TILEIRAS_MEMORY (MiB) of the environment, or build with fewer jobs"
     return InternalError("worker-memory", f"the step needs more than {memory >> 20} MiB of memory", remedy=remedy)
@@ -116,14 +116,14 @@ def _write_to(log: str) -> None:
     sys.stderr = os.fdopen(2, "w", buffering=1, closefd=False)
 
 
-def _call(function: str, arguments: tuple) -> Answer:
+def _call(function: str, arguments: tuple) -> CallResult:
     try:
         return True, load(function)(*arguments)
     except Exception as error:
         return False, error
 
 
-def _answer(connection: Connection, answer: Answer) -> None:
+def _answer(connection: Connection, answer: CallResult) -> None:
     try:
         connection.send(answer)
     except BrokenPipeError:
@@ -131,6 +131,6 @@ def _answer(connection: Connection, answer: Answer) -> None:
     except Exception as error:
         # Not picklable: say what it was instead.
         sent = answer[1]
-        text = described(sent) if issubclass(type(sent), BaseException) else type(sent).__name__
-        text = f"a worker cannot send {text} ({words_of(error)})"
+        text = describe_exception(sent) if issubclass(type(sent), BaseException) else type(sent).__name__
+        text = f"a worker cannot send {text} ({exception_text(error)})"
         connection.send((False, InternalError("worker-result", text)))

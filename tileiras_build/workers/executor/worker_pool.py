@@ -25,27 +25,27 @@ from typing import TYPE_CHECKING, Any
 
 from ...core import system_limits
 from ...core.errors import InternalError
-from ...core.user_tmp import Scratch
-from ..server.client import Unserved
+from ...core.user_tmp import ScratchFolder
+from ..server.client import NoServer
 from . import fork_server
-from .call_result import Answer, describe_exit, result_of
+from .call_result import CallResult, describe_exit, unwrap_result
 from .multiprocessing_config import process_config
-from .worker import serve, too_little
+from .worker import memory_remedy, serve
 
 if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
 
-    from .server_worker import ServedProcess, WarmServer
-    from .speculative_steps import Foresight
+    from .server_worker import ServerWorker, WarmServer
+    from .speculative_steps import Lookahead
 
 TASKS_PER_WORKER = 400  # LLVM leaks a little with every module
 LAST_LINES = 5
 _SAFE_PATH = "PYTHONSAFEPATH"
-LEAST_MEMORY = 4 << 30  # bytes: ptxas needs as much for the largest kernels that are seen
+MIN_MEMORY = 4 << 30  # bytes: ptxas needs as much for the largest kernels that are seen
 MEMORY_SHARE = 0.8
 _OUT_OF_MEMORY = ("out of memory", "std::bad_alloc")  # what LLVM says before it aborts
 _spawning = threading.Lock()
-_scratch: Scratch | None = None  # of this process's fork server and workers
+_scratch: ScratchFolder | None = None  # of this process's fork server and workers
 _server: WarmServer | None = None  # what forks workers in place of the fork server
 
 
@@ -86,7 +86,7 @@ def _safe_path() -> Iterator[None]:
 def _scratch_folder() -> Path:
     global _scratch
     if _scratch is None or _scratch.closed:
-        _scratch = Scratch()
+        _scratch = ScratchFolder()
         # Where multiprocessing puts the fork server's socket; a folder of its own would stay behind if it is killed.
         process_config().setdefault("tempdir", str(_scratch.path))
     return _scratch.path
@@ -117,7 +117,7 @@ class WorkerPool:
         atexit.register(self.close)
 
     def run(
-        self, function: str, *arguments: Any, timeout: float | None = None, following: Foresight | None = None
+        self, function: str, *arguments: Any, timeout: float | None = None, lookahead: Lookahead | None = None
     ) -> Any:
         """The result of ``function`` ("module:function") in a worker; blocks the calling thread.
 
@@ -128,7 +128,7 @@ class WorkerPool:
         with self._free:
             self._refuse_if_interrupted()
             worker = self._take()
-            answer: Answer | None = None
+            answer: CallResult | None = None
             try:
                 answer = worker.call(function, arguments, timeout or self.timeout)
             except InternalError:
@@ -137,7 +137,7 @@ class WorkerPool:
             finally:
                 # No answer (a crash, a timeout, Ctrl-C in this thread): the pipe's state is unknown.
                 self._give_back(worker, alive=answer is not None and not getattr(answer[1], "ends_worker", False))
-        return result_of(answer)
+        return unwrap_result(answer)
 
     def interrupt(self) -> None:
         """End all calls, from another thread than theirs: they fail, and so does every later one."""
@@ -186,12 +186,12 @@ class WorkerPool:
 class WorkerDied(InternalError):
     """A worker has gone without an answer; ``code`` is multiprocessing's exit code, ``said`` what is known besides."""
 
-    def __init__(self, code: int | None, said: str):
-        super().__init__("worker-died", f"the worker process {describe_exit(code)}{said}")
-        self.code, self.said = code, said
+    def __init__(self, code: int | None, detail: str):
+        super().__init__("worker-died", f"the worker process {describe_exit(code)}{detail}")
+        self.code, self.detail = code, detail
 
     def __reduce__(self):
-        return (WorkerDied, (self.code, self.said))
+        return (WorkerDied, (self.code, self.detail))
 
 
 class Worker:
@@ -206,11 +206,11 @@ class Worker:
             with theirs:
                 self.process = self._served(theirs) or self._forked(theirs)
 
-    def _served(self, theirs: Connection) -> ServedProcess | None:
+    def _served(self, theirs: Connection) -> ServerWorker | None:
         """A fork of the warm server, which has this build's environment; None where there is none."""
         if _server is None:
             return None
-        with suppress(Unserved):
+        with suppress(NoServer):
             return _server.fork(str(self.log), self._memory, theirs.fileno())
         return None
 
@@ -225,7 +225,7 @@ class Worker:
             process.start()
         return process
 
-    def call(self, function: str, arguments: tuple, timeout: float | None) -> Answer:
+    def call(self, function: str, arguments: tuple, timeout: float | None) -> CallResult:
         """The worker's answer; raises InternalError where there is none."""
         self.tasks += 1
         try:
@@ -259,7 +259,7 @@ class Worker:
         self.process.join(5)
         text = self._new_text()
         if any(words in text for words in _OUT_OF_MEMORY):
-            return too_little(self._memory)
+            return memory_remedy(self._memory)
         lines = text.splitlines()[-LAST_LINES:]
         said = f"; its last words: {' | '.join(line.strip() for line in lines)}" if lines else ""
         return WorkerDied(self.process.exitcode, said)
@@ -284,7 +284,7 @@ class Worker:
 
 def memory_share(workers: int) -> int:
     """The bytes that one of ``workers`` may take, so that together they leave something of this machine's memory."""
-    return max(LEAST_MEMORY, int(MEMORY_SHARE * system_limits.memory() / workers))
+    return max(MIN_MEMORY, int(MEMORY_SHARE * system_limits.memory() / workers))
 
 
 def _ready(connection: Connection, timeout: float | None) -> bool:

@@ -14,8 +14,8 @@ from _socket import AF_UNIX, SOCK_STREAM, socket
 from . import environment_fingerprint, wire_protocol
 
 _PATIENCE = 1.0  # seconds until a server has answered; then it is taken for dead
-_AGAIN = 60.0  # seconds after which a server is started again where the last one could not begin
-_PASSED_ON = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP, _signal.SIGQUIT)
+_RETRY_SECONDS = 60.0  # seconds after which a server is started again where the last one could not begin
+_FORWARDED_SIGNALS = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP, _signal.SIGQUIT)
 _CRASHES = (_signal.SIGABRT, _signal.SIGBUS, _signal.SIGFPE, _signal.SIGILL, _signal.SIGSEGV)
 _FLAGS = {
     "bytes_warning": "b", "dont_write_bytecode": "B", "debug": "d", "ignore_environment": "E", "isolated": "I",
@@ -26,10 +26,10 @@ _NO = frozenset(("0", "no", "false"))
 
 
 IMAGE = "tileiras_build.cli.server_preload"  # what a server of this package imports before it is asked
-NONE, ALIVE, BEGUN = "none", "alive", "begun"  # what ``Place.start`` finds or does
+NONE, ALIVE, STARTED = "none", "alive", "begun"  # what ``Place.start`` finds or does
 
 
-class Unserved(Exception):
+class NoServer(Exception):
     """No server has taken the request: the work is still to be done."""
 
 
@@ -46,20 +46,20 @@ def run(function: str, image: str) -> int:
     Where there is none one is started, which imports ``image``, for the next command.
     """
     if not is_wanted():
-        raise Unserved
+        raise NoServer
     try:
         if any(map(_is_of_this_process, (os.getcwd(), *sys.argv[1:]))):
-            raise Unserved
-        place = Place()
+            raise NoServer
+        place = ServerAddress()
     except OSError:
-        raise Unserved from None
+        raise NoServer from None
     try:
         for number in range(3):
             os.fstat(number)
-        request = place.ask(function)
+        request = place.request_fork(function)
     except (OSError, EOFError, ValueError) as error:
         place.start(image, instead=isinstance(error, TimeoutError))
-        raise Unserved from None
+        raise NoServer from None
     return _follow(request)
 
 
@@ -70,19 +70,19 @@ def _is_of_this_process(word: str) -> bool:
     return os.path.islink(word) and os.path.realpath(word).startswith(_OWN)
 
 
-class Place:
+class ServerAddress:
     """Where a server for this process listens, or would. Raises OSError where there can be none."""
 
     def __init__(self):
-        self.text = environment_fingerprint.surroundings()
-        self.name = environment_fingerprint.name_of(self.text)
+        self.text = environment_fingerprint.environment_fingerprint()
+        self.name = environment_fingerprint.socket_name(self.text)
         self.folder = environment_fingerprint.open_folder()
 
     def path(self, suffix: str) -> str:
         """A file of the server."""
         return environment_fingerprint.path_in(self.folder, self.name + suffix)
 
-    def ask(self, function: str, *arguments: str) -> Request:
+    def request_fork(self, function: str, *arguments: str) -> Request:
         """A fork of the server that is ready to call ``function``.
 
         Raises TimeoutError where a server does not answer, OSError or EOFError where there is none, or none that is
@@ -126,7 +126,7 @@ class Place:
             return NONE
         finally:
             os.close(lock)
-        return BEGUN
+        return STARTED
 
     def _remove(self, *suffixes: str) -> None:
         for suffix in suffixes:
@@ -138,7 +138,7 @@ class Place:
     def _has_failed(self) -> bool:
         """Whether a server has tried shortly ago and could not begin."""
         try:
-            return time.time() - os.stat(self.path(".failed")).st_mtime < _AGAIN
+            return time.time() - os.stat(self.path(".failed")).st_mtime < _RETRY_SECONDS
         except OSError:
             return False
 
@@ -161,7 +161,7 @@ def connect(folder: int, name: str) -> socket:
     connection.settimeout(_PATIENCE)
     try:
         connection.connect(environment_fingerprint.path_in(folder, f"{name}.socket"))
-        if wire_protocol.peer(connection)[1] != os.geteuid():
+        if wire_protocol.peer_credentials(connection)[1] != os.geteuid():
             raise OSError("the socket is somebody else's")
     except BaseException:
         connection.close()
@@ -188,18 +188,18 @@ class Request:
         (answer,), _ = wire_protocol.receive(self.connection)
         return int(answer[1])
 
-    def end(self, number: int) -> None:
+    def end(self, signal: int) -> None:
         """Send a signal to the fork, and to what it has started."""
         try:
-            os.killpg(self.process, number)
+            os.killpg(self.process, signal)
         except ProcessLookupError:
             pass
 
 
 def _follow(request: Request) -> int:
     """Wait for the end of a request; what this process is told by signals, the fork is told."""
-    before = {number: _signal.getsignal(number) for number in (*_PASSED_ON, _signal.SIGTSTP)}
-    for number in _PASSED_ON:
+    before = {number: _signal.getsignal(number) for number in (*_FORWARDED_SIGNALS, _signal.SIGTSTP)}
+    for number in _FORWARDED_SIGNALS:
         _signal.signal(number, lambda number, _: request.end(number))
     _signal.signal(_signal.SIGTSTP, lambda *_: _pause(request))
     try:
@@ -207,13 +207,13 @@ def _follow(request: Request) -> int:
         status = request.status()
     except (OSError, EOFError, ValueError):
         # The server and its fork were killed. What a command writes, it writes whole, at its end.
-        raise Unserved from None
+        raise NoServer from None
     finally:
         for number, handler in before.items():
             _signal.signal(number, handler)
     if -status in _CRASHES:
         # Here that is said with a location.
-        raise Unserved
+        raise NoServer
     if status < 0:
         if -status != _signal.SIGKILL:
             _signal.signal(-status, _signal.SIG_DFL)

@@ -15,17 +15,17 @@ import os
 import sys
 import zlib
 
-from ...core.tracing.ignored_env_vars import TERMINAL
+from ...core.tracing.ignored_env_vars import IGNORED_ENV_VARS
 
 SWITCH = "TILEIRAS_SERVER"  # the knob, whose table takes longer to import than all else here
 PROTOCOL = "1"
-FREE = TERMINAL | {
+IGNORED_VARIABLES = IGNORED_ENV_VARS | {
     "COLORTERM", "DISPLAY", "GPG_TTY", "INVOCATION_ID", "JOURNAL_STREAM", "LS_COLORS", "MAKEFLAGS", "MAKELEVEL", "MFLAGS",
     "PROMPT_COMMAND", "PS1", "STY", "SYSTEMD_EXEC_PID", "TERM", "TMUX", "TMUX_PANE", "VTE_VERSION", "WAYLAND_DISPLAY",
     "WINDOW", "XAUTHORITY", SWITCH,
 }  # fmt: skip
 """Variables that each terminal, login or make sets anew, and that nothing reads while it is imported: they go with a request."""
-_FREE_PREFIXES = ("KITTY_", "SSH_", "TERM_PROGRAM", "VSCODE_", "WEZTERM_", "XDG_SESSION_")
+_IGNORED_PREFIXES = ("KITTY_", "SSH_", "TERM_PROGRAM", "VSCODE_", "WEZTERM_", "XDG_SESSION_")
 # What a fork of another process does not have from the client: who it is, and what it may.
 _STATUS = frozenset((b"Uid", b"Gid", b"Groups", b"CapInh", b"CapPrm", b"CapEff", b"CapBnd", b"CapAmb", b"NoNewPrivs"))
 _STATUS |= {b"Seccomp", b"Seccomp_filters", b"Umask", b"Cpus_allowed", b"Mems_allowed"}
@@ -35,17 +35,17 @@ _OTHERS = 0o077
 _EDITABLE = "__editable__"  # setuptools' mark on the search path, which is no folder
 
 
-def is_free(name: str) -> bool:
+def is_ignored(name: str) -> bool:
     """Whether a variable may differ between a server and its client."""
-    return name in FREE or name.startswith(_FREE_PREFIXES)
+    return name in IGNORED_VARIABLES or name.startswith(_IGNORED_PREFIXES)
 
 
-def surroundings() -> str:
+def environment_fingerprint() -> str:
     """Those of this process; raises OSError where the system does not tell, or they hold for one folder only."""
     if not all(os.path.isabs(entry) or entry.startswith(_EDITABLE) for entry in sys.path):
         raise OSError("modules are looked for in the current folder")
-    variables = sorted(f"{name}={value}" for name, value in os.environ.items() if not is_free(name))
-    return "\n".join([PROTOCOL, *_interpreter(), *of_process(0), *variables])
+    variables = sorted(f"{name}={value}" for name, value in os.environ.items() if not is_ignored(name))
+    return "\n".join([PROTOCOL, *_interpreter(), *process_state(0), *variables])
 
 
 def _interpreter() -> list[str]:
@@ -57,7 +57,7 @@ def _interpreter() -> list[str]:
     return [sys.version, sys.executable, sys.prefix, package, repr(identity), repr(options), *sys.path]
 
 
-def of_process(process: int) -> list[str]:
+def process_state(process: int) -> list[str]:
     """What the system says of a process (0: this one); raises OSError where it says nothing."""
     place = f"/proc/{process or 'self'}"
     found = [line.decode() for line in _lines(f"{place}/status") if line.partition(b":")[0] in _STATUS]
@@ -72,7 +72,7 @@ def _lines(path: str) -> list[bytes]:
         return stream.read().splitlines()
 
 
-def name_of(text: str) -> str:
+def socket_name(text: str) -> str:
     """What the files of the server with these surroundings are called."""
     return f"{zlib.crc32(text.encode(errors='surrogateescape')):08x}"
 

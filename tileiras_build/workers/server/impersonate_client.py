@@ -34,7 +34,7 @@ class Request:
     variables: dict[str, str]
 
 
-def become(client: int, request: Request, set_by_imports: dict[str, str]) -> None:
+def impersonate(client: int, request: Request, set_by_imports: dict[str, str]) -> None:
     """Take the place of the process ``client``, which waits, with the variables that libraries set when they are imported.
 
     Raises OSError where that cannot be whole.
@@ -56,10 +56,10 @@ def _take_variables(variables: dict[str, str]) -> None:
     os.environ.update(variables)
 
 
-def close_all_but(*kept: int) -> None:
+def close_all_but(*descriptors: int) -> None:
     """Nothing that the server has open is there for the work: by its number it could be read."""
     first = STANDARD
-    for number in sorted(kept):
+    for number in sorted(descriptors):
         os.closerange(first, number)
         first = max(first, number + 1)
     os.closerange(first, os.sysconf("SC_OPEN_MAX"))

@@ -12,11 +12,11 @@ from . import environment_fingerprint
 from .client import connect
 from .wire_protocol import receive, send
 
-MOST = 4  # servers of a user; those that were asked longest ago end where there are more
+MAX_SERVERS = 4  # servers of a user; those that were asked longest ago end where there are more
 
 
 @dataclass(frozen=True)
-class Found:
+class ServerInfo:
     """A server that has answered: what its files are called, its process, and when it began (seconds since 1970).
 
     ``requests`` counts those that it has had, ``running`` those that are under way; ``spares`` are the processes that wait for
@@ -35,11 +35,11 @@ class Found:
         return f"process {self.process} since {since}: {self.requests} requests, {self.running} under way"
 
 
-def find_servers(ask: str = "status") -> list[Found]:
+def find_servers(command: str = "status") -> list[ServerInfo]:
     """Those that answer, of every environment, asked for their "status" or to "stop". Raises OSError without a folder."""
     folder = environment_fingerprint.open_folder()
     try:
-        return [found for name in _names(folder) if (found := _ask(folder, name, ask))]
+        return [found for name in _names(folder) if (found := _query(folder, name, command))]
     finally:
         os.close(folder)
 
@@ -47,8 +47,8 @@ def find_servers(ask: str = "status") -> list[Found]:
 def end_oldest(folder: int, own: str) -> None:
     """Let not more than MOST servers be there, this one included, whose name is ``own``."""
     names = [name for name in _names(folder) if name != own]
-    for name in sorted(names, key=lambda name: _asked(folder, name), reverse=True)[MOST - 1 :]:
-        _ask(folder, name, "stop")
+    for name in sorted(names, key=lambda name: _last_request_time(folder, name), reverse=True)[MAX_SERVERS - 1 :]:
+        _query(folder, name, "stop")
 
 
 def _names(folder: int) -> Iterator[str]:
@@ -56,17 +56,17 @@ def _names(folder: int) -> Iterator[str]:
     return (name.removesuffix(suffix) for name in sorted(os.listdir(folder)) if name.endswith(suffix))
 
 
-def _asked(folder: int, name: str) -> float:
+def _last_request_time(folder: int, name: str) -> float:
     with suppress(OSError):
         return os.stat(f"{name}.lock", dir_fd=folder).st_mtime
     return 0.0
 
 
-def _ask(folder: int, name: str, what: str) -> Found | None:
+def _query(folder: int, name: str, what: str) -> ServerInfo | None:
     with suppress(OSError, EOFError, ValueError):
         with closing(connect(folder, name)) as connection:
             send(connection, [what])
             (answer,), _ = receive(connection)
             process, started, requests, running, *spares = map(int, answer)
-            return Found(name, process, started, requests, running, tuple(spares))
+            return ServerInfo(name, process, started, requests, running, tuple(spares))
     return None

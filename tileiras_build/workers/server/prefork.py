@@ -21,13 +21,13 @@ from dataclasses import dataclass, field
 
 from . import wire_protocol
 
-MOST = 2  # as many workers as the shortest build of one kernel for two targets has
+MAX_PREFORKED = 2  # as many workers as the shortest build of one kernel for two targets has
 _IS_READY = b"+"
 _SIGNALS = (signal.SIGHUP, signal.SIGTERM)
 
 
 @dataclass
-class Spare:
+class PreforkedProcess:
     """A fork that waits, or will soon; ``channel`` is the server's end."""
 
     process: int
@@ -36,11 +36,11 @@ class Spare:
 
 
 @dataclass
-class Spares:
+class PreforkPool:
     """Those of a server, which hears of them by ``waiting``. One that ends by itself is the last: it would do so again."""
 
     waiting: select.poll
-    _all: dict[int, Spare] = field(default_factory=dict)  # by the descriptor of the channel
+    _all: dict[int, PreforkedProcess] = field(default_factory=dict)  # by the descriptor of the channel
     _has_failed: bool = False
 
     def __contains__(self, descriptor: int) -> bool:
@@ -52,12 +52,16 @@ class Spares:
         return [spare.process for spare in self._all.values() if spare.is_ready]
 
     @property
-    def are_lacking(self) -> bool:
+    def needs_more(self) -> bool:
         """Whether one more should be made now: one at a time."""
-        return not self._has_failed and len(self._all) < MOST and all(spare.is_ready for spare in self._all.values())
+        return (
+            not self._has_failed
+            and len(self._all) < MAX_PREFORKED
+            and all(spare.is_ready for spare in self._all.values())
+        )
 
     def add(self, fork: Callable[[Callable[[], int]], int], stand_by: Callable[[socket.socket], int]) -> None:
-        """Let ``fork`` make a process that calls ``stand_by`` with its end of a channel."""
+        """Let ``fork`` make a process that calls ``wait_for_client`` with its end of a channel."""
         ours, theirs = socket.socketpair()
 
         def begin() -> int:
@@ -66,10 +70,10 @@ class Spares:
 
         with theirs:
             process = fork(begin)
-        self._all[ours.fileno()] = Spare(process, ours)
+        self._all[ours.fileno()] = PreforkedProcess(process, ours)
         self.waiting.register(ours, select.POLLIN)
 
-    def hear(self, descriptor: int) -> None:
+    def on_readable(self, descriptor: int) -> None:
         """The one at a descriptor is ready, or it is ending."""
         spare = self._all[descriptor]
         spare.is_ready = False
@@ -78,7 +82,7 @@ class Spares:
         if not spare.is_ready:
             self.waiting.unregister(descriptor)
 
-    def give(self, connection: socket.socket, client: int) -> int | None:
+    def dispatch(self, connection: socket.socket, client: int) -> int | None:
         """The process that takes a request, the ``connection`` to its ``client``; None where there is none."""
         for descriptor, spare in self._all.items():
             if spare.is_ready:
@@ -106,7 +110,9 @@ class Spares:
             spare.channel.close()
 
 
-def stand_by(channel: socket.socket, rehearse: Callable[[], None], answer: Callable[[socket.socket, int], int]) -> int:
+def wait_for_client(
+    channel: socket.socket, rehearse: Callable[[], None], answer: Callable[[socket.socket, int], int]
+) -> int:
     """In the fork: get ready, wait, and ``answer`` a connection to a client; the status to end with."""
     for number in _SIGNALS:
         signal.signal(number, signal.SIG_DFL)

@@ -18,22 +18,22 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from ...core.user_tmp import sweep
+from ...core.user_tmp import remove_dead_scratch
 from ...pipeline.stages import load
 from . import environment_fingerprint, wire_protocol
-from .impersonate_client import Request, become, close_all_but, run, take_files
-from .prefork import Spares, stand_by
-from .staleness import Changed, Freshness
+from .impersonate_client import Request, close_all_but, impersonate, run, take_files
+from .prefork import PreforkPool, wait_for_client
+from .staleness import LoadedCode, StaleServer
 
-IDLE = 15 * 60.0  # seconds without a request, after which a server ends
-_LOOK = 30.0  # seconds between looks whether its socket is still there
+IDLE_SECONDS = 15 * 60.0  # seconds without a request, after which a server ends
+_CHECK_SECONDS = 30.0  # seconds between looks whether its socket is still there
 _PATIENCE = 5.0  # seconds that a client may take for its request
-_SETTLED = 0.1  # seconds without a request, after which there is time to prepare for the next
+_QUIET_SECONDS = 0.1  # seconds without a request, after which there is time to prepare for the next
 RUN, READY, END, REFUSED, CHANGED = "run", "ready", "end", "refused", "changed"
 
 
 @dataclass
-class Served:
+class ActiveRequest:
     """A request under way: the fork and the connection to its client."""
 
     process: int
@@ -52,80 +52,82 @@ class Server:
     lock: int
     text: str
     variables: dict[str, str]
-    freshness: Freshness
-    rehearse: Callable[[], None]
-    idle: float = IDLE
+    freshness: LoadedCode
+    warm_fork: Callable[[], None]
+    idle: float = IDLE_SECONDS
     started: float = field(default_factory=time.time)
     requests: int = 0
-    _served: dict[int, Served] = field(default_factory=dict)
-    _silent: dict[int, tuple[socket.socket, int]] = field(default_factory=dict)  # clients that have not said a word yet
+    _requests_in_flight: dict[int, ActiveRequest] = field(default_factory=dict)
+    _unread_clients: dict[int, tuple[socket.socket, int]] = field(
+        default_factory=dict
+    )  # clients that have not said a word yet
     _waiting: select.poll = field(default_factory=select.poll)
-    _asked: float = field(default_factory=time.monotonic)
+    _last_request_time: float = field(default_factory=time.monotonic)
     _busy: float = -math.inf  # until when commands ran
     _abandoned: set[int] = field(default_factory=set)
-    _left: bool = False
+    _stopped: bool = False
 
     def serve(self) -> None:
         """Serve until nobody asks for long, something changes, or somebody stops it."""
-        self._spares = Spares(self._waiting)
+        self._spares = PreforkPool(self._waiting)
         self._heard, written = os.pipe()
         for end in (self._heard, written):
             os.set_blocking(end, False)
         signal.set_wakeup_fd(written, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
-        signal.signal(signal.SIGTERM, lambda *_: self.leave())
+        signal.signal(signal.SIGTERM, lambda *_: self.stop_listening())
         self._listen()
         self._waiting.register(self._socket, select.POLLIN)
         self._waiting.register(self._heard, select.POLLIN)
-        while self._served or not self._is_done():
+        while self._requests_in_flight or not self._is_done():
             for descriptor, _ in self._waiting.poll(self._pause() * 1000):
                 if descriptor == self._heard:
                     self._reap()
                 elif descriptor in self._spares:
-                    self._spares.hear(descriptor)
-                elif descriptor in self._silent:
+                    self._spares.on_readable(descriptor)
+                elif descriptor in self._unread_clients:
                     self._waiting.unregister(descriptor)
-                    self._hear(*self._silent.pop(descriptor))
-                elif descriptor in self._served:
+                    self._on_message(*self._unread_clients.pop(descriptor))
+                elif descriptor in self._requests_in_flight:
                     self._end(descriptor)
                 elif descriptor == self._socket.fileno():
                     self._accept()
-            if self._has_time() and time.monotonic() >= self._busy + _SETTLED:
+            if self._has_time() and time.monotonic() >= self._busy + _QUIET_SECONDS:
                 self._prepare()
-        self.leave()
+        self.stop_listening()
 
     def _pause(self) -> float:
         """Seconds to wait for whatever happens next."""
-        return min(_LOOK, self.idle, _SETTLED if self._has_time() else _LOOK)
+        return min(_CHECK_SECONDS, self.idle, _QUIET_SECONDS if self._has_time() else _CHECK_SECONDS)
 
     def _has_time(self) -> bool:
         """Whether this is the time to prepare for the next request."""
-        return not self._left and not self._served and self._spares.are_lacking
+        return not self._stopped and not self._requests_in_flight and self._spares.needs_more
 
     def _prepare(self) -> None:
         def begin(channel: socket.socket) -> int:
-            return stand_by(channel, self.rehearse, lambda connection, client: answer(self, connection, client))
+            return wait_for_client(channel, self.warm_fork, lambda connection, client: answer(self, connection, client))
 
         self._spares.add(self._fork, begin)
 
     def _is_done(self) -> bool:
         """Whether nobody will ask any more."""
-        return self._left or time.monotonic() - self._asked >= self.idle or not self._is_there()
+        return self._stopped or time.monotonic() - self._last_request_time >= self.idle or not self._is_there()
 
-    def leave(self) -> None:
+    def stop_listening(self) -> None:
         """Accept no requests from here on; another server may take the place."""
-        if self._left:
+        if self._stopped:
             return
-        self._left = True
+        self._stopped = True
         if self._is_there():
             with suppress(OSError):
                 os.unlink(self._path())
         self._waiting.unregister(self._socket)
         self._socket.close()
-        for descriptor, (connection, _) in self._silent.items():
+        for descriptor, (connection, _) in self._unread_clients.items():
             self._waiting.unregister(descriptor)
             connection.close()
-        self._silent.clear()
+        self._unread_clients.clear()
         self._spares.close()
         os.close(self.lock)
 
@@ -159,28 +161,28 @@ class Server:
         """A client; its request begins when its first word has come, which mostly is a moment later."""
         try:
             connection, _ = self._socket.accept()
-            client, user = wire_protocol.peer(connection)
+            client, user = wire_protocol.peer_credentials(connection)
         except OSError:
             return
         if user != os.geteuid():
             connection.close()
             return
-        self._silent[connection.fileno()] = connection, client
+        self._unread_clients[connection.fileno()] = connection, client
         self._waiting.register(connection, select.POLLIN)
 
-    def _hear(self, connection: socket.socket, client: int) -> None:
+    def _on_message(self, connection: socket.socket, client: int) -> None:
         """Begin a request, unless this server is out of date."""
         connection.settimeout(_PATIENCE)
         try:
             self.freshness.check()
-        except Changed as change:
+        except StaleServer as change:
             # Before the answer: the client starts another server.
-            self.leave()
+            self.stop_listening()
             with suppress(OSError):
                 wire_protocol.send(connection, [CHANGED, str(change)])
             connection.close()
             return
-        self._asked = time.monotonic()
+        self._last_request_time = time.monotonic()
         os.utime(self.lock)
         self._begin(connection, client)
 
@@ -190,11 +192,11 @@ class Server:
         process = None
         if wire_protocol.first_word(connection) == RUN:
             self._busy = math.inf
-            process = self._spares.give(connection, client)
+            process = self._spares.dispatch(connection, client)
         connection.settimeout(_PATIENCE)
         if process is None:
             process = self._fork(lambda: answer(self, connection, client))
-        self._served[connection.fileno()] = Served(process, connection)
+        self._requests_in_flight[connection.fileno()] = ActiveRequest(process, connection)
         self._waiting.register(connection, 0)  # only that the other end was closed
 
     def _fork(self, work: Callable[[], int]) -> int:
@@ -222,13 +224,13 @@ class Server:
     def _forget(self) -> None:
         """In a fork: what is the server's."""
         signal.set_wakeup_fd(-1)
-        if not self._left:
+        if not self._stopped:
             self._socket.close()
             os.close(self.lock)
         self._spares.close()
-        for served in self._served.values():
+        for served in self._requests_in_flight.values():
             served.connection.close()
-        for connection, _ in self._silent.values():
+        for connection, _ in self._unread_clients.values():
             connection.close()
 
     def _reap(self) -> None:
@@ -236,7 +238,7 @@ class Server:
         with suppress(BlockingIOError):
             while os.read(self._heard, 4096):
                 pass
-        for descriptor, served in list(self._served.items()):
+        for descriptor, served in list(self._requests_in_flight.items()):
             ended = os.waitid(os.P_PID, served.process, os.WEXITED | os.WNOHANG | os.WNOWAIT)
             if ended is None:
                 continue
@@ -244,16 +246,16 @@ class Server:
                 with suppress(OSError):
                     wire_protocol.send(served.connection, [END, str(-ended.si_status)])
             os.waitpid(served.process, 0)
-            del self._served[descriptor]
+            del self._requests_in_flight[descriptor]
             if descriptor in self._abandoned:
                 # The client's scratch folder: it was killed, or goes now and removes it itself.
                 self._abandoned.remove(descriptor)
-                sweep()
+                remove_dead_scratch()
             with suppress(KeyError):
                 self._waiting.unregister(descriptor)
             served.connection.close()
         self._spares.reap()
-        if not self._served and self._busy == math.inf:
+        if not self._requests_in_flight and self._busy == math.inf:
             self._busy = time.monotonic()
 
     def _end(self, descriptor: int) -> None:
@@ -261,7 +263,7 @@ class Server:
         self._waiting.unregister(descriptor)
         self._abandoned.add(descriptor)
         with suppress(OSError):
-            os.killpg(self._served[descriptor].process, signal.SIGKILL)
+            os.killpg(self._requests_in_flight[descriptor].process, signal.SIGKILL)
 
 
 def answer(server: Server, connection: socket.socket, client: int) -> int:
@@ -278,7 +280,13 @@ def answer(server: Server, connection: socket.socket, client: int) -> int:
 
 def _state(server: Server) -> list[str]:
     """What ``look.Found`` says of it."""
-    numbers = (os.getppid(), round(server.started), server.requests - 1, len(server._served), *server._spares.ready)
+    numbers = (
+        os.getppid(),
+        round(server.started),
+        server.requests - 1,
+        len(server._requests_in_flight),
+        *server._spares.ready,
+    )
     return list(map(str, numbers))
 
 
@@ -287,7 +295,7 @@ def _answer_run(server: Server, connection: socket.socket, client: int, head: li
     request = Request(head[0], head[1], arguments, words, dict(row.split("=", 1) for row in rows))
     try:
         _refuse(server, client, request)
-        become(client, request, server.set_by_image)
+        impersonate(client, request, server.set_by_image)
     except (OSError, ValueError) as error:
         wire_protocol.send(connection, [REFUSED, str(error)])
         return 1
@@ -306,8 +314,8 @@ def _refuse(server: Server, client: int, request: Request) -> None:
     """Raises ValueError where the client is not what this server is."""
     if request.surroundings != server.text:
         raise ValueError("other surroundings")
-    if environment_fingerprint.of_process(client) != environment_fingerprint.of_process(0):
+    if environment_fingerprint.process_state(client) != environment_fingerprint.process_state(0):
         raise ValueError("the system says other than the client")
     before = server.variables
-    if other := [name for name in server.freshness.asked if request.variables.get(name) != before.get(name)]:
+    if other := [name for name in server.freshness.variables if request.variables.get(name) != before.get(name)]:
         raise ValueError(f"the variable {min(other)} is another one")

@@ -15,7 +15,7 @@ from ...core.tracing.fs_probe import WORKER_VARIABLES
 from . import environment_fingerprint
 from .list_servers import end_oldest
 from .server_loop import Server
-from .staleness import Changed, Clock, Freshness
+from .staleness import Clock, LoadedCode, StaleServer
 
 
 def main() -> None:
@@ -26,7 +26,7 @@ def main() -> None:
     folder = environment_fingerprint.open_folder()
     try:
         _begin(folder, name, int(lock), Clock(int(day), float(machine)), image)
-    except Changed:
+    except StaleServer:
         # The next client starts another one.
         pass
     except Exception as error:
@@ -35,14 +35,14 @@ def main() -> None:
 
 
 def _begin(folder: int, name: str, lock: int, start: Clock, image: str) -> None:
-    text, variables = environment_fingerprint.surroundings(), dict(os.environ)
-    if environment_fingerprint.name_of(text) != name:
+    text, variables = environment_fingerprint.environment_fingerprint(), dict(os.environ)
+    if environment_fingerprint.socket_name(text) != name:
         raise ValueError("a new process is not what the client is")
     os.setsid()
     os.chdir("/")
     _write_errors_to(environment_fingerprint.path_in(folder, f"{name}.log"))
     module, asked = _load(image)
-    freshness = Freshness(start, asked)
+    freshness = LoadedCode(start, asked)
     end_oldest(folder, name)
     Server(folder, name, lock, text, variables, freshness, module.warm_up).serve()
 
@@ -58,12 +58,12 @@ def _load(image: str) -> tuple[ModuleType, frozenset[str]]:
     for variable, value in WORKER_VARIABLES.items():
         os.environ.setdefault(variable, value)
     gc.disable()
-    pyc_staleness.use_certain_code()
+    pyc_staleness.install_pyc_check()
     audit_hooks.install().load()
     module = import_module(image)
-    asked = audit_hooks.watch().variables()
+    asked = audit_hooks.tracer().variables()
     module.warm_up()
-    audit_hooks.watch().loaded()
+    audit_hooks.tracer().loaded()
     # Frozen objects are never visited by a fork's collector, so their pages stay shared.
     gc.freeze()
     return module, asked

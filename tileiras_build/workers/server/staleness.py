@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...core.code_digest import installed
-from ...core.tracing.audit_hooks import ReadsChanged, watch
-from ...core.tracing.fs_probe import Looking, Stamp, stamp
-from ...core.tracing.portable_paths import Places
+from ...core.tracing.audit_hooks import ReadsChanged, tracer
+from ...core.tracing.fs_probe import Probe, Stamp, stamp
+from ...core.tracing.portable_paths import PortablePaths
 
 _MARGIN = 50_000_000  # ns; more than a tick of the clocks that stamp files
 _AT_START = {"sitecustomize", "usercustomize"}
@@ -26,7 +26,7 @@ _SHARED = ("/dev/", "/memfd:", "/SYSV")  # memory that has the name of a file, a
 _CLOCKS = 1.0  # seconds by which the time of day may differ from that of the machine, before somebody has set it
 
 
-class Changed(Exception):
+class StaleServer(Exception):
     """Something is not what was loaded: the argument says what."""
 
 
@@ -47,40 +47,40 @@ class Clock:
         return abs((later.day - self.day) / 1e9 - (later.machine - self.machine)) > _CLOCKS
 
 
-class Freshness:
+class LoadedCode:
     """The state of all that this process has loaded since ``start``, and of where it was looked for.
 
     Made when all is loaded; ``asked`` are the variables that were asked for meanwhile. Raises Changed where something may have changed meanwhile.
     """
 
-    def __init__(self, start: Clock, asked: frozenset[str]):
+    def __init__(self, start: Clock, variables: frozenset[str]):
         files = {path: stamp(path) for path in set(_files())}
         # Those of the package are looked at together.
         self._files = {path: files[path] for path in files.keys() - set(installed().paths)}
         self._modules = {name.partition(".")[0] for name in sys.modules} | _AT_START
         self._searched = set(sys.path) | _packages()
         self._folders = {path: (stamp(path), self._names(path)) for path in _folders(files)}
-        self.asked = asked
+        self.variables = variables
         if start.is_set(Clock.now()):
-            raise Changed("the time of day was set")
+            raise StaleServer("the time of day was set")
         late = [path for path, found in files.items() if found is None or max(found[:2]) > start.day - _MARGIN]
         if late:
-            raise Changed(f"{min(late)} changed while it was loaded")
+            raise StaleServer(f"{min(late)} changed while it was loaded")
         self.check()
 
     def check(self) -> None:
         """Raises Changed where a process that is started now would load anything else."""
         if not installed().is_as_read():
-            raise Changed("the package changed")
+            raise StaleServer("the package changed")
         for path, before in self._files.items():
             if stamp(path) != before:
-                raise Changed(f"{path} changed")
+                raise StaleServer(f"{path} changed")
         for path in self._folders:
             self._check_folder(path)
         try:
-            watch().check(Looking(Places("/", "/")))
+            tracer().check(Probe(PortablePaths("/", "/")))
         except ReadsChanged as change:
-            raise Changed(str(change)) from None
+            raise StaleServer(str(change)) from None
 
     def _check_folder(self, path: str) -> None:
         """Compiled modules, and what editors put beside a file for a while, change a folder's times and no names in it."""
@@ -89,14 +89,14 @@ class Freshness:
         if now == before:
             return
         if self._names(path) != names:
-            raise Changed(f"the files in {path} changed")
+            raise StaleServer(f"the files in {path} changed")
         self._folders[path] = now, names
 
     def _names(self, folder: str) -> str:
         """What is in a folder; where modules are searched, what could be one of those that are loaded, or decides more."""
-        looking = Looking(Places("/", "/"))
+        looking = Probe(PortablePaths("/", "/"))
         if folder not in self._searched:
-            return looking.look("names", folder)
+            return looking.state("names", folder)
         try:
             names = sorted(os.listdir(folder))
         except OSError:
@@ -122,7 +122,7 @@ def _mapped() -> Iterator[str]:
         rows = [line.rstrip("\n").split(None, 5) for line in stream]
     for path in {row[5] for row in rows if len(row) == 6 and row[5].startswith("/") and not row[5].startswith(_SHARED)}:
         if path.endswith(" (deleted)"):
-            raise Changed(f"{path} is in memory")
+            raise StaleServer(f"{path} is in memory")
         yield path
 
 

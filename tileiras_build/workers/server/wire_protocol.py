@@ -11,11 +11,11 @@ import sys
 # The C part of ``socket``, whose own imports (enum, selectors) take as long as all else that a client does.
 from _socket import MSG_CMSG_CLOEXEC, MSG_PEEK, SCM_RIGHTS, SO_PEERCRED, SOL_SOCKET, socket
 
-MOST = 8 << 20  # bytes of a message: more than the system lets an environment have
+MAX_MESSAGE_BYTES = 8 << 20  # bytes of a message: more than the system lets an environment have
 _LENGTH = 4
-_MOST_FILES = 8
+_MAX_FILES = 8
 _FIRST = 64  # bytes of a message in which its first word ends
-_NUMBER = 4  # bytes of a descriptor in a message
+_DESCRIPTOR_BYTES = 4  # bytes of a descriptor in a message
 
 
 def send(connection: socket, *lists: list[str], files: tuple[int, ...] = ()) -> None:
@@ -23,7 +23,7 @@ def send(connection: socket, *lists: list[str], files: tuple[int, ...] = ()) -> 
     words = [word for texts in lists for word in (str(len(texts)), *texts)]
     data = "\0".join(words).encode(errors="surrogateescape")
     data = len(data).to_bytes(_LENGTH, "big") + data
-    rights = b"".join(file.to_bytes(_NUMBER, sys.byteorder) for file in files)
+    rights = b"".join(file.to_bytes(_DESCRIPTOR_BYTES, sys.byteorder) for file in files)
     sent = connection.sendmsg([data], [(SOL_SOCKET, SCM_RIGHTS, rights)] if files else [])
     if sent < len(data):
         connection.sendall(data[sent:])
@@ -31,7 +31,7 @@ def send(connection: socket, *lists: list[str], files: tuple[int, ...] = ()) -> 
 
 def receive(connection: socket) -> tuple[list[list[str]], list[int]]:
     """The lists and the open files of the next message; raises EOFError at the end, ValueError where it is none."""
-    data, ancillary, _, _ = connection.recvmsg(1 << 16, _MOST_FILES * _NUMBER + 64, MSG_CMSG_CLOEXEC)
+    data, ancillary, _, _ = connection.recvmsg(1 << 16, _MAX_FILES * _DESCRIPTOR_BYTES + 64, MSG_CMSG_CLOEXEC)
     files = [number for level, kind, rights in ancillary for number in _descriptors(level, kind, rights)]
     try:
         while len(data) < _LENGTH or len(data) < _LENGTH + _length(data):
@@ -57,23 +57,26 @@ def first_word(connection: socket) -> str:
     return data[_LENGTH:].decode(errors="replace").partition("\0")[2].partition("\0")[0]
 
 
-def peer(connection: socket) -> tuple[int, int]:
+def peer_credentials(connection: socket) -> tuple[int, int]:
     """Process and user of the other end, by the kernel."""
-    found = connection.getsockopt(SOL_SOCKET, SO_PEERCRED, 3 * _NUMBER)
-    numbers = [int.from_bytes(found[at : at + _NUMBER], sys.byteorder) for at in range(0, len(found), _NUMBER)]
+    found = connection.getsockopt(SOL_SOCKET, SO_PEERCRED, 3 * _DESCRIPTOR_BYTES)
+    numbers = [
+        int.from_bytes(found[at : at + _DESCRIPTOR_BYTES], sys.byteorder)
+        for at in range(0, len(found), _DESCRIPTOR_BYTES)
+    ]
     return numbers[0], numbers[1]
 
 
 def _descriptors(level: int, kind: int, rights: bytes) -> list[int]:
     if (level, kind) != (SOL_SOCKET, SCM_RIGHTS):
         return []
-    starts = range(0, len(rights) // _NUMBER * _NUMBER, _NUMBER)
-    return [int.from_bytes(rights[at : at + _NUMBER], sys.byteorder) for at in starts]
+    starts = range(0, len(rights) // _DESCRIPTOR_BYTES * _DESCRIPTOR_BYTES, _DESCRIPTOR_BYTES)
+    return [int.from_bytes(rights[at : at + _DESCRIPTOR_BYTES], sys.byteorder) for at in starts]
 
 
 def _length(data: bytes) -> int:
     found = int.from_bytes(data[:_LENGTH], "big")
-    if found > MOST:
+    if found > MAX_MESSAGE_BYTES:
         raise ValueError("not a message")
     return found
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tileiras_build.ir.dialects.cute_nvgpu.atoms import MMA, SIGNS, TENSOR, mma_of, tensor_atom
-from tileiras_build.target.targets import MMA_ATOMS, TENSOR_MEMORY_ATOMS
+from tileiras_build.target.targets import MMA_ATOMS, TCGEN05_ATOMS
 
 
 @pytest.mark.parametrize("signs", SIGNS)
@@ -16,8 +16,8 @@ def test_the_words_of_a_row_name_its_instruction(signs):
 
 @pytest.mark.parametrize("signs", SIGNS)
 def test_the_words_of_a_row_in_tensor_memory_name_it(signs):
-    for row in TENSOR_MEMORY_ATOMS:
-        found = TENSOR[" ".join(tensor_atom(row, 128, 64, *signs).words[1:])]
+    for row in TCGEN05_ATOMS:
+        found = TENSOR[" ".join(tensor_atom(row, 128, 64, *signs).parameters[1:])]
         assert found.row == row
         size = 128, 64, False, False
         assert row.descriptor(*size, (found.a, found.b)) == row.descriptor(*size, signs)
@@ -26,5 +26,5 @@ def test_the_words_of_a_row_in_tensor_memory_name_it(signs):
 def test_words():
     row = next(row for row in MMA_ATOMS if row.name == "mma_m16n8k32_i8_i8_i32")
     assert mma_of(row, True, False)[1].data == "16x8x32 s8 u8 s32"
-    scaled = next(row for row in TENSOR_MEMORY_ATOMS if row.scale_type == "f8E4M3FN")
+    scaled = next(row for row in TCGEN05_ATOMS if row.scale_type == "f8E4M3FN")
     assert tensor_atom(scaled, 128, 64).data == "128x64x64 e2m1 e2m1 f32 ue4m3 16"

@@ -5,8 +5,8 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, UnitAttr, i
 from xdsl.dialects.llvm import UndefOp
 from xdsl.traits import Pure
 
-from tileiras_build.ir.dialects.nvvm.instructions import NONE, ROWS, Assembly, Intrinsic
-from tileiras_build.ir.dialects.nvvm.llvm_lowering import MAPPING, row_of
+from tileiras_build.ir.dialects.nvvm.instructions import INSTRUCTION_TABLE, NONE, Assembly, Intrinsic
+from tileiras_build.ir.dialects.nvvm.llvm_lowering import MAPPING, instruction_row
 from tileiras_build.pipeline.opt import parse_module
 from tileiras_build.pipeline.tile_ir_text_format import render
 
@@ -22,7 +22,7 @@ def made(kind, full: bool):
 
 
 @pytest.mark.parametrize("full", [True, False])
-@pytest.mark.parametrize("kind", ROWS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", INSTRUCTION_TABLE, ids=lambda kind: kind.name)
 def test_an_operation_prints_and_reads_back(kind, full):
     module = made(kind, full)
     text = render(module)
@@ -31,11 +31,11 @@ def test_an_operation_prints_and_reads_back(kind, full):
 
 
 def test_what_touches_memory_or_all_threads_is_not_pure():
-    for kind in ROWS:
-        row = row_of(made(kind, True).body.block.last_op)
+    for kind in INSTRUCTION_TABLE:
+        row = instruction_row(made(kind, True).body.block.last_op)
         assert isinstance(row, Intrinsic | Assembly)
         assert kind.has_trait(Pure) == (row.effects == NONE and not row.convergent), kind.name
 
 
 def test_no_operation_is_in_two_tables():
-    assert {op.name for op in ROWS} & {op.name for op in MAPPING} == set()
+    assert {op.name for op in INSTRUCTION_TABLE} & {op.name for op in MAPPING} == set()

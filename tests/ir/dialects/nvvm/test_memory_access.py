@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tileiras_build.ir.dialects.nvvm.instructions import ROWS, constraint
+from tileiras_build.ir.dialects.nvvm.instructions import INSTRUCTION_TABLE, constraint
 from tileiras_build.ir.dialects.nvvm.memory_access import (
     AtomLoopOp,
     AtomOp,
@@ -17,7 +17,7 @@ from tileiras_build.ir.dialects.nvvm.memory_access import (
 )
 from tileiras_build.pipeline.common.llvm_element_types import ELEMENTS, POINTER
 from tileiras_build.pipeline.common.llvm_types import GLOBAL, I1, I16, I32, I64, SHARED, pointer, struct
-from tileiras_build.pipeline.tileas_to_ll.emission.instruction_builder import Builder
+from tileiras_build.pipeline.tileas_to_ll.emission.instruction_builder import InstructionBuilder
 from tileiras_build.pipeline.tileas_to_ll.writer.llvm_text import FunctionWriter
 from tileiras_build.pipeline.tileas_to_ll.writer.write_instructions import write_operation
 
@@ -26,7 +26,7 @@ F32, F16, F64, I8, BOOL = (ELEMENTS[name] for name in ("f32", "f16", "f64", "i8"
 
 def spelled(kind, *operands, type=None, **attributes) -> tuple[str, str]:
     """Template and constraints of one operation; types among the operands stand for values of theirs."""
-    b = Builder()
+    b = InstructionBuilder()
 
     def value(entry):
         if isinstance(entry, list):
@@ -34,20 +34,20 @@ def spelled(kind, *operands, type=None, **attributes) -> tuple[str, str]:
         return entry if entry is None or isinstance(entry, int) else b.undefined(entry)
 
     b.issue(kind, *map(value, operands), type=type, **attributes)
-    op, row = b.block.last_op, ROWS[kind]
+    op, row = b.block.last_op, INSTRUCTION_TABLE[kind]
     op.verify()
     return " ".join(row.text(op).split()), row.constraints(op)
 
 
 def load(element, count, masked, fill, offset=0, **modifiers):
-    type = element.border
+    type = element.crossing_type
     type = type if count == 1 else struct(*[type] * count)
     predicate = I1 if masked else None
     return spelled(LoadOp, pointer(GLOBAL), predicate, type=type, fill=fill, offset=offset, space="global", **modifiers)
 
 
 def store(element, count, masked, **modifiers):
-    values, predicate = [element.border] * count, I1 if masked else None
+    values, predicate = [element.crossing_type] * count, I1 if masked else None
     return spelled(StoreOp, pointer(GLOBAL), values, predicate, space="global", **modifiers)
 
 
@@ -104,7 +104,7 @@ def test_an_address_without_a_space_is_generic_and_one_of_shared_memory_has_32_b
 @pytest.mark.parametrize("name", ELEMENTS)
 def test_every_element_crosses_the_border_in_a_register_of_its_width(name):
     element = ELEMENTS[name]
-    type = element.border
+    type = element.crossing_type
     assert constraint(type) in "hrlfd"
     assert type.bitwidth == element.bits
 
@@ -181,7 +181,7 @@ def test_matrices_and_copies(kind, operands, type, attributes, template, constra
 )  # fmt: skip
 def test_what_llvm_has_an_intrinsic_for_is_one(kind, operands, type, attributes, lines):
     """The offset becomes one of the address, which LLVM folds into the instruction."""
-    w, b = FunctionWriter(None), Builder()
+    w, b = FunctionWriter(None), InstructionBuilder()
     b.issue(kind, *[one if one is None else b.undefined(one) for one in operands], type=type, **attributes)
     op = b.block.last_op
     for operand in op.operands:

@@ -10,7 +10,7 @@ from tests.ir.dialects.nvvm.nvvm_kernels import first_stored, flag_stored, store
 from tileiras_build.core.errors import Unsupported
 from tileiras_build.ir.dialects.nvvm import NVVM
 from tileiras_build.ir.dialects.nvvm.instructions import ALL, NONE, WRITE, Assembly, Intrinsic
-from tileiras_build.ir.dialects.nvvm.instructions import ROWS as ROW_OF
+from tileiras_build.ir.dialects.nvvm.instructions import INSTRUCTION_TABLE as ROW_OF
 from tileiras_build.ir.dialects.nvvm.llvm_lowering import MAPPING
 
 F4 = "!llvm.struct<(f32, f32, f32, f32)>"

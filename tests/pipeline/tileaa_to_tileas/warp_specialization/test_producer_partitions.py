@@ -13,10 +13,10 @@ from tileiras_build.driver import lower
 from tileiras_build.frontend.export_cutile import pack_arguments
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.tile_ir_text_format import parse, render
-from tileiras_build.pipeline.verifiers.cp_async_buffers import check_rings
-from tileiras_build.pipeline.verifiers.mbarrier_pipelines import check_pipelines
-from tileiras_build.pipeline.verifiers.shared_memory_allocation import check_scratch
-from tileiras_build.pipeline.verifiers.tma_stores import check_tma_stores
+from tileiras_build.pipeline.verifiers.cp_async_buffers import verify_cp_async_buffers
+from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
+from tileiras_build.pipeline.verifiers.shared_memory_allocation import verify_shared_memory_allocation
+from tileiras_build.pipeline.verifiers.tma_stores import verify_tma_stores
 from tileiras_build.simulate import emulator
 from tileiras_build.target import sass_listing
 from tileiras_build.target.targets import TARGETS
@@ -26,7 +26,7 @@ PERSISTENT = ("f16", "bf16", "f8", "i8", "tf32", "short", "tall", "square", "of_
 CLUSTERED = ("f16_2ctas", "f16_4ctas", "tf32_2ctas")
 OTHERS = ("triangular", "grouped", "gated", "beside", "added_to")
 APART = tuple(name for name in (*PERSISTENT, *CLUSTERED, *OTHERS) if name != "wide_of_two")
-TENSOR_MEMORY = [name for name in TARGETS if TARGETS[name].tensor_memory_atom("f16", "f16", "f32")]
+TENSOR_MEMORY = [name for name in TARGETS if TARGETS[name].tcgen05_atom("f16", "f16", "f32")]
 
 
 def tile_of(name):
@@ -44,7 +44,7 @@ def operands(name, m, n, k, seed=0):
 
 def has_row(name, sm):
     """Whether the target multiplies the types of a kernel in tensor memory."""
-    return name != "i8" or TARGETS[sm].tensor_memory_atom("i8", "i8", "i32") is not None
+    return name != "i8" or TARGETS[sm].tcgen05_atom("i8", "i8", "i32") is not None
 
 
 def product(a, b):
@@ -164,8 +164,12 @@ PROVED = [
 @pytest.mark.parametrize(("name", "sm"), PROVED)
 def test_the_agents_are_proved(name, sm):
     module = scheduled_case(KERNELS, name, sm)
-    assert check_pipelines(module) >= 2
-    assert check_rings(module) and check_scratch(module) >= 0 and check_tma_stores(module) >= 0
+    assert verify_pipelines(module) >= 2
+    assert (
+        verify_cp_async_buffers(module)
+        and verify_shared_memory_allocation(module) >= 0
+        and verify_tma_stores(module) >= 0
+    )
 
 
 @pytest.mark.parametrize(

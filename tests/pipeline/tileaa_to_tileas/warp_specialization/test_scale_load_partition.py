@@ -14,7 +14,7 @@ from tileiras_build.core.errors import InternalError
 from tileiras_build.driver import lower
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.tile_ir_text_format import parse, render
-from tileiras_build.pipeline.verifiers.mbarrier_pipelines import check_pipelines
+from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
 from tileiras_build.simulate.emulator import EmulatorFault
 from tileiras_build.target import sass_listing
 from tileiras_build.target.targets import TARGETS
@@ -178,14 +178,14 @@ def test_no_register_is_spilled():
 # ---- what proves it ------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("name", [*APART, "nvfp4_bytes_onto"])
 def test_pipelines_are_proved(name):
-    assert check_pipelines(scheduled_case(KERNELS, name, "sm_100")) >= 2
+    assert verify_pipelines(scheduled_case(KERNELS, name, "sm_100")) >= 2
 
 
 def broken(name, change):
     module = scheduled_case(KERNELS, name, "sm_100")
     change(lambda kind: [op for op in module.walk() if op.name == f"nv_tileas.{kind}"])
     with pytest.raises(InternalError) as error:
-        check_pipelines(module)
+        verify_pipelines(module)
     return error.value.message
 
 

@@ -12,7 +12,7 @@ from xdsl.ir import Operation
 
 from tests.ir.dialects.nvvm.nvvm_kernels import translate
 from tests.simulate.emulator.ptx_kernels import aligned
-from tileiras_build.ir.dialects.nvvm.llvm_lowering import row_of
+from tileiras_build.ir.dialects.nvvm.llvm_lowering import instruction_row
 from tileiras_build.ir.dialects.nvvm.tma_reduce import MODES, REDUCTIONS, TensorReduceOp
 from tileiras_build.pipeline import opt
 from tileiras_build.simulate import emulator
@@ -45,7 +45,7 @@ def reductions() -> list[Operation]:
 
 @pytest.mark.seed("nvgpu-gpu-to-nvvm", "tma-reduce")
 def test_each_reduction_of_a_rank_is_an_intrinsic_of_its_own():
-    names = {form: row_of(op).intrinsic(op) for form, op in zip(FORMS, reductions(), strict=True)}
+    names = {form: instruction_row(op).intrinsic(op) for form, op in zip(FORMS, reductions(), strict=True)}
     for (kind, mode, rank, _), name in names.items():
         assert name == f"llvm.nvvm.cp.async.bulk.tensor.reduce.{kind}.{mode}.{rank}d"
     assert len(set(names.values())) == 8 * (5 + 3)

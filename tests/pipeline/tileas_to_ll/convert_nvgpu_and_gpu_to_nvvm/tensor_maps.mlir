@@ -569,7 +569,7 @@ gpu.module @m {
 }
 
 // ---- a_map_of_a_loop_is_one_object
-// run: eliminate-common convert-nvgpu-and-gpu-to-nvvm sm_90
+// run: cse convert-nvgpu-and-gpu-to-nvvm sm_90
 // seed: nvgpu-gpu-to-nvvm descriptor-hoisted descriptor-separate
 !map = !nvgpu.tensormap.descriptor<tensor = memref<64xf16, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>
 gpu.module @m {

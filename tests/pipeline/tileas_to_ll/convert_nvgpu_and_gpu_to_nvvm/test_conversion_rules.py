@@ -20,8 +20,8 @@ from tileiras_build.ir.dialects import gpu_ext as gpu
 from tileiras_build.ir.dialects.gpu_launch import LaunchFuncOp
 from tileiras_build.ir.dialects.nvgpu.attrs import MBarrierTokenType
 from tileiras_build.ir.dialects.nvvm import ops_copy, ops_matrix, ops_thread
-from tileiras_build.ir.dialects.nvvm.instructions import ROWS
-from tileiras_build.ir.dialects.nvvm.llvm_lowering import MAPPING, row_of
+from tileiras_build.ir.dialects.nvvm.instructions import INSTRUCTION_TABLE
+from tileiras_build.ir.dialects.nvvm.llvm_lowering import MAPPING, instruction_row
 from tileiras_build.ir.dialects.nvvm.tma_reduce import TensorMapReplaceOp
 from tileiras_build.libdevice import find_libdevice
 from tileiras_build.libdevice.split_library import Library
@@ -196,7 +196,7 @@ def test_shape_and_transpose_pass_as_they_are(count, transpose):
     load = the(ops_matrix.LdMatrixOp, operations("%s: memref<8x64xf16, 3>, %i: index", line))
     trans = ".trans" if transpose == "true" else ""
     assert str(load.shape) == "#nvvm.ld_st_matrix_shape<m = 8, n = 8>" and load.num.value.data == count
-    assert row_of(load).intrinsic(load) == f"llvm.nvvm.ldmatrix.sync.aligned.m8n8.x{count}{trans}.b16.p3"
+    assert instruction_row(load).intrinsic(load) == f"llvm.nvvm.ldmatrix.sync.aligned.m8n8.x{count}{trans}.b16.p3"
 
 
 # TMA ------------------------------------------------------------------------------------------------------------------
@@ -231,7 +231,7 @@ def test_a_hint_alone_moves_up_and_the_intrinsic_is_the_same():
     assert _load(OPTIONS[2]).operands[6].name_hint == "h" and len(_load(OPTIONS[2]).operands) == 7
     in_cluster = [_load(options, space=7) for options in OPTIONS]
     assert [len(load.operands) for load in in_cluster] == [6, 7, 7, 8]
-    names = {row_of(load).intrinsic(load) for load in in_cluster}
+    names = {instruction_row(load).intrinsic(load) for load in in_cluster}
     assert names == {"llvm.nvvm.cp.async.bulk.tensor.g2s.tile.3d"}
 
 
@@ -240,7 +240,11 @@ def test_every_copy_of_a_box_is_a_tile():
     found = [op for case in cases() for op in parse_module(case.expected).walk()]
     copies = [op for op in found if isinstance(op, ops_copy.TensorLoadOp | ops_copy.TensorStoreOp)]
     assert {str(copy.mode) for copy in copies} == {"#nvvm.load_mode<tile>"} and len(copies) > 10
-    assert all(".tile." in row_of(copy).intrinsic(copy) for copy in copies if row_of(copy).kind == "intrinsic")
+    assert all(
+        ".tile." in instruction_row(copy).intrinsic(copy)
+        for copy in copies
+        if instruction_row(copy).kind == "intrinsic"
+    )
 
 
 @pytest.mark.seed(DOCUMENT, "descriptor-separate")
@@ -321,7 +325,7 @@ def test_a_descriptor_of_a_loop_is_packed_before_it():
 def test_packing_is_the_same_every_time():
     text = f"gpu.module @m {{ gpu.func @k(%s: !llvm.ptr<3>, %o: !llvm.ptr<1>) kernel {{\n{EXAMPLE}\ngpu.return }} }}"
     assert run(text, [PASS], sm="90") == run(text, [PASS], sm="90")
-    unused = run(text, ["eliminate-common", PASS], sm="90")
+    unused = run(text, ["cse", PASS], sm="90")
     assert "llvm.or" not in unused or "unrealized" not in unused
 
 
@@ -365,8 +369,8 @@ def spelled() -> dict[str, set[str]]:
 @cache
 def spellings(text: str) -> set[tuple[str, str | None]]:
     """The operations of a module, each with how the book spells it: None for one that it does not know."""
-    known = MAPPING.keys() | ROWS.keys()
-    return {(op.name, row_of(op).kind if type(op) in known else None) for op in parse_module(text).walk()}
+    known = MAPPING.keys() | INSTRUCTION_TABLE.keys()
+    return {(op.name, instruction_row(op).kind if type(op) in known else None) for op in parse_module(text).walk()}
 
 
 @pytest.mark.seed(DOCUMENT, "assembly-only-sparse")

@@ -598,7 +598,7 @@ gpu.module @m {
 }
 
 // ---- equal_descriptors_are_packed_once
-// run: eliminate-common convert-nvgpu-and-gpu-to-nvvm sm_90
+// run: cse convert-nvgpu-and-gpu-to-nvvm sm_90
 // seed: nvgpu-gpu-to-nvvm wgmma-descriptor-pure
 !d = !nvgpu.warpgroup.descriptor<tensor = memref<64x64xf16, 3>>
 gpu.module @m {

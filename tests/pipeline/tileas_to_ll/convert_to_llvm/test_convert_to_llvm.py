@@ -177,7 +177,7 @@ def test_what_has_no_form_is_refused(body, message):
 # Operations, each from a golden test of its conversion ---------------------------------------------------------------------
 
 GOLDEN = Path(__file__).parents[1] / "convert_nvgpu_and_gpu_to_nvvm"
-OF_THE_HOST = {"launches.mlir", "leftovers.mlir"}
+OF_THE_HOST = {"launch_func.mlir", "leftovers.mlir"}
 
 
 def cases_of_operations() -> dict[str, GoldenCase]:

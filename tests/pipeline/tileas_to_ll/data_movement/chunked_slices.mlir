@@ -7,7 +7,7 @@
 nv_tileaa.func @k attributes {num_warps = 1 : i32, shared_bytes = 128 : i32} {
 ^bb0(%n: i32):
   %x = nv_tileas.make_range : !tile
-  %y = nv_tileas.extract_slice %x indices(%n) {scratch_bytes = 128 : i32, scratch_offset = 0 : i32, cut_bits = 32 : i32} : (!tile, i32) -> !part
+  %y = nv_tileas.extract_slice %x indices(%n) {scratch_bytes = 128 : i32, scratch_offset = 0 : i32, chunk_bits = 32 : i32} : (!tile, i32) -> !part
   nv_tileaa.return
 }
 // ==>
@@ -58,7 +58,7 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
 nv_tileaa.func @k attributes {num_warps = 1 : i32, shared_bytes = 64 : i32} {
 ^bb0(%n: i32):
   %x = nv_tileas.make_range : !tile
-  %y = nv_tileas.extract_slice %x indices(%n) {scratch_bytes = 64 : i32, scratch_offset = 0 : i32, cut_bits = 48 : i32} : (!tile, i32) -> !part
+  %y = nv_tileas.extract_slice %x indices(%n) {scratch_bytes = 64 : i32, scratch_offset = 0 : i32, chunk_bits = 48 : i32} : (!tile, i32) -> !part
   nv_tileaa.return
 }
 // ==>
@@ -126,7 +126,7 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32, shared_bytes = 128 : i32} {
 ^bb0(%n: i32):
   %x = nv_tileas.make_range : !tile
   %y = nv_tileas.make_range : !part
-  %z = nv_tileas.insert_slice %y, %x indices(%n) {scratch_bytes = 128 : i32, scratch_offset = 0 : i32, cut_bits = 32 : i32, sync_before} : (!part, !tile, i32) -> !tile
+  %z = nv_tileas.insert_slice %y, %x indices(%n) {scratch_bytes = 128 : i32, scratch_offset = 0 : i32, chunk_bits = 32 : i32, sync_before} : (!part, !tile, i32) -> !tile
   nv_tileaa.return
 }
 // ==>

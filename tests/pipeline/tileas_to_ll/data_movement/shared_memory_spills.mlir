@@ -8,13 +8,13 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32, shared_bytes = 640 : i32} {
 ^bb0(%d: f32):
   %i = nv_tileas.make_range : !ints
   %a = arith.sitofp %i : (!ints) -> !tile
-  %p = nv_tileas.park %a {words = 4 : i32, shared_offset = 128 : i32} : !tile
+  %p = nv_tileas.spill %a {words = 4 : i32, shared_offset = 128 : i32} : !tile
   %s = nv_tileas.reduce %p attributes {axis = 0 : i32} : (!tile) -> f32 {
   ^bb1(%x: f32, %y: f32):
     %z = nv_tileas.addf %x, %y {rounding_mode = "nearest_even"} : f32
     nv_tileas.yield %z : (f32) -> ()
   }
-  %t = nv_tileas.take_back %p : !tile
+  %t = nv_tileas.reload %p : !tile
   %b = nv_tileas.splat %s : (f32) -> !tile
   %c = nv_tileas.mulf %t, %b {rounding_mode = "nearest_even"} : !tile
   %u = nv_tileas.reduce %c attributes {axis = 0 : i32} : (!tile) -> f32 {

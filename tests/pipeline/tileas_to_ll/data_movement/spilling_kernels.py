@@ -49,6 +49,6 @@ CASES = [
     _case("shares", shares, "float16"),
     _case("shares_bf16", shares, "bfloat16"),
     _case("centered", centered, "float32"),
-    Case("ragged", shares, (ROWS, ROWS, LENGTH)),
+    Case("has_boundary_tile", shares, (ROWS, ROWS, LENGTH)),
     Case("normal", normal, (ROWS, VECTOR, VECTOR, ROWS, LENGTH)),
 ]

@@ -11,8 +11,8 @@ from tests.emulated_kernels import bytecode, compiled, run, scheduled_case
 from tests.pipeline.tileas_to_ll.data_movement.spilling_kernels import LENGTH
 from tileiras_build import driver
 from tileiras_build.core.errors import InternalError
-from tileiras_build.ir.casting import number_of
-from tileiras_build.pipeline.verifiers.shared_memory_allocation import check_scratch
+from tileiras_build.ir.casting import int_attr
+from tileiras_build.pipeline.verifiers.shared_memory_allocation import verify_shared_memory_allocation
 
 KERNELS = Path(__file__).with_name("spilling_kernels.py")
 STORED, LOADED = "st.shared.v4", "ld.shared.v4"
@@ -54,7 +54,7 @@ def test_shares_are_stored_in_each_way_of_dividing():
 def test_shares_of_rows_that_end_inside_a_tile(columns):
     """What is outside the tensor is read as zero: it has a share of the sum."""
     x, wide = _rows(np.float16)[:, :columns], np.zeros((2, LENGTH))
-    actual = run(KERNELS, "ragged", "sm_100", [x, np.zeros_like(x)], grid=(2, 1, 1))[1]
+    actual = run(KERNELS, "has_boundary_tile", "sm_100", [x, np.zeros_like(x)], grid=(2, 1, 1))[1]
     wide[:, :columns] = x
     powers = np.exp(wide - wide.max(axis=1, keepdims=True))
     expected = (powers / powers.sum(axis=1, keepdims=True))[:, :columns]
@@ -62,7 +62,7 @@ def test_shares_of_rows_that_end_inside_a_tile(columns):
 
 
 def test_rows_inside_the_tensor_are_loaded_without_bounds():
-    text = compiled(KERNELS, "ragged", "sm_100").ptx
+    text = compiled(KERNELS, "has_boundary_tile", "sm_100").ptx
     loads = [line for line in text.splitlines() if "ld.global" in line]
     assert len(loads) == 2 * len([line for line in loads if "@%p" in line]) > 0
 
@@ -93,14 +93,14 @@ def test_what_a_row_is_multiplied_by_is_loaded_while_it_is_stored():
 
 def test_halves_of_a_row_wait_as_they_are():
     module = scheduled_case(KERNELS, "normal", "sm_100")
-    [park] = [op for op in module.walk() if op.name == "nv_tileas.park"]
+    [park] = [op for op in module.walk() if op.name == "nv_tileas.spill"]
     assert park.operands[0].owner.name == "nv_tileas.subf"
     assert "sub.rn.f32.f16" in compiled(KERNELS, "normal", "sm_100").ptx
 
 
 @pytest.mark.parametrize(
     "name, sm",
-    [("shares", "sm_80"), ("shares", "sm_100"), ("ragged", "sm_107"), ("centered", "sm_90"), ("normal", "sm_80"),
+    [("shares", "sm_80"), ("shares", "sm_100"), ("has_boundary_tile", "sm_107"), ("centered", "sm_90"), ("normal", "sm_80"),
      ("normal", "sm_90"), ("normal", "sm_100")],
 )  # fmt: skip
 def test_a_part_is_parked_and_nothing_spilled(name, sm):
@@ -112,9 +112,9 @@ def test_a_part_is_parked_and_nothing_spilled(name, sm):
 
 def test_places_of_parked_tiles_are_their_own():
     module = scheduled_case(KERNELS, "shares", "sm_90")
-    assert check_scratch(module)
-    [park] = [op for op in module.walk() if op.name == "nv_tileas.park"]
-    last = max(number_of(op, "scratch_offset") for op in module.walk() if "scratch_offset" in op.attributes)
+    assert verify_shared_memory_allocation(module)
+    [park] = [op for op in module.walk() if op.name == "nv_tileas.spill"]
+    last = max(int_attr(op, "scratch_offset") for op in module.walk() if "scratch_offset" in op.attributes)
     park.attributes["shared_offset"] = IntegerAttr(last, i32)
     with pytest.raises(InternalError, match="is not its own"):
-        check_scratch(module)
+        verify_shared_memory_allocation(module)

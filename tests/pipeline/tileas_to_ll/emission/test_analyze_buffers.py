@@ -34,7 +34,7 @@ def test_a_buffer_outside_shared_memory_is_refused(offset):
     del ring.attributes["shared_offset"]
     if offset is not None:
         ring.attributes["shared_offset"] = IntegerAttr(offset, i32)
-    with pytest.raises(InternalError, match="buffer-place"):
+    with pytest.raises(InternalError, match="buffer-address"):
         run_passes([ConvertTileASToLLVM], module, JOB)
 
 

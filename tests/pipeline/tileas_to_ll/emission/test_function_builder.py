@@ -1,20 +1,20 @@
 """What several operations compute is computed once where the code at hand may use it, and anew elsewhere."""
 
 from tileiras_build.pipeline.common.llvm_types import I32
-from tileiras_build.pipeline.tileas_to_ll.emission.instruction_builder import Builder
+from tileiras_build.pipeline.tileas_to_ll.emission.instruction_builder import InstructionBuilder
 
 
 def test_what_one_way_through_the_code_has_computed_is_not_reused_in_the_other():
-    b, made = Builder(), []
+    b, made = InstructionBuilder(), []
 
     def compute():
         made.append(b.add(b.mul(b.undefined(I32), 3), 5))
         return made[-1]
 
     def way():
-        return b.reused(("sum",), compute), b.reused(("sum",), compute)
+        return b.get_or_create(("sum",), compute), b.get_or_create(("sum",), compute)
 
-    [(first, _), (second, _)] = b.either(1, way, way)
+    [(first, _), (second, _)] = b.if_else(1, way, way)
     assert first[0] is first[1] and second[0] is second[1]
     assert first[0] is not second[0] and len(made) == 2
-    assert b.reused(("sum",), compute) is b.reused(("sum",), compute) and len(made) == 3
+    assert b.get_or_create(("sum",), compute) is b.get_or_create(("sum",), compute) and len(made) == 3

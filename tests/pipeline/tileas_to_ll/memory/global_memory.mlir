@@ -69,7 +69,7 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32} {
 ^bb0(%p: !nv_tileaa.ptr<f32>, %n: i32, %i: i32):
   %m = nv_tileas.make_memref %p sizes(%n) : (!nv_tileaa.ptr<f32>, i32) -> !memref
   %v = nv_tileas.block_tile %m : (!memref) -> !view
-  %x, %t = nv_tileas.tiled_load %v coords(%i) {mem_semantic = "weak", ragged, vector = 4 : i32, in_bounds = array<i1: false>} : (!view, i32) -> (!tile, !nv_tileaa.mem_token)
+  %x, %t = nv_tileas.tiled_load %v coords(%i) {mem_semantic = "weak", has_boundary_tile, vector = 4 : i32, in_bounds = array<i1: false>} : (!view, i32) -> (!tile, !nv_tileaa.mem_token)
   %t1 = nv_tileas.tiled_store %v, %x coords(%i) token(%t) {mem_semantic = "weak", vector = 4 : i32, in_bounds = array<i1: true>} : (!view, !tile, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
   nv_tileaa.return
 }

@@ -12,7 +12,7 @@ from tileiras_build.ir.bytecode.writer import write_module
 from tileiras_build.simulate import emulator, interpreter
 
 F4 = "f4E2M1FN"
-# tensor shape, strides, tile: rows, columns, half bytes at either side, rows that begin within a byte, ragged edges.
+# tensor shape, strides, tile: rows, columns, half bytes at either side, rows that begin within a byte, has_boundary_tile edges.
 COPIES = {
     "rows": ((64, 64), (64, 1), (8, 32)),
     "columns": ((64, 64), (1, 64), (32, 8)),

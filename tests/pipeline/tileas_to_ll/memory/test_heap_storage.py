@@ -61,12 +61,12 @@ def heaps(monkeypatch):
     """Every heap that a launch makes."""
     made = []
 
-    class Recorded(device_heap.Heap):
+    class Recorded(device_heap.DeviceHeap):
         def __init__(self, memory):
             super().__init__(memory)
             made.append(self)
 
-    monkeypatch.setattr(system_calls, "Heap", Recorded)
+    monkeypatch.setattr(system_calls, "DeviceHeap", Recorded)
     return made
 
 
@@ -96,6 +96,6 @@ def test_serializer_of_nvidia(heaps):
 
 
 def test_kernel_traps_where_the_heap_is_full(monkeypatch):
-    monkeypatch.setattr(device_heap, "BYTES", 100)
+    monkeypatch.setattr(device_heap, "HEAP_BYTES", 100)
     with pytest.raises(EmulatorFault, match="trap"):
         launched(STRAIGHT, "sm_90")

@@ -50,8 +50,8 @@ def test_long_sums_stay_near(name):
 
 @pytest.mark.parametrize("name", ["square", "deep"])
 def test_one_sum_in_the_tensor_core_would_not(name, monkeypatch):
-    row = select_mma_and_tma.warpgroup_row
-    monkeypatch.setattr(select_mma_and_tma, "warpgroup_row", lambda op, job: replace(row(op, job), partial_k=0))
+    row = select_mma_and_tma.wgmma_atom
+    monkeypatch.setattr(select_mma_and_tma, "wgmma_atom", lambda op, job: replace(row(op, job), promotion_interval=0))
     with by_another_compiler():
         assert "add.rn.f32" not in compiled(KERNELS, name, "sm_90").ptx
         assert largest_error(name, LENGTH) > 10 * ERROR
@@ -61,15 +61,17 @@ def test_one_sum_in_the_tensor_core_would_not(name, monkeypatch):
 def test_a_part_is_as_wide_as_registers_allow(name):
     artifacts = compiled(KERNELS, name, "sm_90")
     columns, number = PARTS[name]
-    assert f"partial_sums = array<i32: {columns}, {number}, 32>" in artifacts.tileas
+    assert f"promotion = array<i32: {columns}, {number}, 32>" in artifacts.tileas
     products = re.findall(r"wgmma\.mma_async\.\S*", artifacts.ptx)
     assert {f"n{columns}k32" in product for product in products} == {True}
 
 
 def test_longer_parts_are_fewer_and_less_accurate():
-    errors = [largest_error("deep", LENGTH, fp8_sum_k=k) for k in (32, 64, 128)]
+    errors = [largest_error("deep", LENGTH, fp8_promotion_interval=k) for k in (32, 64, 128)]
     assert errors == sorted(set(errors)) and errors[-1] < 5 * ERROR
-    waits = [compiled(KERNELS, "deep", "sm_90", fp8_sum_k=k).ptx.count("add.rn.f32") for k in (32, 64, 128)]
+    waits = [
+        compiled(KERNELS, "deep", "sm_90", fp8_promotion_interval=k).ptx.count("add.rn.f32") for k in (32, 64, 128)
+    ]
     assert waits == [4 * waits[-1], 2 * waits[-1], waits[-1]]
 
 

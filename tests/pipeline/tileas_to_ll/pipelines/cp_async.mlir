@@ -11,7 +11,7 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32, shared_bytes = 2048 : i32} {
   %m = nv_tileas.make_memref %p sizes(%rows, %columns) strides(%stride) : (!nv_tileaa.ptr<f32>, i32, i32, i32) -> !memref
   %v = nv_tileas.block_tile %m : (!memref) -> !view
   %ring = nv_tileas.alloc_tensor {shared_offset = 0 : i32} : !ring
-  nv_tileas.async_tiled_load %v, %ring, %stage, %on coords(%i, %i) {in_bounds = array<i1: false, false>, layout = #cute.layout<(8,32), (32,1,(4,2)):(4,0,(1,128))>, vector = 4 : i32, ragged} : (!view, i32, i32, !ring, i32, i1) -> ()
+  nv_tileas.async_tiled_load %v, %ring, %stage, %on coords(%i, %i) {in_bounds = array<i1: false, false>, layout = #cute.layout<(8,32), (32,1,(4,2)):(4,0,(1,128))>, vector = 4 : i32, has_boundary_tile} : (!view, i32, i32, !ring, i32, i1) -> ()
   nv_tileas.async_commit
   nv_tileas.async_wait {pending = 0 : i32}
   nv_tileas.barrier

@@ -7,7 +7,7 @@ import pytest
 
 from tests.simulate.emulator.jit.test_vector_vm import can
 from tileiras_build.simulate.emulator.codegen import fuse_elementwise
-from tileiras_build.simulate.emulator.codegen.fuse_elementwise import Fuser, Run
+from tileiras_build.simulate.emulator.codegen.fuse_elementwise import FusedRun, Fuser
 from tileiras_build.simulate.emulator.codegen.runtime_support import NAMESPACE
 from tileiras_build.simulate.emulator.jit import vector_vm
 from tileiras_build.simulate.emulator.numerics import float_arithmetic
@@ -33,11 +33,11 @@ LINES = [
 AFTER = ["R[3] = r3", "R[4] = r4", "R[2] = r2", "R[7] = r7"]
 
 
-def fuse(lines: list[str]) -> tuple[list[str], list[Run]]:
+def fuse(lines: list[str]) -> tuple[list[str], list[FusedRun]]:
     """(the lines with calls, the runs)."""
-    runs: list[Run] = []
+    runs: list[FusedRun] = []
 
-    def name(run: Run) -> str:
+    def name(run: FusedRun) -> str:
         runs.append(run)
         return f"run_{len(runs)}"
 
@@ -49,7 +49,7 @@ def fuse(lines: list[str]) -> tuple[list[str], list[Run]]:
     return found, runs
 
 
-def execute(lines: list[str], runs: list[Run], values: dict[int, np.ndarray]) -> list[bytes]:
+def execute(lines: list[str], runs: list[FusedRun], values: dict[int, np.ndarray]) -> list[bytes]:
     """The registers after the lines, broadcast to the group's shape."""
     registers = dict(values)
     scope = {**SPACE, **{f"run_{i + 1}": run for i, run in enumerate(runs)}, "R": registers}
@@ -81,7 +81,7 @@ def machine(monkeypatch):
         return found[-1]
 
     monkeypatch.setattr(vector_vm, "run", noted)
-    monkeypatch.setattr(vector_vm, "BEFORE", -1)
+    monkeypatch.setattr(vector_vm, "COMPILE_COST", -1)
     return found
 
 
@@ -174,9 +174,9 @@ def test_stores_come_after_what_is_computed_behind_them(machine):
 def test_the_lines_are_executed_where_machine_code_may_not(why, machine, monkeypatch):
     values = values_of(np.random.default_rng(0))
     if why == "the process has computed little":
-        monkeypatch.setattr(vector_vm, "BEFORE", 1 << 62)
+        monkeypatch.setattr(vector_vm, "COMPILE_COST", 1 << 62)
     elif why == "few threads":
-        monkeypatch.setattr(fuse_elementwise, "SMALLEST", 1 << 20)
+        monkeypatch.setattr(fuse_elementwise, "MIN_ELEMENTS", 1 << 20)
     else:
         values[5] = values[5].astype(np.uint8)
     assert execute(*fuse(LINES), values) == by_lines(values) and not machine
@@ -192,11 +192,13 @@ def test_a_line_that_no_row_computes_stays(line):
     assert not runs and line in found
 
 
-@pytest.mark.parametrize("count, expected", [(fuse_elementwise.FEWEST - 1, 0), (fuse_elementwise.FEWEST, 1)])
+@pytest.mark.parametrize(
+    "count, expected", [(fuse_elementwise.MIN_SAVED_PASSES - 1, 0), (fuse_elementwise.MIN_SAVED_PASSES, 1)]
+)
 def test_a_run_of_what_numpy_does_in_one_pass_is_longer(count, expected):
     names = [f"r{i}" for i in range(20, 20 + count)]
     lines = ["r1 = R[1]", *(f"{name} = r1 * r1" for name in names), *(f"R[{name[1:]}] = {name}" for name in names)]
-    runs: list[Run] = []
+    runs: list[FusedRun] = []
     kinds = {**KINDS, **dict.fromkeys(names, "f32")}
     Fuser(kinds, SPACE, lambda run: (runs.append(run), "run")[1]).fuse(lines, [0] * len(lines))
     assert len(runs) == expected

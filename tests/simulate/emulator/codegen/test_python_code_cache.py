@@ -7,7 +7,7 @@ import pytest
 
 from tests.simulate.emulator.ptx_kernels import aligned, kernel, run
 from tileiras_build.simulate.emulator.codegen import python_code_cache
-from tileiras_build.simulate.emulator.codegen.python_code_cache import Translations
+from tileiras_build.simulate.emulator.codegen.python_code_cache import PythonCodeCache
 from tileiras_build.simulate.emulator.ptx import program
 
 PTX, ENTRY, FILE = "text", "kernel", "<ptx kernel:0>"
@@ -18,7 +18,7 @@ SOURCE = "def block_0(g):\n    return g + 1\n"
 def folder(monkeypatch, tmp_path):
     """Where it is kept; what takes no time is worth it."""
     monkeypatch.setenv("TILEIRAS_CUTILE_CACHE", str(tmp_path))
-    monkeypatch.setattr(python_code_cache, "WORTH", 0)
+    monkeypatch.setattr(python_code_cache, "MIN_COMPILE_SECONDS", 0)
     return tmp_path / f"local-{os.geteuid()}"
 
 
@@ -31,43 +31,43 @@ def compiled(monkeypatch):
     return texts
 
 
-def value(one: Translations, source: str = SOURCE, file: str = FILE) -> int:
+def value(one: PythonCodeCache, source: str = SOURCE, file: str = FILE) -> int:
     """What a function gives, after which all is kept."""
     scope: dict = {}
     code = one.code(source, file)
     assert code.co_filename == file
     exec(code, scope)
-    one.keep()
+    one.store()
     return scope["block_0"](4)
 
 
 def test_the_next_process_compiles_nothing(folder, compiled):
-    assert [value(Translations(PTX, ENTRY)) for _ in range(3)] == [5] * 3 and compiled == [SOURCE]
+    assert [value(PythonCodeCache(PTX, ENTRY)) for _ in range(3)] == [5] * 3 and compiled == [SOURCE]
 
 
 def test_functions_that_come_later_are_kept_with_those_before(folder, compiled):
     more = SOURCE.replace("1", "2")
-    one = Translations(PTX, ENTRY)
+    one = PythonCodeCache(PTX, ENTRY)
     assert (value(one), value(one, more)) == (5, 6)
-    assert (value(Translations(PTX, ENTRY), more), value(Translations(PTX, ENTRY))) == (6, 5)
-    assert value(Translations(PTX, ENTRY), more) == 6 and compiled == [SOURCE, more]
+    assert (value(PythonCodeCache(PTX, ENTRY), more), value(PythonCodeCache(PTX, ENTRY))) == (6, 5)
+    assert value(PythonCodeCache(PTX, ENTRY), more) == 6 and compiled == [SOURCE, more]
 
 
 def test_other_texts_and_other_names_of_theirs_are_compiled(folder, compiled):
-    one = Translations(PTX, ENTRY)
+    one = PythonCodeCache(PTX, ENTRY)
     value(one), value(one, file="<ptx kernel:7>"), value(one, SOURCE + " ")
     assert len(compiled) == 3
 
 
 @pytest.mark.parametrize("other", [("other text", ENTRY), (PTX, "other")])
 def test_kernels_have_records_of_their_own(folder, compiled, other):
-    value(Translations(PTX, ENTRY)), value(Translations(*other))
+    value(PythonCodeCache(PTX, ENTRY)), value(PythonCodeCache(*other))
     assert len(compiled) == 2 and len(os.listdir(folder)) == 2
 
 
 @pytest.mark.parametrize("change", ["version", "flags"])
 def test_another_python_compiles_itself(folder, compiled, change, monkeypatch):
-    value(Translations(PTX, ENTRY))
+    value(PythonCodeCache(PTX, ENTRY))
 
     class Other:
         version = "3.99"
@@ -78,51 +78,51 @@ def test_another_python_compiles_itself(folder, compiled, change, monkeypatch):
         flags = Other.flags if change == "flags" else python_code_cache.sys.flags
 
     monkeypatch.setattr(python_code_cache, "sys", Python)
-    value(Translations(PTX, ENTRY))
+    value(PythonCodeCache(PTX, ENTRY))
     assert len(compiled) == 2
 
 
 @pytest.mark.parametrize("size", [0, 20, 32, 90])
 def test_what_is_cut_short_is_compiled(folder, compiled, size):
-    value(Translations(PTX, ENTRY))
+    value(PythonCodeCache(PTX, ENTRY))
     (name,) = os.listdir(folder)
     os.truncate(folder / name, size)
-    assert value(Translations(PTX, ENTRY)) == value(Translations(PTX, ENTRY)) == 5 and len(compiled) == 2
+    assert value(PythonCodeCache(PTX, ENTRY)) == value(PythonCodeCache(PTX, ENTRY)) == 5 and len(compiled) == 2
 
 
 def test_what_is_changed_is_compiled(folder, compiled):
-    value(Translations(PTX, ENTRY))
+    value(PythonCodeCache(PTX, ENTRY))
     (name,) = os.listdir(folder)
     data = bytearray((folder / name).read_bytes())
     data[-1] ^= 1
     (folder / name).write_bytes(data)
-    assert value(Translations(PTX, ENTRY)) == 5 and len(compiled) == 2
+    assert value(PythonCodeCache(PTX, ENTRY)) == 5 and len(compiled) == 2
 
 
 def test_a_folder_that_others_may_write_to_is_not_read(folder, compiled):
-    value(Translations(PTX, ENTRY))
+    value(PythonCodeCache(PTX, ENTRY))
     folder.chmod(0o722)
-    assert value(Translations(PTX, ENTRY)) == 5 and len(compiled) == 2
+    assert value(PythonCodeCache(PTX, ENTRY)) == 5 and len(compiled) == 2
 
 
 def test_what_takes_little_is_not_kept(folder, compiled, monkeypatch):
-    monkeypatch.setattr(python_code_cache, "WORTH", 1)
-    assert value(Translations(PTX, ENTRY)) == 5 and not folder.exists()
+    monkeypatch.setattr(python_code_cache, "MIN_COMPILE_SECONDS", 1)
+    assert value(PythonCodeCache(PTX, ENTRY)) == 5 and not folder.exists()
 
 
 def test_nothing_is_kept_where_the_user_wants_nothing(compiled, monkeypatch):
-    monkeypatch.setattr(python_code_cache, "WORTH", 0)
-    assert [value(Translations(PTX, ENTRY)) for _ in range(2)] == [5] * 2 and len(compiled) == 2
+    monkeypatch.setattr(python_code_cache, "MIN_COMPILE_SECONDS", 0)
+    assert [value(PythonCodeCache(PTX, ENTRY)) for _ in range(2)] == [5] * 2 and len(compiled) == 2
 
 
 def test_a_record_has_no_more_than_so_many_functions(folder, compiled, monkeypatch):
-    monkeypatch.setattr(python_code_cache, "MOST", 2)
-    one, other = Translations(PTX, ENTRY), Translations(PTX, ENTRY)
+    monkeypatch.setattr(python_code_cache, "MAX_FUNCTIONS", 2)
+    one, other = PythonCodeCache(PTX, ENTRY), PythonCodeCache(PTX, ENTRY)
     value(one), value(one, SOURCE + "#")
     value(other, SOURCE + "##")
-    value(Translations(PTX, ENTRY), SOURCE + "##")
+    value(PythonCodeCache(PTX, ENTRY), SOURCE + "##")
     assert len(compiled) == 3
-    value(Translations(PTX, ENTRY))
+    value(PythonCodeCache(PTX, ENTRY))
     assert len(compiled) == 4
 
 

@@ -8,19 +8,19 @@ import pytest
 
 from tests.simulate.emulator.codegen.test_fuse_elementwise import AFTER, KINDS, LINES, SHAPE, SPACE, values_of
 from tileiras_build.simulate.emulator.codegen import tiering
-from tileiras_build.simulate.emulator.codegen.python_code_cache import Translations
-from tileiras_build.simulate.emulator.codegen.tiering import Body, FirstCalls
+from tileiras_build.simulate.emulator.codegen.python_code_cache import PythonCodeCache
+from tileiras_build.simulate.emulator.codegen.tiering import BaselineFunction, FunctionBody
 from tileiras_build.simulate.emulator.jit import vector_vm
 from tileiras_build.simulate.emulator.ptx.program import load
 
 LOADS = [f"r{i} = R[{i}]" for i in (1, 2, 3, 5)]
 
 
-def body(lines: list[str]) -> Body:
+def body(lines: list[str]) -> FunctionBody:
     lines = [*LOADS, *lines, *AFTER, "return 9"]
     origin = list(range(len(lines)))
-    return Body(
-        "block_0", lines, origin, KINDS, dict(SPACE), "<ptx kernel:0>", (), len(LINES), 9, Translations("", "kernel")
+    return FunctionBody(
+        "block_0", lines, origin, KINDS, dict(SPACE), "<ptx kernel:0>", (), len(LINES), 9, PythonCodeCache("", "kernel")
     )
 
 
@@ -35,7 +35,7 @@ def kept() -> list:
     return []
 
 
-def called(first: FirstCalls, group: SimpleNamespace) -> tuple[object, list[bytes]]:
+def called(first: BaselineFunction, group: SimpleNamespace) -> tuple[object, list[bytes]]:
     """What a call returns, and the registers after it."""
     registers, group.R = group.R, dict(group.R)
     with np.errstate(all="ignore"):
@@ -48,7 +48,7 @@ def called(first: FirstCalls, group: SimpleNamespace) -> tuple[object, list[byte
 @pytest.fixture(autouse=True)
 def open_gate(monkeypatch):
     """The process has computed enough."""
-    monkeypatch.setattr(vector_vm, "BEFORE", -1)
+    monkeypatch.setattr(vector_vm, "COMPILE_COST", -1)
 
 
 def test_a_function_is_fused_after_enough_threads(group, kept):
@@ -56,8 +56,8 @@ def test_a_function_is_fused_after_enough_threads(group, kept):
         kept.append(make())
         return kept[-1]
 
-    first = FirstCalls(body(LINES), keep)
-    calls = tiering.ENOUGH // (group.size + tiering.CALL)
+    first = BaselineFunction(body(LINES), keep)
+    calls = tiering.TIER_UP_THREADS // (group.size + tiering.CALL_OVERHEAD_THREADS)
     before = {str(called(first, group)) for _ in range(calls)}
     assert not kept and len(before) == 1
     assert str(called(first, group)) in before
@@ -67,15 +67,15 @@ def test_a_function_is_fused_after_enough_threads(group, kept):
 
 
 def test_nothing_is_fused_before_the_process_has_computed_enough(group, kept, monkeypatch):
-    monkeypatch.setattr(vector_vm, "_done", 0)
-    monkeypatch.setattr(vector_vm, "BEFORE", 3 * len(body(LINES).lines) * group.size // tiering.ONE_IN)
+    monkeypatch.setattr(vector_vm, "_results_done", 0)
+    monkeypatch.setattr(vector_vm, "COMPILE_COST", 3 * len(body(LINES).lines) * group.size // tiering.LINES_PER_RESULT)
 
     def keep(make):
         kept.append(make())
         return kept[-1]
 
-    first = FirstCalls(body(LINES), keep)
-    first.threads = tiering.ENOUGH
+    first = BaselineFunction(body(LINES), keep)
+    first.threads = tiering.TIER_UP_THREADS
     for _ in range(4):
         called(first, group)
     assert not kept
@@ -88,9 +88,9 @@ def test_lines_that_nothing_fuses_are_compiled_once(group, kept):
         kept.append(make())
         return kept[-1]
 
-    first = FirstCalls(body(["r4 = r2", "r7 = r2"]), keep)
-    first.threads = tiering.ENOUGH
-    assert called(first, group)[0] == 9 and kept == [first.plain]
+    first = BaselineFunction(body(["r4 = r2", "r7 = r2"]), keep)
+    first.threads = tiering.TIER_UP_THREADS
+    assert called(first, group)[0] == 9 and kept == [first.baseline]
 
 
 def test_translating_collects_no_garbage():

@@ -13,7 +13,7 @@ from tests.simulate.emulator.ptx_kernels import HEADER, aligned, kernel, run
 from tileiras_build.pipeline.ptx_to_cubin import find_ptxas
 from tileiras_build.simulate import emulator
 from tileiras_build.simulate.emulator import EmulatorError, EmulatorFault, UnsupportedInstruction
-from tileiras_build.simulate.emulator.tensor_map import Columns, TensorMap, decode
+from tileiras_build.simulate.emulator.tensor_map import Im2colParameters, TensorMap, decode
 
 NAMES = {"float16": "f16", "bfloat16": "bf16", "float32": "f32", "uint8": "u8", "int32": "i32", "uint32": "u32", "uint64": "u64",
          "float64": "f64", "uint16": "u16", "int64": "i64"}  # fmt: skip
@@ -509,7 +509,7 @@ def test_only_rows_of_a_matrix_can_be_gathered():
 # -- columns of pixels -------------------------------------------------------------------------------
 def pixel_map(tensor, lower, upper, channels, pixels, steps=None, swizzle="none"):
     plain = tensor_map(tensor, [1] * tensor.ndim, swizzle, steps)
-    return dataclasses.replace(plain, columns=Columns(lower, upper, channels, pixels))
+    return dataclasses.replace(plain, columns=Im2colParameters(lower, upper, channels, pixels))
 
 
 def pixel_image(tensor, lower, upper, channels, count, start, offsets, steps, swizzle="none"):
@@ -582,7 +582,7 @@ def test_pixels_along_a_row(name, mode):
     tensor = random(np.random.default_rng(9), shape, np.float16)
     rank, count = len(shape), 48 if mode == "im2col::w" else 128
     plain = tensor_map(tensor, [1] * rank, "64B", steps)
-    descriptor = dataclasses.replace(plain, columns=Columns((lower,), (upper,), 32, 48, mode))
+    descriptor = dataclasses.replace(plain, columns=Im2colParameters((lower,), (upper,), 32, 48, mode))
     at = ", ".join(map(str, start))
     body = f"""@!p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [t2], {64 * count};
     @!p0 cp.async.bulk.tensor.{rank}d.shared::cta.global.{mode}.mbarrier::complete_tx::bytes [t1], [u2, {{{at}}}], [t2], {{0, {offset}}};\n"""
@@ -602,7 +602,7 @@ def test_pixels_along_a_row(name, mode):
 def test_what_only_figures_show_of_wide_modes():
     tensor = random(np.random.default_rng(9), (2, 6, 7, 64), np.float16)
     plain = tensor_map(tensor, [1] * 4, "64B")
-    descriptor = dataclasses.replace(plain, columns=Columns((0,), (0,), 32, 16, "im2col::w"))
+    descriptor = dataclasses.replace(plain, columns=Im2colParameters((0,), (0,), 32, 16, "im2col::w"))
     load = "@!p0 cp.async.bulk.tensor.4d.shared::cta.global.{}.mbarrier::complete_tx::bytes [t1], [u2, {{0, 0, 0, 0}}], [t2], {{{}}};"
     assert "a wHalo of 2 is not supported" in faulty(load.format("im2col::w", "2, 0"), descriptor, tensor)
     assert "a wOffset of 32 is not 0 to 31" in faulty(load.format("im2col::w", "0, 32"), descriptor, tensor)
@@ -620,7 +620,7 @@ def test_what_only_figures_show_of_wide_modes():
 def test_wide_maps_that_do_not_exist(swizzle, lower, why):
     tensor = random(np.random.default_rng(9), (2, 4, 5, 64), np.uint16)
     plain = tensor_map(tensor, [1] * 4, swizzle)
-    columns = Columns((0,), (0,), 32, 4, "im2col::w")
+    columns = Im2colParameters((0,), (0,), 32, 4, "im2col::w")
     good = dataclasses.replace(plain, columns=columns, swizzle="64B")
     assert good.problem() is None and decode(good.encode()) == good
     assert why in dataclasses.replace(plain, columns=dataclasses.replace(columns, lower=lower)).problem()

@@ -151,6 +151,6 @@ def test_no_arrivals_expected():
 def test_two_warps_that_test_in_loops(monkeypatch):
     from tileiras_build.simulate.emulator.simt import mbarrier_waits
 
-    monkeypatch.setattr(mbarrier_waits, "HOPELESS", 3000)
+    monkeypatch.setattr(mbarrier_waits, "MAX_FAILED_TESTS", 3000)
     body = "@!p7 mbarrier.init.shared.b64 [t1], 1; bar.sync 0; setp.ge.u32 p2, t0, 32; @p2 bra B;\nA: mbarrier.test_wait.parity.shared.b64 p4, [t1], 0; @!p4 bra A; exit;"
     assert "deadlock" in fault(body + "\nB: mbarrier.test_wait.parity.shared.b64 p4, [t1], 0; @!p4 bra B;", 64)

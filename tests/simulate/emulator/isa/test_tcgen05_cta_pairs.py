@@ -159,6 +159,8 @@ def test_a_pair_frees_what_the_peer_may_still_read(parted):
 def test_a_pair_allocates_when_both_run():
     options = {"grid": 2, "group": 2, "cluster": ".reqnctapercluster 2, 1, 1", "wait": False, "races": True}
     cells = np.zeros((2, 128, 32), np.uint32)
-    with pytest.raises(EmulatorFault, match=r"nothing says that CTA .* has begun .*peer-not-there.*tcgen05\.alloc"):
+    with pytest.raises(
+        EmulatorFault, match=r"nothing says that CTA .* has begun .*peer-cta-not-running.*tcgen05\.alloc"
+    ):
         run_tensor(np.zeros((2, 16), np.uint8), "", cells, met=False, **options)
     run_tensor(np.zeros((2, 16), np.uint8), "", cells, met=False, **(options | {"races": False}))

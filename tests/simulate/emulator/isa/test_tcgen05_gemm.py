@@ -9,7 +9,7 @@ import pytest
 from tests.simulate.emulator.ptx_kernels import HEADER, aligned
 from tests.simulate.emulator.tensor_kernels import encode, instruction
 from tileiras_build.simulate import emulator
-from tileiras_build.simulate.emulator.isa.tcgen05_mma import Product
+from tileiras_build.simulate.emulator.isa.tcgen05_mma import Tcgen05Mma
 from tileiras_build.simulate.emulator.tensor_map import TensorMap
 
 STAGES, ROWS, DEPTH = 3, 128, 64
@@ -132,9 +132,9 @@ def test_a_missing_wait_is_found(missing, message):
 @pytest.mark.parametrize("sums, times", [("exact", 1), ("blas", 2)])
 def test_products_are_carried_out_together_across_their_commits(monkeypatch, sums, times):
     """Two steps of four products, of which each has a commit: as one sum, but where its order depends on the sizes of matrices."""
-    calls, run_all = [], Product.run_all
+    calls, run_all = [], Tcgen05Mma.run_joined
     monkeypatch.setattr(
-        Product, "run_all", lambda self, memory, others: (calls.append(others), run_all(self, memory, others))
+        Tcgen05Mma, "run_joined", lambda self, memory, others: (calls.append(others), run_all(self, memory, others))
     )
     got, want = run_gemm(gemm(64), 1, 64, 2, 1, sums=sums)
     np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)

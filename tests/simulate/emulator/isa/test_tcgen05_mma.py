@@ -305,7 +305,7 @@ def test_some_ctas_by_machine_code(kind, type_, code, k, keep, monkeypatch):
     text = f"setp.eq.u32 p5, t6, 1; @p5 bra N; {product} N: {COMMIT}"
     results = []
     for before in (-1, 1 << 62):
-        monkeypatch.setattr(gemm_jit, "BEFORE", before)
+        monkeypatch.setattr(gemm_jit, "COMPILE_COST", before)
         results.append(run_tensor(shared, text, cells, grid=4, sums="exact"))
     assert results[0].tobytes() == results[1].tobytes()
     assert (results[0][1] == cells[1]).all()

@@ -21,16 +21,16 @@ mad.lo.u32 t8, t8, 5, t10; mad.wide.u32 u4, t2, 4, u0; st.global.u32 [u4], t8;""
 @pytest.fixture
 def calls(monkeypatch):
     """Whether machine code has stored, for each call of some stores."""
-    found, at_once = [], batch_shared_stores.Stores.at_once
+    found, at_once = [], batch_shared_stores.BatchedStores.run_with_jit
     monkeypatch.setattr(
-        batch_shared_stores.Stores, "at_once", lambda *given: (found.append(at_once(*given)), found[-1])[1]
+        batch_shared_stores.BatchedStores, "run_with_jit", lambda *given: (found.append(at_once(*given)), found[-1])[1]
     )
     return found
 
 
 def stored(monkeypatch, *, is_ready: bool, step: int = 16, second: int = 16) -> bytes:
-    monkeypatch.setattr(gemm_jit, "BEFORE", -1 if is_ready else 1 << 62)
-    monkeypatch.setattr(tiering, "ENOUGH", -1)
+    monkeypatch.setattr(gemm_jit, "COMPILE_COST", -1 if is_ready else 1 << 62)
+    monkeypatch.setattr(tiering, "TIER_UP_THREADS", -1)
     out = aligned(np.zeros((CTAS, THREADS), np.uint32))
     text = (
         kernel(BODY.format(threads=THREADS, step=step, second=second), 1, THREADS) + f"// {is_ready}"
@@ -62,8 +62,8 @@ cp.async.wait_all;"""
 
 
 def test_words_that_a_copy_has_yet_to_write(calls, monkeypatch):
-    monkeypatch.setattr(gemm_jit, "BEFORE", -1)
-    monkeypatch.setattr(tiering, "ENOUGH", -1)
+    monkeypatch.setattr(gemm_jit, "COMPILE_COST", -1)
+    monkeypatch.setattr(tiering, "TIER_UP_THREADS", -1)
     with pytest.raises(EmulatorFault, match="written before the copy to it"):
         run(kernel(COPY, 1, THREADS), aligned(np.zeros(16, np.uint8)), grid=CTAS)
     assert calls == [False]

@@ -11,7 +11,7 @@ import pytest
 from tileiras_build.core import user_cache
 from tileiras_build.simulate.emulator.jit import code_cache, executable_memory, llvm_jit
 
-pytestmark = pytest.mark.skipif(not executable_memory.IS_POSSIBLE, reason="this is x86-64 under Linux only")
+pytestmark = pytest.mark.skipif(not executable_memory.IS_SUPPORTED, reason="this is x86-64 under Linux only")
 CODE = Path(code_cache.__file__).parent
 TEXT = "define i64 @given(i64 %n) {\n  %more = add i64 %n, AMOUNT\n  ret i64 %more\n}\n"
 PROGRAM = f"""
@@ -25,7 +25,7 @@ print(compiled({TEXT!r}.replace("AMOUNT", sys.argv[1]), "given", 0, 1, NUMBER)(1
 def folder(monkeypatch, tmp_path):
     """Where it is kept. This process has asked nobody for anything."""
     monkeypatch.setenv("TILEIRAS_CUTILE_CACHE", str(tmp_path / "cache"))
-    for known in (code_cache.host, code_cache.noted_host, code_cache._key_of_host):
+    for known in (code_cache.host, code_cache.cached_host, code_cache._key_of_host):
         monkeypatch.setattr(code_cache, known.__name__, code_cache.lru_cache(known.__wrapped__))
     return tmp_path / "cache" / f"local-{os.geteuid()}"
 
@@ -48,7 +48,7 @@ def codes(folder: Path) -> set[str]:
 
 
 def added(amount: int = 10) -> int:
-    return llvm_jit.compiled(TEXT.replace("AMOUNT", str(amount)), "given", 0, 1, llvm_jit.NUMBER)(1)
+    return llvm_jit.compile_function(TEXT.replace("AMOUNT", str(amount)), "given", 0, 1, llvm_jit.NUMBER)(1)
 
 
 @pytest.fixture
@@ -143,12 +143,12 @@ def test_processes_that_make_it_at_once(folder):
 
 
 def forget() -> None:
-    for known in (code_cache.host, code_cache.noted_host, code_cache._key_of_host):
+    for known in (code_cache.host, code_cache.cached_host, code_cache._key_of_host):
         getattr(known, "cache_clear", int)()
 
 
 CHANGES = {
-    "the CPU": lambda patch: patch.setattr(code_cache, "processor", lambda: (1, 2, 3)),
+    "the CPU": lambda patch: patch.setattr(code_cache, "host_cpu_id", lambda: (1, 2, 3)),
     "LLVM is elsewhere": lambda patch: patch.setattr(code_cache, "PathFinder", FoundElsewhere),
     "LLVM": lambda patch: patch.setattr(code_cache, "_state_of", lambda file: [1, 2, 3, 4]),
     "our code": lambda patch: patch.setattr(code_cache, "_code_here", lambda: "other"),
@@ -168,7 +168,7 @@ class FoundElsewhere:
 
 def say(patch, host):
     patch.setattr(code_cache, "host", code_cache.lru_cache(lambda: host))
-    patch.setattr(code_cache, "noted_host", lambda: host)
+    patch.setattr(code_cache, "cached_host", lambda: host)
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -184,7 +184,7 @@ def test_it_is_made_anew_after_a_change_of(change, folder, made, monkeypatch):
 
 
 def test_code_that_is_changed_while_a_process_runs_is_not_what_it_runs(folder, made, monkeypatch):
-    monkeypatch.setattr(code_cache, "_begun", 0)
+    monkeypatch.setattr(code_cache, "_process_start", 0)
     assert (added(), added()) == (11, 11) and len(made) == 2 and not folder.exists()
 
 
@@ -193,14 +193,14 @@ def test_all_code_that_makes_it_counts(monkeypatch, tmp_path):
     for name in code_cache._CODE:
         (tmp_path / name).write_bytes((CODE / name).read_bytes())
     monkeypatch.setattr(code_cache, "__file__", str(tmp_path / "code_cache.py"))
-    monkeypatch.setattr(code_cache, "_begun", 1 << 63)
+    monkeypatch.setattr(code_cache, "_process_start", 1 << 63)
     digests.add(code_cache._code_here())
     assert len(digests) == 1
     for name in code_cache._CODE:
         (tmp_path / name).write_bytes(b"#" + (tmp_path / name).read_bytes())
         digests.add(code_cache._code_here())
     assert len(digests) == 5
-    (tmp_path / "jit.py").unlink()
+    (tmp_path / "llvm_jit.py").unlink()
     assert code_cache._code_here() is None
     seen = {
         path.name for path in CODE.glob("*.py") if "object_code" in path.read_text() or "executable" in path.read_text()
@@ -209,21 +209,21 @@ def test_all_code_that_makes_it_counts(monkeypatch, tmp_path):
 
 
 def test_where_code_can_only_be_put_by_llvm_nothing_is_kept(folder, made, monkeypatch):
-    monkeypatch.setattr(executable_memory, "IS_POSSIBLE", False)
-    executable_memory.processor.cache_clear()
+    monkeypatch.setattr(executable_memory, "IS_SUPPORTED", False)
+    executable_memory.host_cpu_id.cache_clear()
     assert (added(), added()) == (11, 11) and len(made) == 2 and not folder.exists()
-    executable_memory.processor.cache_clear()
+    executable_memory.host_cpu_id.cache_clear()
 
 
 def test_where_the_system_executes_nothing_that_was_written_llvm_is_asked(folder, made, monkeypatch):
-    executable_memory.processor()
-    monkeypatch.setattr(executable_memory, "load", lambda code: None)
+    executable_memory.host_cpu_id()
+    monkeypatch.setattr(executable_memory, "map_code", lambda code: None)
     assert (added(), added()) == (11, 11) and len(made) == 4
 
 
 def test_code_that_is_not_in_one_piece_is_llvm_s(folder, made):
     text = "@kept = internal global i64 3\ndefine i64 @given(i64 %n) { %x = load i64, ptr @kept store i64 %n, ptr @kept ret i64 %x }"
-    function = llvm_jit.compiled(text, "given", 0, 1, llvm_jit.NUMBER)
+    function = llvm_jit.compile_function(text, "given", 0, 1, llvm_jit.NUMBER)
     assert (function(5), function(6)) == (3, 5)
     assert not codes(folder)
 
@@ -239,23 +239,27 @@ def test_what_llvm_says_of_the_cpu_is_what_is_kept(folder):
 
 def test_what_is_kept_is_found_without_llvm(folder, made):
     shape = "given", 0, 1, llvm_jit.NUMBER
-    assert llvm_jit.kept(TEXT.replace("AMOUNT", "10"), *shape) is None and not made
+    assert llvm_jit.cached_function(TEXT.replace("AMOUNT", "10"), *shape) is None and not made
     added()
-    function = llvm_jit.kept(TEXT.replace("AMOUNT", "10"), *shape)
-    assert function is not None and function(5) == 15 and llvm_jit.kept(TEXT.replace("AMOUNT", "11"), *shape) is None
+    function = llvm_jit.cached_function(TEXT.replace("AMOUNT", "10"), *shape)
+    assert (
+        function is not None
+        and function(5) == 15
+        and llvm_jit.cached_function(TEXT.replace("AMOUNT", "11"), *shape) is None
+    )
     assert len(made) == 1
 
 
 def test_what_is_noted_is_of_this_code_and_this_cpu(folder, monkeypatch):
-    monkeypatch.setattr(code_cache, "_asked", lambda: pytest.fail("LLVM is asked"))
-    assert not code_cache.noted("one")
-    code_cache.note("one", 3)
-    code_cache.note("one", 1 << 40)
-    assert code_cache.noted("one") == 1 << 40 and not code_cache.noted("other")
+    monkeypatch.setattr(code_cache, "_query_llvm", lambda: pytest.fail("LLVM is asked"))
+    assert not code_cache.read_count("one")
+    code_cache.write_count("one", 3)
+    code_cache.write_count("one", 1 << 40)
+    assert code_cache.read_count("one") == 1 << 40 and not code_cache.read_count("other")
     monkeypatch.setattr(code_cache, "_state_of_emulator", lambda: ("changed",))
-    assert not code_cache.noted("one")
+    assert not code_cache.read_count("one")
     monkeypatch.undo()
     monkeypatch.setenv("TILEIRAS_CUTILE_CACHE", str(folder.parent))
-    assert code_cache.noted("one") == 1 << 40
+    assert code_cache.read_count("one") == 1 << 40
     monkeypatch.setattr(code_cache, "_key_of_host", lambda: "other")
-    assert not code_cache.noted("one")
+    assert not code_cache.read_count("one")

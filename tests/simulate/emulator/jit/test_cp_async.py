@@ -10,7 +10,7 @@ from tileiras_build.simulate.emulator.matmul import gemm_jit
 
 @pytest.fixture(params=[False, True], ids=["numpy", "machine code"])
 def by_code(request, monkeypatch):
-    monkeypatch.setattr(gemm_jit, "BEFORE", -1 if request.param else 1 << 62)
+    monkeypatch.setattr(gemm_jit, "COMPILE_COST", -1 if request.param else 1 << 62)
 
 
 def copy(more: str, size: str = "16") -> np.ndarray:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tileiras_build.simulate.emulator.jit import elementwise_f32
-from tileiras_build.simulate.emulator.jit.llvm_jit import has
+from tileiras_build.simulate.emulator.jit.llvm_jit import has_cpu_feature
 from tileiras_build.simulate.emulator.numerics import float_arithmetic, small_float_formats, transcendentals
 
 COUNT = 4096
@@ -17,7 +17,7 @@ NEVER = 1 << 62
 def can(name: str) -> bool:
     """Whether this CPU has the instructions for an operation."""
     feature = elementwise_f32.OPERATIONS[name].feature
-    return feature is None or has(feature)
+    return feature is None or has_cpu_feature(feature)
 
 
 def allow(monkeypatch, before: int) -> None:
@@ -28,13 +28,13 @@ def allow(monkeypatch, before: int) -> None:
 @pytest.fixture
 def results(monkeypatch):
     """What machine code has returned."""
-    found, apply = [], elementwise_f32.apply
+    found, apply = [], elementwise_f32.try_apply
 
     def noted(name, *operands):
         found.append(apply(name, *operands))
         return found[-1]
 
-    monkeypatch.setattr(elementwise_f32, "apply", noted)
+    monkeypatch.setattr(elementwise_f32, "try_apply", noted)
     return found
 
 
@@ -57,11 +57,11 @@ OPERATIONS = {
     ),
     "ex2.ftz": lambda x, y: float_arithmetic.approximate_flushed("ex2", np.concatenate([x, 200 * np.sin(y)])),
     "fma": lambda x, y: float_arithmetic.fma32(x / 8, np.float32(1.5), y / 8),
-    "max": lambda x, y: float_arithmetic.extreme("max", x, np.where(np.arange(COUNT) < 64, -x, y)),
-    "min": lambda x, y: float_arithmetic.extreme("min", x, np.where(np.arange(COUNT) < 64, -x, y)),
-    "add": lambda x, y: float_arithmetic.paired("add", x, y),
-    "sub": lambda x, y: float_arithmetic.paired("sub", x, y),
-    "mul": lambda x, y: float_arithmetic.paired("mul", x, y / 4),
+    "max": lambda x, y: float_arithmetic.min_max("max", x, np.where(np.arange(COUNT) < 64, -x, y)),
+    "min": lambda x, y: float_arithmetic.min_max("min", x, np.where(np.arange(COUNT) < 64, -x, y)),
+    "add": lambda x, y: float_arithmetic.f32x2_operation("add", x, y),
+    "sub": lambda x, y: float_arithmetic.f32x2_operation("sub", x, y),
+    "mul": lambda x, y: float_arithmetic.f32x2_operation("mul", x, y / 4),
     "f16": lambda x, y: small_float_formats.narrow("f16", np.concatenate([x, np.sin(y), np.sin(y) / 40000])),
     "bf16": lambda x, y: small_float_formats.narrow("bf16", np.concatenate([x, ties(x)])),
 }
@@ -99,48 +99,48 @@ def test_what_an_operation_cannot_do_numpy_does(name, value, monkeypatch):
     allow(monkeypatch, -1)
     x = np.ones(COUNT, np.float32)
     operands = [x] * elementwise_f32.OPERATIONS[name].operands
-    assert (elementwise_f32.apply(name, *operands) is not None) == can(name)
+    assert (elementwise_f32.try_apply(name, *operands) is not None) == can(name)
     x[COUNT - 3] = value
-    assert elementwise_f32.apply(name, *operands) is None
+    assert elementwise_f32.try_apply(name, *operands) is None
 
 
 def test_only_whole_arrays_of_one_shape_are_taken(monkeypatch):
     allow(monkeypatch, -1)
     x = np.ones((2, COUNT), np.float32)
-    assert elementwise_f32.apply("add", x, np.float32(2)).shape == x.shape
+    assert elementwise_f32.try_apply("add", x, np.float32(2)).shape == x.shape
     for other in (x[:1], x.astype(np.float64), np.ones((COUNT, 2), np.float32).T):
-        assert elementwise_f32.apply("add", x, other) is None
-    assert elementwise_f32.apply("add", x[0, :128], x[0, :128]) is None
+        assert elementwise_f32.try_apply("add", x, other) is None
+    assert elementwise_f32.try_apply("add", x[0, :128], x[0, :128]) is None
 
 
 def test_a_process_that_does_few_does_not_ask_llvm(monkeypatch):
     allow(monkeypatch, COUNT)
-    monkeypatch.setattr(elementwise_f32, "_done", type(elementwise_f32._done)())
+    monkeypatch.setattr(elementwise_f32, "_elements_done", type(elementwise_f32._elements_done)())
     x = np.ones(COUNT, np.float32)
-    assert [elementwise_f32.apply("add", x, x) is None for _ in range(3)] == [True, True, False]
+    assert [elementwise_f32.try_apply("add", x, x) is None for _ in range(3)] == [True, True, False]
 
 
 def test_the_import_of_llvm_takes_more_than_a_translation(results, monkeypatch):
     allow(monkeypatch, COUNT)
-    monkeypatch.setattr(elementwise_f32, "_done", Counter())
+    monkeypatch.setattr(elementwise_f32, "_elements_done", Counter())
     monkeypatch.setattr(elementwise_f32, "is_imported", lambda: False)
     x = np.ones(COUNT, np.float32)
-    for _ in range(elementwise_f32.IMPORT + 1):
-        float_arithmetic.extreme("max", x, x)
+    for _ in range(elementwise_f32.IMPORT_COST + 1):
+        float_arithmetic.min_max("max", x, x)
     assert all(result is None for result in results)
     monkeypatch.setattr(elementwise_f32, "is_imported", lambda: True)
-    float_arithmetic.extreme("max", x, x)
+    float_arithmetic.min_max("max", x, x)
     assert results[-1] is not None
 
 
 def test_what_a_process_before_has_kept_is_used_earlier(monkeypatch):
     asked = []
-    monkeypatch.setattr(elementwise_f32, "_done", Counter())
+    monkeypatch.setattr(elementwise_f32, "_elements_done", Counter())
     monkeypatch.setattr(elementwise_f32, "is_imported", lambda: False)
-    allow(monkeypatch, COUNT * elementwise_f32.KEPT)
+    allow(monkeypatch, COUNT * elementwise_f32.CACHE_HITS_PER_COMPILE)
     x = np.ones(COUNT, np.float32)
     for kept, expected in ((None, [True] * 3), (lambda *_: 0, [False])):
-        monkeypatch.setattr(elementwise_f32, "_kept", lambda *given, kept=kept: (asked.append(given), kept)[1])
-        monkeypatch.setattr(elementwise_f32, "_code", elementwise_f32._kept)
-        assert [elementwise_f32.apply("add", x, x) is None for _ in expected] == expected
+        monkeypatch.setattr(elementwise_f32, "_cached", lambda *given, kept=kept: (asked.append(given), kept)[1])
+        monkeypatch.setattr(elementwise_f32, "_compiled", elementwise_f32._cached)
+        assert [elementwise_f32.try_apply("add", x, x) is None for _ in expected] == expected
     assert {*asked} == {("add", (True, True))} and len(asked) == 3

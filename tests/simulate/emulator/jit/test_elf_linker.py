@@ -5,10 +5,10 @@ import ctypes
 import pytest
 
 from tileiras_build.simulate.emulator.jit import executable_memory
-from tileiras_build.simulate.emulator.jit.elf_linker import Image, image_of
-from tileiras_build.simulate.emulator.jit.llvm_jit import _machine, _module
+from tileiras_build.simulate.emulator.jit.elf_linker import LinkedCode, link_function
+from tileiras_build.simulate.emulator.jit.llvm_jit import _module, _target_machine
 
-pytestmark = pytest.mark.skipif(not executable_memory.IS_POSSIBLE, reason="this is x86-64 under Linux only")
+pytestmark = pytest.mark.skipif(not executable_memory.IS_SUPPORTED, reason="this is x86-64 under Linux only")
 
 # A function that calls another, numbers that it reads, and a table of places in it.
 TEXT = """
@@ -44,20 +44,20 @@ last:
 
 
 def made(text: str, **options: str) -> bytes:
-    return _machine(**{"reloc": "pic", "codemodel": "small", **options}).emit_object(_module(text))
+    return _target_machine(**{"reloc": "pic", "codemodel": "small", **options}).emit_object(_module(text))
 
 
-def called(image: Image, number: int) -> int:
-    place = executable_memory.load(image.code)
+def called(image: LinkedCode, number: int) -> int:
+    place = executable_memory.map_code(image.code)
     assert place is not None
     return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(place + image.entry)(number)
 
 
 def test_what_is_linked_runs_wherever_it_is_put():
-    image = image_of(made(TEXT), "first")
+    image = link_function(made(TEXT), "first")
     assert image is not None and image.entry > 0
     assert [called(image, n) for n in range(6)] == [7, 1235, 12360, 11, 40, 5]
-    assert Image.unpacked(image.packed()) == image
+    assert LinkedCode.unpacked(image.packed()) == image
 
 
 @pytest.mark.parametrize(
@@ -72,17 +72,17 @@ def test_what_is_linked_runs_wherever_it_is_put():
     ids=["calls the C library", "variable", "empty variable", "may be another's", "holds an address"],
 )
 def test_what_needs_more_is_refused(text):
-    assert image_of(made(text), "first") is None
+    assert link_function(made(text), "first") is None
 
 
 def test_only_a_function_that_is_there_is_found():
     data = made(TEXT)
-    assert image_of(data, "none") is None and image_of(data, "irst") is None
+    assert link_function(data, "none") is None and link_function(data, "irst") is None
 
 
 def test_object_files_of_others_are_refused():
     data = made(TEXT)
     other = bytearray(data)
     other[18] = 183  # AArch64
-    assert image_of(bytes(other), "first") is None
-    assert [image_of(data[:size], "first") for size in (0, 10, 64, len(data) // 2)] == [None] * 4
+    assert link_function(bytes(other), "first") is None
+    assert [link_function(data[:size], "first") for size in (0, 10, 64, len(data) // 2)] == [None] * 4

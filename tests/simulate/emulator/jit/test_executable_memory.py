@@ -11,7 +11,7 @@ import pytest
 
 from tileiras_build.simulate.emulator.jit import executable_memory
 
-pytestmark = pytest.mark.skipif(not executable_memory.IS_POSSIBLE, reason="this is x86-64 under Linux only")
+pytestmark = pytest.mark.skipif(not executable_memory.IS_SUPPORTED, reason="this is x86-64 under Linux only")
 SEVEN = bytes.fromhex("b807000000 c3")  # mov eax, 7; ret
 
 
@@ -24,14 +24,14 @@ def mode_of(place: int) -> str:
 
 
 def test_code_runs_and_nobody_writes_it():
-    place = executable_memory.load(SEVEN)
+    place = executable_memory.map_code(SEVEN)
     assert place is not None and ctypes.CFUNCTYPE(ctypes.c_int)(place)() == 7
     assert mode_of(place) == "r-xp" and place % mmap.PAGESIZE == 0
 
 
 def test_a_system_that_lets_nothing_be_executed(monkeypatch):
     monkeypatch.setattr(executable_memory, "_protect", lambda: lambda *_: -1)
-    assert executable_memory.load(SEVEN) is None
+    assert executable_memory.map_code(SEVEN) is None
 
 
 def test_a_processor_is_the_same_on_each_core():
@@ -44,11 +44,11 @@ def test_a_processor_is_the_same_on_each_core():
         ).stdout
         for core in (cores[0], cores[-1])
     }  # fmt: skip
-    assert found == {f"{executable_memory.processor()}\n"}
+    assert found == {f"{executable_memory.host_cpu_id()}\n"}
 
 
 def test_a_processor_tells_who_made_it():
-    numbers = executable_memory.processor()
+    numbers = executable_memory.host_cpu_id()
     assert numbers is not None
     maker = b"".join(numbers[i].to_bytes(4, "little") for i in (1, 3, 2)).decode()
     vendors = {
@@ -60,5 +60,5 @@ def test_a_processor_tells_who_made_it():
 
 
 def test_elsewhere_no_processor_is_asked(monkeypatch):
-    monkeypatch.setattr(executable_memory, "IS_POSSIBLE", False)
-    assert executable_memory.processor.__wrapped__() is None
+    monkeypatch.setattr(executable_memory, "IS_SUPPORTED", False)
+    assert executable_memory.host_cpu_id.__wrapped__() is None

@@ -19,7 +19,7 @@ from tileiras_build.simulate.emulator.jit import (
     tcgen05_ld_st,
     vector_vm,
 )
-from tileiras_build.simulate.emulator.jit.llvm_jit import has
+from tileiras_build.simulate.emulator.jit.llvm_jit import has_cpu_feature
 from tileiras_build.simulate.emulator.matmul import gemm_jit
 
 THREADS, CTAS = 128, 32
@@ -27,7 +27,7 @@ THREADS, CTAS = 128, 32
 
 def of_warpgroups() -> bytes:
     """TMA, wgmma on shared memory, stmatrix."""
-    return multiply(256, 384, 192, 2, sums="exact")[0].tobytes()
+    return multiply(256, 384, 192, 2, rounding="exact")[0].tobytes()
 
 
 def of_tensor_memory() -> bytes:
@@ -96,16 +96,16 @@ def open_gates(monkeypatch):
     """A call that lets this process use machine code from then on, as if it had computed much."""
 
     def open_all() -> None:
-        monkeypatch.setattr(gemm_jit, "BEFORE", -1)
-        monkeypatch.setattr(vector_vm, "BEFORE", -1)
-        monkeypatch.setattr(tiering, "ENOUGH", -1)
+        monkeypatch.setattr(gemm_jit, "COMPILE_COST", -1)
+        monkeypatch.setattr(vector_vm, "COMPILE_COST", -1)
+        monkeypatch.setattr(tiering, "TIER_UP_THREADS", -1)
         for name, operation in list(elementwise_f32.OPERATIONS.items()):
             monkeypatch.setitem(elementwise_f32.OPERATIONS, name, dataclasses.replace(operation, before=-1))
 
     return open_all
 
 
-@pytest.mark.skipif(not all(map(has, vector_vm.FEATURES)), reason="this CPU has no fused multiply-add")
+@pytest.mark.skipif(not all(map(has_cpu_feature, vector_vm.FEATURES)), reason="this CPU has no fused multiply-add")
 @pytest.mark.parametrize("launch", USES, ids=lambda launch: launch.__name__)
 def test_machine_code_makes_the_bytes_of_numpy(launch, open_gates, monkeypatch):
     called = set()

@@ -29,7 +29,7 @@ def loads(monkeypatch):
         return made[-1]
 
     monkeypatch.setattr(ldmatrix_rows, "load", noted)
-    monkeypatch.setattr(gemm_jit, "BEFORE", -1)
+    monkeypatch.setattr(gemm_jit, "COMPILE_COST", -1)
     return made
 
 
@@ -50,7 +50,7 @@ def launch(body: str) -> bytes:
 def test_the_registers_are_those_of_numpy(count, trans, rows, loads, monkeypatch):
     by_code = launch(FILL + load(count, trans, rows))
     assert len(loads) == 1 and loads[0] is not None
-    monkeypatch.setattr(gemm_jit, "BEFORE", NEVER)
+    monkeypatch.setattr(gemm_jit, "COMPILE_COST", NEVER)
     assert launch(FILL + load(count, trans, rows)) == by_code and len(loads) == 1
 
 

@@ -18,7 +18,7 @@ def words_of(*fields: tuple[int, int, int, int]) -> np.ndarray:
 def change(words, places, arrivals, tx, drop=False):
     before = np.empty(len(places), np.uint64)
     given = (np.array(value, np.int64) for value in (places, arrivals, tx))
-    return mbarrier_arrive.change(words, *given, drop, before), before
+    return mbarrier_arrive.arrive_and_expect_tx(words, *given, drop, before), before
 
 
 def fields(words) -> list[tuple[int, ...]]:
@@ -59,7 +59,8 @@ def test_what_numpy_has_to_look_at_is_left_as_it_is(places, arrivals, tx):
 def test_mbarriers_that_have_left_a_phase(words, phase, have_left):
     """None where one of them is none: NumPy then says so."""
     assert (
-        mbarrier_arrive.have_left(words_of((1, 1, 0, phase), *words), np.arange(1, len(words) + 1), phase) is have_left
+        mbarrier_arrive.phases_completed(words_of((1, 1, 0, phase), *words), np.arange(1, len(words) + 1), phase)
+        is have_left
     )
 
 
@@ -85,8 +86,8 @@ def arrivals(expected: int, below: int, *, is_predicated: bool) -> np.ndarray:
 def test_threads_of_a_cta_that_arrive_together_are_one_call(monkeypatch, is_predicated, more):
     below = 40 if is_predicated else THREADS
     closed = arrivals(below + more, below, is_predicated=is_predicated)
-    monkeypatch.setattr(gemm_jit, "BEFORE", -1)
-    monkeypatch.setattr(mbarrier, "change_each", None)
+    monkeypatch.setattr(gemm_jit, "COMPILE_COST", -1)
+    monkeypatch.setattr(mbarrier, "arrive_at_distinct", None)
     np.testing.assert_array_equal(arrivals(below + more, below, is_predicated=is_predicated), closed)
     assert (closed[:, :below] == (below + more) + 1000 * (not more)).all()
 
@@ -94,7 +95,7 @@ def test_threads_of_a_cta_that_arrive_together_are_one_call(monkeypatch, is_pred
 @pytest.mark.parametrize("is_open", [False, True])
 def test_too_many_threads_of_a_cta_are_found(monkeypatch, is_open):
     if is_open:
-        monkeypatch.setattr(gemm_jit, "BEFORE", -1)
+        monkeypatch.setattr(gemm_jit, "COMPILE_COST", -1)
     with pytest.raises(emulator.EmulatorFault, match="more arrivals than the mbarrier's phase expects"):
         arrive_once_too_often()
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tileiras_build.simulate.emulator.isa.tma_box_copies import box_chunks, rounded_to_tf32
+from tileiras_build.simulate.emulator.isa.tma_box_copies import chunks_of_boxes, rounded_to_tf32
 from tileiras_build.simulate.emulator.jit import shared_memory_chunks
 from tileiras_build.simulate.emulator.tensor_map import CHUNK_XOR, TensorMap
 
@@ -19,8 +19,10 @@ def test_boxes_land_where_their_swizzle_says_and_are_no_longer_on_their_way():
     marks = np.full(CTAS * PER_CTA * 4, 7, np.uint8)
     targets, corners = np.array([PER_CTA, 0]), np.array([256, 3])
     steps = np.arange(tensor.rows) * 256
-    shared_memory_chunks.land(shared, marks, source.ctypes.data, corners, steps, targets, 8, 8, CHUNK_XOR["128B"])
-    places = box_chunks(tensor, np.array([8, 8])) + targets[:, None, None]
+    shared_memory_chunks.write_boxes(
+        shared, marks, source.ctypes.data, corners, steps, targets, 8, 8, CHUNK_XOR["128B"]
+    )
+    places = chunks_of_boxes(tensor, np.array([8, 8])) + targets[:, None, None]
     expected, left = np.zeros_like(shared), np.full(CTAS * PER_CTA, True)
     for box, corner in zip(places, corners):
         rows = np.stack([source[corner + step : corner + step + 128] for step in steps])
@@ -37,9 +39,9 @@ def test_chunks_are_gathered_and_compared():
     assert shared_memory_chunks.gather(shared, None, starts, places, out)
     wide = shared.view(np.complex128)
     assert out.tobytes() == wide[starts[:, None, None] + places].tobytes()
-    assert shared_memory_chunks.are_equal(shared, starts, places, out)
+    assert shared_memory_chunks.chunks_equal(shared, starts, places, out)
     shared[(2 * PER_CTA + 60) * shared_memory_chunks.CHUNK + 15] ^= 1
-    assert not shared_memory_chunks.are_equal(shared, starts, places, out)
+    assert not shared_memory_chunks.chunks_equal(shared, starts, places, out)
 
 
 def test_a_chunk_on_its_way_is_told():
@@ -56,7 +58,7 @@ def test_what_lands_as_tf32_is_rounded():
     source[:6] = 0x7F800000, 0xFFC01234, 0x7F7FFFFF, 0x3F801000, 0x3F803000, 0x00001001
     shared, marks = np.zeros(256, np.uint8), np.ones(64, np.uint8)
     zero = np.zeros(1, np.int64)
-    shared_memory_chunks.land(shared, marks, source.ctypes.data, zero, zero, zero, 16, 0, (0, 0), True)
+    shared_memory_chunks.write_boxes(shared, marks, source.ctypes.data, zero, zero, zero, 16, 0, (0, 0), True)
     expected = rounded_to_tf32(source.view(np.complex128)).view(np.uint32)
     np.testing.assert_array_equal(shared.view(np.uint32), expected)
     assert not marks.any()

@@ -7,17 +7,17 @@ from tests.simulate.emulator.jit.test_elementwise_f32 import OPERATIONS as BY_EL
 from tests.simulate.emulator.jit.test_elementwise_f32 import finite, ties
 from tileiras_build.simulate.emulator.codegen import runtime_support
 from tileiras_build.simulate.emulator.jit import elementwise_f32, vector_vm
-from tileiras_build.simulate.emulator.jit.llvm_jit import address, has
+from tileiras_build.simulate.emulator.jit.llvm_jit import address, has_cpu_feature
 from tileiras_build.simulate.emulator.numerics import float_arithmetic
 from tileiras_build.simulate.emulator.numerics.small_float_formats import narrow
 
-SIZE = 2 * vector_vm.STRIP + 8  # the last strip is not whole
+SIZE = 2 * vector_vm.STRIP_ELEMENTS + 8  # the last strip is not whole
 NEVER = 1 << 62
-can = pytest.mark.skipif(not all(map(has, vector_vm.FEATURES)), reason="this CPU has no fused multiply-add")
+can = pytest.mark.skipif(not all(map(has_cpu_feature, vector_vm.FEATURES)), reason="this CPU has no fused multiply-add")
 u32, f32 = np.uint32, np.float32
 NUMPY = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "fma": float_arithmetic.fma32,
-    "max": lambda x, y: float_arithmetic.extreme("max", x, y), "min": lambda x, y: float_arithmetic.extreme("min", x, y),
+    "max": lambda x, y: float_arithmetic.min_max("max", x, y), "min": lambda x, y: float_arithmetic.min_max("min", x, y),
     "ex2": lambda x: float_arithmetic.approximate("ex2", x), "ex2.ftz": lambda x: float_arithmetic.approximate_flushed("ex2", x),
     "f16": lambda x: narrow("f16", x), "bf16": lambda x: narrow("bf16", x), "flush": float_arithmetic.flush, "bits": float_arithmetic.bits32,
     "select": np.where, "extend": lambda x: x.astype(u32), "or": np.bitwise_or, "and": np.bitwise_and,
@@ -31,23 +31,25 @@ TYPES = {"float": np.float32, "i32": np.uint32, "i16": np.uint16, "i8": np.bool_
 
 
 def test_every_row_has_numbers_to_compare_with():
-    assert set(NUMPY) == set(vector_vm.ROWS) and set(BY_ELEMENTS) <= set(NUMPY)
+    assert set(NUMPY) == set(vector_vm.VECTOR_OPS) and set(BY_ELEMENTS) <= set(NUMPY)
 
 
 def run(name: str, values: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """(results, bad strips) of one operation."""
-    row = vector_vm.ROWS[name]
+    row = vector_vm.VECTOR_OPS[name]
     out = np.zeros(SIZE, TYPES[row.result])
     arrays = [*values, out]
-    steps = [0 if len(array) == vector_vm.STRIP else array.itemsize * vector_vm.STRIP for array in arrays]
+    steps = [
+        0 if len(array) == vector_vm.STRIP_ELEMENTS else array.itemsize * vector_vm.STRIP_ELEMENTS for array in arrays
+    ]
     operands = [*range(len(values)), 0, 0, 0][:3]
-    program = np.array([[vector_vm.NUMBERS[name], len(values), *operands]])
+    program = np.array([[vector_vm.OPCODES[name], len(values), *operands]])
     bad = vector_vm.run(program, np.array([address(array) for array in arrays]), np.array(steps), SIZE)
     return out, bad
 
 
 def operands_of(name: str, rng) -> list[np.ndarray]:
-    kinds = vector_vm.ROWS[name].operands
+    kinds = vector_vm.VECTOR_OPS[name].operands
     values = {
         "float": lambda: finite(rng)[:SIZE], "i32": lambda: rng.integers(0, 1 << 32, SIZE, np.uint32),
         "i16": lambda: rng.integers(0, 1 << 16, SIZE, np.uint16), "i8": lambda: rng.integers(0, 2, SIZE).astype(bool),
@@ -62,37 +64,37 @@ def operands_of(name: str, rng) -> list[np.ndarray]:
         given[0][:64] = ties(given[0][:64])
     if name.startswith("ex2"):
         given[0] = (200 * np.sin(np.arange(SIZE))).astype(np.float32)
-        given[0][: vector_vm.STRIP] /= 2  # results of normal numbers
+        given[0][: vector_vm.STRIP_ELEMENTS] /= 2  # results of normal numbers
     if name in ("max", "min"):
         given[1][:64] = -given[0][:64]
     return given
 
 
 @can
-@pytest.mark.parametrize("name", vector_vm.ROWS)
+@pytest.mark.parametrize("name", vector_vm.VECTOR_OPS)
 @np.errstate(all="ignore")
 def test_a_strip_has_the_bits_of_numpy_or_is_bad(name, monkeypatch):
-    monkeypatch.setattr(elementwise_f32, "FEWEST", NEVER)
+    monkeypatch.setattr(elementwise_f32, "MIN_ELEMENTS", NEVER)
     given = operands_of(name, np.random.default_rng(0))
     out, bad = run(name, given)
     expected = np.asarray(NUMPY[name](*given))
-    good = ~np.repeat(bad, vector_vm.STRIP)[:SIZE]
+    good = ~np.repeat(bad, vector_vm.STRIP_ELEMENTS)[:SIZE]
     assert good.any() and out[good].tobytes() == expected[good].view(out.dtype).tobytes()
 
 
 @can
 @pytest.mark.parametrize(
-    "name", [name for name, row in vector_vm.ROWS.items() if "float" in row.operands and row.result != "i8"]
+    "name", [name for name, row in vector_vm.VECTOR_OPS.items() if "float" in row.operands and row.result != "i8"]
 )
 def test_a_strip_with_a_nan_is_bad(name):
-    given = [np.ones(SIZE, TYPES[kind]) for kind in vector_vm.ROWS[name].operands]
-    given[0][vector_vm.STRIP + 3] = np.nan
+    given = [np.ones(SIZE, TYPES[kind]) for kind in vector_vm.VECTOR_OPS[name].operands]
+    given[0][vector_vm.STRIP_ELEMENTS + 3] = np.nan
     _, bad = run(name, given)
     assert bad.tolist() == [False, True, False]
 
 
 @can
 def test_a_value_may_be_the_same_in_all_strips():
-    x, y = np.arange(SIZE, dtype=np.float32), np.full(vector_vm.STRIP, np.float32(3))
+    x, y = np.arange(SIZE, dtype=np.float32), np.full(vector_vm.STRIP_ELEMENTS, np.float32(3))
     out, bad = run("mul", [x, y])
     assert not bad.any() and (out == 3 * x).all()

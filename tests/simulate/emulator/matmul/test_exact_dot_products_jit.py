@@ -5,23 +5,23 @@ import pytest
 
 from tests.simulate.emulator.matmul.test_matmul import bits, random_codes, reference
 from tileiras_build.simulate.emulator.matmul import gemm_jit, matmul
-from tileiras_build.simulate.emulator.matmul.exact_dot_products_jit import Ratios
-from tileiras_build.simulate.emulator.matmul.operands import Factor
+from tileiras_build.simulate.emulator.matmul.exact_dot_products_jit import MagnitudeRatios
+from tileiras_build.simulate.emulator.matmul.operands import MatmulOperand
 
 
 def by_code(a: np.ndarray, b: np.ndarray, kind: str, monkeypatch) -> np.ndarray:
     """A (stack, m, k) times the columns (stack, n, k) of B by machine code, with the errors that it is told."""
-    monkeypatch.setattr(gemm_jit, "BEFORE", -1)
-    errors = matmul.errors_by_machine_code([(Factor(a, kind), Factor(b, kind))], len(a))
+    monkeypatch.setattr(gemm_jit, "COMPILE_COST", -1)
+    errors = matmul.jit_error_bounds([(MatmulOperand(a, kind), MatmulOperand(b, kind))], len(a))
     assert errors is not None and errors.all()
-    return matmul.multiply(Factor(a, kind), Factor(b, kind))
+    return matmul.multiply(MatmulOperand(a, kind), MatmulOperand(b, kind))
 
 
 def test_ratios_of_groups():
     values = np.zeros((2, 2, 4, 8))
     values[0, 0, 1:3, 3:7] = [[3, -0.5, 0, -20], [0.75, 1, 2, 0]]  # multiples of a 16th, if they have four bits
     values[0, 1, 1, 2], values[1, 0, 0, 3] = -1.5 * 2.0**60, 2.0**-140
-    ratios = Ratios(values, 4)
+    ratios = MagnitudeRatios(values, 4)
     ratios.measure()
     assert ratios.out.tolist() == [[320, 12], [8, 0]]
 

@@ -9,7 +9,7 @@ import pytest
 
 import tests.simulate.emulator.isa.test_isa_wgmma as wgmma
 from tileiras_build.simulate.emulator.matmul import fp8_accumulation, gemm_jit
-from tileiras_build.simulate.emulator.matmul.operands import Factor
+from tileiras_build.simulate.emulator.matmul.operands import MatmulOperand
 
 E4M3, E5M2 = ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2
 TYPES = {"e4m3": E4M3, "e5m2": E5M2}
@@ -19,7 +19,7 @@ LOWEST = {"e4m3": -6, "e5m2": -14, "f32": -126, "f16": -14}
 @pytest.fixture(autouse=True, params=[-1, 1 << 62], ids=["code", "numpy"])
 def process(request, monkeypatch):
     """One that has multiplied enough for machine code, and one that has not."""
-    monkeypatch.setattr(gemm_jit, "BEFORE", request.param)
+    monkeypatch.setattr(gemm_jit, "COMPILE_COST", request.param)
 
 
 def one_sum(old, a, b, a_type, b_type, type_):
@@ -54,7 +54,7 @@ def test_the_formula(a_type, b_type, type_):
     old = rng.standard_normal((2, 64, 8)) * 2.0 ** rng.integers(-12, 12, (2, 64, 8))
     old = old.astype(np.float16 if type_ == "f16" else np.float32)
     out = old.astype(np.float32)
-    fp8_accumulation.add_products(out, Factor(a, a_type), Factor(b, b_type), type_)
+    fp8_accumulation.accumulate_fp8(out, MatmulOperand(a, a_type), MatmulOperand(b, b_type), type_)
     for number, row, column in np.ndindex(2, 64, 8):
         expected = one_sum(old[number, row, column], a[number, row], b[0, column], a_type, b_type, type_)
         got = out[number, row, column]

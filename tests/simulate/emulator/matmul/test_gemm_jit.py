@@ -9,7 +9,7 @@ from tests.simulate.emulator.isa.test_isa_wgmma import B_AT, descriptor, execute
 from tests.simulate.emulator.isa.test_mma_accumulation_chains import TWO_BY_TWO, A, B
 from tests.simulate.emulator.isa.test_mma_accumulation_chains import launch as launch_warps
 from tileiras_build.simulate.emulator.matmul import gemm_jit, gemm_microkernel, matmul
-from tileiras_build.simulate.emulator.matmul.operands import Factor
+from tileiras_build.simulate.emulator.matmul.operands import MatmulOperand
 
 NEVER = 1 << 62
 
@@ -17,14 +17,14 @@ NEVER = 1 << 62
 @pytest.fixture
 def calls(monkeypatch):
     """The layouts of what machine code has added up, for processes that have multiplied enough."""
-    made, add = [], gemm_jit.add
+    made, add = [], gemm_jit.accumulate
 
     def counted(out, old, layout, steps, errors):
         made.append(layout)
         add(out, old, layout, steps, errors)
 
-    monkeypatch.setattr(gemm_jit, "add", counted)
-    monkeypatch.setattr(gemm_jit, "BEFORE", -1)
+    monkeypatch.setattr(gemm_jit, "accumulate", counted)
+    monkeypatch.setattr(gemm_jit, "COMPILE_COST", -1)
     return made
 
 
@@ -32,7 +32,7 @@ def both(monkeypatch, run) -> tuple[list[int], list[int]]:
     """The bits of what ``run`` returns by machine code and without."""
     by_code = np.ascontiguousarray(run()).view(np.uint32).tolist()
     with monkeypatch.context() as patch:
-        patch.setattr(gemm_jit, "BEFORE", NEVER)
+        patch.setattr(gemm_jit, "COMPILE_COST", NEVER)
         return by_code, np.ascontiguousarray(run()).view(np.uint32).tolist()
 
 
@@ -52,42 +52,42 @@ def test_matrices_that_are_added_to(dtype, k, right, transposed, fresh, calls, m
     rng = np.random.default_rng(k + right)
     steps = [
         (
-            Factor(numbers(rng, (3, 24, k), dtype, False), "f16"),
-            Factor(numbers(rng, (right, 32, k), dtype, transposed), "f16"),
+            MatmulOperand(numbers(rng, (3, 24, k), dtype, False), "f16"),
+            MatmulOperand(numbers(rng, (right, 32, k), dtype, transposed), "f16"),
         )
         for _ in range(3)
     ]
     start = rng.standard_normal((3, 24, 48)).astype(np.float32)
     start[0, :2] = -0.0
-    monkeypatch.setattr(gemm_jit, "TOGETHER", 1)  # a matrix at a time
+    monkeypatch.setattr(gemm_jit, "L2_BYTES", 1)  # a matrix at a time
 
     def run():
         total = start.copy()
-        matmul.add_products(total[:, :, 8:40], steps, fresh=fresh)
+        matmul.accumulate(total[:, :, 8:40], steps, fresh=fresh)
         return total
 
     one, other = both(monkeypatch, run)
     assert one == other and len(calls) == 1
 
 
-@pytest.mark.parametrize("tile", [gemm_microkernel.NARROW, gemm_microkernel.WIDE, gemm_microkernel.BROAD])
+@pytest.mark.parametrize("tile", [gemm_microkernel.NARROW, gemm_microkernel.WIDE, gemm_microkernel.WIDE_2X2])
 @pytest.mark.parametrize(("kind", "spread"), [("f16", 0), ("bf16", 30)])
 def test_tiles_of_either_width(tile, kind, spread, calls, monkeypatch):
     """Of bf16 with many exponents some sums are added up anew."""
     rng = np.random.default_rng(7)
-    monkeypatch.setattr(gemm_jit, "tile_of", lambda *shape: tile)
+    monkeypatch.setattr(gemm_jit, "select_tile", lambda *shape: tile)
 
     def some(rows):
         values = rng.standard_normal((2, rows, 16)) * 2.0 ** rng.integers(-spread, spread + 1, (2, rows, 16))
         whole = values.astype(np.float32).view(np.uint32) & np.uint32(0xFFFF0000)
-        return Factor(values.astype(np.float16) if kind == "f16" else whole.view(np.float32), kind)
+        return MatmulOperand(values.astype(np.float16) if kind == "f16" else whole.view(np.float32), kind)
 
     steps = [(some(40), some(48)) for _ in range(3)]
     start = rng.standard_normal((2, 40, 48)).astype(np.float32)
 
     def run():
         total = start.copy()
-        matmul.add_products(total, steps)
+        matmul.accumulate(total, steps)
         return total
 
     one, other = both(monkeypatch, run)
@@ -103,9 +103,9 @@ def test_tiles_of_either_width(tile, kind, spread, calls, monkeypatch):
 )  # fmt: skip
 def test_wide_tiles_are_for_wide_registers(shape, processor, tile, monkeypatch):
     """Broad ones for those that are multiplied in one piece."""
-    monkeypatch.setattr(gemm_microkernel, "has", lambda feature: processor is not None)
-    monkeypatch.setattr(gemm_microkernel, "processor", lambda: processor)
-    assert gemm_microkernel.tile_of(*shape) is getattr(gemm_microkernel, tile)
+    monkeypatch.setattr(gemm_microkernel, "has_cpu_feature", lambda feature: processor is not None)
+    monkeypatch.setattr(gemm_microkernel, "cpu_name", lambda: processor)
+    assert gemm_microkernel.select_tile(*shape) is getattr(gemm_microkernel, tile)
 
 
 def test_registers_of_warps(calls):
@@ -140,23 +140,23 @@ def finite(value: float) -> np.ndarray:
 )
 def test_what_is_not_for_it(kind, left, right, calls):
     """Sums that are not finite, and those that float32 holds: BLAS is faster there."""
-    steps = [(Factor(finite(left), kind), Factor(finite(right), kind))]
+    steps = [(MatmulOperand(finite(left), kind), MatmulOperand(finite(right), kind))]
     total = np.zeros((1, 8, 8), np.float32)
-    matmul.add_products(total, steps)
+    matmul.accumulate(total, steps)
     assert bool(calls) == (np.isfinite(left) and kind != "s8")
 
 
 def test_a_process_that_multiplies_little_does_not_ask_llvm(monkeypatch):
-    monkeypatch.setattr(gemm_jit, "_multiplied", 0)
-    assert not gemm_jit.is_worth_it(gemm_jit.BEFORE) and gemm_jit.is_worth_it(1)
+    monkeypatch.setattr(gemm_jit, "_multiplications", 0)
+    assert not gemm_jit.is_profitable(gemm_jit.COMPILE_COST) and gemm_jit.is_profitable(1)
 
 
 @pytest.fixture
 def fresh(monkeypatch):
     """Of this process nobody knows anything. Returns what processes note."""
     notes: dict[str, int] = {}
-    monkeypatch.setattr(gemm_jit, "_multiplied", 0)
-    monkeypatch.setattr(gemm_jit, "_noted", 0)
+    monkeypatch.setattr(gemm_jit, "_multiplications", 0)
+    monkeypatch.setattr(gemm_jit, "_recorded", 0)
     monkeypatch.setattr(gemm_jit, "_before", lru_cache(gemm_jit._before.__wrapped__))
     monkeypatch.setattr(gemm_jit.kept_code, "note", notes.__setitem__)
     monkeypatch.setattr(gemm_jit.kept_code, "noted", lambda what: notes.get(what, 0))
@@ -165,29 +165,29 @@ def fresh(monkeypatch):
 
 def begin_anew(monkeypatch):
     """As a process begins that knows the notes of those before."""
-    monkeypatch.setattr(gemm_jit, "_multiplied", 0)
-    monkeypatch.setattr(gemm_jit, "_noted", 0)
+    monkeypatch.setattr(gemm_jit, "_multiplications", 0)
+    monkeypatch.setattr(gemm_jit, "_recorded", 0)
     gemm_jit._before.cache_clear()
 
 
 def test_processes_that_multiply_enough_together_have_a_next_one_ask(fresh, monkeypatch):
     for times in range(1, 5):
-        assert not gemm_jit.is_worth_it(gemm_jit.BEFORE // 4)
-        gemm_jit.note()
-        assert list(fresh.values()) == [gemm_jit.BEFORE // 4 * times]
+        assert not gemm_jit.is_profitable(gemm_jit.COMPILE_COST // 4)
+        gemm_jit.record_multiplications()
+        assert list(fresh.values()) == [gemm_jit.COMPILE_COST // 4 * times]
         begin_anew(monkeypatch)
-    assert not gemm_jit.is_worth_it(gemm_jit.KEPT) and gemm_jit.is_worth_it(1)
+    assert not gemm_jit.is_profitable(gemm_jit.CACHED_CODE_COST) and gemm_jit.is_profitable(1)
 
 
 def test_what_is_enough_is_noted_once(fresh, monkeypatch):
-    gemm_jit.note()
+    gemm_jit.record_multiplications()
     assert not fresh
-    gemm_jit.is_worth_it(gemm_jit.BEFORE + 1)
-    gemm_jit.note()
+    gemm_jit.is_profitable(gemm_jit.COMPILE_COST + 1)
+    gemm_jit.record_multiplications()
     ((name, noted),) = fresh.items()
     for _ in range(2):
-        gemm_jit.is_worth_it(1)
-        gemm_jit.note()
+        gemm_jit.is_profitable(1)
+        gemm_jit.record_multiplications()
         assert fresh == {name: noted}
         begin_anew(monkeypatch)
-        gemm_jit.is_worth_it(gemm_jit.BEFORE)
+        gemm_jit.is_profitable(gemm_jit.COMPILE_COST)

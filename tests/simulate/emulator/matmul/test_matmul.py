@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from tests.simulate.emulator.ptx_kernels import aligned, kernel, run
 from tileiras_build.simulate.emulator.matmul import matmul
-from tileiras_build.simulate.emulator.matmul.matmul import multiply, round_sums
-from tileiras_build.simulate.emulator.matmul.operands import NUMBERS, Factor
+from tileiras_build.simulate.emulator.matmul.matmul import multiply, round_dots
+from tileiras_build.simulate.emulator.matmul.operands import FLOAT_RANGES, MatmulOperand
 from tileiras_build.simulate.emulator.numerics import small_float_formats
 
 KINDS = ["f16", "bf16", "tf32", "e5m2", "e4m3", "e3m2", "e2m3", "e2m1", "s8", "s4"]
@@ -58,7 +58,7 @@ def bits(values) -> list:
 def test_a_sum_is_exact_and_rounded_once(kind):
     rng = np.random.default_rng(KINDS.index(kind))
     a, b = random_codes(rng, kind, (2, 5, 16)), random_codes(rng, kind, (2, 6, 16))
-    product = multiply(Factor(a, kind), Factor(b, kind))
+    product = multiply(MatmulOperand(a, kind), MatmulOperand(b, kind))
     assert bits(product) == [bits(reference(x, y)) for x, y in zip(a, b)]
 
 
@@ -74,7 +74,7 @@ def test_sums_close_to_halves_are_rounded_from_what_is_exact(kind, small):
     b = np.zeros((1, 2, 16), np.float32)
     b[0, :, [0, 5, 9]] = [[large, -large], [1, -1], [small, small]]
     for order in (np.arange(16), np.arange(16)[::-1]):
-        product = multiply(Factor(a[..., order], kind), Factor(b[..., order], kind))
+        product = multiply(MatmulOperand(a[..., order], kind), MatmulOperand(b[..., order], kind))
         assert bits(product) == [bits(reference(a[0], b[0]))]
     assert product[0, 0, 0] == large**2 + 2 and product[0, 1, 0] == large**2 == product[0, 2, 0]
 
@@ -87,25 +87,25 @@ def test_neither_order_nor_batch_changes_a_bit(seed, kind, k):
     a, b = random_codes(rng, kind, (3, 16, k)), random_codes(rng, kind, (3, 8, k))
     if kind[0] != "s" and spread:
         a, b = (np.where(np.abs(x) < (1 if spread == 1 else 0.1), np.float32(0.5), x) for x in (a, b))
-    whole = multiply(Factor(a, kind), Factor(b, kind))
+    whole = multiply(MatmulOperand(a, kind), MatmulOperand(b, kind))
     order = rng.permutation(k)
-    assert bits(multiply(Factor(a[..., order], kind), Factor(b[..., order], kind))) == bits(whole)
-    single = [multiply(Factor(a[i : i + 1], kind), Factor(b[i : i + 1], kind)) for i in range(3)]
+    assert bits(multiply(MatmulOperand(a[..., order], kind), MatmulOperand(b[..., order], kind))) == bits(whole)
+    single = [multiply(MatmulOperand(a[i : i + 1], kind), MatmulOperand(b[i : i + 1], kind)) for i in range(3)]
     assert bits(np.concatenate(single)) == bits(whole)
-    assert bits(multiply(Factor(b, kind), Factor(a, kind)).swapaxes(1, 2)) == bits(whole)
-    parts = [multiply(Factor(a[:, i : i + 4], kind), Factor(b, kind)) for i in range(0, 16, 4)]
+    assert bits(multiply(MatmulOperand(b, kind), MatmulOperand(a, kind)).swapaxes(1, 2)) == bits(whole)
+    parts = [multiply(MatmulOperand(a[:, i : i + 4], kind), MatmulOperand(b, kind)) for i in range(0, 16, 4)]
     assert bits(np.concatenate(parts, axis=1)) == bits(whole)
 
 
 def test_scaled_factors_may_leave_float32():
     a, b = np.full((1, 1, 32), 448 * 2.0**127), np.full((1, 1, 32), 2.0**-9 * 2.0**-127)
-    assert multiply(Factor(a, "scaled"), Factor(b, "scaled")) == 32 * 448 * 2.0**-9
+    assert multiply(MatmulOperand(a, "scaled"), MatmulOperand(b, "scaled")) == 32 * 448 * 2.0**-9
 
 
 def test_infinities_and_nans_touch_their_own_sums_alone():
     a, b = np.ones((2, 3, 16), np.float32), np.ones((2, 4, 16), np.float32)
     a[0, 0, 3], a[0, 1, 5], b[0, 2, 7], b[0, 3, 5] = np.inf, 1e30, np.nan, 0
-    product = multiply(Factor(a, "bf16"), Factor(b, "bf16"))
+    product = multiply(MatmulOperand(a, "bf16"), MatmulOperand(b, "bf16"))
     rows = [[np.inf, np.inf, np.nan, np.inf], [1e30, 1e30, np.nan, 15], [16, 16, np.nan, 15]]
     np.testing.assert_array_equal(product, np.array([rows, np.full((3, 4), 16)], np.float32))
 
@@ -113,13 +113,13 @@ def test_infinities_and_nans_touch_their_own_sums_alone():
 @pytest.mark.parametrize("zero", [0.0, -0.0])
 def test_an_empty_sum_is_a_positive_zero(zero):
     a, b = np.full((1, 2, 16), zero, np.float32), np.full((1, 2, 16), 3, np.float32)
-    assert bits(multiply(Factor(a, "f16"), Factor(b, "f16"))) == [[[0, 0], [0, 0]]]
+    assert bits(multiply(MatmulOperand(a, "f16"), MatmulOperand(b, "f16"))) == [[[0, 0], [0, 0]]]
 
 
 def test_a_stack_of_one_meets_each_of_the_other():
     rng = np.random.default_rng(1)
     a, b = random_codes(rng, "bf16", (1, 4, 16)), random_codes(rng, "bf16", (3, 4, 16))
-    product = multiply(Factor(a, "bf16"), Factor(b, "bf16"))
+    product = multiply(MatmulOperand(a, "bf16"), MatmulOperand(b, "bf16"))
     assert bits(product) == [bits(reference(a[0], y)) for y in b]
 
 
@@ -133,14 +133,14 @@ def test_products_are_added_in_parts(m, k, n, right, monkeypatch):
     start = rng.integers(-8, 9, (3, m, n)).astype(np.float32)
     expected = start + sum(a @ b.swapaxes(1, 2) for a, b in steps)
     for part in (1 << 14, 1000):
-        monkeypatch.setattr(matmul, "PART", part)
+        monkeypatch.setattr(matmul, "SLICE_ELEMENTS", part)
         for kind in ("f16", "tf32"):
             factors = [
-                tuple(Factor(one.astype(np.float16 if kind == "f16" else np.float32), kind) for one in step)
+                tuple(MatmulOperand(one.astype(np.float16 if kind == "f16" else np.float32), kind) for one in step)
                 for step in steps
             ]
             total = start.copy()
-            matmul.add_products(total, factors)
+            matmul.accumulate(total, factors)
             np.testing.assert_array_equal(total, expected)
 
 
@@ -157,22 +157,26 @@ def test_each_of_several_products_is_rounded_and_added_alone(kind, scale):
         values = [(value.astype(np.float32).view(np.uint32) & mask).view(np.float32) for value in values]
     a, b, c, d = values
     total = np.zeros((2, 24, 24), np.float32)
-    matmul.add_products(total, [(Factor(a, kind), Factor(b, kind)), (Factor(c, kind), Factor(d, kind))], fresh=True)
+    matmul.accumulate(
+        total,
+        [(MatmulOperand(a, kind), MatmulOperand(b, kind)), (MatmulOperand(c, kind), MatmulOperand(d, kind))],
+        fresh=True,
+    )
     expected = [reference(c[i], d[i]) + reference(a[i], b[i]) for i in range(2)]
     assert bits(total) == [bits(one) for one in expected]
 
 
 @pytest.mark.parametrize("fresh", [True, False])
 def test_a_negative_zero_meets_a_positive_one(fresh):
-    zeros = Factor(np.full((1, 8, 16), -0.0, np.float32), "bf16")
+    zeros = MatmulOperand(np.full((1, 8, 16), -0.0, np.float32), "bf16")
     total = np.full((1, 8, 8), -0.0, np.float32)
-    matmul.add_products(total, [(zeros, zeros), (zeros, zeros)], fresh=fresh)
+    matmul.accumulate(total, [(zeros, zeros), (zeros, zeros)], fresh=fresh)
     assert not np.signbit(total).any()
 
 
 @given(st.lists(st.lists(st.floats(-1e70, 1e70), min_size=5, max_size=5), min_size=1, max_size=4))
 def test_sums_of_any_numbers(terms):
-    assert bits(round_sums(np.array(terms)) + np.float32(0)) == bits(
+    assert bits(round_dots(np.array(terms)) + np.float32(0)) == bits(
         [nearest_float32(sum(map(Fraction, t), Fraction(0))) for t in terms]
     )
 
@@ -221,4 +225,4 @@ def test_every_kernel_of_openblas_gives_the_same_bits():
 
 
 def test_every_type_of_a_factor_is_known():
-    assert all(np.isfinite(NUMBERS[kind].ratio) for kind in KINDS)
+    assert all(np.isfinite(FLOAT_RANGES[kind].ratio) for kind in KINDS)

@@ -5,7 +5,7 @@ import pytest
 
 from tests.simulate.emulator.matmul.test_gemm_jit import NEVER, both
 from tileiras_build.simulate.emulator.isa.mma_fragments import Fragment, join_rows
-from tileiras_build.simulate.emulator.isa.mma_sync import CODES
+from tileiras_build.simulate.emulator.isa.mma_sync import REGISTER_ENCODINGS
 from tileiras_build.simulate.emulator.matmul import gemm_jit, matmul, pack_operands
 from tileiras_build.simulate.emulator.matmul import operands as of_numbers
 
@@ -25,12 +25,12 @@ def words(rng, kind: str) -> np.ndarray:
 
 def fragment(rng, kind: str, rows: int, columns: int, fold: int = 1) -> Fragment:
     blocks = [[words(rng, kind) for _ in range(columns)] for _ in range(rows)]
-    return Fragment(blocks, kind, CODES[kind], fold)
+    return Fragment(blocks, kind, REGISTER_ENCODINGS[kind], fold)
 
 
 @pytest.fixture
 def always(monkeypatch):
-    monkeypatch.setattr(gemm_jit, "BEFORE", -1)
+    monkeypatch.setattr(gemm_jit, "COMPILE_COST", -1)
 
 
 @pytest.mark.parametrize("fold", [1, 2, WARPS])
@@ -39,21 +39,23 @@ def test_products_of_registers(kind, fold, always, monkeypatch):
     rng = np.random.default_rng(fold)
     steps = []
     for _ in range(2):
-        left = join_rows([fragment(rng, kind, 2, 2) for _ in range(2 if fold == 1 else 1)]).in_stacks(WARPS // fold)
-        right = Fragment([[words(rng, kind)[: WARPS // fold] for _ in range(2)] for _ in range(3)], kind, CODES[kind])
+        left = join_rows([fragment(rng, kind, 2, 2) for _ in range(2 if fold == 1 else 1)]).stacked_rows(WARPS // fold)
+        right = Fragment(
+            [[words(rng, kind)[: WARPS // fold] for _ in range(2)] for _ in range(3)], kind, REGISTER_ENCODINGS[kind]
+        )
         steps.append((left, right))
-    monkeypatch.setattr(gemm_jit, "TOGETHER", 1)  # a matrix at a time
-    layout = gemm_jit.plain
+    monkeypatch.setattr(gemm_jit, "L2_BYTES", 1)  # a matrix at a time
+    layout = gemm_jit.contiguous_layout
 
     def run():
         total = np.zeros((WARPS // fold, steps[0][0].shape[1], 24), np.float32)
-        if gemm_jit.BEFORE == NEVER:
-            matmul.add_products(total, [(left, right.apart) for left, right in steps])
+        if gemm_jit.COMPILE_COST == NEVER:
+            matmul.accumulate(total, [(left, right.even_columns_first) for left, right in steps])
             return total
         apart = layout(total)
-        errors = matmul.errors_by_machine_code(steps, len(total))
-        columns = gemm_jit.Layout(apart.rows, apart.columns, apart.row, apart.vector, True)
-        gemm_jit.add(total, [total], columns, steps, errors)
+        errors = matmul.jit_error_bounds(steps, len(total))
+        columns = gemm_jit.AccumulatorLayout(apart.rows, apart.columns, apart.row, apart.vector, True)
+        gemm_jit.accumulate(total, [total], columns, steps, errors)
         return total
 
     one, other = both(monkeypatch, run)
@@ -65,7 +67,7 @@ def test_columns_apart_are_an_array_of_their_own(kind, always, monkeypatch):
     """A process may have multiplied enough between the question which way a product goes and the product."""
     rng = np.random.default_rng(7)
     left, right = fragment(rng, kind, 2, 2), fragment(rng, kind, 3, 2)
-    results = both(monkeypatch, lambda: matmul.multiply(left, right.apart))
+    results = both(monkeypatch, lambda: matmul.multiply(left, right.even_columns_first))
     assert np.array_equal(*results) and not np.array_equal(results[0], matmul.multiply(left, right))
 
 
@@ -83,29 +85,31 @@ def test_extremes_of_registers(kind, always, monkeypatch):
 def test_extremes_of_arrays(dtype, turned, always, monkeypatch):
     values = np.random.default_rng(2).standard_normal((3, 16, 8)).astype(dtype)
     values[0, 2] = 0
-    factor = of_numbers.Factor(values.swapaxes(1, 2) if turned else values, "f16")
-    other = of_numbers.Factor(-2 * factor.values, "f16")
-    assert of_numbers.find_extremes([factor, other])
+    factor = of_numbers.MatmulOperand(values.swapaxes(1, 2) if turned else values, "f16")
+    other = of_numbers.MatmulOperand(-2 * factor.values, "f16")
+    assert of_numbers.compute_extremes([factor, other])
     largest, smallest = np.abs(values).max(), np.abs(values[values != 0]).min()
     assert (factor.extremes, other.extremes) == ((largest, smallest), (2 * largest, 2 * smallest))
-    monkeypatch.setattr(gemm_jit, "BEFORE", NEVER)
-    assert not of_numbers.find_extremes([factor])
+    monkeypatch.setattr(gemm_jit, "COMPILE_COST", NEVER)
+    assert not of_numbers.compute_extremes([factor])
 
 
 def test_extremes_of_factors_of_two_sizes_are_found_one_by_one(always):
-    factors = [of_numbers.Factor(np.full((1, rows, 8), rows, np.float16), "f16") for rows in (8, 16)]
-    assert not of_numbers.find_extremes(factors) and [factor.extremes for factor in factors] == [(8, 8), (16, 16)]
+    factors = [of_numbers.MatmulOperand(np.full((1, rows, 8), rows, np.float16), "f16") for rows in (8, 16)]
+    assert not of_numbers.compute_extremes(factors) and [factor.extremes for factor in factors] == [(8, 8), (16, 16)]
 
 
 def test_numbers_of_one_array_are_apart_in_any_order():
     """What ``apart`` gives of registers is what it gives of their numbers."""
     factor = fragment(np.random.default_rng(3), "f16", 2, 2)
-    np.testing.assert_array_equal(factor.apart.values, of_numbers.Factor(factor.values, "f16").apart.values)
+    np.testing.assert_array_equal(
+        factor.even_columns_first.values, of_numbers.MatmulOperand(factor.values, "f16").even_columns_first.values
+    )
 
 
 def test_kinds_that_are_not_packed():
-    assert pack_operands.kind_of(of_numbers.Factor(np.ones((1, 8, 8)), "scaled")) is None
-    assert pack_operands.kind_of(Fragment([[np.zeros((1, 32), np.uint32)]], "e4m3", CODES["e4m3"])) is None
+    assert pack_operands.kind_of(of_numbers.MatmulOperand(np.ones((1, 8, 8)), "scaled")) is None
+    assert pack_operands.kind_of(Fragment([[np.zeros((1, 32), np.uint32)]], "e4m3", REGISTER_ENCODINGS["e4m3"])) is None
 
 
 WORDS = {"f16": np.uint16, "bf16": np.uint16, "tf32": np.uint32, "f32": np.uint32, "e4m3": np.uint8, "e5m2": np.uint8}
@@ -119,14 +123,14 @@ def arranged(array: np.ndarray, form: str) -> np.ndarray:
     return np.repeat(array, 3, axis=2)[..., ::3] if form == "neither" else array.copy()
 
 
-def numbers_with_all_exponents(rng, kind: str) -> tuple[of_numbers.Factor, np.ndarray]:
+def numbers_with_all_exponents(rng, kind: str) -> tuple[of_numbers.MatmulOperand, np.ndarray]:
     """A factor of finite numbers of a kind, subnormal ones and zeros of both signs among them, and what they are in float64."""
     codes = rng.integers(0, 1 << 8 * np.dtype(WORDS[kind]).itemsize, (STACK, ROWS, DEPTH), WORDS[kind])
     codes[0, :2, :2] = 0
     codes[0, 0, 0] = 1 << (8 * codes.itemsize - 1)
     values = codes.view({"f16": np.float16, "f32": np.float32}.get(kind, codes.dtype))
     codes[~np.isfinite(of_numbers.decode(values, kind))] = 1
-    return of_numbers.factor_of(values, kind), of_numbers.decode(values, kind).astype(np.float64)
+    return of_numbers.make_operand(values, kind), of_numbers.decode(values, kind).astype(np.float64)
 
 
 @pytest.mark.parametrize("side", [0, 1])
@@ -135,9 +139,9 @@ def numbers_with_all_exponents(rng, kind: str) -> tuple[of_numbers.Factor, np.nd
 def test_arrays_of_numbers_or_their_bits(kind, form, side):
     rng = np.random.default_rng(side)
     found = [numbers_with_all_exponents(rng, kind) for _ in range(2)]
-    steps = [of_numbers.factor_of(arranged(factor.stored, form), factor.kind) for factor, _ in found]
-    width, order = pack_operands.WIDTHS[side], (pack_operands.APART if side else np.arange(4))
-    packed = pack_operands.Side(steps, side, 2, is_apart=bool(side))
+    steps = [of_numbers.make_operand(arranged(factor.stored, form), factor.kind) for factor, _ in found]
+    width, order = pack_operands.WIDTHS[side], (pack_operands.EVEN_COLUMNS_FIRST if side else np.arange(4))
+    packed = pack_operands.PackedOperand(steps, side, 2, is_apart=bool(side))
     for first, count in ((0, 2), (2, 1)):
         packed.pack(first, count)
         for step, (_, values) in enumerate(found):
@@ -149,8 +153,8 @@ def test_arrays_of_numbers_or_their_bits(kind, form, side):
 @pytest.mark.parametrize("kind", ["bf16", "tf32", "e4m3", "e5m2"])
 def test_bits_are_multiplied_as_their_numbers(kind, always, monkeypatch):
     factors = [numbers_with_all_exponents(np.random.default_rng(i), kind)[0] for i in range(2)]
-    assert all(isinstance(factor, of_numbers.Codes) for factor in factors)
-    values = [of_numbers.Factor(factor.values, kind) for factor in factors]
+    assert all(isinstance(factor, of_numbers.EncodedOperand) for factor in factors)
+    values = [of_numbers.MatmulOperand(factor.values, kind) for factor in factors]
     one, other = both(monkeypatch, lambda: matmul.multiply(*factors))
     assert one == other == matmul.multiply(*values).view(np.uint32).tolist()
 
@@ -158,21 +162,21 @@ def test_bits_are_multiplied_as_their_numbers(kind, always, monkeypatch):
 @pytest.mark.parametrize("code", [0x7F, 0xFF])
 def test_bits_that_are_no_number_are_left_to_numpy(code, always):
     codes = np.zeros((1, 8, 32), np.uint8)
-    left, right = of_numbers.Codes(codes, "e4m3"), of_numbers.Codes(codes.copy(), "e4m3")
-    assert matmul.errors_by_machine_code([(left, right)], 1) is not None
+    left, right = of_numbers.EncodedOperand(codes, "e4m3"), of_numbers.EncodedOperand(codes.copy(), "e4m3")
+    assert matmul.jit_error_bounds([(left, right)], 1) is not None
     codes[0, 3, 5] = code
-    assert matmul.errors_by_machine_code([(of_numbers.Codes(codes, "e4m3"), right)], 1) is None
+    assert matmul.jit_error_bounds([(of_numbers.EncodedOperand(codes, "e4m3"), right)], 1) is None
 
 
 def test_a_matrix_of_small_numbers_says_nothing_of_the_others(always, monkeypatch):
     """Its sums, 1 and what cancels, are not exact in float64; those of the others are, and are not looked at."""
-    monkeypatch.setattr(gemm_jit, "TOGETHER", 1)  # a matrix at a time
+    monkeypatch.setattr(gemm_jit, "L2_BYTES", 1)  # a matrix at a time
     values = (np.random.default_rng(5).standard_normal((STACK, 16, 16)) * 256).round().astype(np.float32)
     values[1] = 0
     values[1, :, :3] = 2.0**60, 1, -(2.0**60)
     ones = np.ones((1, 8, 16), np.float32)
-    step = of_numbers.Factor(values, "bf16"), of_numbers.Factor(ones, "bf16")
-    assert (matmul.errors_by_machine_code([step], STACK) > 0).T.tolist() == [[False, True, False]]
+    step = of_numbers.MatmulOperand(values, "bf16"), of_numbers.MatmulOperand(ones, "bf16")
+    assert (matmul.jit_error_bounds([step], STACK) > 0).T.tolist() == [[False, True, False]]
     one, other = both(monkeypatch, lambda: matmul.multiply(*step))
     assert one == other and one[1][0][0] == np.float32(1).view(np.uint32)
 
@@ -181,5 +185,7 @@ def test_matrices_that_are_exact_up_to_the_last_bit(always):
     """Sixteen products, at most 1 and multiples of 2^-49, are; of 2^-50 they are not."""
     a, b = (np.ones((STACK, 8, 16), np.float32) for _ in range(2))
     a[:, 3, 4], b[:, 1, 2] = 2.0**-17, [2.0**-18, 2.0**-19, 2.0**-60]
-    errors = matmul.errors_by_machine_code([(of_numbers.Factor(a, "bf16"), of_numbers.Factor(b, "bf16"))], STACK)
+    errors = matmul.jit_error_bounds(
+        [(of_numbers.MatmulOperand(a, "bf16"), of_numbers.MatmulOperand(b, "bf16"))], STACK
+    )
     assert (errors > 0).T.tolist() == [[False, True, True]]

@@ -5,7 +5,7 @@ import pytest
 
 from tests.simulate.emulator.ptx_kernels import kernel, run
 from tileiras_build.simulate.emulator import EmulatorFault
-from tileiras_build.simulate.emulator.memory.device_heap import BYTES
+from tileiras_build.simulate.emulator.memory.device_heap import HEAP_BYTES
 
 DECLARED = ".extern .func (.param .b64 r) malloc(.param .b64 n); .extern .func free(.param .b64 p);\n"
 
@@ -28,7 +28,7 @@ def test_each_thread_has_a_block_of_its_own():
 
 
 def test_full_heap_gives_no_address_until_a_block_is_freed():
-    body = f"""{allocate(BYTES - 64, "u1")} {allocate(65, "u2")} st.global.u64 [u0], u2; {free("u2")} {free("u1")}
+    body = f"""{allocate(HEAP_BYTES - 64, "u1")} {allocate(65, "u2")} st.global.u64 [u0], u2; {free("u2")} {free("u1")}
     {allocate(65, "u3")} st.global.u64 [u0+8], u3;"""
     out = np.zeros(2, np.uint64)
     run(kernel(body, extra=DECLARED, threads=1), out)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tileiras_build.simulate.emulator.numerics import transcendentals
-from tileiras_build.simulate.emulator.numerics.transcendentals import FUNCTIONS, decide, evaluate
+from tileiras_build.simulate.emulator.numerics.transcendentals import FUNCTIONS, evaluate, round_correctly
 
 
 def arguments(name: str, count: int) -> np.ndarray:
@@ -25,7 +25,7 @@ def test_decimals_agree_with_what_float64_decides(name):
         x = arguments(name, 40)
         x = x[np.isfinite(evaluate(name, x))]
         quick = evaluate(name, x)
-    exact = np.array([decide(name, value) for value in x.tolist()])
+    exact = np.array([round_correctly(name, value) for value in x.tolist()])
     np.testing.assert_array_equal(quick.view(np.uint32), exact.view(np.uint32))
 
 
@@ -40,7 +40,7 @@ def test_a_last_bit_of_float64_changes_nothing(name, monkeypatch):
         for factor in (1 - 2.0**-50, 1 + 2.0**-50):
             monkeypatch.setitem(FUNCTIONS, name, (lambda v, factor=factor: compute(v) * factor, exactly))
             np.testing.assert_array_equal(evaluate(name, x), before)
-        monkeypatch.setattr(transcendentals, "between_two", lambda wide, out: np.ones(wide.shape, bool))
+        monkeypatch.setattr(transcendentals, "is_near_midpoint", lambda wide, out: np.ones(wide.shape, bool))
         np.testing.assert_array_equal(evaluate(name, x[::80]), before[::80])
 
 
@@ -53,7 +53,7 @@ def half_way(bits: int) -> float:
 def test_what_lies_between_two_numbers_is_found():
     for bits in (0x3F800000, 0x42F00001, 0x00800000, 0x00000007, 0x80000007):
         wide = np.array([half_way(bits), half_way(bits) * 1.01])
-        assert transcendentals.between_two(wide, wide.astype(np.float32)).tolist() == [True, False]
+        assert transcendentals.is_near_midpoint(wide, wide.astype(np.float32)).tolist() == [True, False]
 
 
 def test_results_that_are_exact_or_not_finite():

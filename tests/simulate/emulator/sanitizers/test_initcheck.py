@@ -5,16 +5,16 @@ import pytest
 
 from tests.simulate.emulator.ptx_kernels import aligned, kernel
 from tileiras_build.simulate import emulator
-from tileiras_build.simulate.emulator.launch import Options, execute
+from tileiras_build.simulate.emulator.launch import LaunchOptions, execute
 from tileiras_build.simulate.emulator.ptx.program import load
-from tileiras_build.simulate.emulator.sanitizers.initcheck import UnwrittenReads, fill, turn
+from tileiras_build.simulate.emulator.sanitizers.initcheck import Initcheck, fill_unwritten, flip_varying_bits
 
 COUNT = 64  # words
 
 
 def unwritten(dtype=np.uint32):
     array = aligned(np.zeros(COUNT, np.uint32)).view(dtype)
-    fill(array.__array_interface__["data"][0], array.nbytes)
+    fill_unwritten(array.__array_interface__["data"][0], array.nbytes)
     return array
 
 
@@ -22,9 +22,9 @@ def first_read(body: str, array: np.ndarray):
     """What is noted of 32 threads, in t0, that get the address of the array in u0."""
     memory = emulator.Memory()
     address = memory.map_array(array)
-    reads = UnwrittenReads([(address, array.nbytes)])
+    reads = Initcheck([(address, array.nbytes)])
     ptx = kernel("mov.u32 t0, %tid.x; mul.wide.u32 u1, t0, 4; add.u64 u1, u0, u1;" + body)
-    execute(load(ptx, "k", None), 1, 32, [address.to_bytes(8, "little")], memory, 0, Options(unwritten=reads))
+    execute(load(ptx, "k", None), 1, 32, [address.to_bytes(8, "little")], memory, 0, LaunchOptions(initcheck=reads))
     return reads.first
 
 
@@ -53,6 +53,6 @@ def test_unwritten_numbers_are_of_ordinary_size_before_and_after_they_are_turned
     before = array.copy()
     assert ((np.abs(before) > least) & (np.abs(before) < 2)).all()
     array[:16] = 1
-    turn(array.__array_interface__["data"][0], array.nbytes)
+    flip_varying_bits(array.__array_interface__["data"][0], array.nbytes)
     assert ((np.abs(array) > least) & (np.abs(array) < 2)).all()
     assert (array[:16] == 1).all() and (np.abs(array[16:] - before[16:]) > least).all()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.simulate.emulator.sanitizers.test_access_observers import WRITE, check, races
-from tileiras_build.simulate.emulator.sanitizers.shadow_memory import CHUNK, Shadow
+from tileiras_build.simulate.emulator.sanitizers.shadow_memory import CHUNK, ShadowMemory
 
 
 def starts(*bytes_):
@@ -12,7 +12,7 @@ def starts(*bytes_):
 
 
 def test_accesses_of_whole_chunks_are_one_granule_each():
-    shadow = Shadow(64)
+    shadow = ShadowMemory(64)
     assert shadow.of_spans(starts(0, 48), CHUNK).tolist() == [[0], [3]]
     assert shadow.of_chunks(starts(2, 1)).tolist() == [2, 1]
     assert shadow.of_bytes(np.arange(16, 48)).tolist() == [1, 2] and shadow.grain == CHUNK
@@ -20,7 +20,7 @@ def test_accesses_of_whole_chunks_are_one_granule_each():
 
 @pytest.mark.parametrize(("start", "size", "grain"), [(0, 4, 4), (8, 8, 8), (2, 4, 2), (1, 2, 1), (32, 64, CHUNK)])
 def test_an_access_makes_granules_as_small_as_it_must(start, size, grain):
-    shadow = Shadow(128)
+    shadow = ShadowMemory(128)
     granules = shadow.of_spans(starts(start), size)
     assert shadow.grain == grain
     assert granules.tolist() == [list(range(start // grain, (start + size) // grain))]
@@ -28,13 +28,13 @@ def test_an_access_makes_granules_as_small_as_it_must(start, size, grain):
 
 @pytest.mark.parametrize("bytes_", [np.arange(4, 20), np.arange(0, 32, 2), np.array([3, 2, 1, 0])])
 def test_bytes_that_are_no_whole_granules_part_them(bytes_):
-    shadow = Shadow(32)
+    shadow = ShadowMemory(32)
     granules = shadow.of_bytes(bytes_)
     assert (granules[:, None] * shadow.grain + np.arange(shadow.grain)).reshape(-1).tolist() == bytes_.tolist()
 
 
 def test_what_is_known_stays():
-    shadow = Shadow(64)
+    shadow = ShadowMemory(64)
     shadow.writer[shadow.of_spans(starts(16), CHUNK)] = 7
     shadow.column(3)[0][shadow.of_spans(starts(32), CHUNK)] = 5
     shadow.refine(2)

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from tileiras_build.simulate.emulator.simt.broadcasting import distinct
+from tileiras_build.simulate.emulator.simt.broadcasting import unique_integers
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from tileiras_build.simulate.emulator.simt.broadcasting import distinct
     ],
 )
 def test_different_integers_are_those_of_numpy(values):
-    found, expected = distinct(values), np.unique(values)
+    found, expected = unique_integers(values), np.unique(values)
     assert found.tolist() == expected.tolist() and found.dtype == expected.dtype
 
 

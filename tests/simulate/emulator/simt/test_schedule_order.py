@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tests.simulate.emulator.ptx_kernels import aligned, kernel, run
-from tileiras_build.simulate.emulator.simt.cta_batch import Machine
-from tileiras_build.simulate.emulator.simt.schedule_order import chained, components
+from tileiras_build.simulate.emulator.simt.cta_batch import CtaBatch
+from tileiras_build.simulate.emulator.simt.schedule_order import components, order_nodes
 
 THREADS = 64
 
@@ -27,7 +27,7 @@ END: mad.wide.u32 u4, t0, 4, u0; st.global.u32 [u4], t2;"""
     ],
 )
 def test_a_place_comes_after_all_that_leads_to_it(graph, order):
-    assert chained(graph, 0) == order
+    assert order_nodes(graph, 0) == order
 
 
 def test_components_are_those_that_lead_to_each_other():
@@ -47,13 +47,13 @@ def test_components_are_those_that_lead_to_each_other():
 
 def test_threads_meet_again_at_the_end_of_a_loop_wherever_it_stands(monkeypatch):
     """Every part of the threads comes once to each of its places in a turn of the loop, and its end sees all of them."""
-    splits, step = [], Machine.handle
+    splits, step = [], CtaBatch.handle
 
     def handle(self, group, result):
         splits.append(group.size)
         return step(self, group, result)
 
-    monkeypatch.setattr(Machine, "handle", handle)
+    monkeypatch.setattr(CtaBatch, "handle", handle)
     out = aligned(np.zeros(THREADS, np.uint32))
     run(kernel(ROTATED, 1, THREADS), out)
     tid = np.arange(THREADS)

@@ -35,20 +35,20 @@ def test_the_same_threads_of_other_ctas_become_one_group_without_a_search(monkey
         monkeypatch.setattr(reconvergence, "_gathered", None)
     else:
         monkeypatch.setattr(reconvergence, "_stacked", lambda *_: None)
-    monkeypatch.setattr(reconvergence, "families", lambda groups: groups)
+    monkeypatch.setattr(reconvergence, "collapse_families", lambda groups: groups)
     np.testing.assert_array_equal(uneven(), expected())
 
 
 def test_parts_take_the_registers_that_their_code_reads(monkeypatch):
     """Those of the loop read at most three; what follows it reads more of them, of all threads."""
-    taken, step = [], thread_group.Group.resolve_all
+    taken, step = [], thread_group.ThreadGroup.resolve_all
 
     def note(self, slots):
         if slots in [function.loads for function in self.machine.program.cache.values()]:
             taken.append(len(slots))
         step(self, slots)
 
-    monkeypatch.setattr(thread_group.Group, "resolve_all", note)
+    monkeypatch.setattr(thread_group.ThreadGroup, "resolve_all", note)
     np.testing.assert_array_equal(uneven(), expected())
     assert len(taken) > CTAS and max(taken) <= 3
 
@@ -58,11 +58,11 @@ def test_a_thread_that_issues_products_needs_no_mates():
     products = [pc for pc, ins in enumerate(program.code) if ins.op == "tcgen05" and ins.mods[0] in ("mma", "commit")]
     loads = [pc for pc, ins in enumerate(program.code) if ins.op == "tcgen05" and ins.mods[0] == "ld"]
     starts = {int(program.leader_of[pc]) for pc in products}
-    assert not any(map(program.needs_mates, starts)) and all(map(program.needs_mates, loads))
+    assert not any(map(program.needs_convergence, starts)) and all(map(program.needs_convergence, loads))
 
 
 def test_threads_that_end_are_not_one_group_before(monkeypatch):
-    merged, ended, merge = [], [], reconvergence.merge
+    merged, ended, merge = [], [], reconvergence.reconverge
 
     def note(machine, groups):
         merged.append(groups)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tileiras_build.simulate.emulator.simt.reconvergence import overlay
-from tileiras_build.simulate.emulator.simt.thread_group import Group
+from tileiras_build.simulate.emulator.simt.thread_group import ThreadGroup
 
 CTAS, THREADS = 3, 64
 MASKS = {
@@ -16,18 +16,18 @@ MASKS = {
 }
 
 
-def group() -> Group:
+def group() -> ThreadGroup:
     machine = SimpleNamespace(threads=THREADS, alive=np.ones(CTAS * THREADS, bool))
     scalar, each = np.uint32(7), np.arange(CTAS, dtype=np.uint32)[:, None]
     thread = np.arange(CTAS * THREADS, dtype=np.uint32).reshape(CTAS, THREADS)
-    return Group(machine, np.arange(CTAS)[:, None], np.arange(THREADS)[None], [scalar, each, thread])
+    return ThreadGroup(machine, np.arange(CTAS)[:, None], np.arange(THREADS)[None], [scalar, each, thread])
 
 
 @pytest.mark.parametrize("name", MASKS)
 def test_what_a_mask_takes(name):
     whole, mask = group(), MASKS[name]
-    part, rest = whole.take(mask), whole.take(~mask)
-    assert part.product == rest.product == (name != "any")
+    part, rest = whole.split_off(mask), whole.split_off(~mask)
+    assert part.is_product_set == rest.is_product_set == (name != "any")
     assert part.flat.tolist() == np.flatnonzero(mask).tolist()
     assert part.full(part.resolve(2)).tolist() == np.flatnonzero(mask).tolist()
     assert part.full(part.resolve(1)).tolist() == np.nonzero(mask)[0].tolist()
@@ -37,7 +37,7 @@ def test_what_a_mask_takes(name):
 def test_what_comes_back(name):
     """Registers of the parts, over those of all: one number stays one, and one for each CTA one for each."""
     whole, mask = group(), MASKS[name]
-    part, rest = whole.take(mask), whole.take(~mask)
+    part, rest = whole.split_off(mask), whole.split_off(~mask)
     same = overlay(whole.R[0], [(part, np.uint32(9)), (rest, np.uint32(9))], whole.shape)
     assert same == 9 and np.ndim(same) == 0
     one = overlay(whole.R[0], [(part, np.uint32(9))], whole.shape)

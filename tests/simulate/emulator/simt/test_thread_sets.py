@@ -5,23 +5,23 @@ import pytest
 
 from tests.simulate.emulator.ptx_kernels import kernel, run
 from tileiras_build.simulate.emulator.simt import thread_sets
-from tileiras_build.simulate.emulator.simt.thread_sets import Family, Threads, family_of
+from tileiras_build.simulate.emulator.simt.thread_sets import ThreadSet, ThreadSetCache, thread_set_cache
 
 CTAS, EACH = 3, 64
 
 
-def whole(family: Family) -> Threads:
+def whole(family: ThreadSetCache) -> ThreadSet:
     return family.of(np.arange(CTAS)[:, None], np.arange(EACH)[None], EACH)
 
 
 def test_parts_are_the_same_by_any_way():
-    every = whole(Family())
-    warp, _ = every.part((np.arange(EACH) < 32)[None].repeat(CTAS, 0))
-    first, _ = every.part((np.arange(CTAS) == 0)[:, None].repeat(EACH, 1))
-    by_warp, _ = warp.part((np.arange(CTAS) == 0)[:, None])
-    by_cta, select = first.part((np.arange(EACH) < 32)[None])
+    every = whole(ThreadSetCache())
+    warp, _ = every.subset((np.arange(EACH) < 32)[None].repeat(CTAS, 0))
+    first, _ = every.subset((np.arange(CTAS) == 0)[:, None].repeat(EACH, 1))
+    by_warp, _ = warp.subset((np.arange(CTAS) == 0)[:, None])
+    by_cta, select = first.subset((np.arange(EACH) < 32)[None])
     assert by_warp is by_cta and select == ("columns", slice(0, 32)) and by_cta.flat.tolist() == list(range(32))
-    assert warp.part((np.arange(CTAS) == 0)[:, None])[0] is by_warp
+    assert warp.subset((np.arange(CTAS) == 0)[:, None])[0] is by_warp
 
 
 @pytest.mark.parametrize(
@@ -30,24 +30,24 @@ def test_parts_are_the_same_by_any_way():
 )
 def test_whole_warps_are_dense(tid, is_dense):
     tid = np.array(tid)[None]
-    assert Threads(np.arange(2)[:, None], tid, EACH).dense == is_dense
-    assert Threads(np.zeros_like(tid), tid, EACH).dense == is_dense
+    assert ThreadSet(np.arange(2)[:, None], tid, EACH).dense == is_dense
+    assert ThreadSet(np.zeros_like(tid), tid, EACH).dense == is_dense
 
 
 def test_a_family_that_is_full_is_begun_anew(monkeypatch):
-    monkeypatch.setattr(thread_sets, "MOST_KEPT", 2)
-    family = family_of(("a test",))
-    assert whole(family) is whole(family) and family_of(("a test",)) is family
+    monkeypatch.setattr(thread_sets, "MAX_CACHED_SETS", 2)
+    family = thread_set_cache(("a test",))
+    assert whole(family) is whole(family) and thread_set_cache(("a test",)) is family
     for cta in range(3):
-        whole(family).part((np.arange(CTAS) == cta)[:, None])
-    assert len(family.sets) == 2 and family_of(("a test",)) is not family
+        whole(family).subset((np.arange(CTAS) == cta)[:, None])
+    assert len(family.sets) == 2 and thread_set_cache(("a test",)) is not family
 
 
 def test_few_families_are_kept():
-    first = family_of(("the first",))
-    for number in range(thread_sets.MOST_FAMILIES):
-        family_of(("another", number))
-    assert family_of(("the first",)) is not first
+    first = thread_set_cache(("the first",))
+    for number in range(thread_sets.MAX_CACHES):
+        thread_set_cache(("another", number))
+    assert thread_set_cache(("the first",)) is not first
 
 
 PLACES = """mov.u32 t0, %ctaid.x; mov.u32 t1, %nctaid.x; mov.u32 t5, %ctaid.y; mov.u32 t2, %tid.x; setp.lt.u32 p0, t2, 5; @p0 bra END;

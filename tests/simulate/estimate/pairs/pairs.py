@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tileiras_build.simulate.estimate.launch_and_constant_banks import Buffer
+from tileiras_build.simulate.estimate.launch_and_constant_banks import GlobalBuffer
 
 SM = "sm_80"
 WORD = 4
@@ -34,7 +34,7 @@ class Run:
     kernel: str
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
-    values: tuple[Buffer | int | float, ...]
+    values: tuple[GlobalBuffer | int | float, ...]
     shared: int = 0
 
 
@@ -48,9 +48,9 @@ class Pair:
     factor: float = 1.02
 
 
-def _arrays(*sizes: int) -> tuple[Buffer, ...]:
+def _arrays(*sizes: int) -> tuple[GlobalBuffer, ...]:
     """The first is the result."""
-    return tuple(Buffer(f"p{n}", size, "loaded" if n else "stored") for n, size in enumerate(sizes))
+    return tuple(GlobalBuffer(f"p{n}", size, "loaded" if n else "stored") for n, size in enumerate(sizes))
 
 
 # ---- transposes and copies -----------------------------------------------------------------------------------------------
@@ -61,7 +61,7 @@ _matrix = lambda kernel: Run(
 
 
 def _strided(stride: int) -> Run:
-    return Run("strided", (4096, 1, 1), (256, 1, 1), (Buffer("a", WORD * 4096 * 256 * stride), stride))
+    return Run("strided", (4096, 1, 1), (256, 1, 1), (GlobalBuffer("a", WORD * 4096 * 256 * stride), stride))
 
 
 _LENGTH = 1 << 22
@@ -98,9 +98,9 @@ _N, _DEPTH = 3072, 256
 
 
 def _product(kernel: str, tile: int, threads: int, size: int = WORD) -> Run:
-    factors = tuple(Buffer(name, size * _N * _DEPTH, "loaded") for name in "ab")
+    factors = tuple(GlobalBuffer(name, size * _N * _DEPTH, "loaded") for name in "ab")
     grid = (_N // tile, _N // tile, 1)
-    return Run(kernel, grid, (threads, 1, 1), (*factors, Buffer("c", WORD * _N * _N, "stored"), _N, _DEPTH))
+    return Run(kernel, grid, (threads, 1, 1), (*factors, GlobalBuffer("c", WORD * _N * _N, "stored"), _N, _DEPTH))
 
 
 _PRODUCTS = [

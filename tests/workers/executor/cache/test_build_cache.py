@@ -7,7 +7,7 @@ import pytest
 
 from tileiras_build.workers.executor.cache import BuildCache, StoreError, open_store
 from tileiras_build.workers.executor.cache.action_result import Digest
-from tileiras_build.workers.executor.cache.build_cache import FAILURES, Counts
+from tileiras_build.workers.executor.cache.build_cache import MAX_FAILURES, Counts
 from tileiras_build.workers.executor.cache.store import BLOBS, RESULTS, StoreInterrupted, StoreTooSlow
 
 KEY, OTHER = "ab" * 32, "cd" * 32
@@ -124,9 +124,9 @@ def test_store_that_stays_away_is_given_up_after_two_sentences():
     for _ in range(10):
         assert cache.find(KEY, FILES) is None
         cache.keep(KEY, {})
-    assert store.asked["read"] == FAILURES
+    assert store.asked["read"] == MAX_FAILURES
     warning = "warning[cache-failed]: the cache http://host/cache cannot be {}: Connection refused; {}"
-    given_up = f"{FAILURES} failures in a row, so for the rest of this build it builds without the cache"
+    given_up = f"{MAX_FAILURES} failures in a row, so for the rest of this build it builds without the cache"
     assert said == [
         warning.format("read", "the step is built instead"),
         warning.format("written", "the step is not kept"),
@@ -140,7 +140,7 @@ def test_store_that_cannot_be_written_is_still_read():
     for _ in range(10):
         cache.find(KEY, FILES)
         cache.keep(KEY, FILES)
-    assert store.asked == {"read": 10, "write": FAILURES}
+    assert store.asked == {"read": 10, "write": MAX_FAILURES}
     assert len(said) == 2 and said[1].endswith("so for the rest of this build it only reads")
 
 
@@ -206,10 +206,10 @@ def test_single_failures_are_forgiven():
     store, said = Failing(), []
     cache = BuildCache(store, warn=said.append)
     for _ in range(5):
-        store.left["read"] = FAILURES - 1
-        for _ in range(FAILURES):
+        store.left["read"] = MAX_FAILURES - 1
+        for _ in range(MAX_FAILURES):
             cache.find(KEY, FILES)
-    assert store.asked["read"] == 5 * FAILURES
+    assert store.asked["read"] == 5 * MAX_FAILURES
     assert len(said) == 1
 
 

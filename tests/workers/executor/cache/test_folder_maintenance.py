@@ -12,7 +12,14 @@ from tileiras_build.core.byte_sizes import size_text
 from tileiras_build.core.errors import InvalidInput
 from tileiras_build.workers.executor.cache import BuildCache, folder_maintenance, open_store
 from tileiras_build.workers.executor.cache.action_result import Digest
-from tileiras_build.workers.executor.cache.folder_maintenance import Damage, measure, parse_size, remove, trim, verify
+from tileiras_build.workers.executor.cache.folder_maintenance import (
+    DamagedEntry,
+    measure,
+    parse_size,
+    remove,
+    trim,
+    verify,
+)
 from tileiras_build.workers.executor.cache.store import BLOBS, RESULTS
 
 KEYS = ["aa" * 32, "bb" * 32, "cc" * 32]
@@ -49,7 +56,7 @@ def test_empty_folder_is_an_empty_cache(tmp_path):
 
 
 def test_what_is_no_folder_is_refused(tmp_path):
-    with pytest.raises(InvalidInput, match="absent: error.cache-place.: this is not a folder"):
+    with pytest.raises(InvalidInput, match="absent: error.cache-value.: this is not a folder"):
         measure(tmp_path / "absent")
 
 
@@ -83,8 +90,8 @@ def test_verifying_names_what_is_damaged_and_removes_nothing(store, tmp_path):
         path.write_bytes(path.read_bytes()[:-1])
     for _ in range(2):
         assert list(verify(tmp_path)) == [
-            Damage(result, "not an ActionResult"),
-            Damage(blob, "it has other bytes than its name says"),
+            DamagedEntry(result, "not an ActionResult"),
+            DamagedEntry(blob, "it has other bytes than its name says"),
         ]
 
 

@@ -141,7 +141,7 @@ def test_password_is_sent_and_not_shown(nginx):
     store = open_store(nginx.address("private", user="ann:a%20secret"))
     store.write(BLOBS, NAME, b"x")
     assert store.read(BLOBS, NAME, 10) == b"x"
-    assert store.place == nginx.address("private")
+    assert store.location == nginx.address("private")
 
 
 def test_server_that_takes_nothing_says_so(nginx):
@@ -264,7 +264,7 @@ def test_one_deadline_is_for_the_whole_answer(how):
 
 def test_deadline_is_for_what_is_sent_too(monkeypatch):
     """A server that takes the connection and reads nothing: its buffers and ours are full at some point."""
-    monkeypatch.setattr(remote_store, "LEAST_SPEED", 1 << 40)
+    monkeypatch.setattr(remote_store, "MIN_SPEED", 1 << 40)
     with answering(lambda connection, ended: ended.wait(60)) as address, pytest.raises(StoreTooSlow):
         HttpStore(address, timeout=0.3).write(BLOBS, NAME, bytes(16 << 20))
 
@@ -276,7 +276,7 @@ def test_large_record_has_more_time():
         connection.sendall(WHOLE["by its length"])
 
     with answering(serve) as address:
-        assert HttpStore(address, timeout=0.1).read(BLOBS, NAME, 60 * remote_store.LEAST_SPEED) == b"data"
+        assert HttpStore(address, timeout=0.1).read(BLOBS, NAME, 60 * remote_store.MIN_SPEED) == b"data"
 
 
 @contextmanager
@@ -477,4 +477,4 @@ def test_wrong_place_is_one_sentence(tmp_path, text, sentence):
     (tmp_path / "file").touch()
     with pytest.raises(InvalidInput) as caught:
         open_store(text, tmp_path)
-    assert caught.value.id == "cache-place" and sentence in str(caught.value)
+    assert caught.value.id == "cache-value" and sentence in str(caught.value)

@@ -11,25 +11,25 @@ from xdsl.ir import Dialect
 
 from ..attribute_kinds import FLAG, TEXT, Declared
 from ..op_definition import define
-from ..op_traits import CHEAP, Facts, Keeps, Layouts
+from ..op_traits import CHEAP, LayoutTrait, OpTraits, ValueForwarding
 
 # What comparisons, extrema and conversions of floats are told beside their operands.
-COMPARED: Declared = {"predicate": TEXT}
-EXTREMUM: Declared = {"propagate_nan": FLAG, "flush_to_zero": FLAG}
+COMPARISON: Declared = {"predicate": TEXT}
+MIN_MAX: Declared = {"propagate_nan": FLAG, "flush_to_zero": FLAG}
 ROUNDED: Declared = {"rounding_mode": TEXT.optional()}
-CLAMPED: Declared = {"rounding_mode": TEXT.optional(), "saturating": FLAG}
-WIDER = Facts(Layouts.ELEMENTWISE, keeps=Keeps.VALUE, cheap=True)
+SATURATED: Declared = {"rounding_mode": TEXT.optional(), "saturating": FLAG}
+EXTENSION = OpTraits(LayoutTrait.ELEMENTWISE, forwarding=ValueForwarding.EXTENSION, rematerializable=True)
 
 
 NO_ATTRIBUTES: Declared = {}
 
 
 def _binary(name: str, meaning: str, attributes: Declared = NO_ATTRIBUTES):
-    return define(f"arith.{name}", "lhs rhs", "result", meaning, attributes=attributes, facts=CHEAP)
+    return define(f"arith.{name}", "lhs rhs", "result", meaning, attributes=attributes, op_traits=CHEAP)
 
 
-def _unary(name: str, meaning: str, attributes: Declared = NO_ATTRIBUTES, facts: Facts = CHEAP):
-    return define(f"arith.{name}", "source", "result", meaning, attributes=attributes, facts=facts)
+def _unary(name: str, meaning: str, attributes: Declared = NO_ATTRIBUTES, op_traits: OpTraits = CHEAP):
+    return define(f"arith.{name}", "source", "result", meaning, attributes=attributes, op_traits=op_traits)
 
 
 AddiOp = _binary("addi", "integer sum, wrapping")
@@ -52,21 +52,21 @@ MaxUIOp = _binary("maxui", "unsigned maximum")
 MaxSIOp = _binary("maxsi", "signed maximum")
 MinUIOp = _binary("minui", "unsigned minimum")
 MinSIOp = _binary("minsi", "signed minimum")
-MaximumfOp = _binary("maximumf", "maximum, NaN where either is NaN", EXTREMUM)
-MaxnumfOp = _binary("maxnumf", "maximum, the other where one is NaN", EXTREMUM)
-MinimumfOp = _binary("minimumf", "minimum, NaN where either is NaN", EXTREMUM)
-MinnumfOp = _binary("minnumf", "minimum, the other where one is NaN", EXTREMUM)
+MaximumfOp = _binary("maximumf", "maximum, NaN where either is NaN", MIN_MAX)
+MaxnumfOp = _binary("maxnumf", "maximum, the other where one is NaN", MIN_MAX)
+MinimumfOp = _binary("minimumf", "minimum, NaN where either is NaN", MIN_MAX)
+MinnumfOp = _binary("minnumf", "minimum, the other where one is NaN", MIN_MAX)
 NegfOp = _unary("negf", "the number with its sign changed")
-ExtUIOp = _unary("extui", "a wider integer, zeros above", facts=WIDER)
-ExtSIOp = _unary("extsi", "a wider integer, copies of the sign above", facts=WIDER)
+ExtUIOp = _unary("extui", "a wider integer, zeros above", op_traits=EXTENSION)
+ExtSIOp = _unary("extsi", "a wider integer, copies of the sign above", op_traits=EXTENSION)
 TruncIOp = _unary("trunci", "a narrower integer, the low bits")
 UIToFPOp = _unary("uitofp", "unsigned integer to floating point", ROUNDED)
 SIToFPOp = _unary("sitofp", "signed integer to floating point", ROUNDED)
-FPToUIOp = _unary("fptoui", "floating point to unsigned integer, toward zero", CLAMPED)
-FPToSIOp = _unary("fptosi", "floating point to signed integer, toward zero", CLAMPED)
-CmpiOp = _binary("cmpi", "integer comparison by the attribute predicate, MLIR's name", COMPARED)
-CmpfOp = _binary("cmpf", "floating-point comparison by the attribute predicate, MLIR's name", COMPARED)
-SelectOp = define("arith.select", "condition true_value false_value", "result", "one of two values", facts=CHEAP)
+FPToUIOp = _unary("fptoui", "floating point to unsigned integer, toward zero", SATURATED)
+FPToSIOp = _unary("fptosi", "floating point to signed integer, toward zero", SATURATED)
+CmpiOp = _binary("cmpi", "integer comparison by the attribute predicate, MLIR's name", COMPARISON)
+CmpfOp = _binary("cmpf", "floating-point comparison by the attribute predicate, MLIR's name", COMPARISON)
+SelectOp = define("arith.select", "condition true_value false_value", "result", "one of two values", op_traits=CHEAP)
 
 OPERATIONS = (ConstantOp, *(value for value in list(globals().values()) if getattr(value, "operand_groups", None)))
 

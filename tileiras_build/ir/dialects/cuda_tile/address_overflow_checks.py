@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import FloatTF32Type
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
-LIMIT = 1 << 63  # addresses are computed as signed 64-bit numbers
+MAX_BYTE_OFFSET = 1 << 63  # addresses are computed as signed 64-bit numbers
 _TF32_BITS = 32  # in memory
 
 Dims = Sequence[int | None]
@@ -20,7 +20,7 @@ Dims = Sequence[int | None]
 def check_elements(what: str, count: int, bits: int, element_type: Attribute) -> None:
     """Raise VerifyException where ``count`` elements of ``bits`` bits are more bytes than 64 bits can say."""
     bits = _TF32_BITS if isinstance(element_type, FloatTF32Type) else bits
-    if not -LIMIT <= count * bits // 8 < LIMIT:
+    if not -MAX_BYTE_OFFSET <= count * bits // 8 < MAX_BYTE_OFFSET:
         raise VerifyException(f"{what} of {count} elements of {element_type} does not fit in 64 bits, counted in bytes")
 
 
@@ -28,7 +28,7 @@ def check_tensor(shape: Dims, strides: Dims, bits: int, element_type: Attribute)
     """The strides of a tensor, and the distance from its first to its last element; None is not known."""
     span = 0
     for size, stride in zip(shape, strides):
-        if size is not None and size >= LIMIT:
+        if size is not None and size >= MAX_BYTE_OFFSET:
             raise VerifyException(f"a size of {size} elements does not fit in 64 bits")
         if stride is None:
             continue

@@ -22,7 +22,7 @@ from .element_types import (
     F64,
     FloatNV8E5M3FNUType,
 )
-from .record_attribute import record
+from .record_attribute import record_attribute
 from .types import PointerType, TensorViewType, TileType
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def dtype_of(type: Attribute) -> np.dtype:
 
 
 @cache
-def _fnv8_numbers() -> np.ndarray:
+def _fnv8_values() -> np.ndarray:
     """The 256 numbers of f8E5M3FNU as float32: no sign, exponent bias 15, subnormals, one NaN (its last pattern)."""
     import numpy as np
 
@@ -86,7 +86,7 @@ def _packed_ones(count: int) -> bytes:
     return ((1 << count) - 1).to_bytes((count + 7) // 8, "little")
 
 
-@record
+@record_attribute
 class DenseConstantAttr(Data[tuple[TileType, bytes]]):
     """The value of a constant tile: its type and its little-endian bytes, as the bytecode holds them.
 
@@ -106,7 +106,7 @@ class DenseConstantAttr(Data[tuple[TileType, bytes]]):
 
         element_type = type.element_type
         if isinstance(element_type, FloatNV8E5M3FNUType):
-            values = np.searchsorted(_fnv8_numbers()[:255], np.asarray(values, np.float32))
+            values = np.searchsorted(_fnv8_values()[:255], np.asarray(values, np.float32))
         array = np.asarray(values).astype(dtype_of(element_type) if element_type in DTYPE_NAMES else np.uint8)
         if array.ndim:
             array = np.broadcast_to(array, type.shape)
@@ -148,7 +148,7 @@ class DenseConstantAttr(Data[tuple[TileType, bytes]]):
             words[:, :3] = np.frombuffer(raw, np.uint8).reshape(-1, 3)
             return (words.view(np.uint32).reshape(-1) << TF32_UNUSED_BITS).view(np.float32)
         if isinstance(element_type, FloatNV8E5M3FNUType):
-            return _fnv8_numbers()[np.frombuffer(raw, np.uint8)]
+            return _fnv8_values()[np.frombuffer(raw, np.uint8)]
         return np.frombuffer(raw, dtype_of(element_type))
 
     def splat_value(self):
@@ -157,7 +157,7 @@ class DenseConstantAttr(Data[tuple[TileType, bytes]]):
             raise ValueError("the constant is not a splat")
         return self._values()[0]
 
-    def splat_number(self) -> int | float:
+    def splat_scalar(self) -> int | float:
         """The value of a splat as a Python number; ValueError if the constant is not one."""
         if not self.is_splat:
             raise ValueError("the constant is not a splat")
@@ -210,7 +210,7 @@ def _optional(parser: AttrParser) -> int | None:
     return None if parser.parse_optional_punctuation("?") else parser.parse_integer()
 
 
-@record
+@record_attribute
 class DivByAttr(Data[tuple[int, int | None, int | None]]):
     """Assumption: the first of every ``every`` values along dimension ``along`` is divisible by ``divisor``.
 
@@ -280,7 +280,7 @@ class DivByAttr(Data[tuple[int, int | None, int | None]]):
         printer.print_string(self.text().removeprefix("div_by"))
 
 
-@record
+@record_attribute
 class SameElementsAttr(Data[tuple[int, ...]]):
     """Assumption: along each dimension, groups of ``values[d]`` neighbors are equal."""
 
@@ -316,7 +316,7 @@ class SameElementsAttr(Data[tuple[int, ...]]):
         printer.print_string(self.text().removeprefix("same_elements"))
 
 
-@record
+@record_attribute
 class BoundedAttr(Data[tuple[int | None, int | None]]):
     """Assumption: all elements, as signed integers, lie in [``lb``, ``ub``]; None is no bound."""
 
@@ -373,7 +373,7 @@ def hint_value(value: Attribute) -> HintValue:
     return value
 
 
-@record
+@record_attribute
 class OptimizationHintsAttr(Data[tuple[tuple[str, tuple[tuple[str, HintValue], ...]], ...]]):
     """Optimization hints per target ("sm_90", "default"): num_cta_in_cga, occupancy, latency, allow_tma, ..."""
 

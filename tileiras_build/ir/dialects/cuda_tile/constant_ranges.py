@@ -9,10 +9,10 @@ from .attrs import DenseConstantAttr
 MAX_HOPS = 16  # operations that a number is followed through: all of a chain for each of its users would be quadratic
 
 # Operations whose result has the values of their first operand.
-_PASSING = ("cuda_tile.assume", "cuda_tile.broadcast", "cuda_tile.reshape")
+_VALUE_FORWARDING = ("cuda_tile.assume", "cuda_tile.broadcast", "cuda_tile.reshape")
 
 
-def known_range(value: SSAValue) -> tuple[int, int] | None:
+def constant_range(value: SSAValue) -> tuple[int, int] | None:
     """The least and the greatest element of an integer tile that the program fixes; None where it does not."""
     for _ in range(MAX_HOPS):
         op = value.owner
@@ -20,7 +20,7 @@ def known_range(value: SSAValue) -> tuple[int, int] | None:
             return None
         if op.name == "cuda_tile.constant":
             return _range_of(op.properties.get("value"))
-        if op.name not in _PASSING:
+        if op.name not in _VALUE_FORWARDING:
             return None
         value = op.operands[0]
     return None
@@ -30,7 +30,7 @@ def _range_of(constant: Attribute | None) -> tuple[int, int] | None:
     if not isinstance(constant, DenseConstantAttr):
         return None
     if constant.is_splat:
-        number = int(constant.splat_number())
+        number = int(constant.splat_scalar())
         return number, number
     numbers = constant.as_array()
     return int(numbers.min()), int(numbers.max())

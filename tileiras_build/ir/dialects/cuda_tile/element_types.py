@@ -41,7 +41,7 @@ FNV8 = FloatNV8E5M3FNUType()
 INTEGERS = (i1, i8, i16, i32, i64)
 BASE_FLOATS = (F16, BF16, F32, F64)
 FLOATS = (*BASE_FLOATS, TF32, F8E4M3, F8E5M2, F8E8M0, F4E2M1, FNV8)
-NUMBERS = (*INTEGERS, *FLOATS)
+NUMERIC_TYPES = (*INTEGERS, *FLOATS)
 
 # The types by the names of their rows in ``tileiras_build/target/element_types.py``.
 BY_NAME: dict[str, Attribute] = {

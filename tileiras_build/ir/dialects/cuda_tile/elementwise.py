@@ -92,7 +92,7 @@ class RoundedFloatBinary(FloatBinary):
     CHECKS: ClassVar[tuple[Callable[[Self], None], ...]] = (IEEE, flush_only_f32)
 
 
-class FloatExtremum(FloatBinary):
+class FloatMinMax(FloatBinary):
     """Minimum or maximum; without ``propagate_nan`` a number wins over a NaN."""
 
     propagate_nan = opt_prop_def(UnitAttr)

@@ -14,7 +14,7 @@ from xdsl.printer import Printer
 
 from tileiras_build.core.errors import Location
 
-from .record_attribute import record
+from .record_attribute import record_attribute
 
 LOC = "loc"
 
@@ -50,7 +50,7 @@ def _field(index: int):
     return property(lambda self: self.data[index])
 
 
-@record
+@record_attribute
 class DIFileAttr(DebugAttr):
     """A source file: ``file_name`` in ``directory``."""
 
@@ -65,7 +65,7 @@ class DIFileAttr(DebugAttr):
         return posixpath.join(self.directory, self.file_name)
 
 
-@record
+@record_attribute
 class DICompileUnitAttr(DebugAttr):
     """The translation unit of a source ``file``."""
 
@@ -76,7 +76,7 @@ class DICompileUnitAttr(DebugAttr):
         super().__init__((file,))
 
 
-@record
+@record_attribute
 class DISubprogramAttr(DebugAttr):
     """A source function: ``function_name`` at ``file``:``line``, linked as ``linkage_name``.
 
@@ -109,7 +109,7 @@ class DISubprogramAttr(DebugAttr):
         return self
 
 
-@record
+@record_attribute
 class DILexicalBlockAttr(DebugAttr):
     """A block inside ``scope`` that starts at ``file``:``line``:``column``."""
 
@@ -127,7 +127,7 @@ class DILexicalBlockAttr(DebugAttr):
         return scope
 
 
-@record
+@record_attribute
 class DILocAttr(DebugAttr):
     """The source position ``file``:``line``:``column`` in the debug scope ``scope``."""
 
@@ -151,7 +151,7 @@ class DILocAttr(DebugAttr):
         return ()
 
 
-@record
+@record_attribute
 class CallSiteLocAttr(DebugAttr):
     """A position in an inlined function (``callee``) and where that was called (``caller``).
 
@@ -185,7 +185,7 @@ class CallSiteLocAttr(DebugAttr):
         return (*inner, *(loc for loc in self.data[1:] if isinstance(loc, DILocAttr)))
 
 
-@record
+@record_attribute
 class UnknownLocAttr(DebugAttr):
     """No position."""
 

@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import VarOperand
 
 from .address_overflow_checks import check_elements
-from .constant_ranges import known_range
+from .constant_ranges import constant_range
 from .element_types import BITS, INTEGERS
 from .enums import MemoryOrderingSemantics, MemoryOrderingSemanticsAttr, PtrAttr
 from .op_base import Check, fail, of_type, one_of, pointer_type, tile, tile_type
@@ -34,14 +34,14 @@ class MaskedAccess(Protocol):
     mask: SSAValue | None
 
 
-class Viewing(Protocol):
+class HasView(Protocol):
     """An operation on a view."""
 
     name: ClassVar[str]
     view: SSAValue
 
 
-class ViewAccess(Viewing, Protocol):
+class ViewAccess(HasView, Protocol):
     """An access to a tile of a view."""
 
     index: VarOperand
@@ -80,7 +80,7 @@ def refuse_multicast(name: str, ptr_attr: str | None) -> None:
         fail(f"{name.removeprefix('cuda_tile.')} cannot access a multicast pointer; multimem operations can")
 
 
-def shown(ptr_attr: str | None) -> str:
+def ptr_attr_text(ptr_attr: str | None) -> str:
     return ptr_attr or "absent"
 
 
@@ -107,7 +107,7 @@ def mask_matches(name: str) -> Callable[[MaskedAccess], None]:
     return check
 
 
-def view_type(op: Viewing) -> TileView:
+def view_type(op: HasView) -> TileView:
     """The type of the view operand, which must be a tile view."""
     if not isinstance(op.view.type, TileView):
         fail(f"'view' must be a tile view, got {op.view.type}")
@@ -140,15 +140,15 @@ def index_fits_view(op: ViewAccess) -> None:
     if isinstance(flags, DenseArrayBase) and len(flags) != view.index_rank:
         fail(f"expected {view.index_rank} inbounds flags, got {len(flags)}")
     if not isinstance(view, GatherScatterViewType):
-        tile_number_fits(view, indices)
+        tile_index_count_fits(view, indices)
 
 
-def tile_number_fits(view: TileView, indices: Sequence[SSAValue]) -> None:
+def tile_index_count_fits(view: TileView, indices: Sequence[SSAValue]) -> None:
     """Where a tile begins, for an index that is constant."""
     steps = view.traversal_strides if isinstance(view, StridedViewType) else view.tile_shape
     for dim, index in enumerate(indices):
         stride = view.tensor_view.strides[view.dim_map[dim]]
-        for number in known_range(index) or ():
+        for number in constant_range(index) or ():
             distance = number * steps[dim] * (stride or 1)
             check_elements(f"the distance to tile {number},", distance, BITS[view.element_type], view.element_type)
 
@@ -161,8 +161,8 @@ def inbounds_flags(op: ViewAccess) -> tuple[bool, ...]:
     return (False,) * view_type(op).index_rank
 
 
-def tile_fits_view(name: str) -> Callable[[Viewing], None]:
-    def check(op: Viewing) -> None:
+def tile_fits_view(name: str) -> Callable[[HasView], None]:
+    def check(op: HasView) -> None:
         expected = view_type(op).tile_type
         if getattr(op, name).type != expected:
             fail(f"expected '{name}' of type {expected} for this view, got {getattr(op, name).type}")
@@ -170,7 +170,7 @@ def tile_fits_view(name: str) -> Callable[[Viewing], None]:
     return check
 
 
-def not_multicast(op: Viewing) -> None:
+def not_multicast(op: HasView) -> None:
     refuse_multicast(op.name, view_type(op).tensor_view.ptr_attr)
 
 

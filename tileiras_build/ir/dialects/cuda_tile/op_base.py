@@ -31,7 +31,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..fast_xdsl import item
-from ..lazy_definitions import when_defined
+from ..lazy_definitions import on_definition
 from .enums import EnumAttr
 from .types import PointerType, TileType
 
@@ -67,11 +67,11 @@ def _count_range(definitions, variadic, optional) -> tuple[int, int | None]:
     return least, len(definitions)
 
 
-def _outside(count: int, limits: tuple[int, int | None]) -> bool:
+def _out_of_range(count: int, limits: tuple[int, int | None]) -> bool:
     return count < limits[0] or (limits[1] is not None and count > limits[1])
 
 
-def _read_by_place(cls: type[Operation], definition: OpDef) -> None:
+def _read_by_position(cls: type[Operation], definition: OpDef) -> None:
     """Operands and results that stand in front of all optional ones are read by their place: IRDL's accessors look for
     it each time."""
     for kind, rows in ((OperandDef, definition.operands), (ResultDef, definition.results)):
@@ -94,7 +94,7 @@ def defined_in(module: str) -> tuple[type[TileOperation], ...]:
     return tuple(operation for operation in OPERATIONS if operation.__module__ == module)
 
 
-def row(name: str, kind: type[C], meaning: str) -> type[C]:
+def define_row(name: str, kind: type[C], meaning: str) -> type[C]:
     """The operation ``cuda_tile.<name>`` that has all it needs from its kind."""
     # As namedtuple does: the module that states the row is the operation's.
     module = sys._getframe(1).f_globals["__name__"]
@@ -106,14 +106,14 @@ def row(name: str, kind: type[C], meaning: str) -> type[C]:
 def define(cls: type[C]) -> type[C]:
     """Decorate an operation class: IRDL accessors, and a verifier made of counts, properties, traits and CHECKS."""
     cls = irdl_op_definition(cls)
-    when_defined(cls, _complete)
+    on_definition(cls, _complete)
     OPERATIONS.append(cls)
     return cls
 
 
 def _complete(cls: type[TileOperation]) -> None:
     definition = cls.get_irdl_definition()
-    _read_by_place(cls, definition)
+    _read_by_position(cls, definition)
     operands = _count_range(definition.operands, VarOperandDef, OptOperandDef)
     results = _count_range(definition.results, VarResultDef, OptResultDef)
     regions = len(definition.regions)
@@ -123,9 +123,9 @@ def _complete(cls: type[TileOperation]) -> None:
     checks = tuple(check for base in reversed(cls.__mro__) for check in base.__dict__.get("CHECKS", ()))
 
     def verify_(self: Operation) -> None:
-        if _outside(len(self._operands), operands):
+        if _out_of_range(len(self._operands), operands):
             raise VerifyException(f"{self.name}: wrong number of operands: {len(self._operands)}")
-        if _outside(len(self.results), results):
+        if _out_of_range(len(self.results), results):
             raise VerifyException(f"{self.name}: wrong number of results: {len(self.results)}")
         if len(self.regions) != regions:
             raise VerifyException(f"{self.name}: expected {regions} regions, got {len(self.regions)}")
@@ -143,7 +143,7 @@ def _complete(cls: type[TileOperation]) -> None:
             for check in checks:
                 check(self)
         except VerifyException as problem:
-            raise RefusedInside(f"{self.name}: {problem}", refused(problem, self)) from None
+            raise InvalidInside(f"{self.name}: {problem}", invalid_op(problem, self)) from None
 
     cls.verify_ = verify_  # type: ignore[method-assign]  # the class is still being made
 
@@ -304,7 +304,7 @@ def one_of(name: str, *allowed: Enum) -> Check:
     return check
 
 
-class RefusedInside(VerifyException):
+class InvalidInside(VerifyException):
     """A rule of an operation that ``op``, inside of it, breaks."""
 
     def __init__(self, message: str, op: Operation):
@@ -314,9 +314,9 @@ class RefusedInside(VerifyException):
 
 def fail(message: str, inside: Operation | None = None) -> NoReturn:
     """Refuse the operation, or one inside of it."""
-    raise VerifyException(message) if inside is None else RefusedInside(message, inside)
+    raise VerifyException(message) if inside is None else InvalidInside(message, inside)
 
 
-def refused(problem: VerifyException, op: Operation) -> Operation:
+def invalid_op(problem: VerifyException, op: Operation) -> Operation:
     """The operation that breaks the rule: ``op``, which was verified, or one inside of it."""
-    return problem.op if isinstance(problem, RefusedInside) else op
+    return problem.op if isinstance(problem, InvalidInside) else op

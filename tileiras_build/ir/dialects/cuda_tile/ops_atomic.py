@@ -84,7 +84,7 @@ class ReadModifyWrite(Protocol):
     mode: AtomicRMWModeAttr
 
 
-def _mode_fits(name: str) -> Callable[[ReadModifyWrite], None]:
+def _mode_matches_type(name: str) -> Callable[[ReadModifyWrite], None]:
     def check(op: ReadModifyWrite) -> None:
         mode, element_type = op.mode.data, tile(op, name).element_type
         if element_type not in RMW_TYPES[mode]:
@@ -114,7 +114,7 @@ class AtomicRMWTkoOp(TileOperation):
         same_types("arg", "result"),
         pointee_matches("pointers", "arg"),
         mask_matches("arg"),
-        _mode_fits("arg"),
+        _mode_matches_type("arg"),
     )
 
 
@@ -151,5 +151,5 @@ class AtomicRedViewTkoOp(TileOperation):
         _view,
         tile_fits_view("value"),
         *VIEW_ACCESS,
-        _mode_fits("value"),
+        _mode_matches_type("value"),
     )

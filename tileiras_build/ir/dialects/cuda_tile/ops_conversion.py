@@ -22,7 +22,7 @@ from .element_types import (
     FLOATS,
     FNV8,
     INTEGERS,
-    NUMBERS,
+    NUMERIC_TYPES,
     TF32,
     i4,
 )
@@ -93,7 +93,7 @@ class BitcastOp(Retyping):
                 f"to type {self.result.type} of width {BITS[after]}"
             )
 
-    CHECKS: ClassVar = (same_shapes("source", "result"), elements(NUMBERS, "source", "result"), _widths)
+    CHECKS: ClassVar = (same_shapes("source", "result"), elements(NUMERIC_TYPES, "source", "result"), _widths)
 
 
 @define
@@ -205,7 +205,7 @@ class PackOp(Retyping):
     """A tile as its bytes (since bytecode 13.3)."""
 
     name = "cuda_tile.pack"
-    CHECKS: ClassVar = (elements((*NUMBERS, i4), "source"), elements((i8,), "result"), _same_bytes)
+    CHECKS: ClassVar = (elements((*NUMERIC_TYPES, i4), "source"), elements((i8,), "result"), _same_bytes)
 
 
 @define
@@ -213,7 +213,7 @@ class UnpackOp(Retyping):
     """Bytes as a tile of another type (since bytecode 13.3)."""
 
     name = "cuda_tile.unpack"
-    CHECKS: ClassVar = (elements((i8,), "source"), elements((*NUMBERS, i4), "result"), _same_bytes)
+    CHECKS: ClassVar = (elements((i8,), "source"), elements((*NUMERIC_TYPES, i4), "result"), _same_bytes)
 
 
 @define

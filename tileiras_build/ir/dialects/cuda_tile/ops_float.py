@@ -13,7 +13,7 @@ from .elementwise import (
     IEEE,
     IEEE_MODES,
     FloatBinary,
-    FloatExtremum,
+    FloatMinMax,
     FloatUnary,
     RoundedFloatBinary,
     flush_only_f32,
@@ -21,10 +21,10 @@ from .elementwise import (
     result_is_i1,
 )
 from .enums import ComparisonOrderingAttr, ComparisonPredicateAttr, RoundingMode, RoundingModeAttr
-from .op_base import PureOperation, define, defined_in, elements, fail, one_of, row, same_types, tile
+from .op_base import PureOperation, define, define_row, defined_in, elements, fail, one_of, same_types, tile
 
-AbsFOp = row("absf", FloatUnary, "Absolute value of floats.")
-AddFOp = row("addf", RoundedFloatBinary, "lhs + rhs of floats.")
+AbsFOp = define_row("absf", FloatUnary, "Absolute value of floats.")
+AddFOp = define_row("addf", RoundedFloatBinary, "lhs + rhs of floats.")
 
 
 @define
@@ -38,7 +38,7 @@ class Atan2Op(PureOperation):
     CHECKS: ClassVar = (elements(BASE_FLOATS, "x"), same_types("x", "y", "result"))
 
 
-CeilOp = row("ceil", FloatUnary, "Round up to an integral value.")
+CeilOp = define_row("ceil", FloatUnary, "Round up to an integral value.")
 
 
 @define
@@ -54,8 +54,8 @@ class CmpFOp(PureOperation):
     CHECKS: ClassVar = (elements(BASE_FLOATS, "lhs"), same_types("lhs", "rhs"), result_is_i1)
 
 
-CosOp = row("cos", FloatUnary, "Cosine.")
-CosHOp = row("cosh", FloatUnary, "Hyperbolic cosine.")
+CosOp = define_row("cos", FloatUnary, "Cosine.")
+CosHOp = define_row("cosh", FloatUnary, "Hyperbolic cosine.")
 
 
 @define
@@ -93,7 +93,7 @@ class Exp2Op(FloatUnary):
     CHECKS: ClassVar = (flush_only_f32,)
 
 
-FloorOp = row("floor", FloatUnary, "Round down to an integral value.")
+FloorOp = define_row("floor", FloatUnary, "Round down to an integral value.")
 
 
 @define
@@ -145,13 +145,13 @@ class FPowIOp(PureOperation):
     )
 
 
-LogOp = row("log", FloatUnary, "Natural logarithm.")
-Log2Op = row("log2", FloatUnary, "Base-2 logarithm.")
-MaxFOp = row("maxf", FloatExtremum, "Maximum of floats.")
-MinFOp = row("minf", FloatExtremum, "Minimum of floats.")
-MulFOp = row("mulf", RoundedFloatBinary, "lhs * rhs of floats.")
-NegFOp = row("negf", FloatUnary, "Negation of floats.")
-RemFOp = row("remf", FloatBinary, "Remainder of lhs / rhs rounded toward zero, of floats.")
+LogOp = define_row("log", FloatUnary, "Natural logarithm.")
+Log2Op = define_row("log2", FloatUnary, "Base-2 logarithm.")
+MaxFOp = define_row("maxf", FloatMinMax, "Maximum of floats.")
+MinFOp = define_row("minf", FloatMinMax, "Minimum of floats.")
+MulFOp = define_row("mulf", RoundedFloatBinary, "lhs * rhs of floats.")
+NegFOp = define_row("negf", FloatUnary, "Negation of floats.")
+RemFOp = define_row("remf", FloatBinary, "Remainder of lhs / rhs rounded toward zero, of floats.")
 
 
 @define
@@ -163,8 +163,8 @@ class RsqrtOp(FloatUnary):
     CHECKS: ClassVar = (flush_only_f32,)
 
 
-SinOp = row("sin", FloatUnary, "Sine.")
-SinHOp = row("sinh", FloatUnary, "Hyperbolic sine.")
+SinOp = define_row("sin", FloatUnary, "Sine.")
+SinHOp = define_row("sinh", FloatUnary, "Hyperbolic sine.")
 
 
 @define
@@ -181,8 +181,8 @@ class SqrtOp(FloatUnary):
     )
 
 
-SubFOp = row("subf", RoundedFloatBinary, "lhs - rhs of floats.")
-TanOp = row("tan", FloatUnary, "Tangent.")
+SubFOp = define_row("subf", RoundedFloatBinary, "lhs - rhs of floats.")
+TanOp = define_row("tan", FloatUnary, "Tangent.")
 
 
 @define

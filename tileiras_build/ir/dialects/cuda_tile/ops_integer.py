@@ -17,11 +17,11 @@ from .enums import (
     Signedness,
     SignednessAttr,
 )
-from .op_base import PureOperation, define, defined_in, elements, fail, one_of, row, same_types
+from .op_base import PureOperation, define, define_row, defined_in, elements, fail, one_of, same_types
 
-AbsIOp = row("absi", IntegerUnary, "Absolute value of integers.")
-AddIOp = row("addi", OverflowBinary, "lhs + rhs of integers, wrapping.")
-AndIOp = row("andi", IntegerBinary, "Bitwise and.")
+AbsIOp = define_row("absi", IntegerUnary, "Absolute value of integers.")
+AddIOp = define_row("addi", OverflowBinary, "lhs + rhs of integers, wrapping.")
+AndIOp = define_row("andi", IntegerBinary, "Bitwise and.")
 
 
 @define
@@ -54,9 +54,9 @@ class DivIOp(SignedBinary):
     )
 
 
-MaxIOp = row("maxi", SignedBinary, "Maximum of integers.")
-MinIOp = row("mini", SignedBinary, "Minimum of integers.")
-MulIOp = row("muli", OverflowBinary, "lhs * rhs of integers, wrapping.")
+MaxIOp = define_row("maxi", SignedBinary, "Maximum of integers.")
+MinIOp = define_row("mini", SignedBinary, "Minimum of integers.")
+MulIOp = define_row("muli", OverflowBinary, "lhs * rhs of integers, wrapping.")
 
 
 @define
@@ -79,7 +79,7 @@ class NegIOp(IntegerUnary):
     CHECKS: ClassVar = (one_of("overflow", IntegerOverflow.NONE, IntegerOverflow.NSW, IntegerOverflow.NW),)
 
 
-OrIOp = row("ori", IntegerBinary, "Bitwise or.")
+OrIOp = define_row("ori", IntegerBinary, "Bitwise or.")
 
 
 @define
@@ -103,7 +103,7 @@ class ShRIOp(SignedBinary):
     name = "cuda_tile.shri"
 
 
-SubIOp = row("subi", OverflowBinary, "lhs - rhs of integers, wrapping.")
-XOrIOp = row("xori", IntegerBinary, "Bitwise exclusive or.")
+SubIOp = define_row("subi", OverflowBinary, "lhs - rhs of integers, wrapping.")
+XOrIOp = define_row("xori", IntegerBinary, "Bitwise exclusive or.")
 
 INTEGER_OPS = defined_in(__name__)

@@ -19,7 +19,7 @@ from .memory_checks import (
     STORE_ORDER,
     TOKENS,
     VIEW_ACCESS,
-    Viewing,
+    HasView,
     inbounds_flags,
     mask_matches,
     pointee_matches,
@@ -30,7 +30,7 @@ from .op_base import SEGMENTED, PureOperation, TileOperation, define, fail, of_t
 from .types import TokenType
 
 
-def _packed_along_one_dimension(op: Viewing) -> None:
+def _packed_along_one_dimension(op: HasView) -> None:
     """Two 4-bit elements share a byte along the dimension of unit stride, so that must be known."""
     memory = view_type(op).tensor_view
     if isinstance(memory.element_type, Float4E2M1FNType) and memory.strides.count(1) != 1:

@@ -24,9 +24,9 @@ from .memory_checks import (
     RELEASE,
     STORE_ORDER,
     TOKENS,
-    Viewing,
+    HasView,
     index_fits_view,
-    shown,
+    ptr_attr_text,
     tile_fits_view,
     view_type,
 )
@@ -57,16 +57,18 @@ MULTIMEM_REDUCTIONS: dict[MultimemReductionKind, tuple[Attribute, ...]] = {
 }
 
 
-def _multicast_partition(op: Viewing) -> None:
+def _multicast_partition(op: HasView) -> None:
     """Multimem operations access partition views of multicast objects."""
     view = view_type(op)
     if not isinstance(view, PartitionViewType):
         fail(f"multimem operations support only partition_view, got {view}")
     if view.tensor_view.ptr_attr != PtrAttr.MULTICAST.value:
-        fail(f"expected a view of a multicast pointer, the pointer attribute is {shown(view.tensor_view.ptr_attr)}")
+        fail(
+            f"expected a view of a multicast pointer, the pointer attribute is {ptr_attr_text(view.tensor_view.ptr_attr)}"
+        )
 
 
-class Reducing(Viewing, Protocol):
+class Reducing(HasView, Protocol):
     """An operation on a view that reduces."""
 
     reduction: MultimemReductionKindAttr
@@ -81,7 +83,7 @@ def _reduction_fits(types: Mapping[MultimemReductionKind, tuple[Attribute, ...]]
     return check
 
 
-def _stored_type_fits(op: Viewing) -> None:
+def _stored_type_fits(op: HasView) -> None:
     element_type = view_type(op).element_type
     if element_type not in _MULTIMEM_ALL:
         fail(f"multimem operations work only with {', '.join(map(str, _MULTIMEM_ALL))}, got {element_type}")

@@ -9,8 +9,8 @@ from xdsl.irdl import operand_def, prop_def, result_def, var_operand_def
 
 from .address_overflow_checks import check_elements
 from .attrs import ASSUMPTIONS, BoundedAttr, DenseConstantAttr, DivByAttr, SameElementsAttr
-from .constant_ranges import known_range
-from .element_types import BITS, INTEGERS, NUMBERS
+from .constant_ranges import constant_range
+from .element_types import BITS, INTEGERS, NUMERIC_TYPES
 from .op_base import (
     PureOperation,
     TileOperation,
@@ -104,7 +104,7 @@ class ConstantOp(PureOperation):
         if self.value.type != self.result.type:
             fail(f"'value' and 'result' must have the same type, got {self.value.type} and {self.result.type}")
 
-    CHECKS: ClassVar = (_type, elements(NUMBERS, "result"))
+    CHECKS: ClassVar = (_type, elements(NUMERIC_TYPES, "result"))
 
 
 def _indices_match_source(op: ExtractOp | InsertOp, whole: TileType, part: TileType) -> None:
@@ -176,7 +176,7 @@ class IotaOp(PureOperation):
 
 def _offset_fits(op: OffsetOp) -> None:
     pointee = pointer_type(op.ptr, "ptr").pointee_type
-    for count in known_range(op.offset) or ():
+    for count in constant_range(op.offset) or ():
         check_elements("an offset", count, BITS[pointee], pointee)
 
 

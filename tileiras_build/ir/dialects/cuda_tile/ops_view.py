@@ -10,9 +10,9 @@ from xdsl.irdl import operand_def, result_def, traits_def, var_operand_def, var_
 from xdsl.traits import NoMemoryEffect
 
 from .address_overflow_checks import check_tensor
-from .constant_ranges import known_range
+from .constant_ranges import constant_range
 from .element_types import BITS, INTEGERS
-from .memory_checks import is_scalar_integer, shown
+from .memory_checks import is_scalar_integer, ptr_attr_text
 from .op_base import (
     SEGMENTED,
     PureOperation,
@@ -31,7 +31,7 @@ from .view_types import GatherScatterViewType, PartitionViewType, StridedViewTyp
 
 def _with_constants(dims: Iterable[int | None], values: Iterable[SSAValue]) -> tuple[int | None, ...]:
     """Sizes or strides, with the operands' values where they are constant and positive."""
-    ranges = (known_range(value) for value in values)
+    ranges = (constant_range(value) for value in values)
     known = [found[0] if found is not None and found[0] > 0 else None for found in ranges]
     waiting = iter(known)
     return tuple(next(waiting) if dim is None else dim for dim in dims)
@@ -148,7 +148,7 @@ class MakeTensorViewOp(TileOperation):
             fail(f"expected pointer to {view.element_type} to build tensor_view of this type, got {pointee}")
         if base.ptr_attr != view.ptr_attr:
             fail(
-                f"the pointer attribute of the base is {shown(base.ptr_attr)}, that of the view {shown(view.ptr_attr)}"
+                f"the pointer attribute of the base is {ptr_attr_text(base.ptr_attr)}, that of the view {ptr_attr_text(view.ptr_attr)}"
             )
         if len(sizes) != view.dynamic_shape_count:
             fail(f"expected {view.dynamic_shape_count} dynamic shape operands, got {len(sizes)}")

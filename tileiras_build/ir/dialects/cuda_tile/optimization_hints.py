@@ -13,7 +13,7 @@ from xdsl.ir import Operation
 from ..checked_mlir_parser import escape
 from .attrs import DEFAULT_TARGET, HintValue, OptimizationHintsAttr
 
-ENTRIES = ("entry",)
+KERNEL_OPS = ("entry",)
 VIEW_ACCESSES = ("load_view_tko", "store_view_tko")
 ACCESSES = (*VIEW_ACCESSES, "load_ptr_tko", "store_ptr_tko")
 
@@ -22,27 +22,27 @@ class Hint(NamedTuple):
     """Where a hint stands, and its values: numbers from ``least`` to ``most``; without them, true and false."""
 
     operations: tuple[str, ...]
-    least: int | None = None
-    most: int | None = None
+    min: int | None = None
+    max: int | None = None
     is_power: bool = False
 
-    def takes(self, value: HintValue) -> bool:
-        if self.least is None or self.most is None:
+    def accepts(self, value: HintValue) -> bool:
+        if self.min is None or self.max is None:
             return isinstance(value, bool)
-        if isinstance(value, bool) or not isinstance(value, int) or not self.least <= value <= self.most:
+        if isinstance(value, bool) or not isinstance(value, int) or not self.min <= value <= self.max:
             return False
         return not self.is_power or value & (value - 1) == 0
 
     def values(self) -> str:
-        if self.least is None:
+        if self.min is None:
             return "true or false"
-        return f"{'a power of two' if self.is_power else 'a number'} from {self.least} to {self.most}"
+        return f"{'a power of two' if self.is_power else 'a number'} from {self.min} to {self.max}"
 
 
 HINTS = {
-    "num_cta_in_cga": Hint(ENTRIES, 1, 16, is_power=True),
-    "num_worker_warps_per_cta": Hint(ENTRIES, 1, 32, is_power=True),
-    "occupancy": Hint(ENTRIES, 1, 32),
+    "num_cta_in_cga": Hint(KERNEL_OPS, 1, 16, is_power=True),
+    "num_worker_warps_per_cta": Hint(KERNEL_OPS, 1, 32, is_power=True),
+    "occupancy": Hint(KERNEL_OPS, 1, 32),
     "latency": Hint(ACCESSES, 1, 10),
     "allow_tma": Hint(VIEW_ACCESSES),
 }
@@ -50,7 +50,7 @@ HINTS = {
 
 def is_usable(name: str, value: HintValue) -> bool:
     """Whether a hint has a value that means something."""
-    return name in HINTS and HINTS[name].takes(value)
+    return name in HINTS and HINTS[name].accepts(value)
 
 
 def unusable(op: Operation, hints: OptimizationHintsAttr, targets: Collection[str] | None = None) -> Iterator[str]:
@@ -63,6 +63,6 @@ def unusable(op: Operation, hints: OptimizationHintsAttr, targets: Collection[st
         for name, value in values:
             if name not in HINTS or kind not in HINTS[name].operations:
                 yield f"the hint {target}.{name} is ignored: {kind} has no such hint"
-            elif not HINTS[name].takes(value):
+            elif not HINTS[name].accepts(value):
                 shown = escape(value) if isinstance(value, str) else value
                 yield f"the hint {target}.{name} = {shown} is ignored: it is {HINTS[name].values()}"

@@ -16,7 +16,7 @@ from xdsl.parser import AttrParser
 C = TypeVar("C", bound=Data)
 
 
-class Parsed:
+class ParsedAttribute:
     """What ``parse_parameter`` gave, on its way to the attribute's ``data``."""
 
     __slots__ = ("data",)
@@ -25,19 +25,19 @@ class Parsed:
         self.data = data
 
 
-def record(cls: type[C]) -> type[C]:
+def record_attribute(cls: type[C]) -> type[C]:
     """Define a Data attribute whose constructor takes named values."""
     init, parse = cls.__init__, cls.parse_parameter
 
     @wraps(init)
     def __init__(self: C, *values: Any, **named: Any) -> None:
-        if values and type(values[0]) is Parsed:
+        if values and type(values[0]) is ParsedAttribute:
             Data.__init__(self, values[0].data)
         else:
             init(self, *values, **named)
 
-    def parse_parameter(_: type[C], parser: AttrParser) -> Parsed:
-        return Parsed(parse(parser))
+    def parse_parameter(_: type[C], parser: AttrParser) -> ParsedAttribute:
+        return ParsedAttribute(parse(parser))
 
     for name, method in {"__init__": __init__, "parse_parameter": classmethod(parse_parameter)}.items():
         setattr(cls, name, method)

@@ -16,9 +16,9 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from .address_overflow_checks import check_tensor
-from .element_types import BITS, NUMBERS
+from .element_types import BITS, NUMERIC_TYPES
 from .enums import PtrAttr, PtrAttrAttr
-from .record_attribute import record
+from .record_attribute import record_attribute
 
 MAX_TILE_ELEMENTS = 1 << 24  # Tile IR Types.h: the largest number of elements of a tile
 MAX_RANK = 64  # NumPy's own limit; without one, a short file could name types of any size again and again
@@ -68,7 +68,7 @@ class TokenType(ParametrizedAttribute, TypeAttribute):
     name = "cuda_tile.token"
 
 
-@record
+@record_attribute
 class PointerType(Data[tuple[Attribute, str | None]], TypeAttribute):
     """A pointer into global memory to one element of ``pointee_type``.
 
@@ -89,7 +89,7 @@ class PointerType(Data[tuple[Attribute, str | None]], TypeAttribute):
         return self.data[1]
 
     def verify(self) -> None:
-        if self.data[0] not in NUMBERS:
+        if self.data[0] not in NUMERIC_TYPES:
             raise VerifyException(f"a pointer cannot point to {self.data[0]}")
 
     @classmethod
@@ -125,7 +125,7 @@ def verify_tile_shape(shape: Sequence[int], element_type: Attribute) -> None:
         raise VerifyException("f4E2M1FN tiles must have an even number of elements")
 
 
-@record
+@record_attribute
 class TileType(Data[tuple[tuple[int, ...], Attribute]], TypeAttribute):
     """A tile: ``shape`` (powers of two, () for a scalar) of ``element_type`` (a number or a pointer)."""
 
@@ -178,7 +178,7 @@ class TileType(Data[tuple[tuple[int, ...], Attribute]], TypeAttribute):
             _print_shape(printer, self.shape, self.element_type)
 
 
-@record
+@record_attribute
 class TensorViewType(Data[tuple[Attribute, Dims, Dims, str | None]], TypeAttribute):
     """A tensor in global memory: element type, ``shape`` and ``strides`` in elements (None = dynamic)."""
 

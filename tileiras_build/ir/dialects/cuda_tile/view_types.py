@@ -12,7 +12,7 @@ from xdsl.utils.exceptions import VerifyException
 from .address_overflow_checks import check_tiles
 from .element_types import BITS, is_float
 from .enums import PaddingValue
-from .record_attribute import record
+from .record_attribute import record_attribute
 from .types import TensorViewType, TileType, dims_text, parse_ints, verify_tile_shape
 
 
@@ -119,7 +119,7 @@ class TileView:
         return "" if list(dim_map) == list(range(len(dim_map))) else f", dim_map=[{dims_text(dim_map, ', ')}]"
 
 
-@record
+@record_attribute
 class PartitionViewType(TileView, Data[tuple], TypeAttribute):
     """A grid of adjacent tiles; tile dimension d lies along tensor dimension ``dim_map[d]``."""
 
@@ -157,7 +157,7 @@ class PartitionViewType(TileView, Data[tuple], TypeAttribute):
         self._print(printer, after=self._dim_map_text(self.dim_map))
 
 
-@record
+@record_attribute
 class StridedViewType(TileView, Data[tuple], TypeAttribute):
     """A grid of tiles whose origins are ``traversal_strides`` elements apart: gaps or overlap are possible."""
 
@@ -213,7 +213,7 @@ class StridedViewType(TileView, Data[tuple], TypeAttribute):
         self._print(printer, before=strides, after=self._dim_map_text(self.dim_map))
 
 
-@record
+@record_attribute
 class GatherScatterViewType(TileView, Data[tuple], TypeAttribute):
     """Tiles whose rows along ``sparse_dim`` are selected by a one-dimensional index tile."""
 

@@ -5,14 +5,14 @@ Rows whose operands no document describes take any: the dialect reads them, and 
 
 from __future__ import annotations
 
-from ..op_definition import TableOperation, define
+from ..op_definition import TableOp, define
 
 
-def _row(name: str, operands: str, results: str, meaning: str, *, pure: bool = True) -> type[TableOperation]:
+def _row(name: str, operands: str, results: str, meaning: str, *, pure: bool = True) -> type[TableOp]:
     return define(f"cute.{name}", operands, results, meaning, pure=pure, attributes=None)
 
 
-def _any(name: str) -> type[TableOperation]:
+def _any(name: str) -> type[TableOp]:
     return _row(name, "inputs*", "outputs*", f"{name} of the roster, in any form", pure=False)
 
 
@@ -77,7 +77,7 @@ ATOMS = (
     _row("copy_atom_call", "atom source destination", "", "one copy of an atom", pure=False),
     _row("mma_atom_call", "atom d a b c", "", "one product of an atom: d = a b + c", pure=False),
 )
-OTHERS = tuple(
+OTHER_OPS = tuple(
     _any(name)
     for name in (
         "get_layouts_from_tile", "recast_layout", "stencil_divide", "tile_to_shape", "make_tiled_copy", "make_tiled_mma",
@@ -87,5 +87,5 @@ OTHERS = tuple(
         "print_tma_desc_im2col",
     )
 )  # fmt: skip
-OPERATIONS = (*TUPLES, *LAYOUTS, *MEMORY, *ATOMS, *OTHERS)
-BY_NAME: dict[str, type[TableOperation]] = {op.name: op for op in OPERATIONS}
+OPERATIONS = (*TUPLES, *LAYOUTS, *MEMORY, *ATOMS, *OTHER_OPS)
+BY_NAME: dict[str, type[TableOp]] = {op.name: op for op in OPERATIONS}

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Generic, NamedTuple, TypeVar
 
-from ....target.targets import MMA_ATOMS, PTX_TYPE, TENSOR_MEMORY_ATOMS, MmaAtom, TensorMemoryAtom
-from ..op_definition import TableOperation
+from ....target.targets import MMA_ATOMS, PTX_TYPE, TCGEN05_ATOMS, MmaAtom, Tcgen05Atom
+from ..op_definition import TableOp
 from .ops import BY_NAME
 from .types import ATOMS, AtomType
 
@@ -29,10 +29,10 @@ _GENERATIONS = {
 }
 
 
-R = TypeVar("R", MmaAtom, TensorMemoryAtom)
+R = TypeVar("R", MmaAtom, Tcgen05Atom)
 
 
-class Signed(NamedTuple, Generic[R]):
+class SignedAtom(NamedTuple, Generic[R]):
     """A row, and whether the elements of A and B are signed, where they are integers."""
 
     row: R
@@ -41,7 +41,7 @@ class Signed(NamedTuple, Generic[R]):
 
 
 # ---- products of a warp ------------------------------------------------------------------------------
-def mma_words(row: MmaAtom, a_signed: bool, b_signed: bool) -> str:
+def mma_type_parameters(row: MmaAtom, a_signed: bool, b_signed: bool) -> str:
     """The words of a row of ``mma.sync``, from the mnemonic."""
     name = row.ptx_name(a_signed, b_signed)
     types = [part for part in name.partition(".row.col.")[2].split(".") if "::" not in part and part != "block_scale"]
@@ -52,16 +52,18 @@ def mma_words(row: MmaAtom, a_signed: bool, b_signed: bool) -> str:
 
 
 # Words -> the first row of the table that has them.
-MMA: dict[str, Signed[MmaAtom]] = {
-    mma_words(row, *signs): Signed(row, *signs) for row in reversed(MMA_ATOMS) for signs in reversed(SIGNS)
+MMA: dict[str, SignedAtom[MmaAtom]] = {
+    mma_type_parameters(row, *signs): SignedAtom(row, *signs)
+    for row in reversed(MMA_ATOMS)
+    for signs in reversed(SIGNS)
 }
 
 
 @lru_cache
-def mma_of(row: MmaAtom, a_signed: bool, b_signed: bool) -> tuple[type[TableOperation], AtomType]:
+def mma_of(row: MmaAtom, a_signed: bool, b_signed: bool) -> tuple[type[TableOp], AtomType]:
     """The operation of a row on registers, and its atom."""
     operation, atom = _GENERATIONS.get(row.capability, ("arch.mma.SM80", "sm80.mma"))
-    return BY_NAME[f"cute_nvgpu.{operation}"], ATOMS[atom](mma_words(row, a_signed, b_signed))
+    return BY_NAME[f"cute_nvgpu.{operation}"], ATOMS[atom](mma_type_parameters(row, a_signed, b_signed))
 
 
 @lru_cache
@@ -71,7 +73,7 @@ def matrices_atom(name: str, count: int, transposed: bool) -> AtomType:
 
 
 # ---- products in tensor memory -----------------------------------------------------------------------
-def _tensor_types(row: TensorMemoryAtom, a_signed: bool, b_signed: bool) -> Iterator[str]:
+def _tensor_types(row: Tcgen05Atom, a_signed: bool, b_signed: bool) -> Iterator[str]:
     for type, signed in ((row.a_type, a_signed), (row.b_type, b_signed)):
         yield ("s8" if signed else "u8") if type == "i8" else PTX_TYPE[_PAIRS.get(type, type)]
     yield PTX_TYPE[row.accumulator_type]
@@ -80,20 +82,18 @@ def _tensor_types(row: TensorMemoryAtom, a_signed: bool, b_signed: bool) -> Iter
         yield str(row.scale_block * _per_element(row))
 
 
-def _per_element(row: TensorMemoryAtom) -> int:
+def _per_element(row: Tcgen05Atom) -> int:
     return 2 if row.a_type in _PAIRS else 1
 
 
 # The words behind the shape -> the row.
-TENSOR: dict[str, Signed[TensorMemoryAtom]] = {
-    " ".join(_tensor_types(row, *signs)): Signed(row, *signs)
-    for row in TENSOR_MEMORY_ATOMS
-    for signs in reversed(SIGNS)
+TENSOR: dict[str, SignedAtom[Tcgen05Atom]] = {
+    " ".join(_tensor_types(row, *signs)): SignedAtom(row, *signs) for row in TCGEN05_ATOMS for signs in reversed(SIGNS)
 }
 
 
 @lru_cache
-def tensor_atom(row: TensorMemoryAtom, m: int, n: int, a_signed: bool = True, b_signed: bool = True) -> AtomType:
+def tensor_atom(row: Tcgen05Atom, m: int, n: int, a_signed: bool = True, b_signed: bool = True) -> AtomType:
     """The atom of a row for M rows and N columns."""
     atom = ATOMS["sm100.mma" if row.scale_type is None else "sm100.mma_bs"]
     return atom(" ".join([f"{m}x{n}x{row.k * _per_element(row)}", *_tensor_types(row, a_signed, b_signed)]))

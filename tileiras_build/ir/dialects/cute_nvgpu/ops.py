@@ -6,14 +6,14 @@ whose operands no document describes take any: the dialect reads them, and the c
 
 from __future__ import annotations
 
-from ..op_definition import TableOperation, define
+from ..op_definition import TableOp, define
 
 
-def _row(name: str, operands: str, results: str, meaning: str, *, pure: bool = False) -> type[TableOperation]:
+def _row(name: str, operands: str, results: str, meaning: str, *, pure: bool = False) -> type[TableOp]:
     return define(f"cute_nvgpu.{name}", operands, results, meaning, pure=pure, attributes=None)
 
 
-PRODUCTS = (
+MMA_OPS = (
     # ``overflow`` says of integers whether sums stay at the last number (satfinite, as without it) or go on (wrapped).
     _row("arch.mma.SM80", "a* b* c*", "registers*", "mma.sync on registers"),
     _row("arch.mma.SM89", "a* b* c*", "registers*", "mma.sync on registers, floats of 8 bits and less"),
@@ -25,7 +25,7 @@ PRODUCTS = (
     # ``scale_byte``: where in their words the scales begin, which are in tensor memory.
     _row("arch.mma.SM100.umma_block_scaled", "d a b accumulate a_scales b_scales", "", "the same, with scales"),
 )
-COPIES = (
+COPY_OPS = (
     # ``offset``: bytes between the address and the place.
     _row("arch.copy.ldsm", "source", "registers*", "ldmatrix"),
     _row("arch.copy.stsm", "destination registers*", "", "stmatrix"),
@@ -73,11 +73,11 @@ OTHERS = tuple(
         "atom.make_tmem_copy", "atom.get_copy_s2t_smem_desc_view", "make_sm120_mma_bs",
     )
 )  # fmt: skip
-OPERATIONS = (*PRODUCTS, *COPIES, *DESCRIPTORS, *STORAGE, *OTHERS)
-BY_NAME: dict[str, type[TableOperation]] = {op.name: op for op in OPERATIONS}
+OPERATIONS = (*MMA_OPS, *COPY_OPS, *DESCRIPTORS, *STORAGE, *OTHERS)
+BY_NAME: dict[str, type[TableOp]] = {op.name: op for op in OPERATIONS}
 
 
-def _arch(name: str) -> type[TableOperation]:
+def _arch(name: str) -> type[TableOp]:
     return BY_NAME[f"cute_nvgpu.arch.{name}"]
 
 

@@ -26,7 +26,7 @@ class AtomType(Data[str], TypeAttribute):
         printer.print_string(f'<"{self.data}">')
 
     @property
-    def words(self) -> list[str]:
+    def parameters(self) -> list[str]:
         """The words of the variant."""
         return self.data.split()
 

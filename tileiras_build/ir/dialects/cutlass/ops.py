@@ -5,10 +5,10 @@ The rest of the roster takes any operands: the dialect reads it, and the convers
 
 from __future__ import annotations
 
-from ..op_definition import TableOperation, define
+from ..op_definition import TableOp, define
 
 
-def _row(name: str, operands: str, results: str, meaning: str, *, pure: bool = False) -> type[TableOperation]:
+def _row(name: str, operands: str, results: str, meaning: str, *, pure: bool = False) -> type[TableOp]:
     return define(f"cutlass.{name}", operands, results, meaning, pure=pure, attributes=None)
 
 
@@ -44,4 +44,4 @@ OTHERS = tuple(
     )
 )  # fmt: skip
 OPERATIONS = (*PIPELINES, *BARRIERS, *OTHERS)
-BY_NAME: dict[str, type[TableOperation]] = {op.name: op for op in OPERATIONS}
+BY_NAME: dict[str, type[TableOp]] = {op.name: op for op in OPERATIONS}

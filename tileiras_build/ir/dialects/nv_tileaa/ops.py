@@ -7,8 +7,21 @@ the transcendental functions are ``math``.
 from __future__ import annotations
 
 from ..attribute_kinds import FLAG, I32, I32S, I64, TEXT, Declared, named_kind
-from ..op_definition import TableOperation, define
-from ..op_traits import CHEAP, ELEMENTWISE, ENTRY, OWN, RETURN, SCALAR, Effect, Facts, Keeps, Layouts, Structure, flow
+from ..op_definition import TableOp, define
+from ..op_traits import (
+    CHEAP,
+    CUSTOM_LAYOUT,
+    ELEMENTWISE,
+    ENTRY,
+    NO_TILES,
+    RETURN,
+    LayoutTrait,
+    MemoryEffect,
+    OpTraits,
+    RegionKind,
+    ValueForwarding,
+    region_traits,
+)
 
 HINTS = named_kind("optimization hints", "cuda_tile.optimization_hints")
 ASSUMPTION = named_kind("a predicate", *(f"cuda_tile.{name}" for name in ("div_by", "bounded", "same_elements")))
@@ -25,14 +38,20 @@ UPDATE: Declared = {"mode": TEXT, **ORDER}
 SIGNS: Declared = {"signedness_lhs": TEXT.optional("signed"), "signedness_rhs": TEXT.optional("signed")}
 
 # Facts that several rows have: reading and writing through pointers, and through views.
-GATHER, SCATTER = Facts(Layouts.POINTER, Effect.READ), Facts(Layouts.POINTER, Effect.WRITE)
-EXCHANGE = Facts(Layouts.POINTER, Effect.READ | Effect.WRITE)
-TILE_READ, TILE_WRITTEN = Facts(Layouts.OWN, Effect.READ), Facts(Layouts.OWN, Effect.WRITE)
-TILE_UPDATED = Facts(Layouts.OWN, Effect.READ | Effect.WRITE)
-COMBINED = flow(Structure.COMBINATION)
+POINTER_LOAD, POINTER_STORE = (
+    OpTraits(LayoutTrait.POINTER, MemoryEffect.READ),
+    OpTraits(LayoutTrait.POINTER, MemoryEffect.WRITE),
+)
+ATOMIC_RMW = OpTraits(LayoutTrait.POINTER, MemoryEffect.READ | MemoryEffect.WRITE)
+VIEW_LOAD, VIEW_STORE = (
+    OpTraits(LayoutTrait.CUSTOM, MemoryEffect.READ),
+    OpTraits(LayoutTrait.CUSTOM, MemoryEffect.WRITE),
+)
+VIEW_ATOMIC = OpTraits(LayoutTrait.CUSTOM, MemoryEffect.READ | MemoryEffect.WRITE)
+COMBINER = region_traits(RegionKind.COMBINER)
 
 AddFOp = define(
-    "nv_tileaa.addf", "lhs rhs", "result", "floating-point sum", attributes=ROUNDING | FLUSHING, facts=ELEMENTWISE
+    "nv_tileaa.addf", "lhs rhs", "result", "floating-point sum", attributes=ROUNDING | FLUSHING, op_traits=ELEMENTWISE
 )
 SubFOp = define(
     "nv_tileaa.subf",
@@ -40,16 +59,26 @@ SubFOp = define(
     "result",
     "floating-point difference",
     attributes=ROUNDING | FLUSHING,
-    facts=ELEMENTWISE,
+    op_traits=ELEMENTWISE,
 )
 MulFOp = define(
-    "nv_tileaa.mulf", "lhs rhs", "result", "floating-point product", attributes=ROUNDING | FLUSHING, facts=ELEMENTWISE
+    "nv_tileaa.mulf",
+    "lhs rhs",
+    "result",
+    "floating-point product",
+    attributes=ROUNDING | FLUSHING,
+    op_traits=ELEMENTWISE,
 )
 DivFOp = define(
-    "nv_tileaa.divf", "lhs rhs", "result", "floating-point quotient", attributes=ROUNDING | FLUSHING, facts=ELEMENTWISE
+    "nv_tileaa.divf",
+    "lhs rhs",
+    "result",
+    "floating-point quotient",
+    attributes=ROUNDING | FLUSHING,
+    op_traits=ELEMENTWISE,
 )
 RemFOp = define(
-    "nv_tileaa.remf", "lhs rhs", "result", "floating-point remainder, sign of the dividend", facts=ELEMENTWISE
+    "nv_tileaa.remf", "lhs rhs", "result", "floating-point remainder, sign of the dividend", op_traits=ELEMENTWISE
 )
 FmaOp = define(
     "nv_tileaa.fma",
@@ -57,23 +86,27 @@ FmaOp = define(
     "result",
     "lhs * rhs + acc with one rounding",
     attributes=ROUNDING | FLUSHING,
-    facts=ELEMENTWISE,
+    op_traits=ELEMENTWISE,
 )
-SqrtOp = define("nv_tileaa.sqrt", "source", "result", "square root", attributes=ROUNDING | FLUSHING, facts=ELEMENTWISE)
+SqrtOp = define(
+    "nv_tileaa.sqrt", "source", "result", "square root", attributes=ROUNDING | FLUSHING, op_traits=ELEMENTWISE
+)
 RsqrtOp = define(
-    "nv_tileaa.rsqrt", "source", "result", "reciprocal square root", attributes=FLUSHING, facts=ELEMENTWISE
+    "nv_tileaa.rsqrt", "source", "result", "reciprocal square root", attributes=FLUSHING, op_traits=ELEMENTWISE
 )
 Exp2Op = define(
-    "nv_tileaa.exp2", "source", "result", "2 to the power of source", attributes=FLUSHING, facts=ELEMENTWISE
+    "nv_tileaa.exp2", "source", "result", "2 to the power of source", attributes=FLUSHING, op_traits=ELEMENTWISE
 )
-MulHiUIOp = define("nv_tileaa.mulhiui", "lhs rhs", "result", "upper half of the unsigned product", facts=ELEMENTWISE)
+MulHiUIOp = define(
+    "nv_tileaa.mulhiui", "lhs rhs", "result", "upper half of the unsigned product", op_traits=ELEMENTWISE
+)
 FpToFpOp = define(
     "nv_tileaa.fp_to_fp",
     "source",
     "result",
     "conversion between floating-point types",
     attributes=ROUNDING,
-    facts=Facts(Layouts.ELEMENTWISE, keeps=Keeps.ROUNDED),
+    op_traits=OpTraits(LayoutTrait.ELEMENTWISE, forwarding=ValueForwarding.ROUNDING),
 )
 
 # Products and collectives.
@@ -83,7 +116,7 @@ DotOp = define(
     "result",
     "matrix product, batched at rank 3",
     attributes=SIGNS | {"fast_acc": FLAG},
-    facts=OWN,
+    op_traits=CUSTOM_LAYOUT,
 )
 ReduceOp = define(
     "nv_tileaa.reduce",
@@ -92,7 +125,7 @@ ReduceOp = define(
     "combine the elements along an axis",
     regions=1,
     attributes={"axis": I32},
-    facts=COMBINED,
+    op_traits=COMBINER,
 )
 ScanOp = define(
     "nv_tileaa.scan",
@@ -101,7 +134,7 @@ ScanOp = define(
     "inclusive prefix combination along an axis",
     regions=1,
     attributes={"axis": I32, "reverse": FLAG},
-    facts=COMBINED,
+    op_traits=COMBINER,
 )
 
 # Shapes and construction.
@@ -110,21 +143,25 @@ SplatOp = define(
     "source",
     "result",
     "a tile whose elements all are one scalar",
-    facts=Facts(Layouts.FREE, keeps=Keeps.ZEROS, cheap=True),
+    op_traits=OpTraits(LayoutTrait.FREE, forwarding=ValueForwarding.PRESERVES_ZERO, rematerializable=True),
 )
 BroadcastOp = define(
     "nv_tileaa.broadcast",
     "source",
     "result",
     "repeat along dimensions of extent one",
-    facts=Facts(Layouts.SHAPE, keeps=Keeps.ZEROS, cheap=True),
+    op_traits=OpTraits(LayoutTrait.SHAPE_DERIVED, forwarding=ValueForwarding.PRESERVES_ZERO, rematerializable=True),
 )
 ViewOp = define(
     "nv_tileaa.view",
     "source",
     "result",
     "the same elements, in row-major order, in another shape",
-    facts=Facts(Layouts.SHAPE, keeps=Keeps.ELEMENTS | Keeps.ZEROS, cheap=True),
+    op_traits=OpTraits(
+        LayoutTrait.SHAPE_DERIVED,
+        forwarding=ValueForwarding.VIEW_LIKE | ValueForwarding.PRESERVES_ZERO,
+        rematerializable=True,
+    ),
 )
 PermuteOp = define(
     "nv_tileaa.permute",
@@ -132,35 +169,54 @@ PermuteOp = define(
     "result",
     "reorder dimensions by permutation",
     attributes={"permutation": I32S},
-    facts=Facts(Layouts.SHAPE, keeps=Keeps.ELEMENTS, cheap=True),
+    op_traits=OpTraits(LayoutTrait.SHAPE_DERIVED, forwarding=ValueForwarding.VIEW_LIKE, rematerializable=True),
 )
-CatOp = define("nv_tileaa.cat", "lhs rhs", "result", "join two tiles along dim", attributes={"dim": I64}, facts=OWN)
-ExtractSliceOp = define("nv_tileaa.extract_slice", "source indices*", "result", "one sub-tile, by its index", facts=OWN)
+CatOp = define(
+    "nv_tileaa.cat", "lhs rhs", "result", "join two tiles along dim", attributes={"dim": I64}, op_traits=CUSTOM_LAYOUT
+)
+ExtractSliceOp = define(
+    "nv_tileaa.extract_slice", "source indices*", "result", "one sub-tile, by its index", op_traits=CUSTOM_LAYOUT
+)
 InsertSliceOp = define(
-    "nv_tileaa.insert_slice", "source destination indices*", "result", "replace one sub-tile", facts=OWN
+    "nv_tileaa.insert_slice", "source destination indices*", "result", "replace one sub-tile", op_traits=CUSTOM_LAYOUT
 )
-MakeRangeOp = define("nv_tileaa.make_range", "", "result", "0, 1, 2, …", facts=Facts(Layouts.FREE, cheap=True))
-BitcastOp = define("nv_tileaa.bitcast", "source", "result", "the same bits as another element type", facts=CHEAP)
+MakeRangeOp = define(
+    "nv_tileaa.make_range", "", "result", "0, 1, 2, …", op_traits=OpTraits(LayoutTrait.FREE, rematerializable=True)
+)
+BitcastOp = define("nv_tileaa.bitcast", "source", "result", "the same bits as another element type", op_traits=CHEAP)
 ReinterpretOp = define(
-    "nv_tileaa.reinterpret", "source", "result", "the bytes of a 1-D tile as elements of another width", facts=OWN
+    "nv_tileaa.reinterpret",
+    "source",
+    "result",
+    "the bytes of a 1-D tile as elements of another width",
+    op_traits=CUSTOM_LAYOUT,
 )
 
 # Pointers and views.
 AddPtrOp = define(
-    "nv_tileaa.addptr", "pointer offset", "result", "advance pointers by offsets in elements", facts=CHEAP
+    "nv_tileaa.addptr", "pointer offset", "result", "advance pointers by offsets in elements", op_traits=CHEAP
 )
-IntToPtrOp = define("nv_tileaa.int_to_ptr", "source", "result", "an address as a pointer", facts=CHEAP)
-PtrToIntOp = define("nv_tileaa.ptr_to_int", "source", "result", "a pointer as an address", facts=ELEMENTWISE)
+IntToPtrOp = define("nv_tileaa.int_to_ptr", "source", "result", "an address as a pointer", op_traits=CHEAP)
+PtrToIntOp = define("nv_tileaa.ptr_to_int", "source", "result", "a pointer as an address", op_traits=ELEMENTWISE)
 MakeMemRefOp = define(
-    "nv_tileaa.make_memref", "base sizes* strides*", "result", "a strided object from its parts", facts=SCALAR
+    "nv_tileaa.make_memref", "base sizes* strides*", "result", "a strided object from its parts", op_traits=NO_TILES
 )
-BlockTileOp = define("nv_tileaa.block_tile", "source", "result", "cut a memory reference into tiles", facts=SCALAR)
-GetDimSizeOp = define("nv_tileaa.get_dim_size", "source", "results*", "the extents of a memory reference", facts=SCALAR)
+BlockTileOp = define(
+    "nv_tileaa.block_tile", "source", "result", "cut a memory reference into tiles", op_traits=NO_TILES
+)
+GetDimSizeOp = define(
+    "nv_tileaa.get_dim_size", "source", "results*", "the extents of a memory reference", op_traits=NO_TILES
+)
 GetTileCountOp = define(
-    "nv_tileaa.get_tile_count", "source", "results*", "how many tiles a view has in each dimension", facts=SCALAR
+    "nv_tileaa.get_tile_count", "source", "results*", "how many tiles a view has in each dimension", op_traits=NO_TILES
 )
 GetGlobalOp = define(
-    "nv_tileaa.get_global", "", "result", "the address of a global variable", attributes={"symbol": TEXT}, facts=SCALAR
+    "nv_tileaa.get_global",
+    "",
+    "result",
+    "the address of a global variable",
+    attributes={"symbol": TEXT},
+    op_traits=NO_TILES,
 )
 AllocaOp = define(
     "nv_tileaa.alloca",
@@ -169,7 +225,7 @@ AllocaOp = define(
     "storage for the life of the tile program",
     pure=False,
     attributes={"num_elem": I64, "alignment": I64, "global": FLAG},
-    facts=SCALAR,
+    op_traits=NO_TILES,
 )
 
 # Memory: every one may take a token and then gives one.
@@ -180,7 +236,7 @@ LoadOp = define(
     "gather a tile",
     pure=False,
     attributes=ACCESS,
-    facts=GATHER,
+    op_traits=POINTER_LOAD,
 )
 StoreOp = define(
     "nv_tileaa.store",
@@ -189,7 +245,7 @@ StoreOp = define(
     "scatter a tile",
     pure=False,
     attributes=ACCESS,
-    facts=SCATTER,
+    op_traits=POINTER_STORE,
 )
 TiledLoadOp = define(
     "nv_tileaa.tiled_load",
@@ -198,7 +254,7 @@ TiledLoadOp = define(
     "read one tile of a view",
     pure=False,
     attributes=ACCESS,
-    facts=TILE_READ,
+    op_traits=VIEW_LOAD,
 )
 TiledStoreOp = define(
     "nv_tileaa.tiled_store",
@@ -207,7 +263,7 @@ TiledStoreOp = define(
     "write one tile of a view",
     pure=False,
     attributes=ACCESS,
-    facts=TILE_WRITTEN,
+    op_traits=VIEW_STORE,
 )
 AtomicRmwOp = define(
     "nv_tileaa.atomic_rmw",
@@ -216,7 +272,7 @@ AtomicRmwOp = define(
     "atomic read-modify-write",
     pure=False,
     attributes=UPDATE,
-    facts=EXCHANGE,
+    op_traits=ATOMIC_RMW,
 )
 AtomicCasOp = define(
     "nv_tileaa.atomic_cas",
@@ -225,7 +281,7 @@ AtomicCasOp = define(
     "atomic compare-and-swap",
     pure=False,
     attributes=ORDER,
-    facts=EXCHANGE,
+    op_traits=ATOMIC_RMW,
 )
 TiledAtomicRmwOp = define(
     "nv_tileaa.tiled_atomic_rmw",
@@ -234,19 +290,19 @@ TiledAtomicRmwOp = define(
     "atomic update of a tile",
     pure=False,
     attributes=UPDATE,
-    facts=TILE_UPDATED,
+    op_traits=VIEW_ATOMIC,
 )
 
 # Tokens, hints, diagnostics.
-CreateMemTokenOp = define("nv_tileaa.create_mem_token", "", "result", "a token that orders nothing", facts=SCALAR)
-JoinMemTokenOp = define("nv_tileaa.join_mem_token", "tokens*", "result", "after all of these", facts=SCALAR)
+CreateMemTokenOp = define("nv_tileaa.create_mem_token", "", "result", "a token that orders nothing", op_traits=NO_TILES)
+JoinMemTokenOp = define("nv_tileaa.join_mem_token", "tokens*", "result", "after all of these", op_traits=NO_TILES)
 AssumeOp = define(
     "nv_tileaa.assume",
     "source",
     "result",
     "the same value with facts attached",
     attributes={"predicate": ASSUMPTION},
-    facts=Facts(Layouts.ELEMENTWISE, keeps=Keeps.VALUE, cheap=True),
+    op_traits=OpTraits(LayoutTrait.ELEMENTWISE, forwarding=ValueForwarding.EXTENSION, rematerializable=True),
 )
 AssertOp = define(
     "nv_tileaa.assert",
@@ -255,7 +311,7 @@ AssertOp = define(
     "stop the kernel unless all elements hold",
     pure=False,
     attributes={"message": TEXT},
-    facts=OWN,
+    op_traits=CUSTOM_LAYOUT,
 )
 PrintOp = define(
     "nv_tileaa.print",
@@ -264,7 +320,7 @@ PrintOp = define(
     "print values from the device",
     pure=False,
     attributes={"format": TEXT},
-    facts=Facts(Layouts.OWN, Effect.OUTPUT),
+    op_traits=OpTraits(LayoutTrait.CUSTOM, MemoryEffect.OUTPUT),
 )
 FenceAliasOp = define(
     "nv_tileaa.fence_alias",
@@ -272,7 +328,7 @@ FenceAliasOp = define(
     "result_token",
     "order accesses to the same bytes by other names",
     pure=False,
-    facts=Facts(Layouts.NONE, Effect.FENCE),
+    op_traits=OpTraits(LayoutTrait.NONE, MemoryEffect.FENCE),
 )
 GridDependencyOp = define(
     "nv_tileaa.grid_dependency",
@@ -281,7 +337,7 @@ GridDependencyOp = define(
     "programmatic dependent launch control",
     pure=False,
     attributes={"action": TEXT},
-    facts=Facts(Layouts.NONE, Effect.GRID),
+    op_traits=OpTraits(LayoutTrait.NONE, MemoryEffect.GRID),
 )
 
 # Functions, grid and control flow that MLIR's scf cannot say (early exits).
@@ -291,24 +347,24 @@ KERNEL: Declared = {
     "optimization_hints": HINTS.optional(),
     "num_warps": I32.optional(),
     "producer_warps": I32.optional(0),
-    "agent_registers": I32S.optional(),
+    "partition_registers": I32S.optional(),
     "occupancy": I32.optional(),
-    "occupancy_asked": I32.optional(),
-    "divides_registers": FLAG,
+    "requested_occupancy": I32.optional(),
+    "uses_setmaxnreg": FLAG,
     "num_ctas": I32.optional(),
     "num_ctas_declined": TEXT.optional(),
-    "tile_group": I32.optional(1),
-    "tile_group_declined": TEXT.optional(),
+    "grid_swizzle": I32.optional(1),
+    "grid_swizzle_declined": TEXT.optional(),
     "persistent_axes": I32S.optional(),
     "persistent_declined": TEXT.optional(),
     "shared_bytes": I32.optional(0),
-    "shared_memory_saved": TEXT.optional(),
+    "shared_memory_fallback": TEXT.optional(),
     "nv_tileaa.kernel_spec": SPECIFICATION.optional(),
     "nv_tileaa.target_spec": TEXT.optional(),
     "arg_attrs": ARGUMENTS.optional(),
     "signature": TEXT.optional(),
 }
-FuncOp = define("nv_tileaa.func", "", "", "a kernel", pure=False, regions=1, attributes=KERNEL, facts=ENTRY)
+FuncOp = define("nv_tileaa.func", "", "", "a kernel", pure=False, regions=1, attributes=KERNEL, op_traits=ENTRY)
 GlobalOp = define(
     "nv_tileaa.global",
     "",
@@ -316,10 +372,10 @@ GlobalOp = define(
     "a variable in global memory",
     pure=False,
     attributes={"sym_name": TEXT, "value": CONTENTS, "alignment": I64.optional(), "constant": FLAG},
-    facts=SCALAR,
+    op_traits=NO_TILES,
 )
 ReturnOp = define(
-    "nv_tileaa.return", "values*", "", "end of a function; a kernel has no values", terminator=True, facts=RETURN
+    "nv_tileaa.return", "values*", "", "end of a function; a kernel has no values", terminator=True, op_traits=RETURN
 )
 GetProgramIdOp = define(
     "nv_tileaa.get_program_id",
@@ -327,10 +383,10 @@ GetProgramIdOp = define(
     "result",
     "the position of this tile program in the grid",
     attributes={"axis": I32},
-    facts=SCALAR,
+    op_traits=NO_TILES,
 )
 GetNumProgramsOp = define(
-    "nv_tileaa.get_num_programs", "", "result", "the extent of the grid", attributes={"axis": I32}, facts=SCALAR
+    "nv_tileaa.get_num_programs", "", "result", "the extent of the grid", attributes={"axis": I32}, op_traits=NO_TILES
 )
 ForOp = define(
     "nv_tileaa.for",
@@ -340,19 +396,41 @@ ForOp = define(
     pure=False,
     regions=1,
     attributes={"unsigned": FLAG},
-    facts=flow(Structure.COUNTED_LOOP),
+    op_traits=region_traits(RegionKind.FOR),
 )
 LoopOp = define(
-    "nv_tileaa.loop", "initial*", "results*", "loop until break", pure=False, regions=1, facts=flow(Structure.LOOP)
+    "nv_tileaa.loop",
+    "initial*",
+    "results*",
+    "loop until break",
+    pure=False,
+    regions=1,
+    op_traits=region_traits(RegionKind.LOOP),
 )
 IfOp = define(
-    "nv_tileaa.if", "condition", "results*", "two-way choice", pure=False, regions=2, facts=flow(Structure.CHOICE)
+    "nv_tileaa.if",
+    "condition",
+    "results*",
+    "two-way choice",
+    pure=False,
+    regions=2,
+    op_traits=region_traits(RegionKind.IF),
 )
 YieldOp = define(
-    "nv_tileaa.yield", "values*", "", "end of a region with its values", terminator=True, facts=flow(Structure.YIELD)
+    "nv_tileaa.yield",
+    "values*",
+    "",
+    "end of a region with its values",
+    terminator=True,
+    op_traits=region_traits(RegionKind.YIELD),
 )
 BreakOp = define(
-    "nv_tileaa.break", "values*", "", "leave the nearest loop", terminator=True, facts=flow(Structure.BREAK)
+    "nv_tileaa.break",
+    "values*",
+    "",
+    "leave the nearest loop",
+    terminator=True,
+    op_traits=region_traits(RegionKind.BREAK),
 )
 ContinueOp = define(
     "nv_tileaa.continue",
@@ -360,11 +438,11 @@ ContinueOp = define(
     "",
     "next iteration of the nearest loop",
     terminator=True,
-    facts=flow(Structure.CONTINUE),
+    op_traits=region_traits(RegionKind.CONTINUE),
 )
 
-OPERATIONS: tuple[type[TableOperation], ...] = tuple(
+OPERATIONS: tuple[type[TableOp], ...] = tuple(
     value
     for value in list(globals().values())
-    if isinstance(value, type) and issubclass(value, TableOperation) and value is not TableOperation
+    if isinstance(value, type) and issubclass(value, TableOp) and value is not TableOp
 )

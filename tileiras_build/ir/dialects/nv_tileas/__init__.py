@@ -7,7 +7,7 @@ encodings, and layout changes, scratch memory and barriers are operations and at
     sync_before                     a barrier first: another operation's scratch may still be read
     vector                          elements per memory access that alignment and bounds allow
     fastest                         along which dimension a tile of pointers has them (default: the last)
-    ragged                          bounds allow single elements only where a tile ends the tensor; vectors elsewhere
+    has_boundary_tile                          bounds allow single elements only where a tile ends the tensor; vectors elsewhere
     late                            each access of a load where its elements are used, with the next one under way
     whole                           a load's other way through the code, without bounds, for a tile inside the tensor
     in_bounds                       dimensions along which tiles end where the tensor ends: a tile of the tensor is whole

@@ -9,76 +9,76 @@ from ..attribute_kinds import BOOLS, FLAG, I32, I32S, I64S, TEXT, Declared, data
 from ..cute.layout_attr import LayoutAttr
 from ..cute.shared_layout_attr import SharedLayoutAttr
 from ..nv_tileaa.ops import OPERATIONS, SIGNS
-from ..op_definition import TableOperation, define
-from ..op_traits import OWN, SCALAR, Effect, Facts, Keeps, Layouts, Structure
+from ..op_definition import TableOp, define
+from ..op_traits import CUSTOM_LAYOUT, NO_TILES, LayoutTrait, MemoryEffect, OpTraits, RegionKind, ValueForwarding
 
 LAYOUT = data_kind("a layout", LayoutAttr, LinearLayout)
 PLACEMENT = data_kind("a placement in shared memory", SharedLayoutAttr, SharedLayout)
 
 # These stay as they are until the kernel's signature is converted.
-KEPT = frozenset({"nv_tileaa.func", "nv_tileaa.return", "nv_tileaa.global"})
+NOT_CONVERTED = frozenset({"nv_tileaa.func", "nv_tileaa.return", "nv_tileaa.global"})
 
 # Shared memory that an operation uses while it runs; ``sync_before``: a barrier first, for another's may still be read.
 SCRATCH: Declared = {"scratch_bytes": I32.optional(), "scratch_offset": I32.optional(), "sync_before": FLAG}
 # Where storage of the kernel's life lies.
-STORAGE: Declared = {"shared_offset": I32.optional()}
-# Elements per access; ``ragged``: single ones where a tile ends the tensor; dimensions along which no tile ends it in part.
-WIDTH: Declared = {"vector": I32.optional()}
+LIFETIME_STORAGE: Declared = {"shared_offset": I32.optional()}
+# Elements per access; ``has_boundary_tile``: single ones where a tile ends the tensor; dimensions along which no tile ends it in part.
+VECTOR_WIDTH: Declared = {"vector": I32.optional()}
 # Along which dimension of a tile of pointers they follow each other; none: the last.
-ALONG: Declared = WIDTH | {"fastest": I32.optional()}
+POINTER_VECTOR: Declared = VECTOR_WIDTH | {"fastest": I32.optional()}
 # What is asked of each tile index (``analysis/integer_ranges.py:Check``); without it, everything.
-INDICES: Declared = {"index_checks": I32S.optional()}
-ELEMENTS: Declared = WIDTH | INDICES | {"ragged": FLAG, "in_bounds": BOOLS.optional()}
+BOUNDS_CHECKS: Declared = {"index_checks": I32S.optional()}
+VIEW_ACCESS: Declared = VECTOR_WIDTH | BOUNDS_CHECKS | {"has_boundary_tile": FLAG, "in_bounds": BOOLS.optional()}
 # The instruction that a copy through shared memory or a reduction in memory is made by; none is the plain one.
 LDMATRIX, LD_SHARED, STMATRIX, ST_SHARED = "ldmatrix", "ld.shared", "stmatrix", "st.shared"
 ATOM, ATOM_LOOP = "atom", "atom.cas"
-COPIED: Declared = {"copy_atom": TEXT.optional()}
-REDUCED: Declared = {"reduce_atom": TEXT.optional()}
+COPY_ATOM: Declared = {"copy_atom": TEXT.optional()}
+REDUCE_ATOM: Declared = {"reduce_atom": TEXT.optional()}
 # How a product is made: partial sums of part of k, a left operand that comes through registers, two fp4 in a byte.
-PRODUCT: Declared = SIGNS | {
+MMA: Declared = SIGNS | {
     "fast_acc": FLAG,
     "packed": FLAG,
-    "partial_sums": I32S.optional(),
-    "scattered_rows": FLAG,
+    "promotion": I32S.optional(),
+    "a_via_registers": FLAG,
     # Iterations of the loop in whose turn it multiplies by the scales of a tile.
     "scale_steps": I32.optional(1),
 }
 # Its operands in shared memory.
-PLACES: Declared = {"lhs_placement": PLACEMENT.optional(), "rhs_placement": PLACEMENT}
+OPERAND_PLACEMENTS: Declared = {"lhs_placement": PLACEMENT.optional(), "rhs_placement": PLACEMENT}
 
 # What scheduling writes on an operation that nv_tileaa has as well.
-ADDED: dict[str, Declared] = {
+SCHEDULING_ATTRIBUTES: dict[str, Declared] = {
     # ``steps``: iterations of the loop that load the same tile, one after the other.
     # ``cache``: how caches should treat it, in PTX's words. ``late``: each access where its elements are used, when the next
     # one is under way. ``whole``: another way through the code, without bounds, for a tile that is inside the tensor.
-    "tiled_load": ELEMENTS
+    "tiled_load": VIEW_ACCESS
     | {"cache": TEXT.optional(), "tma": FLAG, "swizzle": TEXT.optional(), "steps": I32.optional(1)}
     | {"late": FLAG, "whole": FLAG},
-    "tiled_store": ELEMENTS,
-    "tiled_atomic_rmw": ELEMENTS | REDUCED,
-    "load": ALONG,
-    "store": ALONG,
-    "atomic_rmw": SCRATCH | REDUCED,
+    "tiled_store": VIEW_ACCESS,
+    "tiled_atomic_rmw": VIEW_ACCESS | REDUCE_ATOM,
+    "load": POINTER_VECTOR,
+    "store": POINTER_VECTOR,
+    "atomic_rmw": SCRATCH | REDUCE_ATOM,
     "atomic_cas": SCRATCH,
     "reduce": SCRATCH,
     # Bits of an element's packed index that number the parts in which a tile passes through scratch.
-    "extract_slice": SCRATCH | {"cut_bits": I32.optional(0)},
-    "insert_slice": SCRATCH | {"cut_bits": I32.optional(0)},
-    "alloca": STORAGE,
+    "extract_slice": SCRATCH | {"chunk_bits": I32.optional(0)},
+    "insert_slice": SCRATCH | {"chunk_bits": I32.optional(0)},
+    "alloca": LIFETIME_STORAGE,
     # The mma row and how warps divide m, n and batch; or the row of a warpgroup, or of tensor memory and its columns.
-    "dot": PRODUCT
+    "dot": MMA
     | SCRATCH
     | {
         "atom": TEXT.optional(),
         "warps": I32S.optional(),
         "warpgroup": TEXT.optional(),
         "tensor_memory": TEXT.optional(),
-        "tensor_words": I32.optional(),
+        "tmem_columns": I32.optional(),
         # Its sum stays in tensor memory, where each iteration scales it; its left operand stays in shared memory.
         "rescaled": FLAG,
-        "resident": FLAG,
+        "stationary": FLAG,
         # Parts along k in which operands pass through scratch that no instruction for matrices takes.
-        "k_parts": I32.optional(1),
+        "k_chunks": I32.optional(1),
     },
 }
 
@@ -87,7 +87,7 @@ def _spec(groups: tuple[tuple[str, str], ...]) -> str:
     return " ".join(name + (kind if kind != "1" else "") for name, kind in groups)
 
 
-def _counterpart(source: type[TableOperation]) -> type[TableOperation]:
+def _counterpart(source: type[TableOp]) -> type[TableOp]:
     return define(
         source.name.replace("nv_tileaa.", "nv_tileas."),
         _spec(source.operand_groups),
@@ -96,41 +96,43 @@ def _counterpart(source: type[TableOperation]) -> type[TableOperation]:
         pure=any(isinstance(trait, Pure) for trait in source.traits.traits),
         terminator=any(isinstance(trait, IsTerminator) for trait in source.traits.traits),
         regions=source.region_count,
-        attributes={**(source.declared or {}), **ADDED.get(source.name.removeprefix("nv_tileaa."), {})},
-        facts=source.facts,
+        attributes={**(source.declared or {}), **SCHEDULING_ATTRIBUTES.get(source.name.removeprefix("nv_tileaa."), {})},
+        op_traits=source.op_traits,
     )
 
 
-COUNTERPARTS: dict[str, type[TableOperation]] = {op.name: _counterpart(op) for op in OPERATIONS if op.name not in KEPT}
+COUNTERPARTS: dict[str, type[TableOp]] = {
+    op.name: _counterpart(op) for op in OPERATIONS if op.name not in NOT_CONVERTED
+}
 
 ConvertLayoutOp = define(
     "nv_tileas.convert_layout",
     "sources*",
     "results*",
     "the same tiles in other layouts",
-    attributes=SCRATCH | {"part_bytes": I32.optional()},
-    facts=Facts(Layouts.OWN, keeps=Keeps.TILE | Keeps.ZEROS),
+    attributes=SCRATCH | {"chunk_bytes": I32.optional()},
+    op_traits=OpTraits(LayoutTrait.CUSTOM, forwarding=ValueForwarding.LAYOUT_CAST | ValueForwarding.PRESERVES_ZERO),
 )
 # Tiles that wait for the threads to meet, in part in shared memory: each thread has places of its own there.
-ParkOp = define(
-    "nv_tileas.park",
-    "value instead?",
+SpillOp = define(
+    "nv_tileas.spill",
+    "value overwrites?",
     "result",
     "the tile, of whose elements each thread keeps the last ``words`` in shared memory; where another one's were, if it says",
     pure=False,
-    attributes=STORAGE | {"words": I32},
-    facts=OWN,
+    attributes=LIFETIME_STORAGE | {"words": I32},
+    op_traits=CUSTOM_LAYOUT,
 )
-TakeBackOp = define(
-    "nv_tileas.take_back",
+ReloadOp = define(
+    "nv_tileas.reload",
     "parked",
     "result",
-    "a parked tile in registers, each element when it is used",
+    "a spilled tile in registers, each element reloaded when it is used",
     pure=False,
-    facts=OWN,
+    op_traits=CUSTOM_LAYOUT,
 )
 CtaRankOp = define(
-    "nv_tileas.get_cta_rank", "", "result", "the CTA's number among those of the tile program", facts=SCALAR
+    "nv_tileas.get_cta_rank", "", "result", "the CTA's number among those of the tile program", op_traits=NO_TILES
 )
 BarrierOp = define(
     "nv_tileas.barrier",
@@ -138,7 +140,7 @@ BarrierOp = define(
     "",
     "all threads meet; memory before is seen after",
     pure=False,
-    facts=Facts(Layouts.NONE, Effect.BARRIER),
+    op_traits=OpTraits(LayoutTrait.NONE, MemoryEffect.BARRIER),
 )
 
 # Asynchronous copies into a ring of buffers.
@@ -148,8 +150,8 @@ AllocTensorOp = define(
     "result",
     "a ring of tiles in shared memory",
     pure=False,
-    attributes=STORAGE,
-    facts=SCALAR,
+    attributes=LIFETIME_STORAGE,
+    op_traits=NO_TILES,
 )
 AsyncTiledLoadOp = define(
     "nv_tileas.async_tiled_load",
@@ -157,11 +159,11 @@ AsyncTiledLoadOp = define(
     "",
     "copy a tile of a view to a stage",
     pure=False,
-    attributes=ELEMENTS | {"layout": LAYOUT},
-    facts=Facts(Layouts.NONE, Effect.COPY),
+    attributes=VIEW_ACCESS | {"layout": LAYOUT},
+    op_traits=OpTraits(LayoutTrait.NONE, MemoryEffect.COPY),
 )
 AsyncCommitOp = define(
-    "nv_tileas.async_commit", "", "", "the copies since the last commit are one group", pure=False, facts=SCALAR
+    "nv_tileas.async_commit", "", "", "the copies since the last commit are one group", pure=False, op_traits=NO_TILES
 )
 AsyncWaitOp = define(
     "nv_tileas.async_wait",
@@ -170,7 +172,7 @@ AsyncWaitOp = define(
     "until at most pending groups are under way",
     pure=False,
     attributes={"pending": I32},
-    facts=SCALAR,
+    op_traits=NO_TILES,
 )
 LocalLoadOp = define(
     "nv_tileas.local_load",
@@ -178,8 +180,8 @@ LocalLoadOp = define(
     "result",
     "read a stage, or the part of its tile that starts at ``starts``, into registers",
     pure=False,
-    attributes=COPIED | {"starts": I64S.optional()},
-    facts=OWN,
+    attributes=COPY_ATOM | {"starts": I64S.optional()},
+    op_traits=CUSTOM_LAYOUT,
 )
 
 # Tiles fetched by a warp of their own. A pipeline is a ring of stages with two mbarriers each: full and empty. Where an
@@ -190,7 +192,7 @@ MakeTiledTmaDescOp = define(
     "result",
     "the tensor map of a memory reference, encoded by the host",
     attributes={"dims": I64S, "box": I64S, "swizzle_mode": TEXT, "rounds": FLAG},
-    facts=SCALAR,
+    op_traits=NO_TILES,
 )
 CreatePipelineOp = define(
     "nv_tileas.async.pipeline.create",
@@ -199,9 +201,9 @@ CreatePipelineOp = define(
     "the mbarriers of a ring of stages",
     pure=False,
     # ``producers``: the warps that fill each stage.
-    attributes=STORAGE
+    attributes=LIFETIME_STORAGE
     | {"consumers": I32, "bytes": I32, "producers": I32.optional(1), "ctas": I32.optional(), "pair": FLAG},
-    facts=SCALAR,
+    op_traits=NO_TILES,
 )
 ProducerAcquireOp = define(
     "nv_tileas.async.pipeline.producer_acquire",
@@ -209,7 +211,7 @@ ProducerAcquireOp = define(
     "",
     "until the stage is empty; expect its bytes",
     pure=False,
-    facts=SCALAR,
+    op_traits=NO_TILES,
 )
 ProducerCommitOp = define(
     "nv_tileas.async.pipeline.producer_commit",
@@ -217,7 +219,7 @@ ProducerCommitOp = define(
     "",
     "what this warp has written to the stage is there, also for tensor cores to read",
     pure=False,
-    facts=SCALAR,
+    op_traits=NO_TILES,
 )
 ProducerTailOp = define(
     "nv_tileas.async.pipeline.producer_tail",
@@ -225,10 +227,15 @@ ProducerTailOp = define(
     "",
     "until all stages have been given back: the last one was the one before the token's",
     pure=False,
-    facts=SCALAR,
+    op_traits=NO_TILES,
 )
 ConsumerWaitOp = define(
-    "nv_tileas.async.pipeline.consumer_wait", "pipeline token", "", "until the stage is full", pure=False, facts=SCALAR
+    "nv_tileas.async.pipeline.consumer_wait",
+    "pipeline token",
+    "",
+    "until the stage is full",
+    pure=False,
+    op_traits=NO_TILES,
 )
 ConsumerReleaseOp = define(
     "nv_tileas.async.pipeline.consumer_release",
@@ -237,10 +244,10 @@ ConsumerReleaseOp = define(
     "this warp no longer reads the stage, or the one ``behind`` it",
     pure=False,
     attributes={"behind": FLAG},
-    facts=SCALAR,
+    op_traits=NO_TILES,
 )
 AdvanceOp = define(
-    "nv_tileas.async.pipeline.advance", "pipeline token", "result", "the token of the next stage", facts=SCALAR
+    "nv_tileas.async.pipeline.advance", "pipeline token", "result", "the token of the next stage", op_traits=NO_TILES
 )
 AsyncTiledTmaLoadOp = define(
     "nv_tileas.async.tiled_tma_load",
@@ -248,8 +255,8 @@ AsyncTiledTmaLoadOp = define(
     "",
     "copy a tile of a view to a stage; its mbarrier counts the bytes",
     pure=False,
-    attributes=INDICES | {"multicast": I32.optional()},
-    facts=Facts(Layouts.NONE, Effect.COPY),
+    attributes=BOUNDS_CHECKS | {"multicast": I32.optional()},
+    op_traits=OpTraits(LayoutTrait.NONE, MemoryEffect.COPY),
 )
 AsyncTiledTmaStoreOp = define(
     "nv_tileas.async.tiled_tma_store",
@@ -259,10 +266,10 @@ AsyncTiledTmaStoreOp = define(
     "in ``parts``, a group each, of which so many as there are ``slots`` are in shared memory at once",
     pure=False,
     attributes=SCRATCH
-    | COPIED
-    | INDICES
+    | COPY_ATOM
+    | BOUNDS_CHECKS
     | {"placement": PLACEMENT, "parts": I32, "slots": I32, "after_accesses": FLAG},
-    facts=Facts(Layouts.OWN, Effect.WRITE | Effect.COPY),
+    op_traits=OpTraits(LayoutTrait.CUSTOM, MemoryEffect.WRITE | MemoryEffect.COPY),
 )
 AsyncTmaStoreWaitOp = define(
     "nv_tileas.async.tma_store_wait",
@@ -271,7 +278,7 @@ AsyncTmaStoreWaitOp = define(
     "until the copies of all tiled_tma_store have written (``read``: have read shared memory)",
     pure=False,
     attributes={"read": FLAG},
-    facts=SCALAR,
+    op_traits=NO_TILES,
 )
 AsyncDotOp = define(
     "nv_tileas.async.dot",
@@ -279,8 +286,8 @@ AsyncDotOp = define(
     "result",
     "a warpgroup product with operands in shared memory (lhs: or registers); until at most ``pending`` are under way, if it says",
     pure=False,
-    attributes=PRODUCT | PLACES | {"atom": TEXT, "pending": I32.optional()},
-    facts=OWN,
+    attributes=MMA | OPERAND_PLACEMENTS | {"atom": TEXT, "pending": I32.optional()},
+    op_traits=CUSTOM_LAYOUT,
 )
 AsyncDotWaitOp = define(
     "nv_tileas.async.dot_wait",
@@ -289,7 +296,7 @@ AsyncDotWaitOp = define(
     "until at most pending products are under way",
     pure=False,
     attributes={"pending": I32},
-    facts=OWN,
+    op_traits=CUSTOM_LAYOUT,
 )
 # Tensor memory: tiles of accumulators (and left operands) in columns of one allocation of the kernel.
 CreateTmemOp = define(
@@ -298,8 +305,8 @@ CreateTmemOp = define(
     "result",
     "the kernel's columns of tensor memory; an address in shared memory",
     pure=False,
-    attributes=STORAGE | {"pair": FLAG},
-    facts=SCALAR,
+    attributes=LIFETIME_STORAGE | {"pair": FLAG},
+    op_traits=NO_TILES,
 )
 AllocTmemOp = define(
     "nv_tileas.alloc_tmem",
@@ -308,7 +315,7 @@ AllocTmemOp = define(
     "a tile in tensor memory, from ``column`` on",
     pure=False,
     attributes={"column": I32},
-    facts=SCALAR,
+    op_traits=NO_TILES,
 )
 TmemLoadOp = define(
     "nv_tileas.tmem_load",
@@ -316,7 +323,7 @@ TmemLoadOp = define(
     "result",
     "read a tile, or the one of a stage, into registers",
     pure=False,
-    facts=OWN,
+    op_traits=CUSTOM_LAYOUT,
 )
 TmemStoreOp = define(
     "nv_tileas.tmem_store",
@@ -326,7 +333,7 @@ TmemStoreOp = define(
     "as the pipeline ``filled`` has stages this one, whose stage each warp then fills",
     pure=False,
     attributes={"line_dim": I32.optional(), "part": I32.optional()},
-    facts=OWN,
+    op_traits=CUSTOM_LAYOUT,
 )
 TmemScaleOp = define(
     "nv_tileas.tmem_scale",
@@ -334,7 +341,7 @@ TmemScaleOp = define(
     "",
     "multiply a tile by factors, but where all of a warp's are 1, or nothing where not enabled",
     pure=False,
-    facts=OWN,
+    op_traits=CUSTOM_LAYOUT,
 )
 # Scales on their way to tensor memory: a stage in shared memory has the bytes of each column's lanes together.
 StoreScalesOp = define(
@@ -343,7 +350,7 @@ StoreScalesOp = define(
     "",
     "one warp writes scales to a stage, in the order of tensor memory",
     pure=False,
-    facts=OWN,
+    op_traits=CUSTOM_LAYOUT,
 )
 CopyScalesOp = define(
     "nv_tileas.async.copy_scales",
@@ -351,19 +358,19 @@ CopyScalesOp = define(
     "",
     "one thread copies a stage to the columns of the same stage in tensor memory; products that it issues later read them there",
     pure=False,
-    facts=SCALAR,
+    op_traits=NO_TILES,
 )
 AsyncUmmaOp = define(
     "nv_tileas.async.umma",
-    "lhs rhs acc accumulate lhs_stage? rhs_stage? pipeline? token? ready? lhs_scale? rhs_scale? acc_stage? scale_turn?",
+    "lhs rhs acc accumulate lhs_stage? rhs_stage? pipeline? token? ready? lhs_scale? rhs_scale? acc_stage? scale_iteration?",
     "",
     "one thread multiplies operands in shared memory (lhs: or tensor memory) into tensor memory; what is done later "
     "empties the stage of the pipeline, and fills ready",
     pure=False,
-    # ``scale_turn``: the iteration's number in the ring of groups of scales. ``part``: number and count of parts along k, of which it
+    # ``scale_iteration``: the iteration's number in the ring of groups of scales. ``part``: number and count of parts along k, of which it
     # multiplies one.
-    attributes=PRODUCT | PLACES | {"atom": TEXT, "shape": I64S, "pair": FLAG, "part": I64S.optional()},
-    facts=SCALAR,
+    attributes=MMA | OPERAND_PLACEMENTS | {"atom": TEXT, "shape": I64S, "pair": FLAG, "part": I64S.optional()},
+    op_traits=NO_TILES,
 )
 UmmaCommitOp = define(
     "nv_tileas.async.umma_commit",
@@ -371,7 +378,7 @@ UmmaCommitOp = define(
     "",
     "all products before, once done, fill ready, or the stage of it that a token names",
     pure=False,
-    facts=SCALAR,
+    op_traits=NO_TILES,
 )
 UmmaAcquireOp = define(
     "nv_tileas.async.umma_acquire",
@@ -379,7 +386,7 @@ UmmaAcquireOp = define(
     "",
     "until all warps have released the accumulators that fill the pipeline",
     pure=False,
-    facts=SCALAR,
+    op_traits=NO_TILES,
 )
 UmmaReleaseOp = define(
     "nv_tileas.async.umma_release",
@@ -387,12 +394,18 @@ UmmaReleaseOp = define(
     "",
     "all products before, once done, empty the stage",
     pure=False,
-    facts=SCALAR,
+    op_traits=NO_TILES,
 )
 # Turns of the warpgroups that compute, one after the other (``warpgroups`` of them) for as long as the kernel runs.
 SequenceOpenOp, SequenceWaitOp, SequenceArriveOp, SequenceCloseOp = (
     define(
-        f"nv_tileas.async.sequence.{name}", "", "", meaning, pure=False, attributes={"warpgroups": I32}, facts=SCALAR
+        f"nv_tileas.async.sequence.{name}",
+        "",
+        "",
+        meaning,
+        pure=False,
+        attributes={"warpgroups": I32},
+        op_traits=NO_TILES,
     )
     for name, meaning in (
         ("open", "the first warpgroup may have its first turn"),
@@ -410,10 +423,10 @@ AgentSwitchOp = define(
     pure=False,
     regions=2,
     optional_regions=3,
-    facts=Facts(Layouts.NONE, structure=Structure.AGENTS),
+    op_traits=OpTraits(LayoutTrait.NONE, region_kind=RegionKind.AGENT_SWITCH),
 )
 SCHEDULED = (
-    ConvertLayoutOp, ParkOp, TakeBackOp, CtaRankOp, BarrierOp, AllocTensorOp, AsyncTiledLoadOp, AsyncCommitOp,
+    ConvertLayoutOp, SpillOp, ReloadOp, CtaRankOp, BarrierOp, AllocTensorOp, AsyncTiledLoadOp, AsyncCommitOp,
     AsyncWaitOp, LocalLoadOp, MakeTiledTmaDescOp, CreatePipelineOp, ProducerAcquireOp, ProducerCommitOp,
     ProducerTailOp, ConsumerWaitOp, ConsumerReleaseOp, AdvanceOp, AsyncTiledTmaLoadOp, AsyncTiledTmaStoreOp,
     AsyncTmaStoreWaitOp, AsyncDotOp, AsyncDotWaitOp, CreateTmemOp, AllocTmemOp, TmemLoadOp, TmemStoreOp,

@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from ..checked_cast import expect, type_of
+from ..checked_cast import cast, type_as
 from .attrs import WarpgroupAccumulatorType
 
 if TYPE_CHECKING:
@@ -32,11 +32,11 @@ TILE_OF_DOUBLES = 4  # along k
 _F8 = (Float8E4M3FNType, Float8E5M2Type)
 
 
-def check_product(op: MmaSyncOp | MmaSparseSyncOp, kept: int) -> None:
+def check_mma_shapes(op: MmaSyncOp | MmaSparseSyncOp, sparse_k: int) -> None:
     """Raise unless the fragments of a warp's product are those of its shape; A has one of ``kept`` elements."""
     if len(op.mmaShape) != 3:
         raise VerifyException(f"'{op.name}' op expected mmaShape to have three integers m, n, k")
-    m, n, k = (expect(IntegerAttr, size).value.data for size in op.mmaShape)
+    m, n, k = (cast(IntegerAttr, size).value.data for size in op.mmaShape)
     fragments = {
         "A": _fragment(op, "A", op.matrixA),
         "B": _fragment(op, "B", op.matrixB),
@@ -50,14 +50,14 @@ def check_product(op: MmaSyncOp | MmaSparseSyncOp, kept: int) -> None:
     if op.tf32Enabled is not None and not isinstance(element, Float32Type):
         raise VerifyException(f"'{op.name}' op expected tf32 tensor cores only for F32 operands")
     depth, held = _tile(op, element)
-    for name, elements in (("A", m * k // kept), ("B", k * n), ("C", m * n)):
+    for name, elements in (("A", m * k // sparse_k), ("B", k * n), ("C", m * n)):
         found = fragments[name].element_count() * LANES
         if found != elements:
             raise VerifyException(
                 f"'{op.name}' op expected {elements} warp-wide matrix {name} elements, but got {found}"
             )
     rows, columns, steps = m // TILE, n // TILE, k // depth
-    wanted = {"A": (rows * steps // kept, held), "B": (columns * steps, held), "C": (rows * columns, 2)}
+    wanted = {"A": (rows * steps // sparse_k, held), "B": (columns * steps, held), "C": (rows * columns, 2)}
     for name, shape in wanted.items():
         if fragments[name].get_shape() != shape:
             text = f"({shape[0]} x {shape[1]}), but got '{fragments[name]}'"
@@ -65,7 +65,7 @@ def check_product(op: MmaSyncOp | MmaSparseSyncOp, kept: int) -> None:
 
 
 def _fragment(op: MmaSyncOp | MmaSparseSyncOp, name: str, matrix: SSAValue) -> VectorType:
-    type = type_of(matrix, VectorType)
+    type = type_as(matrix, VectorType)
     if len(type.get_shape()) != 2:
         raise VerifyException(f"'{op.name}' op matrix{name} must be 2 dimensional vector, but got '{type}'")
     return type
@@ -85,5 +85,5 @@ def check_warpgroup_types(op: WarpgroupMmaOp) -> None:
     """Raise unless A and B are of one type, or both of 8-bit floats."""
     (_, a), b = op.matrix_a, op.matrix_b
     if a != b and not (isinstance(a, _F8) and isinstance(b, _F8)):
-        sums = type_of(op.matrixC, WarpgroupAccumulatorType).fragmented.element_type
+        sums = type_as(op.matrixC, WarpgroupAccumulatorType).fragmented.element_type
         raise VerifyException(f"'{op.name}' op '{sums}' += '{a}' * '{b}', it is not supported")

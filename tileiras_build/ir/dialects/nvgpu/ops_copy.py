@@ -36,7 +36,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ..checked_cast import type_of
+from ..checked_cast import type_as
 from .attrs import SHARED, DeviceAsyncTokenType, RcpRounding, RcpRoundingAttr, address_space
 
 SIZES = (4, 8, 16)  # bytes of a copy (PTX ISA 9.0, section 9.7.9.25.3.1)
@@ -65,7 +65,7 @@ class DeviceAsyncCopyOp(IRDLOperation):
     )
 
     def verify_(self) -> None:
-        source, destination = type_of(self.src, MemRefType), type_of(self.dst, MemRefType)
+        source, destination = type_as(self.src, MemRefType), type_as(self.dst, MemRefType)
         if address_space(destination.memory_space) != SHARED:
             raise VerifyException(
                 f"'{self.name}' op destination memref must be in shared memory, but got '{destination}'"

@@ -35,7 +35,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ..checked_cast import expect, type_of
+from ..checked_cast import cast, type_as
 from .attrs import (
     SHARED,
     SWIZZLE_BYTES,
@@ -45,7 +45,7 @@ from .attrs import (
     WarpgroupDescriptorType,
     address_space,
 )
-from .mma_shape_checks import check_product, check_warpgroup_types
+from .mma_shape_checks import check_mma_shapes, check_warpgroup_types
 
 
 @irdl_op_definition
@@ -78,8 +78,8 @@ class WarpgroupGenerateDescriptorOp(IRDLOperation):
     def swizzle_bytes(self) -> int:
         """The width of the swizzle's rows, 0 without one."""
         if self.tensorMap is None:
-            return expect(SwizzleAttr, self.swizzle_mode).data
-        return SWIZZLE_BYTES[type_of(self.tensorMap, TensorMapDescriptorType).swizzle.data]
+            return cast(SwizzleAttr, self.swizzle_mode).data
+        return SWIZZLE_BYTES[type_as(self.tensorMap, TensorMapDescriptorType).swizzle.data]
 
 
 @irdl_op_definition
@@ -117,21 +117,21 @@ class WarpgroupMmaOp(IRDLOperation):
     @property
     def matrix_b(self) -> Attribute:
         """The type of the elements of B."""
-        return type_of(self.descriptorB, WarpgroupDescriptorType).tensor.element_type
+        return type_as(self.descriptorB, WarpgroupDescriptorType).tensor.element_type
 
     @property
     def matrix_a(self) -> tuple[Sequence[int], Attribute]:
         """The shape of A, and the type of its elements."""
         if isinstance(self.descriptorA.type, VectorType):
-            registers, elements = type_of(self.descriptorA, VectorType).get_shape()
+            registers, elements = type_as(self.descriptorA, VectorType).get_shape()
             return (64, registers * elements * 2), self.descriptorA.type.element_type
-        tensor = type_of(self.descriptorA, WarpgroupDescriptorType).tensor
+        tensor = type_as(self.descriptorA, WarpgroupDescriptorType).tensor
         return tensor.get_shape(), tensor.element_type
 
     def verify_(self) -> None:
         a, _ = self.matrix_a
-        b = type_of(self.descriptorB, WarpgroupDescriptorType).tensor.get_shape()
-        c = type_of(self.matrixC, WarpgroupAccumulatorType).fragmented.get_shape()
+        b = type_as(self.descriptorB, WarpgroupDescriptorType).tensor.get_shape()
+        c = type_as(self.matrixC, WarpgroupAccumulatorType).fragmented.get_shape()
         if self.matrixD.type != self.matrixC.type:
             raise VerifyException("'nvgpu.warpgroup.mma' op result must have the type of matrix C")
         if (len(a), len(b), len(c)) != (2, 2, 2):
@@ -151,8 +151,8 @@ class WarpgroupMmaStoreOp(IRDLOperation):
     assembly_format = "$matrixD `,` $dstMemref attr-dict `:` type($matrixD) `to` type($dstMemref)"
 
     def verify_(self) -> None:
-        source = type_of(self.matrixD, WarpgroupAccumulatorType).fragmented
-        target = type_of(self.dstMemref, MemRefType)
+        source = type_as(self.matrixD, WarpgroupAccumulatorType).fragmented
+        target = type_as(self.dstMemref, MemRefType)
         if source.get_shape() != target.get_shape() or source.element_type != target.element_type:
             raise VerifyException(f"'nvgpu.warpgroup.mma.store' op cannot store {source} to {target}")
 
@@ -186,7 +186,7 @@ class MmaSyncOp(IRDLOperation):
     )
 
     def verify_(self) -> None:
-        check_product(self, kept=1)
+        check_mma_shapes(self, sparse_k=1)
 
 
 @irdl_op_definition
@@ -213,7 +213,7 @@ class MmaSparseSyncOp(IRDLOperation):
     def verify_(self) -> None:
         if self.sparsitySelector is not None and self.sparsitySelector.value.data not in (0, 1):
             raise VerifyException(f"'{self.name}' op sparsity selector should be 0 or 1")
-        check_product(self, kept=2)
+        check_mma_shapes(self, sparse_k=2)
 
 
 @irdl_op_definition
@@ -231,7 +231,7 @@ class LdMatrixOp(IRDLOperation):
 
     def verify_(self) -> None:
         tiles, shape = self.numTiles.value.data, self.res.type.get_shape()
-        source = type_of(self.srcMemref, MemRefType)
+        source = type_as(self.srcMemref, MemRefType)
         if address_space(source.memory_space) != SHARED:
             raise VerifyException(f"'{self.name}' op source must be in shared memory, but got '{source}'")
         if len(self.indices) != len(source.shape):

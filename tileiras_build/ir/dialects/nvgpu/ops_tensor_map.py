@@ -19,7 +19,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ..checked_cast import type_of
+from ..checked_cast import type_as
 from .attrs import CLUSTER, SHARED, DescriptorScopeAttr, TensorMapDescriptorType, address_space
 from .ops_barrier import BarrierOperation
 
@@ -174,5 +174,5 @@ class TmaRebindDescriptorOp(IRDLOperation):
 
 
 def _check_box_of(op: TmaAsyncLoadOp | TmaAsyncStoreOp, buffer: SSAValue) -> None:
-    descriptor = type_of(op.tensorMapDescriptor, TensorMapDescriptorType)
-    check_box(op.name, descriptor, type_of(buffer, MemRefType), len(op.coordinates))
+    descriptor = type_as(op.tensorMapDescriptor, TensorMapDescriptorType)
+    check_box(op.name, descriptor, type_as(buffer, MemRefType), len(op.coordinates))

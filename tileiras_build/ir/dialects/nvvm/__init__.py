@@ -13,6 +13,10 @@ from . import attrs, llvm_lowering, ops_copy, ops_matrix, ops_thread, target
 
 NVVM = Dialect(
     "nvvm",
-    [*defined_in(Operation, ops_thread, ops_copy, ops_matrix), *ops_thread.READS.values(), *llvm_lowering.ROWS],
+    [
+        *defined_in(Operation, ops_thread, ops_copy, ops_matrix),
+        *ops_thread.READS.values(),
+        *llvm_lowering.INSTRUCTION_TABLE,
+    ],
     defined_in(Attribute, attrs, target),
 )

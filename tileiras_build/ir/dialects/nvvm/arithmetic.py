@@ -13,97 +13,101 @@ from xdsl.dialects.builtin import f64
 from xdsl.ir import Operation, SSAValue
 
 from ....target.targets import MMA_ATOMS
-from ..op_definition import TableOperation
-from .instructions import NONE, Assembly, Intrinsic, instruction, word
+from ..op_definition import TableOp
+from .instructions import NONE, Assembly, Intrinsic, define_instruction, keyword_attr
 
 
 def _modifiers(op: Operation) -> str:
     """``.rz.ftz``: the rounding mode, and whether subnormal numbers are flushed."""
-    rounding = word(op, "rounding")
+    rounding = keyword_attr(op, "rounding")
     return (f".{rounding}" if rounding else "") + (".ftz" if "ftz" in op.attributes else "")
 
 
-def _letter(value: SSAValue) -> str:
+def _type_letter(value: SSAValue) -> str:
     """``d`` for f64, ``f`` for f32."""
     return "d" if value.type == f64 else "f"
 
 
 def _typed(name: str) -> Callable[[Operation], str]:
     """``<name>.rz.ftz.f``"""
-    return lambda op: f"{name}{_modifiers(op)}.{_letter(op.operands[0])}"
+    return lambda op: f"{name}{_modifiers(op)}.{_type_letter(op.operands[0])}"
 
 
 # Floating-point arithmetic --------------------------------------------------------------------------------------------
 
 
-def _quotient(op: TableOperation) -> str:
+def _division(op: TableOp) -> str:
     name = f"div{_modifiers(op)}"
-    return name if word(op, "rounding") == "full" else f"{name}.{_letter(op.operands[0])}"
+    return name if keyword_attr(op, "rounding") == "full" else f"{name}.{_type_letter(op.operands[0])}"
 
 
-def _extreme(name: str) -> Callable[[Operation], str]:
+def _min_max(name: str) -> Callable[[Operation], str]:
     """``<name>.ftz.nan.f``; with ``nan`` the result is NaN where an operand is."""
-    return lambda op: f"{name}{_modifiers(op)}{'.nan' if 'nan' in op.attributes else ''}.{_letter(op.operands[0])}"
+    return lambda op: f"{name}{_modifiers(op)}{'.nan' if 'nan' in op.attributes else ''}.{_type_letter(op.operands[0])}"
 
 
-AddOp = instruction("add", "lhs rhs", "result", "the sum, rounded", Intrinsic(_typed("add")))
-MulOp = instruction("mul", "lhs rhs", "result", "the product, rounded", Intrinsic(_typed("mul")))
-FmaOp = instruction("fma", "a b c", "result", "a * b + c, rounded once", Intrinsic(_typed("fma")))
+AddOp = define_instruction("add", "lhs rhs", "result", "the sum, rounded", Intrinsic(_typed("add")))
+MulOp = define_instruction("mul", "lhs rhs", "result", "the product, rounded", Intrinsic(_typed("mul")))
+FmaOp = define_instruction("fma", "a b c", "result", "a * b + c, rounded once", Intrinsic(_typed("fma")))
 # Pairs of f32 are an i64 here: libNVVM takes no vectors of floats as operands of assembly, nor an intrinsic of the reciprocal.
-FmaPairOp = instruction(
+FmaPairOp = define_instruction(
     "fma.pair", "a b c", "result", "a * b + c of pairs of f32, rounded once",
     Assembly(lambda op: f"fma{_modifiers(op)}.f32x2 $0, $1, $2, $3;", NONE),
 )  # fmt: skip
 # LLVM, which is not to see it, would shift the pair as one number of 64 bits: three instructions instead of one.
-UpperHalfOp = instruction(
+MulHiOp = define_instruction(
     "upper.half", "pair", "result", "the word of a pair's second number", Assembly("mov.b64 {_, $0}, $1;", NONE)
 )
 # Pairs of halves are an i32, for the same reason. ``operation``: min or max; ``halves``: f16x2 or bf16x2.
-ExtremePairOp = instruction(
+MinMaxPairOp = define_instruction(
     "extreme.pair", "lhs rhs", "result", "the smaller or the larger of each half, NaN where ``nan`` says so",
     Assembly(
-        lambda op: f"{word(op, 'operation')}{'.NaN' if 'nan' in op.attributes else ''}.{word(op, 'halves')} $0, $1, $2;", NONE
+        lambda op: f"{keyword_attr(op, 'operation')}{'.NaN' if 'nan' in op.attributes else ''}.{keyword_attr(op, 'halves')} $0, $1, $2;", NONE
     ),
 )  # fmt: skip
 # LLVM, which is not to see it, would round behind a branch what the branch need not keep in two registers.
-RoundPairOp = instruction(
+RoundPairOp = define_instruction(
     "round.pair", "low high", "result", "two f32, each rounded to the nearest number of a half",
-    Assembly(lambda op: f"cvt.rn.{word(op, 'halves')}.f32 $0, $2, $1;", NONE),
+    Assembly(lambda op: f"cvt.rn.{keyword_attr(op, 'halves')}.f32 $0, $2, $1;", NONE),
 )  # fmt: skip
 # ``halves``: f16 or bf16, of which the first operand has the bits.
-AddMixedOp = instruction(
+AddMixedOp = define_instruction(
     "add.mixed", "half value", "result", "the sum of a half and an f32, rounded once to f32",
-    Assembly(lambda op: f"add.rn.f32.{word(op, 'halves')} $0, $1, $2;", NONE),
+    Assembly(lambda op: f"add.rn.f32.{keyword_attr(op, 'halves')} $0, $1, $2;", NONE),
 )  # fmt: skip
-SubMixedOp = instruction(
+SubMixedOp = define_instruction(
     "sub.mixed", "half value", "result", "a half less an f32, rounded once to f32",
-    Assembly(lambda op: f"sub.rn.f32.{word(op, 'halves')} $0, $1, $2;", NONE),
+    Assembly(lambda op: f"sub.rn.f32.{keyword_attr(op, 'halves')} $0, $1, $2;", NONE),
 )  # fmt: skip
-ReciprocalOp = instruction(
+ReciprocalOp = define_instruction(
     "rcp.approx", "value", "result", "one over an f32, at most one unit in the last place off; subnormal numbers are zero",
     Assembly("rcp.approx.ftz.f32 $0, $1;", NONE),
 )  # fmt: skip
-SaturateOp = instruction("saturate", "value", "result", "an f32 kept within 0 and 1", Intrinsic("saturate.f"))
-DivOp = instruction("div", "lhs rhs", "result", "the quotient, rounded or approximate", Intrinsic(_quotient))
-SqrtOp = instruction("sqrt", "value", "result", "the square root, rounded or approximate", Intrinsic(_typed("sqrt")))
-RsqrtOp = instruction("rsqrt.approx", "value", "result", "one over the square root", Intrinsic(_typed("rsqrt.approx")))
-Ex2Op = instruction(
+SaturateOp = define_instruction("saturate", "value", "result", "an f32 kept within 0 and 1", Intrinsic("saturate.f"))
+DivOp = define_instruction("div", "lhs rhs", "result", "the quotient, rounded or approximate", Intrinsic(_division))
+SqrtOp = define_instruction(
+    "sqrt", "value", "result", "the square root, rounded or approximate", Intrinsic(_typed("sqrt"))
+)
+RsqrtOp = define_instruction(
+    "rsqrt.approx", "value", "result", "one over the square root", Intrinsic(_typed("rsqrt.approx"))
+)
+Ex2Op = define_instruction(
     "ex2.approx", "value", "result", "two to the power of an f32",
     Intrinsic(lambda op: f"ex2.approx{_modifiers(op)}.f32"),
 )  # fmt: skip
-TanhOp = instruction("tanh.approx", "value", "result", "tanh of an f32", Intrinsic("tanh.approx.f32"))
-FMinOp = instruction("fmin", "lhs rhs", "result", "the smaller of two numbers", Intrinsic(_extreme("fmin")))
-FMaxOp = instruction("fmax", "lhs rhs", "result", "the larger of two numbers", Intrinsic(_extreme("fmax")))
+TanhOp = define_instruction("tanh.approx", "value", "result", "tanh of an f32", Intrinsic("tanh.approx.f32"))
+FMinOp = define_instruction("fmin", "lhs rhs", "result", "the smaller of two numbers", Intrinsic(_min_max("fmin")))
+FMaxOp = define_instruction("fmax", "lhs rhs", "result", "the larger of two numbers", Intrinsic(_min_max("fmax")))
 
 
 # Conversions ----------------------------------------------------------------------------------------------------------
 
 
-def _from_integer(op: TableOperation) -> str:
+def _from_integer(op: TableOp) -> str:
     """``ull2f.rz``: LLVM's letters of the integer are those of C."""
     sign = "u" if "unsigned" in op.attributes else ""
     size = "ll" if op.value.type.bitwidth == 64 else "i"
-    return f"{sign}{size}2{_letter(op.results[0])}{_modifiers(op)}"
+    return f"{sign}{size}2{_type_letter(op.results[0])}{_modifiers(op)}"
 
 
 @cache
@@ -111,18 +115,20 @@ def _conversion(rounding: str, target: str, source: str) -> str:
     return f"cvt.{rounding}.{target}.{source} $0, $1;"
 
 
-def _narrowing(op: TableOperation) -> str:
+def _narrowing(op: TableOp) -> str:
     source = "f64" if op.value.type == f64 else "f32"
-    return _conversion(word(op, "rounding"), word(op, "target"), source)
+    return _conversion(keyword_attr(op, "rounding"), keyword_attr(op, "target"), source)
 
 
 # ``unsigned``: so is the integer, of 32 or 64 bits.
-IntegerToFloatOp = instruction("cvt.integer", "value", "result", "an integer as f32 or f64", Intrinsic(_from_integer))
-DoubleToFloatOp = instruction(
+IntegerToFloatOp = define_instruction(
+    "cvt.integer", "value", "result", "an integer as f32 or f64", Intrinsic(_from_integer)
+)
+DoubleToFloatOp = define_instruction(
     "cvt.f32.f64", "value", "result", "f64 as f32", Intrinsic(lambda op: f"d2f{_modifiers(op)}")
 )
 # The result is an i16 for f16 and bf16: ``target`` says which.
-NarrowFloatOp = instruction(
+NarrowFloatOp = define_instruction(
     "cvt.float", "value", "result", "f64 or f32 as the bits of a narrower number", Assembly(_narrowing, NONE)
 )
 
@@ -133,20 +139,22 @@ _ATOMS = {atom.name: atom for atom in MMA_ATOMS}
 
 
 @cache
-def _product(atom: str, a_signed: bool, b_signed: bool, saturates: bool) -> str:
+def _mma_text(atom: str, a_signed: bool, b_signed: bool, saturates: bool) -> str:
     name = _ATOMS[atom].intrinsic_name(a_signed, b_signed)
     return name.replace(".row.col.", ".row.col.satfinite.") if saturates else name
 
 
-def _atom_product(op: TableOperation) -> str:
+def _mma_atom_row(op: TableOp) -> str:
     found = op.attributes
-    return _product(word(op, "atom"), "unsigned_a" not in found, "unsigned_b" not in found, "satfinite" in found)
+    return _mma_text(
+        keyword_attr(op, "atom"), "unsigned_a" not in found, "unsigned_b" not in found, "satfinite" in found
+    )
 
 
 # ``nvvm.mma.sync`` of MLIR has no words for all rows of ``targets.py``; this names the row. ``unsigned_a``,
 # ``unsigned_b``: so are the integers of the operand; ``satfinite``: their sums saturate. ``scales``: the words of A and of B, each followed by constants of
 # 16 bits: the byte in it and the thread that has it.
-MmaSyncAtomOp = instruction(
+MmaSyncAtomOp = define_instruction(
     "mma.sync.atom", "a* b* c* scales*", "result", "A * B + C of a warp, a struct of registers",
-    Intrinsic(_atom_product, convergent=True),
+    Intrinsic(_mma_atom_row, convergent=True),
 )  # fmt: skip

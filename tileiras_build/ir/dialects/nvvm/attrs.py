@@ -13,7 +13,7 @@ from xdsl.utils.exceptions import VerifyException
 class Keyword(ParametrizedAttribute):
     """An attribute that is one keyword of a fixed set: ``#nvvm.mma_layout<row>``."""
 
-    word: StringAttr
+    keyword: StringAttr
 
     @classmethod
     def valid(cls) -> tuple[str, ...]:
@@ -21,7 +21,7 @@ class Keyword(ParametrizedAttribute):
         return KEYWORDS[cls.name]
 
     def verify(self) -> None:
-        word = self.word.data
+        word = self.keyword.data
         if word not in self.valid():
             raise VerifyException(f"{self.name} {word!r} must be one of {', '.join(self.valid())}")
 
@@ -32,7 +32,7 @@ class Keyword(ParametrizedAttribute):
 
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
-            printer.print_string(self.word.data)
+            printer.print_string(self.keyword.data)
 
 
 class BareKeyword(Keyword, SpacedOpaqueSyntaxAttribute):
@@ -43,7 +43,7 @@ class BareKeyword(Keyword, SpacedOpaqueSyntaxAttribute):
         return [StringAttr(parser.parse_identifier())]
 
     def print_parameters(self, printer: Printer) -> None:
-        printer.print_string(self.word.data)
+        printer.print_string(self.keyword.data)
 
 
 KEYWORDS: dict[str, tuple[str, ...]] = {

@@ -6,19 +6,19 @@ Source: PTX ISA 9.0, section 9.7.13 (barriers, fences, mbarrier), and mapa, setm
 
 from __future__ import annotations
 
-from ..op_definition import TableOperation
-from .instructions import ALL, CLUSTER, NONE, Assembly, Intrinsic, instruction, number, word
+from ..op_definition import TableOp
+from .instructions import ALL, CLUSTER, NONE, Assembly, Intrinsic, define_instruction, int_attr, keyword_attr
 
 # ---- mbarriers -----------------------------------------------------------------------------------
 
 
-def _arrive(op: TableOperation) -> str:
+def _arrive(op: TableOp) -> str:
     space = "cluster" if op.address.type.addr_space.data == CLUSTER else "cta"
     instruction = f"mbarrier.arrive.shared::{space}.b64 _, "
     return f"{instruction}[$0];" if op.predicate is None else f"@$0 {instruction}[$1];"
 
 
-MBarrierArriveOp = instruction(
+MBarrierArriveOp = define_instruction(
     "mbarrier.arrive",
     "predicate? address",
     "",
@@ -27,11 +27,11 @@ MBarrierArriveOp = instruction(
 )
 
 
-def _mapped(op: TableOperation) -> str:
+def _mapped(op: TableOp) -> str:
     return f"mapa.shared::cluster.u32 $0, $1, {'0' if op.rank is None else '$2'};"
 
 
-MapaOp = instruction(
+MapaOp = define_instruction(
     "mapa",
     "address rank?",
     "mapped",
@@ -43,34 +43,34 @@ MapaOp = instruction(
 
 
 def _aligned(name: str) -> Intrinsic:
-    def spelled(op: TableOperation) -> str:
+    def spelled(op: TableOp) -> str:
         return f"{name}.aligned" if "aligned" in op.attributes else name
 
     return Intrinsic(spelled, ALL, convergent=True)
 
 
-ClusterRankOp = instruction(
+ClusterRankOp = define_instruction(
     "read.ptx.sreg.cluster.ctarank",
     "",
     "res",
     "the CTA's number in its cluster",
     Intrinsic("read.ptx.sreg.cluster.ctarank"),
 )
-ClusterArriveRelaxedOp = instruction(
+ClusterArriveRelaxedOp = define_instruction(
     "cluster.arrive.relaxed",
     "",
     "",
     "come to the barrier of the cluster, releasing nothing; `aligned`: all threads of the warp do",
     _aligned("barrier.cluster.arrive.relaxed"),
 )
-ClusterArriveOp = instruction(
+ClusterArriveOp = define_instruction(
     "cluster.arrive",
     "",
     "",
     "come to the barrier of the cluster with all that was done before it; `aligned`: all threads of the warp do",
     _aligned("barrier.cluster.arrive"),
 )
-ClusterWaitOp = instruction(
+ClusterWaitOp = define_instruction(
     "cluster.wait",
     "",
     "",
@@ -81,61 +81,61 @@ ClusterWaitOp = instruction(
 # ---- fences --------------------------------------------------------------------------------------
 
 
-def _proxy_fence(op: TableOperation) -> str:
+def _proxy_fence(op: TableOp) -> str:
     return f"fence.proxy.async{'.shared::cta' if 'shared' in op.attributes else ''};"
 
 
-FenceMBarrierInitOp = instruction(
+FenceMBarrierInitOp = define_instruction(
     "fence.mbarrier.init",
     "",
     "",
     "new mbarriers are seen by the cluster",
     Intrinsic("fence.mbarrier_init.release.cluster", ALL),
 )
-FenceProxyAsyncOp = instruction(
+FenceProxyAsyncOp = define_instruction(
     "fence.proxy.async",
     "",
     "",
     "order ordinary accesses before copies: of all memory, or of `shared` memory",
     Assembly(_proxy_fence),
 )
-MemoryClobberOp = instruction(
+MemoryClobberOp = define_instruction(
     "memory_clobber",
     "",
     "",
     "no instruction: LLVM moves no access of memory across it",
     Assembly(""),
 )
-HereOp = instruction(
+HereOp = define_instruction(
     "here",
     "value",
     "result",
     "no instruction: the same value, which LLVM computes before what comes next",
-    Assembly("", tied=1),
+    Assembly("", tied_operands=1),
 )
 
 # ---- execution -----------------------------------------------------------------------------------
 
 
-def _registers(op: TableOperation) -> str:
-    return f"setmaxnreg.{word(op, 'action')}.sync.aligned.u32"
+def _setmaxnreg(op: TableOp) -> str:
+    return f"setmaxnreg.{keyword_attr(op, 'action')}.sync.aligned.u32"
 
 
-SetMaxRegisterOp = instruction(
+SetMaxRegisterOp = define_instruction(
     "setmaxregister",
     "",
     "",
     "take (`action` inc) or give up (dec) registers, to have `count` of them",
-    Intrinsic(_registers, ALL, convergent=True, arguments=lambda op: [number(op, "count")]),
+    Intrinsic(_setmaxnreg, ALL, convergent=True, arguments=lambda op: [int_attr(op, "count")]),
 )
-GridDependencyWaitOp = instruction(
+GridDependencyWaitOp = define_instruction(
     "griddepcontrol.wait",
     "",
     "",
     "wait until the grids before this one are done, and see what they wrote",
     Intrinsic("griddepcontrol.wait", ALL),
 )
-GridDependencyLaunchOp = instruction(
+GridDependencyLaunchOp = define_instruction(
     "griddepcontrol.launch.dependents",
     "",
     "",

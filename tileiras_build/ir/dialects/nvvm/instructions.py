@@ -17,7 +17,7 @@ from xdsl.dialects.llvm import ConstantOp, LLVMPointerType, LLVMStructType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....core.errors import InternalError
-from ..op_definition import TableOperation, define
+from ..op_definition import TableOp, define
 
 NONE, READ, WRITE, ALL = "none", "read", "write", "readwrite"
 GLOBAL, SHARED, CLUSTER = 1, 3, 7
@@ -26,7 +26,7 @@ Text = str | Callable[..., str]
 
 
 @dataclass(frozen=True)
-class Widened:
+class Extended:
     """An argument whose bits are taken as an unsigned integer of a wider type."""
 
     value: SSAValue
@@ -34,7 +34,7 @@ class Widened:
 
 
 @dataclass(frozen=True)
-class Place:
+class Address:
     """An argument that is a pointer into a space: so many bytes beyond an address, which may be an integer."""
 
     address: SSAValue
@@ -43,7 +43,7 @@ class Place:
 
 
 # An integer is a constant of the row's width, or of its own type.
-Argument = SSAValue | int | IntegerAttr | Widened | Place
+Argument = SSAValue | int | IntegerAttr | Extended | Address
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,8 @@ class Assembly:
     effects: str = ALL
     convergent: bool = False
     operands: Callable[..., Sequence[SSAValue]] | None = None
-    tied: int | Callable[..., int] = 0
-    early: bool = False
+    tied_operands: int | Callable[..., int] = 0
+    early_clobber: bool = False
     immediates: bool = False
 
     kind = "assembly"
@@ -94,9 +94,9 @@ class Assembly:
 
     def constraints(self, op: Operation) -> str:
         """One letter per result and operand; memory is clobbered where the instruction touches it."""
-        mark = "=&" if self.early else "="
+        mark = "=&" if self.early_clobber else "="
         results = [f"{mark}{constraint(type)}" for type in result_registers(op)]
-        tied = self.tied if isinstance(self.tied, int) else self.tied(op)
+        tied = self.tied_operands if isinstance(self.tied_operands, int) else self.tied_operands(op)
         inputs = [str(index) for index in range(len(results))] if tied else []
         letters = [constraint(value.type) for value in self.values(op)[tied:]]
         if self.immediates:
@@ -149,25 +149,25 @@ def result_registers(op: Operation) -> list[Attribute]:
 
 
 # Operations that are defined by their row alone -> the row.
-ROWS: dict[type[Operation], Row] = {}
+INSTRUCTION_TABLE: dict[type[Operation], Row] = {}
 
 
-def instruction(name: str, operands: str, results: str, meaning: str, row: Row) -> type[TableOperation]:
+def define_instruction(name: str, operands: str, results: str, meaning: str, row: Row) -> type[TableOp]:
     """The operation ``nvvm.<name>`` of one row; groups of operands are marked as ``definition.define`` says."""
     pure = row.effects == NONE and not row.convergent
     # What its spelling asks for are its attributes: the row reads them.
     made = define(f"nvvm.{name}", operands, results, meaning, pure=pure, attributes=None)
-    ROWS[made] = row
+    INSTRUCTION_TABLE[made] = row
     return made
 
 
-def word(op: Operation, key: str, default: str = "") -> str:
+def keyword_attr(op: Operation, key: str, default: str = "") -> str:
     """A string attribute."""
     found = op.attributes.get(key)
     return found.data if isinstance(found, StringAttr) else default
 
 
-def number(op: Operation, key: str, default: int = 0) -> int:
+def int_attr(op: Operation, key: str, default: int = 0) -> int:
     """An integer attribute."""
     found = op.attributes.get(key)
     return found.value.data if isinstance(found, IntegerAttr) else default

@@ -11,8 +11,8 @@ from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute
 
 from ..fast_xdsl import item
-from ..op_definition import TableOperation
-from .instructions import ALL, Intrinsic, instruction
+from ..op_definition import TableOp
+from .instructions import ALL, Intrinsic, define_instruction
 
 
 @cache
@@ -21,10 +21,10 @@ def suffix(type: Attribute) -> str:
     return f"v{type.element_count()}{type.element_type}" if isinstance(type, VectorType) else str(type)
 
 
-def _overloaded(name: str, operands: str, meaning: str) -> type[TableOperation]:
+def _overloaded(name: str, operands: str, meaning: str) -> type[TableOp]:
     """The operation of ``llvm.<name>.<type>``, named after MLIR's ``llvm.intr.<name>``."""
     row = Intrinsic(lambda op: f"llvm.{name}.{suffix(item(op._operands, 0).type)}")
-    return instruction(f"intr.{name}", operands, "result", meaning, row)
+    return define_instruction(f"intr.{name}", operands, "result", meaning, row)
 
 
 SMinOp = _overloaded("smin", "lhs rhs", "the smaller of two signed integers")
@@ -42,4 +42,4 @@ MinimumOp = _overloaded("minimum", "lhs rhs", "the smaller number; NaN where one
 MaximumOp = _overloaded("maximum", "lhs rhs", "the larger number; NaN where one is NaN")
 FloorOp = _overloaded("floor", "value", "rounded down to an integer")
 CeilOp = _overloaded("ceil", "value", "rounded up to an integer")
-TrapOp = instruction("intr.trap", "", "", "end the kernel with an error", Intrinsic("llvm.trap", ALL))
+TrapOp = define_instruction("intr.trap", "", "", "end the kernel with an error", Intrinsic("llvm.trap", ALL))

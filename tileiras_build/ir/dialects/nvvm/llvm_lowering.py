@@ -1,7 +1,7 @@
 """What each ``nvvm`` operation becomes in LLVM IR: the book of instructions, one row for each.
 
 Operations of MLIR's ``nvvm`` have their rows here; those that are defined by a row alone stand with it, in the modules
-that this one imports. ``row_of`` knows all.
+that this one imports. ``instruction_row`` knows all.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.core import OpOperands
 
 from ....core.errors import InternalError, Unsupported
-from ....target.targets import MMA_ATOMS, OTHER_PRODUCTS
-from ..checked_cast import expect
+from ....target.targets import MMA_ATOMS, OTHER_MMA_INTRINSICS
+from ..checked_cast import cast
 from ..debuginfo.ops import MoveOp
-from ..fast_xdsl import number
+from ..fast_xdsl import integer_attr
 from . import (  # noqa: F401 - the modules of rows register theirs
     arithmetic,
     barriers,
@@ -37,15 +37,15 @@ from .attrs import Keyword
 from .instructions import (
     ALL,
     CLUSTER,
+    INSTRUCTION_TABLE,
     NONE,
     READ,
-    ROWS,
     WRITE,
     Argument,
     Assembly,
+    Extended,
     Intrinsic,
     Row,
-    Widened,
     bits_of,
     result_registers,
     space_of,
@@ -53,17 +53,17 @@ from .instructions import (
 from .instructions import braced as _braced
 
 
-class Predicable(Protocol):
+class Predicated(Protocol):
     """An operation whose last operand may be a predicate."""
 
     operands: OpOperands
     predicate: SSAValue | None
 
 
-def _predicated(instruction: str) -> Callable[[Predicable], str]:
+def _predicated(instruction: str) -> Callable[[Predicated], str]:
     """The instruction under its last operand, where the operation has a predicate."""
 
-    def text(op: Predicable) -> str:
+    def text(op: Predicated) -> str:
         return f"@${len(op.operands) - 1} {instruction}" if op.predicate is not None else instruction
 
     return text
@@ -76,7 +76,7 @@ def _try_wait(op: ops_thread.MBarrierTryWaitParitySharedOp) -> str:
 
 def _try_wait_arguments(op: ops_thread.MBarrierTryWaitParitySharedOp) -> list[Argument]:
     address, phase, *ticks = op.operands
-    return [address, Widened(phase, i32) if phase.type == i1 else phase, *ticks]
+    return [address, Extended(phase, i32) if phase.type == i1 else phase, *ticks]
 
 
 # Names that depend on the operation -----------------------------------------------------------------------------------
@@ -84,27 +84,27 @@ def _try_wait_arguments(op: ops_thread.MBarrierTryWaitParitySharedOp) -> list[Ar
 
 def _shuffle(op: ops_thread.ShflSyncOp) -> str:
     kind = "f32" if not isinstance(op.val.type, IntegerType) else "i32"
-    return f"shfl.sync.{op.kind.word.data}.{kind}{'p' if op.return_value_and_is_valid is not None else ''}"
+    return f"shfl.sync.{op.kind.keyword.data}.{kind}{'p' if op.return_value_and_is_valid is not None else ''}"
 
 
 def _copy(op: ops_copy.CpAsyncSharedGlobalOp) -> str:
     tail = ".s" if op.cpSize is not None else ""
-    return f"cp.async.{op.modifier.word.data}.shared.global.{op.size.value.data}{tail}"
+    return f"cp.async.{op.modifier.keyword.data}.shared.global.{op.size.value.data}{tail}"
 
 
-def _product(op: ops_matrix.MmaSyncOp) -> str:
-    a, b = (expect(Keyword, kind).word.data for kind in (op.multiplicandAPtxType, op.multiplicandBPtxType))
+def _mma(op: ops_matrix.MmaSyncOp) -> str:
+    a, b = (cast(Keyword, kind).keyword.data for kind in (op.multiplicandAPtxType, op.multiplicandBPtxType))
     c = _accumulator(op)
     m, n, k = op.shape.sizes
     wanted = f"mma.sync.aligned.m{m}n{n}k{k}.row.col.{c}.{a}.{b}.{c}"
-    saturates = op.intOverflowBehavior is not None and op.intOverflowBehavior.word.data == "satfinite"
+    saturates = op.intOverflowBehavior is not None and op.intOverflowBehavior.keyword.data == "satfinite"
     for atom in MMA_ATOMS:
         # The table's names are for products that wrap; saturation is a word before the types.
         if atom.ptx_name(a != "u8", b != "u8").replace(".satfinite", "") == wanted:
             name = atom.intrinsic_name(a != "u8", b != "u8")
             return name.replace(".row.col.", ".row.col.satfinite.") if saturates else name
     name = f"mma.m{m}n{n}k{k}.row.col.{a}"
-    if a == b and name in OTHER_PRODUCTS:
+    if a == b and name in OTHER_MMA_INTRINSICS:
         return f"llvm.nvvm.{name.replace('.row.col.', '.row.col.satfinite.') if saturates else name}"
     raise Unsupported("mma-no-row", f"no tensor-core instruction {wanted}", remedy="targets.py: MMA_ATOMS lists them")
 
@@ -117,7 +117,7 @@ def _accumulator(op: ops_matrix.MmaSyncOp) -> str:
 
 
 def _ldmatrix(op: ops_matrix.LdMatrixOp) -> str:
-    transposed = ".trans" if op.layout.word.data == "col" else ""
+    transposed = ".trans" if op.layout.keyword.data == "col" else ""
     return f"ldmatrix.sync.aligned.m8n8.x{op.num.value.data}{transposed}.b16.p3"
 
 
@@ -125,7 +125,7 @@ _HALVES = {"f16": "ff2f16x2", "bf16": "ff2bf16x2"}
 
 
 def _narrow(op: ops_matrix.ConvertFromF32x2Op) -> str:
-    name, rounding = op.dstTy.data, op.rnd.word.data
+    name, rounding = op.dstTy.data, op.rnd.keyword.data
     relu = ".relu" if op.relu is not None else ""
     if name in _HALVES:
         return f"{_HALVES[name]}.{rounding}{relu}"
@@ -178,14 +178,14 @@ def _tensor_load_arguments(op: ops_copy.TensorLoadOp) -> list[Argument]:
     hint, has_hint = _hint(op)
     if not _is_in_cluster(op):
         return [*first, hint, has_hint]
-    slots = [number(0, i16) if mask is None else mask, hint, number(int(mask is not None), i1), has_hint]
+    slots = [integer_attr(0, i16) if mask is None else mask, hint, integer_attr(int(mask is not None), i1), has_hint]
     return [*first, *slots, _PAIR if op.pair is not None else 0]
 
 
 def _hint(op: ops_copy.TensorLoadOp | ops_copy.TensorStoreOp) -> tuple[Argument, Argument]:
     """The cache hint and whether there is one."""
     hint = op.l2CacheHint
-    return (number(0, i64), number(0, i1)) if hint is None else (hint, number(1, i1))
+    return (integer_attr(0, i64), integer_attr(0, i1)) if hint is None else (hint, integer_attr(1, i1))
 
 
 def _tensor_store(op: ops_copy.TensorStoreOp) -> str:
@@ -198,15 +198,15 @@ def _tensor_store(op: ops_copy.TensorStoreOp) -> str:
 def _wgmma(op: ops_matrix.WgmmaMmaAsyncOp) -> str:
     count = len(result_registers(op))
     m, n, k = op.shape.sizes
-    a, b, d = (getattr(op, f"type{letter}").word.data for letter in "ABD")
+    a, b, d = (getattr(op, f"type{letter}").keyword.data for letter in "ABD")
     integer = d == "s32"
-    overflow = ".satfinite" if op.satfinite is not None and op.satfinite.word.data == "satfinite" else ""
+    overflow = ".satfinite" if op.satfinite is not None and op.satfinite.keyword.data == "satfinite" else ""
     name = f"wgmma.mma_async.sync.aligned.m{m}n{n}k{k}.{d}.{a}.{b}{overflow}"
     tail = "" if integer else f", {_sign(op.scaleA)}, {_sign(op.scaleB)}"
     # Only 16-bit operands may lie across k; the flags say which do.
     if a in ("f16", "bf16"):
-        tail += f", {int(op.layoutA.word.data == 'col')}, {int(op.layoutB.word.data == 'row')}"
-    scale = int(op.scaleD.word.data == "one")
+        tail += f", {int(op.layoutA.keyword.data == 'col')}, {int(op.layoutB.keyword.data == 'row')}"
+    scale = int(op.scaleD.keyword.data == "one")
     # LLVM writes accumulators to the tied registers right before the assembly, behind every fence that stands outside it.
     follows = isinstance(op.inouts.owner, ops_matrix.WgmmaMmaAsyncOp)
     fence = "" if follows else "wgmma.fence.sync.aligned; "
@@ -217,7 +217,7 @@ def _wgmma(op: ops_matrix.WgmmaMmaAsyncOp) -> str:
 
 
 def _sign(scale: Keyword) -> int:
-    return 1 if scale.word.data == "one" else -1
+    return 1 if scale.keyword.data == "one" else -1
 
 
 class Flushable(Protocol):
@@ -242,7 +242,7 @@ _REDUX = {
 
 
 def _redux(op: ops_thread.ReduxSyncOp) -> str:
-    word, type = _REDUX[op.kind.word.data]
+    word, type = _REDUX[op.kind.keyword.data]
     return f"redux.sync.{word}{'.NaN' if op.nan is not None else ''}.{type} $0, $1, $2;"
 
 
@@ -289,10 +289,10 @@ MAPPING: dict[type[Operation], Row] = {
     ops_thread.MBarrierTestWaitSharedOp: Intrinsic("mbarrier.test.wait.shared", ALL),
     ops_thread.MBarrierTryWaitParitySharedOp: Intrinsic(_try_wait, ALL, arguments=_try_wait_arguments),
     ops_thread.FenceProxyAcquireOp: Intrinsic(
-        lambda op: f"fence.proxy.tensormap_generic.acquire.{op.scope.word.data}", ALL,
+        lambda op: f"fence.proxy.tensormap_generic.acquire.{op.scope.keyword.data}", ALL,
     ),
     ops_thread.FenceProxyReleaseOp: Intrinsic(
-        lambda op: f"fence.proxy.tensormap_generic.release.{op.scope.word.data}", ALL,
+        lambda op: f"fence.proxy.tensormap_generic.release.{op.scope.keyword.data}", ALL,
     ),
     # Of the intrinsic LLVM writes two: it adds one of the parameter's own address space, and keeps the other.
     ops_thread.PrefetchTensorMapOp: Assembly(_predicated("prefetch.tensormap [$0];")),
@@ -309,8 +309,8 @@ MAPPING: dict[type[Operation], Row] = {
     ops_matrix.WgmmaWaitGroupOp: Intrinsic(
         "wgmma.wait_group.sync.aligned", ALL, convergent=True, arguments=lambda op: [op.group.value.data], constants=i64
     ),
-    ops_matrix.WgmmaMmaAsyncOp: Assembly(_wgmma, convergent=True, tied=1),
-    ops_matrix.MmaSyncOp: Intrinsic(_product, convergent=True),
+    ops_matrix.WgmmaMmaAsyncOp: Assembly(_wgmma, convergent=True, tied_operands=1),
+    ops_matrix.MmaSyncOp: Intrinsic(_mma, convergent=True),
     ops_matrix.LdMatrixOp: Intrinsic(_ldmatrix, READ, convergent=True),
     ops_matrix.RcpApproxFtzF32Op: Intrinsic("rcp.approx.ftz.f"),
     ops_matrix.FmaPackedF32x2Op: Assembly(_packed("fma", 4), NONE),
@@ -338,18 +338,18 @@ def _is_counted_copy(op: Operation) -> bool:
     return isinstance(op, memory_access.CopyOp) and op.predicate is None and op.taken.type == i32
 
 
-def _is_sent_from_a_cta(op: Operation) -> bool:
+def _is_from_shared_cta(op: Operation) -> bool:
     """A load for several CTAs whose place is a pointer to one's own shared memory, which the intrinsic does not take."""
     return isinstance(op, ops_copy.TensorLoadOp) and op.multicastMask is not None and not _is_in_cluster(op)
 
 
-def row_of(op: Operation) -> Row:
+def instruction_row(op: Operation) -> Row:
     """The row of one operation; a predicate and a wait without a result choose assembly."""
-    if (row := ROWS.get(type(op))) is not None:
-        return memory_access.COUNTED_COPY if _is_counted_copy(op) else row
+    if (row := INSTRUCTION_TABLE.get(type(op))) is not None:
+        return memory_access.COPY_WITH_SIZE if _is_counted_copy(op) else row
     if isinstance(op, ops_thread.MBarrierArriveExpectTxSharedOp) and op.predicate is None:
         return _EXPECT
-    if type(op) in _WITH_PREDICATE and (_is_predicated(op) or _is_sent_from_a_cta(op)):
+    if type(op) in _WITH_PREDICATE and (_is_predicated(op) or _is_from_shared_cta(op)):
         return _WITH_PREDICATE[type(op)]
     if isinstance(op, ops_thread.MBarrierTryWaitParitySharedOp) and op.res is None:
         return _TRY_WAIT_LOOP

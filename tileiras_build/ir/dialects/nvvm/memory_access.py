@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from ..op_definition import TableOperation
+from ..op_definition import TableOp
 from .instructions import (
     ALL,
     GLOBAL,
@@ -22,27 +22,27 @@ from .instructions import (
     READ,
     SHARED,
     WRITE,
+    Address,
     Argument,
     Assembly,
     Intrinsic,
-    Place,
     bits_of,
     braced,
-    instruction,
-    number,
+    define_instruction,
+    int_attr,
+    keyword_attr,
     result_registers,
-    word,
 )
 
 TEXTS = 1024  # shapes of one kind of access that a kernel may have
 
 
-def _modifiers(op: TableOperation) -> str:
+def _modifiers(op: TableOp) -> str:
     """``.relaxed.gpu.global``"""
-    return "".join(f".{found}" for key in ("semantics", "scope", "space", "cache") if (found := word(op, key)))
+    return "".join(f".{found}" for key in ("semantics", "scope", "space", "cache") if (found := keyword_attr(op, key)))
 
 
-def _place(operand: int, offset: int) -> str:
+def _address(operand: int, offset: int) -> str:
     return f"[${operand}{f'+{offset}' if offset > 0 else offset or ''}]"
 
 
@@ -59,7 +59,7 @@ def _vector(count: int) -> str:
     return "" if count == 1 else f".v{count}"
 
 
-def _words(bits: int, count: int) -> tuple[int, int]:
+def _registers(bits: int, count: int) -> tuple[int, int]:
     """(bits of a word, words) of elements narrower than a word."""
     total = bits * count
     word_bits = min(total, 32)
@@ -67,16 +67,16 @@ def _words(bits: int, count: int) -> tuple[int, int]:
 
 
 # ---- loads -----------------------------------------------------------------------------------------------------------
-def _load(op: TableOperation) -> str:
+def _load(op: TableOp) -> str:
     types = result_registers(op)
     opcode, masked = f"ld{_modifiers(op)}", op.predicate is not None
-    return _load_text(opcode, bits_of(types[0]), len(types), number(op, "offset"), masked, number(op, "fill"))
+    return _load_text(opcode, bits_of(types[0]), len(types), int_attr(op, "offset"), masked, int_attr(op, "fill"))
 
 
 @lru_cache(TEXTS)
 def _load_text(opcode: str, bits: int, count: int, offset: int, masked: bool, fill: int) -> str:
-    body = _packed_load if bits < 32 and count > 1 else _direct_load
-    return body(opcode, bits, count, _place(count, offset), masked, fill & ((1 << bits) - 1))
+    body = _subword_load if bits < 32 and count > 1 else _direct_load
+    return body(opcode, bits, count, _address(count, offset), masked, fill & ((1 << bits) - 1))
 
 
 def _direct_load(opcode: str, bits: int, count: int, place: str, masked: bool, fill: int) -> str:
@@ -85,8 +85,8 @@ def _direct_load(opcode: str, bits: int, count: int, place: str, masked: bool, f
     return f"{fills}{_guard(count + 1, masked)}{opcode}{_vector(count)}.b{bits} {_tuple(names)}, {place};"
 
 
-def _packed_load(opcode: str, bits: int, count: int, place: str, masked: bool, fill: int) -> str:
-    word_bits, words = _words(bits, count)
+def _subword_load(opcode: str, bits: int, count: int, place: str, masked: bool, fill: int) -> str:
+    word_bits, words = _registers(bits, count)
     names = [f"w{index}" for index in range(words)]
     packed_fill = sum(fill << (bits * index) for index in range(word_bits // bits))
     fills = "".join(f"mov.b{word_bits} {name}, {packed_fill:#x}; " for name in names) if masked else ""
@@ -98,27 +98,27 @@ def _packed_load(opcode: str, bits: int, count: int, place: str, masked: bool, f
     return f"{{ .reg .b{word_bits} {', '.join(names)}; {body}}}"
 
 
-def _unpack(bits: int, word_bits: int, word: str, targets: list[str]) -> str:
+def _unpack(bits: int, register_bits: int, register: str, targets: list[str]) -> str:
     if bits == 16:
-        return f"mov.b32 {{{', '.join(targets)}}}, {word}; "
-    wide = word if word_bits == 32 else f"{word}x"
-    text = "" if word_bits == 32 else f".reg .b32 {wide}; cvt.u32.u16 {wide}, {word}; "
+        return f"mov.b32 {{{', '.join(targets)}}}, {register}; "
+    wide = register if register_bits == 32 else f"{register}x"
+    text = "" if register_bits == 32 else f".reg .b32 {wide}; cvt.u32.u16 {wide}, {register}; "
     for position, target in enumerate(targets):
-        field = f"{word}b{position}"
+        field = f"{register}b{position}"
         text += f".reg .b32 {field}; bfe.u32 {field}, {wide}, {8 * position}, 8; cvt.u16.u32 {target}, {field}; "
     return text
 
 
 # ---- stores ----------------------------------------------------------------------------------------------------------
-def _store(op: TableOperation) -> str:
+def _store(op: TableOp) -> str:
     values, masked = op.values, op.predicate is not None
-    return _store_text(f"st{_modifiers(op)}", values[0].type.bitwidth, len(values), number(op, "offset"), masked)
+    return _store_text(f"st{_modifiers(op)}", values[0].type.bitwidth, len(values), int_attr(op, "offset"), masked)
 
 
 @lru_cache(TEXTS)
 def _store_text(opcode: str, bits: int, count: int, offset: int, masked: bool) -> str:
-    body = _packed_store if bits < 32 and count > 1 else _direct_store
-    return body(f"{_guard(count + 1, masked)}{opcode}", bits, count, _place(0, offset))
+    body = _subword_store if bits < 32 and count > 1 else _direct_store
+    return body(f"{_guard(count + 1, masked)}{opcode}", bits, count, _address(0, offset))
 
 
 def _direct_store(opcode: str, bits: int, count: int, place: str) -> str:
@@ -126,8 +126,8 @@ def _direct_store(opcode: str, bits: int, count: int, place: str) -> str:
     return f"{opcode}{_vector(count)}.b{bits} {place}, {_tuple(names)};"
 
 
-def _packed_store(opcode: str, bits: int, count: int, place: str) -> str:
-    word_bits, words = _words(bits, count)
+def _subword_store(opcode: str, bits: int, count: int, place: str) -> str:
+    word_bits, words = _registers(bits, count)
     per_word = count // words
     names = [f"w{index}" for index in range(words)]
     body = ""
@@ -137,18 +137,18 @@ def _packed_store(opcode: str, bits: int, count: int, place: str) -> str:
     return f"{{ .reg .b{word_bits} {', '.join(names)}; {body}{stored}; }}"
 
 
-def _pack(bits: int, word_bits: int, word: str, sources: list[str]) -> str:
+def _pack(bits: int, register_bits: int, register: str, sources: list[str]) -> str:
     if bits == 16:
-        return f"mov.b32 {word}, {{{', '.join(sources)}}}; "
-    wide = word if word_bits == 32 else f"{word}x"
-    text = "" if word_bits == 32 else f".reg .b32 {wide}; "
+        return f"mov.b32 {register}, {{{', '.join(sources)}}}; "
+    wide = register if register_bits == 32 else f"{register}x"
+    text = "" if register_bits == 32 else f".reg .b32 {wide}; "
     text += f"mov.b32 {wide}, 0; "
     for position, source in enumerate(sources):
-        field = f"{word}b{position}"
+        field = f"{register}b{position}"
         text += (
             f".reg .b32 {field}; cvt.u32.u16 {field}, {source}; bfi.b32 {wide}, {field}, {wide}, {8 * position}, 8; "
         )
-    return text if word_bits == 32 else text + f"cvt.u16.u32 {word}, {wide}; "
+    return text if register_bits == 32 else text + f"cvt.u16.u32 {register}, {wide}; "
 
 
 # ---- reductions and atomics ------------------------------------------------------------------------------------------
@@ -157,14 +157,14 @@ def _pack(bits: int, word_bits: int, word: str, sources: list[str]) -> str:
 COMPUTED = {"add.bf16": ".reg .b16 one; mov.b16 one, 0x3F80; fma.rn.bf16 new, old, one, $2;"}
 
 
-def _reduction(op: TableOperation) -> str:
+def _reduction(op: TableOp) -> str:
     guard = _guard(2, op.predicate is not None)
-    return f"{guard}red{_modifiers(op)}.{word(op, 'operation')} {_place(0, number(op, 'offset'))}, $1;"
+    return f"{guard}red{_modifiers(op)}.{keyword_attr(op, 'operation')} {_address(0, int_attr(op, 'offset'))}, $1;"
 
 
-def _atom(op: TableOperation) -> str:
-    opcode, bits = f"atom{_modifiers(op)}.{word(op, 'operation')}", bits_of(op.result_types[0])
-    return _atom_text(opcode, bits, len(op.values), number(op, "offset"), op.predicate is not None)
+def _atom(op: TableOp) -> str:
+    opcode, bits = f"atom{_modifiers(op)}.{keyword_attr(op, 'operation')}", bits_of(op.result_types[0])
+    return _atom_text(opcode, bits, len(op.values), int_attr(op, "offset"), op.predicate is not None)
 
 
 @lru_cache(TEXTS)
@@ -172,21 +172,21 @@ def _atom_text(opcode: str, bits: int, count: int, offset: int, masked: bool) ->
     operands = ", ".join(f"${index + 2}" for index in range(count))
     # A compare-and-swap that is masked out gives the value compared with.
     fill = f"mov.b{bits} $0, {'$2' if count == 2 else '0'}; " if masked else ""
-    return f"{fill}{_guard(count + 2, masked)}{opcode} $0, {_place(1, offset)}, {operands};"
+    return f"{fill}{_guard(count + 2, masked)}{opcode} $0, {_address(1, offset)}, {operands};"
 
 
-def _swap_loop(op: TableOperation) -> str:
+def _cas_loop(op: TableOp) -> str:
     """The first read is relaxed too: a weak one would race with the updates of other threads."""
     type, masked = f"b{bits_of(op.result_types[0])}", op.predicate is not None
-    space = f".{found}" if (found := word(op, "space")) else ""
-    read = f"ld.relaxed.{word(op, 'scope')}{space}.{type}"
+    space = f".{found}" if (found := keyword_attr(op, "space")) else ""
+    read = f"ld.relaxed.{keyword_attr(op, 'scope')}{space}.{type}"
     swap = f"atom{_modifiers(op)}.cas.{type}"
-    return _swap_loop_text(type, read, swap, COMPUTED[word(op, "operation")], number(op, "offset"), masked)
+    return _cas_loop_text(type, read, swap, COMPUTED[keyword_attr(op, "operation")], int_attr(op, "offset"), masked)
 
 
 @lru_cache(TEXTS)
-def _swap_loop_text(type: str, read: str, swap: str, compute: str, offset: int, masked: bool) -> str:
-    place = _place(1, offset)
+def _cas_loop_text(type: str, read: str, swap: str, compute: str, offset: int, masked: bool) -> str:
+    place = _address(1, offset)
     fill, leave = (f"mov.{type} $0, 0; ", "@!$3 bra DONE; ") if masked else ("", "")
     return (
         f"{fill}{{ .reg .pred lost; .reg .{type} old, new; {leave}{read} $0, {place}; "
@@ -196,83 +196,85 @@ def _swap_loop_text(type: str, read: str, swap: str, compute: str, offset: int, 
 
 
 # ---- matrices and copies ---------------------------------------------------------------------------------------------
-def _matrices(op: TableOperation, verb: str, words: int) -> str:
+def _matrices(op: TableOp, verb: str, words: int) -> str:
     transposed = ".trans" if "transposed" in op.attributes else ""
     return f"{verb}.sync.aligned.m8n8.x{words}{transposed}.shared.b16"
 
 
-def _load_matrices(op: TableOperation) -> str:
+def _load_matrices(op: TableOp) -> str:
     transposed = ".trans" if "transposed" in op.attributes else ""
     return f"ldmatrix.sync.aligned.m8n8.x{len(result_registers(op))}{transposed}.b16.p3"
 
 
-def _place_of_matrices(op: TableOperation) -> list[Argument]:
-    return [Place(op.address, number(op, "offset"), SHARED)]
+def _matrix_address(op: TableOp) -> list[Argument]:
+    return [Address(op.address, int_attr(op, "offset"), SHARED)]
 
 
-def _store_matrices(op: TableOperation) -> str:
+def _store_matrices(op: TableOp) -> str:
     words = len(op.values)
-    return f"{_matrices(op, 'stmatrix', words)} [$0+{number(op, 'offset')}], {braced(1, words)};"
+    return f"{_matrices(op, 'stmatrix', words)} [$0+{int_attr(op, 'offset')}], {braced(1, words)};"
 
 
-def copy_name(op: TableOperation) -> str:
+def copy_name(op: TableOp) -> str:
     """The intrinsic of a copy that no predicate guards, and whose bytes are counted."""
-    return f"cp.async.{'cg' if 'bypass' in op.attributes else 'ca'}.shared.global.{number(op, 'size')}.s"
+    return f"cp.async.{'cg' if 'bypass' in op.attributes else 'ca'}.shared.global.{int_attr(op, 'size')}.s"
 
 
-def _ends_of_copy(op: TableOperation) -> list[Argument]:
-    target = Place(op.target, number(op, "offset"), SHARED)
-    return [target, Place(op.source, number(op, "source_offset"), GLOBAL), op.taken]
+def _copy_operands(op: TableOp) -> list[Argument]:
+    target = Address(op.target, int_attr(op, "offset"), SHARED)
+    return [target, Address(op.source, int_attr(op, "source_offset"), GLOBAL), op.taken]
 
 
-def _copy(op: TableOperation) -> str:
-    size, guard = number(op, "size"), _guard(3, op.predicate is not None)
+def _copy(op: TableOp) -> str:
+    size, guard = int_attr(op, "size"), _guard(3, op.predicate is not None)
     cache = "cg" if "bypass" in op.attributes else "ca"
-    target, source = f"[$0+{number(op, 'offset')}]", f"[$1+{number(op, 'source_offset')}]"
+    target, source = f"[$0+{int_attr(op, 'offset')}]", f"[$1+{int_attr(op, 'source_offset')}]"
     return f"{guard}cp.async.{cache}.shared.global {target}, {source}, {size}, $2;"
 
 
 # ---- the rows --------------------------------------------------------------------------------------------------------
-LoadOp = instruction(
+LoadOp = define_instruction(
     "ld",
     "address predicate?",
     "value",
     "one element, or a struct of consecutive ones; those not loaded have the bits `fill`",
-    Assembly(_load, READ, early=True),
+    Assembly(_load, READ, early_clobber=True),
 )
-StoreOp = instruction("st", "address values* predicate?", "", "write consecutive elements", Assembly(_store, WRITE))
-ReductionOp = instruction(
+StoreOp = define_instruction(
+    "st", "address values* predicate?", "", "write consecutive elements", Assembly(_store, WRITE)
+)
+ReductionOp = define_instruction(
     "red", "address value predicate?", "", "update memory; `operation` is PTX's `.op.type`", Assembly(_reduction, WRITE)
 )
-AtomOp = instruction(
+AtomOp = define_instruction(
     "atom",
     "address values* predicate?",
     "old",
     "update memory, and what was there before: zero where masked out, of a compare-and-swap the value compared with",
-    Assembly(_atom, ALL, early=True),
+    Assembly(_atom, ALL, early_clobber=True),
 )
-AtomLoopOp = instruction(
+AtomLoopOp = define_instruction(
     "atom.loop",
     "address value predicate?",
     "old",
     "an update that the GPU has no instruction for: `operation` is one of COMPUTED",
-    Assembly(_swap_loop, ALL, early=True),
+    Assembly(_cas_loop, ALL, early_clobber=True),
 )
-LoadMatrixOp = instruction(
+LoadMatrixOp = define_instruction(
     "ldmatrix.sync.aligned",
     "address",
     "words",
     "8x8 matrices of 16-bit elements from shared memory, one word of a thread for each",
-    Intrinsic(_load_matrices, READ, convergent=True, arguments=_place_of_matrices),
+    Intrinsic(_load_matrices, READ, convergent=True, arguments=_matrix_address),
 )
-StoreMatrixOp = instruction(
+StoreMatrixOp = define_instruction(
     "stmatrix.sync.aligned",
     "address values*",
     "",
     "8x8 matrices of 16-bit elements to shared memory, one word of a thread for each",
     Assembly(_store_matrices, WRITE, convergent=True),
 )
-CopyOp = instruction(
+CopyOp = define_instruction(
     "cp.async.shared.global.fill",
     "target source taken predicate?",
     "",
@@ -280,8 +282,8 @@ CopyOp = instruction(
     " the others become zero; 16 bytes may `bypass` the L1 cache",
     Assembly(_copy, WRITE),
 )
-COUNTED_COPY = Intrinsic(copy_name, ALL, arguments=_ends_of_copy)
-DynamicSharedSizeOp = instruction(
+COPY_WITH_SIZE = Intrinsic(copy_name, ALL, arguments=_copy_operands)
+DynamicSharedSizeOp = define_instruction(
     "read.ptx.sreg.dynamic.smem.size",
     "",
     "res",

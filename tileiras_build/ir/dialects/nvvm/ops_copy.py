@@ -40,7 +40,7 @@ class CpAsyncSharedGlobalOp(IRDLOperation):
     assembly_format = "$dst `,` $src `,` $size `,` `cache` `=` $modifier (`,` $cpSize^)? attr-dict `:` type(operands)"
 
     def verify_(self) -> None:
-        size, modifier = self.size.value.data, self.modifier.word.data
+        size, modifier = self.size.value.data, self.modifier.keyword.data
         if size not in SIZES:
             raise VerifyException(f"'{self.name}' op expected byte size to be either 4, 8 or 16, got {size}")
         if modifier not in ("ca", "cg"):

@@ -22,7 +22,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ..checked_cast import expect
+from ..checked_cast import cast
 from .attrs import (
     MatrixElementAttr,
     MatrixShapeAttr,
@@ -128,9 +128,7 @@ class WgmmaMmaAsyncOp(IRDLOperation):
         print_elided(printer, self.shape)
         for letter, fields in _GROUPS.items():
             printer.print_string(f", {letter}")
-            present = [
-                expect(ParametrizedAttribute, self.properties[name]) for name in fields if name in self.properties
-            ]
+            present = [cast(ParametrizedAttribute, self.properties[name]) for name in fields if name in self.properties]
             with printer.in_square_brackets():
                 printer.print_list(present, lambda entry: print_elided(printer, entry))
         printer.print_op_attributes(self.attributes)

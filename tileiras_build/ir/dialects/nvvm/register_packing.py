@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from .instructions import NONE, Assembly, Intrinsic, instruction
+from .instructions import NONE, Assembly, Intrinsic, define_instruction
 
-PackOp = instruction(
+PackOp = define_instruction(
     "mov.b32.pack", "low high", "word", "two 16-bit values as a word", Assembly("mov.b32 $0, {$1, $2};", NONE)
 )
-PermuteOp = instruction(
+PrmtOp = define_instruction(
     "prmt",
     "low high selector",
     "word",

@@ -12,7 +12,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ....target.isa.serializer_options import TRIPLE
-from ..fast_xdsl import text_of
+from ..fast_xdsl import string_of
 
 # MLIR's defaults for fields that the text leaves out (NVVMOps.td, NVVM_TargetAttr).
 LEVEL = 2
@@ -92,5 +92,5 @@ class TargetAttr(ParametrizedAttribute):
 
 
 def _plain(value: Attribute) -> str:
-    text = text_of(value)
+    text = string_of(value)
     return text.strip('"') if isinstance(value, StringAttr) else text.partition(" : ")[0]

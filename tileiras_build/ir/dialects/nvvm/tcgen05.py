@@ -8,14 +8,14 @@ from __future__ import annotations
 from xdsl.dialects.builtin import IntegerAttr, i1
 from xdsl.dialects.llvm import LLVMPointerType
 
-from ..op_definition import TableOperation
-from .instructions import ALL, Assembly, Intrinsic, instruction, number, word
+from ..op_definition import TableOp
+from .instructions import ALL, Assembly, Intrinsic, define_instruction, int_attr, keyword_attr
 
 _NO = IntegerAttr(0, i1)
 
 
-def _of_group(name: str) -> Intrinsic:
-    return Intrinsic(lambda op: f"tcgen05.{name}.{word(op, 'group')}", ALL, convergent=True)
+def _with_cta_group(name: str) -> Intrinsic:
+    return Intrinsic(lambda op: f"tcgen05.{name}.{keyword_attr(op, 'group')}", ALL, convergent=True)
 
 
 def _plain(name: str, convergent: bool = False) -> Intrinsic:
@@ -24,61 +24,63 @@ def _plain(name: str, convergent: bool = False) -> Intrinsic:
 
 # ---- allocation ----------------------------------------------------------------------------------
 
-AllocOp = instruction(
+AllocOp = define_instruction(
     "tcgen05.alloc",
     "slot columns",
     "",
     "as many columns, whose address is left in shared memory",
-    _of_group("alloc.shared"),
+    _with_cta_group("alloc.shared"),
 )
-RelinquishAllocPermitOp = instruction(
-    "tcgen05.relinquish_alloc_permit", "", "", "this CTA allocates no more", _of_group("relinq.alloc.permit")
+RelinquishAllocPermitOp = define_instruction(
+    "tcgen05.relinquish_alloc_permit", "", "", "this CTA allocates no more", _with_cta_group("relinq.alloc.permit")
 )
-DeallocOp = instruction("tcgen05.dealloc", "address columns", "", "free columns", _of_group("dealloc"))
+DeallocOp = define_instruction("tcgen05.dealloc", "address columns", "", "free columns", _with_cta_group("dealloc"))
 
 # ---- registers -----------------------------------------------------------------------------------
 
 
 def _access(direction: str) -> Intrinsic:
-    def name(op: TableOperation) -> str:
-        return f"tcgen05.{direction}.{word(op, 'shape')}.x{number(op, 'repetitions')}"
+    def name(op: TableOp) -> str:
+        return f"tcgen05.{direction}.{keyword_attr(op, 'shape')}.x{int_attr(op, 'repetitions')}"
 
     # The last argument: 16-bit elements do not share columns.
     return Intrinsic(name, ALL, convergent=True, arguments=lambda op: [*op.operands, _NO])
 
 
-LoadOp = instruction(
+LoadOp = define_instruction(
     "tcgen05.ld",
     "address",
     "words",
     "words of the lanes of this warp: `shape` as often as `repetitions` says",
     _access("ld"),
 )
-StoreOp = instruction("tcgen05.st", "address words", "", "the other way round", _access("st"))
-WaitLoadOp = instruction("tcgen05.wait.ld", "", "", "this thread's loads are done", _plain("wait.ld", convergent=True))
-WaitStoreOp = instruction("tcgen05.wait.st", "", "", "its stores are done", _plain("wait.st", convergent=True))
+StoreOp = define_instruction("tcgen05.st", "address words", "", "the other way round", _access("st"))
+WaitLoadOp = define_instruction(
+    "tcgen05.wait.ld", "", "", "this thread's loads are done", _plain("wait.ld", convergent=True)
+)
+WaitStoreOp = define_instruction("tcgen05.wait.st", "", "", "its stores are done", _plain("wait.st", convergent=True))
 
 
-def _copy(op: TableOperation) -> str:
+def _copy(op: TableOp) -> str:
     guard = "" if op.predicate is None else "@$2 "
-    return f"{guard}tcgen05.cp.cta_group::{word(op, 'group')[-1]}.{word(op, 'shape')} [$0], $1;"
+    return f"{guard}tcgen05.cp.cta_group::{keyword_attr(op, 'group')[-1]}.{keyword_attr(op, 'shape')} [$0], $1;"
 
 
-CopyOp = instruction(
+CopyOp = define_instruction(
     "tcgen05.cp",
     "address descriptor predicate?",
     "",
     "a matrix in shared memory, of PTX's `shape`, to a 32-bit address",
     Assembly(_copy, ALL, convergent=True),
 )
-FenceBeforeOp = instruction(
+FenceBeforeOp = define_instruction(
     "tcgen05.fence.before_thread_sync",
     "",
     "",
     "what was issued comes before the barrier that follows",
     _plain("fence.before.thread.sync"),
 )
-FenceAfterOp = instruction(
+FenceAfterOp = define_instruction(
     "tcgen05.fence.after_thread_sync",
     "",
     "",
@@ -89,17 +91,17 @@ FenceAfterOp = instruction(
 # ---- products ------------------------------------------------------------------------------------
 
 
-def _commit(op: TableOperation) -> str:
+def _commit(op: TableOp) -> str:
     multicast = ".mc" if op.mask is not None else ""
-    return f"tcgen05.commit{multicast}.shared.{word(op, 'group')}"
+    return f"tcgen05.commit{multicast}.shared.{keyword_attr(op, 'group')}"
 
 
-def _product(op: TableOperation) -> str:
+def _mma(op: TableOp) -> str:
     """Where the left operand is: a pointer into tensor memory, or the descriptor of a matrix in shared memory."""
     return f"tcgen05.mma.{'tensor' if isinstance(op.left.type, LLVMPointerType) else 'shared'}"
 
 
-CommitOp = instruction(
+CommitOp = define_instruction(
     "tcgen05.commit",
     "barrier mask?",
     "",
@@ -107,17 +109,19 @@ CommitOp = instruction(
     Intrinsic(_commit, ALL),
 )
 # The last argument of both: what the collector keeps of the left operand, nothing asked for.
-ProductOp = instruction(
+MmaOp = define_instruction(
     "tcgen05.mma",
     "target left right descriptor adds",
     "",
     "the product of `mma_kind`, as LLVM numbers it, by `ctas` CTAs; added to the accumulators where `adds`",
-    Intrinsic(_product, ALL, arguments=lambda op: [*op.operands, number(op, "mma_kind"), number(op, "ctas"), 0]),
+    Intrinsic(_mma, ALL, arguments=lambda op: [*op.operands, int_attr(op, "mma_kind"), int_attr(op, "ctas"), 0]),
 )
-ScaledProductOp = instruction(
+BlockScaledMmaOp = define_instruction(
     "tcgen05.mma.block_scale",
     "target left right descriptor adds left_scales right_scales",
     "",
     "the product of operands in shared memory that have scales in tensor memory, by one CTA; `mma_kind`: LLVM's name",
-    Intrinsic(lambda op: f"tcgen05.mma.shared.{word(op, 'mma_kind')}", ALL, arguments=lambda op: [*op.operands, 1, 0]),
+    Intrinsic(
+        lambda op: f"tcgen05.mma.shared.{keyword_attr(op, 'mma_kind')}", ALL, arguments=lambda op: [*op.operands, 1, 0]
+    ),
 )

@@ -6,41 +6,54 @@ from __future__ import annotations
 from xdsl.dialects.builtin import IntegerAttr, i1, i64
 from xdsl.dialects.llvm import LLVMPointerType
 
-from ..checked_cast import expect
-from ..op_definition import TableOperation
-from .instructions import ALL, SHARED, Argument, Assembly, Intrinsic, bits_of, instruction, number, space_of, word
+from ..checked_cast import cast
+from ..op_definition import TableOp
+from .instructions import (
+    ALL,
+    SHARED,
+    Argument,
+    Assembly,
+    Intrinsic,
+    bits_of,
+    define_instruction,
+    int_attr,
+    keyword_attr,
+    space_of,
+)
 
 REDUCTIONS = ("add", "min", "max", "inc", "dec", "and", "or", "xor")
 # How a box lies in its tensor -> the ranks that it has in this form.
 MODES = {"tile": range(1, 6), "im2col": range(3, 6)}
 
 
-def _reduce_arguments(op: TableOperation) -> list[Argument]:
+def _reduce_arguments(op: TableOp) -> list[Argument]:
     """The store's slots in the order of the intrinsic, which says by a flag whether there is a hint."""
     hint = op.hint
     slots: list[Argument] = [IntegerAttr(0, i64), IntegerAttr(0, i1)] if hint is None else [hint, IntegerAttr(1, i1)]
     return [op.place, op.map, *op.coordinates, *slots]
 
 
-TensorReduceOp = instruction(
+TensorReduceOp = define_instruction(
     "cp.async.bulk.tensor.reduce",
     "map coordinates* place hint?",
     "",
     "a box from shared memory combined with what is there; `red_op` is one of REDUCTIONS, `mode` one of MODES",
     Intrinsic(
-        lambda op: f"cp.async.bulk.tensor.reduce.{word(op, 'red_op')}.{word(op, 'mode')}.{len(op.coordinates)}d",
+        lambda op: (
+            f"cp.async.bulk.tensor.reduce.{keyword_attr(op, 'red_op')}.{keyword_attr(op, 'mode')}.{len(op.coordinates)}d"
+        ),
         ALL,
         arguments=_reduce_arguments,
     ),
 )
-BulkCommitGroupOp = instruction(
+BulkCommitGroupOp = define_instruction(
     "cp.async.bulk.commit.group",
     "",
     "",
     "the stores that this thread has started since the last time are a group",
     Intrinsic("cp.async.bulk.commit.group", ALL),
 )
-BulkWaitGroupOp = instruction(
+BulkWaitGroupOp = define_instruction(
     "cp.async.bulk.wait_group",
     "",
     "",
@@ -48,22 +61,22 @@ BulkWaitGroupOp = instruction(
     Intrinsic(
         lambda op: f"cp.async.bulk.wait.group{'.read' if 'read' in op.attributes else ''}",
         ALL,
-        arguments=lambda op: [number(op, "pending")],
+        arguments=lambda op: [int_attr(op, "pending")],
     ),
 )
 
 
-def _replaced(op: TableOperation) -> str:
+def _replace_field(op: TableOp) -> str:
     place, value = op.operands
-    space = "shared::cta" if space_of(expect(LLVMPointerType, place.type)) == SHARED else "global"
-    index = f"{number(op, 'index')}, " if "index" in op.attributes else ""
-    return f"tensormap.replace.tile.{word(op, 'field')}.{space}.b1024.b{bits_of(value.type)} [$0], {index}$1;"
+    space = "shared::cta" if space_of(cast(LLVMPointerType, place.type)) == SHARED else "global"
+    index = f"{int_attr(op, 'index')}, " if "index" in op.attributes else ""
+    return f"tensormap.replace.tile.{keyword_attr(op, 'field')}.{space}.b1024.b{bits_of(value.type)} [$0], {index}$1;"
 
 
-TensorMapReplaceOp = instruction(
+TensorMapReplaceOp = define_instruction(
     "tensormap.replace",
     "map value",
     "",
     "change a `field` of a tensor map in memory: global_address, or with its `index` global_dim or global_stride",
-    Assembly(_replaced),
+    Assembly(_replace_field),
 )

@@ -7,45 +7,45 @@ Source: PTX ISA 9.0: barrier, bar.warp.sync, elect.sync, vote.sync.
 
 from __future__ import annotations
 
-from .instructions import ALL, Intrinsic, instruction
+from .instructions import ALL, Intrinsic, define_instruction
 
 
-def _together(name: str) -> Intrinsic:
+def _convergent(name: str) -> Intrinsic:
     return Intrinsic(name, ALL, convergent=True)
 
 
-ElectOp = instruction(
+ElectOp = define_instruction(
     "elect.sync",
     "mask",
     "elected",
     "a struct of the elected lane's number and whether this is it",
-    _together("elect.sync"),
+    _convergent("elect.sync"),
 )
-BarWarpSyncOp = instruction(
+BarWarpSyncOp = define_instruction(
     "bar.warp.sync",
     "mask",
     "",
     "the lanes of a mask meet",
-    _together("bar.warp.sync"),
+    _convergent("bar.warp.sync"),
 )
-VoteAllOp = instruction(
+VoteAllOp = define_instruction(
     "vote.all.sync",
     "mask predicate",
     "all",
     "whether a predicate holds for all lanes of a mask",
-    _together("vote.all.sync"),
+    _convergent("vote.all.sync"),
 )
-BarrierCountOp = instruction(
+BarrierCountOp = define_instruction(
     "barrier.cta.sync.aligned.count",
     "barrier threads",
     "",
     "as many threads of the CTA meet",
-    _together("barrier.cta.sync.aligned.count"),
+    _convergent("barrier.cta.sync.aligned.count"),
 )
-BarrierArriveCountOp = instruction(
+BarrierArriveCountOp = define_instruction(
     "barrier.cta.arrive.aligned.count",
     "barrier threads",
     "",
     "count as one that has come, without waiting for the others",
-    _together("barrier.cta.arrive.aligned.count"),
+    _convergent("barrier.cta.arrive.aligned.count"),
 )

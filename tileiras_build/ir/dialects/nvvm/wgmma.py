@@ -12,17 +12,17 @@ from functools import lru_cache
 
 from xdsl.dialects.builtin import DenseArrayBase
 
-from ....target.targets import WARPGROUP_ATOMS, WarpgroupAtom
-from ..checked_cast import expect
-from ..op_definition import TableOperation
-from .instructions import ALL, Assembly, braced, instruction, number, result_registers, word
+from ....target.targets import WGMMA_ATOMS, WgmmaAtom
+from ..checked_cast import cast
+from ..op_definition import TableOp
+from .instructions import ALL, Assembly, braced, define_instruction, int_attr, keyword_attr, result_registers
 
 FENCE, COMMIT = "wgmma.fence.sync.aligned;", "wgmma.commit_group.sync.aligned;"
-ATOMS: dict[str, WarpgroupAtom] = {atom.name: atom for atom in WARPGROUP_ATOMS}
+ATOMS: dict[str, WgmmaAtom] = {atom.name: atom for atom in WGMMA_ATOMS}
 # Whether the first product of a part of k adds to its accumulators: no. No grid is empty either, but ptxas does not
 # know, so the part takes the registers of one that has been added. Else ptxas would add late, and hold all parts in
 # registers.
-FIRST = {
+FIRST_OPERAND = {
     "zero": ".reg .pred first; setp.ne.b32 first, 0, 0;",
     "added": ".reg .pred first; .reg .b32 ctas; mov.u32 ctas, %nctaid.x; setp.eq.u32 first, ctas, 0;",
 }
@@ -32,35 +32,35 @@ def _wait(pending: int) -> str:
     return f"wgmma.wait_group.sync.aligned {pending};"
 
 
-def _numbers(op: TableOperation, key: str) -> tuple[int, ...]:
-    return tuple(expect(DenseArrayBase, op.attributes[key]).get_values())
+def _immediates(op: TableOp, key: str) -> tuple[int, ...]:
+    return tuple(cast(DenseArrayBase, op.attributes[key]).get_values())
 
 
 # ---- products ------------------------------------------------------------------------------------
 
 
-def _group(op: TableOperation) -> str:
+def _group(op: TableOp) -> str:
     """The text of a group: operands are numbered behind the accumulators, and those that are tied to them."""
     outputs = len(result_registers(op))
-    products = _products(
-        word(op, "atom"),
-        number(op, "columns"),
-        _numbers(op, "signed"),
-        _numbers(op, "mn_major"),
-        _numbers(op, "left"),
-        _numbers(op, "right"),
-        word(op, "first"),
+    products = _mma_instructions(
+        keyword_attr(op, "atom"),
+        int_attr(op, "columns"),
+        _immediates(op, "signed"),
+        _immediates(op, "mn_major"),
+        _immediates(op, "left"),
+        _immediates(op, "right"),
+        keyword_attr(op, "first"),
         outputs,
         outputs + len(op.accumulators),
     )
     text = [FENCE] if "fence" in op.attributes else []
     text += [products, COMMIT] if "commit" in op.attributes else [products]
-    text += [_wait(number(op, "pending"))] if "pending" in op.attributes else []
+    text += [_wait(int_attr(op, "pending"))] if "pending" in op.attributes else []
     return " ".join(text)
 
 
 @lru_cache(maxsize=1024)
-def _products(
+def _mma_instructions(
     atom: str,
     columns: int,
     signed: tuple[int, ...],
@@ -74,8 +74,8 @@ def _products(
     """The instructions, of which each takes as many entries of ``left`` as the first."""
     name = ATOMS[atom].ptx_name(columns, *map(bool, signed))
     count = len(left) // len(right)
-    tail, accumulators = _tail(ATOMS[atom], count > 1, mn_major), braced(0, outputs)
-    text = ["{.reg .pred add; setp.ne.b32 add, 1, 0;", *([FIRST[first]] if first else [])]
+    tail, accumulators = _mma_suffix(ATOMS[atom], count > 1, mn_major), braced(0, outputs)
+    text = ["{.reg .pred add; setp.ne.b32 add, 1, 0;", *([FIRST_OPERAND[first]] if first else [])]
     for position, descriptor in enumerate(right):
         words = [f"${start + index}" for index in left[position * count : (position + 1) * count]]
         operand = "{" + ", ".join(words) + "}" if count > 1 else words[0]
@@ -84,7 +84,7 @@ def _products(
     return " ".join([*text, "}"])
 
 
-def _tail(atom: WarpgroupAtom, in_registers: bool, mn_major: tuple[int, ...]) -> str:
+def _mma_suffix(atom: WgmmaAtom, in_registers: bool, mn_major: tuple[int, ...]) -> str:
     """Signs of the operands, then which are MN-major: as far as the type and the place allow a choice."""
     if atom.a_type == "i8":
         return ""
@@ -94,7 +94,7 @@ def _tail(atom: WarpgroupAtom, in_registers: bool, mn_major: tuple[int, ...]) ->
     return ", 1, 1" + "".join(f", {choice}" for choice in choices)
 
 
-WgmmaGroupOp = instruction(
+WgmmaGroupOp = define_instruction(
     "wgmma.group",
     "accumulators* inputs*",
     "sums",
@@ -103,27 +103,27 @@ WgmmaGroupOp = instruction(
     " says of the first product: absent, it adds to the accumulators; zero, it does not, and there are none; added, it"
     " does not, and the registers are those of accumulators that are done with. `signed` and `mn_major` say it of both"
     " operands. A `fence` may come before, a `commit` after, then a wait until at most `pending` groups are under way",
-    Assembly(_group, ALL, convergent=True, tied=lambda op: len(op.accumulators)),
+    Assembly(_group, ALL, convergent=True, tied_operands=lambda op: len(op.accumulators)),
 )
 
 # ---- waits ---------------------------------------------------------------------------------------
 
 
-def _wait_and_add(op: TableOperation) -> str:
-    return _additions(number(op, "pending"), len(op.accumulators), len(op.added))
+def _wait_and_promote(op: TableOp) -> str:
+    return _promotion_adds(int_attr(op, "pending"), len(op.accumulators), len(op.added))
 
 
 @lru_cache(maxsize=256)
-def _additions(pending: int, accumulators: int, added: int) -> str:
+def _promotion_adds(pending: int, accumulators: int, added: int) -> str:
     start = 2 * accumulators
     return " ".join([_wait(pending), *(f"add.rn.f32 ${i}, ${i}, ${start + i};" for i in range(added))])
 
 
-WgmmaWaitOp = instruction(
+WgmmaWaitOp = define_instruction(
     "wgmma.wait",
     "accumulators* added* kept*",
     "sums",
     "wait until at most `pending` groups are under way; the accumulators, to each of which one of `added` is added if"
     " there are any; `kept` are words that products under way still read",
-    Assembly(_wait_and_add, ALL, convergent=True, tied=lambda op: len(op.accumulators)),
+    Assembly(_wait_and_promote, ALL, convergent=True, tied_operands=lambda op: len(op.accumulators)),
 )

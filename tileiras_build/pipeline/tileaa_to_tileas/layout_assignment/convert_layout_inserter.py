@@ -6,13 +6,13 @@ from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from ....ir.casting import block_of, expect, owner
+from ....ir.casting import cast, defining_op, parent_block
 from ....ir.dialects.cute import layout_of
 from ....ir.dialects.nv_tileas.ops import ConvertLayoutOp
 from ....ir.dialects.op_definition import location_of
-from ....ir.dialects.op_traits import is_cheap
+from ....ir.dialects.op_traits import is_rematerializable
 from ....ir.layouts import LinearLayout
-from ...analysis.op_queries import ELEMENTWISE, is_tile, kind_of, tiles
+from ...analysis.op_queries import ELEMENTWISE, element_kind, is_tile, tiles
 from . import layout_inference as rules
 from .equivalence_classes import LayoutClasses
 from .view_chain_layouts import with_layout
@@ -20,7 +20,7 @@ from .view_chain_layouts import with_layout
 MAX_REMATERIALIZED = 16
 
 
-class LayoutWriter:
+class ConvertLayoutInserter:
     """Gives values their layouts, and operations the operands that they need: converted, or computed again."""
 
     def __init__(self, classes: LayoutClasses):
@@ -37,26 +37,26 @@ class LayoutWriter:
 
     def converted(self, value: SSAValue, layout: LinearLayout, user: Operation) -> SSAValue:
         """``value`` in another layout: computed again if that is cheap, else converted near its user or definition."""
-        anchor = _place_before(value, user)
-        key = (value, layout, block_of(anchor))
+        anchor = _insertion_point(value, user)
+        key = (value, layout, parent_block(anchor))
         if (known := self.made.get(key)) is not None and _dominates(known, user):
             return known
         budget = [MAX_REMATERIALIZED]
-        if _can_repeat(value, budget):
-            new = self._repeat(value, layout, user)
+        if _can_rematerialize(value, budget):
+            new = self._rematerialize(value, layout, user)
         else:
             op = ConvertLayoutOp.make([[value]], [with_layout(value.type, layout)])
             _copy_location(user, op)
-            block_of(anchor).insert_op_before(op, anchor)
+            parent_block(anchor).insert_op_before(op, anchor)
             new = op.results[0]
         self.made[key] = new
         return new
 
-    def _repeat(self, value: SSAValue, layout: LinearLayout, user: Operation) -> SSAValue:
+    def _rematerialize(self, value: SSAValue, layout: LinearLayout, user: Operation) -> SSAValue:
         """The operations that make ``value`` again, in ``layout``."""
         if layout_of(value) == layout:
             return value
-        op = owner(value)
+        op = defining_op(value)
         clone = type(op).create(
             operands=list(op.operands),
             result_types=[with_layout(value.type, layout)],
@@ -67,9 +67,9 @@ class LayoutWriter:
             if is_tile(operand):
                 wanted = rules.operand_layout(op, operand, layout)
                 held = layout_of(operand)
-                if held != wanted and (kind_of(op) == ELEMENTWISE or held.register_permutation(wanted) is None):
-                    clone.operands[index] = self._repeat(operand, wanted, user)
-        block_of(user).insert_op_before(clone, user)
+                if held != wanted and (element_kind(op) == ELEMENTWISE or held.register_permutation(wanted) is None):
+                    clone.operands[index] = self._rematerialize(operand, wanted, user)
+        parent_block(user).insert_op_before(clone, user)
         return clone.results[0]
 
     def produce(self, value: SSAValue, layout: LinearLayout) -> None:
@@ -78,14 +78,14 @@ class LayoutWriter:
         set_layout(value, layout)
         if layout == wanted:
             return
-        op = owner(value)
+        op = defining_op(value)
         conversion = ConvertLayoutOp.make([[value]], [with_layout(value.type, wanted)])
         _copy_location(op, conversion)
-        block_of(op).insert_op_after(conversion, op)
+        parent_block(op).insert_op_after(conversion, op)
         value.replace_uses_with_if(conversion.results[0], lambda use: use.operation is not conversion)
 
 
-def _place_before(value: SSAValue, user: Operation) -> Operation:
+def _insertion_point(value: SSAValue, user: Operation) -> Operation:
     """Where a conversion goes: before the user if the value is of the same block, else right after its definition."""
     owner = value.owner
     if isinstance(owner, Block):
@@ -105,12 +105,12 @@ def _dominates(value: SSAValue, user: Operation) -> bool:
     return place is not None and (isinstance(owner, Block) or owner.is_before_in_block(place))
 
 
-def _can_repeat(value: SSAValue, budget: list[int]) -> bool:
+def _can_rematerialize(value: SSAValue, budget: list[int]) -> bool:
     budget[0] -= 1
     op = value.owner
-    if budget[0] < 0 or not isinstance(op, Operation) or not is_cheap(op) or op.regions:
+    if budget[0] < 0 or not isinstance(op, Operation) or not is_rematerializable(op) or op.regions:
         return False
-    return all(_can_repeat(operand, budget) for operand in tiles(op.operands))
+    return all(_can_rematerialize(operand, budget) for operand in tiles(op.operands))
 
 
 def _copy_location(source: Operation, target: Operation) -> None:
@@ -123,5 +123,5 @@ def set_layout(value: SSAValue, layout: LinearLayout) -> None:
     value._type = type
     if isinstance(value.owner, ConstantOp):
         # The elements' type is the result's: text has one for both.
-        elements = expect(DenseIntOrFPElementsAttr, value.owner.properties["value"])
+        elements = cast(DenseIntOrFPElementsAttr, value.owner.properties["value"])
         value.owner.properties["value"] = DenseIntOrFPElementsAttr(type, elements.data)

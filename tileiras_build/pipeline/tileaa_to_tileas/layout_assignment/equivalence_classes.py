@@ -16,14 +16,14 @@ from xdsl.ir import Operation, SSAValue
 from ....ir.casting import tile_type
 from ....ir.dialects.fast_xdsl import walk
 from ....ir.layouts import LinearLayout, coalesced, spread_vector
-from ...analysis.access_vectorization import VECTOR_BYTES, WIDE_BYTES
+from ...analysis.access_vectorization import VECTOR_BYTES, WIDE_ACCESS_BYTES
 from ...analysis.axis_info import AxisAnalysis
 from ...common.llvm_element_types import element_of
 from ...job import Job
 
-PASSED_ON = 0.5  # of a vote's weight
-Vote = tuple[float, int, LinearLayout]  # weight, number, what is asked for
-Passes = Callable[[LinearLayout], LinearLayout | None]
+DECAY = 0.5  # of a vote's weight
+Preference = tuple[float, int, LinearLayout]  # weight, number, what is asked for
+Transfer = Callable[[LinearLayout], LinearLayout | None]
 
 
 class LayoutClasses:
@@ -33,15 +33,15 @@ class LayoutClasses:
         self.job, self.num_warps = job, num_warps
         self.analysis = AxisAnalysis()
         self.parent: dict[SSAValue, SSAValue] = {}
-        self.votes: dict[SSAValue, list[Vote]] = {}
+        self.votes: dict[SSAValue, list[Preference]] = {}
         self.layouts: dict[SSAValue, LinearLayout] = {}
-        self.links: dict[SSAValue, list[tuple[SSAValue, Passes]]] = {}
+        self.links: dict[SSAValue, list[tuple[SSAValue, Transfer]]] = {}
         self.ports: dict[Operation, LinearLayout] = {}
         self.order = count()
         self.ops = [op for op in walk(func) if op is not func]
         # Where a kernel multiplies, its products decide about its tiles, and those are copied 16 bytes at a time.
         multiplies = any(op.name == "nv_tileas.dot" for op in self.ops)
-        self.access_bytes = WIDE_BYTES if job.target.has("ldst_256") and not multiplies else VECTOR_BYTES
+        self.access_bytes = WIDE_ACCESS_BYTES if job.target.has("ldst_256") and not multiplies else VECTOR_BYTES
 
     # ---- classes -----------------------------------------------------------------------------------
     def find(self, value: SSAValue) -> SSAValue:
@@ -61,14 +61,14 @@ class LayoutClasses:
                 self.parent[other] = first
 
     # ---- votes -------------------------------------------------------------------------------------
-    def vote(self, value: SSAValue, layout: LinearLayout, weight: float) -> None:
+    def prefer(self, value: SSAValue, layout: LinearLayout, weight: float) -> None:
         """Ask for a layout of the class of a tile, the more strongly the larger ``weight``."""
         root = self.find(value)
         self.votes.setdefault(root, []).append((weight, next(self.order), layout))
 
-    def link(self, source: SSAValue, target: SSAValue, passes: Passes) -> None:
+    def propagate_to(self, source: SSAValue, target: SSAValue, transfer: Transfer) -> None:
         """Once the class of ``source`` has a layout, that of ``target`` is asked for what ``passes`` makes of it."""
-        self.links.setdefault(self.find(source), []).append((target, passes))
+        self.links.setdefault(self.find(source), []).append((target, transfer))
 
     def memory_layout(self, value: SSAValue, order: list[int], vector: int) -> LinearLayout:
         """The coalesced layout of a tile whose fastest dimension is ``order[0]``."""
@@ -88,17 +88,17 @@ class LayoutClasses:
         heap = [
             (-weight, number, root, layout)
             for root, votes in self.votes.items()
-            for weight, number, layout in _tally(votes)
+            for weight, number, layout in _merge_preferences(votes)
         ]
         heapq.heapify(heap)
         while heap:
             weight, _, root, layout = heapq.heappop(heap)
             if root not in self.layouts:
                 self.layouts[root] = layout
-                for vote in self._passed_on(root, layout, weight * PASSED_ON):
+                for vote in self._propagated(root, layout, weight * DECAY):
                     heapq.heappush(heap, vote)
 
-    def _passed_on(
+    def _propagated(
         self, root: SSAValue, layout: LinearLayout, weight: float
     ) -> Iterator[tuple[float, int, SSAValue, LinearLayout]]:
         for target, passes in self.links.get(root, ()):
@@ -114,7 +114,7 @@ class LayoutClasses:
         return self.layouts[root]
 
 
-def _tally(votes: list[Vote]) -> list[Vote]:
+def _merge_preferences(votes: list[Preference]) -> list[Preference]:
     """One entry per layout with the sum of its weights."""
     totals: dict[LinearLayout, tuple[float, int]] = {}
     for weight, number, layout in votes:

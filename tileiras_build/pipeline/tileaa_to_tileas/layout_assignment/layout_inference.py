@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from xdsl.ir import Operation, SSAValue
 
-from ....ir.casting import given, row, tile_type
-from ....ir.dialects.op_definition import TableOperation
-from ....ir.dialects.op_traits import Layouts, facts_of
+from ....ir.casting import as_op, tile_type, unwrap
+from ....ir.dialects.op_definition import TableOp
+from ....ir.dialects.op_traits import LayoutTrait, traits_of
 from ....ir.layouts import LinearLayout
 from ....ir.layouts.linear_layout import dim_bases
 from ....target.targets import Target
 from ...analysis.mma_atom_selection import (
     atom_named,
     scale_columns,
-    tensor_memory_tiles,
     tiling_of,
-    warpgroup_tiling_of,
+    tmem_tiles,
+    wgmma_tiling_of,
 )
 from ...common.llvm_element_types import element_of, value_bits
 
@@ -24,14 +24,14 @@ LANE_BITS = 5
 
 def operand_layout(op: Operation, operand: SSAValue, result: LinearLayout) -> LinearLayout:
     """The layout an operand must have (up to renamed and repeated registers) for the result to have ``result``."""
-    if facts_of(op).layouts is Layouts.ELEMENTWISE:
+    if traits_of(op).layouts is LayoutTrait.ELEMENTWISE:
         return result
     source = tuple(tile_type(operand).get_shape())
     if op.name == "nv_tileas.view":
         return result.reshape(source).distinct_registers()[0]
     if op.name == "nv_tileas.broadcast":
         return broadcast_source(result, source)
-    permutation = row(op).permutation
+    permutation = as_op(op).permutation
     return result.permute_dims([permutation.index(dim) for dim in range(len(permutation))])
 
 
@@ -48,11 +48,11 @@ def broadcast_result(layout: LinearLayout, target: tuple[int, ...]) -> LinearLay
     for dim, size in enumerate(target):
         if layout.shape[dim] != size:
             layout = layout.resize(dim, size)
-            layout = _filled(layout, dim_bases(layout.shape)[dim])
+            layout = _replicated(layout, dim_bases(layout.shape)[dim])
     return layout
 
 
-def _filled(layout: LinearLayout, units: list[int]) -> LinearLayout:
+def _replicated(layout: LinearLayout, units: list[int]) -> LinearLayout:
     remaining = list(units)
     lanes = tuple(image or (remaining.pop(0) if remaining else 0) for image in layout.lanes)
     warps = tuple(image or (remaining.pop(0) if remaining else 0) for image in layout.warps)
@@ -64,7 +64,7 @@ def reduce_result(layout: LinearLayout, axis: int) -> LinearLayout:
     return layout.drop_dim(axis).distinct_registers()[0]
 
 
-def restricted(layout: LinearLayout, shape: tuple[int, ...]) -> LinearLayout:
+def sliced_to_shape(layout: LinearLayout, shape: tuple[int, ...]) -> LinearLayout:
     """The layout of a tile smaller than the one ``layout`` is for: positions beyond it repeat."""
     for dim, size in enumerate(shape):
         if layout.shape[dim] != size:
@@ -72,16 +72,16 @@ def restricted(layout: LinearLayout, shape: tuple[int, ...]) -> LinearLayout:
     return layout
 
 
-def dot_layouts(op: TableOperation, target: Target) -> tuple[LinearLayout, LinearLayout, LinearLayout]:
+def dot_layouts(op: TableOp, target: Target) -> tuple[LinearLayout, LinearLayout, LinearLayout]:
     """The fragments of a product's operands and result."""
     tiling = tiling_of(op, atom_named(target, op.atom))
     values = (op.lhs, op.rhs, op.result)
     layouts = (tiling.a, tiling.b, tiling.c)
-    a, b, c = (restricted(layout, tuple(value.type.get_shape())) for layout, value in zip(layouts, values))
+    a, b, c = (sliced_to_shape(layout, tuple(value.type.get_shape())) for layout, value in zip(layouts, values))
     return a, b, c
 
 
-def scale_layouts(op: TableOperation, target: Target, num_warps: int) -> tuple[LinearLayout, LinearLayout]:
+def scale_layouts(op: TableOp, target: Target, num_warps: int) -> tuple[LinearLayout, LinearLayout]:
     """How threads hold the scales of a product's operands."""
     if op.tensor_memory is not None:
         left, right = (columns.layout for columns in scale_columns(op, num_warps))
@@ -90,19 +90,19 @@ def scale_layouts(op: TableOperation, target: Target, num_warps: int) -> tuple[L
     tiling = tiling_of(op, atom)
     layouts = (tiling.scales(operand, atom.scale_block).layout for operand in "AB")
     scales = (op.lhs_scale, op.rhs_scale)
-    left, right = (restricted(layout, tuple(value.type.get_shape())) for layout, value in zip(layouts, scales))
+    left, right = (sliced_to_shape(layout, tuple(value.type.get_shape())) for layout, value in zip(layouts, scales))
     return left, right
 
 
-def warpgroup_layouts(op: TableOperation, num_warps: int) -> tuple[LinearLayout, LinearLayout]:
+def wgmma_layouts(op: TableOp, num_warps: int) -> tuple[LinearLayout, LinearLayout]:
     """The fragments of a warpgroup product's left operand, where it is in registers, and of its result."""
-    tiling = warpgroup_tiling_of(op, num_warps)
+    tiling = wgmma_tiling_of(op, num_warps)
     return tiling.a, tiling.c
 
 
-def tensor_memory_layouts(op: TableOperation, num_warps: int) -> tuple[LinearLayout | None, LinearLayout]:
+def tcgen05_layouts(op: TableOp, num_warps: int) -> tuple[LinearLayout | None, LinearLayout]:
     """How threads hold a product's left operand on its way to tensor memory, and its accumulators on theirs from it."""
-    left, accumulators = tensor_memory_tiles(op, num_warps)
+    left, accumulators = tmem_tiles(op, num_warps)
     return None if left is None else left.layout, accumulators.layout
 
 
@@ -131,7 +131,7 @@ def is_additive(layout: LinearLayout) -> bool:
     return not threads & registers
 
 
-def narrow_ratio(op: TableOperation) -> float:
+def bit_width_ratio(op: TableOp) -> float:
     """Result elements per source element of a reinterpretation."""
     return value_bits(element_of(op.source.type)) / value_bits(element_of(op.result.type))
 
@@ -160,6 +160,6 @@ def reinterpreted(layout: LinearLayout, ratio: float) -> LinearLayout | None:
     return LinearLayout(registers, lanes, tuple(image >> shift for image in layout.warps), (layout.size >> shift,))
 
 
-def widened_source(layout: LinearLayout, ratio: float, result: LinearLayout) -> LinearLayout:
+def wide_source_layout(layout: LinearLayout, ratio: float, result: LinearLayout) -> LinearLayout:
     """A layout of the narrow elements whose lowest registers are the parts of one wide element."""
-    return given(reinterpreted(result.distinct_registers()[0], 1 / ratio))
+    return unwrap(reinterpreted(result.distinct_registers()[0], 1 / ratio))

@@ -4,45 +4,43 @@ from __future__ import annotations
 
 from xdsl.ir import Operation, SSAValue
 
-from ....ir.casting import given, row, tile_type
-from ....ir.dialects.op_definition import TableOperation
-from ....ir.dialects.op_traits import is_counted_loop, is_loop, renames
+from ....ir.casting import as_op, tile_type, unwrap
+from ....ir.dialects.op_definition import TableOp
+from ....ir.dialects.op_traits import is_counted_loop, is_loop, is_view_like
 from ....ir.layouts import LinearLayout
-from ...analysis.access_vectorization import SECTOR_BYTES, ViewFacts
-from ...analysis.op_queries import ELEMENTWISE, FREE, POINTER, SHAPE, is_tile, kind_of, tiles
-from ...analysis.view_chains import source_load
+from ...analysis.access_vectorization import SECTOR_BYTES, ViewAccessInfo
+from ...analysis.op_queries import ELEMENTWISE, FREE, POINTER, SHAPE, element_kind, is_tile, tiles
+from ...analysis.view_chains import dot_operand_load
 from ...common.llvm_element_types import element_of
 from . import layout_inference as rules
-from .convert_layout_inserter import LayoutWriter, layout_of, set_layout
+from .convert_layout_inserter import ConvertLayoutInserter, layout_of, set_layout
 from .equivalence_classes import tile_size
-from .layout_constraints import is_free, yielded
-from .layout_seeds import FETCHED_PRODUCTS
+from .layout_constraints import has_free_layout, yielded
+from .layout_seeds import ASYNC_MMA_ATTRIBUTES
 
 # A store from the accumulator fragment costs less than a trip through shared memory if it stays this wide.
 DIRECT_STORE_BYTES = 8
-PRINTED_WHOLE = (
-    1024  # elements of a print that a thread holds all of: beyond some hundreds they are in its local memory
-)
+GATHERED_OPS = 1024  # elements of a print that a thread holds all of: beyond some hundreds they are in its local memory
 FIRST_SCALE = 3  # operand of a product, after its factors and the sum before
 
 
-def write(writer: LayoutWriter, op: Operation) -> None:
+def write(writer: ConvertLayoutInserter, op: Operation) -> None:
     """Write the layouts of an operation's operands and results."""
     if is_loop(op):
         for argument in tiles(op.regions[0].blocks[0].args):
             set_layout(argument, writer.classes.layout(argument))
     if (handler := WRITES.get(op.name)) is not None:
-        handler(writer, row(op))
-    elif (of_kind := KIND_WRITES.get(kind_of(op))) is not None:
+        handler(writer, as_op(op))
+    elif (of_kind := TRAIT_WRITES.get(element_kind(op))) is not None:
         of_kind(writer, op)
 
 
-def _write_elementwise(writer: LayoutWriter, op: Operation) -> None:
+def _write_elementwise(writer: ConvertLayoutInserter, op: Operation) -> None:
     produced = tiles(op.results)
     involved = produced + tiles(op.operands)
     if not involved:
         return
-    reference = produced[0] if produced else next((v for v in involved if not is_free(v)), involved[0])
+    reference = produced[0] if produced else next((v for v in involved if not has_free_layout(v)), involved[0])
     layout = writer.classes.layout(reference)
     for index, operand in enumerate(op.operands):
         if is_tile(operand):
@@ -51,18 +49,18 @@ def _write_elementwise(writer: LayoutWriter, op: Operation) -> None:
         set_layout(result, layout)
 
 
-def _write_free(writer: LayoutWriter, op: Operation) -> None:
+def _write_free(writer: ConvertLayoutInserter, op: Operation) -> None:
     for result in tiles(op.results):
         set_layout(result, writer.classes.layout(result))
 
 
-def _write_shape(writer: LayoutWriter, op: Operation) -> None:
+def _write_shape(writer: ConvertLayoutInserter, op: Operation) -> None:
     layout = writer.classes.layout(op.results[0])
     writer.require(op, 0, rules.operand_layout(op, op.operands[0], layout), exact=False)
     set_layout(op.results[0], layout)
 
 
-def _write_tiled_load(writer: LayoutWriter, op: TableOperation) -> None:
+def _write_tiled_load(writer: ConvertLayoutInserter, op: TableOp) -> None:
     layout = writer.classes.ports[op]
     wanted = writer.classes.layout(op.value)
     if tile_size(op.value) <= 32 * writer.classes.num_warps or _only_scales(op.value):
@@ -75,14 +73,14 @@ def _only_scales(value: SSAValue) -> bool:
     """Whether products multiply by a tile, whatever its elements are called by then, and nothing else reads it."""
     for use in value.uses:
         op = use.operation
-        if renames(op) and not _only_scales(op.results[0]):
+        if is_view_like(op) and not _only_scales(op.results[0]):
             return False
-        if not renames(op) and (op.name != "nv_tileas.dot" or use.index < FIRST_SCALE):
+        if not is_view_like(op) and (op.name != "nv_tileas.dot" or use.index < FIRST_SCALE):
             return False
     return True
 
 
-def _require_index(writer: LayoutWriter, op: TableOperation, layout: LinearLayout) -> None:
+def _require_index(writer: ConvertLayoutInserter, op: TableOp, layout: LinearLayout) -> None:
     """The index tile of a gather has the tile's layout along the sparse dimension."""
     sparse = op.view.type.sparse.data
     if sparse < 0:
@@ -95,15 +93,15 @@ def _require_index(writer: LayoutWriter, op: TableOperation, layout: LinearLayou
     writer.require(op, index, wanted.distinct_registers()[0], exact=False)
 
 
-def _write_tiled_store(writer: LayoutWriter, op: TableOperation) -> None:
-    order = ViewFacts(op.view, writer.classes.analysis).order
+def _write_tiled_store(writer: ConvertLayoutInserter, op: TableOp) -> None:
+    order = ViewAccessInfo(op.view, writer.classes.analysis).order
     small = tile_size(op.value) <= 32 * writer.classes.num_warps
     if element_of(op.value.type).per_byte > 1 or not small and _stores_narrowly(op, order):
         writer.require(op, list(op.operands).index(op.value), writer.classes.ports[op])
     _require_index(writer, op, layout_of(op.value))
 
 
-def _stores_narrowly(op: TableOperation, order: list[int]) -> bool:
+def _stores_narrowly(op: TableOp, order: list[int]) -> bool:
     """Whether a tile as it is held would be stored in pieces that waste memory's sectors."""
     held, bytes = layout_of(op.value), element_of(op.value.type).bytes
     width = min(held.contiguous(order), op.vector) * bytes
@@ -111,39 +109,39 @@ def _stores_narrowly(op: TableOperation, order: list[int]) -> bool:
     return width < DIRECT_STORE_BYTES or sector < SECTOR_BYTES or bytes < 4
 
 
-def _write_dot(writer: LayoutWriter, op: TableOperation) -> None:
-    for mark, layouts in FETCHED_PRODUCTS.items():
+def _write_dot(writer: ConvertLayoutInserter, op: TableOp) -> None:
+    for mark, layouts in ASYNC_MMA_ATTRIBUTES.items():
         if mark in op.attributes:
-            return _write_fetching_dot(writer, op, layouts(op, writer.classes.num_warps))
+            return _write_async_dot(writer, op, layouts(op, writer.classes.num_warps))
     if op.atom is not None:
-        return _write_fragments_dot(writer, op, rules.dot_layouts(op, writer.classes.job.target))
+        return _write_mma_sync_dot(writer, op, rules.dot_layouts(op, writer.classes.job.target))
     layout = writer.classes.layout(op.result)
     writer.require(op, 2, layout)
     set_layout(op.result, layout)
 
 
-def _write_fragments_dot(writer: LayoutWriter, op: TableOperation, layouts: tuple[LinearLayout, ...]) -> None:
+def _write_mma_sync_dot(writer: ConvertLayoutInserter, op: TableOp, layouts: tuple[LinearLayout, ...]) -> None:
     for index, layout in enumerate(layouts):
         writer.require(op, index, layout, exact=False)
     _require_scales(writer, op)
     writer.produce(op.result, layouts[2])
 
 
-def _write_fetching_dot(
-    writer: LayoutWriter, op: TableOperation, layouts: tuple[LinearLayout | None, LinearLayout]
+def _write_async_dot(
+    writer: ConvertLayoutInserter, op: TableOp, layouts: tuple[LinearLayout | None, LinearLayout]
 ) -> None:
     """What stays in shared memory may have any layout: the right operand, the left one if fetched and not scattered."""
     left, accumulators = layouts
-    source = source_load(op, 0)
-    fetched = op.resident or source is not None and source[0].tma
-    if not fetched or op.scattered_rows:
-        writer.require(op, 0, given(left), exact=False)
+    source = dot_operand_load(op, 0)
+    fetched = op.stationary or source is not None and source[0].tma
+    if not fetched or op.a_via_registers:
+        writer.require(op, 0, unwrap(left), exact=False)
     writer.require(op, 2, accumulators)
     _require_scales(writer, op)
     writer.produce(op.result, accumulators)
 
 
-def _require_scales(writer: LayoutWriter, op: TableOperation) -> None:
+def _require_scales(writer: ConvertLayoutInserter, op: TableOp) -> None:
     if op.lhs_scale is None:
         return
     layouts = rules.scale_layouts(op, writer.classes.job.target, writer.classes.num_warps)
@@ -151,7 +149,7 @@ def _require_scales(writer: LayoutWriter, op: TableOperation) -> None:
         writer.require(op, index, layout, exact=False)
 
 
-def _write_reduce(writer: LayoutWriter, op: TableOperation) -> None:
+def _write_reduce(writer: ConvertLayoutInserter, op: TableOp) -> None:
     axis = op.axis
     layout = layout_of(op.sources[0])
     if not layout.is_separable(axis):
@@ -162,7 +160,7 @@ def _write_reduce(writer: LayoutWriter, op: TableOperation) -> None:
         writer.produce(result, rules.reduce_result(layout, axis))
 
 
-def _write_scan(writer: LayoutWriter, op: TableOperation) -> None:
+def _write_scan(writer: ConvertLayoutInserter, op: TableOp) -> None:
     axis = op.axis
     layout = layout_of(op.sources[0])
     if not rules.can_scan(layout, axis):
@@ -173,7 +171,7 @@ def _write_scan(writer: LayoutWriter, op: TableOperation) -> None:
         writer.produce(result, layout)
 
 
-def _write_cat(writer: LayoutWriter, op: TableOperation) -> None:
+def _write_cat(writer: ConvertLayoutInserter, op: TableOp) -> None:
     dim = op.dim
     part = layout_of(op.lhs).distinct_registers()[0]
     writer.require(op, 0, part)
@@ -181,7 +179,7 @@ def _write_cat(writer: LayoutWriter, op: TableOperation) -> None:
     writer.produce(op.result, part.cat(dim))
 
 
-def _write_slice(writer: LayoutWriter, op: TableOperation) -> None:
+def _write_slice(writer: ConvertLayoutInserter, op: TableOp) -> None:
     """Through shared memory: any layouts, as long as the slice's registers and threads do not share bits."""
     for result in tiles(op.results):
         layout = writer.classes.layout(result)
@@ -191,19 +189,19 @@ def _write_slice(writer: LayoutWriter, op: TableOperation) -> None:
         writer.require(op, 1, layout_of(op.results[0]))
 
 
-def _write_reinterpret(writer: LayoutWriter, op: TableOperation) -> None:
-    ratio = rules.narrow_ratio(op)
+def _write_reinterpret(writer: ConvertLayoutInserter, op: TableOp) -> None:
+    ratio = rules.bit_width_ratio(op)
     layout = layout_of(op.source).distinct_registers()[0]
     if ratio < 1:
-        wide = rules.widened_source(layout, ratio, writer.classes.layout(op.result))
+        wide = rules.wide_source_layout(layout, ratio, writer.classes.layout(op.result))
         writer.require(op, 0, wide)
         layout = wide
     else:
         writer.require(op, 0, layout)
-    writer.produce(op.result, given(rules.reinterpreted(layout, ratio)))
+    writer.produce(op.result, unwrap(rules.reinterpreted(layout, ratio)))
 
 
-def _write_loop(writer: LayoutWriter, op: TableOperation) -> None:
+def _write_loop(writer: ConvertLayoutInserter, op: TableOp) -> None:
     counted = is_counted_loop(op)
     arguments = op.regions[0].blocks[0].args[1 if counted else 0 :]
     for index, argument in enumerate(arguments):
@@ -213,21 +211,21 @@ def _write_loop(writer: LayoutWriter, op: TableOperation) -> None:
         set_layout(result, writer.classes.layout(result))
 
 
-def _write_yield(writer: LayoutWriter, op: TableOperation) -> None:
+def _write_yield(writer: ConvertLayoutInserter, op: TableOp) -> None:
     for index, (value, target) in enumerate(yielded(op)):
         if is_tile(value):
             writer.require(op, index, writer.classes.layout(target))
 
 
-def _write_if(writer: LayoutWriter, op: TableOperation) -> None:
+def _write_if(writer: ConvertLayoutInserter, op: TableOp) -> None:
     for result in tiles(op.results):
         set_layout(result, writer.classes.layout(result))
 
 
-def _write_print(writer: LayoutWriter, op: TableOperation) -> None:
+def _write_print(writer: ConvertLayoutInserter, op: TableOp) -> None:
     """Whole in each thread, of which one prints it; tiles that take too many registers for that stay where they are."""
     shapes: dict[tuple, LinearLayout] = {}
-    if sum(tile_size(value) for value in tiles(op.operands)) <= PRINTED_WHOLE:
+    if sum(tile_size(value) for value in tiles(op.operands)) <= GATHERED_OPS:
         shapes |= {
             shape: LinearLayout.replicated(shape, writer.classes.num_warps) for shape in map(_shape, tiles(op.operands))
         }
@@ -261,7 +259,7 @@ WRITES = {
 }
 
 
-KIND_WRITES = {
+TRAIT_WRITES = {
     ELEMENTWISE: _write_elementwise,
     POINTER: _write_elementwise,
     FREE: _write_free,

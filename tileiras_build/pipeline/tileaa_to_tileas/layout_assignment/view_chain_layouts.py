@@ -11,12 +11,12 @@ from xdsl.ir import Operation
 from ....ir.casting import tile_type
 from ....ir.dialects.cute import layout_of
 from ....ir.dialects.cute.layout_attr import LayoutAttr
-from ....ir.dialects.op_definition import TableOperation
+from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout
 from . import layout_inference as rules
 
 
-def fragment_of(op: TableOperation, chain: list[Operation]) -> LinearLayout:
+def fragment_at_load(op: TableOp, chain: list[Operation]) -> LinearLayout:
     """The product's operand layout seen as a layout of the loaded tile."""
     last = chain[-1].results[0] if chain else op.value
     layout = layout_of(last)
@@ -26,7 +26,7 @@ def fragment_of(op: TableOperation, chain: list[Operation]) -> LinearLayout:
     return layout
 
 
-def forwarded(link: TableOperation, layout: LinearLayout) -> LinearLayout:
+def layout_through_view(link: TableOp, layout: LinearLayout) -> LinearLayout:
     """The layout of what a link of a chain makes of a tile with ``layout``."""
     if link.name == "nv_tileas.view":
         return layout.reshape(tuple(tile_type(link.results[0]).get_shape()))

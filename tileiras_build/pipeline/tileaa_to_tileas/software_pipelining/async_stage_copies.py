@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import IntAttr
 from xdsl.ir import Operation, SSAValue
 
-from ....ir.casting import owner, parent, row
+from ....ir.casting import as_op, defining_op, parent_op
 from ....ir.dialects import arith
 from ....ir.dialects.cute.shared_layout_attr import SharedLayoutAttr
 from ....ir.dialects.nv_tileas.ops import (
@@ -17,21 +17,21 @@ from ....ir.dialects.nv_tileas.ops import (
     LocalLoadOp,
 )
 from ....ir.dialects.nv_tileas.types import BufferType
-from ....ir.dialects.op_definition import TableOperation, location_of
-from ....ir.dialects.op_traits import is_entry
-from ...common.cse import remove_unused
-from ..layout_assignment.view_chain_layouts import forwarded, with_layout
-from ..rewriter import Insert, binary, constant_i32, group_of, insert_before, inserter
+from ....ir.dialects.op_definition import TableOp, location_of
+from ....ir.dialects.op_traits import is_function
+from ...common.cse import eliminate_dead_code
+from ..layout_assignment.view_chain_layouts import layout_through_view, with_layout
+from ..rewriter import Inserter, binary, constant_i32, group_index, insert_before, insertion_before
 from ..speculation_guards import speculated
-from .cp_async_loads import CopiedLoad, is_outside
+from .cp_async_loads import CpAsyncLoad, is_outside
 
 CreateTokenOp = COUNTERPARTS["nv_tileaa.create_mem_token"]
 
 
-class LoopCopies:
+class AsyncStageCopies:
     """The loads of a loop that are copied ahead; how far ahead, and what waits for them, is the subclass's."""
 
-    def __init__(self, loop: TableOperation, loads: list[CopiedLoad], stages: int):
+    def __init__(self, loop: TableOp, loads: list[CpAsyncLoad], stages: int):
         self.loop, self.loads, self.stages = loop, loads, stages
         self.block = loop.regions[0].blocks[0]
         self.buffers: list[SSAValue] = []
@@ -43,16 +43,16 @@ class LoopCopies:
     @property
     def runs_again(self) -> bool:
         """Whether the loop may start over while other threads still read its last stages."""
-        return not is_entry(parent(self.loop))
+        return not is_function(parent_op(self.loop))
 
     def allocate(self) -> None:
         """Buffers for all loads, before the outermost loop."""
         outermost: Operation = self.loop
-        while not is_entry(around := parent(outermost)):
+        while not is_function(around := parent_op(outermost)):
             outermost = around
         self.buffers = [insert_before(self._buffer(load), outermost) for load in self.loads]
 
-    def _buffer(self, load: CopiedLoad) -> Operation:
+    def _buffer(self, load: CpAsyncLoad) -> Operation:
         element = load.load.value.type.element_type
         return AllocTensorOp.make(
             [], [BufferType(element, IntAttr(load.tiles(self.stages)), SharedLayoutAttr(load.placement))]
@@ -60,89 +60,89 @@ class LoopCopies:
 
     # ---- copies ------------------------------------------------------------------------------------
     def copy_all(
-        self, loads: list[CopiedLoad], index: SSAValue, stage: SSAValue, enabled: SSAValue, insert: Insert
+        self, loads: list[CpAsyncLoad], index: SSAValue, stage: SSAValue, enabled: SSAValue, insert: Inserter
     ) -> None:
         """Start the copies of one iteration as one group."""
         self.start_copies(loads, index, stage, enabled, insert)
         insert(AsyncCommitOp.make([], []))
 
     def start_copies(
-        self, loads: list[CopiedLoad], index: SSAValue, stage: SSAValue, enabled: SSAValue, insert: Insert
+        self, loads: list[CpAsyncLoad], index: SSAValue, stage: SSAValue, enabled: SSAValue, insert: Inserter
     ) -> None:
         known: dict[SSAValue, SSAValue] = {}
         for load in loads:
-            coords = [self._at(coord, index, insert, known) for coord in load.load.coords]
+            coords = [self._recomputed_at(coord, index, insert, known) for coord in load.load.coords]
             insert(_copy(load, coords, self.buffers[self.loads.index(load)], stage, enabled))
 
-    def _at(self, value: SSAValue, index: SSAValue, insert: Insert, known: dict[SSAValue, SSAValue]) -> SSAValue:
+    def _recomputed_at(
+        self, value: SSAValue, index: SSAValue, insert: Inserter, known: dict[SSAValue, SSAValue]
+    ) -> SSAValue:
         """``value`` computed for another value of the loop's index."""
         if value is self.block.args[0]:
             return index
         if is_outside(value, self.block):
             return value
         if value not in known:
-            operands = [self._at(operand, index, insert, known) for operand in owner(value).operands]
-            known[value] = speculated(owner(value), operands, insert)
+            operands = [self._recomputed_at(operand, index, insert, known) for operand in defining_op(value).operands]
+            known[value] = speculated(defining_op(value), operands, insert)
         return known[value]
 
     # ---- readings ----------------------------------------------------------------------------------
     def replace_loads(self, stage: SSAValue) -> None:
         for load, buffer in zip(self.loads, self.buffers):
-            own = stage if load.steps == 1 else self.tile_of(load, self.block.args[0], inserter(load.product))
+            own = stage if load.steps == 1 else self.tile_of(load, self.block.args[0], insertion_before(load.dot))
             self._replace_load(load, buffer, own)
-        remove_unused(self.block)  # what said where the tiles are
+        eliminate_dead_code(self.block)  # what said where the tiles are
 
-    def tile_of(self, load: CopiedLoad, index: SSAValue, insert: Insert) -> SSAValue:
+    def tile_of(self, load: CpAsyncLoad, index: SSAValue, insert: Inserter) -> SSAValue:
         """The place of the tile that the iterations of a group load, in the ring."""
         count = insert(constant_i32(load.tiles(self.stages)))
-        return insert(binary(arith.RemUIOp, group_of(index, load.steps, insert), count))
+        return insert(binary(arith.RemUIOp, group_index(index, load.steps, insert), count))
 
-    def _replace_load(self, copied: CopiedLoad, buffer: SSAValue, stage: SSAValue) -> None:
+    def _replace_load(self, copied: CpAsyncLoad, buffer: SSAValue, stage: SSAValue) -> None:
         """The tile is read in the fragment it is needed in; what stood between is done in that layout."""
-        load, layout, place = copied.load, copied.fragment, copied.product
+        load, layout, place = copied.load, copied.fragment, copied.dot
         current = insert_before(LocalLoadOp.make([buffer, stage], [with_layout(load.value.type, layout)]), place)
         for link in copied.chain:
             if link.name == "nv_tileas.convert_layout":
                 continue
-            layout = forwarded(row(link), layout)
-            clone = row(link).make([current], [with_layout(link.results[0].type, layout)], dict(link.attributes))
+            layout = layout_through_view(as_op(link), layout)
+            clone = as_op(link).make([current], [with_layout(link.results[0].type, layout)], dict(link.attributes))
             current = insert_before(clone, place)
         last = copied.chain[-1].results[0] if copied.chain else load.value
         last.replace_all_uses_with(current)
-        _erase(*reversed(copied.chain))
+        erase_dead(*reversed(copied.chain))
         _drop_load(load)
 
 
-def _copy(
-    copied: CopiedLoad, coords: list[SSAValue], buffer: SSAValue, stage: SSAValue, enabled: SSAValue
-) -> TableOperation:
+def _copy(copied: CpAsyncLoad, coords: list[SSAValue], buffer: SSAValue, stage: SSAValue, enabled: SSAValue) -> TableOp:
     load = copied.load
     told = {
         "in_bounds": load.in_bounds,
         "index_checks": load.index_checks,
-        "layout": copied.copied,
+        "layout": copied.cp_async_layout,
         "vector": copied.vector,
-        "ragged": copied.ragged,
+        "has_boundary_tile": copied.has_boundary_tile,
     }
     return AsyncTiledLoadOp.make([load.view, coords, buffer, stage, enabled], [], location_of(load), **told)
 
 
-def _drop_load(load: TableOperation) -> None:
+def _drop_load(load: TableOp) -> None:
     """What its token ordered follows what it followed."""
     if load.result_token is not None:
         token = load.token
         if token is None:
             token = insert_before(CreateTokenOp.make([], [load.result_token.type]), load)
         load.result_token.replace_all_uses_with(token)
-    _erase(load)
+    erase_dead(load)
 
 
-def _erase(*ops: Operation) -> None:
+def erase_dead(*ops: Operation) -> None:
     for op in ops:
         op.detach()
         op.erase()
 
 
-def wait(pending: int) -> Operation:
+def emit_wait(pending: int) -> Operation:
     """Until no more than ``pending`` groups of copies are under way."""
     return AsyncWaitOp.make([], [], pending=pending)

@@ -6,38 +6,38 @@ from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from ....ir.casting import row
+from ....ir.casting import as_op
 from ....ir.dialects.fast_xdsl import walk
 from ....ir.dialects.nv_tileas.ops import BarrierOp
-from ....ir.dialects.op_definition import TableOperation
-from ....ir.dialects.op_traits import passes_through
+from ....ir.dialects.op_definition import TableOp
+from ....ir.dialects.op_traits import is_value_forwarding
 from ....ir.layouts import LinearLayout, SharedLayout, coalesced, largest_vector, spread_vector
 from ....ir.layouts.swizzle_selection import choose_swizzle
-from ...analysis.access_vectorization import ViewFacts
+from ...analysis.access_vectorization import ViewAccessInfo
 from ...analysis.axis_info import AxisAnalysis
-from ...analysis.scale_factor_groups import groups_copied
-from ...analysis.view_chains import runs_free
+from ...analysis.scale_factor_groups import smem_scale_groups
+from ...analysis.view_chains import is_unordered_token
 from ...common.llvm_element_types import element_of
-from ..layout_assignment.view_chain_layouts import fragment_of
+from ..layout_assignment.view_chain_layouts import fragment_at_load
 from ..rewriter import IfOp
 
 # cp.async copies 4, 8 or 16 bytes (PTX ISA 9.0, section 9.7.9.25).
-LEAST_COPY_BYTES = 4
-SUM = 2  # operand of a product: after it come scales
+MIN_CP_ASYNC_BYTES = 4
+JOIN_TOKENS = 2  # operand of a product: after it come scales
 
 
 @dataclass
-class CopiedLoad:
+class CpAsyncLoad:
     """A load, the operations from it to the product's operand or scales, and the fragment its tile is read in."""
 
-    load: TableOperation
+    load: TableOp
     chain: list[Operation]
     fragment: LinearLayout
     placement: SharedLayout
-    copied: LinearLayout
+    cp_async_layout: LinearLayout
     vector: int
-    product: Operation
-    ragged: bool
+    dot: Operation
+    has_boundary_tile: bool
     is_scale: bool
 
     @property
@@ -47,27 +47,27 @@ class CopiedLoad:
 
     def tiles(self, stages: int) -> int:
         """How many tiles a ring of so many stages holds."""
-        return groups_copied(self.steps, stages)
+        return smem_scale_groups(self.steps, stages)
 
     @property
     def bytes(self) -> int:
         return -(-self.placement.size_bytes // 128) * 128
 
 
-def copied_load(found: Operation, block: Block, num_warps: int) -> CopiedLoad | None:
+def cp_async_load(found: Operation, block: Block, num_warps: int) -> CpAsyncLoad | None:
     """The copy that a load can become; None where its tile goes elsewhere than to one product, or cannot be copied."""
-    if found.name != "nv_tileas.tiled_load" or (op := row(found)).view.type.kind.data == "gather":
+    if found.name != "nv_tileas.tiled_load" or (op := as_op(found)).view.type.kind.data == "gather":
         return None
-    chain = _chain_to_product(op.value, block)
+    chain = _view_chain_to_dot(op.value, block)
     if chain is None or op.view.type.padding.data not in ("none", "zero"):
         return None
-    if not movable(op, block) or (_meets(block) and not runs_free(op.token)):
+    if not is_computable_for_iteration(op, block) or (_has_token_barrier(block) and not is_unordered_token(op.token)):
         return None
-    fragment = fragment_of(op, chain)
-    return _placed(op, chain, fragment, num_warps)
+    fragment = fragment_at_load(op, chain)
+    return _with_smem_layout(op, chain, fragment, num_warps)
 
 
-def _chain_to_product(value: SSAValue, block: Block) -> list[Operation] | None:
+def _view_chain_to_dot(value: SSAValue, block: Block) -> list[Operation] | None:
     """The single-use operations from a load's tile to a product of the same block, or to what takes its scales to tensor
     memory.
     """
@@ -75,31 +75,31 @@ def _chain_to_product(value: SSAValue, block: Block) -> list[Operation] | None:
     while len(list(value.uses)) == 1:
         use = next(iter(value.uses))
         user = use.operation
-        if user.name == "nv_tileas.tmem_store" and _stands_in(user, block):
+        if user.name == "nv_tileas.tmem_store" and _is_in_block_or_if(user, block):
             return chain if user.stage is not None else None
         if user.parent is not block:
             return None
         if user.name == "nv_tileas.dot":
-            return chain if use.index != SUM and user.atom is not None else None
-        if not passes_through(user) or len(user.results) != 1:
+            return chain if use.index != JOIN_TOKENS and user.atom is not None else None
+        if not is_value_forwarding(user) or len(user.results) != 1:
             return None
         chain.append(user)
         value = user.results[0]
     return None
 
 
-def _stands_in(op: Operation, block: Block) -> bool:
+def _is_in_block_or_if(op: Operation, block: Block) -> bool:
     """Whether an operation is one of a block's, or of a choice there."""
     around = op.parent_op()
     return op.parent is block or around is not None and around.name == IfOp.name and around.parent is block
 
 
-def _meets(block: Block) -> bool:
+def _has_token_barrier(block: Block) -> bool:
     """Whether the threads meet in a loop: a load for which memory tokens have them do so stays after that."""
     return any(op.name == BarrierOp.name for op in walk(block))
 
 
-def movable(op: TableOperation, block: Block) -> bool:
+def is_computable_for_iteration(op: TableOp, block: Block) -> bool:
     """Whether the tile's place can be computed for another iteration: from the loop's index and values from outside."""
     index = block.args[0]
     return all(_depends_on_index_only(coord, block, index) for coord in op.coords) and is_outside(op.view, block)
@@ -120,21 +120,23 @@ def _depends_on_index_only(value: SSAValue, block: Block, index: SSAValue) -> bo
     return all(_depends_on_index_only(operand, block, index) for operand in owner.operands)
 
 
-def _placed(op: TableOperation, chain: list[Operation], fragment: LinearLayout, num_warps: int) -> CopiedLoad | None:
+def _with_smem_layout(
+    op: TableOp, chain: list[Operation], fragment: LinearLayout, num_warps: int
+) -> CpAsyncLoad | None:
     element = element_of(op.value.type)
-    facts = ViewFacts(op.view, AxisAnalysis())
+    facts = ViewAccessInfo(op.view, AxisAnalysis())
     order = tuple(facts.order)
-    vector = facts.vector(op.coords, facts.in_bounds(), ragged=True)
+    vector = facts.vector(op.coords, facts.in_bounds(), has_boundary_tile=True)
     shape = tuple(op.value.type.get_shape())
     spread = spread_vector(op.value.type.encoding.data.size, num_warps, vector)
-    copied = coalesced(shape, order, max(spread, min(vector, LEAST_COPY_BYTES // element.bytes)), num_warps)
+    copied = coalesced(shape, order, max(spread, min(vector, MIN_CP_ASYNC_BYTES // element.bytes)), num_warps)
     if element.per_byte > 1 or not fragment.is_surjective:
         return None
-    placement = choose_swizzle(copied, fragment, copied.shape, element.bits, order=order, named=True)
+    placement = choose_swizzle(copied, fragment, copied.shape, element.bits, order=order, standard_modes_only=True)
     vector = min(copied.contiguous(order), largest_vector(copied, placement))
-    if vector * element.bytes < LEAST_COPY_BYTES:
+    if vector * element.bytes < MIN_CP_ASYNC_BYTES:
         return None
     [use] = (chain[-1].results[0] if chain else op.value).uses
-    ragged = facts.vector(op.coords, facts.in_bounds()) < vector
-    is_scale = use.operation.name != "nv_tileas.dot" or use.index > SUM
-    return CopiedLoad(op, chain, fragment, placement, copied, vector, use.operation, ragged, is_scale)
+    has_boundary_tile = facts.vector(op.coords, facts.in_bounds()) < vector
+    is_scale = use.operation.name != "nv_tileas.dot" or use.index > JOIN_TOKENS
+    return CpAsyncLoad(op, chain, fragment, placement, copied, vector, use.operation, has_boundary_tile, is_scale)

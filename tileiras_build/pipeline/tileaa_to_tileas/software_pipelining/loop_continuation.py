@@ -12,55 +12,57 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import IntegerType, i1
 from xdsl.ir import SSAValue
 
-from ....ir.casting import expect, is_number
+from ....ir.casting import cast, is_int_constant
 from ....ir.dialects import arith
-from ....ir.dialects.op_definition import TableOperation
-from ..rewriter import Insert, binary, constant, is_before, runs_at
+from ....ir.dialects.op_definition import TableOp
+from ..rewriter import Inserter, binary, constant, is_below_bound, loop_continues_at
 
 
-class RunsAhead:
+class LoopContinuation:
     """``initial``: what the loop carries besides, as it begins; ``following``: the same for the next iteration."""
 
     initial: Sequence[SSAValue] = ()
-    following: Sequence[SSAValue] = ()
+    next_values: Sequence[SSAValue] = ()
 
-    def __init__(self, loop: TableOperation):
+    def __init__(self, loop: TableOp):
         self.loop = loop
 
     @staticmethod
-    def of(loop: TableOperation, distance: int, going: SSAValue, before: Insert) -> RunsAhead:
+    def of(loop: TableOp, distance: int, continues: SSAValue, before: Inserter) -> LoopContinuation:
         """Of ``distance`` iterations ahead; ``going``: whether the loop runs so often. ``before`` inserts before the loop."""
         if distance == 1:
-            return RunsAhead(loop)
-        return (_ByOne if is_number(loop.step, 1) else _ByAny)(loop, distance, going, before)
+            return LoopContinuation(loop)
+        return (_UnitStepContinuation if is_int_constant(loop.step, 1) else _AnyStepContinuation)(
+            loop, distance, continues, before
+        )
 
-    def at(self, ahead: SSAValue, insert: Insert) -> SSAValue:
+    def at(self, ahead: SSAValue, insert: Inserter) -> SSAValue:
         """Whether the loop runs at the index ``ahead`` of the one that the body has; the next index says so itself."""
-        return insert(runs_at(self.loop, ahead))
+        return insert(loop_continues_at(self.loop, ahead))
 
 
-class _ByOne(RunsAhead):
-    def __init__(self, loop: TableOperation, distance: int, going: SSAValue, before: Insert):
+class _UnitStepContinuation(LoopContinuation):
+    def __init__(self, loop: TableOp, distance: int, going: SSAValue, before: Inserter):
         super().__init__(loop)
-        type = expect(IntegerType, loop.upper.type)
+        type = cast(IntegerType, loop.upper.type)
         least = 0 if loop.unsigned else -(1 << type.bitwidth - 1)
         larger = arith.MaxUIOp if loop.unsigned else arith.MaxSIOp
         enough = before(binary(larger, loop.upper, before(constant(least + distance, type))))
         self.end = before(binary(arith.SubiOp, enough, before(constant(distance, type))))
 
-    def at(self, ahead: SSAValue, insert: Insert) -> SSAValue:
+    def at(self, ahead: SSAValue, insert: Inserter) -> SSAValue:
         """The index of the body is before the end of those that have another one so far ahead."""
-        return insert(is_before(self.loop, self.loop.regions[0].blocks[0].args[0], self.end))
+        return insert(is_below_bound(self.loop, self.loop.regions[0].blocks[0].args[0], self.end))
 
 
-class _ByAny(RunsAhead):
-    def __init__(self, loop: TableOperation, distance: int, going: SSAValue, before: Insert):
+class _AnyStepContinuation(LoopContinuation):
+    def __init__(self, loop: TableOp, distance: int, going: SSAValue, before: Inserter):
         super().__init__(loop)
         block = loop.regions[0].blocks[0]
         self.initial = [going]
         self.going = block.insert_arg(i1, len(block.args))
 
-    def at(self, ahead: SSAValue, insert: Insert) -> SSAValue:
+    def at(self, ahead: SSAValue, insert: Inserter) -> SSAValue:
         """The loop has come to the iteration before, and goes on."""
-        self.following = [insert(binary(arith.AndIOp, self.going, insert(runs_at(self.loop, ahead))))]
-        return self.following[0]
+        self.next_values = [insert(binary(arith.AndIOp, self.going, insert(loop_continues_at(self.loop, ahead))))]
+        return self.next_values[0]

@@ -5,30 +5,30 @@ from __future__ import annotations
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ....ir.casting import block_of, given, last_op
+from ....ir.casting import parent_block, terminator, unwrap
 from ....ir.dialects import arith
 from ....ir.dialects.nv_tileas.ops import COUNTERPARTS, BarrierOp
-from ...analysis.resource_model import LEAST_STAGES
+from ...analysis.resource_model import MIN_STAGES
 from ..rewriter import (
-    Insert,
-    appender,
+    Inserter,
     binary,
+    build_if,
     constant_i32,
     equal,
     insert_before,
-    inserter,
-    is_first_of,
-    runs_at,
-    when,
+    insertion_at_end,
+    insertion_before,
+    is_first_of_group,
+    loop_continues_at,
 )
-from .async_stage_copies import LoopCopies, wait
-from .cp_async_loads import CopiedLoad
-from .loop_continuation import RunsAhead
+from .async_stage_copies import AsyncStageCopies, emit_wait
+from .cp_async_loads import CpAsyncLoad
+from .loop_continuation import LoopContinuation
 
 ForOp = COUNTERPARTS["nv_tileaa.for"]
 
 
-class PipelinedLoop(LoopCopies):
+class MultistageLoop(AsyncStageCopies):
     """Builds the pipelined loop in place of the old one."""
 
     def run(self) -> None:
@@ -37,7 +37,7 @@ class PipelinedLoop(LoopCopies):
             self.before(BarrierOp.make([], []))
         going = self._prologue()
         read, write = (self.block.insert_arg(i32, len(self.block.args)) for _ in range(2))
-        runs = RunsAhead.of(self.loop, self.stages - 1, going, self.before)
+        runs = LoopContinuation.of(self.loop, self.stages - 1, going, self.before)
         self._start_of_body(write, runs)
         self.replace_loads(read)
         self._end_of_body(read, write, runs)
@@ -49,11 +49,11 @@ class PipelinedLoop(LoopCopies):
         A loop that has ended does not go on where the index wraps.
         """
         index = self.loop.lower
-        enabled = self.before(runs_at(self.loop, index))
+        enabled = self.before(loop_continues_at(self.loop, index))
         self._start_first(0, index, self.before(constant_i32(0)), enabled)
         for stage in range(1, self.stages - 1):
             index = self.before(binary(arith.AddiOp, index, self.loop.step))
-            enabled = self.before(binary(arith.AndIOp, enabled, self.before(runs_at(self.loop, index))))
+            enabled = self.before(binary(arith.AndIOp, enabled, self.before(loop_continues_at(self.loop, index))))
             self._start_first(stage, index, self.before(constant_i32(stage)), enabled)
         return enabled
 
@@ -62,56 +62,56 @@ class PipelinedLoop(LoopCopies):
         for load in (load for load in self.loads if load.steps > 1 and stage % load.steps == 0):
             own = self.before(constant_i32(stage // load.steps))
             self.start_copies([load], index, own, enabled, self.before)
-        self.copy_all(self._single, index, place, enabled, self.before)
+        self.copy_all(self._copy_single_iteration, index, place, enabled, self.before)
 
     @property
-    def _single(self) -> list[CopiedLoad]:
+    def _copy_single_iteration(self) -> list[CpAsyncLoad]:
         """The loads of which each iteration has another tile."""
         return [load for load in self.loads if load.steps == 1]
 
-    def _start_groups(self, ahead: SSAValue, enabled: SSAValue, insert: Insert) -> None:
+    def _start_groups(self, ahead: SSAValue, enabled: SSAValue, insert: Inserter) -> None:
         """The copies of the groups that begin with an iteration."""
         for steps in dict.fromkeys(load.steps for load in self.loads if load.steps > 1):
             block = Block()
-            inside = appender(block)
+            inside = insertion_at_end(block)
             for load in (load for load in self.loads if load.steps == steps):
                 self.start_copies([load], ahead, self.tile_of(load, ahead, inside), enabled, inside)
-            insert(when(is_first_of(ahead, steps, insert), block))
+            insert(build_if(is_first_of_group(ahead, steps, insert), block))
 
-    def _start_of_body(self, write: SSAValue, runs: RunsAhead) -> None:
-        first = given(self.block.first_op)
-        for op in (wait(self.stages - 2), BarrierOp.make([], [])):
+    def _start_of_body(self, write: SSAValue, runs: LoopContinuation) -> None:
+        first = unwrap(self.block.first_op)
+        for op in (emit_wait(self.stages - 2), BarrierOp.make([], [])):
             insert_before(op, first)
-        insert = inserter(self._place_of_copies(first))
+        insert = insertion_before(self._copy_insertion_point(first))
         ahead: SSAValue = self.block.args[0]
         for _ in range(self.stages - 1):
             ahead = insert(binary(arith.AddiOp, ahead, self.loop.step))
         enabled = runs.at(ahead, insert)
         self._start_groups(ahead, enabled, insert)
-        self.copy_all(self._single, ahead, write, enabled, insert)
+        self.copy_all(self._copy_single_iteration, ahead, write, enabled, insert)
 
-    def _place_of_copies(self, first: Operation) -> Operation:
+    def _copy_insertion_point(self, first: Operation) -> Operation:
         """What they stand before: what follows the first product, which no thread then starts later for their addresses, where
         they have another iteration to arrive in.
         """
-        products = {given(self.block.find_ancestor_op_in_block(load.product)) for load in self.loads}
+        products = {unwrap(self.block.find_ancestor_op_in_block(load.dot)) for load in self.loads}
         follows = next(op.next_op for op in self.block.ops if op in products)
-        return first if self.stages == LEAST_STAGES else given(follows)
+        return first if self.stages == MIN_STAGES else unwrap(follows)
 
-    def _end_of_body(self, read: SSAValue, write: SSAValue, runs: RunsAhead) -> None:
-        last = last_op(self.block)
-        insert = inserter(last)
-        stages = [self._following(stage, insert) for stage in (read, write)]
-        last.operands = [*last.operands, *stages, *runs.following]
+    def _end_of_body(self, read: SSAValue, write: SSAValue, runs: LoopContinuation) -> None:
+        last = terminator(self.block)
+        insert = insertion_before(last)
+        stages = [self._next_stage(stage, insert) for stage in (read, write)]
+        last.operands = [*last.operands, *stages, *runs.next_values]
 
-    def _following(self, stage: SSAValue, insert: Insert) -> SSAValue:
+    def _next_stage(self, stage: SSAValue, insert: Inserter) -> SSAValue:
         """The stage after this one, in the ring."""
         one, end, zero = (insert(constant_i32(number)) for number in (1, self.stages, 0))
         raised = insert(binary(arith.AddiOp, stage, one))
         wraps = insert(equal(raised, end))
         return insert(arith.SelectOp.make([wraps, zero, raised], [i32]))
 
-    def _replace_loop(self, runs: RunsAhead) -> None:
+    def _replace_loop(self, runs: LoopContinuation) -> None:
         loop = self.loop
         starts = [self.before(constant_i32(0)), self.before(constant_i32(self.stages - 1)), *runs.initial]
         types = [*(result.type for result in loop.results), *(start.type for start in starts)]
@@ -121,6 +121,6 @@ class PipelinedLoop(LoopCopies):
         self.before(made)
         for old, result in zip(loop.results, made.results):
             old.replace_all_uses_with(result)
-        block_of(loop).insert_op_before(wait(0), loop)
+        parent_block(loop).insert_op_before(emit_wait(0), loop)
         loop.detach()
         loop.erase()

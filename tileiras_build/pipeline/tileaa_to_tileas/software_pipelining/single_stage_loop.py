@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
-from ....ir.casting import block_of
+from ....ir.casting import parent_block
 from ....ir.dialects import arith
 from ....ir.dialects.nv_tileas.ops import BarrierOp
-from ....ir.dialects.op_definition import TableOperation
-from ..rewriter import binary, constant_i1, constant_i32, inserter, runs_at
-from .async_stage_copies import LoopCopies, wait
-from .cp_async_loads import CopiedLoad
+from ....ir.dialects.op_definition import TableOp
+from ..rewriter import binary, constant_i1, constant_i32, insertion_before, loop_continues_at
+from .async_stage_copies import AsyncStageCopies, emit_wait
+from .cp_async_loads import CpAsyncLoad
 
 
-class RotatedLoop(LoopCopies):
+class SingleStageLoop(AsyncStageCopies):
     """One buffer for each operand: what a product needs is copied while another one is computed."""
 
-    def __init__(self, loop: TableOperation, loads: list[CopiedLoad]):
+    def __init__(self, loop: TableOp, loads: list[CpAsyncLoad]):
         super().__init__(loop, loads, 1)
-        self.products = [op for op in self.block.ops if any(load.product is op for load in loads)]
-        self.groups = [[load for load in loads if load.product is product] for product in self.products]
+        self.products = [op for op in self.block.ops if any(load.dot is op for load in loads)]
+        self.groups = [[load for load in loads if load.dot is product] for product in self.products]
 
     def run(self) -> None:
         self.allocate()
@@ -27,25 +27,25 @@ class RotatedLoop(LoopCopies):
         if self.runs_again:
             self.before(BarrierOp.make([], []))
         lower = self.loop.lower
-        self.copy_all(self.groups[0], lower, self.stage, self.before(runs_at(self.loop, lower)), self.before)
-        self._place_copies()
+        self.copy_all(self.groups[0], lower, self.stage, self.before(loop_continues_at(self.loop, lower)), self.before)
+        self._insert_copies()
         self.replace_loads(self.stage)
-        block_of(self.loop).insert_op_after(wait(0), self.loop)
+        parent_block(self.loop).insert_op_after(emit_wait(0), self.loop)
 
-    def _place_copies(self) -> None:
+    def _insert_copies(self) -> None:
         """Before the first product and after every product but the last, the copies for the product after the next."""
         index = self.block.args[0]
         places = [self.block.first_op, *self.products[1:]]
         for place, group in zip(places[:-1], self.groups[1:]):
-            self._meet(place)
-            self.copy_all(group, index, self.stage, self.always, inserter(place))
-        insert = inserter(places[-1])
-        self._meet(places[-1])
+            self._insert_barrier(place)
+            self.copy_all(group, index, self.stage, self.always, insertion_before(place))
+        insert = insertion_before(places[-1])
+        self._insert_barrier(places[-1])
         following = insert(binary(arith.AddiOp, index, self.loop.step))
-        self.copy_all(self.groups[0], following, self.stage, insert(runs_at(self.loop, following)), insert)
+        self.copy_all(self.groups[0], following, self.stage, insert(loop_continues_at(self.loop, following)), insert)
 
-    def _meet(self, place: Operation) -> None:
+    def _insert_barrier(self, place: Operation) -> None:
         """All copies have landed, and all threads are done with the product before."""
-        insert = inserter(place)
-        insert(wait(0))
+        insert = insertion_before(place)
+        insert(emit_wait(0))
         insert(BarrierOp.make([], []))

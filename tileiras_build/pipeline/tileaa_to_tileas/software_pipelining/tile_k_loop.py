@@ -8,41 +8,47 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ....ir.casting import block_of, row, tile_type
+from ....ir.casting import as_op, parent_block, tile_type
 from ....ir.dialects import arith
 from ....ir.dialects.fast_xdsl import erase, walk
 from ....ir.dialects.nv_tileas.ops import COUNTERPARTS
-from ....ir.dialects.op_definition import TableOperation, location_of
-from ....ir.dialects.op_traits import acts_outside
-from ...analysis.integer_ranges import Check
+from ....ir.dialects.op_definition import TableOp, location_of
+from ....ir.dialects.op_traits import has_side_effects
+from ...analysis.integer_ranges import BoundsCheck
 from ...analysis.resource_model import two_stages_fit
-from ...analysis.view_chains import kernel_of, load_behind, runs_free, runs_to_its_end, source_load
+from ...analysis.view_chains import (
+    dot_operand_load,
+    enclosing_kernel,
+    has_no_early_exit,
+    is_unordered_token,
+    source_load_of,
+)
 from ...common.llvm_element_types import element_of
 from ...common.optimization_hints import occupancy
 from ...job import Job
-from ..k_tiled_operands import DeepOperand, deep_operand, k_dim_of, shorter
-from ..rewriter import Insert, appender, binary, constant_i32, insert_before, inserter
-from ..subtile_indices import ask_of_end, kept_index, times
+from ..k_tiled_operands import KTiledOperand, k_dim_of, k_tiled_operand, with_shorter_dim
+from ..rewriter import Inserter, binary, constant_i32, insert_before, insertion_at_end, insertion_before
+from ..subtile_indices import clamped_index, relax_checks_past_end, scaled_index
 
 # Bytes along k of an instruction of the tensor cores. Shorter lines along k are fetched in more and smaller pieces than the
 # copies are worth.
-LEAST_DEPTH_BYTES, LEAST_LINE_BYTES = 32, 64
+MIN_K_BYTES, MIN_LINE_BYTES = 32, 64
 # Of shared memory, beside all stages: for sums that change their layout, and slices.
-BESIDE_BYTES = 16 * 1024
+SMEM_OVERHEAD = 16 * 1024
 DOT = "nv_tileas.dot"
 ContinueOp, CreateTokenOp, DotOp, ExtractSliceOp, ForOp = (
     COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("continue", "create_mem_token", "dot", "extract_slice", "for")
 )
 
 
-def nest(loop: TableOperation, job: Job) -> None:
+def tile_k_loops(loop: TableOp, job: Job) -> None:
     """Give products of a loop loops of their own, in which what is loaded for all of them fits twice, or nearly."""
-    products = _products(loop)
+    products = _dots_of(loop)
     if sum(product.bytes_inside for product in products) <= job.target.max_shared_memory:
         return
-    ctas = occupancy(kernel_of(loop), job) or 1
-    while not two_stages_fit(ctas * sum(product.bytes for product in products), job, taken=ctas * BESIDE_BYTES):
-        cut = [product for product in products if product.may_be_shorter]
+    ctas = occupancy(enclosing_kernel(loop), job) or 1
+    while not two_stages_fit(ctas * sum(product.bytes for product in products), job, used_bytes=ctas * SMEM_OVERHEAD):
+        cut = [product for product in products if product.may_shrink]
         if not cut:
             break
         max(cut, key=lambda product: product.bytes).factor *= 2
@@ -52,11 +58,11 @@ def nest(loop: TableOperation, job: Job) -> None:
 
 
 @dataclass
-class _Nested:
+class _KLoop:
     """A product, what is loaded for it, and how many steps it shall take."""
 
-    product: TableOperation
-    loaded: dict[int, tuple[DeepOperand, list[Operation]]]
+    dot: TableOp
+    loaded: dict[int, tuple[KTiledOperand, list[Operation]]]
     factor: int = field(default=1)
 
     @property
@@ -67,24 +73,24 @@ class _Nested:
     @property
     def bytes_inside(self) -> int:
         """Of the tiles that an iteration loads."""
-        block = self.product.parent
+        block = self.dot.parent
         return sum(operand.bytes for operand, _ in self.loaded.values() if operand.load.parent is block)
 
     @property
-    def may_be_shorter(self) -> bool:
-        bits = min(element_of(value.type).bits for value in self.product.operands[:2])
-        depth = self.product.lhs.type.get_shape()[-1] * bits // 8 // (2 * self.factor)
-        lines = any(_is_line(operand) for operand, _ in self.loaded.values())
-        return depth >= (LEAST_LINE_BYTES if lines else LEAST_DEPTH_BYTES)
+    def may_shrink(self) -> bool:
+        bits = min(element_of(value.type).bits for value in self.dot.operands[:2])
+        depth = self.dot.lhs.type.get_shape()[-1] * bits // 8 // (2 * self.factor)
+        lines = any(_is_k_contiguous(operand) for operand, _ in self.loaded.values())
+        return depth >= (MIN_LINE_BYTES if lines else MIN_K_BYTES)
 
     # ---- rewriting -------------------------------------------------------------------------------
     def write(self) -> None:
         """The product as a loop over k, in whose steps each operand is loaded or taken from its tile."""
-        product, before = self.product, inserter(self.product)
+        product, before = self.dot, insertion_before(self.dot)
         starts = {index: self._start(operand, before) for index, (operand, _) in self.loaded.items()}
         bounds = [before(constant_i32(number)) for number in (0, self.factor, 1)]
         body = Block(arg_types=[i32, product.acc.type])
-        add, (step, sum) = appender(body), body.args
+        add, (step, sum) = insertion_at_end(body), body.args
         operands = [
             self._load(index, add(binary(arith.AddiOp, starts[index], step)), add)
             if index in self.loaded
@@ -100,15 +106,15 @@ class _Nested:
         for operand, chain in self.loaded.values():
             _drop(operand.load, chain)
 
-    def _start(self, operand: DeepOperand, before: Insert) -> SSAValue:
+    def _start(self, operand: KTiledOperand, before: Inserter) -> SSAValue:
         """The number, in steps, of the first one."""
-        return times(kept_index(operand.load, operand.k_dim, before), self.factor, before)
+        return scaled_index(clamped_index(operand.load, operand.k_dim, before), self.factor, before)
 
-    def _load(self, index: int, at: SSAValue, add: Insert) -> SSAValue:
+    def _load(self, index: int, at: SSAValue, add: Inserter) -> SSAValue:
         operand, chain = self.loaded[index]
-        load = row(operand.load.clone())
+        load = as_op(operand.load.clone())
         load.operands[[name for name, _ in load.operand_groups].index("coords") + operand.k_dim] = at
-        ask_of_end(load, [operand.k_dim], instead_of=Check.ANY)
+        relax_checks_past_end(load, [operand.k_dim], replaced_check=BoundsCheck.ANY)
         k_dims, current = {}, load.value
         ops: list[Operation] = [load]
         for link in chain:
@@ -117,62 +123,62 @@ class _Nested:
             clone.operands[0] = current
             current = clone.results[0]
             ops.append(clone)
-        k_dims[current] = k_dim_of(self.product, index)
+        k_dims[current] = k_dim_of(self.dot, index)
         for op in ops:
             add(op)
-        DeepOperand(load, k_dims).shorten(self.factor)
+        KTiledOperand(load, k_dims).split_k(self.factor)
         return current
 
-    def _slice(self, index: int, step: SSAValue, add: Insert) -> SSAValue:
-        value, dim = self.product.operands[index], k_dim_of(self.product, index)
+    def _slice(self, index: int, step: SSAValue, add: Inserter) -> SSAValue:
+        value, dim = self.dot.operands[index], k_dim_of(self.dot, index)
         zero = add(constant_i32(0))
         places = [step if place == dim else zero for place in range(len(tile_type(value).get_shape()))]
-        return add(ExtractSliceOp.make([value, places], [shorter(tile_type(value), dim, self.factor)]))
+        return add(ExtractSliceOp.make([value, places], [with_shorter_dim(tile_type(value), dim, self.factor)]))
 
 
-def _products(loop: TableOperation) -> list[_Nested]:
+def _dots_of(loop: TableOp) -> list[_KLoop]:
     """The products of a loop's iteration that load tiles; none where something else in it acts on memory."""
     block = loop.regions[0].blocks[0]
-    if not runs_to_its_end(loop) or any(acts_outside(op) for op in walk(block)):
+    if not has_no_early_exit(loop) or any(has_side_effects(op) for op in walk(block)):
         return []
-    plain = [row(op) for op in block.ops if op.name == DOT and row(op).lhs_scale is None]
-    found = [_Nested(product, dict(_loaded(product, loop))) for product in plain]
+    plain = [as_op(op) for op in block.ops if op.name == DOT and as_op(op).lhs_scale is None]
+    found = [_KLoop(product, dict(_loaded(product, loop))) for product in plain]
     return [one for one in found if one.loaded]
 
 
-def _loaded(product: TableOperation, loop: TableOperation) -> Iterator[tuple[int, tuple[DeepOperand, list[Operation]]]]:
+def _loaded(product: TableOp, loop: TableOp) -> Iterator[tuple[int, tuple[KTiledOperand, list[Operation]]]]:
     """The operands of a product that are loaded in each iteration; with one such, also the other where it may be."""
-    inside = {index: found for index in (0, 1) if (found := source_load(product, index)) is not None}
+    inside = {index: found for index in (0, 1) if (found := dot_operand_load(product, index)) is not None}
     for index in (0, 1):
         found = inside.get(index) or (_load_before(product.operands[index], loop) if inside else None)
-        operand = None if found is None else deep_operand(product, index, *found)
+        operand = None if found is None else k_tiled_operand(product, index, *found)
         if found is not None and operand is not None and operand.load.coords[operand.k_dim].type == i32:
             yield index, (operand, found[1])
 
 
-def _load_before(value: SSAValue, loop: TableOperation) -> tuple[TableOperation, list[Operation]] | None:
+def _load_before(value: SSAValue, loop: TableOp) -> tuple[TableOp, list[Operation]] | None:
     """The load whose tile a loop's products read in each iteration, and what is between, if it might as well be in the loop."""
-    found = load_behind(value)
-    if found is None or not runs_free(found[0].token):
+    found = source_load_of(value)
+    if found is None or not is_unordered_token(found[0].token):
         return None
     load = found[0]
     around: Operation = loop
     while around.parent is not load.parent:
-        if (outer := around.parent_op()) is None or any(acts_outside(op) for op in walk(outer)):
+        if (outer := around.parent_op()) is None or any(has_side_effects(op) for op in walk(outer)):
             return None
         around = outer
-    between = (op for op in block_of(load).ops if load.is_before_in_block(op) and op.is_before_in_block(around))
-    quiet = not any(acts_outside(inner) for op in between for inner in walk(op))
+    between = (op for op in parent_block(load).ops if load.is_before_in_block(op) and op.is_before_in_block(around))
+    quiet = not any(has_side_effects(inner) for op in between for inner in walk(op))
     return found if quiet and load.mem_semantic == "weak" else None
 
 
-def _is_line(operand: DeepOperand) -> bool:
+def _is_k_contiguous(operand: KTiledOperand) -> bool:
     """Whether neighbors along k are neighbors in memory."""
     strides = operand.load.view.type.source.strides
     return strides[operand.load.view.type.dim_map[operand.k_dim]] == 1
 
 
-def _drop(load: TableOperation, chain: list[Operation]) -> None:
+def _drop(load: TableOp, chain: list[Operation]) -> None:
     """Erase a load of which only its token is used; what that ordered follows what it followed."""
     for op in (*reversed(chain), load):
         if any(result.uses for result in op.results if result is not load.result_token):

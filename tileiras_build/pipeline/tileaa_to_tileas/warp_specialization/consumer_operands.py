@@ -5,27 +5,29 @@ from __future__ import annotations
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ....ir.casting import given, row, tile_type
+from ....ir.casting import as_op, tile_type, unwrap
 from ....ir.dialects.nv_tileas.ops import COUNTERPARTS, LocalLoadOp
-from ....ir.dialects.op_definition import TableOperation
+from ....ir.dialects.op_definition import TableOp
 from ...analysis.view_chains import rounds_to_tf32
-from ..layout_assignment.view_chain_layouts import forwarded, fragment_of, with_layout
+from ..layout_assignment.view_chain_layouts import fragment_at_load, layout_through_view, with_layout
 from ..rewriter import constant_i32, insert_before
-from .pipeline_buffers import Fetch, Ring, stage_operands
+from .pipeline_buffers import MmaPipeline, TmaOperandLoad, async_mma_attributes
 
 CreateTokenOp = COUNTERPARTS["nv_tileaa.create_mem_token"]
 
 
-def operands_of(ring: Ring, stage: SSAValue) -> tuple[list[SSAValue], list[SSAValue | None], dict[str, Attribute]]:
+def mma_operands_of(
+    mma_pipeline: MmaPipeline, stage: SSAValue
+) -> tuple[list[SSAValue], list[SSAValue | None], dict[str, Attribute]]:
     """What a product reads, the stages of what lies in shared memory, and how it lies there."""
-    product = ring.product
-    operands, kept = [product.lhs, product.rhs], stage_operands(ring)
+    product = mma_pipeline.dot
+    operands, kept = [product.lhs, product.rhs], async_mma_attributes(mma_pipeline)
     stages: list[SSAValue | None] = [None, None]
-    if ring.resident is not None:
-        operands[0] = given(ring.resident.fetch.buffer)
+    if mma_pipeline.stationary is not None:
+        operands[0] = unwrap(mma_pipeline.stationary.operand_load.buffer)
         stages[0] = insert_before(constant_i32(0), product)
-    for fetch in ring.fetches:
-        if fetch.index == 0 and product.scattered_rows:
+    for fetch in mma_pipeline.operand_loads:
+        if fetch.index == 0 and product.a_via_registers:
             operands[0] = read_fragment(fetch, stage, product)
             del kept["lhs_placement"]
             continue
@@ -33,28 +35,28 @@ def operands_of(ring: Ring, stage: SSAValue) -> tuple[list[SSAValue], list[SSAVa
     return operands, stages, kept
 
 
-def read_fragment(fetch: Fetch, stage: SSAValue, product: TableOperation) -> SSAValue:
+def read_fragment(operand_load: TmaOperandLoad, stage: SSAValue, dot: TableOp) -> SSAValue:
     """An operand in registers: read from the stage in the fragment that the product wants."""
-    layout = fragment_of(fetch.load, fetch.chain)
-    type = TensorType(fetch.element, fetch.load.value.type.get_shape())
-    current = insert_before(LocalLoadOp.make([fetch.buffer, stage], [with_layout(type, layout)]), product)
-    for link in fetch.chain:
+    layout = fragment_at_load(operand_load.load, operand_load.chain)
+    type = TensorType(operand_load.element, operand_load.load.value.type.get_shape())
+    current = insert_before(LocalLoadOp.make([operand_load.buffer, stage], [with_layout(type, layout)]), dot)
+    for link in operand_load.chain:
         if link.name == "nv_tileas.convert_layout" or rounds_to_tf32(link):
             continue
-        layout = forwarded(row(link), layout)
+        layout = layout_through_view(as_op(link), layout)
         type = TensorType(tile_type(current).element_type, tile_type(link.results[0]).get_shape())
         if link.name == "nv_tileas.fp_to_fp":
             type = tile_type(link.results[0])
-        current = insert_before(row(link).make([current], [with_layout(type, layout)], dict(link.attributes)), product)
-    product.operands[fetch.index] = current
+        current = insert_before(as_op(link).make([current], [with_layout(type, layout)], dict(link.attributes)), dot)
+    dot.operands[operand_load.index] = current
     return current
 
 
-def drop_fetch(fetch: Fetch) -> None:
-    drop_load(fetch.load, fetch.chain)
+def erase_tma_operand_load(operand_load: TmaOperandLoad) -> None:
+    erase_load(operand_load.load, operand_load.chain)
 
 
-def drop_load(load: TableOperation, chain: list[Operation]) -> None:
+def erase_load(load: TableOp, chain: list[Operation]) -> None:
     """A load and what only it fed are gone; what its token ordered follows what it followed."""
     for link in reversed(chain):
         link.detach()

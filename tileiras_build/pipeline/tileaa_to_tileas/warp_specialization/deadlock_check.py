@@ -13,36 +13,36 @@ from collections.abc import Collection, Sequence
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from ....ir.casting import row, type_of
+from ....ir.casting import as_op, type_as
 from ....ir.dialects.fast_xdsl import walk
 from ....ir.dialects.nv_tileas.ops import AsyncTiledTmaLoadOp, ConsumerReleaseOp, ConsumerWaitOp
 from ....ir.dialects.nv_tileas.types import PipelineType
 from ....ir.dialects.op_traits import is_counted_loop
 
-MANY = 1 << 16  # of what an inner loop does: more than there are stages
+UNBOUNDED = 1 << 16  # of what an inner loop does: more than there are stages
 
 
-def comes_ahead(loads: Collection[Operation], place: Operation) -> bool:
+def load_completes_before(loads: Collection[Operation], place: Operation) -> bool:
     """Whether what ``loads`` fetch for the next iteration comes while nothing behind ``place``, in a loop, is done."""
     blocks = {load.parent for load in loads}
     if len(blocks) != 1 or (block := blocks.pop()) is None:
         return False
     ops = list(block.ops)
     fetched = _count(ops[: 1 + max(map(ops.index, loads))], AsyncTiledTmaLoadOp)
-    kept = _kept(place)
+    kept = _stages_held_past(place)
     return all(fetched[ring] + kept[ring] <= _stages(ring) for ring in _count(ops, AsyncTiledTmaLoadOp))
 
 
-def _kept(place: Operation) -> Counter[SSAValue]:
+def _stages_held_past(place: Operation) -> Counter[SSAValue]:
     """The stages of each ring that are given back behind ``place`` in its iteration, or in the next one, as what the last
     iteration leaves to be done behind the loop."""
     loop = place.parent_op()
-    later = [] if loop is None else [op for op in _behind(loop) if not is_counted_loop(op)]
-    ops = [*_behind(place), *later]
+    later = [] if loop is None else [op for op in _ops_after(loop) if not is_counted_loop(op)]
+    ops = [*_ops_after(place), *later]
     return _count(ops, ConsumerWaitOp) | _count(ops, ConsumerReleaseOp)
 
 
-def _behind(place: Operation) -> list[Operation]:
+def _ops_after(place: Operation) -> list[Operation]:
     found = []
     while (following := place.next_op) is not None:
         place = following
@@ -56,7 +56,7 @@ def _count(ops: Sequence[Operation], kind: type[Operation]) -> Counter[SSAValue]
     for op in ops:
         for inner in walk(op):
             if isinstance(inner, kind):
-                found[row(inner).pipeline] += MANY if _is_repeated(inner, op.parent) else 1
+                found[as_op(inner).pipeline] += UNBOUNDED if _is_repeated(inner, op.parent) else 1
     return found
 
 
@@ -69,4 +69,4 @@ def _is_repeated(op: Operation, block: Block | None) -> bool:
 
 
 def _stages(ring: SSAValue) -> int:
-    return type_of(ring, PipelineType).stages.data
+    return type_as(ring, PipelineType).stages.data

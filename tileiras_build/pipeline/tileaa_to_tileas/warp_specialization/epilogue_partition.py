@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ....ir.casting import last_op
+from ....ir.casting import terminator
 from ....ir.dialects.nv_tileas.ops import (
     COUNTERPARTS,
     AdvanceOp,
@@ -14,53 +14,53 @@ from ....ir.dialects.nv_tileas.ops import (
     TmemLoadOp,
     TmemStoreOp,
 )
-from ....ir.dialects.op_definition import TableOperation
-from ....ir.dialects.op_traits import is_structured
+from ....ir.dialects.op_definition import TableOp
+from ....ir.dialects.op_traits import is_structured_control_flow
 from ...analysis.op_queries import is_pure
-from ..rewriter import insert_before, inserter, never_runs
-from .consumer_operands import drop_load
-from .consumer_partition import ComputingAgent
-from .pipeline_buffers import Ring, State, Tokens, stage_of, sums_of
+from ..rewriter import insert_before, insertion_before, is_zero_trip
+from .consumer_operands import erase_load
+from .consumer_partition import ConsumerPartition
+from .pipeline_buffers import MmaPipeline, PipelineResource, Tokens, accumulators_of, stage_of
 
 ForOp = COUNTERPARTS["nv_tileaa.for"]
 
 
-class SumReader(ComputingAgent):
+class EpiloguePartition(ConsumerPartition):
     """Changes the program in place: instead of products there are sums, each read from its buffer and given back."""
 
-    def states(self, loop: Operation | None = None) -> list[State]:
-        return sums_of(self.rings, loop)
+    def states(self, loop: Operation | None = None) -> list[PipelineResource]:
+        return accumulators_of(self.mma_pipelines, loop)
 
     def _block(self, block: Block, tokens: Tokens) -> None:
         for op in list(block.ops):
-            if (ring := next((ring for ring in self.rings if ring.loops[-1] is op), None)) is not None:
-                _take_sum(ring, ring.loops[-1], tokens)
-            elif is_structured(op) and (states := self.states(op)):
+            if (ring := next((ring for ring in self.mma_pipelines if ring.loops[-1] is op), None)) is not None:
+                _read_accumulator(ring, ring.loops[-1], tokens)
+            elif is_structured_control_flow(op) and (states := self.states(op)):
                 self._structure(op, states, tokens)
 
 
-def _take_sum(ring: Ring, loop: TableOperation, tokens: Tokens) -> None:
+def _read_accumulator(mma_pipeline: MmaPipeline, loop: TableOp, tokens: Tokens) -> None:
     """Wait until a buffer is full, read it, give it back; of the loop that filled it only what else it does is left."""
-    sum, index = ring.sum, ring.product.acc.index - 1
-    token, result, insert = tokens[sum], loop.results[index], inserter(loop)
+    sum, index = mma_pipeline.accumulator, mma_pipeline.dot.acc.index - 1
+    token, result, insert = tokens[sum], loop.results[index], insertion_before(loop)
     insert(ConsumerWaitOp.make([sum.pipeline, token], []))
     stage = stage_of(insert, sum.pipeline, token)
-    insert(TmemStoreOp.make([loop.initial[index], sum.tile, insert(never_runs(loop)), stage, None], []))
+    insert(TmemStoreOp.make([loop.initial[index], sum.tile, insert(is_zero_trip(loop)), stage, None], []))
     result.replace_all_uses_with(insert(TmemLoadOp.make([sum.tile, stage], [result.type])))
     insert(ConsumerReleaseOp.make([sum.pipeline, token, None], []))
     tokens[sum] = insert(AdvanceOp.make([sum.pipeline, token], [i32]))
-    _drop_product(ring, loop, index)
+    _erase_dot(mma_pipeline, loop, index)
 
 
-def _drop_product(ring: Ring, loop: TableOperation, index: int) -> None:
+def _erase_dot(mma_pipeline: MmaPipeline, loop: TableOp, index: int) -> None:
     block = loop.regions[0].blocks[0]
-    ring.product.result.replace_all_uses_with(ring.product.acc)
-    ring.product.detach()
-    ring.product.erase()
-    for fetch in ring.fetches:
-        drop_load(fetch.load, fetch.chain)
-    for copy in ring.copies:
-        drop_load(copy.load, copy.chain)
+    mma_pipeline.dot.result.replace_all_uses_with(mma_pipeline.dot.acc)
+    mma_pipeline.dot.detach()
+    mma_pipeline.dot.erase()
+    for fetch in mma_pipeline.operand_loads:
+        erase_load(fetch.load, fetch.chain)
+    for copy in mma_pipeline.scale_loads:
+        erase_load(copy.load, copy.chain)
     _erase_unused(block)
     _rebuild_without(loop, index)
 
@@ -73,22 +73,22 @@ def _erase_unused(block: Block) -> None:
             op.erase()
 
 
-def _rebuild_without(loop: TableOperation, index: int) -> None:
+def _rebuild_without(loop: TableOp, index: int) -> None:
     """The loop without a value that it carries, or nothing where it only passes on what it was given."""
     block = loop.regions[0].blocks[0]
-    last, kept = last_op(block), [other for other in range(len(loop.results)) if other != index]
+    last, kept = terminator(block), [other for other in range(len(loop.results)) if other != index]
     last.operands = [last.operands[other] for other in kept]
     block.erase_arg(block.args[1 + index])
     initial = [loop.initial[other] for other in kept]
     passes_on = block.first_op is last and list(last.operands) == list(block.args[1:])
-    results = initial if passes_on else _rebuilt(loop, kept, initial)
+    results = initial if passes_on else _rebuild_with(loop, kept, initial)
     for other, result in zip(kept, results):
         loop.results[other].replace_all_uses_with(result)
     loop.detach()
     loop.erase()
 
 
-def _rebuilt(loop: TableOperation, kept: list[int], initial: list[SSAValue]) -> list[SSAValue]:
+def _rebuild_with(loop: TableOp, kept: list[int], initial: list[SSAValue]) -> list[SSAValue]:
     """The results of a loop with the body of ``loop`` that carries the values ``kept``."""
     types = [loop.results[other].type for other in kept]
     region = Region(loop.regions[0].detach_block(loop.regions[0].blocks[0]))

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Block, Operation, SSAValue
 
-from ....ir.casting import block_of, given, row
+from ....ir.casting import as_op, parent_block, unwrap
 from ....ir.dialects.nv_tileas.ops import (
     AdvanceOp,
     AsyncUmmaOp,
@@ -25,192 +25,199 @@ from ....ir.dialects.nv_tileas.ops import (
     UmmaCommitOp,
     UmmaReleaseOp,
 )
-from ....ir.dialects.op_definition import TableOperation
-from ...analysis.chained_dots import running_sum
+from ....ir.dialects.op_definition import TableOp
+from ...analysis.chained_dots import rescaled_accumulator
 from ...analysis.op_queries import is_pure
 from ...analysis.view_chains import is_zero
-from ..rewriter import Insert, constant_i1, constant_i32, insert_before, is_later
-from .consumer_operands import drop_fetch
-from .consumer_partition import ComputingAgent
+from ..rewriter import Inserter, constant_i1, constant_i32, insert_before, is_not_first_iteration
+from .consumer_operands import erase_tma_operand_load
+from .consumer_partition import ConsumerPartition
 from .pipeline_buffers import (
-    Resident,
-    Ring,
-    State,
+    MmaPipeline,
+    PipelineResource,
+    StationaryOperand,
     Tokens,
-    lefts_of,
-    residents_of,
+    accumulators_of,
+    async_mma_attributes,
+    lhs_tiles_of,
     stage_of,
-    stage_operands,
     stages_of,
-    sums_of,
-    tensor_values,
+    stationary_operands_of,
+    umma_attributes,
 )
-from .producer_partitions import AgentSlice
-from .tmem_accumulators import TensorMemorySums, store_initial, wait_for_sum
+from .producer_partitions import PartitionSlice
+from .tmem_accumulators import TmemAccumulators, store_initial_accumulator, wait_for_accumulator
 
 REDUCE = "nv_tileas.reduce"
 
 
-class ChainIssuer(AgentSlice):
+class FmhaMmaPartition(PartitionSlice):
     """Issues the products of all chains."""
 
-    def states(self, loop: Operation | None = None) -> list[State]:
-        again = [ring.sum for ring in self.rings if ring.product.rescaled and ring.used_again]
-        sums = [sum for sum in sums_of(self.rings, loop) if sum in again]
-        return [*stages_of(self.rings, loop), *lefts_of(self.rings, loop), *sums]
+    def states(self, loop: Operation | None = None) -> list[PipelineResource]:
+        again = [ring.accumulator for ring in self.mma_pipelines if ring.dot.rescaled and ring.is_reused]
+        sums = [sum for sum in accumulators_of(self.mma_pipelines, loop) if sum in again]
+        return [*stages_of(self.mma_pipelines, loop), *lhs_tiles_of(self.mma_pipelines, loop), *sums]
 
-    def leave(self, loop: TableOperation, insert: Insert, tokens: Tokens) -> None:
+    def exit_loop(self, loop: TableOp, insert: Inserter, tokens: Tokens) -> None:
         """Behind a loop of products its sum is complete, and behind the last one that reads it the left operand is free."""
-        for ring in self.rings:
-            if ring.loops[-1] is loop and ring.product.rescaled:
-                self._complete(ring, insert, tokens)
-        for resident in residents_of(self.rings):
-            if resident.loops and self._readers(resident)[-1] is loop:
-                token = tokens[resident.stages]
-                insert(UmmaReleaseOp.make([resident.stages.pipeline, token], []))
-                tokens[resident.stages] = insert(AdvanceOp.make([resident.stages.pipeline, token], [i32]))
+        for ring in self.mma_pipelines:
+            if ring.loops[-1] is loop and ring.dot.rescaled:
+                self._commit_accumulator(ring, insert, tokens)
+        for stationary in stationary_operands_of(self.mma_pipelines):
+            if stationary.loops and self._readers(stationary)[-1] is loop:
+                token = tokens[stationary.stages]
+                insert(UmmaReleaseOp.make([stationary.stages.pipeline, token], []))
+                tokens[stationary.stages] = insert(AdvanceOp.make([stationary.stages.pipeline, token], [i32]))
 
-    def _complete(self, ring: Ring, insert: Insert, tokens: Tokens) -> None:
+    def _commit_accumulator(self, ring: MmaPipeline, insert: Inserter, tokens: Tokens) -> None:
         """No sooner than the last sum was read: between the two there may be no product to wait for."""
-        sum = ring.sum
-        if ring.used_again:
+        sum = ring.accumulator
+        if ring.is_reused:
             insert(UmmaAcquireOp.make([sum.pipeline, tokens[sum]], []))
             tokens[sum] = insert(AdvanceOp.make([sum.pipeline, tokens[sum]], [i32]))
         insert(UmmaCommitOp.make([sum.pipeline], []))
 
-    def _readers(self, resident: Resident) -> list[Operation]:
-        return [ring.loops[len(resident.loops)] for ring in self.rings if ring.resident is resident]
+    def _readers(self, stationary: StationaryOperand) -> list[Operation]:
+        return [ring.loops[len(stationary.loops)] for ring in self.mma_pipelines if ring.stationary is stationary]
 
-    def act(self, op: TableOperation, insert: Insert, tokens: Tokens) -> None:
-        for resident in residents_of(self.rings):
-            if op is resident.fetch.load:
-                self._await(resident, insert, tokens)
-        ring = next((ring for ring in self.rings if op is ring.product), None)
+    def emit(self, op: TableOp, insert: Inserter, tokens: Tokens) -> None:
+        for stationary in stationary_operands_of(self.mma_pipelines):
+            if op is stationary.operand_load.load:
+                self._wait_for_stationary(stationary, insert, tokens)
+        ring = next((ring for ring in self.mma_pipelines if op is ring.dot), None)
         if ring is not None:
             self._issue(ring, insert, tokens)
 
-    def _await(self, resident: Resident, insert: Insert, tokens: Tokens) -> None:
-        stages = resident.stages
+    def _wait_for_stationary(self, stationary: StationaryOperand, insert: Inserter, tokens: Tokens) -> None:
+        stages = stationary.stages
         insert(ConsumerWaitOp.make([stages.pipeline, tokens[stages]], []))
-        if not resident.loops:
+        if not stationary.loops:
             tokens[stages] = insert(AdvanceOp.make([stages.pipeline, tokens[stages]], [i32]))
 
-    def _issue(self, ring: Ring, insert: Insert, tokens: Tokens) -> None:
-        token = tokens[ring.stages]
-        insert(ConsumerWaitOp.make([ring.pipeline, token], []))
-        stage = stage_of(insert, ring.pipeline, token)
-        if ring.product.rescaled:
-            self._add_parts(ring, stage, insert, tokens)
+    def _issue(self, mma_pipeline: MmaPipeline, insert: Inserter, tokens: Tokens) -> None:
+        token = tokens[mma_pipeline.stages]
+        insert(ConsumerWaitOp.make([mma_pipeline.pipeline, token], []))
+        stage = stage_of(insert, mma_pipeline.pipeline, token)
+        if mma_pipeline.dot.rescaled:
+            self._issue_k_chunks(mma_pipeline, stage, insert, tokens)
         else:
-            left = given(given(ring.resident).fetch.buffer)
+            left = unwrap(unwrap(mma_pipeline.stationary).operand_load.buffer)
             read = [left, insert(constant_i1(False)), insert(constant_i32(0)), stage]
-            self._multiply(ring, read, [ring.pipeline, token, ring.sum.pipeline], insert)
-        tokens[ring.stages] = insert(AdvanceOp.make([ring.pipeline, token], [i32]))
+            self._multiply(
+                mma_pipeline, read, [mma_pipeline.pipeline, token, mma_pipeline.accumulator.pipeline], insert
+            )
+        tokens[mma_pipeline.stages] = insert(AdvanceOp.make([mma_pipeline.pipeline, token], [i32]))
 
-    def _add_parts(self, ring: Ring, stage: SSAValue, insert: Insert, tokens: Tokens) -> None:
+    def _issue_k_chunks(self, mma_pipeline: MmaPipeline, stage: SSAValue, insert: Inserter, tokens: Tokens) -> None:
         """The products of each part of the left operand, once it is there; the last of them give the stage back."""
-        left, token = given(ring.sum.written), tokens[ring.stages]
-        adds = self._adds(ring, insert)
-        for part in range(left.parts):
+        left, token = unwrap(mma_pipeline.accumulator.lhs_written), tokens[mma_pipeline.stages]
+        adds = self._accumulate_flag(mma_pipeline, insert)
+        for part in range(left.k_chunks):
             insert(ConsumerWaitOp.make([left.pipeline, tokens[left]], []))
             tokens[left] = insert(AdvanceOp.make([left.pipeline, tokens[left]], [i32]))
-            ends = [ring.pipeline, token] if part + 1 == left.parts else [None, None]
-            read = [given(ring.sum.left), adds if part == 0 else insert(constant_i1(True)), None, stage]
-            self._multiply(ring, read, [*ends, None], insert, part=(part, left.parts))
+            ends = [mma_pipeline.pipeline, token] if part + 1 == left.k_chunks else [None, None]
+            read = [
+                unwrap(mma_pipeline.accumulator.lhs_tile),
+                adds if part == 0 else insert(constant_i1(True)),
+                None,
+                stage,
+            ]
+            self._multiply(mma_pipeline, read, [*ends, None], insert, chunk=(part, left.k_chunks))
 
     def _multiply(
         self,
-        ring: Ring,
+        mma_pipeline: MmaPipeline,
         read: Sequence[SSAValue | None],
         ends: Sequence[SSAValue | None],
-        insert: Insert,
-        part: tuple[int, int] | None = None,
+        insert: Inserter,
+        chunk: tuple[int, int] | None = None,
     ) -> None:
         left, adds, *stages = read
-        [right] = [fetch.buffer for fetch in ring.fetches]
-        operands = [left, right, ring.sum.tile, adds, *stages, *ends, None, None, None, None]
-        told = tensor_values(ring.product) | ({} if part is None else {"part": part})
-        insert(AsyncUmmaOp.make(operands, [], stage_operands(ring), **told))
+        [right] = [fetch.buffer for fetch in mma_pipeline.operand_loads]
+        operands = [left, right, mma_pipeline.accumulator.tile, adds, *stages, *ends, None, None, None, None]
+        told = umma_attributes(mma_pipeline.dot) | ({} if chunk is None else {"part": chunk})
+        insert(AsyncUmmaOp.make(operands, [], async_mma_attributes(mma_pipeline), **told))
 
-    def _adds(self, ring: Ring, insert: Insert) -> SSAValue:
+    def _accumulate_flag(self, ring: MmaPipeline, insert: Inserter) -> SSAValue:
         """Whether a product is added to what its sum holds: not the first one, where the sum starts from zero."""
-        loop = row(ring.loops[-1])
-        if not is_zero(loop.initial[given(running_sum(ring.product)).argument.index - 1]):
+        loop = as_op(ring.loops[-1])
+        if not is_zero(loop.initial[unwrap(rescaled_accumulator(ring.dot)).argument.index - 1]):
             return insert(constant_i1(True))
-        later = is_later(loop, loop.regions[0].blocks[0].args[0])
+        later = is_not_first_iteration(loop, loop.regions[0].blocks[0].args[0])
         later.operands = [self.value(operand) for operand in later.operands]
         return insert(later)
 
 
-class ChainReader(ComputingAgent):
+class FmhaSoftmaxPartition(ConsumerPartition):
     """The softmax: it reads what the first product makes, and writes what the second one multiplies."""
 
-    def __init__(self, rings: list[Ring]):
+    def __init__(self, rings: list[MmaPipeline]):
         super().__init__(rings)
-        self.sums: ChainedSums = ChainedSums()
+        self.sums: FmhaAccumulators = FmhaAccumulators()
 
-    def states(self, loop: Operation | None = None) -> list[State]:
-        return sums_of(self.rings, loop)
+    def states(self, loop: Operation | None = None) -> list[PipelineResource]:
+        return accumulators_of(self.mma_pipelines, loop)
 
-    def _await(self, resident: Resident, tokens: Tokens) -> None:
+    def _wait_for_stationary(self, stationary: StationaryOperand, tokens: Tokens) -> None:
         """Nobody but the thread that issues products waits for a left operand in shared memory."""
 
-    def _product(self, ring: Ring, tokens: Tokens) -> None:
-        product = ring.product
+    def _emit_dot(self, mma_pipeline: MmaPipeline, tokens: Tokens) -> None:
+        product = mma_pipeline.dot
         if product.rescaled:
-            self.sums.write_left(ring)
+            self.sums.write_lhs(mma_pipeline)
         else:
-            wait_for_sum(ring.sum, product, tokens)
-            loaded = TmemLoadOp.make([ring.sum.tile], [product.result.type])
+            wait_for_accumulator(mma_pipeline.accumulator, product, tokens)
+            loaded = TmemLoadOp.make([mma_pipeline.accumulator.tile], [product.result.type])
             product.result.replace_all_uses_with(insert_before(loaded, product))
         product.detach()
         product.erase()
-        for fetch in ring.fetches:
-            drop_fetch(fetch)
+        for fetch in mma_pipeline.operand_loads:
+            erase_tma_operand_load(fetch)
 
 
-class ChainedSums(TensorMemorySums):
+class FmhaAccumulators(TmemAccumulators):
     """Sums that another agent completes."""
 
-    def write_left(self, ring: Ring) -> None:
+    def write_lhs(self, mma_pipeline: MmaPipeline) -> None:
         """Scale the sum, write the left operand part by part; what neither needs is computed behind that."""
-        product, left = ring.product, given(ring.sum.written)
-        block, index = block_of(product), given(running_sum(product)).argument.index - 1
-        self.running.setdefault(block, []).append((index, ring))
-        _rescale(ring)
-        for part in range(left.parts):
-            operands = [product.lhs, ring.sum.left, None, None, left.pipeline]
+        product, left = mma_pipeline.dot, unwrap(mma_pipeline.accumulator.lhs_written)
+        block, index = parent_block(product), unwrap(rescaled_accumulator(product)).argument.index - 1
+        self.carried_in_tmem.setdefault(block, []).append((index, mma_pipeline))
+        _rescale_accumulator(mma_pipeline)
+        for part in range(left.k_chunks):
+            operands = [product.lhs, mma_pipeline.accumulator.lhs_tile, None, None, left.pipeline]
             insert_before(TmemStoreOp.make(operands, [], part=part), product)
         product.result.replace_all_uses_with(product.acc)
-        _delay(block, product)
+        _sink_after(block, product)
 
-    def read_sums(self, old: TableOperation, loop: TableOperation, tokens: Tokens) -> None:
-        for index, ring in self.running.get(loop.regions[0].blocks[0], ()):
-            sum, token = ring.sum, tokens[ring.sum]
-            store_initial(old.initial[index], sum, loop)
-            wait_for_sum(sum, old, tokens)
+    def read_accumulators(self, old: TableOp, loop: TableOp, tokens: Tokens) -> None:
+        for index, ring in self.carried_in_tmem.get(loop.regions[0].blocks[0], ()):
+            sum, token = ring.accumulator, tokens[ring.accumulator]
+            store_initial_accumulator(old.initial[index], sum, loop)
+            wait_for_accumulator(sum, old, tokens)
             loaded = TmemLoadOp.make([sum.tile], [old.results[index].type])
             old.results[index].replace_all_uses_with(insert_before(loaded, old))
-            if ring.used_again:
+            if ring.is_reused:
                 insert_before(ConsumerReleaseOp.make([sum.pipeline, token, None], []), old)
 
 
-def _rescale(ring: Ring) -> None:
+def _rescale_accumulator(mma_pipeline: MmaPipeline) -> None:
     """The sum so far is scaled where it is, which no product adds to: the scores have come after the last one."""
-    product, running = ring.product, given(running_sum(ring.product))
-    loop = row(block_of(product).parent_op())
+    product, running = mma_pipeline.dot, unwrap(rescaled_accumulator(mma_pipeline.dot))
+    loop = as_op(parent_block(product).parent_op())
     product.operands[2] = running.argument
     if running.scale is None:
         return
     begun = None
     if is_zero(loop.initial[running.argument.index - 1]):
-        begun = insert_before(is_later(loop, block_of(product).args[0]), product)
-    insert_before(TmemScaleOp.make([ring.sum.tile, running.factor, begun], []), product)
+        begun = insert_before(is_not_first_iteration(loop, parent_block(product).args[0]), product)
+    insert_before(TmemScaleOp.make([mma_pipeline.accumulator.tile, running.factor, begun], []), product)
     running.scale.detach()
     running.scale.erase()
 
 
-def _delay(block: Block, place: Operation) -> None:
+def _sink_after(block: Block, place: Operation) -> None:
     """Move what a block computes before ``place`` for what comes behind it."""
     before = [op for op in block.ops if op.is_before_in_block(place)]
     later: list[Operation] = []

@@ -8,32 +8,32 @@ from typing import Any
 from xdsl.dialects.builtin import FloatTF32Type, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ....ir.casting import given, type_of
+from ....ir.casting import type_as, unwrap
 from ....ir.dialects import arith
 from ....ir.dialects.cute.shared_layout_attr import SharedLayoutAttr
 from ....ir.dialects.nv_tileas.types import PipelineType
-from ....ir.dialects.op_definition import TableOperation
+from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts.tmem_layout import WARPS
 from ...analysis.axis_info import AxisAnalysis
-from ...analysis.chained_dots import resident_load
-from ...analysis.mma_atom_selection import k_of, tensor_memory_tiles
-from ...analysis.scale_factor_groups import groups_apart
+from ...analysis.chained_dots import stationary_lhs_load
+from ...analysis.mma_atom_selection import k_of, tmem_tiles
+from ...analysis.scale_factor_groups import warp_loaded_scale_groups
 from ...analysis.tma_tensor_maps import TensorBox, tensor_box
-from ...analysis.view_chains import choices_around_loops, loops_around, placement_after, source_load
-from ..rewriter import Insert, constant_i32
-from .scale_load_candidates import ScaleCopy, scale_copies
+from ...analysis.view_chains import dot_operand_load, enclosing_loops, ifs_around_loops, smem_layout_after_views
+from ..rewriter import Inserter, constant_i32
+from .scale_load_candidates import ScaleLoad, scale_loads
 
 # What a product is marked with, and its instruction is not.
-CHOICES = ("warpgroup", "tensor_memory", "tensor_words", "warps", "rescaled", "resident")
+MMA_SELECTION_ATTRIBUTES = ("warpgroup", "tensor_memory", "tmem_columns", "warps", "rescaled", "stationary")
 tf32 = FloatTF32Type()
 
 
 @dataclass(eq=False)
-class Fetch:
+class TmaOperandLoad:
     """One operand of a product: its load, the operations between, and where its tiles lie."""
 
     index: int
-    load: TableOperation
+    load: TableOp
     chain: list[Operation]
     box: TensorBox
     buffer: SSAValue | None = None
@@ -46,15 +46,15 @@ class Fetch:
 
 
 @dataclass(eq=False)
-class Left:
+class LhsInTmem:
     """A left operand that warps write to tensor memory in ``parts`` along k, each a stage of the pipeline."""
 
     pipeline: SSAValue
-    parts: int
+    k_chunks: int
 
 
 @dataclass(eq=False)
-class Sum:
+class TmemAccumulator:
     """The accumulators of one product in tensor memory; ``pipeline`` fills when they are complete.
 
     ``running``: they stay there for all of the innermost loop; ``waited``: but each product is waited for, since the next
@@ -63,18 +63,18 @@ class Sum:
     how that agent learns of the left operand.
     """
 
-    running: bool
-    waited: bool
+    carried_in_tmem: bool
+    is_waited_each_iteration: bool
     pipeline: SSAValue
     tile: SSAValue
-    left: SSAValue | None
+    lhs_tile: SSAValue | None
     scales: list[SSAValue] = field(default_factory=list)
-    held: SSAValue | None = None
-    written: Left | None = None
+    stationary_lhs_tile: SSAValue | None = None
+    lhs_written: LhsInTmem | None = None
 
 
 @dataclass(eq=False)
-class Stages:
+class StageBuffers:
     """Shared memory that fills and empties in turn; ``buffers``, and tensor maps, of each operand that is fetched."""
 
     pipeline: SSAValue
@@ -83,7 +83,7 @@ class Stages:
 
 
 @dataclass(eq=False)
-class ScaleRing:
+class ScaleStageBuffers:
     """Stages of scales, each for the iterations of a group: of each operand's a buffer in shared memory, and columns."""
 
     pipeline: SSAValue
@@ -92,176 +92,189 @@ class ScaleRing:
 
 
 @dataclass(eq=False)
-class Resident:
+class StationaryOperand:
     """A left operand that TMA brings before the loops of its products, where it stays: a ring of one stage.
 
     ``loops``: those around its load, in each of which it is brought anew.
     """
 
-    fetch: Fetch
-    loops: list[TableOperation]
-    allocated: Stages | None = None
+    operand_load: TmaOperandLoad
+    loops: list[TableOp]
+    buffers: StageBuffers | None = None
 
     @property
-    def stages(self) -> Stages:
-        return given(self.allocated)
+    def stages(self) -> StageBuffers:
+        return unwrap(self.buffers)
 
     @property
-    def around(self) -> list[TableOperation]:
+    def enclosing_ops(self) -> list[TableOp]:
         return self.loops
 
 
 @dataclass(eq=False)
-class Ring:
+class MmaPipeline:
     """The stages of one product, and its accumulators where they are in tensor memory.
 
-    The same product of another loop, before or after this one's, has the same stages and accumulators (``used_again``).
+    The same product of another loop, before or after this one's, has the same stages and accumulators (``is_reused``).
     ``choices``: those around its loops.
     """
 
-    product: TableOperation
-    fetches: list[Fetch]
-    loops: list[TableOperation]
-    choices: list[TableOperation]
-    allocated: Stages | None = None
-    loads: dict[Operation, Fetch] = field(default_factory=dict)
-    summed: Sum | None = None
-    used_again: bool = False
-    resident: Resident | None = None
-    copies: list[ScaleCopy] = field(default_factory=list)
-    scaled: ScaleRing | None = None
+    dot: TableOp
+    operand_loads: list[TmaOperandLoad]
+    loops: list[TableOp]
+    enclosing_ifs: list[TableOp]
+    buffers: StageBuffers | None = None
+    loads: dict[Operation, TmaOperandLoad] = field(default_factory=dict)
+    tmem_accumulator: TmemAccumulator | None = None
+    is_reused: bool = False
+    stationary: StationaryOperand | None = None
+    scale_loads: list[ScaleLoad] = field(default_factory=list)
+    scale_buffers: ScaleStageBuffers | None = None
 
     @classmethod
-    def of(cls, product: TableOperation) -> Ring:
+    def of(cls, dot: TableOp) -> MmaPipeline:
         """Of a product that reads what TMA fetches."""
         analysis = AxisAnalysis()
         fetches = []
         for index in (0, 1):
-            found = source_load(product, index)
+            found = dot_operand_load(dot, index)
             if found is not None and found[0].tma:
-                box = given(tensor_box(*found, analysis))
-                fetches.append(Fetch(index, *found, box))
-        loops, copies = given(loops_around(product)), scale_copies(product)
-        loads: dict[Operation, Fetch] = {fetch.load: fetch for fetch in fetches}
-        return cls(product, fetches, loops, choices_around_loops(product), loads=loads, copies=copies)
+                box = unwrap(tensor_box(*found, analysis))
+                fetches.append(TmaOperandLoad(index, *found, box))
+        loops, copies = unwrap(enclosing_loops(dot)), scale_loads(dot)
+        loads: dict[Operation, TmaOperandLoad] = {fetch.load: fetch for fetch in fetches}
+        return cls(dot, fetches, loops, ifs_around_loops(dot), loads=loads, scale_loads=copies)
 
     @property
     def consumers(self) -> int | None:
         """Arrivals that empty a stage: one commit where tensor memory accumulates; None for one of each warp."""
-        return 1 if self.product.tensor_memory is not None else None
+        return 1 if self.dot.tensor_memory is not None else None
 
     @property
     def stage_bytes(self) -> int:
-        return sum(fetch.box.tile_bytes for fetch in self.fetches)
+        return sum(fetch.box.tile_bytes for fetch in self.operand_loads)
 
     @property
-    def stages(self) -> Stages:
-        return given(self.allocated)
+    def stages(self) -> StageBuffers:
+        return unwrap(self.buffers)
 
     @property
-    def sum(self) -> Sum:
-        return given(self.summed)
+    def accumulator(self) -> TmemAccumulator:
+        return unwrap(self.tmem_accumulator)
 
     @property
     def scale_groups(self) -> int:
         """Stages of scales that warps of their own bring: as many as come in time, and as the product has columns for."""
-        sums = tensor_memory_tiles(self.product, WARPS)[1].total_words
-        columns = (self.product.tensor_words - sums) // sum(copy.columns.words for copy in self.copies)
-        return max(1, min(groups_apart(self.product.scale_steps), columns))
+        sums = tmem_tiles(self.dot, WARPS)[1].total_tmem_columns
+        columns = (self.dot.tmem_columns - sums) // sum(copy.columns.tmem_columns for copy in self.scale_loads)
+        return max(1, min(warp_loaded_scale_groups(self.dot.scale_steps), columns))
 
     @property
-    def scales(self) -> ScaleRing:
-        return given(self.scaled)
+    def scales(self) -> ScaleStageBuffers:
+        return unwrap(self.scale_buffers)
 
     @property
     def pipeline(self) -> SSAValue:
         return self.stages.pipeline
 
     @property
-    def around(self) -> list[TableOperation]:
+    def enclosing_ops(self) -> list[TableOp]:
         """The loops and choices around its product."""
-        return [*self.loops, *self.choices]
+        return [*self.loops, *self.enclosing_ifs]
 
     @property
-    def around_sum(self) -> list[TableOperation]:
+    def ops_around_accumulator(self) -> list[TableOp]:
         """Those around where the accumulators are waited for."""
-        loops = self.loops[:-1] if self.sum.running and not self.sum.waited else self.loops
-        return [*loops, *self.choices]
+        loops = (
+            self.loops[:-1]
+            if self.accumulator.carried_in_tmem and not self.accumulator.is_waited_each_iteration
+            else self.loops
+        )
+        return [*loops, *self.enclosing_ifs]
 
-    def replace(self, old: Operation, new: TableOperation) -> None:
+    def replace(self, old: Operation, new: TableOp) -> None:
         """``new`` stands in place of a loop or choice around the product."""
         self.loops = [new if around is old else around for around in self.loops]
-        self.choices = [new if around is old else around for around in self.choices]
+        self.enclosing_ifs = [new if around is old else around for around in self.enclosing_ifs]
 
 
 # Where an agent stands in the stages of each ring, of scales, and in each sum.
-State = Stages | Sum | ScaleRing | Left
-Tokens = dict[State, SSAValue]
+PipelineResource = StageBuffers | TmemAccumulator | ScaleStageBuffers | LhsInTmem
+Tokens = dict[PipelineResource, SSAValue]
 
 
-def residents_of(rings: list[Ring]) -> list[Resident]:
+def stationary_operands_of(mma_pipelines: list[MmaPipeline]) -> list[StationaryOperand]:
     """The left operands that stay in shared memory, which several products may read."""
-    return list(dict.fromkeys(ring.resident for ring in rings if ring.resident is not None))
+    return list(dict.fromkeys(ring.stationary for ring in mma_pipelines if ring.stationary is not None))
 
 
-def set_residents(rings: list[Ring]) -> None:
-    """Tell the rings of products with a ``resident`` left operand which that is."""
-    made: dict[Operation, Resident] = {}
+def set_stationary_operands(mma_pipelines: list[MmaPipeline]) -> None:
+    """Tell the rings of products with a ``stationary`` left operand which that is."""
+    made: dict[Operation, StationaryOperand] = {}
     analysis = AxisAnalysis()
-    for ring in (ring for ring in rings if ring.product.resident):
-        load, chain = given(resident_load(ring.product))
+    for ring in (ring for ring in mma_pipelines if ring.dot.stationary):
+        load, chain = unwrap(stationary_lhs_load(ring.dot))
         if load not in made:
-            fetch = Fetch(0, load, chain, given(tensor_box(load, chain, analysis)))
-            made[load] = Resident(fetch, given(loops_around(load)))
-        ring.resident = made[load]
+            fetch = TmaOperandLoad(0, load, chain, unwrap(tensor_box(load, chain, analysis)))
+            made[load] = StationaryOperand(fetch, unwrap(enclosing_loops(load)))
+        ring.stationary = made[load]
 
 
-def stages_of(rings: list[Ring], place: Operation | None = None) -> list[State]:
+def stages_of(mma_pipelines: list[MmaPipeline], place: Operation | None = None) -> list[PipelineResource]:
     """The stages that products use, or those of them that are filled inside ``place``, a loop or a choice."""
-    users: list[Ring | Resident] = [*residents_of(rings), *rings]
-    return list(dict.fromkeys(user.stages for user in users if place is None or place in user.around))
+    users: list[MmaPipeline | StationaryOperand] = [*stationary_operands_of(mma_pipelines), *mma_pipelines]
+    return list(dict.fromkeys(user.stages for user in users if place is None or place in user.enclosing_ops))
 
 
-def sums_stay(rings: list[Ring]) -> bool:
+def accumulators_stay_in_tmem(mma_pipelines: list[MmaPipeline]) -> bool:
     """Whether sums stay in tensor memory while they are scaled: then all products of the kernel are those of chains."""
-    return any(ring.product.rescaled for ring in rings)
+    return any(ring.dot.rescaled for ring in mma_pipelines)
 
 
-def sums_of(rings: list[Ring], place: Operation | None = None) -> list[State]:
+def accumulators_of(mma_pipelines: list[MmaPipeline], place: Operation | None = None) -> list[PipelineResource]:
     """The sums in tensor memory, or those that are waited for inside ``place``."""
-    summed = [ring for ring in rings if ring.summed is not None]
-    return list(dict.fromkeys(ring.sum for ring in summed if place is None or place in ring.around_sum))
+    summed = [ring for ring in mma_pipelines if ring.tmem_accumulator is not None]
+    return list(
+        dict.fromkeys(ring.accumulator for ring in summed if place is None or place in ring.ops_around_accumulator)
+    )
 
 
-def lefts_of(rings: list[Ring], loop: Operation | None = None) -> list[State]:
+def lhs_tiles_of(mma_pipelines: list[MmaPipeline], loop: Operation | None = None) -> list[PipelineResource]:
     """The left operands that warps write part by part, or those of them that are written inside ``loop``."""
-    written = [(ring, ring.sum.written) for ring in rings if ring.summed is not None]
+    written = [(ring, ring.accumulator.lhs_written) for ring in mma_pipelines if ring.tmem_accumulator is not None]
     return list(dict.fromkeys(left for ring, left in written if left and (loop is None or loop in ring.loops)))
 
 
-def scales_of(rings: list[Ring], loop: Operation | None = None) -> list[State]:
+def scales_of(mma_pipelines: list[MmaPipeline], loop: Operation | None = None) -> list[PipelineResource]:
     """The scales that agents of their own bring, or those of them that come inside ``loop``."""
-    return list(dict.fromkeys(ring.scales for ring in rings if ring.copies and (loop is None or loop in ring.loops)))
+    return list(
+        dict.fromkeys(
+            ring.scales for ring in mma_pipelines if ring.scale_loads and (loop is None or loop in ring.loops)
+        )
+    )
 
 
-def stage_operands(ring: Ring) -> dict[str, Attribute]:
+def async_mma_attributes(mma_pipeline: MmaPipeline) -> dict[str, Attribute]:
     """How the instructions of a product find what lies in shared memory, and what else they are told."""
-    product = ring.product
-    kept = {key: value for key, value in product.attributes.items() if key not in CHOICES}
-    for fetch in [*ring.fetches, *([ring.resident.fetch] if ring.resident else [])]:
-        placement = given(placement_after(fetch.chain, fetch.box.placement))
+    product = mma_pipeline.dot
+    kept = {key: value for key, value in product.attributes.items() if key not in MMA_SELECTION_ATTRIBUTES}
+    for fetch in [
+        *mma_pipeline.operand_loads,
+        *([mma_pipeline.stationary.operand_load] if mma_pipeline.stationary else []),
+    ]:
+        placement = unwrap(smem_layout_after_views(fetch.chain, fetch.box.placement))
         kept[("lhs", "rhs")[fetch.index] + "_placement"] = SharedLayoutAttr(placement)
     return kept
 
 
-def tensor_values(product: TableOperation) -> dict[str, Any]:
+def umma_attributes(dot: TableOp) -> dict[str, Any]:
     """The row of a product in tensor memory, and its extents: attributes of what issues it."""
-    m, n = product.result.type.get_shape()
-    return {"atom": product.tensor_memory, "shape": (m, n, k_of(product))}
+    m, n = dot.result.type.get_shape()
+    return {"atom": dot.tensor_memory, "shape": (m, n, k_of(dot))}
 
 
-def stage_of(insert: Insert, pipeline: SSAValue, token: SSAValue) -> SSAValue:
+def stage_of(insert: Inserter, pipeline: SSAValue, token: SSAValue) -> SSAValue:
     """The stage of a pipeline that a token names."""
-    if type_of(pipeline, PipelineType).stages.data == 1:
+    if type_as(pipeline, PipelineType).stages.data == 1:
         return insert(constant_i32(0))
     return insert(arith.ShRUIOp.make([token, insert(constant_i32(1))], [i32]))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ....ir.casting import last_op
+from ....ir.casting import terminator
 from ....ir.dialects.fast_xdsl import walk
 from ....ir.dialects.nv_tileaa.ops import ReturnOp
 from ....ir.dialects.nv_tileas.ops import (
@@ -23,89 +23,89 @@ from ....ir.dialects.nv_tileas.ops import (
     UmmaAcquireOp,
     UmmaCommitOp,
 )
-from ....ir.dialects.op_definition import TableOperation, location_of
-from ....ir.dialects.op_traits import is_choice, is_counted_loop, is_return
+from ....ir.dialects.op_definition import TableOp, location_of
+from ....ir.dialects.op_traits import is_counted_loop, is_if, is_return
 from ...analysis.view_chains import ScalarSlice
-from ..rewriter import Insert, appender, constant_i32, is_later
+from ..rewriter import Inserter, constant_i32, insertion_at_end, is_not_first_iteration
 from .pipeline_buffers import (
-    Fetch,
-    Resident,
-    Ring,
-    Stages,
-    State,
-    Sum,
+    MmaPipeline,
+    PipelineResource,
+    StageBuffers,
+    StationaryOperand,
+    TmaOperandLoad,
+    TmemAccumulator,
     Tokens,
-    residents_of,
+    accumulators_of,
+    async_mma_attributes,
     scales_of,
     stage_of,
-    stage_operands,
     stages_of,
-    sums_of,
-    tensor_values,
+    stationary_operands_of,
+    umma_attributes,
 )
-from .scale_pipeline import ScaleTurn
+from .scale_pipeline import ScaleStage
 
 ForOp, IfOp, YieldOp, ContinueOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("for", "if", "yield", "continue"))
 
 
-class AgentSlice:
+class PartitionSlice:
     """Clones the slice of a program that an agent of one thread, or of one warp, executes.
 
     A kind of agent says what it has tokens of (``states``), and what it does around loops and where the program has a
     load or a product.
     """
 
-    def __init__(self, rings: list[Ring], slice: ScalarSlice):
-        self.rings, self.slice = rings, slice
+    def __init__(self, mma_pipelines: list[MmaPipeline], slice: ScalarSlice):
+        self.mma_pipelines, self.slice = mma_pipelines, slice
         self.values: dict[SSAValue, SSAValue] = {}
 
     def run(self, body: Block) -> Block:
         block = Block()
-        insert = appender(block)
+        insert = insertion_at_end(block)
         tokens = {state: insert(constant_i32(0)) for state in self.states()}
         self._block(body, block, tokens)
         self._end(insert, tokens)
         block.add_op(YieldOp.make([[]], []))
         return block
 
-    def states(self, loop: Operation | None = None) -> list[State]:
+    def states(self, loop: Operation | None = None) -> list[PipelineResource]:
         """What the agent has tokens of, or what of it is inside ``loop``, or a choice."""
         raise NotImplementedError
 
-    def awaited(self) -> list[State]:
+    def stages_to_drain(self) -> list[PipelineResource]:
         """What the agent waits for at its end: stages that commits give back, for an arrival may come after the CTA's end."""
         return []
 
-    def act(self, op: TableOperation, insert: Insert, tokens: Tokens) -> None:
+    def emit(self, op: TableOp, insert: Inserter, tokens: Tokens) -> None:
         """In place of an operation that is not cloned."""
         raise NotImplementedError
 
-    def enter(self, loop: TableOperation, insert: Insert, tokens: Tokens) -> None:
+    def enter_loop(self, loop: TableOp, insert: Inserter, tokens: Tokens) -> None:
         """Before a loop."""
 
-    def leave(self, loop: TableOperation, insert: Insert, tokens: Tokens) -> None:
+    def exit_loop(self, loop: TableOp, insert: Inserter, tokens: Tokens) -> None:
         """After a loop."""
 
     def _block(self, source: Block, target: Block, tokens: Tokens) -> None:
-        insert = appender(target)
+        insert = insertion_at_end(target)
         for op in source.ops:
-            if is_counted_loop(op) and any(op in ring.loops for ring in self.rings):
-                self.enter(op, insert, tokens)
+            if is_counted_loop(op) and any(op in ring.loops for ring in self.mma_pipelines):
+                self.enter_loop(op, insert, tokens)
                 self._loop(op, insert, tokens)
-                self.leave(op, insert, tokens)
+                self.exit_loop(op, insert, tokens)
             elif is_return(op):
                 self._end(insert, tokens)
                 insert(ReturnOp.make([[]], []))
-            elif is_choice(op) and (self.states(op) or any(map(is_return, walk(op)))):
-                self._choice(op, insert, tokens)
+            elif is_if(op) and (self.states(op) or any(map(is_return, walk(op)))):
+                self._if(op, insert, tokens)
             elif op in self.slice.needed:
                 insert(self._clone(op))
             else:
-                self.act(op, insert, tokens)
+                self.emit(op, insert, tokens)
 
-    def _end(self, insert: Insert, tokens: Tokens) -> None:
+    def _end(self, insert: Inserter, tokens: Tokens) -> None:
         """What the agent does last, at its end or before it returns."""
-        for state in self.awaited():
+        for state in self.stages_to_drain():
             insert(ProducerTailOp.make([state.pipeline, tokens[state]], []))
 
     def value(self, value: SSAValue) -> SSAValue:
@@ -122,7 +122,7 @@ class AgentSlice:
         self.values.update(zip(op.results, clone.results))
         return clone
 
-    def _choice(self, choice: TableOperation, insert: Insert, tokens: Tokens) -> None:
+    def _if(self, choice: TableOp, insert: Inserter, tokens: Tokens) -> None:
         """A choice in which there is something to do, or a return."""
         states, arms = self.states(choice), [Block() for _ in choice.regions]
         for region, arm in zip(choice.regions, arms):
@@ -135,7 +135,7 @@ class AgentSlice:
         insert(made)
         tokens.update(zip(states, made.results))
 
-    def _loop(self, loop: TableOperation, insert: Insert, tokens: Tokens) -> None:
+    def _loop(self, loop: TableOp, insert: Inserter, tokens: Tokens) -> None:
         block = loop.regions[0].blocks[0]
         states = self.states(loop)
         kept = [arg.index - 1 for arg in block.args[1:] if arg in self.slice.arguments]
@@ -145,7 +145,7 @@ class AgentSlice:
         self.values.update((block.args[1 + index], arg) for index, arg in zip(kept, inner.args[1:]))
         carried = tokens | dict(zip(states, inner.args[1 + len(kept) :]))
         self._block(block, inner, carried)
-        following = [self.value(last_op(block).operands[index]) for index in kept]
+        following = [self.value(terminator(block).operands[index]) for index in kept]
         inner.add_op(ContinueOp.make([[*following, *(carried[state] for state in states)]], []))
         initial = [self.value(loop.initial[index]) for index in kept] + [tokens[state] for state in states]
         bounds = [self.value(value) for value in (loop.lower, loop.upper, loop.step)]
@@ -154,27 +154,30 @@ class AgentSlice:
         tokens.update(zip(states, made.results[len(kept) :]))
 
 
-class FetchingAgent(AgentSlice):
+class ProducerPartition(PartitionSlice):
     """Loads the tiles of all rings."""
 
-    def states(self, loop: Operation | None = None) -> list[State]:
-        return stages_of(self.rings, loop)
+    def states(self, loop: Operation | None = None) -> list[PipelineResource]:
+        return stages_of(self.mma_pipelines, loop)
 
-    def awaited(self) -> list[State]:
-        emptied = [ring for ring in self.rings if ring.consumers]
-        kept = [ring.resident for ring in emptied if ring.resident is not None and ring.resident.loops]
-        found: list[State] = [*(ring.stages for ring in emptied), *(resident.stages for resident in kept)]
+    def stages_to_drain(self) -> list[PipelineResource]:
+        emptied = [ring for ring in self.mma_pipelines if ring.consumers]
+        kept = [ring.stationary for ring in emptied if ring.stationary is not None and ring.stationary.loops]
+        found: list[PipelineResource] = [
+            *(ring.stages for ring in emptied),
+            *(stationary.stages for stationary in kept),
+        ]
         return list(dict.fromkeys(found))
 
-    def act(self, op: TableOperation, insert: Insert, tokens: Tokens) -> None:
-        for resident in residents_of(self.rings):
-            if op is resident.fetch.load:
-                self._bring(resident, insert, tokens)
-        ring = next((ring for ring in self.rings if op in ring.loads), None)
+    def emit(self, op: TableOp, insert: Inserter, tokens: Tokens) -> None:
+        for stationary in stationary_operands_of(self.mma_pipelines):
+            if op is stationary.operand_load.load:
+                self._load_stationary(stationary, insert, tokens)
+        ring = next((ring for ring in self.mma_pipelines if op in ring.loads), None)
         if ring is None:
             return
-        first, last = ring.fetches[0].load, ring.fetches[-1].load
-        if len(ring.fetches) == 2 and not first.is_before_in_block(last):
+        first, last = ring.operand_loads[0].load, ring.operand_loads[-1].load
+        if len(ring.operand_loads) == 2 and not first.is_before_in_block(last):
             first, last = last, first
         if op is first:
             insert(ProducerAcquireOp.make([ring.pipeline, tokens[ring.stages]], []))
@@ -182,67 +185,80 @@ class FetchingAgent(AgentSlice):
         if op is last:
             tokens[ring.stages] = insert(AdvanceOp.make([ring.pipeline, tokens[ring.stages]], [i32]))
 
-    def _load(self, fetch: Fetch, stages: Stages, insert: Insert, tokens: Tokens) -> None:
+    def _load(self, fetch: TmaOperandLoad, stages: StageBuffers, insert: Inserter, tokens: Tokens) -> None:
         load = fetch.load
         coords = [self.value(coord) for coord in load.coords]
         operands = [load.view, fetch.descriptor, coords, fetch.buffer, stages.pipeline, tokens[stages]]
         insert(AsyncTiledTmaLoadOp.make(operands, [], location_of(load), index_checks=load.index_checks))
 
-    def _bring(self, resident: Resident, insert: Insert, tokens: Tokens) -> None:
+    def _load_stationary(self, stationary: StationaryOperand, insert: Inserter, tokens: Tokens) -> None:
         """A left operand that stays, once its last one is done with."""
-        stages = resident.stages
+        stages = stationary.stages
         insert(ProducerAcquireOp.make([stages.pipeline, tokens[stages]], []))
-        self._load(resident.fetch, stages, insert, tokens)
+        self._load(stationary.operand_load, stages, insert, tokens)
         tokens[stages] = insert(AdvanceOp.make([stages.pipeline, tokens[stages]], [i32]))
 
 
-class IssuingAgent(AgentSlice):
+class MmaPartition(PartitionSlice):
     """Issues the products of all rings; each fills a sum in tensor memory, from zero, in the innermost loop around it."""
 
-    def __init__(self, rings: list[Ring], slice: ScalarSlice):
+    def __init__(self, rings: list[MmaPipeline], slice: ScalarSlice):
         super().__init__(rings, slice)
-        self.buffers: dict[Sum, SSAValue] = {}
+        self.buffers: dict[TmemAccumulator, SSAValue] = {}
 
-    def states(self, loop: Operation | None = None) -> list[State]:
-        return [*stages_of(self.rings, loop), *scales_of(self.rings, loop), *sums_of(self.rings, loop)]
+    def states(self, loop: Operation | None = None) -> list[PipelineResource]:
+        return [
+            *stages_of(self.mma_pipelines, loop),
+            *scales_of(self.mma_pipelines, loop),
+            *accumulators_of(self.mma_pipelines, loop),
+        ]
 
-    def enter(self, loop: TableOperation, insert: Insert, tokens: Tokens) -> None:
-        for sum in self._filled_by(loop):
+    def enter_loop(self, loop: TableOp, insert: Inserter, tokens: Tokens) -> None:
+        for sum in self._accumulators_filled_in(loop):
             insert(UmmaAcquireOp.make([sum.pipeline, tokens[sum]], []))
             self.buffers[sum] = stage_of(insert, sum.pipeline, tokens[sum])
 
-    def leave(self, loop: TableOperation, insert: Insert, tokens: Tokens) -> None:
-        for sum in self._filled_by(loop):
+    def exit_loop(self, loop: TableOp, insert: Inserter, tokens: Tokens) -> None:
+        for sum in self._accumulators_filled_in(loop):
             insert(UmmaCommitOp.make([sum.pipeline, tokens[sum]], []))
             tokens[sum] = insert(AdvanceOp.make([sum.pipeline, tokens[sum]], [i32]))
 
-    def _filled_by(self, loop: TableOperation) -> list[Sum]:
-        return [ring.sum for ring in self.rings if ring.loops[-1] is loop]
+    def _accumulators_filled_in(self, loop: TableOp) -> list[TmemAccumulator]:
+        return [ring.accumulator for ring in self.mma_pipelines if ring.loops[-1] is loop]
 
-    def act(self, op: TableOperation, insert: Insert, tokens: Tokens) -> None:
-        ring = next((ring for ring in self.rings if op is ring.product), None)
+    def emit(self, op: TableOp, insert: Inserter, tokens: Tokens) -> None:
+        ring = next((ring for ring in self.mma_pipelines if op is ring.dot), None)
         if ring is None:
             return
         token, loop = tokens[ring.stages], ring.loops[-1]
         insert(ConsumerWaitOp.make([ring.pipeline, token], []))
         stage = stage_of(insert, ring.pipeline, token)
-        turn = self._turn(ring, tokens) if ring.copies else None
-        told = [None, None, self.buffers[ring.sum], None]
+        turn = self._scale_stage(ring, tokens) if ring.scale_loads else None
+        told = [None, None, self.buffers[ring.accumulator], None]
         if turn is not None:
-            told = [*ring.scales.tiles, self.buffers[ring.sum], turn.bring(insert)]
-        operands = {fetch.index: fetch.buffer for fetch in ring.fetches}
-        given = [operands[0], operands[1], ring.sum.tile, self._adds(loop, insert), stage, stage, ring.pipeline, token]
-        insert(AsyncUmmaOp.make([*given, None, *told], [], stage_operands(ring), **tensor_values(op)))
+            told = [*ring.scales.tiles, self.buffers[ring.accumulator], turn.acquire(insert)]
+        operands = {fetch.index: fetch.buffer for fetch in ring.operand_loads}
+        given = [
+            operands[0],
+            operands[1],
+            ring.accumulator.tile,
+            self._accumulate_flag(loop, insert),
+            stage,
+            stage,
+            ring.pipeline,
+            token,
+        ]
+        insert(AsyncUmmaOp.make([*given, None, *told], [], async_mma_attributes(ring), **umma_attributes(op)))
         tokens[ring.stages] = insert(AdvanceOp.make([ring.pipeline, token], [i32]))
         if turn is not None:
-            tokens[ring.scales] = turn.leave(insert, self.value)
+            tokens[ring.scales] = turn.release(insert, self.value)
 
-    def _turn(self, ring: Ring, tokens: Tokens) -> ScaleTurn:
+    def _scale_stage(self, ring: MmaPipeline, tokens: Tokens) -> ScaleStage:
         index = self.value(ring.loops[-1].regions[0].blocks[0].args[0])
-        return ScaleTurn(ring, ring.loops[-1], index, tokens[ring.scales])
+        return ScaleStage(ring, ring.loops[-1], index, tokens[ring.scales])
 
-    def _adds(self, loop: TableOperation, insert: Insert) -> SSAValue:
+    def _accumulate_flag(self, loop: TableOp, insert: Inserter) -> SSAValue:
         """Whether a product is added to what its sum holds: not the first one."""
-        later = is_later(loop, loop.regions[0].blocks[0].args[0])
+        later = is_not_first_iteration(loop, loop.regions[0].blocks[0].args[0])
         later.operands = [self.value(operand) for operand in later.operands]
         return insert(later)

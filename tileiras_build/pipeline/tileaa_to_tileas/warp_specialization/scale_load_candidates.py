@@ -7,39 +7,39 @@ from typing import Any
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from ....ir.casting import block_of, row
-from ....ir.dialects.op_definition import TableOperation, location_of
-from ....ir.dialects.op_traits import is_entry
+from ....ir.casting import as_op, parent_block
+from ....ir.dialects.op_definition import TableOp, location_of
+from ....ir.dialects.op_traits import is_function
 from ....ir.layouts import LinearLayout, ScaleColumns
 from ....ir.layouts.linear_layout import memory_bits
-from ....ir.layouts.tmem_layout import COPIED_WORDS, LANES
-from ...analysis.access_vectorization import SECTOR_BYTES, VECTOR_BYTES, ViewFacts
+from ....ir.layouts.tmem_layout import COPIED_REGISTERS, LANES
+from ...analysis.access_vectorization import SECTOR_BYTES, VECTOR_BYTES, ViewAccessInfo
 from ...analysis.axis_info import AxisAnalysis
-from ...analysis.integer_ranges import Check
+from ...analysis.integer_ranges import BoundsCheck
 from ...analysis.mma_atom_selection import scale_columns
 from ...analysis.op_queries import is_pure, may_divide_by_zero
-from ...analysis.scale_factor_groups import counts_up
-from ...analysis.view_chains import ScalarSlice, runs_free, source_load
+from ...analysis.scale_factor_groups import is_canonical_loop
+from ...analysis.view_chains import ScalarSlice, dot_operand_load, is_unordered_token
 from ...common.llvm_element_types import element_of
 from ..layout_assignment.layout_inference import operand_layout
-from ..layout_assignment.view_chain_layouts import forwarded, with_layout
-from ..rewriter import Insert
-from ..software_pipelining.cp_async_loads import movable
-from ..subtile_indices import ask_of_end
+from ..layout_assignment.view_chain_layouts import layout_through_view, with_layout
+from ..rewriter import Inserter
+from ..software_pipelining.cp_async_loads import is_computable_for_iteration
+from ..subtile_indices import relax_checks_past_end
 
 FIRST_SCALE = 3  # operand of a product
 
 
 @dataclass(eq=False)
-class ScaleCopy:
+class ScaleLoad:
     """The scales of one operand: their load, what stands between it and the product, and how one warp holds the tile."""
 
-    load: TableOperation
+    load: TableOp
     chain: list[Operation]
     columns: ScaleColumns
     layout: LinearLayout
 
-    def loaded(self, coords: list[SSAValue], insert: Insert) -> SSAValue:
+    def loaded(self, coords: list[SSAValue], insert: Inserter) -> SSAValue:
         """The tile as the product has it, loaded by one warp."""
         load, layout = self.load, self.layout
         attributes = {**load.attributes, **location_of(load)}
@@ -47,63 +47,72 @@ class ScaleCopy:
         told: dict[str, Any] = {"vector": VECTOR_BYTES, "in_bounds": [False] * len(coords)}
         made = type(load).make([load.view, coords, None], types, attributes, **told)
         # Tiles are loaded ahead, also behind the loop's end.
-        ask_of_end(made, range(len(coords)), instead_of=Check.NONE)
+        relax_checks_past_end(made, range(len(coords)), replaced_check=BoundsCheck.NONE)
         value = insert(made)
         for link in self.chain:
             if link.name != "nv_tileas.convert_layout":
-                layout = forwarded(row(link), layout)
+                layout = layout_through_view(as_op(link), layout)
                 types = [with_layout(link.results[0].type, layout)]
-                value = insert(row(link).make([value], types, dict(link.attributes)))
+                value = insert(as_op(link).make([value], types, dict(link.attributes)))
         return value
 
 
-def scale_copies(product: TableOperation) -> list[ScaleCopy]:
+def scale_loads(product: TableOp) -> list[ScaleLoad]:
     """Those of both operands; none where a warp could not load them in time, or tcgen05.cp does not copy such scales."""
-    if product.tensor_memory is None or product.lhs_scale is None or not counts_up(product.parent_op()):
+    if product.tensor_memory is None or product.lhs_scale is None or not is_canonical_loop(product.parent_op()):
         return []
-    found = [_scale_copy(product, side) for side in (0, 1)]
+    found = [_scale_load(product, side) for side in (0, 1)]
     copies = [one for one in found if one is not None]
     return copies if len(copies) == len(found) else []
 
 
-def _scale_copy(product: TableOperation, side: int) -> ScaleCopy | None:
-    found, columns = source_load(product, FIRST_SCALE + side), scale_columns(product, 1)[side]
-    if found is None or columns.lines < LANES or columns.words % COPIED_WORDS or columns.count < SECTOR_BYTES // 2:
+def _scale_load(product: TableOp, side: int) -> ScaleLoad | None:
+    found, columns = dot_operand_load(product, FIRST_SCALE + side), scale_columns(product, 1)[side]
+    if (
+        found is None
+        or columns.lines < LANES
+        or columns.tmem_columns % COPIED_REGISTERS
+        or columns.count < SECTOR_BYTES // 2
+    ):
         return None
     if product.scale_steps == 1 and columns.count < SECTOR_BYTES:
         return None
     load, chain = found
-    if not _is_plain(load) or not _comes_in_vectors(load):
+    if not _is_plain(load) or not _is_vector_aligned(load):
         return None
     layout = columns.loaded
     for link in reversed([link for link in chain if link.name != "nv_tileas.convert_layout"]):
         layout = operand_layout(link, link.operands[0], layout)
-    order = ViewFacts(load.view, AxisAnalysis()).order
+    order = ViewAccessInfo(load.view, AxisAnalysis()).order
     together = [unit for unit in memory_bits(layout.shape, order) if unit in layout.registers]
     held = LinearLayout(tuple(together), layout.lanes, layout.warps, layout.shape)
-    return ScaleCopy(load, chain, columns, held) if held.contiguous(order) >= VECTOR_BYTES else None
+    return ScaleLoad(load, chain, columns, held) if held.contiguous(order) >= VECTOR_BYTES else None
 
 
-def _is_plain(load: TableOperation) -> bool:
+def _is_plain(load: TableOp) -> bool:
     """Whether another warp may make a load, of any iteration: of an array of the kernel, with nothing that must come first."""
     slice, type = ScalarSlice(), load.view.type
     if type.kind.data != "partition" or type.padding.data not in ("none", "zero") or load.mem_semantic != "weak":
         return False
-    if not runs_free(load.token) or not movable(load, block_of(load)) or not all(map(slice.add, load.coords)):
+    if (
+        not is_unordered_token(load.token)
+        or not is_computable_for_iteration(load, parent_block(load))
+        or not all(map(slice.add, load.coords))
+    ):
         return False
-    return _is_of_parameters(load.view)
+    return _is_computable_at_entry(load.view)
 
 
-def _is_of_parameters(value: SSAValue) -> bool:
+def _is_computable_at_entry(value: SSAValue) -> bool:
     """Whether a value can be computed where a kernel begins."""
     made = value.owner
     if isinstance(made, Block):
         around = made.parent_op()
-        return around is not None and is_entry(around)
-    return is_pure(made) and not may_divide_by_zero(made) and all(map(_is_of_parameters, made.operands))
+        return around is not None and is_function(around)
+    return is_pure(made) and not may_divide_by_zero(made) and all(map(_is_computable_at_entry, made.operands))
 
 
-def _comes_in_vectors(load: TableOperation) -> bool:
+def _is_vector_aligned(load: TableOp) -> bool:
     """Whether no vector of 16 bytes of a tile is cut."""
-    facts = ViewFacts(load.view, AxisAnalysis())
+    facts = ViewAccessInfo(load.view, AxisAnalysis())
     return element_of(load.value.type).bits == 8 and facts.vector(load.coords, facts.in_bounds()) >= VECTOR_BYTES

@@ -7,62 +7,62 @@ from functools import partial
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Operation, SSAValue
 
-from ....ir.casting import owner
+from ....ir.casting import defining_op
 from ....ir.dialects import arith
 from ....ir.dialects.nv_tileas.ops import AdvanceOp, ProducerCommitOp, StoreScalesOp, UmmaAcquireOp
-from ....ir.dialects.op_definition import TableOperation
-from ...analysis.scale_factor_groups import groups_loaded
+from ....ir.dialects.op_definition import TableOp
+from ...analysis.scale_factor_groups import scale_groups_per_load
 from ...analysis.view_chains import ScalarSlice
-from ..rewriter import Insert, binary, constant_i32, is_first_of, runs_at
+from ..rewriter import Inserter, binary, constant_i32, is_first_of_group, loop_continues_at
 from ..software_pipelining.cp_async_loads import is_outside
 from ..speculation_guards import speculated
-from .pipeline_buffers import Ring, State, Tokens, scales_of, stage_of
-from .producer_partitions import AgentSlice
-from .scale_pipeline import if_holds, next_token
+from .pipeline_buffers import MmaPipeline, PipelineResource, Tokens, scales_of, stage_of
+from .producer_partitions import PartitionSlice
+from .scale_pipeline import advance_if, emit_if
 
 SIDES = (0, 1)  # the operands of a product: each has a warp for its scales
 
 
-class CopyingAgent(AgentSlice):
+class ScaleLoadPartition(PartitionSlice):
     """Brings the scales of one operand of each product, those of one or two groups at a time."""
 
-    def __init__(self, rings: list[Ring], slice: ScalarSlice, side: int):
+    def __init__(self, rings: list[MmaPipeline], slice: ScalarSlice, side: int):
         super().__init__(rings, slice)
         self.side = side
 
-    def states(self, loop: Operation | None = None) -> list[State]:
-        return scales_of(self.rings, loop)
+    def states(self, loop: Operation | None = None) -> list[PipelineResource]:
+        return scales_of(self.mma_pipelines, loop)
 
-    def awaited(self) -> list[State]:
+    def stages_to_drain(self) -> list[PipelineResource]:
         """Both operands' scales are given back together."""
         return self.states() if self.side == SIDES[0] else []
 
-    def act(self, op: TableOperation, insert: Insert, tokens: Tokens) -> None:
-        scaled = (ring for ring in self.rings if ring.copies)
-        if (ring := next((ring for ring in scaled if op is ring.copies[self.side].load), None)) is None:
+    def emit(self, op: TableOp, insert: Inserter, tokens: Tokens) -> None:
+        scaled = (ring for ring in self.mma_pipelines if ring.scale_loads)
+        if (ring := next((ring for ring in scaled if op is ring.scale_loads[self.side].load), None)) is None:
             return
-        scales, steps, token = ring.scales, ring.product.scale_steps, tokens[ring.scales]
+        scales, steps, token = ring.scales, ring.dot.scale_steps, tokens[ring.scales]
         index = self.value(ring.loops[-1].regions[0].blocks[0].args[0])
-        begins = is_first_of(index, steps * groups_loaded(steps), insert)
-        if_holds(begins, insert, lambda inside: self._copy_groups(ring, index, token, inside))
-        moves = is_first_of(index, steps, insert) if steps > 1 else None
-        tokens[scales] = next_token(scales, token, moves, insert)
+        begins = is_first_of_group(index, steps * scale_groups_per_load(steps), insert)
+        emit_if(begins, insert, lambda inside: self._copy_groups(ring, index, token, inside))
+        moves = is_first_of_group(index, steps, insert) if steps > 1 else None
+        tokens[scales] = advance_if(scales, token, moves, insert)
 
-    def _copy_groups(self, ring: Ring, index: SSAValue, token: SSAValue, insert: Insert) -> None:
+    def _copy_groups(self, mma_pipeline: MmaPipeline, index: SSAValue, token: SSAValue, insert: Inserter) -> None:
         """All are on their way before a stage is waited for; those behind the loop's end are outside the tensor, or not used."""
-        starts, steps = [index], ring.product.scale_steps
-        while len(starts) < groups_loaded(steps):
+        starts, steps = [index], mma_pipeline.dot.scale_steps
+        while len(starts) < scale_groups_per_load(steps):
             starts.append(insert(binary(arith.AddiOp, starts[-1], insert(constant_i32(steps)))))
-        tiles = [self._load(ring, start, insert) for start in starts]
-        self._fill(ring, tiles[0], token, insert)
+        tiles = [self._load(mma_pipeline, start, insert) for start in starts]
+        self._store_scales(mma_pipeline, tiles[0], token, insert)
         for start, tile in zip(starts[1:], tiles[1:]):
-            token = insert(AdvanceOp.make([ring.scales.pipeline, token], [i32]))
-            runs = runs_at(ring.loops[-1], start)
-            runs.operands = [start, self.value(ring.loops[-1].upper)]
-            if_holds(insert(runs), insert, partial(self._fill, ring, tile, token))
+            token = insert(AdvanceOp.make([mma_pipeline.scales.pipeline, token], [i32]))
+            runs = loop_continues_at(mma_pipeline.loops[-1], start)
+            runs.operands = [start, self.value(mma_pipeline.loops[-1].upper)]
+            emit_if(insert(runs), insert, partial(self._store_scales, mma_pipeline, tile, token))
 
-    def _load(self, ring: Ring, index: SSAValue, insert: Insert) -> SSAValue:
-        copy, block = ring.copies[self.side], ring.loops[-1].regions[0].blocks[0]
+    def _load(self, mma_pipeline: MmaPipeline, index: SSAValue, insert: Inserter) -> SSAValue:
+        copy, block = mma_pipeline.scale_loads[self.side], mma_pipeline.loops[-1].regions[0].blocks[0]
         known: dict[SSAValue, SSAValue] = {block.args[0]: index}
 
         def at(value: SSAValue) -> SSAValue:
@@ -70,13 +70,15 @@ class CopyingAgent(AgentSlice):
             if value not in known and is_outside(value, block):
                 return self.value(value)
             if value not in known:
-                known[value] = speculated(owner(value), [at(operand) for operand in owner(value).operands], insert)
+                known[value] = speculated(
+                    defining_op(value), [at(operand) for operand in defining_op(value).operands], insert
+                )
             return known[value]
 
         return copy.loaded([at(coord) for coord in copy.load.coords], insert)
 
-    def _fill(self, ring: Ring, tile: SSAValue, token: SSAValue, insert: Insert) -> None:
-        scales = ring.scales
+    def _store_scales(self, mma_pipeline: MmaPipeline, tile: SSAValue, token: SSAValue, insert: Inserter) -> None:
+        scales = mma_pipeline.scales
         insert(UmmaAcquireOp.make([scales.pipeline, token], []))
         stage = stage_of(insert, scales.pipeline, token)
         insert(StoreScalesOp.make([tile, scales.buffers[self.side], stage], []))

@@ -15,71 +15,80 @@ from xdsl.ir import Block, SSAValue
 
 from ....ir.dialects import arith
 from ....ir.dialects.nv_tileas.ops import AdvanceOp, ConsumerWaitOp, CopyScalesOp, UmmaReleaseOp
-from ....ir.dialects.op_definition import TableOperation
-from ..rewriter import Insert, appender, binary, constant_i1, constant_i32, is_first_of, runs_at, when
-from .pipeline_buffers import Ring, ScaleRing, stage_of
+from ....ir.dialects.op_definition import TableOp
+from ..rewriter import (
+    Inserter,
+    binary,
+    build_if,
+    constant_i1,
+    constant_i32,
+    insertion_at_end,
+    is_first_of_group,
+    loop_continues_at,
+)
+from .pipeline_buffers import MmaPipeline, ScaleStageBuffers, stage_of
 
 
 @dataclass(frozen=True)
-class ScaleTurn:
+class ScaleStage:
     """One iteration of the agent that issues the products of ``ring``, in ``loop`` at ``index``; ``token``: of its scales."""
 
-    ring: Ring
-    loop: TableOperation
+    mma_pipeline: MmaPipeline
+    loop: TableOp
     index: SSAValue
     token: SSAValue
 
     @property
     def steps(self) -> int:
-        return self.ring.product.scale_steps
+        return self.mma_pipeline.dot.scale_steps
 
-    def bring(self, insert: Insert) -> SSAValue:
+    def acquire(self, insert: Inserter) -> SSAValue:
         """The group's scales are in tensor memory; the iteration's number in the ring of groups."""
-        first = is_first_of(self.index, self.steps, insert) if self.steps > 1 else None
-        if_holds(first, insert, self._copy)
-        stage = stage_of(insert, self.ring.scales.pipeline, self.token)
+        first = is_first_of_group(self.index, self.steps, insert) if self.steps > 1 else None
+        emit_if(first, insert, self._copy)
+        stage = stage_of(insert, self.mma_pipeline.scales.pipeline, self.token)
         if self.steps == 1:
             return stage
         own = insert(binary(arith.AndIOp, self.index, insert(constant_i32(self.steps - 1))))
         return insert(binary(arith.AddiOp, insert(binary(arith.MuliOp, stage, insert(constant_i32(self.steps)))), own))
 
-    def _copy(self, insert: Insert) -> None:
-        scales = self.ring.scales
+    def _copy(self, insert: Inserter) -> None:
+        scales = self.mma_pipeline.scales
         insert(ConsumerWaitOp.make([scales.pipeline, self.token], []))
         stage = stage_of(insert, scales.pipeline, self.token)
         for buffer, tile in zip(scales.buffers, scales.tiles):
             insert(CopyScalesOp.make([buffer, tile, stage], []))
 
-    def leave(self, insert: Insert, value: Callable[[SSAValue], SSAValue]) -> SSAValue:
+    def release(self, insert: Inserter, value: Callable[[SSAValue], SSAValue]) -> SSAValue:
         """Behind the product: the last one of a group empties its stage; the token of the next iteration. ``value``: what
         stands for a value of the program.
         """
-        last, scales = self._is_last(insert, value), self.ring.scales
+        last, scales = self._is_last(insert, value), self.mma_pipeline.scales
         release = UmmaReleaseOp.make([scales.pipeline, self.token], [])
-        if_holds(last, insert, lambda inside: inside(release))
-        return next_token(scales, self.token, last, insert)
+        emit_if(last, insert, lambda inside: inside(release))
+        return advance_if(scales, self.token, last, insert)
 
-    def _is_last(self, insert: Insert, value: Callable[[SSAValue], SSAValue]) -> SSAValue | None:
+    def _is_last(self, insert: Inserter, value: Callable[[SSAValue], SSAValue]) -> SSAValue | None:
         if self.steps == 1:
             return None
         following = insert(binary(arith.AddiOp, self.index, value(self.loop.step)))
-        goes_on = runs_at(self.loop, following)
+        goes_on = loop_continues_at(self.loop, following)
         goes_on.operands = [following, value(self.loop.upper)]
-        begins = is_first_of(following, self.steps, insert)
+        begins = is_first_of_group(following, self.steps, insert)
         return insert(arith.SelectOp.make([insert(goes_on), begins, insert(constant_i1(True))], [begins.type]))
 
 
-def if_holds(condition: SSAValue | None, insert: Insert, act: Callable[[Insert], object]) -> None:
+def emit_if(condition: SSAValue | None, insert: Inserter, emit: Callable[[Inserter], object]) -> None:
     """Insert what ``act`` does, where a condition, if there is one, holds."""
     if condition is None:
-        act(insert)
+        emit(insert)
         return
     block = Block()
-    act(appender(block))
-    insert(when(condition, block))
+    emit(insertion_at_end(block))
+    insert(build_if(condition, block))
 
 
-def next_token(scales: ScaleRing, token: SSAValue, moves: SSAValue | None, insert: Insert) -> SSAValue:
+def advance_if(scales: ScaleStageBuffers, token: SSAValue, condition: SSAValue | None, insert: Inserter) -> SSAValue:
     """The token of the next stage where an agent moves on to it, else the same."""
     following = insert(AdvanceOp.make([scales.pipeline, token], [i32]))
-    return following if moves is None else insert(arith.SelectOp.make([moves, following, token], [i32]))
+    return following if condition is None else insert(arith.SelectOp.make([condition, following, token], [i32]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import IntegerAttr, i32
 from xdsl.ir import Block, Operation, SSAValue
 
-from ....ir.casting import block_of, last_op, row, tile_type, type_of
+from ....ir.casting import as_op, parent_block, terminator, tile_type, type_as
 from ....ir.dialects import arith
 from ....ir.dialects.nv_tileas.ops import (
     COUNTERPARTS,
@@ -18,69 +18,71 @@ from ....ir.dialects.nv_tileas.ops import (
     UmmaCommitOp,
 )
 from ....ir.dialects.nv_tileas.types import PipelineType
-from ....ir.dialects.op_definition import TableOperation
-from ...analysis.scale_factor_groups import groups_multiplied
-from ...analysis.view_chains import is_inside, is_zero
+from ....ir.dialects.op_definition import TableOp
+from ...analysis.scale_factor_groups import tmem_scale_groups
+from ...analysis.view_chains import is_defined_in_loop, is_zero
 from ..rewriter import (
-    Insert,
-    appender,
+    Inserter,
     binary,
+    build_if,
     constant_i1,
     constant_i32,
-    group_of,
+    group_index,
     insert_before,
-    inserter,
-    is_first_of,
-    is_later,
-    never_runs,
-    when,
+    insertion_at_end,
+    insertion_before,
+    is_first_of_group,
+    is_not_first_iteration,
+    is_zero_trip,
 )
-from .consumer_operands import operands_of
-from .pipeline_buffers import Ring, Sum, Tokens, tensor_values
+from .consumer_operands import mma_operands_of
+from .pipeline_buffers import MmaPipeline, TmemAccumulator, Tokens, umma_attributes
 
 AddFOp = COUNTERPARTS["nv_tileaa.addf"]
 
 
-class TensorMemorySums:
+class TmemAccumulators:
     """Puts products in tensor memory, and what loops sum up there, in place of those that carry tiles."""
 
     def __init__(self) -> None:
-        self.running: dict[Block, list[tuple[int, Ring]]] = {}  # which carried tiles of a loop are such sums
+        self.carried_in_tmem: dict[
+            Block, list[tuple[int, MmaPipeline]]
+        ] = {}  # which carried tiles of a loop are such sums
 
     # ---- around a loop -------------------------------------------------------------------------------
-    def drop_running(self, block: Block, count: int) -> list[int]:
+    def drop_carried_in_tmem(self, block: Block, count: int) -> list[int]:
         """Which of the tiles that a loop carries are still carried: sums that stay in tensor memory are not."""
-        gone = [index for index, _ in self.running.get(block, ())]
-        last = last_op(block)
+        gone = [index for index, _ in self.carried_in_tmem.get(block, ())]
+        last = terminator(block)
         last.operands = [value for index, value in enumerate(last.operands) if index not in gone]
         for index in sorted(gone, reverse=True):
             block.erase_arg(block.args[1 + index])
         return [index for index in range(count) if index not in gone]
 
-    def read_sums(self, old: TableOperation, loop: TableOperation, tokens: Tokens) -> None:
+    def read_accumulators(self, old: TableOp, loop: TableOp, tokens: Tokens) -> None:
         """After the loop: wait for the last product, and read what has come together."""
-        for index, ring in self.running.get(loop.regions[0].blocks[0], ()):
-            sum, result = ring.sum, old.results[index]
-            if not store_initial(old.initial[index], sum, loop):
-                _meet(loop)
-            if not sum.waited:
+        for index, ring in self.carried_in_tmem.get(loop.regions[0].blocks[0], ()):
+            sum, result = ring.accumulator, old.results[index]
+            if not store_initial_accumulator(old.initial[index], sum, loop):
+                _insert_barrier(loop)
+            if not sum.is_waited_each_iteration:
                 insert_before(UmmaCommitOp.make([sum.pipeline], []), old)
-                wait_for_sum(sum, old, tokens)
+                wait_for_accumulator(sum, old, tokens)
             result.replace_all_uses_with(insert_before(TmemLoadOp.make([sum.tile], [result.type]), old))
-            if ring.used_again:
-                _meet(old)  # before the next round overwrites what others still read
+            if ring.is_reused:
+                _insert_barrier(old)  # before the next round overwrites what others still read
 
     # ---- a product -----------------------------------------------------------------------------------
-    def accumulate(self, ring: Ring, stage: SSAValue, tokens: Tokens) -> None:
+    def accumulate(self, ring: MmaPipeline, stage: SSAValue, tokens: Tokens) -> None:
         """The product in tensor memory in place of ``dot``; its commit gives the stage back."""
-        product, sum = ring.product, ring.sum
-        operands, stages, kept = operands_of(ring, stage)
-        if sum.left is not None:
-            operands[0] = sum.left
-            _store_left(ring)
+        product, sum = ring.dot, ring.accumulator
+        operands, stages, kept = mma_operands_of(ring, stage)
+        if sum.lhs_tile is not None:
+            operands[0] = sum.lhs_tile
+            _store_lhs(ring)
         turn = _store_scales(ring, stage)
-        accumulate = self._whether_to_add(ring)
-        ready = sum.pipeline if sum.waited or not sum.running else None
+        accumulate = self._accumulate_flag(ring)
+        ready = sum.pipeline if sum.is_waited_each_iteration or not sum.carried_in_tmem else None
         scales: list[SSAValue | None] = [*sum.scales] or [None, None]
         read = [
             *operands,
@@ -94,81 +96,83 @@ class TensorMemorySums:
             None,
             turn,
         ]
-        insert_before(AsyncUmmaOp.make(read, [], kept, **tensor_values(product)), product)
+        insert_before(AsyncUmmaOp.make(read, [], kept, **umma_attributes(product)), product)
         if ready is not None:
-            wait_for_sum(sum, product, tokens)
-        product.result.replace_all_uses_with(product.acc if sum.running else _read_sum(ring))
+            wait_for_accumulator(sum, product, tokens)
+        product.result.replace_all_uses_with(product.acc if sum.carried_in_tmem else _read_accumulator(ring))
 
-    def _whether_to_add(self, ring: Ring) -> SSAValue:
+    def _accumulate_flag(self, ring: MmaPipeline) -> SSAValue:
         """Whether a product is added to what its tile holds."""
-        product, sum = ring.product, ring.sum
-        if not sum.running:
-            _meet(product)  # operands are written, the last sum is read
+        product, sum = ring.dot, ring.accumulator
+        if not sum.carried_in_tmem:
+            _insert_barrier(product)  # operands are written, the last sum is read
             return insert_before(constant_i1(False), product)
         if sum.scales and product.scale_steps == 1:
-            _meet(product)  # all of them are written
-        block, index = block_of(product), product.acc.index - 1
-        self.running.setdefault(block, []).append((index, ring))
+            _insert_barrier(product)  # all of them are written
+        block, index = parent_block(product), product.acc.index - 1
+        self.carried_in_tmem.setdefault(block, []).append((index, ring))
         # The first iteration has nothing to add to where the sum starts from zero.
-        loop = row(block.parent_op())
+        loop = as_op(block.parent_op())
         starts_from_zero = is_zero(loop.initial[index])
-        return insert_before(is_later(loop, block.args[0]) if starts_from_zero else constant_i1(True), product)
+        return insert_before(
+            is_not_first_iteration(loop, block.args[0]) if starts_from_zero else constant_i1(True), product
+        )
 
 
-def store_initial(initial: SSAValue, sum: Sum, loop: TableOperation) -> bool:
+def store_initial_accumulator(initial: SSAValue, accumulator: TmemAccumulator, loop: TableOp) -> bool:
     """Before a loop: what its sum starts from. Zeros (the answer) are written only if there will be no product."""
     starts_from_zero = is_zero(initial)
-    never = insert_before(never_runs(loop), loop) if starts_from_zero else None
-    insert_before(TmemStoreOp.make([initial, sum.tile, never, None, None], []), loop)
+    never = insert_before(is_zero_trip(loop), loop) if starts_from_zero else None
+    insert_before(TmemStoreOp.make([initial, accumulator.tile, never, None, None], []), loop)
     return starts_from_zero
 
 
-def _store_left(ring: Ring) -> None:
+def _store_lhs(mma_pipeline: MmaPipeline) -> None:
     """A left operand from registers goes to tensor memory where it is computed: once, if outside the loops."""
-    product, value = ring.product, ring.product.lhs
+    product, value = mma_pipeline.dot, mma_pipeline.dot.lhs
     place: Operation = product
-    for loop in reversed(ring.loops):
-        if not is_inside(value, loop):
+    for loop in reversed(mma_pipeline.loops):
+        if not is_defined_in_loop(value, loop):
             place = loop
-    if ring.sum.held is value:
+    if mma_pipeline.accumulator.stationary_lhs_tile is value:
         return  # the loop before has left it there
-    ring.sum.held = value if place is not product else None
-    insert_before(TmemStoreOp.make([value, ring.sum.left, None, None, None], []), place)
-    if ring.sum.running:
-        _meet(place)  # all of it is written
+    mma_pipeline.accumulator.stationary_lhs_tile = value if place is not product else None
+    insert_before(TmemStoreOp.make([value, mma_pipeline.accumulator.lhs_tile, None, None, None], []), place)
+    if mma_pipeline.accumulator.carried_in_tmem:
+        _insert_barrier(place)  # all of it is written
 
 
-def _store_scales(ring: Ring, stage: SSAValue) -> SSAValue | None:
+def _store_scales(mma_pipeline: MmaPipeline, stage: SSAValue) -> SSAValue | None:
     """What used a stage before is done, or it would not be full again: so are the scales of its products. Those of groups of
     iterations are stored by the first of each, and the product learns which turn is its own.
     """
-    product, steps = ring.product, ring.product.scale_steps
+    product, steps = mma_pipeline.dot, mma_pipeline.dot.scale_steps
     if steps == 1:
-        _store_scale_tiles(ring, stage, inserter(product))
+        _store_scale_tiles(mma_pipeline, stage, insertion_before(product))
         return None
-    index, insert = block_of(product).args[0], inserter(product)
-    groups = groups_multiplied(steps, type_of(ring.pipeline, PipelineType).stages.data)
+    index, insert = parent_block(product).args[0], insertion_before(product)
+    groups = tmem_scale_groups(steps, type_as(mma_pipeline.pipeline, PipelineType).stages.data)
     turn = insert(binary(arith.RemUIOp, index, insert(constant_i32(groups * steps))))
-    first, block = is_first_of(index, steps, insert), Block()
-    group = group_of(turn, steps, appender(block))
-    _store_scale_tiles(ring, group, appender(block))
+    first, block = is_first_of_group(index, steps, insert), Block()
+    group = group_index(turn, steps, insertion_at_end(block))
+    _store_scale_tiles(mma_pipeline, group, insertion_at_end(block))
     block.add_op(BarrierOp.make([], []))  # all of them are written
-    insert(when(first, block))
+    insert(build_if(first, block))
     return turn
 
 
-def _store_scale_tiles(ring: Ring, stage: SSAValue, insert: Insert) -> None:
-    product = ring.product
-    for line_dim, tile in enumerate(ring.sum.scales):
+def _store_scale_tiles(mma_pipeline: MmaPipeline, stage: SSAValue, insert: Inserter) -> None:
+    product = mma_pipeline.dot
+    for line_dim, tile in enumerate(mma_pipeline.accumulator.scales):
         value = (product.lhs_scale, product.rhs_scale)[line_dim]
         attributes = {"line_dim": IntegerAttr(line_dim, i32)}
         insert(TmemStoreOp.make([value, tile, None, stage, None], [], attributes))
 
 
-def _read_sum(ring: Ring) -> SSAValue:
+def _read_accumulator(mma_pipeline: MmaPipeline) -> SSAValue:
     """A sum of one product in registers, with what it is added to."""
-    product = ring.product
-    result = insert_before(TmemLoadOp.make([ring.sum.tile], [product.result.type]), product)
+    product = mma_pipeline.dot
+    result = insert_before(TmemLoadOp.make([mma_pipeline.accumulator.tile], [product.result.type]), product)
     return result if is_zero(product.acc) else insert_before(_added(result, product.acc), product)
 
 
@@ -177,10 +181,12 @@ def _added(first: SSAValue, second: SSAValue) -> Operation:
     return kind.make([first, second], [first.type])
 
 
-def _meet(place: Operation) -> None:
+def _insert_barrier(place: Operation) -> None:
     insert_before(BarrierOp.make([], []), place)
 
 
-def wait_for_sum(sum: Sum, place: Operation, tokens: Tokens) -> None:
-    insert_before(ConsumerWaitOp.make([sum.pipeline, tokens[sum]], []), place)
-    tokens[sum] = insert_before(AdvanceOp.make([sum.pipeline, tokens[sum]], [i32]), place)
+def wait_for_accumulator(accumulator: TmemAccumulator, insertion_point: Operation, tokens: Tokens) -> None:
+    insert_before(ConsumerWaitOp.make([accumulator.pipeline, tokens[accumulator]], []), insertion_point)
+    tokens[accumulator] = insert_before(
+        AdvanceOp.make([accumulator.pipeline, tokens[accumulator]], [i32]), insertion_point
+    )

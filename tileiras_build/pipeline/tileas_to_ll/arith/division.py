@@ -28,16 +28,16 @@ from xdsl.dialects.builtin import FloatAttr
 from xdsl.dialects.llvm import ConstantOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ....ir.casting import given, owner, row, tile_type
+from ....ir.casting import as_op, defining_op, tile_type, unwrap
 from ....ir.dialects.nvvm.arithmetic import ReciprocalOp, RoundPairOp
 from ....ir.dialects.nvvm.llvm_intrinsics import FAbsOp, FMAOp, MaxNumOp, UMinOp
-from ....ir.dialects.op_traits import Layouts, facts_of, is_entry
-from ...analysis.foldable_extensions import PAIR_TYPES
+from ....ir.dialects.op_traits import LayoutTrait, is_function, traits_of
+from ...analysis.foldable_extensions import PACKED_TYPES
 from ...analysis.op_queries import is_tile
 from ...common.llvm_element_types import element_of
 from ...common.llvm_types import BFLOAT, DOUBLE, FLOAT, HALF, I32, I64, vector
 from ..emission.function_builder import Value
-from ..emission.kernel_emitter import Handler, KernelEmitter, LateInBlock, LateValue, Part, parked_together, taken
+from ..emission.kernel_emitter import Handler, KernelEmitter, LateInBlock, LateValue, Part, spilled_together, taken
 from .elementwise import emit_elementwise
 from .f32_pairs import PAIR, halves, has_pairs, in_pairs, pair
 from .scalar_rules import flushes, option_text
@@ -45,7 +45,7 @@ from .scalar_rules import flushes, option_text
 Dividend = Value | Part | LateValue
 
 # So many dividends of one divisor pay for its reciprocal and for the checks.
-LEAST_DIVIDENDS = 4
+MIN_DIVIDENDS = 4
 # Divisors are within 2 ** -40 and 2 ** 40, dividends zero or within 2 ** -84 and 2 ** 80: then no quotient is below
 # 2 ** -124, no part of a remainder below 2 ** -149.
 LARGEST_DIVISOR, LARGEST_DIVIDEND, SMALLEST_DIVIDEND = 40, 80, -84
@@ -53,7 +53,7 @@ BIAS, FRACTION_BITS = 127, 23
 # What brings other divisors there, or near enough for quotients that are not below 2 ** -25: smaller ones are zero as f16.
 SCALE = 80
 # What may stand between a division and the end of a kernel that stores quotients, beside elementwise operations.
-STORING = frozenset(("nv_tileas.tiled_store", "nv_tileas.block_tile"))
+STREAMING_STORE_OPS = frozenset(("nv_tileas.tiled_store", "nv_tileas.block_tile"))
 # The reciprocals of f32 come out right but for one: of 2 - 2 ** -23 it is just above a midpoint.
 NEWTON_STEPS = 2
 SPARE_BITS = 3
@@ -67,12 +67,12 @@ def emit_divide(e: KernelEmitter, op: Operation) -> None:
     if type not in (FLOAT, HALF, BFLOAT) or not _is_to_nearest(op) or flushes(op):
         return emit_elementwise(e, op)
     dividends, divisors = e.packed(op.operands[0]), e.registers(op.operands[1])
-    few = len({*map(id, dividends)}) < LEAST_DIVIDENDS * len({*map(id, divisors)})
+    few = len({*map(id, dividends)}) < MIN_DIVIDENDS * len({*map(id, divisors)})
     if few or all(map(_is_power_of_two, divisors)):
         return emit_elementwise(e, op)
-    shared = _Shared(e, op, dividends, divisors)
-    if shared.packs and has_pairs(e, FLOAT) and (rest := _stores_behind(op)) is not None:
-        return shared.store_in_ways(rest)
+    shared = _SharedDivisor(e, op, dividends, divisors)
+    if shared.packs and has_pairs(e, FLOAT) and (rest := _stores_after(op)) is not None:
+        return shared.store_in_branches(rest)
     return e.set(op.results[0], shared.quotients())
 
 
@@ -86,7 +86,7 @@ def _is_power_of_two(divisor: Value) -> bool:
     )
 
 
-class _Shared:
+class _SharedDivisor:
     """One division of a tile in which several dividends have one divisor, in f32.
 
     Dividends that are parked in shared memory are read where they are divided, behind those in registers: with quotients
@@ -98,7 +98,7 @@ class _Shared:
         self.type = element_of(op.results[0].type).type
         self.narrow = _rounded_to(op)
         repeated = list(divisors) * (len(dividends) // len(divisors))
-        present = [a if _is_parked(a) else self._widened(taken(e.b, a)) for a in dividends]
+        present = [a if _is_spilled(a) else self._widened(taken(e.b, a)) for a in dividends]
         self.calls = [(a, self._widened(d)) for a, d in zip(present, repeated, strict=True)]
         # By divisor, each dividend of it once. By identity: values are hashed in Python.
         self.divisors = {id(divisor): divisor for _, divisor in self.calls}
@@ -110,7 +110,7 @@ class _Shared:
         self.packs = e.computes_late and self.narrow is not None and even
 
     def _widened(self, value: Value) -> SSAValue:
-        found = self.b.computed(value)
+        found = self.b.uniqued(value)
         return found if self.type == FLOAT else self.b.cast("fpext", found, FLOAT)
 
     def _present(self, a: SSAValue | LateValue) -> SSAValue:
@@ -118,10 +118,10 @@ class _Shared:
 
     def quotients(self) -> list[Value]:
         """The result's registers."""
-        ways = self.b.either(self._is_harmless(), self._by_reciprocals, self._otherwise)
-        return self._results(self.b.phis([self.b.computed(value).type for value in ways[0][0]], ways))
+        ways = self.b.if_else(self._needs_no_scaling(), self._by_reciprocals, self._otherwise)
+        return self._results(self.b.phis([self.b.uniqued(value).type for value in ways[0][0]], ways))
 
-    def store_in_ways(self, rest: Sequence[Operation]) -> None:
+    def store_in_branches(self, rest: Sequence[Operation]) -> None:
         """The quotients and what stores them, in each way. Both pairs and stores want registers side by side, and ptxas moves each
         half of those that ways share to another.
         """
@@ -130,7 +130,7 @@ class _Shared:
             self.e.set(self.op.results[0], self._results(way()))
             self.e.emit_ahead(rest)
 
-        self.b.either(self._is_harmless(), lambda: ended(self._by_reciprocals), lambda: ended(self._otherwise))
+        self.b.if_else(self._needs_no_scaling(), lambda: ended(self._by_reciprocals), lambda: ended(self._otherwise))
 
     def _otherwise(self) -> list[Value]:
         if self._may_scale():
@@ -150,19 +150,19 @@ class _Shared:
         if not self.packs:
             return left
         b = self.b
-        pairs = [b.cast("bitcast", word, vector(2, given(self.narrow))) for word in left]
+        pairs = [b.cast("bitcast", word, vector(2, unwrap(self.narrow))) for word in left]
         return [b.cast("fpext", half, FLOAT) for both in pairs for half in halves(b, both)]
 
     # ---- what must hold ----------------------------------------------------------------------------
-    def _is_harmless(self) -> Value:
+    def _needs_no_scaling(self) -> Value:
         """Whether no quotient or remainder leaves the range in which it is exact."""
         b = self.b
         conditions = [part for divisor in self.divisors.values() for part in self._is_between(divisor)]
-        if not is_share(self.op):
+        if not is_normalization(self.op):
             conditions.append(self._is_none_large())
         if self.narrow != HALF:
             conditions.append(self._is_none_small())
-        return b.every(*conditions)
+        return b.all_lanes(*conditions)
 
     def _dividends(self) -> list[SSAValue]:
         found = {name: a for group in self.dividends.values() for name, a in group.items()}
@@ -205,8 +205,8 @@ class _Shared:
         return [
             value
             for divisor, group in self._groups()
-            for part in parked_together(group)
-            for value in self._leaving([b.binary("fdiv", self._present(a), divisor, FLOAT) for a in part])
+            for part in spilled_together(group)
+            for value in self._results_of_branch([b.binary("fdiv", self._present(a), divisor, FLOAT) for a in part])
         ]
 
     def _in_f64(self) -> list[Value]:
@@ -229,7 +229,7 @@ class _Shared:
 
     def _may_scale(self) -> bool:
         """Whether powers of two bring each dividend and divisor to where their quotient is exact, or zero as f16."""
-        return self.narrow == HALF and is_share(self.op)
+        return self.narrow == HALF and is_normalization(self.op)
 
     def _scaled(self) -> list[Value]:
         """By reciprocals, too: of divisors that are scaled, as their dividends are. What is infinite becomes one, and zero or
@@ -241,7 +241,7 @@ class _Shared:
             scale = b.select(infinite, b.float_constant(0.0, FLOAT), self._scale(divisor), FLOAT)
             scaled = b.select(infinite, b.float_constant(1.0, FLOAT), b.binary("fmul", divisor, scale, FLOAT), FLOAT)
             found += self._multiplied(
-                b.computed(scaled), self._any_reciprocal(b.computed(scaled)), group, b.computed(scale)
+                b.uniqued(scaled), self._any_reciprocal(b.uniqued(scaled)), group, b.uniqued(scale)
             )
         return found
 
@@ -257,7 +257,7 @@ class _Shared:
         bits = b.bitcast(divisor, I32)
         whole = b.compare("ne", b.and_(bits, ALL_ONES), ALL_ONES)
         above = b.bitcast(b.sub((2 * BIAS - 1 << FRACTION_BITS) + ALL_ONES + 1, bits), FLOAT)
-        return b.computed(b.select(whole, self._reciprocal(divisor), above, FLOAT))
+        return b.uniqued(b.select(whole, self._reciprocal(divisor), above, FLOAT))
 
     def _groups(self) -> Iterable[tuple[SSAValue, list[SSAValue | LateValue]]]:
         return zip(self.divisors.values(), (list(group.values()) for group in self.dividends.values()))
@@ -295,31 +295,31 @@ class _Shared:
 
         return [
             value
-            for part in parked_together(dividends)
-            for value in self._leaving(quotients([(self._present(a),) for a in part]))
+            for part in spilled_together(dividends)
+            for value in self._results_of_branch(quotients([(self._present(a),) for a in part]))
         ]
 
-    def _leaving(self, quotients: list[Value]) -> list[Value]:
+    def _results_of_branch(self, quotients: list[Value]) -> list[Value]:
         """Quotients at the end of a way: pairs of the narrow numbers that they are rounded to, if nobody sees others."""
         if not self.packs:
             return quotients
-        b, kind = self.b, PAIR_TYPES[given(self.narrow)]
+        b, kind = self.b, PACKED_TYPES[unwrap(self.narrow)]
         pairs = zip(quotients[::2], quotients[1::2])
         return [b.issue(RoundPairOp, low, high, type=I32, halves=kind) for low, high in pairs]
 
 
-def _stores_behind(op: Operation) -> list[Operation] | None:
+def _stores_after(op: Operation) -> list[Operation] | None:
     """What stands behind a division in a kernel's block, if each thread stores the quotients there and nothing else is done:
     no other tile is used, and threads do not meet, for they may go different ways.
     """
-    block = given(op.parent)
-    if not is_entry(given(block.parent_op())):
+    block = unwrap(op.parent)
+    if not is_function(unwrap(block.parent_op())):
         return None
     rest, made = [*dropwhile(lambda one: one is not op, block.ops)][1:-1], {op}
     for one in rest:
         tiles = [operand for operand in one.operands if is_tile(operand)]
-        harmless = one.name in STORING or facts_of(one).layouts is Layouts.ELEMENTWISE
-        if not harmless or any(owner(tile) not in made for tile in tiles):
+        harmless = one.name in STREAMING_STORE_OPS or traits_of(one).layouts is LayoutTrait.ELEMENTWISE
+        if not harmless or any(defining_op(tile) not in made for tile in tiles):
             return None
         made.add(one)
     return rest
@@ -329,21 +329,21 @@ def _stores_behind(op: Operation) -> list[Operation] | None:
 NOT_NEGATIVE = ("math.exp", "math.absf", "nv_tileas.exp2", "nv_tileas.sqrt")
 
 
-def is_share(op: Operation) -> bool:
+def is_normalization(op: Operation) -> bool:
     """Whether a division is by the sums of its own dividends along an axis, and none of them is negative: then none exceeds
     its divisor, for a rounded sum is not below either of its parts.
     """
     dividends, divisors = op.operands
-    dividends = _through(dividends, "nv_tileas.take_back")
-    sums = _through(_through(divisors, "nv_tileas.broadcast"), "nv_tileas.view")
-    if not _is_made_by(_through(dividends, "nv_tileas.park"), *NOT_NEGATIVE) or not _is_made_by(
+    dividends = _skip_ops(dividends, "nv_tileas.reload")
+    sums = _skip_ops(_skip_ops(divisors, "nv_tileas.broadcast"), "nv_tileas.view")
+    if not _is_made_by(_skip_ops(dividends, "nv_tileas.spill"), *NOT_NEGATIVE) or not _is_made_by(
         sums, "nv_tileas.reduce"
     ):
         return False
-    total = owner(sums)
+    total = defining_op(sums)
     lengths = list(tile_type(dividends).get_shape())
-    lengths[row(total).axis] = 1
-    kept = list(tile_type(_through(divisors, "nv_tileas.broadcast")).get_shape())
+    lengths[as_op(total).axis] = 1
+    kept = list(tile_type(_skip_ops(divisors, "nv_tileas.broadcast")).get_shape())
     return list(total.operands) == [dividends] and lengths == kept and _adds(total)
 
 
@@ -357,11 +357,11 @@ def _is_made_by(value: SSAValue, *names: str) -> bool:
     return isinstance(value.owner, Operation) and value.owner.name in names
 
 
-def _through(value: SSAValue, name: str) -> SSAValue:
-    return owner(value).operands[0] if _is_made_by(value, name) else value
+def _skip_ops(value: SSAValue, name: str) -> SSAValue:
+    return defining_op(value).operands[0] if _is_made_by(value, name) else value
 
 
-def _is_parked(value: Dividend) -> TypeGuard[LateValue]:
+def _is_spilled(value: Dividend) -> TypeGuard[LateValue]:
     return isinstance(value, LateValue) and isinstance(value.source, LateInBlock)
 
 

@@ -12,16 +12,16 @@ from xdsl.dialects.builtin import IntegerType, TensorType
 from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ....ir.casting import expect, string_of
+from ....ir.casting import cast, str_attr
 from ....ir.dialects.nv_tileaa.types import PointerType
 from ....ir.dialects.nvvm import llvm_intrinsics
-from ....ir.dialects.op_definition import TableOperation
-from ...common.llvm_element_types import element_of, wrapped
+from ....ir.dialects.op_definition import TableOp
+from ...common.llvm_element_types import element_of, wrap_to_width
 from ...common.llvm_types import GLOBAL, I1, I64, integer, pointer
 from ..emission.function_builder import Value
-from ..emission.kernel_emitter import Handler, KernelEmitter, Late, LateValue, Packed, parked_together, taken
+from ..emission.kernel_emitter import Handler, KernelEmitter, Late, LateValue, Packed, spilled_together, taken
 from . import float_arithmetic, numeric_conversions
-from .exp2_polynomial import exp2_of_pair, takes_polynomial
+from .exp2_polynomial import exp2_of_pair, uses_polynomial
 from .f32_pairs import in_pairs, pair
 from .scalar_rules import Rule, Scalar, binary, issued, register_type
 
@@ -38,7 +38,7 @@ INTEGER_BINARY = {
     "arith.remsi": "srem",
 }
 SHIFTS = {"arith.shli": "shl", "arith.shrui": "lshr", "arith.shrsi": "ashr"}
-INTEGER_MIN_MAX: dict[str, type[TableOperation]] = {
+INTEGER_MIN_MAX: dict[str, type[TableOp]] = {
     "arith.minsi": llvm_intrinsics.SMinOp,
     "arith.maxsi": llvm_intrinsics.SMaxOp,
     "arith.minui": llvm_intrinsics.UMinOp,
@@ -65,14 +65,14 @@ def emit_with(e: KernelEmitter, op: Operation, operands: Sequence[SSAValue], com
     # By identity: values are hashed in Python.
     keys = [tuple(map(id, arguments)) for arguments in calls]
     distinct = dict(zip(keys, calls))
-    results = _late(e, compute, list(distinct.values())) if late else compute(list(distinct.values()))
+    results = _lazy(e, compute, list(distinct.values())) if late else compute(list(distinct.values()))
     known = dict(zip(distinct, results))
     e.set(op.results[0], [known[key] for key in keys])
 
 
 def _results(e: KernelEmitter, op: Operation, calls: Sequence[tuple[Value, ...]]) -> list[Value]:
     scalar = RULES[op.name](e, op)
-    if takes_polynomial(e, op, len(calls)):
+    if uses_polynomial(e, op, len(calls)):
         (first,), (second,), *others = calls
         return [*exp2_of_pair(e.b, pair(e.b, first, second)), *(scalar(*arguments) for arguments in others)]
     if len(calls) > 1 and (on_pairs := float_arithmetic.on_pairs(e, op)) is not None:
@@ -80,13 +80,13 @@ def _results(e: KernelEmitter, op: Operation, calls: Sequence[tuple[Value, ...]]
     return [scalar(*arguments) for arguments in calls]
 
 
-def _late(e: KernelEmitter, compute: Compute, calls: Sequence[tuple[Packed, ...]]) -> list[LateValue]:
+def _lazy(e: KernelEmitter, compute: Compute, calls: Sequence[tuple[Packed, ...]]) -> list[LateValue]:
     """The results, so many at once as one access stores, each time where the first of them is used."""
 
     def computed(group: Sequence[tuple[Packed, ...]]) -> list[Value]:
         return compute([tuple(taken(e.b, value) for value in arguments) for arguments in group])
 
-    sources = [(Late(partial(computed, group)), len(group)) for group in parked_together(calls)]
+    sources = [(Late(partial(computed, group)), len(group)) for group in spilled_together(calls)]
     return [LateValue(source, position) for source, count in sources for position in range(count)]
 
 
@@ -103,7 +103,7 @@ def _integer_binary(e: KernelEmitter, op: Operation) -> Scalar:
 
     def folded(x: Value, y: Value) -> Value:
         if isinstance(x, int) and isinstance(y, int):
-            return wrapped(fold(x, y), width.width.data)
+            return wrap_to_width(fold(x, y), width.width.data)
         return plain(x, y)
 
     return folded
@@ -146,7 +146,7 @@ def _rounded_signed_div(e: KernelEmitter, op: Operation) -> Scalar:
 
 def _multiply_high(e: KernelEmitter, op: Operation) -> Scalar:
     b, type = e.b, register_type(op.results[0])
-    width = expect(IntegerType, type).width.data
+    width = cast(IntegerType, type).width.data
     wide = integer(2 * width)
 
     def scalar(x: Value, y: Value) -> Value:
@@ -159,7 +159,7 @@ def _multiply_high(e: KernelEmitter, op: Operation) -> Scalar:
 
 def _integer_compare(e: KernelEmitter, op: Operation) -> Scalar:
     b, type = e.b, register_type(op.operands[0])
-    predicate = string_of(op, "predicate")
+    predicate = str_attr(op, "predicate")
     return lambda x, y: b.compare(predicate, x, y, type)
 
 
@@ -183,7 +183,7 @@ def _bitcast(e: KernelEmitter, op: Operation) -> Scalar:
 
 def _add_pointer(e: KernelEmitter, op: Operation) -> Scalar:
     b = e.b
-    pointee = element_of(expect(PointerType, _scalar_type(op.results[0].type)).pointee)
+    pointee = element_of(cast(PointerType, _scalar_type(op.results[0].type)).pointee)
     index = register_type(op.operands[1])
 
     def scalar(base: SSAValue, offset: Value) -> Value:

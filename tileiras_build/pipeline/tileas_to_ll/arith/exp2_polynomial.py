@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from xdsl.ir import Operation, SSAValue
 
-from ....ir.dialects.nvvm.arithmetic import FmaPairOp, MulOp, SaturateOp, UpperHalfOp
+from ....ir.dialects.nvvm.arithmetic import FmaPairOp, MulHiOp, MulOp, SaturateOp
 from ....ir.dialects.nvvm.llvm_intrinsics import FMAOp, MaximumOp
-from ...analysis.scratch_memory_sizes import PARKED_WORDS
+from ...analysis.scratch_memory_sizes import SPILL_VECTOR_REGS
 from ...common.llvm_types import FLOAT, I32, I64
 from ..emission.function_builder import Value
-from ..emission.instruction_builder import Builder
+from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import KernelEmitter
-from .exp_f32_pairs import FRACTION_BITS, LARGE, LEAST, RANGE, both
+from .exp_f32_pairs import FRACTION_BITS, LARGE, MIN_EXPONENT, RANGE, splat_pair
 from .f32_pairs import PAIR, halves, has_pairs, pair
 from .scalar_rules import flushes, register_type
 
@@ -29,11 +29,18 @@ LOWEST = -127.0
 EXP2, GROUPS = "nv_tileas.exp2", 4
 
 
-def takes_polynomial(e: KernelEmitter, op: Operation, count: int) -> bool:
+def uses_polynomial(e: KernelEmitter, op: Operation, count: int) -> bool:
     """Whether the first two of so many numbers, as many as are computed together, are polynomials: of the first groups of every four,
     where a left operand is computed part by part."""
     share = e.job.exp2_polynomial
-    if not share or op.name != EXP2 or count != PARKED_WORDS or e.parks or not e.computes_late or not flushes(op):
+    if (
+        not share
+        or op.name != EXP2
+        or count != SPILL_VECTOR_REGS
+        or e.is_spilling
+        or not e.computes_late
+        or not flushes(op)
+    ):
         return False
     if not has_pairs(e, register_type(op.results[0])):
         return False
@@ -41,25 +48,26 @@ def takes_polynomial(e: KernelEmitter, op: Operation, count: int) -> bool:
     return e.powers % GROUPS < share // 2
 
 
-def exp2_of_pair(b: Builder, x: SSAValue) -> list[Value]:
+def exp2_of_pair(b: InstructionBuilder, x: SSAValue) -> list[Value]:
     """exp2 of both numbers of a pair."""
     held = [b.issue(MaximumOp, half, b.float_constant(LOWEST, FLOAT), type=FLOAT) for half in halves(b, x)]
     within = pair(b, *held)
     words = [
-        b.bitcast(value, I64) for value in (pair(b, *(_bounded(b, h) for h in held)), both(b, RANGE), both(b, LARGE))
+        b.bitcast(value, I64)
+        for value in (pair(b, *(_clamped(b, h) for h in held)), splat_pair(b, RANGE), splat_pair(b, LARGE))
     ]
     counts = b.issue(FmaPairOp, *words, type=I64, rounding="rm")
-    whole = b.binary("fadd", b.cast("bitcast", counts, PAIR), both(b, -(LARGE - LEAST)), PAIR)
+    whole = b.binary("fadd", b.cast("bitcast", counts, PAIR), splat_pair(b, -(LARGE - MIN_EXPONENT)), PAIR)
     rest = b.binary("fsub", within, whole, PAIR)
-    power = b.issue(FMAOp, rest, both(b, THIRD), both(b, SECOND), type=PAIR)
-    power = b.issue(FMAOp, rest, power, both(b, FIRST), type=PAIR)
-    power = b.issue(FMAOp, rest, power, both(b, 1.0), type=PAIR)
-    counters = b.cast("trunc", counts, I32), b.issue(UpperHalfOp, counts, type=I32)
+    power = b.issue(FMAOp, rest, splat_pair(b, THIRD), splat_pair(b, SECOND), type=PAIR)
+    power = b.issue(FMAOp, rest, power, splat_pair(b, FIRST), type=PAIR)
+    power = b.issue(FMAOp, rest, power, splat_pair(b, 1.0), type=PAIR)
+    counters = b.cast("trunc", counts, I32), b.issue(MulHiOp, counts, type=I32)
     scales = [b.bitcast(b.shift(counter, FRACTION_BITS), FLOAT) for counter in counters]
     results = zip(halves(b, power), scales, strict=True)
     return [b.issue(MulOp, value, scale, type=FLOAT, rounding="rn", ftz=True) for value, scale in results]
 
 
-def _bounded(b: Builder, x: Value) -> Value:
+def _clamped(b: InstructionBuilder, x: Value) -> Value:
     near = b.issue(FMAOp, x, b.float_constant(SLOPE, FLOAT), b.float_constant(0.5, FLOAT), type=FLOAT)
     return b.issue(SaturateOp, near, type=FLOAT)

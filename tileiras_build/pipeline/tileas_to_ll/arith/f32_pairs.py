@@ -15,7 +15,7 @@ from ....ir.casting import typed
 from ....ir.dialects.llvm_ext import ExtractElementOp
 from ...common.llvm_types import FLOAT, I32, vector
 from ..emission.function_builder import Value
-from ..emission.instruction_builder import Builder
+from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import KernelEmitter
 
 PAIR: VectorType = vector(2, FLOAT)
@@ -28,12 +28,12 @@ def has_pairs(e: KernelEmitter, type: Attribute) -> bool:
     return type == FLOAT and e.target.has("f32x2_native")
 
 
-def pair(b: Builder, low: Value, high: Value) -> SSAValue[VectorType]:
+def pair(b: InstructionBuilder, low: Value, high: Value) -> SSAValue[VectorType]:
     """Two numbers as one value; the halves of a pair are that pair."""
-    return _whole(b, low, high) or b.vector((low, high), vector(2, b.computed(low).type))
+    return _whole(b, low, high) or b.vector((low, high), vector(2, b.uniqued(low).type))
 
 
-def _whole(b: Builder, low: Value, high: Value) -> SSAValue[VectorType] | None:
+def _whole(b: InstructionBuilder, low: Value, high: Value) -> SSAValue[VectorType] | None:
     if isinstance(low, int) or isinstance(high, int):
         return None
     first, second = low.owner, high.owner
@@ -45,13 +45,15 @@ def _whole(b: Builder, low: Value, high: Value) -> SSAValue[VectorType] | None:
     return typed(first.operands[0], VectorType)
 
 
-def halves(b: Builder, value: SSAValue) -> tuple[Value, Value]:
+def halves(b: InstructionBuilder, value: SSAValue) -> tuple[Value, Value]:
     """The two numbers of a pair."""
     both = typed(value, VectorType)
     return b.element(both, 0), b.element(both, 1)
 
 
-def in_pairs(b: Builder, calls: Sequence[Arguments], on_pairs: OnPairs, on_one: Callable[..., Value]) -> list[Value]:
+def in_pairs(
+    b: InstructionBuilder, calls: Sequence[Arguments], on_pairs: OnPairs, on_one: Callable[..., Value]
+) -> list[Value]:
     """``on_one`` of each call's arguments, two calls at a time by ``on_pairs``; of an odd number the last one by itself."""
     results: list[Value] = []
     for first, second in zip(calls[::2], calls[1::2]):

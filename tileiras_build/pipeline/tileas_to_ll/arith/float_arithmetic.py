@@ -11,10 +11,10 @@ from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.ir import Attribute, Operation
 
 from ....core.errors import Unsupported
-from ....ir.casting import string_of
+from ....ir.casting import str_attr
 from ....ir.dialects.arith_ext import RemfOp
 from ....ir.dialects.nvvm import arithmetic, llvm_intrinsics
-from ....ir.dialects.op_definition import TableOperation
+from ....ir.dialects.op_definition import TableOp
 from ...common.llvm_element_types import element_of
 from ...common.llvm_types import DOUBLE, FLOAT, I32
 from ..emission.function_builder import Value
@@ -25,7 +25,7 @@ from .float_conversions import ROUNDING_SUFFIX
 from .scalar_rules import Rule, Scalar, binary, flushes, in_f32, issued, option_text, register_type
 
 # LLVM's operation, the one of PTX that flushes subnormal numbers, and whether NaN wins.
-FLOAT_MIN_MAX: dict[str, tuple[type[TableOperation], type[TableOperation], bool]] = {
+FLOAT_MIN_MAX: dict[str, tuple[type[TableOp], type[TableOp], bool]] = {
     "arith.minimumf": (llvm_intrinsics.MinimumOp, arithmetic.FMinOp, True),
     "arith.maximumf": (llvm_intrinsics.MaximumOp, arithmetic.FMaxOp, True),
     "arith.minnumf": (llvm_intrinsics.MinNumOp, arithmetic.FMinOp, False),
@@ -57,14 +57,14 @@ def is_plain(op: Operation, type: Attribute) -> bool:
     return rounding == "rn" and not (flushes(op) and type == FLOAT)
 
 
-def _rounded(e: KernelEmitter, op: Operation, kind: type[TableOperation]) -> Scalar:
+def _rounded(e: KernelEmitter, op: Operation, kind: type[TableOp]) -> Scalar:
     """An instruction of PTX that rounds as ``op`` says, in f32 for the half precisions."""
     type = register_type(op.results[0])
     rounding = ROUNDING_SUFFIX[option_text(op, "rounding_mode", "nearest_even")]
     return issued(e, kind, DOUBLE if type == DOUBLE else FLOAT, rounding=rounding, ftz=flushes(op))
 
 
-def _rounded_float(instruction: str, kind: type[TableOperation]) -> Rule:
+def _rounded_float(instruction: str, kind: type[TableOp]) -> Rule:
     """add, sub and mul: the LLVM instruction for round-to-nearest-even, one of PTX for the rest.
 
     NVVM has no subtraction with a rounding mode: it adds the negated operand.
@@ -89,7 +89,7 @@ def _fma(e: KernelEmitter, op: Operation) -> Scalar:
 
 
 # Operation -> LLVM's on a vector of two, where it rounds to nearest even.
-IN_PAIRS: dict[str, str | type[TableOperation]] = {
+IN_PAIRS: dict[str, str | type[TableOp]] = {
     "nv_tileas.addf": "fadd", "nv_tileas.subf": "fsub", "nv_tileas.mulf": "fmul", "nv_tileas.fma": llvm_intrinsics.FMAOp,
 }  # fmt: skip
 
@@ -131,7 +131,7 @@ def _square_root(e: KernelEmitter, op: Operation) -> Scalar:
     return in_f32(e, element, issued(e, arithmetic.SqrtOp, FLOAT, rounding=rounding, ftz=flushes(op)), mode)
 
 
-def _approximate_float(kind: type[TableOperation], exact: type[Operation]) -> Rule:
+def _approximate_float(kind: type[TableOp], exact: type[Operation]) -> Rule:
     """An approximation of PTX for f32, a function of libdevice for f64."""
 
     def rule(e: KernelEmitter, op: Operation) -> Scalar:
@@ -214,7 +214,7 @@ def _float_min_max(e: KernelEmitter, op: Operation) -> Scalar:
 
 
 def _float_compare(e: KernelEmitter, op: Operation) -> Scalar:
-    b, predicate = e.b, string_of(op, "predicate")
+    b, predicate = e.b, str_attr(op, "predicate")
     return lambda x, y: b.compare_floats(predicate, x, y)
 
 

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute
 
 from ....core.errors import Unsupported
-from ....ir.casting import given
+from ....ir.casting import unwrap
 from ....ir.dialects.nvvm import arithmetic, llvm_intrinsics
 from ....ir.dialects.nvvm.attrs import RoundingAttr
 from ....ir.dialects.nvvm.ops_matrix import ConvertFromF32x2Op, ConvertToF16x2Op
@@ -52,12 +52,12 @@ _NANS = {"f8E5M2": 0x7F}
 
 
 def _small(name: str) -> SmallFloat:
-    form = given(ELEMENT_TYPES[name].format)
+    form = unwrap(ELEMENT_TYPES[name].format)
     return SmallFloat(name, form.exponent, form.mantissa, form.bias, form.largest, _NANS.get(name, form.nan))
 
 
 SMALL = {name: _small(name) for name in ("f8E4M3FN", "f8E5M2", "f4E2M1FN", "fnv8E5M3FNU")}
-HARDWARE = {name: given(ELEMENT_TYPES[name].ptx) for name in ("f8E4M3FN", "f8E5M2")}
+HARDWARE = {name: unwrap(ELEMENT_TYPES[name].ptx) for name in ("f8E4M3FN", "f8E5M2")}
 NEAREST = RoundingAttr(StringAttr("rn"))
 # Bits of f32: infinity, the canonical NaN, the sign, what tf32 keeps, and 2 ** -127, a subnormal number.
 INFINITY_BITS, NAN_BITS, SIGN_MASK, TF32_MASK = 0x7F800000, 0x7FC00000, -1 << 31, -1 << 13

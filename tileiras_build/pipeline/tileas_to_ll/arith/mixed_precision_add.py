@@ -10,10 +10,16 @@ from __future__ import annotations
 
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ....ir.casting import given
+from ....ir.casting import unwrap
 from ....ir.dialects.nvvm.arithmetic import AddMixedOp, SubMixedOp
-from ....ir.dialects.op_definition import TableOperation
-from ...analysis.foldable_extensions import PAIR_TYPES, reads_narrow, stays_narrow, takes_half, widened_from
+from ....ir.dialects.op_definition import TableOp
+from ...analysis.foldable_extensions import (
+    PACKED_TYPES,
+    extended_from,
+    folds_extension,
+    needs_no_extension,
+    reads_unextended,
+)
 from ...analysis.op_queries import is_tile
 from ...common.llvm_element_types import element_of
 from ...common.llvm_types import FLOAT, I16
@@ -21,16 +27,16 @@ from ..emission.function_builder import Value
 from ..emission.kernel_emitter import Handler, KernelEmitter
 from .elementwise import emit_elementwise, emit_with
 
-INSTRUCTIONS: dict[str, type[TableOperation]] = {"nv_tileas.addf": AddMixedOp, "nv_tileas.subf": SubMixedOp}
+INSTRUCTIONS: dict[str, type[TableOp]] = {"nv_tileas.addf": AddMixedOp, "nv_tileas.subf": SubMixedOp}
 
 
-def emit_sum(e: KernelEmitter, op: Operation) -> None:
+def emit_mixed_precision_add(e: KernelEmitter, op: Operation) -> None:
     """``nv_tileas.addf`` and ``subf``: with the half as it is where that saves its conversion."""
     place = _half_operand(e, op)
     if place is None:
         return emit_elementwise(e, op)
-    narrow, wide = given(widened_from(op.operands[place])), op.operands[1 - place]
-    kind, b, halves = INSTRUCTIONS[op.name], e.b, PAIR_TYPES[_type(narrow)].removesuffix("x2")
+    narrow, wide = unwrap(extended_from(op.operands[place])), op.operands[1 - place]
+    kind, b, halves = INSTRUCTIONS[op.name], e.b, PACKED_TYPES[_type(narrow)].removesuffix("x2")
 
     def added(half: Value, other: Value) -> Value:
         return b.issue(kind, b.bitcast(half, I16), b.of(other, FLOAT), type=FLOAT, halves=halves)
@@ -42,18 +48,18 @@ def _half_operand(e: KernelEmitter, op: Operation) -> int | None:
     """The operand that is a half widened for nobody else, or for what widens it once more."""
     if _type(op.results[0]) != FLOAT or not is_tile(op.results[0]) or not e.target.has("mixed_float"):
         return None
-    return next((place for place, value in enumerate(op.operands) if _is_half(e, op, value)), None)
+    return next((place for place, value in enumerate(op.operands) if _is_unextended_half(e, op, value)), None)
 
 
-def _is_half(e: KernelEmitter, op: Operation, value: SSAValue) -> bool:
-    if not stays_narrow(value) or not takes_half(op, value):
+def _is_unextended_half(e: KernelEmitter, op: Operation, value: SSAValue) -> bool:
+    if not needs_no_extension(value) or not folds_extension(op, value):
         return False
     # Where registers are short, a conversion more is better than the widened numbers until then.
-    return e.computes_late or all(reads_narrow(use.operation) for use in value.uses if use.operation is not op)
+    return e.computes_late or all(reads_unextended(use.operation) for use in value.uses if use.operation is not op)
 
 
 def _type(value: SSAValue) -> Attribute:
     return element_of(value.type).type
 
 
-HANDLERS: dict[str, Handler] = dict.fromkeys(INSTRUCTIONS, emit_sum)
+HANDLERS: dict[str, Handler] = dict.fromkeys(INSTRUCTIONS, emit_mixed_precision_add)

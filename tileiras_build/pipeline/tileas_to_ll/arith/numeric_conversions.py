@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.ir import Attribute, Operation
 
 from ....ir.dialects.nvvm import arithmetic, llvm_intrinsics
-from ...common.llvm_element_types import ELEMENTS, Element, element_of, wrapped
+from ...common.llvm_element_types import ELEMENTS, Element, element_of, wrap_to_width
 from ...common.llvm_types import DOUBLE, FLOAT, I1, I32, I64
 from ..emission.function_builder import Value
 from ..emission.kernel_emitter import KernelEmitter
@@ -20,7 +20,7 @@ def _resize_integer(instruction: str) -> Rule:
 
         def scalar(x: Value) -> Value:
             if isinstance(x, int) and target in (I32, I64) and source in (I32, I64):
-                return wrapped(x, target.width.data) if signed or x >= 0 else wrapped(x & 0xFFFFFFFF, 64)
+                return wrap_to_width(x, target.width.data) if signed or x >= 0 else wrap_to_width(x & 0xFFFFFFFF, 64)
             return b.cast(instruction, x, target, source)
 
         return scalar if source != target else (lambda x: x)

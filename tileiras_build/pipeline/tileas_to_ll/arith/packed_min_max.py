@@ -8,30 +8,28 @@ from __future__ import annotations
 
 from xdsl.ir import Operation, SSAValue
 
-from ....ir.casting import expect
-from ....ir.dialects.nvvm.arithmetic import ExtremePairOp
-from ....ir.dialects.op_definition import TableOperation
+from ....ir.casting import cast
+from ....ir.dialects.nvvm.arithmetic import MinMaxPairOp
+from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts.f2_linear_algebra import bits as bit_positions
-from ...analysis.foldable_extensions import EXTREMES, PAIR_TYPES
+from ...analysis.foldable_extensions import MIN_MAX_REDUCTIONS, PACKED_TYPES
 from ...common.llvm_types import FLOAT, I32, vector
 from ..emission.function_builder import Value
 from ..emission.kernel_emitter import KernelEmitter
 from .f32_pairs import in_pairs
 
 
-def combine_pairs(
-    e: KernelEmitter, op: TableOperation, held: dict[int, Value], mask: int
-) -> tuple[dict[int, Value], int]:
+def combine_pairs(e: KernelEmitter, op: TableOp, held: dict[int, Value], mask: int) -> tuple[dict[int, Value], int]:
     """Combine registers that differ in the bits of ``mask``, from the highest down, as long as there are two pairs.
 
     What is left, widened, and the bits of ``mask`` that are.
     """
-    b, type = e.b, e.b.computed(next(iter(held.values()))).type
-    name, nan = EXTREMES[expect(Operation, op.regions[0].block.first_op).name]
+    b, type = e.b, e.b.uniqued(next(iter(held.values()))).type
+    name, nan = MIN_MAX_REDUCTIONS[cast(Operation, op.regions[0].block.first_op).name]
 
     def extreme(low: SSAValue, high: SSAValue) -> SSAValue:
         words = [b.bitcast(both, I32) for both in (low, high)]
-        found = b.issue(ExtremePairOp, *words, type=I32, operation=name, nan=nan, halves=PAIR_TYPES[type])
+        found = b.issue(MinMaxPairOp, *words, type=I32, operation=name, nan=nan, halves=PACKED_TYPES[type])
         return b.cast("bitcast", found, vector(2, type))
 
     for position in reversed(bit_positions(mask)):

@@ -7,17 +7,17 @@ from collections.abc import Callable, Sequence
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....core.errors import InternalError
-from ....ir.casting import expect, given, number_of
+from ....ir.casting import cast, int_attr, unwrap
 from ....ir.dialects.gpu_ext import ShuffleMode
 from ....ir.dialects.gpu_reductions import ReduceKind
 from ....ir.dialects.nvvm.barriers import HereOp
-from ....ir.dialects.op_definition import TableOperation
+from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout
 from ....ir.layouts.f2_linear_algebra import bits as bit_positions
-from ...analysis.foldable_extensions import EXTREMES, narrow_source
+from ...analysis.foldable_extensions import MIN_MAX_REDUCTIONS, unextended_reduction_source
 from ...common.llvm_element_types import Element
 from ...common.llvm_types import FLOAT, I32
-from ..data_movement.convert_layout import as_word, from_word, join_words, split_words
+from ..data_movement.convert_layout import as_register, from_register, join_registers, split_registers
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import WARP
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of, taken
@@ -32,7 +32,7 @@ CHAINS = 4
 Combine = Callable[[Sequence[Tuple], Sequence[Tuple]], list[Tuple]]
 
 
-def combiner(e: KernelEmitter, op: TableOperation) -> Combine:
+def combiner(e: KernelEmitter, op: TableOp) -> Combine:
     """The region as a function of groups, one scalar per operand each: the earlier elements' first, many at once.
 
     The public text of ``scan`` calls the first argument the current element, but its example names it ``acc``, and
@@ -56,44 +56,44 @@ def combiner(e: KernelEmitter, op: TableOperation) -> Combine:
 def shuffle(e: KernelEmitter, element: Element, value: Value, mode: ShuffleMode, argument: Value) -> Value:
     """``value`` of another lane: XOR with a lane mask, or IDX with a lane number."""
     if element.bits == 64:
-        words = split_words(e, element, value)
-        return join_words(e, element, [e.b.shuffle(mode, word, argument) for word in words])
+        words = split_registers(e, element, value)
+        return join_registers(e, element, [e.b.shuffle(mode, word, argument) for word in words])
     if element.type == FLOAT:
         return e.b.shuffle(mode, value, argument, FLOAT)
-    return from_word(e, element, e.b.shuffle(mode, as_word(e, element, value), argument))
+    return from_register(e, element, e.b.shuffle(mode, as_register(e, element, value), argument))
 
 
 # ---- reduce --------------------------------------------------------------------------------------
-def emit_reduce(e: KernelEmitter, op: TableOperation) -> None:
-    axis = number_of(op, "axis")
+def emit_reduce(e: KernelEmitter, op: TableOp) -> None:
+    axis = int_attr(op, "axis")
     layout = layout_of(op.sources[0])
     elements = [e.element(source) for source in op.sources]
     combine, along = combiner(e, op), layout.bits_along(axis)
-    held = _of_threads(e, op, layout, along["register"], combine)
+    held = _combine_in_thread(e, op, layout, along["register"], combine)
     held = dict(zip(held, _across_lanes(e, op, list(held.values()), along["lane"], elements, combine)))
     if along["warp"]:
         held = _across_warps(e, op, held, layout, axis, elements, combine)
     if e.tensor_memory is not None and not along["lane"] and not along["warp"]:
         # A sum that is asked for late would keep its elements in registers while products are waited for.
-        held = {r: tuple(_here(e, value) for value in values) for r, values in held.items()}
+        held = {r: tuple(_in_this_thread(e, value) for value in values) for r, values in held.items()}
     _set_results(e, op, held, layout, axis)
 
 
-def _of_threads(
-    e: KernelEmitter, op: TableOperation, layout: LinearLayout, mask: int, combine: Combine
+def _combine_in_thread(
+    e: KernelEmitter, op: TableOp, layout: LinearLayout, mask: int, combine: Combine
 ) -> dict[int, Tuple]:
     """Each thread's elements combined, by the registers that are left."""
-    if (source := narrow_source(op)) is None:
-        if e.parks:
-            return _one_by_one(e, op.sources, layout, mask, combine)
-        within = _in_chains if _is_of_three(e, op) else _within_thread
+    if (source := unextended_reduction_source(op)) is None:
+        if e.is_spilling:
+            return _sequentially(e, op.sources, layout, mask, combine)
+        within = _in_chains if _has_three_input_form(e, op) else _within_thread
         return within(_distinct_tuples(e, op.sources, layout), mask, combine)
     narrow = {register: value for register, (value,) in _distinct_tuples(e, [source], layout).items()}
     held, mask = combine_pairs(e, op, narrow, mask)
     return _within_thread({register: (value,) for register, value in held.items()}, mask, combine)
 
 
-def _here(e: KernelEmitter, value: Value) -> Value:
+def _in_this_thread(e: KernelEmitter, value: Value) -> Value:
     return value if isinstance(value, int) else e.b.issue(HereOp, value, type=value.type)
 
 
@@ -115,13 +115,13 @@ def _within_thread(held: dict[int, Tuple], mask: int, combine: Combine) -> dict[
     return held
 
 
-def _is_of_three(e: KernelEmitter, op: TableOperation) -> bool:
+def _has_three_input_form(e: KernelEmitter, op: TableOp) -> bool:
     """Whether one instruction finds the extreme of three numbers, which is the same in any order."""
     body = list(op.regions[0].blocks[0].ops)
-    combination = expect(Operation, body[0])
+    combination = cast(Operation, body[0])
     single = len(op.sources) == 1 and len(body) == 2 and e.element(op.sources[0]).type == FLOAT
     whole = set(combination.operands) == set(op.regions[0].blocks[0].args)
-    return single and whole and combination.name in EXTREMES and e.target.has("max3")
+    return single and whole and combination.name in MIN_MAX_REDUCTIONS and e.target.has("max3")
 
 
 def _in_chains(held: dict[int, Tuple], mask: int, combine: Combine) -> dict[int, Tuple]:
@@ -139,7 +139,7 @@ def _in_chains(held: dict[int, Tuple], mask: int, combine: Combine) -> dict[int,
     return dict(zip(groups, last))
 
 
-def _one_by_one(
+def _sequentially(
     e: KernelEmitter, sources: Sequence[SSAValue], layout: LinearLayout, mask: int, combine: Combine
 ) -> dict[int, Tuple]:
     """``_within_thread`` with the same order of combinations, but a group of neighbors after the other: what is computed
@@ -161,7 +161,7 @@ def _one_by_one(
 
 
 def _across_lanes(
-    e: KernelEmitter, op: TableOperation, values: list[Tuple], mask: int, elements: list[Element], combine: Combine
+    e: KernelEmitter, op: TableOp, values: list[Tuple], mask: int, elements: list[Element], combine: Combine
 ) -> list[Tuple]:
     if mask == WARP - 1 and (kind := _kind_of_warp(e, op, elements)) is not None:
         return [(e.b.subgroup_reduce(kind, value, elements[0].type),) for (value,) in values]
@@ -194,7 +194,7 @@ WHOLE_WARP: dict[Attribute, tuple[str, dict[str, ReduceKind]]] = {
 }  # fmt: skip
 
 
-def _kind_of_warp(e: KernelEmitter, op: TableOperation, elements: list[Element]) -> ReduceKind | None:
+def _kind_of_warp(e: KernelEmitter, op: TableOp, elements: list[Element]) -> ReduceKind | None:
     """How one instruction combines the values of a warp as the region does; None where none does."""
     block = op.regions[0].blocks[0]
     body = list(block.ops)
@@ -209,7 +209,7 @@ def _kind_of_warp(e: KernelEmitter, op: TableOperation, elements: list[Element])
 
 def _across_warps(
     e: KernelEmitter,
-    op: TableOperation,
+    op: TableOp,
     held: dict[int, Tuple],
     layout: LinearLayout,
     axis: int,
@@ -220,7 +220,7 @@ def _across_warps(
     reduced = layout.drop_dim(axis)
     along = layout.bits_along(axis)
     warp_bits = bit_positions(along["warp"])
-    scratch = number_of(op, "scratch_offset")
+    scratch = int_attr(op, "scratch_offset")
     if "sync_before" in op.attributes:
         e.barrier()
     parts = 1 << len(warp_bits)
@@ -228,12 +228,12 @@ def _across_warps(
     for element in elements:
         starts.append(-(-end // element.bytes) * element.bytes)
         end = starts[-1] + parts * reduced.size * element.bytes
-    _store_parts(e, held, layout, reduced, warp_bits, along, elements, starts)
+    _store_partials(e, held, layout, reduced, warp_bits, along, elements, starts)
     e.barrier()
-    return {r: _load_parts(e, reduced, r, parts, elements, starts, combine) for r in held}
+    return {r: _load_partials(e, reduced, r, parts, elements, starts, combine) for r in held}
 
 
-def _store_parts(e, held, layout, reduced, warp_bits, along, elements, starts) -> None:
+def _store_partials(e, held, layout, reduced, warp_bits, along, elements, starts) -> None:
     free_lanes = layout.free_bits("lane") | along["lane"]
     free_warps = layout.free_bits("warp") & ~along["warp"]
     holder = holder_of(e, free_lanes, free_warps)
@@ -243,31 +243,31 @@ def _store_parts(e, held, layout, reduced, warp_bits, along, elements, starts) -
         warps = [image * size for image in reduced.warps]
         for place, position in enumerate(warp_bits):
             warps[position] = (reduced.size << place) * size
-        thread = _based(e, lanes, tuple(warps))
+        thread = _base_of(e, lanes, tuple(warps))
         for register, values in held.items():
             offset = reduced.register_offsets[register] * size
             store_shared(e, element, [values[number]], thread, start + offset, holder)
 
 
-def _based(e: KernelEmitter, lanes: tuple[int, ...], warps: tuple[int, ...]) -> Value:
-    with e.b.in_prologue():
+def _base_of(e: KernelEmitter, lanes: tuple[int, ...], warps: tuple[int, ...]) -> Value:
+    with e.b.at_function_start():
         return e.b.add(e.linear(lanes, warps), e.shared_base)
 
 
-def _load_parts(e, reduced, register, parts, elements, starts, combine) -> Tuple:
+def _load_partials(e, reduced, register, partials, elements, starts, combine) -> Tuple:
     total: Tuple | None = None
-    for part in range(parts):
+    for part in range(partials):
         loaded = []
         for element, start in zip(elements, starts):
             size = element.bytes
-            thread = _based(e, tuple(i * size for i in reduced.lanes), tuple(i * size for i in reduced.warps))
+            thread = _base_of(e, tuple(i * size for i in reduced.lanes), tuple(i * size for i in reduced.warps))
             place = start + (part * reduced.size + reduced.register_offsets[register]) * size
             loaded += load_shared(e, element, 1, thread, place)
         total = tuple(loaded) if total is None else combine([tuple(loaded)], [total])[0]
-    return given(total)
+    return unwrap(total)
 
 
-def _set_results(e: KernelEmitter, op: TableOperation, held: dict[int, Tuple], layout: LinearLayout, axis: int) -> None:
+def _set_results(e: KernelEmitter, op: TableOp, held: dict[int, Tuple], layout: LinearLayout, axis: int) -> None:
     reduced = layout.drop_dim(axis)
     by_offset = {reduced.register_offsets[register]: values for register, values in held.items()}
     for number, result in enumerate(op.results):
@@ -283,13 +283,13 @@ def _is_tile(value: SSAValue) -> bool:
 
 
 # ---- scan ----------------------------------------------------------------------------------------
-def emit_scan(e: KernelEmitter, op: TableOperation) -> None:
+def emit_scan(e: KernelEmitter, op: TableOp) -> None:
     """Sklansky's scheme, one level per bit of the position along the axis, lowest first.
 
     At a level each element of an upper half takes in the total of the lower half: its last element. Bits held by
     registers cost nothing but the combination; bits held by lanes a shuffle of that last element.
     """
-    axis, reverse = number_of(op, "axis"), "reverse" in op.attributes
+    axis, reverse = int_attr(op, "axis"), "reverse" in op.attributes
     layout = layout_of(op.sources[0])
     if layout.bits_along(axis)["warp"]:
         raise InternalError("scan-layout", "a scan over elements of several warps must have its layout changed first")
@@ -327,7 +327,7 @@ def _last_of_lower(
     """The total of the lower half: in the lane with ``bit`` clear and the lower bits set (the other way round in reverse)."""
     if not lanes and not bit:
         return value
-    with e.b.in_prologue():
+    with e.b.at_function_start():
         if reverse:
             source = e.b.or_(e.b.and_(e.lane, ~lanes & 31), bit)
         else:
@@ -349,7 +349,7 @@ def _register_level(e, held, bit, registers, lanes, elements, combine, reverse) 
 
 
 def _lane_level(e, held, bit, registers, lanes, elements, combine, reverse) -> dict[int, Tuple]:
-    with e.b.in_prologue():
+    with e.b.at_function_start():
         upper = e.b.compare("eq" if reverse else "ne", e.b.and_(e.lane, bit), 0)
     totals: dict[int, Tuple] = {}
     result = {}

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ....ir.dialects.op_definition import TableOperation
+from ....ir.dialects.op_definition import TableOp
 from ...common.llvm_element_types import Element, element_of
 from ...common.llvm_types import BFLOAT, FLOAT, HALF
 from ..emission.function_builder import Value
@@ -51,7 +51,7 @@ def binary(e: KernelEmitter, op: Operation, instruction: str) -> Scalar:
     return lambda x, y: b.binary(instruction, x, y, type)
 
 
-def issued(e: KernelEmitter, kind: type[TableOperation], type: Attribute, **attributes: bool | str) -> Scalar:
+def issued(e: KernelEmitter, kind: type[TableOp], type: Attribute, **attributes: bool | str) -> Scalar:
     """An instruction whose operands have the type of its result."""
     b = e.b
     return lambda *values: b.issue(kind, *[b.of(value, type) for value in values], type=type, **attributes)

@@ -14,17 +14,17 @@ from xdsl.dialects.builtin import IntegerType, f16, f32, f64
 from xdsl.ir import SSAValue
 
 from ....core.errors import InternalError
-from ....ir.dialects.checked_cast import expect, type_of
+from ....ir.dialects.checked_cast import cast, type_as
 from ....ir.dialects.cute_nvgpu.types import AtomType
 from ....ir.dialects.nvvm import llvm_intrinsics
-from ....ir.dialects.op_definition import TableOperation
+from ....ir.dialects.op_definition import TableOp
 from ....target.element_types import OPERAND_TYPES
 from ....target.targets import TARGETS
-from .memory import load_words, store_words
-from .rewriter import BoundAtom, Converter, Held, Rewrite, View
+from .memory import load_registers, store_registers
+from .rewriter import BoundAtom, ConvertedValue, Converter, Rewrite, View
 
 REWRITES: dict[str, Rewrite] = {}
-AtomCall = Callable[[AtomType, list[Held], Converter], None]
+AtomCall = Callable[[AtomType, list[ConvertedValue], Converter], None]
 ATOMS: dict[str, AtomCall] = {}
 
 
@@ -32,7 +32,7 @@ def rewrite(name: str, feature: str | None = None) -> Callable[[Rewrite], Rewrit
     """Register the rewrite of an operation of ``cute_nvgpu`` that needs a feature of the target."""
 
     def register(function: Rewrite) -> Rewrite:
-        def run(op: TableOperation, cv: Converter) -> Sequence[Held]:
+        def run(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
             require(feature, cv)
             return function(op, cv)
 
@@ -46,7 +46,7 @@ def atom(*names: str, feature: str | None = None) -> Callable[[AtomCall], AtomCa
     """Register what a call of an atom becomes."""
 
     def register(function: AtomCall) -> AtomCall:
-        def run(kind: AtomType, operands: list[Held], cv: Converter) -> None:
+        def run(kind: AtomType, operands: list[ConvertedValue], cv: Converter) -> None:
             require(feature, cv)
             function(kind, operands, cv)
 
@@ -64,13 +64,13 @@ def require(feature: str | None, cv: Converter) -> None:
         raise cv.unsupported("atom-target", f"is not available on {target.name}", f"these GPUs have it: {able}")
 
 
-def words_of(kind: AtomType, count: int, cv: Converter) -> list[str]:
-    if len(kind.words) < count:
-        raise cv.invalid("atom-words", f"has the atom {kind}, which needs {count} words")
-    return kind.words
+def type_parameters(atom_type: AtomType, count: int, cv: Converter) -> list[str]:
+    if len(atom_type.parameters) < count:
+        raise cv.invalid("atom-parameters", f"has the atom {atom_type}, which needs {count} words")
+    return atom_type.parameters
 
 
-def atom_of(op: TableOperation, cv: Converter) -> AtomType:
+def atom_of(op: TableOp, cv: Converter) -> AtomType:
     """The attribute ``atom`` of an operation."""
     found = op.attributes.get("atom")
     if not isinstance(found, AtomType):
@@ -79,13 +79,13 @@ def atom_of(op: TableOperation, cv: Converter) -> AtomType:
 
 
 # ---- calls -------------------------------------------------------------------------------------------
-def make_atom(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def make_atom(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """An atom is its type; its operands (a barrier, a descriptor) go with its calls."""
-    kind = type_of(op.results[0], AtomType)
+    kind = type_as(op.results[0], AtomType)
     return [BoundAtom(kind, tuple(cv[value] for value in op.operands)) if op.operands else kind]
 
 
-def call(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def call(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """Dispatch on the atom's type."""
     held = cv[op.atom]
     kind, bound = (held.kind, held.operands) if isinstance(held, BoundAtom) else (held, ())
@@ -99,30 +99,30 @@ CALLS: dict[str, Rewrite] = {"cute.make_atom": make_atom, "cute.copy_atom_call":
 
 
 @atom("atom.universal_copy")
-def universal_copy(kind: AtomType, operands: list[Held], cv: Converter) -> None:
+def universal_copy(kind: AtomType, operands: list[ConvertedValue], cv: Converter) -> None:
     """One load and one store of the bits that the atom names."""
-    type = IntegerType(int(words_of(kind, 1, cv)[0]))
+    type = IntegerType(int(type_parameters(kind, 1, cv)[0]))
     source, destination = map(view_of, operands)
-    store_words(destination, load_words(source, 1, cv, type), cv)
+    store_registers(destination, load_registers(source, 1, cv, type), cv)
 
 
 @atom("atom.universal_fma")
-def universal_fma(kind: AtomType, operands: list[Held], cv: Converter) -> None:
+def universal_fma(kind: AtomType, operands: list[ConvertedValue], cv: Converter) -> None:
     """fma of scalars."""
     types = {"f16": f16, "f32": f32, "f64": f64}
-    type = types[words_of(kind, 1, cv)[0]]
+    type = types[type_parameters(kind, 1, cv)[0]]
     d, a, b, c = map(view_of, operands)
-    values = [load_words(view, 1, cv, type)[0] for view in (a, b, c)]
-    store_words(d, [cv.emit.issue(llvm_intrinsics.FMAOp, *values, type=type)], cv)
+    values = [load_registers(view, 1, cv, type)[0] for view in (a, b, c)]
+    store_registers(d, [cv.emit.issue(llvm_intrinsics.FMAOp, *values, type=type)], cv)
 
 
 # ---- products ------------------------------------------------------------------------------------------
 # Bits by PTX's names of elements.
-BITS = {row.ptx: row.moved_bits for row in OPERAND_TYPES.values() if row.ptx is not None} | {"u8": 8}
+BITS = {row.ptx: row.load_bits for row in OPERAND_TYPES.values() if row.ptx is not None} | {"u8": 8}
 
 
 @dataclass(frozen=True)
-class Product:
+class MmaShape:
     """M, N, K, and PTX's names of the elements of A, B and the accumulator."""
 
     m: int
@@ -133,15 +133,15 @@ class Product:
     c: str
 
     @classmethod
-    def of(cls, kind: AtomType, cv: Converter) -> Product:
+    def of(cls, kind: AtomType, cv: Converter) -> MmaShape:
         """From an atom's words, such as ``16x8x16 f16 f16 f32``; raises InvalidInput."""
-        words = words_of(kind, 4, cv)
+        words = type_parameters(kind, 4, cv)
         try:
             m, n, k = map(int, words[0].split("x"))
         except ValueError:
-            raise cv.invalid("atom-words", f"has the atom {kind}: expected a shape such as 16x8x16") from None
+            raise cv.invalid("atom-parameters", f"has the atom {kind}: expected a shape such as 16x8x16") from None
         if unknown := [word for word in words[1:4] if word not in BITS]:
-            raise cv.invalid("atom-words", f"has the atom {kind}: no product has elements of {unknown[0]}")
+            raise cv.invalid("atom-parameters", f"has the atom {kind}: no product has elements of {unknown[0]}")
         return cls(m, n, k, *words[1:4])
 
     def registers(self) -> tuple[int, int, int]:
@@ -152,18 +152,18 @@ class Product:
         return a, b, c
 
 
-def view_of(held: Held) -> View:
+def view_of(held: ConvertedValue) -> View:
     """An operand of an atom's call that is a view."""
-    return expect(View, held)
+    return cast(View, held)
 
 
-def value_of(held: Held) -> SSAValue:
+def value_of(held: ConvertedValue) -> SSAValue:
     """An operand of an atom's call that is a value."""
     if isinstance(held, SSAValue):
         return held
     raise InternalError("ir-shape", f"an atom's operand is a {type(held).__name__} where it takes a value")
 
 
-def pointer_of(held: Held) -> SSAValue:
+def pointer_of(held: ConvertedValue) -> SSAValue:
     """The address of a pointer or view; an operand that is a value is itself."""
-    return held if isinstance(held, SSAValue) else expect(View, held).pointer
+    return held if isinstance(held, SSAValue) else cast(View, held).pointer

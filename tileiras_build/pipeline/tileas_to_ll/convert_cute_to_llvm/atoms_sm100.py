@@ -8,50 +8,50 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IntegerAttr, UnitAttr, VectorType, i1, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
-from ....ir.dialects.cute_nvgpu.atoms import TENSOR, Signed
+from ....ir.dialects.cute_nvgpu.atoms import TENSOR, SignedAtom
 from ....ir.dialects.cute_nvgpu.types import AtomType
 from ....ir.dialects.llvm_ext import ExtractElementOp
 from ....ir.dialects.nvvm import tcgen05 as instructions
 from ....ir.dialects.nvvm.barriers import ClusterRankOp
-from ....ir.dialects.op_definition import TableOperation
-from ....target.targets import TensorMemoryAtom
+from ....ir.dialects.op_definition import TableOp
+from ....target.targets import Tcgen05Atom
 from ...common.llvm_types import TENSOR as TENSOR_SPACE
 from ...common.llvm_types import pointer, vector
-from .atoms import Product, atom, atom_of, pointer_of, rewrite, value_of, words_of
-from .rewriter import Converter, Held, number, word
+from .atoms import MmaShape, atom, atom_of, pointer_of, rewrite, type_parameters, value_of
+from .rewriter import ConvertedValue, Converter, int_parameter, keyword_parameter
 
 ADDRESS = pointer(TENSOR_SPACE)
 COLUMNS = (32, 64, 128, 256, 512)
 
 
 # ---- operands ----------------------------------------------------------------------------------------
-def _group(op: TableOperation, cv: Converter) -> int:
-    group = number(op, "cta_group", 1)
+def _group(op: TableOp, cv: Converter) -> int:
+    group = int_parameter(op, "cta_group", 1)
     if group not in (1, 2):
         raise cv.invalid("cta-group", f"has cta_group {group}: use 1 or 2")
     return group
 
 
-def _columns(op: TableOperation, cv: Converter) -> int:
-    columns = number(op, "columns")
+def _columns(op: TableOp, cv: Converter) -> int:
+    columns = int_parameter(op, "columns")
     if columns not in COLUMNS:
         raise cv.invalid("tmem-columns", f"needs the attribute columns: 32, 64, 128, 256 or 512, not {columns}")
     return columns
 
 
-def _number(value: SSAValue, cv: Converter) -> SSAValue:
+def _int_value(value: SSAValue, cv: Converter) -> SSAValue:
     """The 32-bit address of tensor memory."""
     return value if value.type == i32 else cv.emit.add(llvm.PtrToIntOp(value, i32))
 
 
 def _address(value: SSAValue, cv: Converter) -> SSAValue:
     """The same as a pointer into it."""
-    return value if value.type == ADDRESS else cv.emit.pointer(_number(value, cv), ADDRESS)
+    return value if value.type == ADDRESS else cv.emit.pointer(_int_value(value, cv), ADDRESS)
 
 
 # ---- allocation --------------------------------------------------------------------------------------
 @rewrite("arch.sm100.alloc_tmem", "tcgen05")
-def alloc_tmem(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def alloc_tmem(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """One warp asks for columns; the address comes to shared memory."""
     holder, columns = cv.operand(op.holder), _columns(op, cv)
     cv.emit.issue(instructions.AllocOp, holder, columns, group=f"cg{_group(op, cv)}")
@@ -59,7 +59,7 @@ def alloc_tmem(op: TableOperation, cv: Converter) -> Sequence[Held]:
 
 
 @rewrite("arch.sm100.retrieve_tmem_ptr", "tcgen05")
-def retrieve_tmem_ptr(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def retrieve_tmem_ptr(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """What the allocation has written, which LLVM does not see."""
     loaded = llvm.LoadOp(cv.operand(op.holder), i32, alignment=4)
     loaded.attributes["volatile_"] = UnitAttr()
@@ -69,14 +69,14 @@ def retrieve_tmem_ptr(op: TableOperation, cv: Converter) -> Sequence[Held]:
 
 
 @rewrite("arch.sm100.relinquish_tmem_alloc_permit", "tcgen05")
-def relinquish(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def relinquish(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """tcgen05.relinquish_alloc_permit"""
     cv.emit.issue(instructions.RelinquishAllocPermitOp, group=f"cg{_group(op, cv)}")
     return []
 
 
 @rewrite("arch.sm100.dealloc_tmem", "tcgen05")
-def dealloc_tmem(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def dealloc_tmem(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """tcgen05.dealloc"""
     address, columns = _address(cv.operand(op.pointer), cv), _columns(op, cv)
     cv.emit.issue(instructions.DeallocOp, address, columns, group=f"cg{_group(op, cv)}")
@@ -84,10 +84,10 @@ def dealloc_tmem(op: TableOperation, cv: Converter) -> Sequence[Held]:
 
 
 # ---- products ----------------------------------------------------------------------------------------
-def _row_of(kind: AtomType, cv: Converter) -> tuple[Product, Signed[TensorMemoryAtom]]:
+def _row_of(kind: AtomType, cv: Converter) -> tuple[MmaShape, SignedAtom[Tcgen05Atom]]:
     """The shape and the row of an atom that the target has; raises InvalidInput or Unsupported."""
-    product = Product.of(kind, cv)
-    found = TENSOR.get(" ".join(kind.words[1:]))
+    product = MmaShape.of(kind, cv)
+    found = TENSOR.get(" ".join(kind.parameters[1:]))
     if found is None:
         raise cv.unsupported("umma-type", f"multiplies {kind.data!r}", "see targets.py: TENSOR_MEMORY_ATOMS")
     if not cv.job.target.has(found.row.capability):
@@ -108,11 +108,11 @@ def umma(
     d, a, b, accumulate = operands
     descriptor = row.descriptor(product.m, product.n, *mn_major, (a_signed, b_signed))
     place = _address(d, cv)
-    cv.emit.issue(instructions.ProductOp, place, a, b, descriptor, accumulate, mma_kind=row.kind, ctas=group)
+    cv.emit.issue(instructions.MmaOp, place, a, b, descriptor, accumulate, mma_kind=row.kind, ctas=group)
 
 
 @atom("sm100.mma", feature="tcgen05")
-def sm100_mma(kind: AtomType, operands: list[Held], cv: Converter) -> None:
+def sm100_mma(kind: AtomType, operands: list[ConvertedValue], cv: Converter) -> None:
     """D and C are one place in tensor memory."""
     d, a, b, c = operands
     place = pointer_of(d)
@@ -121,12 +121,12 @@ def sm100_mma(kind: AtomType, operands: list[Held], cv: Converter) -> None:
     umma(kind, [place, value_of(a), value_of(b), cv.emit.constant(1, i1)], cv)
 
 
-def _mn_major(op: TableOperation) -> tuple[bool, bool]:
+def _mn_major(op: TableOp) -> tuple[bool, bool]:
     return "a_mn_major" in op.attributes, "b_mn_major" in op.attributes
 
 
 @rewrite("arch.mma.SM100.umma", "tcgen05")
-def arch_umma(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def arch_umma(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """``accumulate`` (i1) says whether D counts."""
     operands = [*map(cv.operand, (op.d, op.a, op.b)), op.accumulate]
     umma(atom_of(op, cv), operands, cv, group=_group(op, cv), mn_major=_mn_major(op))
@@ -134,24 +134,24 @@ def arch_umma(op: TableOperation, cv: Converter) -> Sequence[Held]:
 
 
 @rewrite("arch.mma.SM100.umma_block_scaled", "tcgen05")
-def arch_umma_block_scaled(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def arch_umma_block_scaled(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """The scales of both operands are in tensor memory."""
     product, (row, *_) = _row_of(atom_of(op, cv), cv)
     if row.scale_type is None:
         raise cv.invalid("umma-scales", f"has the atom {atom_of(op, cv)}, which has no scales")
-    descriptor = row.scaled_descriptor(product.m, product.n, *_mn_major(op), number(op, "scale_byte"))
+    descriptor = row.scaled_descriptor(product.m, product.n, *_mn_major(op), int_parameter(op, "scale_byte"))
     scales = [_address(cv.operand(value), cv) for value in (op.a_scales, op.b_scales)]
     operands = _address(cv.operand(op.d), cv), *map(cv.operand, (op.a, op.b)), descriptor, op.accumulate, *scales
-    cv.emit.issue(instructions.ScaledProductOp, *operands, mma_kind=row.scaled_kind)
+    cv.emit.issue(instructions.BlockScaledMmaOp, *operands, mma_kind=row.scaled_kind)
     return []
 
 
 # ---- from shared memory ------------------------------------------------------------------------------
 @atom("atom.s2t_copy", feature="tcgen05")
-def s2t_copy(kind: AtomType, operands: list[Held], cv: Converter) -> None:
+def s2t_copy(kind: AtomType, operands: list[ConvertedValue], cv: Converter) -> None:
     """On a descriptor and a place in tensor memory."""
     source, destination = operands
-    copy_s2t(words_of(kind, 1, cv)[0], _number(pointer_of(destination), cv), value_of(source), 1, cv)
+    copy_s2t(type_parameters(kind, 1, cv)[0], _int_value(pointer_of(destination), cv), value_of(source), 1, cv)
 
 
 S2T_SHAPES = ("128x256b", "4x256b", "128x128b", "64x128b.warpx2::02_13", "64x128b.warpx2::01_23", "32x128b.warpx4")
@@ -170,10 +170,10 @@ def copy_s2t(shape: str, destination: SSAValue, source: SSAValue, group: int, cv
 
 
 @rewrite("arch.copy.SM100.copy_s2t", "tcgen05")
-def arch_copy_s2t(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def arch_copy_s2t(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """The shape is an attribute."""
-    shape = word(op, "shape", "128x256b")
-    copy_s2t(shape, _number(cv.operand(op.destination), cv), cv.operand(op.source), _group(op, cv), cv)
+    shape = keyword_parameter(op, "shape", "128x256b")
+    copy_s2t(shape, _int_value(cv.operand(op.destination), cv), cv.operand(op.source), _group(op, cv), cv)
     return []
 
 
@@ -181,16 +181,16 @@ def arch_copy_s2t(op: TableOperation, cv: Converter) -> Sequence[Held]:
 ROW_OF_COLUMNS = "32x32b"
 
 
-def _form(op: TableOperation, types: Sequence[Attribute], cv: Converter) -> tuple[str, int]:
+def _form(op: TableOp, types: Sequence[Attribute], cv: Converter) -> tuple[str, int]:
     """The shape of a copy, and how often it is repeated: a lane's row of columns where nothing is said."""
     count = types[0].element_count() if isinstance(types[0], VectorType) else len(types)
     if count not in (1, 2, 4, 8, 16, 32, 64, 128):
         raise cv.invalid("tmem-registers", f"moves {count} registers: use a power of two up to 128")
-    return word(op, "shape", ROW_OF_COLUMNS), number(op, "repetitions", count)
+    return keyword_parameter(op, "shape", ROW_OF_COLUMNS), int_parameter(op, "repetitions", count)
 
 
 @rewrite("arch.copy.SM100.tmem_load", "tcgen05")
-def tmem_load(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def tmem_load(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """The words, and the wait until they are there; they are taken apart behind it."""
     types = [result.type for result in op.results]
     shape, repetitions = _form(op, types, cv)
@@ -204,11 +204,11 @@ def tmem_load(op: TableOperation, cv: Converter) -> Sequence[Held]:
 
 
 @rewrite("arch.copy.SM100.tmem_store", "tcgen05")
-def tmem_store(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def tmem_store(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """The words, and the wait until they are written."""
     values = [cv.operand(value) for value in op.group(1)]
     shape, repetitions = _form(op, [value.type for value in values], cv)
-    words = values[0] if len(values) == 1 else _together(values, cv)
+    words = values[0] if len(values) == 1 else _packed_vector(values, cv)
     place = _address(cv.operand(op.destination), cv)
     cv.emit.issue(instructions.StoreOp, place, words, shape=shape, repetitions=repetitions)
     if "async" not in op.attributes:
@@ -220,7 +220,7 @@ def _inserted(vector: SSAValue, value: SSAValue, index: SSAValue) -> llvm.Insert
     return llvm.InsertElementOp.build(operands=[vector, value, index], result_types=[vector.type])
 
 
-def _together(values: Sequence[SSAValue], cv: Converter) -> SSAValue:
+def _packed_vector(values: Sequence[SSAValue], cv: Converter) -> SSAValue:
     result = cv.emit.add(llvm.UndefOp(vector(len(values), i32)))
     for index, value in enumerate(values):
         result = cv.emit.add(_inserted(result, value, cv.emit.constant(index)))

@@ -7,19 +7,19 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, VectorType, f16, f32, f64, i32
 from xdsl.ir import Attribute, SSAValue
 
-from ....ir.dialects.cute_nvgpu.atoms import MMA, Signed
+from ....ir.dialects.cute_nvgpu.atoms import MMA, SignedAtom
 from ....ir.dialects.cute_nvgpu.types import AtomType
 from ....ir.dialects.nvvm import ops_copy
 from ....ir.dialects.nvvm.arithmetic import MmaSyncAtomOp
 from ....ir.dialects.nvvm.attrs import LoadCacheModifierAttr
 from ....ir.dialects.nvvm.memory_access import LoadMatrixOp, StoreMatrixOp
-from ....ir.dialects.op_definition import TableOperation
+from ....ir.dialects.op_definition import TableOp
 from ....target.targets import MmaAtom
 from ...analysis.mma_atom_selection import atoms_by_name
 from ..convert_nvgpu_and_gpu_to_nvvm.type_conversion import struct_of
-from .atoms import ATOMS, REWRITES, Product, atom, atom_of, rewrite, view_of, words_of
-from .memory import load_words, store_words
-from .rewriter import Converter, Held, number, word
+from .atoms import ATOMS, REWRITES, MmaShape, atom, atom_of, rewrite, type_parameters, view_of
+from .memory import load_registers, store_registers
+from .rewriter import ConvertedValue, Converter, int_parameter, keyword_parameter
 
 # ---- mma.sync ----------------------------------------------------------------------------------------
 PAIR = VectorType(f16, [2])
@@ -30,11 +30,11 @@ def _register(name: str) -> Attribute:
     return {"f64": f64, "f16": PAIR}.get(name, i32)
 
 
-def _row_of(kind: AtomType, cv: Converter) -> Signed[MmaAtom]:
+def _row_of(kind: AtomType, cv: Converter) -> SignedAtom[MmaAtom]:
     """The row of an atom that the target has; raises InvalidInput or Unsupported."""
     found = MMA.get(kind.data)
     if found is None or found.row.name not in atoms_by_name(cv.job.target):
-        Product.of(kind, cv)
+        MmaShape.of(kind, cv)
         raise cv.unsupported("atom-target", f"multiplies {kind.data!r}, which {cv.job.target.name} does not")
     return found
 
@@ -51,23 +51,23 @@ def mma_sync(
 
 
 @atom("sm80.mma", feature="mma_sync")
-def sm80_mma(kind: AtomType, operands: list[Held], cv: Converter) -> None:
+def sm80_mma(kind: AtomType, operands: list[ConvertedValue], cv: Converter) -> None:
     """Fragments from registers, the product, the fragment of D."""
     d, a, b, c = map(view_of, operands)
-    product = Product.of(kind, cv)
+    product = MmaShape.of(kind, cv)
     counts = product.registers()
     types = [_register(product.a), _register(product.b), PIECES[product.c]]
-    loaded = [load_words(view, n, cv, type) for view, n, type in zip((a, b, c), counts, types)]
-    store_words(d, mma_sync(kind, loaded, cv), cv)
+    loaded = [load_registers(view, n, cv, type) for view, n, type in zip((a, b, c), counts, types)]
+    store_registers(d, mma_sync(kind, loaded, cv), cv)
 
 
 ATOMS["cute_nvgpu.sm89.mma"] = ATOMS["cute_nvgpu.sm80.mma"]
 
 
-def arch_mma(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def arch_mma(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """The same on values."""
     groups = [op.group(index) for index in range(len(op.operand_groups))]
-    return mma_sync(atom_of(op, cv), groups, cv, saturates=word(op, "overflow") != "wrapped")
+    return mma_sync(atom_of(op, cv), groups, cv, saturates=keyword_parameter(op, "overflow") != "wrapped")
 
 
 REWRITES |= {f"cute_nvgpu.arch.mma.{name}": arch_mma for name in ("SM80", "SM89", "SM120.block_scaled")}
@@ -75,9 +75,9 @@ REWRITES |= {f"cute_nvgpu.arch.mma.{name}": arch_mma for name in ("SM80", "SM89"
 
 # ---- matrices between shared memory and registers ----------------------------------------------------
 def _matrices(kind: AtomType, cv: Converter) -> tuple[int, bool]:
-    words = words_of(kind, 2, cv)
+    words = type_parameters(kind, 2, cv)
     if words[0] != "8x8" or words[1] not in ("x1", "x2", "x4"):
-        raise cv.unsupported("atom-words", f"copies {kind.data!r}", "use 8x8 and x1, x2 or x4, perhaps trans")
+        raise cv.unsupported("atom-parameters", f"copies {kind.data!r}", "use 8x8 and x1, x2 or x4, perhaps trans")
     return int(words[1][1:]), "trans" in words
 
 
@@ -93,35 +93,35 @@ def stmatrix(kind: AtomType, address: SSAValue, values: Sequence[SSAValue], offs
     """The words of all matrices."""
     count, transposed = _matrices(kind, cv)
     if count != len(values):
-        raise cv.invalid("atom-words", f"copies {kind.data!r} from {len(values)} registers")
+        raise cv.invalid("atom-parameters", f"copies {kind.data!r} from {len(values)} registers")
     cv.emit.issue(StoreMatrixOp, address, values, offset=offset, transposed=transposed)
 
 
 @atom("atom.ldsm", feature="ldmatrix")
-def ldsm(kind: AtomType, operands: list[Held], cv: Converter) -> None:
+def ldsm(kind: AtomType, operands: list[ConvertedValue], cv: Converter) -> None:
     """The view of the source is this thread's row."""
     source, destination = map(view_of, operands)
-    store_words(destination, ldmatrix(kind, source.pointer, 0, cv), cv)
+    store_registers(destination, ldmatrix(kind, source.pointer, 0, cv), cv)
 
 
 @atom("atom.stsm", feature="stmatrix")
-def stsm(kind: AtomType, operands: list[Held], cv: Converter) -> None:
+def stsm(kind: AtomType, operands: list[ConvertedValue], cv: Converter) -> None:
     """The view of the destination is this thread's row."""
     source, destination = map(view_of, operands)
-    stmatrix(kind, destination.pointer, load_words(source, _matrices(kind, cv)[0], cv), 0, cv)
+    stmatrix(kind, destination.pointer, load_registers(source, _matrices(kind, cv)[0], cv), 0, cv)
 
 
 @rewrite("arch.copy.ldsm", "ldmatrix")
-def arch_ldsm(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def arch_ldsm(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """ldmatrix on an address."""
-    return ldmatrix(atom_of(op, cv), cv.operand(op.source), number(op, "offset"), cv)
+    return ldmatrix(atom_of(op, cv), cv.operand(op.source), int_parameter(op, "offset"), cv)
 
 
 @rewrite("arch.copy.stsm", "stmatrix")
-def arch_stsm(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def arch_stsm(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """stmatrix on an address."""
     address, values = cv.operand(op.destination), [cv.operand(value) for value in op.group(1)]
-    stmatrix(atom_of(op, cv), address, values, number(op, "offset"), cv)
+    stmatrix(atom_of(op, cv), address, values, int_parameter(op, "offset"), cv)
     return []
 
 
@@ -137,15 +137,15 @@ def cp_async(size: int, source: SSAValue, destination: SSAValue, count: SSAValue
 
 
 @atom("atom.simt_async_copy", feature="cp_async")
-def simt_async_copy(kind: AtomType, operands: list[Held], cv: Converter) -> None:
+def simt_async_copy(kind: AtomType, operands: list[ConvertedValue], cv: Converter) -> None:
     """The first bytes of the views."""
     source, destination = map(view_of, operands)
-    cp_async(int(words_of(kind, 1, cv)[0]), source.pointer, destination.pointer, None, cv)
+    cp_async(int(type_parameters(kind, 1, cv)[0]), source.pointer, destination.pointer, None, cv)
 
 
 @rewrite("arch.copy.SM80.cp_async", "cp_async")
-def arch_cp_async(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def arch_cp_async(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """On pointers, perhaps of fewer bytes."""
     count = cv.value(cv.integer(op.bytes)) if op.bytes is not None else None
-    cp_async(number(op, "size", 16), cv.operand(op.source), cv.operand(op.destination), count, cv)
+    cp_async(int_parameter(op, "size", 16), cv.operand(op.source), cv.operand(op.destination), count, cv)
     return []

@@ -18,11 +18,11 @@ from ....ir.dialects.nvvm.attrs import (
     WgmmaTypeAttr,
 )
 from ....ir.dialects.nvvm.tma_reduce import MODES, REDUCTIONS, TensorReduceOp
-from ....ir.dialects.op_definition import TableOperation
-from .atoms import ATOMS, BITS, AtomCall, Product, atom, atom_of, rewrite, value_of, view_of
+from ....ir.dialects.op_definition import TableOp
+from .atoms import ATOMS, BITS, AtomCall, MmaShape, atom, atom_of, rewrite, value_of, view_of
 from .descriptors import generic
-from .memory import load_words, store_words
-from .rewriter import Converter, Held, word
+from .memory import load_registers, store_registers
+from .rewriter import ConvertedValue, Converter, keyword_parameter
 
 Operands = list[SSAValue | list[SSAValue] | None]
 TILE = LoadModeAttr.new([StringAttr("tile")])
@@ -32,7 +32,7 @@ ROW, COLUMN = (MmaLayoutAttr.new([StringAttr(word)]) for word in ("row", "col"))
 # ---- wgmma -------------------------------------------------------------------------------------------
 def wgmma(kind: AtomType, a: SSAValue, b: SSAValue, accumulator: SSAValue, cv: Converter) -> SSAValue:
     """The fence that orders registers, then the product; committing and waiting are the caller's."""
-    product = Product.of(kind, cv)
+    product = MmaShape.of(kind, cv)
     cv.emit.insert(ops_matrix.WgmmaFenceAlignedOp.build())
     one = WgmmaScaleInAttr.new([StringAttr("one")])
     properties: dict[str, Attribute] = {
@@ -53,32 +53,32 @@ def wgmma(kind: AtomType, a: SSAValue, b: SSAValue, accumulator: SSAValue, cv: C
 
 
 @atom("sm90.mma", feature="wgmma")
-def sm90_mma(kind: AtomType, operands: list[Held], cv: Converter) -> None:
+def sm90_mma(kind: AtomType, operands: list[ConvertedValue], cv: Converter) -> None:
     """Descriptors of A and B, the accumulator in registers; the call waits, since its result is read from memory."""
     d, a, b, c = operands
-    product = Product.of(kind, cv)
+    product = MmaShape.of(kind, cv)
     register = {"f32": f32, "s32": i32, "f16": i32}[product.c]
     count = product.m * product.n * BITS[product.c] // (128 * 32)
-    words = cv.emit.struct(load_words(view_of(c), count, cv, register))
+    words = cv.emit.struct(load_registers(view_of(c), count, cv, register))
     made = wgmma(kind, value_of(a), value_of(b), words, cv)
     cv.emit.insert(ops_matrix.WgmmaCommitGroupOp.build())
     cv.emit.insert(ops_matrix.WgmmaWaitGroupOp.build(properties={"group": IntegerAttr(0, i64)}))
-    store_words(view_of(d), [cv.emit.field(made, index) for index in range(count)], cv)
+    store_registers(view_of(d), [cv.emit.field(made, index) for index in range(count)], cv)
 
 
 @rewrite("arch.mma.SM90", "wgmma")
-def arch_wgmma(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def arch_wgmma(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """On descriptors and a struct of registers."""
     return [wgmma(atom_of(op, cv), cv.address(op.a), cv.address(op.b), cv.address(op.c), cv)]
 
 
 # ---- TMA ---------------------------------------------------------------------------------------------
-def _coordinates(op: TableOperation, cv: Converter) -> list[SSAValue]:
+def _coordinates(op: TableOp, cv: Converter) -> list[SSAValue]:
     return [cv.value(cv.integer(value)) for value in op.coords]
 
 
 @rewrite("arch.copy.SM100.tma_load", "tma")
-def tma_load(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def tma_load(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """``nvvm.cp.async.bulk.tensor`` to shared memory."""
     coords, place, descriptor = _coordinates(op, cv), cv.operand(op.destination), generic(cv, cv.address(op.descriptor))
     operands: Operands = [place, descriptor, coords, cv.address(op.barrier), None, None, None]
@@ -87,7 +87,7 @@ def tma_load(op: TableOperation, cv: Converter) -> Sequence[Held]:
 
 
 @rewrite("arch.copy.SM100.tma_store", "tma")
-def tma_store(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def tma_store(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """``nvvm.cp.async.bulk.tensor`` from shared memory."""
     coords = _coordinates(op, cv)
     operands: Operands = [generic(cv, cv.address(op.descriptor)), coords, cv.operand(op.source), None, None]
@@ -96,10 +96,10 @@ def tma_store(op: TableOperation, cv: Converter) -> Sequence[Held]:
 
 
 @rewrite("arch.copy.SM100.tma_reduce", "tma")
-def tma_reduce(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def tma_reduce(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """``nvvm.cp.async.bulk.tensor.reduce``: the store's operands, a box combined with what is there."""
     coords = _coordinates(op, cv)
-    kind, mode = word(op, "kind"), word(op, "mode", "tile")
+    kind, mode = keyword_parameter(op, "kind"), keyword_parameter(op, "mode", "tile")
     if kind not in REDUCTIONS or len(coords) not in MODES.get(mode, ()):
         forms = " or ".join(f"{form} with {ranks[0]} to {ranks[-1]} coordinates" for form, ranks in MODES.items())
         raise cv.invalid("tma-reduce", f"needs a kind of {', '.join(REDUCTIONS)} and the mode {forms}")
@@ -112,7 +112,7 @@ def tma_reduce(op: TableOperation, cv: Converter) -> Sequence[Held]:
 def tma_call(form: str) -> AtomCall:
     """A call of a TMA atom; its operands are those of the ``arch.`` operation, bound by ``make_atom``."""
 
-    def run(kind: AtomType, operands: list[Held], cv: Converter) -> None:
+    def run(kind: AtomType, operands: list[ConvertedValue], cv: Converter) -> None:
         message = f"has no rewriter for {kind}: its descriptor and coordinates are operands of {form}"
         raise cv.unsupported("atom-call", message, f"use {form}")
 

@@ -8,13 +8,13 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IntegerType, StringAttr, i32, i64
 from xdsl.ir import SSAValue
 
-from ....ir.dialects.checked_cast import expect
+from ....ir.dialects.checked_cast import cast
 from ....ir.dialects.cute.types import MemRefType
 from ....ir.dialects.llvm_ext import AddrSpaceCastOp, make_global
 from ....ir.dialects.nvvm import ops_thread
 from ....ir.dialects.nvvm.attrs import ShflKindAttr
 from ....ir.dialects.nvvm.memory_access import DynamicSharedSizeOp
-from ....ir.dialects.op_definition import TableOperation
+from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts.cute_algebra import Layout
 from ....ir.layouts.matrix_descriptor import tcgen05_descriptor, wgmma_descriptor
 from ...analysis.tma_tensor_maps import MAP_BYTES
@@ -24,7 +24,7 @@ from ..convert_nvgpu_and_gpu_to_nvvm.symbols import symbol
 from ..convert_nvgpu_and_gpu_to_nvvm.type_conversion import POINTER, SHARED_POINTER, element_bytes
 from ..convert_nvgpu_and_gpu_to_nvvm.wgmma import ROWS_PER_ATOM, packed_descriptor
 from .memory import shared_variable
-from .rewriter import Converter, Held, Rewrite, View, number, word
+from .rewriter import ConvertedValue, Converter, Rewrite, View, int_parameter, keyword_parameter
 
 REWRITES: dict[str, Rewrite] = {}
 I8 = IntegerType(8)
@@ -42,11 +42,14 @@ def rewrite(*names: str) -> Callable[[Rewrite], Rewrite]:
 
 # ---- matrices in shared memory -----------------------------------------------------------------------
 @rewrite("smem_desc_view")
-def smem_desc_view(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def smem_desc_view(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """The fields but the address are one constant, from the view's layout."""
     view = cv.view(op.view)
     bits = _descriptor_bits(
-        view, element_bytes(expect(MemRefType, cv.type_of(op.view)).element), word(op, "version", "wgmma"), cv
+        view,
+        element_bytes(cast(MemRefType, cv.type_of(op.view)).element),
+        keyword_parameter(op, "version", "wgmma"),
+        cv,
     )
     return [packed_descriptor(cv.emit, view.pointer, bits)]
 
@@ -86,25 +89,25 @@ def generic(cv: Converter, pointer: SSAValue) -> SSAValue:
 
 
 @rewrite("get_tma_desc_addr")
-def get_tma_desc_addr(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def get_tma_desc_addr(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """A tensor map is held by its address."""
     return [generic(cv, cv.address(op.descriptor))]
 
 
 @rewrite("get_grid_constant_pointer")
-def get_grid_constant_pointer(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def get_grid_constant_pointer(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """A grid constant is read where it lies."""
     return [generic(cv, cv.address(op.argument))]
 
 
 @rewrite("cast_tma_desc_to_integer")
-def cast_tma_desc_to_integer(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def cast_tma_desc_to_integer(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """The address."""
     return [cv.emit.add(llvm.PtrToIntOp(cv.address(op.descriptor), i64))]
 
 
 @rewrite("copy_tma_desc")
-def copy_tma_desc(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def copy_tma_desc(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """128 bytes, 8 at a time."""
     source, destination = cv.address(op.source), cv.address(op.destination)
     for index in range(MAP_BYTES // 8):
@@ -114,36 +117,36 @@ def copy_tma_desc(op: TableOperation, cv: Converter) -> Sequence[Held]:
 
 
 @rewrite("prefetch_tma_desc", "arch.prefetch_tma_desc")
-def prefetch_tma_desc(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def prefetch_tma_desc(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """prefetch.tensormap"""
     cv.emit.insert(ops_thread.PrefetchTensorMapOp.build(operands=[cv.address(op.descriptor), None]))
     return []
 
 
 # ---- storage -----------------------------------------------------------------------------------------
-def _bytes(op: TableOperation, cv: Converter) -> int:
-    size = number(op, "size")
+def _bytes(op: TableOp, cv: Converter) -> int:
+    size = int_parameter(op, "size")
     if size < 1:
         raise cv.invalid("cute-storage", "needs the attribute size, in bytes")
     return size
 
 
 @rewrite("arch.alloc_smem")
-def alloc_smem(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def alloc_smem(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """A variable of some bytes."""
     return [shared_variable(cv, array(_bytes(op, cv), I8), op.attributes)]
 
 
 @rewrite("arch.alloc_rmem")
-def alloc_rmem(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def alloc_rmem(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """A stack object of some bytes."""
     made = cv.emit.add(llvm.AllocaOp(cv.emit.constant(1), array(_bytes(op, cv), I8), 16))
-    wanted = expect(llvm.LLVMPointerType, cv.types.convert(op.results[0].type))
+    wanted = cast(llvm.LLVMPointerType, cv.types.convert(op.results[0].type))
     return [made if made.type == wanted else cv.emit.add(AddrSpaceCastOp(made, wanted))]
 
 
 @rewrite("arch.get_dyn_smem")
-def get_dyn_smem(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def get_dyn_smem(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """One global of no size per module, whose end the launch moves."""
     if symbol(cv.emit.symbols, DYNAMIC_SHARED) is None:
         type = array(0, I8)
@@ -152,13 +155,13 @@ def get_dyn_smem(op: TableOperation, cv: Converter) -> Sequence[Held]:
 
 
 @rewrite("arch.get_dyn_smem_size")
-def get_dyn_smem_size(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def get_dyn_smem_size(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """The special register (PTX ISA 9.0, %dynamic_smem_size)."""
     return [cv.emit.issue(DynamicSharedSizeOp, type=i32)]
 
 
 @rewrite("arch.make_warp_uniform")
-def make_warp_uniform(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def make_warp_uniform(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """Lane 0's value."""
     emit = cv.emit
     mask, zero, clamp = (emit.constant(number) for number in (-1, 0, 31))

@@ -8,12 +8,12 @@ from typing import TypeVar
 
 from xdsl.dialects.builtin import DenseArrayBase
 
-from ....ir.dialects.checked_cast import expect, type_of
+from ....ir.dialects.checked_cast import cast, type_as
 from ....ir.dialects.cute import types as cute
-from ....ir.dialects.op_definition import TableOperation
+from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import cute_algebra as algebra
-from ....ir.layouts.cute_algebra import Layout, leaves, print_tuple, rebuild, zip_leaves
-from .rewriter import Converter, Held, Leaf, Rewrite, Tree, View, number
+from ....ir.layouts.cute_algebra import Layout, flatten, print_tuple, rebuild, zip_leaves
+from .rewriter import ConvertedValue, Converter, Leaf, Rewrite, Tree, View, int_parameter
 
 REWRITES: dict[str, Rewrite] = {}
 Mode = TypeVar("Mode")
@@ -32,7 +32,7 @@ def rewrite(*names: str) -> Callable[[Rewrite], Rewrite]:
 def checked(function: Rewrite) -> Rewrite:
     """A rewrite whose ValueError is the user's: the algebra refuses these operands."""
 
-    def run(op: TableOperation, cv: Converter) -> Sequence[Held]:
+    def run(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
         try:
             return function(op, cv)
         except ValueError as error:
@@ -43,32 +43,32 @@ def checked(function: Rewrite) -> Rewrite:
 
 # ---- tuples ------------------------------------------------------------------------------------------
 @rewrite("make_int_tuple", "make_shape", "make_stride", "make_coord", "make_tile", "make_tuple")
-def make_tuple(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def make_tuple(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """The operands, one for each leaf that the type does not know; or for each top-level mode."""
-    said, given = type_of(op.results[0], cute.TupleType).data, [cv[value] for value in op.leaves]
-    unknown = [leaf for leaf in leaves(said) if leaf is None]
+    said, given = type_as(op.results[0], cute.TupleType).data, [cv[value] for value in op.leaves]
+    unknown = [leaf for leaf in flatten(said) if leaf is None]
     if len(unknown) == len(given) and not any(isinstance(value, tuple) for value in given):
         rest = iter([cv.integer(value) for value in op.leaves])
-        return [rebuild(said, iter([next(rest) if leaf is None else leaf for leaf in leaves(said)]))]
+        return [rebuild(said, iter([next(rest) if leaf is None else leaf for leaf in flatten(said)]))]
     members = tuple(value if isinstance(value, (tuple, int)) else cv.integer(v) for value, v in zip(given, op.leaves))
     return [members if len(members) != 1 or isinstance(said, tuple) else members[0]]
 
 
 @rewrite("unpack_tuple")
-def unpack_tuple(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def unpack_tuple(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """Every leaf is a value."""
-    found = [cv.value(leaf) for leaf in leaves(cv.tree(op.tuple))]
+    found = [cv.value(leaf) for leaf in flatten(cv.tree(op.tuple))]
     if len(found) != len(op.results):
         raise cv.invalid("cute-leaves", f"has {len(op.results)} results for {len(found)} leaves")
     return found
 
 
 @rewrite("static")
-def static(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def static(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """What the type says is all there is."""
     type = op.results[0].type
-    held = type.data if isinstance(type, cute.LayoutType) else expect(cute.TupleType, type).data
-    known = held.is_static if isinstance(held, Layout) else None not in list(leaves(held))
+    held = type.data if isinstance(type, cute.LayoutType) else cast(cute.TupleType, type).data
+    known = held.is_static if isinstance(held, Layout) else None not in list(flatten(held))
     if not known:
         raise cv.invalid("cute-static", f"has a result of type {op.results[0].type}, which is not static")
     return [held]
@@ -92,7 +92,7 @@ REWRITES |= {
 # ---- layouts -----------------------------------------------------------------------------------------
 @rewrite("make_layout")
 @checked
-def make_layout(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def make_layout(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """Shape and stride; without a stride the first mode is dense and the fastest."""
     shape = cv.tree(op.shape)
     stride = cv.tree(op.stride) if op.stride is not None else algebra.compact(shape, cv)
@@ -102,52 +102,52 @@ def make_layout(op: TableOperation, cv: Converter) -> Sequence[Held]:
 
 
 @rewrite("make_composed_layout")
-def make_composed_layout(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def make_composed_layout(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """The swizzle stands in the type."""
-    said = type_of(op.results[0], cute.LayoutType).data
+    said = type_as(op.results[0], cute.LayoutType).data
     return [replace(cv.layout(op.layout), swizzle=said.swizzle, offset=said.offset)]
 
 
 @rewrite("get_shape")
-def get_shape(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def get_shape(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """The shape of a layout or view."""
     return [cv.layout(op.source).shape]
 
 
 @rewrite("get_stride")
-def get_stride(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def get_stride(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """The strides of a layout or view."""
     return [cv.layout(op.source).stride]
 
 
 @rewrite("get_layout")
-def get_layout(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def get_layout(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """The layout of a view."""
     return [cv.layout(op.view)]
 
 
 @rewrite("size")
-def size(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def size(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """The product of all extents."""
     return [algebra.product(cv.layout(op.source).shape, cv)]
 
 
 @rewrite("cosize")
-def cosize(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def cosize(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """One more than the largest offset."""
     return [algebra.cosize(cv.layout(op.source), cv)]
 
 
 @rewrite("crd2idx")
 @checked
-def crd2idx(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def crd2idx(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """The dot product of coordinate and stride leaves, swizzled."""
-    return [algebra.place(cv.layout(op.layout), cv.tree(op.coord), cv)]
+    return [algebra.layout_offset(cv.layout(op.layout), cv.tree(op.coord), cv)]
 
 
 @rewrite("idx2crd")
 @checked
-def idx2crd(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def idx2crd(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """Quotients and remainders."""
     return [algebra.idx2crd(cv.integer(op.index), cv.tree(op.shape), cv)]
 
@@ -158,7 +158,7 @@ def _members(tree: Tree) -> list[Tree]:
 
 @rewrite("select")
 @checked
-def select(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def select(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """Modes by number."""
     held = cv[op.source]
     if isinstance(held, Layout):
@@ -167,7 +167,7 @@ def select(op: TableOperation, cv: Converter) -> Sequence[Held]:
     return [tuple(members) if len(members) > 1 else members[0]]
 
 
-def _selected(op: TableOperation, modes: Sequence[Mode]) -> list[Mode]:
+def _selected(op: TableOp, modes: Sequence[Mode]) -> list[Mode]:
     wanted = op.attributes.get("mode")
     if not isinstance(wanted, DenseArrayBase) or not all(0 <= mode < len(modes) for mode in wanted.get_values()):
         raise ValueError(f"the attribute mode must be an array of modes below {len(modes)}")
@@ -176,7 +176,7 @@ def _selected(op: TableOperation, modes: Sequence[Mode]) -> list[Mode]:
 
 @rewrite("group_modes")
 @checked
-def group_modes(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def group_modes(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """Some modes, in a row, as one."""
     held = cv[op.source]
     if isinstance(held, Layout):
@@ -184,8 +184,8 @@ def group_modes(op: TableOperation, cv: Converter) -> Sequence[Held]:
     return [tuple(_grouped(op, _members(cv.tree(op.source)), tuple))]
 
 
-def _grouped(op: TableOperation, modes: list[Mode], join: Callable[[list[Mode]], Mode]) -> list[Mode]:
-    begin, end = number(op, "begin"), number(op, "end", len(modes))
+def _grouped(op: TableOp, modes: list[Mode], join: Callable[[list[Mode]], Mode]) -> list[Mode]:
+    begin, end = int_parameter(op, "begin"), int_parameter(op, "end", len(modes))
     if not 0 <= begin < end <= len(modes):
         raise ValueError(f"begin {begin} and end {end} are no range of {len(modes)} modes")
     return [*modes[:begin], join(modes[begin:end]), *modes[end:]]
@@ -204,7 +204,7 @@ REWRITES |= {
 
 @rewrite("complement")
 @checked
-def complement(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def complement(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """The offsets below a size that a layout skips; without one, below its own cosize."""
     layout = cv.layout(op.layout)
     size = cv.tree(op.size) if op.size is not None else algebra.cosize(layout, cv)
@@ -213,7 +213,7 @@ def complement(op: TableOperation, cv: Converter) -> Sequence[Held]:
 
 @rewrite("composition", "compose")
 @checked
-def composition(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def composition(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """One layout after another; a tile is composed mode by mode."""
     first, second = cv.layout(op.lhs), cv[op.rhs]
     if isinstance(second, tuple):
@@ -226,11 +226,11 @@ def composition(op: TableOperation, cv: Converter) -> Sequence[Held]:
 
 @rewrite("logical_divide", "zipped_divide", "tiled_divide", "flat_divide")
 @checked
-def divide(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def divide(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """Each mode cut in tiles."""
     held = cv[op.source]
     layout = cv.layout(op.source)
-    tiles, rests = algebra.divided(replace(layout, swizzle=None, offset=0), cv[op.tile], cv)
+    tiles, rests = algebra.divide(replace(layout, swizzle=None, offset=0), cv[op.tile], cv)
     made = algebra.DIVISIONS[op.name.removeprefix("cute.")](tiles, rests)
     made = replace(made, swizzle=layout.swizzle, offset=layout.offset)
     return [View(held.pointer, made) if isinstance(held, View) else made]
@@ -238,12 +238,12 @@ def divide(op: TableOperation, cv: Converter) -> Sequence[Held]:
 
 @rewrite("logical_product")
 @checked
-def logical_product(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def logical_product(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """Copies of a static layout."""
     return [algebra.logical_product(cv.layout(op.layout), cv.layout(op.tiler))]
 
 
 @rewrite("derefine")
-def derefine(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def derefine(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """The same leaves under a type that knows fewer."""
     return [cv[op.source]]

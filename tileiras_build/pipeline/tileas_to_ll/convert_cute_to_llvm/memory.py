@@ -9,16 +9,16 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, i32
 from xdsl.ir import Attribute, SSAValue
 
-from ....ir.dialects.checked_cast import expect, type_of
+from ....ir.dialects.checked_cast import cast, type_as
 from ....ir.dialects.cute import types as cute
 from ....ir.dialects.llvm_ext import AddrSpaceCastOp, make_global
-from ....ir.dialects.op_definition import TableOperation
+from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import cute_algebra as algebra
 from ....ir.layouts.cute_algebra import Layout
 from ...common.llvm_types import array
 from ..convert_nvgpu_and_gpu_to_nvvm.type_conversion import convert_type, pointer_to
 from .layouts import checked
-from .rewriter import Converter, DescIter, Held, Leaf, Rewrite, Tree, View
+from .rewriter import ConvertedValue, Converter, DescIter, Leaf, Rewrite, Tree, View
 
 REWRITES: dict[str, Rewrite] = {}
 ALIGNMENT = 16  # bytes; of storage: the widest access
@@ -37,30 +37,30 @@ def rewrite(*names: str) -> Callable[[Rewrite], Rewrite]:
 
 def element_type(type: Attribute) -> Attribute:
     """The LLVM type of an element of a pointer or view."""
-    return convert_type(expect(cute.Elements, type).element)
+    return convert_type(cast(cute.Elements, type).element)
 
 
-def moved(cv: Converter, pointer: SSAValue, offset: Leaf, element: Attribute) -> SSAValue:
+def advanced_pointer(cv: Converter, pointer: SSAValue, offset: Leaf, element: Attribute) -> SSAValue:
     """The address ``offset`` elements further."""
     return cv.emit.offset(pointer, offset, element)
 
 
 # ---- pointers ----------------------------------------------------------------------------------------
 @rewrite("make_view")
-def make_view(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def make_view(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """Nothing but the two together."""
     return [View(cv.address(op.pointer), cv.layout(op.layout))]
 
 
 @rewrite("get_iter")
-def get_iter(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def get_iter(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """The pointer of a view."""
     return [cv.view(op.view).pointer]
 
 
 @rewrite("add_offset")
 @checked
-def add_offset(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def add_offset(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """A pointer moves by elements; an iterator counts, down where the attribute rewind is set."""
     held, offset = cv[op.source], cv.integer(op.offset)
     if isinstance(held, DescIter):
@@ -69,14 +69,14 @@ def add_offset(op: TableOperation, cv: Converter) -> Sequence[Held]:
     if isinstance(held, View):
         if held.layout.swizzle is not None:
             raise ValueError("an offset does not commute with the view's swizzle")
-        return [View(moved(cv, held.pointer, offset, element_type(cv.type_of(op.source))), held.layout)]
-    return [moved(cv, cv.address(op.source), offset, element_type(cv.type_of(op.source)))]
+        return [View(advanced_pointer(cv, held.pointer, offset, element_type(cv.type_of(op.source))), held.layout)]
+    return [advanced_pointer(cv, cv.address(op.source), offset, element_type(cv.type_of(op.source)))]
 
 
 @rewrite("recast_iter", "inttoptr")
-def recast(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def recast(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """The same address; from an integer, a pointer."""
-    wanted = expect(llvm.LLVMPointerType, cv.types.convert(op.results[0].type))
+    wanted = cast(llvm.LLVMPointerType, cv.types.convert(op.results[0].type))
     value = cv.value(cv.scalar(op.source))
     if not isinstance(value.type, llvm.LLVMPointerType):
         return [cv.emit.pointer(value, wanted)]
@@ -86,29 +86,29 @@ def recast(op: TableOperation, cv: Converter) -> Sequence[Held]:
 
 
 @rewrite("ptrtoint")
-def ptrtoint(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def ptrtoint(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """The address as the result's integer."""
     return [cv.emit.add(llvm.PtrToIntOp(cv.address(op.source), op.results[0].type))]
 
 
 @rewrite("ptr.store")
-def ptr_store(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def ptr_store(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """One element."""
     cv.emit.insert(llvm.StoreOp(op.value, cv.address(op.pointer)))
     return []
 
 
 @rewrite("make_desc_iter")
-def make_desc_iter(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def make_desc_iter(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """At index 0."""
     return [DescIter(cv.address(op.pointer), 0, cv.integer(op.stride))]
 
 
 @rewrite("deref_desc_iter")
-def deref_desc_iter(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def deref_desc_iter(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """The pointer, index times stride bytes further."""
-    held = expect(DescIter, cv[op.iterator])
-    return [moved(cv, held.pointer, cv.mul(held.index, held.stride), I8)]
+    held = cast(DescIter, cv[op.iterator])
+    return [advanced_pointer(cv, held.pointer, cv.mul(held.index, held.stride), I8)]
 
 
 # ---- storage -----------------------------------------------------------------------------------------
@@ -120,20 +120,20 @@ def _elements(type: cute.MemRefType, cv: Converter) -> int:
 
 
 @rewrite("memref.alloca", "make_fragment_like")
-def alloca(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def alloca(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """A stack object, which LLVM keeps in registers where its indices are known."""
-    type = type_of(op.results[0], cute.MemRefType)
+    type = type_as(op.results[0], cute.MemRefType)
     storage = array(_elements(type, cv), element_type(type))
     made = cv.emit.add(llvm.AllocaOp(cv.emit.constant(1), storage, ALIGNMENT))
-    wanted = expect(llvm.LLVMPointerType, cv.types.convert(cute.PtrType(type.space, type.element)))
+    wanted = cast(llvm.LLVMPointerType, cv.types.convert(cute.PtrType(type.space, type.element)))
     pointer = made if made.type == wanted else cv.emit.add(AddrSpaceCastOp(made, wanted))
     return [View(pointer, type.layout.data)]
 
 
 @rewrite("memref.alloc_smem")
-def alloc_smem(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def alloc_smem(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """A variable in shared memory."""
-    type = type_of(op.results[0], cute.MemRefType)
+    type = type_as(op.results[0], cute.MemRefType)
     storage = array(_elements(type, cv), element_type(type))
     return [View(shared_variable(cv, storage, op.attributes), type.layout.data)]
 
@@ -150,12 +150,12 @@ def shared_variable(cv: Converter, storage: Attribute, attributes: dict[str, Att
 
 # ---- elements ----------------------------------------------------------------------------------------
 def _address(view: View, coordinate: Tree, element: Attribute, cv: Converter) -> SSAValue:
-    return moved(cv, view.pointer, algebra.place(view.layout, coordinate, cv), element)
+    return advanced_pointer(cv, view.pointer, algebra.layout_offset(view.layout, coordinate, cv), element)
 
 
 @rewrite("memref.load")
 @checked
-def load(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def load(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """The element at a coordinate."""
     element = element_type(cv.type_of(op.view))
     return [cv.emit.add(llvm.LoadOp(_address(cv.view(op.view), cv.tree(op.coord), element, cv), element))]
@@ -163,14 +163,14 @@ def load(op: TableOperation, cv: Converter) -> Sequence[Held]:
 
 @rewrite("memref.store")
 @checked
-def store(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def store(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """The element at a coordinate."""
     place = _address(cv.view(op.view), cv.tree(op.coord), element_type(cv.type_of(op.view)), cv)
     cv.emit.insert(llvm.StoreOp(op.value, place))
     return []
 
 
-def dense(view: View, cv: Converter) -> SSAValue:
+def require_dense(view: View, cv: Converter) -> SSAValue:
     """The pointer of a view whose elements lie without gaps, in order; raises InvalidInput for another."""
     layout = algebra.coalesce(view.layout) if view.layout.is_static else None
     if layout is None or view.layout.swizzle is not None or isinstance(layout.shape, tuple) or layout.stride > 1:
@@ -179,75 +179,81 @@ def dense(view: View, cv: Converter) -> SSAValue:
 
 
 @rewrite("memref.load_vec")
-def load_vec(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def load_vec(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """All elements as a vector."""
-    return [cv.emit.add(llvm.LoadOp(dense(cv.view(op.view), cv), op.results[0].type))]
+    return [cv.emit.add(llvm.LoadOp(require_dense(cv.view(op.view), cv), op.results[0].type))]
 
 
 @rewrite("memref.store_vec")
-def store_vec(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def store_vec(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """All elements from a vector."""
-    cv.emit.insert(llvm.StoreOp(op.value, dense(cv.view(op.view), cv)))
+    cv.emit.insert(llvm.StoreOp(op.value, require_dense(cv.view(op.view), cv)))
     return []
 
 
-def load_words(view: View, count: int, cv: Converter, type: Attribute = i32) -> list[SSAValue]:
+def load_registers(view: View, count: int, cv: Converter, type: Attribute = i32) -> list[SSAValue]:
     """The first ``count`` registers of a dense fragment."""
-    pointer = dense(view, cv)
-    return [cv.emit.add(llvm.LoadOp(moved(cv, pointer, index, type), type)) for index in range(count)]
+    pointer = require_dense(view, cv)
+    return [cv.emit.add(llvm.LoadOp(advanced_pointer(cv, pointer, index, type), type)) for index in range(count)]
 
 
-def store_words(view: View, values: Sequence[SSAValue], cv: Converter) -> None:
+def store_registers(view: View, values: Sequence[SSAValue], cv: Converter) -> None:
     """Registers into a dense fragment."""
-    pointer = dense(view, cv)
+    pointer = require_dense(view, cv)
     for index, value in enumerate(values):
-        cv.emit.insert(llvm.StoreOp(value, moved(cv, pointer, index, value.type)))
+        cv.emit.insert(llvm.StoreOp(value, advanced_pointer(cv, pointer, index, value.type)))
 
 
 # ---- partitions --------------------------------------------------------------------------------------
 @rewrite("local_tile")
 @checked
-def local_tile(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def local_tile(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """One tile: its layout, at the place that the coordinate of the tile has among the rests."""
     view = cv.view(op.view)
-    tiles, rests = algebra.divided(_plain(view), cv[op.tile], cv)
+    tiles, rests = algebra.divide(_plain(view), cv[op.tile], cv)
     rest = algebra.from_modes(rests)
     offset = algebra.crd2idx(cv.tree(op.coord), rest.shape, rest.stride, cv)
-    return [View(moved(cv, view.pointer, offset, element_type(cv.type_of(op.view))), algebra.from_modes(tiles))]
+    return [
+        View(advanced_pointer(cv, view.pointer, offset, element_type(cv.type_of(op.view))), algebra.from_modes(tiles))
+    ]
 
 
 @rewrite("local_partition")
 @checked
-def local_partition(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def local_partition(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """What is left of each tile of threads: the rests, at the place of the thread in its tile."""
     view, threads = cv.view(op.view), cv.layout(op.threads)
     tile = tuple(algebra.product(mode.shape) for mode in threads.modes)
-    tiles, rests = algebra.divided(_plain(view), tile if len(tile) > 1 else tile[0], cv)
-    coordinate = _thread_place(cv.integer(op.index), threads, cv)
+    tiles, rests = algebra.divide(_plain(view), tile if len(tile) > 1 else tile[0], cv)
+    coordinate = _thread_coordinate(cv.integer(op.index), threads, cv)
     place = algebra.from_modes(tiles)
     offset = algebra.crd2idx(coordinate if len(tile) > 1 else coordinate[0], place.shape, place.stride, cv)
-    return [View(moved(cv, view.pointer, offset, element_type(cv.type_of(op.view))), algebra.from_modes(rests))]
+    return [
+        View(advanced_pointer(cv, view.pointer, offset, element_type(cv.type_of(op.view))), algebra.from_modes(rests))
+    ]
 
 
-def _thread_place(index: Leaf, threads: Layout, cv: Converter) -> tuple[Leaf, ...]:
+def _thread_coordinate(index: Leaf, threads: Layout, cv: Converter) -> tuple[Leaf, ...]:
     """The coordinate of a thread: for each mode its own quotient and remainder of the thread's number."""
     return tuple(
-        _sum_of_places(cv, [(cv.rem(cv.div(index, step), extent), weight) for extent, step, weight in _weighted(mode)])
+        _sum_of_offsets(
+            cv, [(cv.rem(cv.div(index, step), extent), weight) for extent, step, weight in _mode_offset(mode)]
+        )
         for mode in threads.modes
     )
 
 
-def _weighted(mode: Layout) -> list[tuple[int, int, int]]:
+def _mode_offset(mode: Layout) -> list[tuple[int, int, int]]:
     if not mode.is_static:
         raise ValueError("the layout of threads must be static")
     found, weight = [], 1
-    for extent, step in zip(algebra.leaves(mode.shape), algebra.leaves(mode.stride)):
+    for extent, step in zip(algebra.flatten(mode.shape), algebra.flatten(mode.stride)):
         found.append((extent, max(step, 1), weight))
         weight *= extent
     return found
 
 
-def _sum_of_places(cv: Converter, places: list[tuple[Leaf, int]]) -> Leaf:
+def _sum_of_offsets(cv: Converter, places: list[tuple[Leaf, int]]) -> Leaf:
     total: Leaf = 0
     for place, weight in places:
         total = cv.add(total, cv.mul(place, weight))

@@ -18,7 +18,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ....core.errors import Diagnostics, InternalError, TileirasError, Unsupported
 from ....ir.dialects import gpu_ext as gpu
 from ....ir.dialects.fast_xdsl import erase, walk
-from ....ir.dialects.op_definition import TableOperation
+from ....ir.dialects.op_definition import TableOp
 from ...job import Job
 from ...pass_manager import EdgePass
 from ..convert_nvgpu_and_gpu_to_nvvm.rewriter import Emitter
@@ -33,7 +33,7 @@ from . import (  # noqa: F401 - the generations register their atoms
     memory,
     pipelines,
 )
-from .rewriter import CARRIERS, Converter, Held, Rewrite, is_companion, refined
+from .rewriter import BLOCK_ARGUMENT_OPS, ConvertedValue, Converter, Rewrite, is_companion, with_static_info
 
 Owned = Callable[[Attribute], bool]
 
@@ -45,7 +45,7 @@ class ConvertCuteAndCuteNvgpuToLLVM(EdgePass):
     """Layouts become integers, descriptors and tuples values, atoms instructions."""
 
     name = "convert-cute-and-cute-nvgpu-to-llvm"
-    removes = frozenset({"cute.", "cute_nvgpu."})
+    illegal_ops = frozenset({"cute.", "cute_nvgpu."})
 
     def run(self, module: ModuleOp, job: Job) -> None:
         convert(module, job, CUTE, ("cute.", "cute_nvgpu."), self.name)
@@ -55,7 +55,7 @@ class ConvertPipelineToNVVM(EdgePass):
     """Pipelines of CUTLASS become barriers in shared memory."""
 
     name = "convert-pipeline-to-nvvm"
-    removes = frozenset({"cutlass."})
+    illegal_ops = frozenset({"cutlass."})
 
     def run(self, module: ModuleOp, job: Job) -> None:
         convert(module, job, CUTLASS, ("cutlass.",), self.name)
@@ -71,7 +71,7 @@ def convert(module: ModuleOp, job: Job, table: dict[str, Rewrite], dialects: tup
     def owned(type: Attribute) -> bool:
         return type.name.startswith(dialects)
 
-    if not _carries(everything, kinds, owned):
+    if not _is_carried(everything, kinds, owned):
         mine = {kind for kind in kinds if kind.name in table}
         everything = [op for op in everything if op.__class__ in mine] if mine else []
     replaced: list[Operation] = []
@@ -86,9 +86,9 @@ def convert(module: ModuleOp, job: Job, table: dict[str, Rewrite], dialects: tup
         erase(op)
 
 
-def _carries(everything: Sequence[Operation], kinds: set[type[Operation]], owned: Owned) -> bool:
+def _is_carried(everything: Sequence[Operation], kinds: set[type[Operation]], owned: Owned) -> bool:
     """Whether a value has a type of ours. Instructions on LLVM's types make none: only what passes values on does."""
-    foreign = {kind for kind in kinds if kind in CARRIERS or not kind.name.startswith(("llvm.", "nvvm."))}
+    foreign = {kind for kind in kinds if kind in BLOCK_ARGUMENT_OPS or not kind.name.startswith(("llvm.", "nvvm."))}
     passing = [op for op in everything if op.__class__ in foreign]
     if any([owned(result.type) for op in passing for result in op.results]):
         return True
@@ -126,7 +126,7 @@ def _refuse_unknown(
 def _convert_one(
     op: Operation, cv: Converter, table: dict[str, Rewrite], owned: Owned, replaced: list[Operation]
 ) -> None:
-    if op.name in table and isinstance(op, TableOperation):
+    if op.name in table and isinstance(op, TableOp):
         cv.emit = Emitter(op, cv.job)
         _hold_results(op, table[op.name](op, cv), cv)
         replaced.append(op)
@@ -138,19 +138,19 @@ def _convert_one(
         _convert_arguments(block, cv, owned)
 
 
-def _hold_results(op: Operation, values: Sequence[Held], cv: Converter) -> None:
+def _hold_results(op: Operation, values: Sequence[ConvertedValue], cv: Converter) -> None:
     if len(values) != len(op.results):
         raise cv.invalid("cute-results", f"has {len(op.results)} results where it makes {len(values)}")
     for result, value in zip(op.results, values):
         if is_companion(result.type):
-            cv.held[result] = refined(value, result.type, cv)
+            cv.held[result] = with_static_info(value, result.type, cv)
             continue
-        plain = _plain(value, result.type, cv)
+        plain = _as_plain_value(value, result.type, cv)
         plain.name_hint = plain.name_hint or result.name_hint
         result.replace_all_uses_with(plain)
 
 
-def _plain(value: Held, type: Attribute, cv: Converter) -> SSAValue:
+def _as_plain_value(value: ConvertedValue, type: Attribute, cv: Converter) -> SSAValue:
     """A result of another dialect's type."""
     found = cv.emit.constant(value, type) if isinstance(value, int) else value
     if not isinstance(found, SSAValue) or found.type != type:
@@ -162,7 +162,7 @@ def _plain(value: Held, type: Attribute, cv: Converter) -> SSAValue:
 def _convert_operands(op: Operation, cv: Converter, owned: Owned) -> None:
     for index, value in enumerate(op.operands):
         if owned(value.type):
-            if not isinstance(op, CARRIERS):
+            if not isinstance(op, BLOCK_ARGUMENT_OPS):
                 cv.emit = Emitter(op, cv.job)
                 raise cv.unsupported("cute-user", f"uses a value of type {value.type}")
             cv.emit = Emitter(op, cv.job)

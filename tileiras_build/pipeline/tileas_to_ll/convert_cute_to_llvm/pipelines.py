@@ -13,12 +13,12 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IntegerAttr, i1, i32, i64
 from xdsl.ir import SSAValue
 
-from ....ir.casting import given
-from ....ir.dialects.checked_cast import expect
+from ....ir.casting import unwrap
+from ....ir.dialects.checked_cast import cast
 from ....ir.dialects.cutlass.types import PipelineType
 from ....ir.dialects.nvvm import ops_thread, warp_sync
-from ....ir.dialects.op_definition import TableOperation
-from .rewriter import Converter, Held, Leaf, Rewrite, State, number, word
+from ....ir.dialects.op_definition import TableOp
+from .rewriter import ConvertedValue, Converter, Leaf, Rewrite, State, int_parameter, keyword_parameter
 
 REWRITES: dict[str, Rewrite] = {}
 BARRIERS = 16  # named barriers of a CTA (PTX ISA 9.0, "bar")
@@ -37,18 +37,18 @@ def rewrite(*names: str) -> Callable[[Rewrite], Rewrite]:
 
 # ---- states ------------------------------------------------------------------------------------------
 @rewrite("pipeline.state.create")
-def create_state(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def create_state(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """By role: a producer's first acquire passes."""
-    role = word(op, "role")
+    role = keyword_parameter(op, "role")
     if role not in ("producer", "consumer"):
         raise cv.invalid("pipeline-role", "needs the attribute role: producer or consumer")
     return [State(1 if role == "producer" else 0, 0, 0)]
 
 
 @rewrite("pipeline.state.increment")
-def increment(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def increment(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """Add, compare, select; a wrap flips the phase."""
-    held, stages = cv.state(op.state), number(op, "stages")
+    held, stages = cv.state(op.state), int_parameter(op, "stages")
     if stages < 1:
         raise cv.invalid("pipeline-stages", "needs the attribute stages")
     if isinstance(held.phase, int) and isinstance(held.index, int):
@@ -71,24 +71,24 @@ REWRITES |= {f"cutlass.pipeline.state.get_{name}": _field(name) for name in ("in
 
 # ---- pipelines ---------------------------------------------------------------------------------------
 @rewrite("pipeline.create")
-def create(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def create(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """A pipeline is the address of its barriers."""
     return [cv[op.storage]]
 
 
-def _stages(op: TableOperation, cv: Converter) -> int:
-    return expect(PipelineType, cv.type_of(op.pipeline)).stages.data
+def _stages(op: TableOp, cv: Converter) -> int:
+    return cast(PipelineType, cv.type_of(op.pipeline)).stages.data
 
 
-def _barrier(op: TableOperation, cv: Converter, index: Leaf, side: str) -> SSAValue:
+def _barrier(op: TableOp, cv: Converter, index: Leaf, side: str) -> SSAValue:
     position = cv.add(index, _stages(op, cv)) if side == "empty" else index
     return cv.emit.offset(cv.address(op.pipeline), position, i64)
 
 
 @rewrite("pipeline.init")
-def init(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def init(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """How many arrivals fill and empty a stage."""
-    counts = {"full": number(op, "num_producers"), "empty": number(op, "num_consumers")}
+    counts = {"full": int_parameter(op, "num_producers"), "empty": int_parameter(op, "num_consumers")}
     if not all(count > 0 for count in counts.values()):
         raise cv.invalid("pipeline-participants", "cutlass.pipeline.init: participants length mismatch")
     for side, count in counts.items():
@@ -98,9 +98,7 @@ def init(op: TableOperation, cv: Converter) -> Sequence[Held]:
     return []
 
 
-def _wait(
-    op: TableOperation, cv: Converter, index: Leaf, phase: Leaf, side: str, *, once: bool = False
-) -> SSAValue | None:
+def _wait(op: TableOp, cv: Converter, index: Leaf, phase: Leaf, side: str, *, once: bool = False) -> SSAValue | None:
     operands = [_barrier(op, cv, index, side), cv.value(phase), cv.emit.constant(TICKS)]
     results = [[i1]] if once else [[]]
     if once:
@@ -109,7 +107,7 @@ def _wait(
 
 
 @rewrite("pipeline.producer_acquire")
-def producer_acquire(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def producer_acquire(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """Wait for the empty side."""
     state = cv.state(op.state)
     _wait(op, cv, state.index, state.phase, "empty")
@@ -121,29 +119,29 @@ def _expect(barrier: SSAValue, bytes: int, cv: Converter) -> None:
     cv.emit.insert(ops_thread.MBarrierArriveExpectTxSharedOp.build(operands=operands))
 
 
-def _arrive(op: TableOperation, cv: Converter, side: str) -> Sequence[Held]:
+def _arrive(op: TableOp, cv: Converter, side: str) -> Sequence[ConvertedValue]:
     barrier = _barrier(op, cv, cv.state(op.state).index, side)
     cv.emit.insert(ops_thread.MBarrierArriveSharedOp.build(operands=[barrier], result_types=[i64]))
     return []
 
 
 @rewrite("pipeline.producer_commit")
-def producer_commit(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def producer_commit(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """Arrive at the full side; with tx_count, expecting as many bytes of asynchronous copies."""
     if "tx_count" not in op.attributes:
         return _arrive(op, cv, "full")
-    _expect(_barrier(op, cv, cv.state(op.state).index, "full"), number(op, "tx_count"), cv)
+    _expect(_barrier(op, cv, cv.state(op.state).index, "full"), int_parameter(op, "tx_count"), cv)
     return []
 
 
 @rewrite("pipeline.consumer_release")
-def consumer_release(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def consumer_release(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """Arrive at the empty side."""
     return _arrive(op, cv, "empty")
 
 
 @rewrite("pipeline.consumer_wait")
-def consumer_wait(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def consumer_wait(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """Wait for the full side."""
     state = cv.state(op.state)
     _wait(op, cv, state.index, state.phase, "full")
@@ -151,14 +149,14 @@ def consumer_wait(op: TableOperation, cv: Converter) -> Sequence[Held]:
 
 
 @rewrite("pipeline.producer_try_acquire", "pipeline.consumer_try_wait")
-def try_wait(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def try_wait(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """One attempt."""
     state, side = cv.state(op.state), "empty" if op.name.endswith("acquire") else "full"
-    return [given(_wait(op, cv, state.index, state.phase, side, once=True))]
+    return [unwrap(_wait(op, cv, state.index, state.phase, side, once=True))]
 
 
 @rewrite("pipeline.producer_tail")
-def producer_tail(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def producer_tail(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """Wait for every stage in turn, so that no CTA leaves while others still use its barriers; ``invalidate`` ends them.
 
     A barrier is invalidated by one thread, the one that alone has the attribute on its way.
@@ -180,16 +178,16 @@ def _next(state: State, stages: int, cv: Converter) -> State:
 
 
 @rewrite("pipeline.get_producer_barrier")
-def get_producer_barrier(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def get_producer_barrier(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """The full side's, for copies that arrive by themselves."""
     return [_barrier(op, cv, cv.state(op.state).index, "full")]
 
 
 # ---- named barriers ----------------------------------------------------------------------------------
 @rewrite("named_barrier.arrive", "named_barrier.arrive_and_wait")
-def named_barrier(op: TableOperation, cv: Converter) -> Sequence[Held]:
+def named_barrier(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """bar.arrive and bar.sync."""
-    barrier, threads = number(op, "id", -1), number(op, "threads")
+    barrier, threads = int_parameter(op, "id", -1), int_parameter(op, "threads")
     if not 0 <= barrier < BARRIERS:
         raise cv.invalid("barrier-id", f"has barrier {barrier}: a CTA has {BARRIERS}")
     if threads < 32 or threads % 32:

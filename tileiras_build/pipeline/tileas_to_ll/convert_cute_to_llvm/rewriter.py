@@ -16,21 +16,21 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....core.errors import InvalidInput, Unsupported
 from ....ir.dialects import gpu_ext as gpu
-from ....ir.dialects.checked_cast import expect
+from ....ir.dialects.checked_cast import cast
 from ....ir.dialects.cute import types as cute
 from ....ir.dialects.cute_nvgpu.types import AtomType
 from ....ir.dialects.cutlass.types import StateType
 from ....ir.dialects.fast_xdsl import VALUES
-from ....ir.dialects.op_definition import TableOperation
-from ....ir.layouts.cute_algebra import Integers, Layout, leaves, print_tuple, rebuild, zip_leaves
+from ....ir.dialects.op_definition import TableOp
+from ....ir.layouts.cute_algebra import Integers, Layout, flatten, print_tuple, rebuild, zip_leaves
 from ...job import Job
 from ..convert_nvgpu_and_gpu_to_nvvm.rewriter import Emitter
 from ..convert_nvgpu_and_gpu_to_nvvm.symbols import location_of
 from ..type_converter import LLVMTypeConverter
 
-COMPANIONS = ("cute.", "cute_nvgpu.", "cutlass.")
+COMPANION_DIALECTS = ("cute.", "cute_nvgpu.", "cutlass.")
 # Operations that pass values on: their operands, results and blocks change with the values' types.
-CARRIERS = (
+BLOCK_ARGUMENT_OPS = (
     cf.BranchOp, cf.ConditionalBranchOp, scf.ForOp, scf.IfOp, scf.WhileOp, scf.YieldOp, scf.ConditionOp, llvm.BrOp,
     llvm.CondBrOp, llvm.ReturnOp, func.ReturnOp, gpu.ReturnOp, func.CallOp, llvm.CallOp,
 )  # fmt: skip
@@ -38,7 +38,7 @@ CARRIERS = (
 
 Leaf = int | SSAValue  # known, or known at run time
 Tree = Leaf | tuple["Tree", ...]
-Said = int | None | tuple["Said", ...]  # what a type says of a tuple; None is known at run time
+StaticInfo = int | None | tuple["StaticInfo", ...]  # what a type says of a tuple; None is known at run time
 
 
 @dataclass(frozen=True)
@@ -72,16 +72,16 @@ class BoundAtom:
     """An atom with operands that go with each of its calls."""
 
     kind: AtomType
-    operands: tuple[Held, ...]
+    operands: tuple[ConvertedValue, ...]
 
 
-Held = Tree | Layout | View | DescIter | State | AtomType | BoundAtom
-Rewrite = Callable[[TableOperation, "Converter"], Sequence[Held]]
+ConvertedValue = Tree | Layout | View | DescIter | State | AtomType | BoundAtom
+Rewrite = Callable[[TableOp, "Converter"], Sequence[ConvertedValue]]
 
 
 def is_companion(type: Attribute) -> bool:
     """Whether a type belongs to cute, cute_nvgpu or cutlass."""
-    return type.name.startswith(COMPANIONS)
+    return type.name.startswith(COMPANION_DIALECTS)
 
 
 class Converter(Integers):
@@ -89,7 +89,7 @@ class Converter(Integers):
 
     def __init__(self, job: Job, root: Operation):
         self.job = job
-        self.held: dict[SSAValue, Held] = {}
+        self.held: dict[SSAValue, ConvertedValue] = {}
         # The types that values had before they got their LLVM form.
         self.before: dict[SSAValue, Attribute] = {}
         self.emit = Emitter(root, job)
@@ -133,7 +133,7 @@ class Converter(Integers):
         return self._binary(llvm.XOrOp, int.__xor__, a, b)
 
     # ---- values --------------------------------------------------------------------------------------
-    def __getitem__(self, value: SSAValue) -> Held:
+    def __getitem__(self, value: SSAValue) -> ConvertedValue:
         """What a value is held as; a value of another dialect is itself."""
         if value in self.held:
             return self.held[value]
@@ -144,11 +144,11 @@ class Converter(Integers):
 
     def view(self, value: SSAValue) -> View:
         """What a view is held as."""
-        return expect(View, self[value])
+        return cast(View, self[value])
 
     def state(self, value: SSAValue) -> State:
         """What the state of a pipeline is held as."""
-        return expect(State, self[value])
+        return cast(State, self[value])
 
     def scalar(self, value: SSAValue) -> Leaf:
         """What a pointer or integer is held as."""
@@ -168,7 +168,7 @@ class Converter(Integers):
         """A pointer, or another operand that is held as it is."""
         return self._address(self[value], value)
 
-    def _address(self, held: Held, value: SSAValue) -> SSAValue:
+    def _address(self, held: ConvertedValue, value: SSAValue) -> SSAValue:
         if isinstance(held, VALUES):
             return held
         raise self.unsupported("cute-operand", f"needs a value where it has {value.type}")
@@ -223,18 +223,18 @@ class Converter(Integers):
             result = self.emit.with_field(result, self._structured(member, parts), index)
         return result
 
-    def _parts(self, held: Held, type: Attribute) -> list[Leaf]:
+    def _parts(self, held: ConvertedValue, type: Attribute) -> list[Leaf]:
         if isinstance(held, View):
             return [held.pointer, *self._parts(held.layout, type)]
         if isinstance(held, Layout):
-            return [leaf for pair in zip(leaves(held.shape), leaves(held.stride), strict=True) for leaf in pair]
+            return [leaf for pair in zip(flatten(held.shape), flatten(held.stride), strict=True) for leaf in pair]
         if isinstance(held, DescIter):
             return [held.pointer, held.index, held.stride]
         if isinstance(held, State):
             return [held.phase, held.index, held.count]
-        return list(leaves(held))
+        return list(flatten(held))
 
-    def unpacked(self, value: SSAValue, type: Attribute) -> Held:
+    def unpacked(self, value: SSAValue, type: Attribute) -> ConvertedValue:
         """What a value that came across a block is held as; ``type`` is its type before conversion."""
         if isinstance(type, AtomType):
             return type
@@ -248,7 +248,7 @@ class Converter(Integers):
         if isinstance(type, StateType):
             return State(*parts)
         if isinstance(type, cute.TUPLES):
-            return _known(rebuild(type.data, parts), type.data)
+            return _static_value(rebuild(type.data, parts), type.data)
         return next(parts)
 
     def _fields(self, value: SSAValue) -> Iterator[SSAValue]:
@@ -270,7 +270,7 @@ def _constant_of(value: SSAValue) -> Leaf:
     return value
 
 
-def _known(held: Tree, said: Said) -> Tree:
+def _static_value(held: Tree, said: StaticInfo) -> Tree:
     """A tuple with the leaves that its type knows."""
     return zip_leaves(lambda leaf, known: leaf if known is None else known, held, said)
 
@@ -278,28 +278,28 @@ def _known(held: Tree, said: Said) -> Tree:
 def _layout_of(said: Layout, parts: Iterator[SSAValue]) -> Layout:
     pairs = list(parts)
     shape, stride = (rebuild(said.shape, iter(pairs[start::2])) for start in (0, 1))
-    return replace(said, shape=_known(shape, said.shape), stride=_known(stride, said.stride))
+    return replace(said, shape=_static_value(shape, said.shape), stride=_static_value(stride, said.stride))
 
 
-def refined(held: Held, type: Attribute, cv: Converter) -> Held:
+def with_static_info(held: ConvertedValue, type: Attribute, cv: Converter) -> ConvertedValue:
     """``held`` with what its result's type says; raises InvalidInput where they contradict each other."""
     if isinstance(type, cute.MemRefType):
-        view = expect(View, held)
+        view = cast(View, held)
         return View(view.pointer, _refined_layout(view.layout, type.layout.data, cv))
     if isinstance(type, cute.LayoutType) and isinstance(held, Layout):
         return _refined_layout(held, type.data, cv)
     if isinstance(type, cute.TUPLES) and isinstance(held, (int, SSAValue, tuple)):
-        return _agreed(held, type.data, cv)
+        return _merged(held, type.data, cv)
     return held
 
 
 def _refined_layout(held: Layout, said: Layout, cv: Converter) -> Layout:
     if said.swizzle != held.swizzle:
         raise cv.invalid("cute-type", f"makes {held} where its type says {said}")
-    return replace(held, shape=_agreed(held.shape, said.shape, cv), stride=_agreed(held.stride, said.stride, cv))
+    return replace(held, shape=_merged(held.shape, said.shape, cv), stride=_merged(held.stride, said.stride, cv))
 
 
-def _agreed(held: Tree, said: Said, cv: Converter) -> Tree:
+def _merged(held: Tree, said: StaticInfo, cv: Converter) -> Tree:
     def agree(leaf: Leaf, known: int | None) -> Leaf:
         if isinstance(leaf, int) and known is not None and leaf != known:
             raise cv.invalid("cute-type", f"makes {print_tuple(held)} where its type says {print_tuple(said)}")
@@ -311,7 +311,7 @@ def _agreed(held: Tree, said: Said, cv: Converter) -> Tree:
         raise cv.invalid("cute-type", f"makes {print_tuple(held)} where its type says {print_tuple(said)}") from None
 
 
-def number(op: Operation, name: str, default: int = 0) -> int:
+def int_parameter(op: Operation, name: str, default: int = 0) -> int:
     """The value of an integer attribute."""
     found = op.attributes.get(name)
     if found is not None and not isinstance(found, IntegerAttr):
@@ -319,7 +319,7 @@ def number(op: Operation, name: str, default: int = 0) -> int:
     return default if found is None else found.value.data
 
 
-def word(op: Operation, name: str, default: str = "") -> str:
+def keyword_parameter(op: Operation, name: str, default: str = "") -> str:
     """The text of a string attribute."""
     found = op.attributes.get(name)
     if found is not None and not isinstance(found, StringAttr):

@@ -27,19 +27,19 @@ from .symbols import symbol
 from .type_conversion import SHARED_POINTER
 
 # How two lanes combine.
-Join = Callable[[SSAValue, SSAValue, Emitter], SSAValue]
+Combiner = Callable[[SSAValue, SSAValue, Emitter], SSAValue]
 WARPS = 32  # of the largest block: 1,024 threads
 RESULT = WARPS  # the place of the result, behind what the warps leave
 STORAGE, STORAGE_ALIGNMENT = "__all_reduce", 16
-WORD = 32  # bits that a shuffle moves
+REGISTER_TYPE = 32  # bits that a shuffle moves
 FLAGS = {"fastmathFlags": NO_FAST_MATH}
 
 
 def expand(op: gpu.AllReduceOp, emit: Emitter) -> None:
     """The instructions of one reduction, in front of it."""
-    value, join = emit.converted(op.value), _join(op, emit)
+    value, join = emit.converted(op.value), _combiner_of(op, emit)
     _check_type(value.type, emit)
-    thread, threads = _thread(emit), _product(emit, "ntid")
+    thread, threads = _thread(emit), _linear_product(emit, "ntid")
     lane, warp = _binary(llvm.AndOp, thread, WARP - 1, emit), _binary(llvm.LShrOp, thread, 5, emit)
     warps = _binary(llvm.LShrOp, _binary(llvm.AddOp, threads, WARP - 1, emit), 5, emit)
     rest = _binary(llvm.SubOp, threads, _binary(llvm.ShlOp, warp, 5, emit), emit)
@@ -47,14 +47,14 @@ def expand(op: gpu.AllReduceOp, emit: Emitter) -> None:
     storage = _storage(value.type, emit)
     partial = _reduce(value, lanes, lanes, join, emit)
     first_lane = _is_zero(lane, emit)
-    inside = _under(first_lane, emit)
+    inside = _if_then(first_lane, emit)
     _store(partial, storage, warp, inside)
     emit.insert(create(Barrier0Op))
-    first_warp = _under(_is_zero(warp, emit), emit)
+    first_warp = _if_then(_is_zero(warp, emit), emit)
     last = _binary(llvm.SubOp, warps, 1, first_warp)
     place = first_warp.add(llvm_intrinsics.UMinOp.make([lane, last], [i32]))
     total = _reduce(_load(storage, place, value.type, first_warp), lanes, warps, join, first_warp)
-    _store(total, storage, first_warp.constant(RESULT), _under(first_lane, first_warp))
+    _store(total, storage, first_warp.constant(RESULT), _if_then(first_lane, first_warp))
     emit.insert(create(Barrier0Op))
     emit.replace(_load(storage, emit.constant(RESULT), value.type, emit))
 
@@ -68,7 +68,7 @@ def _bits(type: Attribute) -> int:
     return getattr(type, "bitwidth", 0)
 
 
-def _join(op: gpu.AllReduceOp, emit: Emitter) -> Join:
+def _combiner_of(op: gpu.AllReduceOp, emit: Emitter) -> Combiner:
     if op.op is None:
         return _by_body(op, emit)
     kind, table = op.op.data, INTEGER if isinstance(op.value.type, IntegerType | IndexType) else FLOAT
@@ -77,7 +77,7 @@ def _join(op: gpu.AllReduceOp, emit: Emitter) -> Join:
     return lambda a, b, inside: inside.add(table[kind](a, b))
 
 
-def _by_body(op: gpu.AllReduceOp, emit: Emitter) -> Join:
+def _by_body(op: gpu.AllReduceOp, emit: Emitter) -> Combiner:
     """A copy of the body each time."""
     if len(op.body.blocks) != 1:
         raise emit.unsupported("reduce-body", "has a body of several blocks", "use arith.select in place of branches")
@@ -98,7 +98,7 @@ def _by_body(op: gpu.AllReduceOp, emit: Emitter) -> Join:
 
 
 def _read(register: str, emit: Emitter) -> SSAValue:
-    return emit.made(READS[register], (), i32)
+    return emit.create(READS[register], (), i32)
 
 
 def _thread(emit: Emitter) -> SSAValue:
@@ -108,22 +108,22 @@ def _thread(emit: Emitter) -> SSAValue:
     return _binary(llvm.AddOp, _binary(llvm.MulOp, rows, _read("ntid.x", emit), emit), _read("tid.x", emit), emit)
 
 
-def _product(emit: Emitter, register: str) -> SSAValue:
+def _linear_product(emit: Emitter, register: str) -> SSAValue:
     x, y, z = (_read(f"{register}.{axis}", emit) for axis in "xyz")
     return _binary(llvm.MulOp, _binary(llvm.MulOp, x, y, emit), z, emit)
 
 
 def _binary(kind: type, a: SSAValue, b: SSAValue | int, emit: Emitter) -> SSAValue:
     other = emit.constant(b, a.type) if isinstance(b, int) else b
-    return emit.made(kind, (a, other), a.type)
+    return emit.create(kind, (a, other), a.type)
 
 
 def _is_zero(value: SSAValue, emit: Emitter) -> SSAValue:
     equal = IntegerAttr(llvm.ICmpPredicateFlag.EQ.to_int(), 64)
-    return emit.made(llvm.ICmpOp, (value, emit.constant(0)), i1, {"predicate": equal})
+    return emit.create(llvm.ICmpOp, (value, emit.constant(0)), i1, {"predicate": equal})
 
 
-def _under(condition: SSAValue, emit: Emitter) -> Emitter:
+def _if_then(condition: SSAValue, emit: Emitter) -> Emitter:
     """What emits under a condition."""
     end = scf.YieldOp()
     emit.insert(scf.IfOp(condition, [], Region(Block([end]))))
@@ -146,40 +146,42 @@ def _store(value: SSAValue, storage: SSAValue, place: SSAValue, emit: Emitter) -
 
 
 def _load(storage: SSAValue, place: SSAValue, type: Attribute, emit: Emitter) -> SSAValue:
-    return emit.made(llvm.LoadOp, (emit.offset(storage, place, type),), type, {"ordering": IntegerAttr(0, i64)})
+    return emit.create(llvm.LoadOp, (emit.offset(storage, place, type),), type, {"ordering": IntegerAttr(0, i64)})
 
 
 # Lanes ----------------------------------------------------------------------------------------------------------------
 
 
-def _reduce(value: SSAValue, lanes: SSAValue, width: SSAValue, join: Join, emit: Emitter) -> SSAValue:
+def _reduce(value: SSAValue, lanes: SSAValue, width: SSAValue, join: Combiner, emit: Emitter) -> SSAValue:
     """Lane 0 gets what the first ``width`` of the ``lanes`` of this warp have."""
-    unused = emit.made(llvm.SubOp, (emit.constant(WARP), lanes), i32)
-    mask = emit.made(llvm.LShrOp, (emit.constant(-1), unused), i32)
+    unused = emit.create(llvm.SubOp, (emit.constant(WARP), lanes), i32)
+    mask = emit.create(llvm.LShrOp, (emit.constant(-1), unused), i32)
     clamp = _binary(llvm.SubOp, width, 1, emit)
     for distance in range_of(WARP, 1):
-        other, there = _moved(value, mask, distance, clamp, emit)
-        value = emit.made(llvm.SelectOp, (there, join(value, other, emit), value), value.type, FLAGS)
+        other, there = _shuffled(value, mask, distance, clamp, emit)
+        value = emit.create(llvm.SelectOp, (there, join(value, other, emit), value), value.type, FLAGS)
     return value
 
 
-def _moved(value: SSAValue, mask: SSAValue, distance: int, clamp: SSAValue, emit: Emitter) -> tuple[SSAValue, SSAValue]:
+def _shuffled(
+    value: SSAValue, mask: SSAValue, distance: int, clamp: SSAValue, emit: Emitter
+) -> tuple[SSAValue, SSAValue]:
     """The value of the lane that is ``distance`` away, and whether there is one."""
     offset, bits = emit.constant(distance), _bits(value.type)
     move = lambda word: emit.fields(shuffle(emit, ShuffleMode.XOR, word, mask, offset, clamp, with_flag=True))
-    if bits == WORD:
+    if bits == REGISTER_TYPE:
         moved, there = move(value)
         return moved, there
     number = _cast(value, integer(bits), emit)
-    if bits < WORD:
-        moved, there = move(emit.made(llvm.ZExtOp, (number,), i32))
-        return _cast(emit.made(llvm.TruncOp, (moved,), integer(bits)), value.type, emit), there
-    low, there = move(emit.made(llvm.TruncOp, (number,), i32))
-    high, _ = move(emit.made(llvm.TruncOp, (_binary(llvm.LShrOp, number, WORD, emit),), i32))
-    wide = [emit.made(llvm.ZExtOp, (half,), i64) for half in (low, high)]
-    whole = emit.made(llvm.OrOp, (_binary(llvm.ShlOp, wide[1], WORD, emit), wide[0]), i64)
+    if bits < REGISTER_TYPE:
+        moved, there = move(emit.create(llvm.ZExtOp, (number,), i32))
+        return _cast(emit.create(llvm.TruncOp, (moved,), integer(bits)), value.type, emit), there
+    low, there = move(emit.create(llvm.TruncOp, (number,), i32))
+    high, _ = move(emit.create(llvm.TruncOp, (_binary(llvm.LShrOp, number, REGISTER_TYPE, emit),), i32))
+    wide = [emit.create(llvm.ZExtOp, (half,), i64) for half in (low, high)]
+    whole = emit.create(llvm.OrOp, (_binary(llvm.ShlOp, wide[1], REGISTER_TYPE, emit), wide[0]), i64)
     return _cast(whole, value.type, emit), there
 
 
 def _cast(value: SSAValue, type: Attribute, emit: Emitter) -> SSAValue:
-    return value if value.type == type else emit.made(llvm.BitcastOp, (value,), type)
+    return value if value.type == type else emit.create(llvm.BitcastOp, (value,), type)

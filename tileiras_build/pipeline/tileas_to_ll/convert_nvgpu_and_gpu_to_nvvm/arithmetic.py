@@ -32,7 +32,7 @@ FLOATS: dict[type[Operation], type[Operation]] = {
     arith.NegfOp: llvm.FNegOp, arith.CmpfOp: llvm.FCmpOp, arith.SelectOp: llvm.SelectOp,
 }  # fmt: skip
 REMAPPED = INTEGERS | CASTS | FLOATS
-KEPT = ("predicate", "value")  # LLVM numbers predicates as arith does
+PASSED_THROUGH = ("predicate", "value")  # LLVM numbers predicates as arith does
 
 
 @rewrite(*REMAPPED)
@@ -40,7 +40,7 @@ def remap(op: Operation, emit: Emitter) -> None:
     """The same under another name."""
     if any(emit.types.convert(value.type) != value.type for value in (*op.operands, *op.results)):
         return
-    properties: dict[str, Attribute] = {name: op.properties[name] for name in KEPT if name in op.properties}
+    properties: dict[str, Attribute] = {name: op.properties[name] for name in PASSED_THROUGH if name in op.properties}
     if type(op) in FLOATS:
         properties["fastmathFlags"] = llvm.FastMathAttr(None)
-    emit.replace(emit.made(REMAPPED[type(op)], op.operands, op.results[0].type, properties))
+    emit.replace(emit.create(REMAPPED[type(op)], op.operands, op.results[0].type, properties))

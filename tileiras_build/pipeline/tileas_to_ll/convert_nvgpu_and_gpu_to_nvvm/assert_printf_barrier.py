@@ -17,13 +17,13 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ....core.errors import Location
-from ....ir.casting import block_of, given
+from ....ir.casting import parent_block, unwrap
 from ....ir.dialects import gpu_ext as gpu
-from ....ir.dialects.checked_cast import expect
+from ....ir.dialects.checked_cast import cast
 from ....ir.dialects.cuda_tile.location import source_location
 from ....ir.dialects.fast_xdsl import create
 from ....ir.dialects.nvvm.ops_thread import Barrier0Op
-from ..debug.debug_info import CARRIED
+from ..debug.debug_info import CARRIED_LOCATION
 from .rewriter import Emitter, rewrite
 from .symbols import location_of
 from .type_conversion import POINTER, struct_of
@@ -37,7 +37,7 @@ CHARACTER_BYTES = 1  # of the strings that __assertfail prints
 @rewrite(gpu.BarrierOp)
 def convert_barrier(op: gpu.BarrierOp, emit: Emitter) -> None:
     """The aligned barrier 0, in place: whole warps arrive, so no control flow is needed."""
-    emit.become(create(Barrier0Op))
+    emit.replace_with(create(Barrier0Op))
 
 
 @rewrite(cf.AssertOp)
@@ -49,9 +49,9 @@ def convert_assert(op: cf.AssertOp, emit: Emitter) -> None:
     if not all(map(_has_bytes, texts)):
         raise emit.illegal("its message, file or function is no Unicode text, of which a string could be made")
     emit.declare("__assertfail", ASSERT_TYPE)
-    before, fail = block_of(op), Block()
+    before, fail = parent_block(op), Block()
     rest = before.split_before(op)
-    given(before.parent).insert_block_after(fail, before)
+    unwrap(before.parent).insert_block_after(fail, before)
     before.add_op(llvm.CondBrOp(op.arg, rest, [], fail, []))
     _fill_failure(op, emit, fail, rest, texts)
     op.detach()
@@ -65,21 +65,21 @@ def _has_bytes(text: str) -> bool:
         return False
 
 
-def _place(op: cf.AssertOp) -> Location | None:
+def _source_location(op: cf.AssertOp) -> Location | None:
     return location_of(op) or source_location(op)
 
 
 def _texts(op: cf.AssertOp, emit: Emitter) -> tuple[str, str, str]:
     """The message, the file and the function."""
-    location, function = _place(op), emit.function
+    location, function = _source_location(op), emit.function
     file = UNKNOWN if location is None or location.file is None else location.file
     return op.msg.data, file, _name(function) if function else UNKNOWN
 
 
 def _fill_failure(op: cf.AssertOp, emit: Emitter, fail: Block, rest: Block, texts: tuple[str, str, str]) -> None:
-    location = _place(op)
+    location = _source_location(op)
     fail.add_op(jump := llvm.BrOp(rest))
-    jump.attributes |= {name: op.attributes[name] for name in CARRIED if name in op.attributes}
+    jump.attributes |= {name: op.attributes[name] for name in CARRIED_LOCATION if name in op.attributes}
     inside = emit.at(jump)
     stems = (".assert_msg", ".assert_file", ".assert_func")
     message, file, name = [inside.device_string(stem, text) for stem, text in zip(stems, texts, strict=True)]
@@ -88,7 +88,7 @@ def _fill_failure(op: cf.AssertOp, emit: Emitter, fail: Block, rest: Block, text
 
 
 def _name(function: Operation) -> str:
-    return expect(StringAttr, function.properties["sym_name"]).data
+    return cast(StringAttr, function.properties["sym_name"]).data
 
 
 @rewrite(gpu.PrintfOp)

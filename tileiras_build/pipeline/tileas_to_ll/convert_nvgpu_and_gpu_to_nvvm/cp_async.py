@@ -9,7 +9,7 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, StringAttr, i32
 from xdsl.ir import SSAValue
 
-from ....ir.dialects.checked_cast import type_of
+from ....ir.dialects.checked_cast import type_as
 from ....ir.dialects.fast_xdsl import erase, operand_groups
 from ....ir.dialects.llvm_ext import AddrSpaceCastOp
 from ....ir.dialects.nvgpu import ops_copy as nvgpu
@@ -25,7 +25,7 @@ from .type_conversion import GLOBAL_POINTER, static_strides
 def convert_copy(op: nvgpu.DeviceAsyncCopyOp, emit: Emitter) -> None:
     """cp.async of 4, 8 or 16 bytes; 16 bytes may go past the L1 cache."""
     copy = _Copy(*operand_groups(op))
-    elements, bits = op.dstElements.value.data, bits_of(type_of(copy.dst[0], MemRefType).element_type)
+    elements, bits = op.dstElements.value.data, bits_of(type_as(copy.dst[0], MemRefType).element_type)
     size = elements * bits // 8
     taken = _bytes(copy.counted[0], bits, emit) if copy.counted else None
     if copy.ignored or copy.predicate or emit.source(copy.dst[0], i32) is not None:
@@ -55,27 +55,27 @@ def _token(op: nvgpu.DeviceAsyncCopyOp | nvgpu.DeviceAsyncCreateGroupOp, emit: E
     emit.replace(emit.constant(0))
 
 
-def _copy(copy: _Copy, emit: Emitter, size: int, taken: SSAValue | None, bypass: bool) -> None:
+def _copy(copy: _Copy, emit: Emitter, size: int, source_bytes: SSAValue | None, bypass: bool) -> None:
     """MLIR's instruction, whose operands are pointers and a count."""
     dst = emit.address(copy.dst[0], copy.dst_indices)
     src = _global(emit, emit.address(copy.src[0], copy.src_indices))
     modifier = LoadCacheModifierAttr.new([StringAttr("cg" if bypass else "ca")])
     properties = {"size": IntegerAttr(size, i32), "modifier": modifier}
-    emit.insert(target.CpAsyncSharedGlobalOp.build(operands=[dst, src, taken], properties=properties))
+    emit.insert(target.CpAsyncSharedGlobalOp.build(operands=[dst, src, source_bytes], properties=properties))
 
 
-def _fill(copy: _Copy, emit: Emitter, size: int, taken: SSAValue | None, bypass: bool) -> None:
+def _fill(copy: _Copy, emit: Emitter, size: int, source_bytes: SSAValue | None, bypass: bool) -> None:
     """The instruction that can be told to read nothing, or do nothing, and adds constants to its addresses."""
-    dst, offset = _place(copy.dst[0], copy.dst_indices, emit)
-    src, source_offset = _place(copy.src[0], copy.src_indices, emit)
-    read = copy.ignored or taken or size
+    dst, offset = _element_address(copy.dst[0], copy.dst_indices, emit)
+    src, source_offset = _element_address(copy.src[0], copy.src_indices, emit)
+    read = copy.ignored or source_bytes or size
     operands = dst, _global(emit, src), read, copy.predicate
     emit.issue(CopyOp, *operands, size=size, offset=offset, source_offset=source_offset, bypass=bypass)
 
 
-def _place(buffer: SSAValue, indices: Sequence[SSAValue], emit: Emitter) -> tuple[SSAValue, int]:
+def _element_address(buffer: SSAValue, indices: Sequence[SSAValue], emit: Emitter) -> tuple[SSAValue, int]:
     """An address, a pointer or 32 bits, and how many bytes behind it an element lies."""
-    type = type_of(buffer, MemRefType)
+    type = type_as(buffer, MemRefType)
     known = static_strides(type)
     position = None if known is None else emit.position(indices, *known)
     if not isinstance(position, int):
@@ -108,4 +108,4 @@ def convert_create_group(op: nvgpu.DeviceAsyncCreateGroupOp, emit: Emitter) -> N
 def convert_wait(op: nvgpu.DeviceAsyncWaitOp, emit: Emitter) -> None:
     """cp.async.wait_group; without a number it waits for all groups."""
     count = op.numGroups.value.data if op.numGroups else 0
-    emit.become(target.CpAsyncWaitGroupOp.build(properties={"n": IntegerAttr(count, i32)}))
+    emit.replace_with(target.CpAsyncWaitGroupOp.build(properties={"n": IntegerAttr(count, i32)}))

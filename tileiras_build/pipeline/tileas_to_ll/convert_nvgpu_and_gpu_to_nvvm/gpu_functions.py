@@ -6,9 +6,9 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IntegerType, MemRefType, UnitAttr
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
-from ....ir.casting import given
+from ....ir.casting import unwrap
 from ....ir.dialects import gpu_ext as gpu
-from ....ir.dialects.checked_cast import type_of
+from ....ir.dialects.checked_cast import type_as
 from ....ir.dialects.llvm_ext import AddrSpaceCastOp, make_function, make_global
 from ....ir.dialects.nvgpu.attrs import SHARED, address_space
 from ...common.llvm_types import array
@@ -35,7 +35,7 @@ def convert_function(op: gpu.GPUFuncOp, emit: Emitter) -> None:
     body = emit.root.regions[0]
     entry = body.blocks[0]
     count = len(op.function_type.inputs.data)
-    inside = emit.at(given(entry.first_op))
+    inside = emit.at(unwrap(entry.first_op))
     _bind_buffers(op, list(entry.args[count:]), inside)
     converter = LLVMTypeConverter(index_width=emit.job.index_width, bare_pointers=op.kernel is not None)
     for argument in entry.args:
@@ -46,7 +46,7 @@ def convert_function(op: gpu.GPUFuncOp, emit: Emitter) -> None:
     made = make_function(op.sym_name.data, type, op.detach_region(body))
     made.properties |= {"arg_attrs": op.arg_attrs} if op.arg_attrs is not None else {}
     made.attributes |= _attributes(op)
-    emit.become(made)
+    emit.replace_with(made)
 
 
 def _result(op: gpu.GPUFuncOp, converter: LLVMTypeConverter) -> Attribute:
@@ -80,7 +80,7 @@ def _convert_argument(argument: BlockArgument, converter: LLVMTypeConverter, ins
 def _bind_buffers(op: gpu.GPUFuncOp, buffers: list[BlockArgument], inside: Emitter) -> None:
     for position, buffer in enumerate(buffers):
         bind = _shared_buffer if position < op.workgroup_count else _private_buffer
-        address = bind(op, position, type_of(buffer, MemRefType), inside)
+        address = bind(op, position, type_as(buffer, MemRefType), inside)
         buffer.replace_all_uses_with(inside.as_type(address, buffer.type))
         buffer.block.erase_arg(buffer)
 
@@ -109,13 +109,13 @@ def convert_return(op: gpu.ReturnOp, emit: Emitter) -> None:
     """``llvm.return`` of nothing, a value, or a struct of values."""
     values = [emit.converted(value) for value in op.args]
     single = emit.struct(values) if len(values) > 1 else next(iter(values), None)
-    emit.become(llvm.ReturnOp(single))
+    emit.replace_with(llvm.ReturnOp(single))
 
 
 @rewrite(gpu.DynamicSharedMemoryOp)
 def convert_dynamic_shared_memory(op: gpu.DynamicSharedMemoryOp, emit: Emitter) -> None:
     """One global of no size per module, whose end the launch moves: the one that is there, else a new one."""
-    if address_space(type_of(op.result, MemRefType).memory_space) != SHARED:
+    if address_space(type_as(op.result, MemRefType).memory_space) != SHARED:
         raise emit.unsupported("dynamic-shared-space", f"must be in shared memory, but got '{op.result.type}'")
     if (found := _dynamic_shared(emit.symbols)) is None:
         type = array(0, IntegerType(8))

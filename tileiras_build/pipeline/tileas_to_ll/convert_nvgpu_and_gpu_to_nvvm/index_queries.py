@@ -10,7 +10,7 @@ from xdsl.dialects.gpu import DimensionAttr
 from xdsl.ir import Operation
 
 from ....ir.dialects import gpu_ext as gpu
-from ....ir.dialects.checked_cast import expect
+from ....ir.dialects.checked_cast import cast
 from ....ir.dialects.fast_xdsl import erase, replace_uses
 from ....ir.dialects.llvm_ext import ConstantRangeAttr
 from ....ir.dialects.nvvm.ops_thread import READS
@@ -40,9 +40,9 @@ def convert_index_query(op: Operation, emit: Emitter) -> None:
     """Read the register, then cast: ``index`` has no width of its own. What is cast back is the register's value."""
     register, attribute, exact = REGISTERS[type(op)]
     axis = op.properties.get("dimension")
-    name = register if axis is None else f"{register}.{expect(DimensionAttr, axis).data}"
+    name = register if axis is None else f"{register}.{cast(DimensionAttr, axis).data}"
     bounds = _range(op, emit, register, attribute, exact)
-    value = emit.made(READS[name], (), i32, None if bounds is None else {"range": bounds})
+    value = emit.create(READS[name], (), i32, None if bounds is None else {"range": bounds})
     [index] = op.results
     uses = [use._operation for use in index.uses]
     casts = [user for user in uses if isinstance(user, arith.IndexCastOp) and user.results[0].type == i32]

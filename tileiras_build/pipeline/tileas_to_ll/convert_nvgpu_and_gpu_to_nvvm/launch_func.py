@@ -10,7 +10,7 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import MemRefType, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ....ir.casting import given
+from ....ir.casting import unwrap
 from ....ir.dialects import gpu_ext as gpu
 from ....ir.dialects.gpu_launch import LaunchFuncOp
 from ....ir.dialects.llvm_ext import make_global
@@ -40,7 +40,7 @@ def convert_launch(op: LaunchFuncOp, emit: Emitter) -> None:
     _check_kernel(op, emit)
     function = _function(op, emit)
     arguments = _packed(op, emit)
-    stream = op.asyncObject or given(_call(emit, "mgpuStreamCreate"))
+    stream = op.asyncObject or unwrap(_call(emit, "mgpuStreamCreate"))
     sizes = [_wide(size, emit) for size in (*op.clusterSizes, *op.gridSizes, *op.blockSizes)]
     shared = op.dynamicSharedMemorySize or emit.constant(0)
     count = emit.constant(len(op.kernelOperands), i64)
@@ -80,7 +80,7 @@ def _function(op: LaunchFuncOp, emit: Emitter) -> SSAValue:
         emit.add_global(make_global(POINTER, variable, "external"))
     loaded = emit.add(llvm.LoadOp(emit.add(llvm.AddressOfOp(variable, POINTER)), POINTER))
     text = emit.host_string(f"{module}_{name}_name", name)
-    return given(_call(emit, "mgpuModuleGetFunction", loaded, text))
+    return unwrap(_call(emit, "mgpuModuleGetFunction", loaded, text))
 
 
 def _packed(op: LaunchFuncOp, emit: Emitter) -> SSAValue:
@@ -106,7 +106,7 @@ def _argument(value: SSAValue, emit: Emitter) -> SSAValue:
 def _at_entry(op: Operation, emit: Emitter) -> Emitter:
     """Storage is taken once, however often the launch runs."""
     function = emit.function
-    return emit if function is None else emit.at(given(function.regions[0].blocks[0].first_op))
+    return emit if function is None else emit.at(unwrap(function.regions[0].blocks[0].first_op))
 
 
 def _wide(size: SSAValue, emit: Emitter) -> SSAValue:

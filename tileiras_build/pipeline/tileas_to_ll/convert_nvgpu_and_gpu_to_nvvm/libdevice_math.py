@@ -29,7 +29,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ....core.symbols.symbol_names import LIBDEVICE_NAME, LINKED_LIBRARY
 from ....core.symbols.symbol_names import LIBDEVICE_PREFIX as PREFIX
 from ....ir.dialects import arith_ext, math_ext
-from ....ir.dialects.checked_cast import expect, type_of
+from ....ir.dialects.checked_cast import cast, type_as
 from ....ir.dialects.llvm_ext import call_properties
 from ....ir.dialects.vector_ext import FromElementsOp
 from .rewriter import Emitter
@@ -122,7 +122,7 @@ def _fast_callee(op: Operation, compute: Attribute) -> str | None:
     if compute != f32 or type(op) not in FAST or flags is None:
         return None
     needed, name = FAST[type(op)]
-    return name if needed in expect(FastMathAttrBase, flags).data else None
+    return name if needed in cast(FastMathAttrBase, flags).data else None
 
 
 def callee(op: Operation) -> str | None:
@@ -133,7 +133,7 @@ def callee(op: Operation) -> str | None:
 
 def scalarize(op: Operation, emit: Emitter) -> bool:
     """Take a vector operation apart into one scalar operation per lane; False for vectors of unknown length."""
-    type = type_of(op.results[0], VectorType)
+    type = type_as(op.results[0], VectorType)
     if any(type.scalable_dims.data[i].value.data for i in range(len(type.scalable_dims))):
         return False
     lanes = [_lane(op, emit, position) for position in _positions(type.get_shape())]
@@ -149,8 +149,8 @@ def _positions(shape: tuple[int, ...]) -> list[list[int]]:
 
 
 def _lane(op: Operation, emit: Emitter, position: list[int]) -> SSAValue:
-    operands = [emit.add(ExtractOp(value, position, type_of(value, VectorType).element_type)) for value in op.operands]
-    result = type_of(op.results[0], VectorType).element_type
+    operands = [emit.add(ExtractOp(value, position, type_as(value, VectorType).element_type)) for value in op.operands]
+    result = type_as(op.results[0], VectorType).element_type
     scalar = type(op).create(
         operands=operands, result_types=[result], properties=dict(op.properties), attributes=dict(op.attributes)
     )
@@ -172,7 +172,7 @@ def convert_math(op: Operation, emit: Emitter) -> None:
     result = i32 if isinstance(op, _PREDICATES) else arguments[0].type
     emit.symbols.attributes.setdefault(LINKED_LIBRARY, StringAttr(LIBDEVICE_NAME))
     emit.declare(name, llvm.LLVMFunctionType([value.type for value in arguments], result))
-    value = emit.made(llvm.CallOp, arguments, result, call_properties(name, len(arguments)))
+    value = emit.create(llvm.CallOp, arguments, result, call_properties(name, len(arguments)))
     emit.replace(_narrowed(value, op.results[0].type, emit))
 
 

@@ -6,7 +6,7 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import i1, i32, i64
 from xdsl.ir import Operation, SSAValue
 
-from ....ir.dialects.checked_cast import type_of
+from ....ir.dialects.checked_cast import type_as
 from ....ir.dialects.fast_xdsl import build
 from ....ir.dialects.llvm_ext import make_global
 from ....ir.dialects.nvgpu import ops_barrier as nvgpu
@@ -24,7 +24,7 @@ MBARRIER_BYTES = 8  # PTX ISA 9.0, section 9.7.13.15.2
 def barrier_address(barriers: SSAValue, position: SSAValue, emit: Emitter) -> SSAValue:
     """The address of one barrier of a group; the verifier has seen to it that the group is in shared memory."""
     pointer = emit.as_type(barriers, SHARED_POINTER)
-    if type_of(barriers, MBarrierGroupType).num_barriers.data == 1:
+    if type_as(barriers, MBarrierGroupType).num_barriers.data == 1:
         return pointer
     index = emit.integer(position, i64)
     if isinstance(index.owner, llvm.ConstantOp) and not index.uses and index.owner.value.value.data == 0:
@@ -37,7 +37,7 @@ def barrier_address(barriers: SSAValue, position: SSAValue, emit: Emitter) -> SS
 @rewrite(nvgpu.MBarrierCreateOp)
 def convert_create(op: nvgpu.MBarrierCreateOp, emit: Emitter) -> None:
     """Storage of its own in shared memory."""
-    type = array(type_of(op.barriers, MBarrierGroupType).num_barriers.data, i64)
+    type = array(type_as(op.barriers, MBarrierGroupType).num_barriers.data, i64)
     name = emit.fresh_symbol(STORAGE)
     emit.add_global(make_global(type, name, "internal", SHARED, alignment=MBARRIER_BYTES))
     emit.replace(llvm.AddressOfOp(name, SHARED_POINTER))
@@ -47,14 +47,14 @@ def convert_create(op: nvgpu.MBarrierCreateOp, emit: Emitter) -> None:
 def convert_get(op: nvgpu.MBarrierGetOp, emit: Emitter) -> None:
     """The address, which has 32 bits in shared memory."""
     pointer = barrier_address(op.barriers, op.mbarId, emit)
-    emit.replace(emit.made(llvm.PtrToIntOp, (pointer,), op.mbarrierPointer.type))
+    emit.replace(emit.create(llvm.PtrToIntOp, (pointer,), op.mbarrierPointer.type))
 
 
 def _with_count(
     op: nvgpu.MBarrierInitOp | nvgpu.MBarrierArriveExpectTxOp, emit: Emitter, form: type[Operation]
 ) -> None:
     barriers, count, position, *predicate = op._operands
-    emit.become(build(form, [barrier_address(barriers, position, emit), emit.integer(count), predicate]))
+    emit.replace_with(build(form, [barrier_address(barriers, position, emit), emit.integer(count), predicate]))
 
 
 @rewrite(nvgpu.MBarrierInitOp)
@@ -74,7 +74,7 @@ def convert_arrive(op: nvgpu.MBarrierArriveOp, emit: Emitter) -> None:
     """mbarrier.arrive, whose token is the phase; without a token the form that needs no register for it."""
     address = barrier_address(op.barriers, op.mbarId, emit)
     if op.token is None:
-        emit.become(MBarrierArriveOp.make([op.predicate, address], []))
+        emit.replace_with(MBarrierArriveOp.make([op.predicate, address], []))
         return
     emit.replace(target.MBarrierArriveSharedOp.build(operands=[address], result_types=[i64]))
 
@@ -105,4 +105,4 @@ def convert_try_wait_parity(op: nvgpu.MBarrierTryWaitParityOp, emit: Emitter) ->
         emit.replace(form.build(operands=operands, result_types=[[i1]]))
         return
     phase = phase or emit.add(llvm.ZExtOp(op.phaseParity, i32))
-    emit.become(build(form, [address, phase, ticks]))
+    emit.replace_with(build(form, [address, phase, ticks]))

@@ -8,7 +8,7 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import Float16Type, Float32Type, IntegerType, UnitAttr, VectorType, i32
 from xdsl.ir import Attribute
 
-from ....ir.dialects.checked_cast import type_of
+from ....ir.dialects.checked_cast import type_as
 from ....ir.dialects.nvgpu import ops_matrix as nvgpu
 from ....ir.dialects.nvvm.instructions import braced, constraint
 from .mma_sync_and_ldmatrix import accumulators, check_tf32, element_of, ptx_type, registers, repack, shape_of
@@ -56,7 +56,7 @@ def convert_sparse_mma(op: nvgpu.MmaSparseSyncOp, emit: Emitter) -> None:
     product = llvm.InlineAsmOp(text, letters, operands, [struct_of(types)], has_side_effects=True)
     # A warp executes it together: LLVM must not move it under a condition.
     product.attributes["convergent"] = UnitAttr()
-    emit.replace(repack(emit.fields(emit.add(product)), type_of(op.res, VectorType), emit))
+    emit.replace(repack(emit.fields(emit.add(product)), type_as(op.res, VectorType), emit))
 
 
 def _check_selector(op: nvgpu.MmaSparseSyncOp, selector: int, emit: Emitter) -> None:

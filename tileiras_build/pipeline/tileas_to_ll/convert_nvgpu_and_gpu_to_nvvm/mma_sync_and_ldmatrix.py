@@ -22,8 +22,8 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.vector import BitcastOp, ExtractOp
 from xdsl.ir import Attribute, SSAValue
 
-from ....ir.casting import given
-from ....ir.dialects.checked_cast import expect, type_of
+from ....ir.casting import unwrap
+from ....ir.dialects.checked_cast import cast, type_as
 from ....ir.dialects.nvgpu import ops_matrix as nvgpu
 from ....ir.dialects.nvvm import ops_matrix as target
 from ....ir.dialects.nvvm.attrs import (
@@ -44,7 +44,7 @@ COLUMN = MmaLayoutAttr.new([StringAttr("col")])
 
 # Element type of A or B -> PTX name; f32 stands for tf32, which has no registers of its own.
 PTX_TYPES: dict[type[Attribute], str] = {
-    kind: given(ELEMENT_TYPES[kind.name].ptx)
+    kind: unwrap(ELEMENT_TYPES[kind.name].ptx)
     for kind in (Float16Type, BFloat16Type, Float64Type, Float8E4M3FNType, Float8E5M2Type)
 }
 PTX_TYPES[Float32Type] = "tf32"
@@ -62,23 +62,23 @@ def ptx_type(element: Attribute, emit: Emitter) -> str:
     return PTX_TYPES[type(element)]
 
 
-Product = nvgpu.MmaSyncOp | nvgpu.MmaSparseSyncOp
+MmaSpec = nvgpu.MmaSyncOp | nvgpu.MmaSparseSyncOp
 
 
 def element_of(matrix: SSAValue) -> Attribute:
     """The type of a fragment's elements."""
-    return type_of(matrix, VectorType).element_type
+    return type_as(matrix, VectorType).element_type
 
 
-def check_tf32(op: Product, emit: Emitter) -> None:
+def check_tf32(op: MmaSpec, emit: Emitter) -> None:
     """Raise Unsupported for a product of f32 that does not say it is one of tf32."""
     if isinstance(element_of(op.matrixA), Float32Type) and op.tf32Enabled is None:
         raise emit.unsupported("mma-tf32", "multiplies f32 as tf32 only", "set tf32Enabled")
 
 
-def shape_of(op: Product) -> tuple[int, int, int]:
+def shape_of(op: MmaSpec) -> tuple[int, int, int]:
     """(m, n, k)"""
-    m, n, k = (expect(IntegerAttr, size).value.data for size in op.mmaShape)
+    m, n, k = (cast(IntegerAttr, size).value.data for size in op.mmaShape)
     return m, n, k
 
 
@@ -98,7 +98,7 @@ def accumulators(matrix: SSAValue, emit: Emitter) -> list[SSAValue]:
 
 
 def _elements(matrix: SSAValue, emit: Emitter) -> list[SSAValue]:
-    rows, columns = type_of(matrix, VectorType).get_shape()
+    rows, columns = type_as(matrix, VectorType).get_shape()
     element = element_of(matrix)
     return [emit.add(ExtractOp(matrix, [row, c], element)) for row in range(rows) for c in range(columns)]
 
@@ -127,7 +127,7 @@ def convert_mma(op: nvgpu.MmaSyncOp, emit: Emitter) -> None:
     if kinds[0] in _INTEGERS.values():
         properties["intOverflowBehavior"] = MmaIntOverflowAttr.new([StringAttr("satfinite")])
     product = emit.add(target.MmaSyncOp.build(operands=operands, result_types=[result], properties=properties))
-    emit.replace(repack([emit.field(product, i) for i in range(len(operands[2]))], type_of(op.res, VectorType), emit))
+    emit.replace(repack([emit.field(product, i) for i in range(len(operands[2]))], type_as(op.res, VectorType), emit))
 
 
 # ldmatrix -------------------------------------------------------------------------------------------------------------
@@ -147,7 +147,7 @@ def convert_ldmatrix(op: nvgpu.LdMatrixOp, emit: Emitter) -> None:
     pointer = emit.address(op.srcMemref, op.indices)
     loaded = emit.add(target.LdMatrixOp.build(operands=[pointer], result_types=[result], properties=properties))
     fragments = [loaded] if count == 1 else [emit.field(loaded, index) for index in range(count)]
-    emit.replace(_as_fragment(fragments, type_of(op.res, VectorType), emit))
+    emit.replace(_as_fragment(fragments, type_as(op.res, VectorType), emit))
 
 
 def _as_fragment(fragments: Sequence[SSAValue], type: VectorType, emit: Emitter) -> SSAValue:

@@ -23,8 +23,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, SSAValue
 
-from ....ir.casting import given
-from ....ir.dialects.checked_cast import type_of
+from ....ir.casting import unwrap
+from ....ir.dialects.checked_cast import type_as
 from ....ir.dialects.nvgpu import ops_copy as nvgpu
 from ....ir.dialects.nvvm import ops_matrix as target
 from ....ir.dialects.nvvm.attrs import RoundingAttr
@@ -34,14 +34,14 @@ from .rewriter import Emitter, rewrite
 
 _SMALL = (Float8E4M3FNType, Float8E5M2Type, Float6E2M3FNType, Float6E3M2FNType, Float4E2M1FNType, Float8E8M0FNUType)
 # PTX's names.
-SMALL: dict[type[Attribute], str] = {kind: given(OPERAND_TYPES[kind.name].ptx) for kind in _SMALL}
-HALF: dict[type[Attribute], str] = {kind: given(OPERAND_TYPES[kind.name].ptx) for kind in (Float16Type, BFloat16Type)}
+SMALL: dict[type[Attribute], str] = {kind: unwrap(OPERAND_TYPES[kind.name].ptx) for kind in _SMALL}
+HALF: dict[type[Attribute], str] = {kind: unwrap(OPERAND_TYPES[kind.name].ptx) for kind in (Float16Type, BFloat16Type)}
 
 
 @rewrite(nvgpu.RcpOp)
 def convert_rcp(op: nvgpu.RcpOp, emit: Emitter) -> None:
     """rcp.approx.ftz per element"""
-    type = type_of(op.out, VectorType)
+    type = type_as(op.out, VectorType)
     if type.element_type != f32:
         raise emit.unsupported("rcp-type", f"is for f32, but got '{type}'")
     lanes = [
@@ -77,7 +77,7 @@ def convert_mul(op: nvgpu.MulPackedF32x2Op, emit: Emitter) -> None:
 
 def _vectors(op: nvgpu.ConvertTruncateOp | nvgpu.ConvertExtendOp, emit: Emitter) -> tuple[VectorType, VectorType]:
     """The types of source and result, of an even number of elements."""
-    source, result = type_of(op.source, VectorType), type_of(op.result, VectorType)
+    source, result = type_as(op.source, VectorType), type_as(op.result, VectorType)
     if source.get_shape() != result.get_shape() or len(source.get_shape()) != 1 or source.get_shape()[0] % 2:
         raise emit.unsupported("convert-shape", f"converts pairs, but got '{source}' to '{result}'")
     return source, result

@@ -21,9 +21,9 @@ from xdsl.dialects.builtin import FunctionType, ModuleOp, UnrealizedConversionCa
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from ....core.errors import Diagnostics, Unsupported
-from ....ir.casting import block_of
+from ....ir.casting import parent_block
 from ....ir.dialects import gpu_ext as gpu
-from ....ir.dialects.fast_xdsl import erase, instances, item, replace_uses, walk
+from ....ir.dialects.fast_xdsl import erase, item, ops_of_kind, replace_uses, walk
 from ...job import Job
 from ...pass_manager import EdgePass
 from . import (  # noqa: F401 - each registers its rewrites
@@ -59,7 +59,7 @@ STRUCTURAL = (
 
 MATH, LAUNCH, ROOT, STRUCTURE, CAST, LEFTOVER = "math", "launch", "root", "structure", "cast", "leftover"
 REDUCTION = "reduction"  # which becomes operations of several roles
-ANYWHERE = (LAUNCH, STRUCTURE, CAST)  # the others are device code, or of nvgpu
+HOST_OR_DEVICE = (LAUNCH, STRUCTURE, CAST)  # the others are device code, or of nvgpu
 
 
 @cache
@@ -84,7 +84,7 @@ Cast = TypeVar("Cast", bound=Operation)
 
 
 @dataclass
-class Found:
+class DeviceOps:
     """The operations of a module by their role, and what rewrites have added."""
 
     operations: dict[str, list[Operation]] = field(default_factory=dict)
@@ -98,12 +98,12 @@ class Found:
 
     def casts(self, kind: type[Cast]) -> list[Cast]:
         """Those of the module, then those that rewrites added."""
-        return [op for op in instances((*self.of(CAST), *self.added), kind) if op.parent is not None]
+        return [op for op in ops_of_kind((*self.of(CAST), *self.added), kind) if op.parent is not None]
 
 
-def find(module: ModuleOp) -> Found:
+def collect_device_ops(module: ModuleOp) -> DeviceOps:
     """The one walk."""
-    found = Found()
+    found = DeviceOps()
     for everything, on_device in _parts(module):
         roles = {kind: role_of(kind) for kind in {*map(type, everything)} if _is_seen(kind, on_device)}
         for op in everything:
@@ -116,7 +116,7 @@ def find(module: ModuleOp) -> Found:
 
 
 def _is_seen(kind: type[Operation], on_device: bool) -> bool:
-    return on_device or role_of(kind) in ANYWHERE or kind.name.startswith("nvgpu.")
+    return on_device or role_of(kind) in HOST_OR_DEVICE or kind.name.startswith("nvgpu.")
 
 
 def _parts(module: ModuleOp) -> Iterator[tuple[list[Operation], bool]]:
@@ -142,7 +142,7 @@ class ScalarizeVectorMath(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         """Vectors of unknown length stay."""
-        _scalarize(find(module), job)
+        _scalarize(collect_device_ops(module), job)
 
 
 class ConvertMathToLibdevice(EdgePass):
@@ -152,7 +152,7 @@ class ConvertMathToLibdevice(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         """Every operation without a callee is reported."""
-        found = find(module)
+        found = collect_device_ops(module)
         _convert(_math(found), convert_math, found, job)
 
 
@@ -160,43 +160,43 @@ class ConvertNVGPUAndGPUToNVVM(EdgePass):
     """Convert gpu and nvgpu operations, assertions and libdevice math to nvvm and llvm."""
 
     name = "convert-nvgpu-and-gpu-to-nvvm"
-    removes = frozenset(("nvgpu.",))
+    illegal_ops = frozenset(("nvgpu.",))
 
     def run(self, module: ModuleOp, job: Job) -> None:
         """Vector math first, then every operation by its rewrite; what is left over is reported by name."""
-        found = find(module)
+        found = collect_device_ops(module)
         if reduced := found.of(REDUCTION):
             _convert(reduced, all_reduce.expand, found, job)
-            found = find(module)
+            found = collect_device_ops(module)
         _scalarize(found, job)
         _convert(_math(found), convert_math, found, job)
         # Launches first: they ask the kernels for their signatures. A function last: rewrites ask the one around them
         # for its launch bounds.
         _convert(found.of(LAUNCH), launch_func.convert_launch, found, job)
-        roots = sorted([*found.of(ROOT), *_plain(found)], key=lambda op: isinstance(op, gpu.GPUFuncOp))
+        roots = sorted([*found.of(ROOT), *_without_math(found)], key=lambda op: isinstance(op, gpu.GPUFuncOp))
         _convert(roots, lambda op, emit: REWRITES[type(op)](op, emit), found, job)
         _convert_carried_types(found, job)
-        _remove_bridges(found)
+        _remove_bridge_casts(found)
         _refuse_leftovers(found, job)
 
 
-def _math(found: Found) -> list[Operation]:
+def _math(found: DeviceOps) -> list[Operation]:
     added = [op for op in found.added if role_of(op.__class__) == MATH]
     return [op for op in (*found.of(MATH), *added) if op.parent is not None and needs_libdevice(op)]
 
 
-def _plain(found: Found) -> list[Operation]:
+def _without_math(found: DeviceOps) -> list[Operation]:
     """Of the operations that libdevice might have computed, those that it does not, and that have a rewrite."""
     return [op for op in found.of(MATH) if op.parent is not None and op.__class__ in REWRITES]
 
 
-def _scalarize(found: Found, job: Job) -> None:
+def _scalarize(found: DeviceOps, job: Job) -> None:
     for op in _math(found):
         if isinstance(op.results[0].type, VectorType):
             scalarize(op, Emitter(op, job, found.added, found.shared))
 
 
-def _convert(operations: Iterable[Operation], convert: Rewrite, found: Found, job: Job):
+def _convert(operations: Iterable[Operation], convert: Rewrite, found: DeviceOps, job: Job):
     """All failures are reported together."""
     failures = Diagnostics()
     for op in operations:
@@ -207,7 +207,7 @@ def _convert(operations: Iterable[Operation], convert: Rewrite, found: Found, jo
     failures.raise_if_any()
 
 
-def _refuse_leftovers(found: Found, job: Job) -> None:
+def _refuse_leftovers(found: DeviceOps, job: Job) -> None:
     failures = Diagnostics()
     for op in found.of(LEFTOVER):
         remedy = f"no rewrite of {ConvertNVGPUAndGPUToNVVM.name} has it as its root"
@@ -220,7 +220,7 @@ def _is_carried(type: Attribute) -> bool:
     return type.name.startswith("nvgpu.")
 
 
-def _convert_carried_types(found: Found, job: Job) -> None:
+def _convert_carried_types(found: DeviceOps, job: Job) -> None:
     """Give nvgpu values that cross blocks and loops their LLVM types."""
     for op in found.of(STRUCTURE):
         emit = Emitter(op, job, found.added, found.shared)
@@ -231,7 +231,7 @@ def _convert_carried_types(found: Found, job: Job) -> None:
             _retype(result, op.next_op, found, job)
     for argument in found.carried:
         _retype(argument, argument.block.first_op, found, job)
-    for function in instances(found.of(STRUCTURE), func.FuncOp):
+    for function in ops_of_kind(found.of(STRUCTURE), func.FuncOp):
         function.properties["function_type"] = _signature(function.function_type, job)
 
 
@@ -244,7 +244,7 @@ def _signature(type: FunctionType, job: Job) -> FunctionType:
     return FunctionType.from_lists(*parts)
 
 
-def _retype(value: SSAValue, before: Operation | None, found: Found, job: Job) -> None:
+def _retype(value: SSAValue, before: Operation | None, found: DeviceOps, job: Job) -> None:
     if not _is_carried(value.type) or before is None:
         return
     old, uses = value.type, list(value.uses)
@@ -254,30 +254,30 @@ def _retype(value: SSAValue, before: Operation | None, found: Found, job: Job) -
         use.operation.operands[use.index] = bridge
 
 
-def _remove_bridges(found: Found) -> None:
+def _remove_bridge_casts(found: DeviceOps) -> None:
     """Join pairs of casts that undo each other, and drop those that nobody reads."""
     for cast in found.casts(arith.IndexCastOp):
         _join_index_cast(cast)
     bridges = found.casts(UnrealizedConversionCastOp)
     for op in reversed(bridges):
-        source = _bridged(op)
+        source = _has_bridge_cast(op)
         if isinstance(source, UnrealizedConversionCastOp) and len(source._operands) == 1:
             before, after = item(source._operands, 0), item(op.results, 0)
             if before.type == after.type:
                 replace_uses(after, before)
     for op in bridges:
-        _drop_unread(op)
+        _erase_unused(op)
 
 
-def _bridged(op: Operation) -> Operation | Block | None:
+def _has_bridge_cast(op: Operation) -> Operation | Block | None:
     """Where the value of a bridge comes from; None where it joins several."""
     return item(op._operands, 0).owner if len(op._operands) == 1 else None
 
 
-def _drop_unread(op: Operation | Block | None) -> None:
+def _erase_unused(op: Operation | Block | None) -> None:
     """Erase a bridge that nobody reads, and those that it alone read."""
     while isinstance(op, UnrealizedConversionCastOp) and op.parent is not None and not any(r.uses for r in op.results):
-        source = _bridged(op)
+        source = _has_bridge_cast(op)
         erase(op)
         op = source
 
@@ -291,7 +291,7 @@ def _join_index_cast(op: arith.IndexCastOp) -> None:
         op.result.replace_all_uses_with(bridge.inputs[0])
     elif op.result.type == i32:
         trunc = llvm.TruncOp(bridge.inputs[0], i32)
-        block_of(op).insert_op_before(trunc, op)
+        parent_block(op).insert_op_before(trunc, op)
         op.result.replace_all_uses_with(trunc.res)
     else:
         return

@@ -35,14 +35,14 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
 from ....core.errors import InternalError, Unsupported
-from ....ir.casting import given
-from ....ir.dialects.checked_cast import expect, type_of
-from ....ir.dialects.fast_xdsl import create, erase, insert_before, item, number, replace_uses
+from ....ir.casting import unwrap
+from ....ir.dialects.checked_cast import cast, type_as
+from ....ir.dialects.fast_xdsl import create, erase, insert_before, integer_attr, item, replace_uses
 from ....ir.dialects.llvm_ext import AddrSpaceCastOp, make_function, make_global
-from ....ir.dialects.op_definition import TableOperation
+from ....ir.dialects.op_definition import TableOp
 from ...common.llvm_types import GENERIC, GLOBAL, array
 from ...job import Job
-from ..debug.debug_info import CARRIED
+from ..debug.debug_info import CARRIED_LOCATION
 from ..emission.attribute_values import Plain, attributes_of, field_position
 from ..type_converter import ALIGNED, ALLOCATED, BYTE, OFFSET, SIZES, STRIDES, LLVMTypeConverter
 from .symbols import has_stem, location_of, symbol
@@ -132,7 +132,7 @@ class Emitter:
         self.insert(operation)
         return item(operation.results, 0)
 
-    def made(
+    def create(
         self,
         kind: builtins.type[Operation],
         operands: Sequence[SSAValue],
@@ -154,12 +154,14 @@ class Emitter:
         self.added.append(operation)
         operation.location = root.location
         if root.attributes:
-            operation.attributes |= {name: root.attributes[name] for name in CARRIED if name in root.attributes}
+            operation.attributes |= {
+                name: root.attributes[name] for name in CARRIED_LOCATION if name in root.attributes
+            }
 
     @overload
     def issue(
         self,
-        kind: builtins.type[TableOperation],
+        kind: builtins.type[TableOp],
         *operands: SSAValue | int | Sequence[SSAValue] | None,
         type: Attribute,
         **attributes: Plain,
@@ -168,7 +170,7 @@ class Emitter:
     @overload
     def issue(
         self,
-        kind: builtins.type[TableOperation],
+        kind: builtins.type[TableOp],
         *operands: SSAValue | int | Sequence[SSAValue] | None,
         type: None = None,
         **attributes: Plain,
@@ -176,7 +178,7 @@ class Emitter:
 
     def issue(
         self,
-        kind: builtins.type[TableOperation],
+        kind: builtins.type[TableOp],
         *operands: SSAValue | int | Sequence[SSAValue] | None,
         type: Attribute | None = None,
         **attributes: Plain,
@@ -188,16 +190,16 @@ class Emitter:
     def constant(self, value: int | float, type: Attribute = i32) -> SSAValue:
         """A constant of LLVM's."""
         if isinstance(type, IntegerType):
-            return self.made(llvm.ConstantOp, (), type, {"value": number(value, type)})
+            return self.create(llvm.ConstantOp, (), type, {"value": integer_attr(value, type)})
         if not isinstance(type, builtin.AnyFloat):
             raise InternalError("constant-type", f"a constant of type {type}")
         return self.add(llvm.ConstantOp(builtin.FloatAttr(float(value), type), type))
 
-    def known(self, value: SSAValue) -> int | None:
+    def constant_of(self, value: SSAValue) -> int | None:
         """The integer that a value is known to be."""
         owner = value.owner
         if isinstance(owner, UnrealizedConversionCastOp) and len(owner._operands) == 1:
-            return self.known(item(owner._operands, 0))
+            return self.constant_of(item(owner._operands, 0))
         constant = owner.properties["value"] if isinstance(owner, CONSTANTS) else None
         return constant.value.data if isinstance(constant, IntegerAttr) else None
 
@@ -225,11 +227,11 @@ class Emitter:
 
     def converted(self, value: SSAValue) -> SSAValue:
         """``value`` in its LLVM form."""
-        if isinstance(value.type, MemRefType) and (bare := self._bare(value)) is not None:
+        if isinstance(value.type, MemRefType) and (bare := self._bare_pointer(value)) is not None:
             return self._described(bare, value.type)
         return self.as_type(value, self.types.convert(value.type))
 
-    def place(self, value: SSAValue) -> SSAValue:
+    def base_address(self, value: SSAValue) -> SSAValue:
         """The address of a memref's first element; any other value in its LLVM form."""
         if not isinstance(type := value.type, MemRefType):
             return self.converted(value)
@@ -246,7 +248,7 @@ class Emitter:
             return source
         return self.add(arith.IndexCastOp(value, type)) if isinstance(value.type, IndexType) else value
 
-    def wide(self, value: SSAValue) -> SSAValue:
+    def as_i64(self, value: SSAValue) -> SSAValue:
         """A signed integer in 64 bits."""
         return value if value.type == i64 else self.add(llvm.SExtOp(value, i64))
 
@@ -257,13 +259,13 @@ class Emitter:
             if isinstance(type, llvm.LLVMStructType):
                 type = type.types.data[index]
             else:
-                type = expect(llvm.LLVMArrayType, type).type
+                type = cast(llvm.LLVMArrayType, type).type
         positions = builtin.DenseArrayBase.from_list(i64, position)
         return self.add(llvm.ExtractValueOp(positions, aggregate, type))
 
     def fields(self, aggregate: SSAValue) -> list[SSAValue]:
         """All members of a struct of registers."""
-        types = type_of(aggregate, llvm.LLVMStructType).types.data
+        types = type_as(aggregate, llvm.LLVMStructType).types.data
         made = [_member(aggregate, index, type) for index, type in enumerate(types)]
         return [self.add(operation) for operation in made]
 
@@ -281,13 +283,13 @@ class Emitter:
 
     def lanes(self, vector: SSAValue) -> list[SSAValue]:
         """The elements of a vector, the last dimension first."""
-        type = type_of(vector, VectorType)
+        type = type_as(vector, VectorType)
         positions = product(*map(range, type.get_shape()))
         return [self.add(ExtractOp(vector, position, type.element_type)) for position in positions]
 
     def rows(self, matrix: SSAValue) -> list[SSAValue]:
         """The rows of a vector of two dimensions; a row of one element is that element."""
-        type = type_of(matrix, VectorType)
+        type = type_as(matrix, VectorType)
         (rows, columns), element = type.get_shape(), type.element_type
         if columns == 1:
             return [self.add(ExtractOp(matrix, [row, 0], element)) for row in range(rows)]
@@ -300,25 +302,25 @@ class Emitter:
         if (count := elements_in_byte(element)) > 1:
             index, element = self._in_bytes(index, count), IntegerType(BYTE)
         step = convert_type(element)
-        type = type_of(pointer, llvm.LLVMPointerType)
+        type = type_as(pointer, llvm.LLVMPointerType)
         return self.add(llvm.GEPOp.from_mixed_indices(pointer, [index], step, result_type=type))
 
     def _in_bytes(self, index: SSAValue | int, count: int) -> SSAValue | int:
         """The byte that holds an element of which ``count`` are in one."""
         if isinstance(index, int):
             return index // count
-        return self.add(llvm.SDivOp(index, self.constant(count, expect(IntegerType, index.type))))
+        return self.add(llvm.SDivOp(index, self.constant(count, cast(IntegerType, index.type))))
 
     # Memory references
 
     def aligned(self, buffer: SSAValue) -> SSAValue:
         """The pointer that offset and strides of a memref count from."""
-        bare = self._bare(buffer)
+        bare = self._bare_pointer(buffer)
         return self.field(self.converted(buffer), ALIGNED) if bare is None else bare
 
-    def _bare(self, buffer: SSAValue) -> SSAValue | None:
+    def _bare_pointer(self, buffer: SSAValue) -> SSAValue | None:
         """The pointer that is all there is of a memref: of kernels' arguments and buffers, and of what is cast from one."""
-        type = self.types.memory_pointer(type_of(buffer, MemRefType))
+        type = self.types.memory_pointer(type_as(buffer, MemRefType))
         return self.as_type(buffer, type) if is_memory_of_kernel(buffer) else self.source(buffer, type)
 
     def _described(self, pointer: SSAValue, type: MemRefType) -> SSAValue:
@@ -326,7 +328,7 @@ class Emitter:
         known = static_strides(type)
         if known is None or not type.has_static_shape():
             raise self.unsupported("memref-sizes", f"needs the sizes of a '{type}' of which there is a pointer alone")
-        result = self.add(llvm.UndefOp(expect(llvm.LLVMStructType, self.types.convert(type))))
+        result = self.add(llvm.UndefOp(cast(llvm.LLVMStructType, self.types.convert(type))))
         for place in (ALLOCATED, ALIGNED):
             result = self.with_field(result, pointer, place)
         numbers: dict[tuple[int, ...], int] = {(OFFSET,): known[1]}
@@ -338,7 +340,7 @@ class Emitter:
 
     def address(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
         """The address of an element of a memref."""
-        type = type_of(buffer, MemRefType)
+        type = type_as(buffer, MemRefType)
         known = static_strides(type)
         if known is None:
             return self._dynamic_address(buffer, indices)
@@ -348,7 +350,7 @@ class Emitter:
         """How many elements behind the start of a memref an element lies."""
         total: SSAValue | None = None
         for index, stride in zip(indices, strides, strict=True):
-            if (constant := self.known(index)) is not None:
+            if (constant := self.constant_of(index)) is not None:
                 start += constant * stride
                 continue
             term = self.integer(index, i64)
@@ -361,17 +363,17 @@ class Emitter:
 
     def _dynamic_address(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
         descriptor = self.converted(buffer)
-        total = self.wide(self.field(descriptor, OFFSET))
+        total = self.as_i64(self.field(descriptor, OFFSET))
         for position, index in enumerate(indices):
-            stride = self.wide(self.field(descriptor, STRIDES, position))
+            stride = self.as_i64(self.field(descriptor, STRIDES, position))
             term = self.add(llvm.MulOp(self.integer(index, i64), stride))
             total = self.add(llvm.AddOp(total, term))
-        return self.offset(self.field(descriptor, ALIGNED), total, type_of(buffer, MemRefType).element_type)
+        return self.offset(self.field(descriptor, ALIGNED), total, type_as(buffer, MemRefType).element_type)
 
     def replace(self, *values: SSAValue | Operation | None) -> None:
         """Replace the root's results by values, bridged where the type changed, and erase it."""
         for result, entry in zip(self.root.results, values, strict=True):
-            value = self.add(entry) if isinstance(entry, Operation) else given(entry)
+            value = self.add(entry) if isinstance(entry, Operation) else unwrap(entry)
             if value.name_hint is None:
                 value.name_hint = result.name_hint
             replace_uses(result, self.as_type(value, result.type))
@@ -382,7 +384,7 @@ class Emitter:
         replace_uses(item(self.root.results, 0), value)
         erase(self.root)
 
-    def become(self, operation: Operation) -> None:
+    def replace_with(self, operation: Operation) -> None:
         """Replace a root without results by one operation."""
         self.insert(operation)
         self.replace()
@@ -393,7 +395,7 @@ class Emitter:
         """Declare an external function once; raises where the name means something else."""
         known = symbol(self.symbols, name)
         if known is None:
-            self._put_first(make_function(name, type))
+            self._insert_at_module_start(make_function(name, type))
         elif not isinstance(known, llvm.FuncOp) or known.function_type != type:
             raise self.unsupported("symbol-taken", f"calls @{name} of type {type}, but the module defines another one")
 
@@ -406,12 +408,12 @@ class Emitter:
 
     def add_global(self, operation: llvm.GlobalOp) -> llvm.GlobalOp:
         """Put a global at the start of the module."""
-        self._put_first(operation)
+        self._insert_at_module_start(operation)
         return operation
 
-    def _put_first(self, operation: Operation) -> None:
+    def _insert_at_module_start(self, operation: Operation) -> None:
         block = self.symbols.regions[0].blocks[0]
-        block.insert_op_before(operation, given(block.first_op))
+        block.insert_op_before(operation, unwrap(block.first_op))
 
     def host_string(self, stem: str, text: str) -> SSAValue:
         """The address of a constant NUL-terminated string; equal strings of one stem share a global."""
@@ -434,14 +436,14 @@ class Emitter:
 
     def stack(self, type: Attribute, alignment: int) -> SSAValue:
         """Storage on the stack of the function, the same for every one who asks for this type."""
-        entry = given(self.function).regions[0].blocks[0]
+        entry = unwrap(self.function).regions[0].blocks[0]
         if (entry, type) not in self.shared:
             self.shared[entry, type] = self.object(type, alignment)
         return self.shared[entry, type]
 
     def object(self, type: Attribute, alignment: int) -> SSAValue:
         """Storage of its own, made where the function begins: a loop around the root makes no more of it."""
-        inside = self.at(given(given(self.function).regions[0].blocks[0].first_op))
+        inside = self.at(unwrap(unwrap(self.function).regions[0].blocks[0].first_op))
         return inside.add(llvm.AllocaOp(inside.constant(1), type, alignment))
 
 

@@ -9,13 +9,13 @@ from xdsl.dialects.builtin import IntegerType, StringAttr, UnitAttr, f32, i1, i3
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....ir.dialects import gpu_ext as gpu
-from ....ir.dialects.checked_cast import expect
+from ....ir.dialects.checked_cast import cast
 from ....ir.dialects.gpu_ext import ShuffleMode
 from ....ir.dialects.gpu_reductions import ReduceKind
 from ....ir.dialects.nvvm import llvm_intrinsics
 from ....ir.dialects.nvvm.attrs import ReduxKindAttr, ShflKindAttr
 from ....ir.dialects.nvvm.ops_thread import ReduxSyncOp, ShflSyncOp
-from ....ir.dialects.op_definition import TableOperation
+from ....ir.dialects.op_definition import TableOp
 from .rewriter import Emitter, rewrite
 from .type_conversion import struct_of
 
@@ -45,7 +45,7 @@ FLOAT_REDUX = {
 Combine = Callable[[SSAValue, SSAValue], Operation]
 
 
-def _row(kind: type[TableOperation]) -> Combine:
+def _row(kind: type[TableOp]) -> Combine:
     return lambda lhs, rhs: kind.make([lhs, rhs], [lhs.type])
 
 
@@ -76,8 +76,8 @@ def convert_shuffle(op: gpu.ShuffleOp, emit: Emitter) -> None:
     """``nvvm.shfl.sync`` over the first ``width`` lanes; with the flag of the lane read from, where it is asked for."""
     (value, offset, width), (_, flag) = op._operands, op.results
     _check_type(value, emit)
-    mode = expect(gpu.ShuffleModeAttr, op.properties["mode"]).data
-    mask, clamp = _whole_warp(mode, emit) if emit.known(width) == WARP else _part_of_warp(mode, width, emit)
+    mode = cast(gpu.ShuffleModeAttr, op.properties["mode"]).data
+    mask, clamp = _whole_warp(mode, emit) if emit.constant_of(width) == WARP else _sub_warp_mask(mode, width, emit)
     moved = shuffle(emit, mode, value, mask, offset, clamp, with_flag=flag.first_use is not None)
     if flag.first_use is None:
         return emit.replace_first(moved)
@@ -89,7 +89,7 @@ def _whole_warp(mode: ShuffleMode, emit: Emitter) -> tuple[SSAValue, SSAValue]:
     return emit.constant(-1), emit.constant(0 if mode == ShuffleMode.UP else WARP - 1)
 
 
-def _part_of_warp(mode: ShuffleMode, width: SSAValue, emit: Emitter) -> tuple[SSAValue, SSAValue]:
+def _sub_warp_mask(mode: ShuffleMode, width: SSAValue, emit: Emitter) -> tuple[SSAValue, SSAValue]:
     minus_one = emit.constant(-1)
     unused = emit.add(llvm.SubOp(emit.constant(WARP), width))
     mask = emit.add(llvm.LShrOp(minus_one, unused))
@@ -111,7 +111,7 @@ def shuffle(
     if with_flag:
         properties["return_value_and_is_valid"] = UnitAttr()
     result = struct_of([value.type, i1]) if with_flag else value.type
-    return emit.made(ShflSyncOp, (mask, value, offset, clamp), result, properties)
+    return emit.create(ShflSyncOp, (mask, value, offset, clamp), result, properties)
 
 
 def _check_type(value: SSAValue, emit: Emitter) -> None:
@@ -133,7 +133,7 @@ def convert_subgroup_reduce(op: gpu.SubgroupReduceOp, emit: Emitter) -> None:
     if size == WARP and (properties := _redux(kind, op.value.type, emit)) is not None:
         emit.replace(ReduxSyncOp.build(operands=[op.value, mask], result_types=[op.value.type], properties=properties))
         return
-    emit.replace(_butterfly(op.value, _combination(op, emit), mask, range_of(size, stride), emit))
+    emit.replace(_butterfly(op.value, _combine_function(op, emit), mask, range_of(size, stride), emit))
 
 
 def _redux(kind: ReduceKind, type: Attribute, emit: Emitter) -> dict[str, Attribute] | None:
@@ -152,7 +152,7 @@ def range_of(size: int, stride: int) -> list[int]:
     return [stride << step for step in range(size.bit_length() - 1)]
 
 
-def _combination(op: gpu.SubgroupReduceOp, emit: Emitter) -> Combine:
+def _combine_function(op: gpu.SubgroupReduceOp, emit: Emitter) -> Combine:
     table = INTEGER if isinstance(op.value.type, IntegerType) else FLOAT
     if op.op.data not in table:
         raise emit.unsupported("reduce-kind", f"cannot reduce '{op.value.type}' by {op.op.data}")

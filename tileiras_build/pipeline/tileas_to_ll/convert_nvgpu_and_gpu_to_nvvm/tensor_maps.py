@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, SSAValue
 
-from ....ir.dialects.checked_cast import type_of
+from ....ir.dialects.checked_cast import type_as
 from ....ir.dialects.fast_xdsl import build
 from ....ir.dialects.llvm_ext import AddrSpaceCastOp
 from ....ir.dialects.memref_ext import CastOp
@@ -47,8 +47,8 @@ def _enabled(**options: SSAValue | UnitAttr | None) -> dict[str, Attribute]:
 def convert_load(op: nvgpu.TmaAsyncLoadOp, emit: Emitter) -> None:
     """Slots in order; an absent mask or hint leaves its slot out, for a zero would not mean the same."""
     operands: list[SSAValue | Sequence[SSAValue] | None] = [
-        emit.place(op.dst),
-        emit.place(op.tensorMapDescriptor),
+        emit.base_address(op.dst),
+        emit.base_address(op.tensorMapDescriptor),
         [emit.integer(coordinate) for coordinate in op.coordinates],
         barrier_address(op.barriers, op.mbarId, emit),
         op.multicastMask,
@@ -56,34 +56,34 @@ def convert_load(op: nvgpu.TmaAsyncLoadOp, emit: Emitter) -> None:
         op.predicate,
     ]
     enabled = _enabled(multicastEnable=op.multicastMask, cacheHintEnable=op.l2CacheHint, pair=op.pair)
-    emit.become(build(ops_copy.TensorLoadOp, operands, (), enabled | {"mode": TILE}))
+    emit.replace_with(build(ops_copy.TensorLoadOp, operands, (), enabled | {"mode": TILE}))
 
 
 @rewrite(nvgpu.TmaAsyncStoreOp)
 def convert_store(op: nvgpu.TmaAsyncStoreOp, emit: Emitter) -> None:
     """The way back: no barrier, the thread that stores goes on."""
     operands: list[SSAValue | Sequence[SSAValue] | None] = [
-        emit.place(op.tensorMapDescriptor),
+        emit.base_address(op.tensorMapDescriptor),
         [emit.integer(coordinate) for coordinate in op.coordinates],
-        emit.place(op.src),
+        emit.base_address(op.src),
         op.l2CacheHint,
         op.predicate,
     ]
     enabled = _enabled(cacheHintEnable=op.l2CacheHint)
-    emit.become(ops_copy.TensorStoreOp.build(operands=operands, properties=enabled | {"mode": TILE}))
+    emit.replace_with(ops_copy.TensorStoreOp.build(operands=operands, properties=enabled | {"mode": TILE}))
 
 
 @rewrite(nvgpu.TmaPrefetchDescriptorOp)
 def convert_prefetch(op: nvgpu.TmaPrefetchDescriptorOp, emit: Emitter) -> None:
     """prefetch.tensormap"""
-    operands = [emit.place(op.tensorMapDescriptor), op.predicate]
-    emit.become(build(ops_thread.PrefetchTensorMapOp, operands))
+    operands = [emit.base_address(op.tensorMapDescriptor), op.predicate]
+    emit.replace_with(build(ops_thread.PrefetchTensorMapOp, operands))
 
 
 @rewrite(nvgpu.TmaFenceDescriptorOp)
 def convert_fence(op: nvgpu.TmaFenceDescriptorOp, emit: Emitter) -> None:
     """The host may have changed the map, so the scope is the system."""
-    _acquire(emit, emit.place(op.tensorMapDescriptor), "sys")
+    _acquire(emit, emit.base_address(op.tensorMapDescriptor), "sys")
     emit.replace()
 
 
@@ -123,10 +123,10 @@ MAP_TYPE = struct_of(list(FIELDS.values()))
 def convert_create(op: nvgpu.TmaCreateDescriptorOp, emit: Emitter) -> None:
     """A 128-byte stack object with the static fields of the tensor, the box and the map's modes."""
     tensor, strides = _static_tensor(op, emit)
-    map_type = type_of(op.tensorMap, attrs.TensorMapDescriptorType)
+    map_type = type_as(op.tensorMap, attrs.TensorMapDescriptorType)
     buffer = emit.object(array(MAP_BYTES, IntegerType(8)), MAP_BYTES)
     size = element_bytes(tensor.element_type)
-    pointer = emit.place(_ranked(op.tensor))
+    pointer = emit.base_address(_ranked(op.tensor))
     _set(emit, buffer, "address", pointer if pointer.type == POINTER else _cast_generic(emit, pointer))
     _set_list(emit, buffer, "sizes", [emit.constant(extent, i64) for extent in reversed(tensor.get_shape())])
     outer = list(reversed(strides))[1:]
@@ -192,14 +192,14 @@ def _set_list(emit: Emitter, buffer: SSAValue, name: str, values: list[SSAValue]
 
 # Rebinding ------------------------------------------------------------------------------------------------------------
 
-_PLACES = (GLOBAL_POINTER, SHARED_POINTER, POINTER)
+_MAP_POINTERS = (GLOBAL_POINTER, SHARED_POINTER, POINTER)
 
 
 @rewrite(nvgpu.TmaRebindDescriptorOp)
 def convert_rebind(op: nvgpu.TmaRebindDescriptorOp, emit: Emitter) -> None:
     """Acquire, address, every size, every stride, release: any other order leaves a map that is half old."""
-    pointer = emit.place(op.tensorMapDescriptor)
-    if pointer.type not in _PLACES:
+    pointer = emit.base_address(op.tensorMapDescriptor)
+    if pointer.type not in _MAP_POINTERS:
         raise emit.unsupported("rebind-space", f"needs a map in global or shared memory, but got '{pointer.type}'")
     least = "gpu" if _in_cluster(emit) else "cta"
     scope = op.scope.data.value if op.scope else least
@@ -218,7 +218,7 @@ def convert_rebind(op: nvgpu.TmaRebindDescriptorOp, emit: Emitter) -> None:
 
 
 def _address_bits(value: SSAValue, emit: Emitter) -> SSAValue:
-    converted = emit.place(value)
+    converted = emit.base_address(value)
     return converted if converted.type == i64 else emit.add(llvm.PtrToIntOp(converted, i64))
 
 

@@ -13,7 +13,7 @@ from ....ir.dialects.gpu_ext import GPUFuncOp
 from ....ir.dialects.nvgpu import attrs as nvgpu
 from ....ir.dialects.nvvm.instructions import bits_of
 from ...common.llvm_types import GLOBAL, struct
-from ..type_converter import BYTE, MACHINE_WORD, LLVMTypeConverter
+from ..type_converter import BYTE, DEFAULT_INDEX_WIDTH, LLVMTypeConverter
 
 POINTER = llvm.LLVMPointerType()
 SHARED_POINTER = llvm.LLVMPointerType(IntAttr(nvgpu.SHARED))
@@ -49,7 +49,7 @@ def converter_of(index_width: int) -> LLVMTypeConverter:
 
 def convert_type(type: Attribute) -> Attribute:
     """The LLVM form of a type in which no ``index`` is; raises Unsupported[type-conversion] where it has none."""
-    return converter_of(MACHINE_WORD).convert(type)
+    return converter_of(DEFAULT_INDEX_WIDTH).convert(type)
 
 
 def is_memory_of_kernel(buffer: SSAValue) -> bool:

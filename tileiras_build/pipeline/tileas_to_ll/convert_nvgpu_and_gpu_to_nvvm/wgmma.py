@@ -20,9 +20,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, SSAValue
 
-from ....ir.casting import block_of
-from ....ir.dialects.checked_cast import expect, type_of
-from ....ir.dialects.fast_xdsl import text_of
+from ....ir.casting import parent_block
+from ....ir.dialects.checked_cast import cast, type_as
+from ....ir.dialects.fast_xdsl import string_of
 from ....ir.dialects.nvgpu import attrs
 from ....ir.dialects.nvgpu import ops_matrix as nvgpu
 from ....ir.dialects.nvvm import ops_matrix as target
@@ -31,8 +31,8 @@ from ....ir.dialects.nvvm.attrs import MmaLayoutAttr, ShapeAttr, WgmmaScaleInAtt
 from ....ir.dialects.nvvm.instructions import bits_of
 from ....ir.dialects.nvvm.wgmma import WgmmaGroupOp
 from ....ir.layouts.matrix_descriptor import ADDRESS_BITS, ADDRESS_MASK, UNIT_SHIFT, wgmma_descriptor
-from ....ir.layouts.wgmma_layout import MOST_COLUMNS
-from ....target.targets import PTX_TYPE, WARPGROUP_ATOMS, WarpgroupAtom
+from ....ir.layouts.wgmma_layout import MAX_COLUMNS
+from ....target.targets import PTX_TYPE, WGMMA_ATOMS, WgmmaAtom
 from ..emission.attribute_values import Plain
 from ..type_converter import accumulator_registers
 from .mma_sync_and_ldmatrix import registers as registers_of
@@ -48,7 +48,7 @@ SWIZZLE_ROW, PATTERN_BYTES = 128, 1024
 def convert_generate_descriptor(op: nvgpu.WarpgroupGenerateDescriptorOp, emit: Emitter) -> None:
     """The fields but the address are one constant."""
     bits = descriptor_bits(op, emit)
-    emit.replace(packed_descriptor(emit, emit.source(op.tensor, i32) or emit.place(op.tensor), bits))
+    emit.replace(packed_descriptor(emit, emit.source(op.tensor, i32) or emit.base_address(op.tensor), bits))
 
 
 def packed_descriptor(emit: Emitter, pointer: SSAValue, bits: int) -> SSAValue:
@@ -57,17 +57,17 @@ def packed_descriptor(emit: Emitter, pointer: SSAValue, bits: int) -> SSAValue:
     In a cluster addresses have the CTA's rank above the field's bits.
     """
     address = pointer if pointer.type == i32 else emit.add(llvm.PtrToIntOp(pointer, i64))
-    type = expect(IntegerType, address.type)
-    field = emit.made(llvm.AndOp, (address, emit.constant(ADDRESS_MASK, type)), type)
-    units = emit.made(llvm.LShrOp, (field, emit.constant(UNIT_SHIFT, type)), type)
-    wide = units if type == i64 else emit.made(llvm.ZExtOp, (units,), i64)
-    return emit.made(llvm.OrOp, (wide, emit.constant(bits, i64)), i64)
+    type = cast(IntegerType, address.type)
+    field = emit.create(llvm.AndOp, (address, emit.constant(ADDRESS_MASK, type)), type)
+    units = emit.create(llvm.LShrOp, (field, emit.constant(UNIT_SHIFT, type)), type)
+    wide = units if type == i64 else emit.create(llvm.ZExtOp, (units,), i64)
+    return emit.create(llvm.OrOp, (wide, emit.constant(bits, i64)), i64)
 
 
 def descriptor_bits(op: nvgpu.WarpgroupGenerateDescriptorOp, emit: Emitter) -> int:
     """The constant part of a descriptor."""
     swizzle = op.swizzle_bytes
-    rows = type_of(op.descriptor, attrs.WarpgroupDescriptorType).tensor.get_shape()[0]
+    rows = type_as(op.descriptor, attrs.WarpgroupDescriptorType).tensor.get_shape()[0]
     leading = _bytes(op.leading_byte_offset, rows * swizzle)
     stride = _bytes(op.matrix_stride, ROWS_PER_ATOM * swizzle)
     base = _bytes(op.swizzle_base, 0)
@@ -93,7 +93,7 @@ BLOCK_ROWS = 64  # of one wgmma instruction
 K_BYTES = 32  # depth of one wgmma instruction, in bytes of an operand's row
 
 FRAGMENT = 4  # registers of A of one instruction
-ATOMS = {(row.a_type, row.b_type, row.accumulator_type): row for row in WARPGROUP_ATOMS}
+ATOMS = {(row.a_type, row.b_type, row.accumulator_type): row for row in WGMMA_ATOMS}
 
 
 @rewrite(nvgpu.WarpgroupMmaOp)
@@ -106,10 +106,10 @@ def convert_mma(op: nvgpu.WarpgroupMmaOp, emit: Emitter) -> None:
     waiting = op.waitGroup.value.data if op.waitGroup else 0
     pending = None if op.unawaited is not None else waiting
     if registers is not None:
-        return emit.replace(_group(op, emit, atom, registers, pending))
+        return emit.replace(_emit_wgmma_group(op, emit, atom, registers, pending))
     if op.unfenced is None:
         emit.insert(target.WgmmaFenceAlignedOp.build())
-    blocks = [_product(op, emit, block, row, atom) for row, block in enumerate(_blocks(op.matrixC, emit))]
+    blocks = [_emit_wgmma(op, emit, block, row, atom) for row, block in enumerate(_blocks(op.matrixC, emit))]
     if op.uncommitted is None:
         emit.insert(target.WgmmaCommitGroupOp.build())
     if pending is not None:
@@ -117,33 +117,33 @@ def convert_mma(op: nvgpu.WarpgroupMmaOp, emit: Emitter) -> None:
     emit.replace(blocks[0] if len(blocks) == 1 else emit.struct(blocks))
 
 
-def _atom(op: nvgpu.WarpgroupMmaOp, emit: Emitter) -> WarpgroupAtom:
+def _atom(op: nvgpu.WarpgroupMmaOp, emit: Emitter) -> WgmmaAtom:
     """The row of the elements and of the accumulators."""
     (rows, depth), element = op.matrix_a
-    b, c = _tensor(op.descriptorB), type_of(op.matrixC, attrs.WarpgroupAccumulatorType).fragmented
-    types = _name(element), _name(b.element_type), text_of(c.element_type)
+    b, c = _tensor(op.descriptorB), type_as(op.matrixC, attrs.WarpgroupAccumulatorType).fragmented
+    types = _name(element), _name(b.element_type), string_of(c.element_type)
     if (atom := ATOMS.get(types)) is None:
         found = f"has no row for {types[0]} x {types[1]} in {types[2]}"
         raise emit.unsupported("wgmma-type", found, "targets.py: WARPGROUP_ATOMS")
     if depth % atom.k or rows % BLOCK_ROWS:
         found = f"needs rows of {BLOCK_ROWS} and a depth of {atom.k}, but A has {rows} x {depth} elements"
         raise emit.unsupported("wgmma-shape", found)
-    if (columns := b.get_shape()[1]) % 8 or columns > MOST_COLUMNS:
+    if (columns := b.get_shape()[1]) % 8 or columns > MAX_COLUMNS:
         raise emit.unsupported("wgmma-shape", f"needs a multiple of 8 columns up to 256, but B has {columns}")
     return atom
 
 
 def _name(element: Attribute) -> str:
     """As the rows name it: the bits of tf32 are those of a float."""
-    return "tf32" if isinstance(element, Float32Type) else text_of(element)
+    return "tf32" if isinstance(element, Float32Type) else string_of(element)
 
 
 def _tensor(descriptor: SSAValue) -> MemRefType:
-    return type_of(descriptor, attrs.WarpgroupDescriptorType).tensor
+    return type_as(descriptor, attrs.WarpgroupDescriptorType).tensor
 
 
 def _inputs(
-    op: nvgpu.WarpgroupMmaOp, emit: Emitter, atom: WarpgroupAtom, row: int
+    op: nvgpu.WarpgroupMmaOp, emit: Emitter, atom: WgmmaAtom, row: int
 ) -> Iterator[tuple[Sequence[SSAValue], SSAValue]]:
     """What each instruction of a block of rows multiplies: a descriptor or the registers of A, a descriptor of B."""
     (_, depth), _ = op.matrix_a
@@ -157,22 +157,24 @@ def _inputs(
         yield words, _advance(op.descriptorB, from_b, emit)
 
 
-def _steps(given: DenseArrayBase[IntegerType] | None, start: int, row_bytes: int, spread: int) -> Sequence[int]:
+def _steps(
+    stride_override: DenseArrayBase[IntegerType] | None, start: int, row_bytes: int, spread: int
+) -> Sequence[int]:
     """Bytes from the start of an operand to its part of each instruction.
 
     By themselves rows are a swizzle atom wide; where they run along m or n, those of k are ``spread``.
     """
-    if given is not None:
-        return given.get_values()
+    if stride_override is not None:
+        return stride_override.get_values()
     return [start + step * spread for step in range(0, row_bytes, K_BYTES)]
 
 
 def _advance(descriptor: SSAValue, step: int, emit: Emitter) -> SSAValue:
     """The descriptor of what lies ``step`` bytes behind, the same for all products of a block of code."""
-    key = block_of(emit.root), (descriptor, step)
+    key = parent_block(emit.root), (descriptor, step)
     if (known := emit.shared.get(key)) is None:
         start = emit.converted(descriptor)
-        moved = emit.made(llvm.AddOp, (start, emit.constant(step >> UNIT_SHIFT, i64)), i64) if step else start
+        moved = emit.create(llvm.AddOp, (start, emit.constant(step >> UNIT_SHIFT, i64)), i64) if step else start
         known = emit.shared[key] = moved
     return known
 
@@ -207,8 +209,8 @@ def _registers(op: nvgpu.WarpgroupMmaOp, emit: Emitter) -> Sequence[SSAValue] | 
     return () if isinstance(struct.owner, llvm.ZeroOp) else emit.fields(struct)
 
 
-def _group(
-    op: nvgpu.WarpgroupMmaOp, emit: Emitter, atom: WarpgroupAtom, registers: Sequence[SSAValue], pending: int | None
+def _emit_wgmma_group(
+    op: nvgpu.WarpgroupMmaOp, emit: Emitter, atom: WgmmaAtom, registers: Sequence[SSAValue], pending: int | None
 ) -> SSAValue:
     numbers: dict[SSAValue, int] = {}  # of the inputs, each of which is given once
     left: list[int] = []
@@ -237,11 +239,11 @@ def _group(
 def _blocks(matrix: SSAValue, emit: Emitter) -> list[SSAValue]:
     """The registers of an accumulator, a struct for each block of rows."""
     accumulator = emit.converted(matrix)
-    count, _, _ = accumulator_registers(type_of(matrix, attrs.WarpgroupAccumulatorType))
+    count, _, _ = accumulator_registers(type_as(matrix, attrs.WarpgroupAccumulatorType))
     return [accumulator] if count == 1 else [emit.field(accumulator, index) for index in range(count)]
 
 
-def _product(op: nvgpu.WarpgroupMmaOp, emit: Emitter, block: SSAValue, row: int, atom: WarpgroupAtom) -> SSAValue:
+def _emit_wgmma(op: nvgpu.WarpgroupMmaOp, emit: Emitter, block: SSAValue, row: int, atom: WgmmaAtom) -> SSAValue:
     properties = _properties(op, atom)
     for (a,), b in _inputs(op, emit, atom, row):
         operation = target.WgmmaMmaAsyncOp.build(
@@ -251,7 +253,7 @@ def _product(op: nvgpu.WarpgroupMmaOp, emit: Emitter, block: SSAValue, row: int,
     return block
 
 
-def _properties(op: nvgpu.WarpgroupMmaOp, atom: WarpgroupAtom) -> dict[str, Attribute]:
+def _properties(op: nvgpu.WarpgroupMmaOp, atom: WgmmaAtom) -> dict[str, Attribute]:
     integers = ["u8" if unsigned else "s8" for unsigned in (op.unsignedA, op.unsignedB)]
     names = atom.a_type, atom.b_type, atom.accumulator_type
     kinds = [PTX_TYPE.get(name, integer) for name, integer in zip(names, (*integers, ""))]
@@ -284,7 +286,7 @@ def convert_store(op: nvgpu.WarpgroupMmaStoreOp, emit: Emitter) -> None:
     Register r of a thread holds row 16 * warp + lane / 4 (+ 8 for the second pair of four) and column
     8 * (r / 4) + 2 * (lane % 4) + r % 2 (PTX ISA 9.0, section 9.7.15.5.1.1, "Register fragments of D").
     """
-    type = type_of(op.dstMemref, MemRefType)
+    type = type_as(op.dstMemref, MemRefType)
     known = static_strides(type)
     if known is None:
         raise emit.unsupported("store-strides", f"needs static strides, but got '{type}'")
@@ -324,7 +326,7 @@ def _store_block(
     per_register = 2 if bits_of(type.element_type) == 16 else 1
     if per_register == 2 and column_stride != 1:
         raise emit.unsupported("store-strides", f"writes pairs, so columns must be contiguous, but got '{type}'")
-    for register in range(len(type_of(registers, llvm.LLVMStructType).types)):
+    for register in range(len(type_as(registers, llvm.LLVMStructType).types)):
         element = register * per_register
         row = block * BLOCK_ROWS + 8 * (element // 2 % 2)
         column = 8 * (element // 4) + element % 2

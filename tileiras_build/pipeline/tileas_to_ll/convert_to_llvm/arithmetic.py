@@ -8,9 +8,9 @@ from xdsl.dialects import arith, llvm, math
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, VectorType, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ....ir.dialects.checked_cast import expect
+from ....ir.dialects.checked_cast import cast
 from ....ir.dialects.nvvm import llvm_intrinsics
-from ..convert_nvgpu_and_gpu_to_nvvm.arithmetic import FLOATS, KEPT, REMAPPED
+from ..convert_nvgpu_and_gpu_to_nvvm.arithmetic import FLOATS, PASSED_THROUGH, REMAPPED
 from ..convert_nvgpu_and_gpu_to_nvvm.rewriter import Emitter
 from ..type_converter import BYTE
 from .lowering_registry import by_rows, lowering
@@ -21,14 +21,14 @@ def lower_remapped(op: Operation, emit: Emitter) -> None:
     """The operation of LLVM's with the same meaning."""
     for value in (*op.operands, *op.results):
         _check_width(value.type, emit)
-    properties: dict[str, Attribute] = {name: op.properties[name] for name in KEPT if name in op.properties}
+    properties: dict[str, Attribute] = {name: op.properties[name] for name in PASSED_THROUGH if name in op.properties}
     if type(op) in FLOATS:
         properties["fastmathFlags"] = llvm.FastMathAttr(None)
     result = emit.types.convert(op.results[0].type)
     if isinstance(op, arith.ConstantOp):
-        return emit.replace(emit.made(llvm.ConstantOp, (), result, {"value": _constant(op.value, result)}))
+        return emit.replace(emit.create(llvm.ConstantOp, (), result, {"value": _constant(op.value, result)}))
     operands = [emit.converted(value) for value in op.operands]
-    row = lambda values, type: emit.made(REMAPPED[op.__class__], values, type, properties)
+    row = lambda values, type: emit.create(REMAPPED[op.__class__], values, type, properties)
     emit.replace(by_rows(operands, result, row, emit))
 
 
@@ -40,7 +40,7 @@ def _check_width(type: Attribute, emit: Emitter) -> None:
 
 def _constant(value: Attribute, type: Attribute) -> Attribute:
     if isinstance(value, IntegerAttr) and isinstance(value.type, IndexType):
-        return IntegerAttr(value.value.data, expect(IntegerType, type))
+        return IntegerAttr(value.value.data, cast(IntegerType, type))
     return value
 
 
@@ -57,7 +57,7 @@ def _resized(value: SSAValue, type: Attribute, emit: Emitter) -> SSAValue:
     before, after = _bits(value.type), _bits(type)
     if before == after:
         return value
-    return emit.made(llvm.SExtOp if after > before else llvm.TruncOp, (value,), type)
+    return emit.create(llvm.SExtOp if after > before else llvm.TruncOp, (value,), type)
 
 
 def _bits(type: Attribute) -> int:
@@ -71,8 +71,8 @@ Quotient = Callable[[SSAValue, SSAValue, Attribute, Emitter], SSAValue]
 
 
 def _ceiling_unsigned(a: SSAValue, b: SSAValue, type: Attribute, emit: Emitter) -> SSAValue:
-    quotient = emit.made(llvm.UDivOp, (a, b), type)
-    rest = emit.made(llvm.URemOp, (a, b), type)
+    quotient = emit.create(llvm.UDivOp, (a, b), type)
+    rest = emit.create(llvm.URemOp, (a, b), type)
     return _stepped(llvm.AddOp, quotient, _compared(llvm.ICmpPredicateFlag.NE, rest, _zero(type, emit), emit), emit)
 
 
@@ -80,12 +80,12 @@ def _signed(step: type[Operation], *, same_sign: bool) -> Quotient:
     """The quotient, a step further where there is a rest and its sign is, or is not, that of the divisor."""
 
     def make(a: SSAValue, b: SSAValue, type: Attribute, emit: Emitter) -> SSAValue:
-        quotient, rest = emit.made(llvm.SDivOp, (a, b), type), emit.made(llvm.SRemOp, (a, b), type)
+        quotient, rest = emit.create(llvm.SDivOp, (a, b), type), emit.create(llvm.SRemOp, (a, b), type)
         zero = _zero(type, emit)
         is_rest = _compared(llvm.ICmpPredicateFlag.NE, rest, zero, emit)
-        signs = emit.made(llvm.XOrOp, (rest, b), type)
+        signs = emit.create(llvm.XOrOp, (rest, b), type)
         wanted = llvm.ICmpPredicateFlag.SGE if same_sign else llvm.ICmpPredicateFlag.SLT
-        is_step = emit.made(llvm.AndOp, (is_rest, _compared(wanted, signs, zero, emit)), i1)
+        is_step = emit.create(llvm.AndOp, (is_rest, _compared(wanted, signs, zero, emit)), i1)
         return _stepped(step, quotient, is_step, emit)
 
     return make
@@ -100,7 +100,7 @@ def _compared(predicate: llvm.ICmpPredicateFlag, a: SSAValue, b: SSAValue, emit:
 
 
 def _stepped(step: type[Operation], quotient: SSAValue, condition: SSAValue, emit: Emitter) -> SSAValue:
-    return emit.made(step, (quotient, emit.made(llvm.ZExtOp, (condition,), quotient.type)), quotient.type)
+    return emit.create(step, (quotient, emit.create(llvm.ZExtOp, (condition,), quotient.type)), quotient.type)
 
 
 QUOTIENTS: dict[type[Operation], Quotient] = {

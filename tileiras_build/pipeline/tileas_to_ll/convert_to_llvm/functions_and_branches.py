@@ -8,7 +8,7 @@ from xdsl.dialects import cf, func, llvm
 from xdsl.dialects.builtin import IntegerAttr, UnitAttr
 from xdsl.ir import Attribute, Block, SSAValue
 
-from ....ir.casting import block_of, given
+from ....ir.casting import parent_block, unwrap
 from ....ir.dialects.fast_xdsl import create
 from ....ir.dialects.llvm_ext import call_properties, make_function
 from ...common.llvm_types import struct
@@ -35,7 +35,7 @@ def lower_function(op: func.FuncOp, emit: Emitter) -> None:
     made = make_function(op.sym_name.data, llvm.LLVMFunctionType(inputs, result), body)
     made.properties |= {"arg_attrs": op.arg_attrs} if op.arg_attrs is not None else {}
     made.attributes |= op.attributes | (dict.fromkeys(KERNEL, UnitAttr()) if kernel else {})
-    emit.become(made)
+    emit.replace_with(made)
 
 
 @lowering(func.CallOp)
@@ -56,20 +56,20 @@ def lower_call(op: func.CallOp, emit: Emitter) -> None:
 def lower_return(op: func.ReturnOp, emit: Emitter) -> None:
     """``llvm.return`` of nothing, a value, or a struct of values."""
     values = [emit.converted(value) for value in op.arguments]
-    emit.become(llvm.ReturnOp(emit.struct(values) if len(values) > 1 else next(iter(values), None)))
+    emit.replace_with(llvm.ReturnOp(emit.struct(values) if len(values) > 1 else next(iter(values), None)))
 
 
 @lowering(cf.BranchOp)
 def lower_branch(op: cf.BranchOp, emit: Emitter) -> None:
     """``llvm.br``"""
-    emit.become(llvm.BrOp(op.successor, *_converted(op.arguments, emit)))
+    emit.replace_with(llvm.BrOp(op.successor, *_converted(op.arguments, emit)))
 
 
 @lowering(cf.ConditionalBranchOp)
 def lower_conditional(op: cf.ConditionalBranchOp, emit: Emitter) -> None:
     """``llvm.cond_br``"""
     taken, other = _converted(op.then_arguments, emit), _converted(op.else_arguments, emit)
-    emit.become(llvm.CondBrOp(op.cond, op.then_block, taken, op.else_block, other))
+    emit.replace_with(llvm.CondBrOp(op.cond, op.then_block, taken, op.else_block, other))
 
 
 def _converted(values: Sequence[SSAValue], emit: Emitter) -> list[SSAValue]:
@@ -79,18 +79,18 @@ def _converted(values: Sequence[SSAValue], emit: Emitter) -> list[SSAValue]:
 @lowering(cf.SwitchOp)
 def lower_switch(op: cf.SwitchOp, emit: Emitter) -> None:
     """A comparison and a branch for each case, in their order."""
-    flag, here = emit.converted(op.flag), block_of(op)
+    flag, here = emit.converted(op.flag), parent_block(op)
     default = _converted(op.default_operands, emit)
     cases = list(zip(_values(op), op.case_blocks, (_converted(part, emit) for part in op.case_operand), strict=True))
     for value, target, operands in cases:
         equal = emit.add(llvm.ICmpOp(flag, emit.constant(value, flag.type), _EQUAL))
         further = Block()
-        given(here.parent).insert_block_after(further, here)
+        unwrap(here.parent).insert_block_after(further, here)
         op.detach()
         here.add_op(llvm.CondBrOp(equal, target, operands, further, []))
         further.add_op(op)
         here = further
-    emit.become(llvm.BrOp(op.default_block, *default))
+    emit.replace_with(llvm.BrOp(op.default_block, *default))
 
 
 def _values(op: cf.SwitchOp) -> list[int]:

@@ -17,7 +17,7 @@ from xdsl.ir import SSAValue
 from xdsl.utils.hints import isa
 
 from ....ir.dialects import memref_ext
-from ....ir.dialects.checked_cast import expect, type_of
+from ....ir.dialects.checked_cast import cast, type_as
 from ....ir.dialects.llvm_ext import AddrSpaceCastOp, make_global
 from ...common.llvm_types import array
 from ..convert_nvgpu_and_gpu_to_nvvm.rewriter import Emitter
@@ -25,23 +25,25 @@ from ..convert_nvgpu_and_gpu_to_nvvm.type_conversion import element_bytes, eleme
 from ..type_converter import ALIGNED, ALLOCATED, OFFSET, SIZES, STRIDES
 from .lowering_registry import lowering
 
-Number = SSAValue | int
+IndexValue = SSAValue | int
 
 
 @lowering(memref.LoadOp)
 def lower_load(op: memref.LoadOp, emit: Emitter) -> None:
     """llvm.load of one element."""
-    _check_element(type_of(op.memref, MemRefType), emit)
+    _check_element(type_as(op.memref, MemRefType), emit)
     pointer = emit.address(op.memref, op.indices)
-    emit.replace(emit.made(llvm.LoadOp, (pointer,), emit.types.convert(op.res.type), {"ordering": IntegerAttr(0, 64)}))
+    emit.replace(
+        emit.create(llvm.LoadOp, (pointer,), emit.types.convert(op.res.type), {"ordering": IntegerAttr(0, 64)})
+    )
 
 
 @lowering(memref.StoreOp)
 def lower_store(op: memref.StoreOp, emit: Emitter) -> None:
     """llvm.store of one element."""
-    _check_element(type_of(op.memref, MemRefType), emit)
+    _check_element(type_as(op.memref, MemRefType), emit)
     pointer = emit.address(op.memref, op.indices)
-    emit.become(llvm.StoreOp(emit.converted(op.value), pointer))
+    emit.replace_with(llvm.StoreOp(emit.converted(op.value), pointer))
 
 
 def _check_element(type: MemRefType, emit: Emitter) -> None:
@@ -63,7 +65,7 @@ def lower_alloca(op: memref.AllocaOp, emit: Emitter) -> None:
     size = element_bytes(type.element_type)
     alignment = op.alignment.value.data if op.alignment is not None else size
     storage = array(type.element_count(), emit.types.convert(type.element_type))
-    _point(emit.add(llvm.AllocaOp(emit.constant(1), storage, alignment)), type, emit)
+    _pointer_descriptor(emit.add(llvm.AllocaOp(emit.constant(1), storage, alignment)), type, emit)
 
 
 @lowering(memref_ext.GlobalOp)
@@ -79,17 +81,17 @@ def lower_global(op: memref_ext.GlobalOp, emit: Emitter) -> None:
         storage, op.sym_name.data, linkage, getattr(space, "data", 0),
         constant=op.constant is not None, value=value, alignment=alignment,
     )  # fmt: skip
-    emit.become(made)
+    emit.replace_with(made)
 
 
 @lowering(memref.GetGlobalOp)
 def lower_get_global(op: memref.GetGlobalOp, emit: Emitter) -> None:
     """The address of a variable."""
-    type = type_of(op.memref, MemRefType)
-    _point(emit.add(llvm.AddressOfOp(op.name_, emit.types.memory_pointer(type))), type, emit)
+    type = type_as(op.memref, MemRefType)
+    _pointer_descriptor(emit.add(llvm.AddressOfOp(op.name_, emit.types.memory_pointer(type))), type, emit)
 
 
-def _point(pointer: SSAValue, type: MemRefType, emit: Emitter) -> None:
+def _pointer_descriptor(pointer: SSAValue, type: MemRefType, emit: Emitter) -> None:
     """Replace the root by a reference of static shape to where a pointer says."""
     wanted = emit.types.memory_pointer(type)
     address = pointer if pointer.type == wanted else emit.add(AddrSpaceCastOp(pointer, wanted))
@@ -101,9 +103,9 @@ def _point(pointer: SSAValue, type: MemRefType, emit: Emitter) -> None:
 
 def _describe(
     pointer: SSAValue,
-    offset: Number,
-    sizes: Sequence[Number],
-    strides: Sequence[Number],
+    offset: IndexValue,
+    sizes: Sequence[IndexValue],
+    strides: Sequence[IndexValue],
     type: MemRefType,
     emit: Emitter,
 ) -> SSAValue:
@@ -111,7 +113,7 @@ def _describe(
     result = emit.add(llvm.UndefOp(emit.types.convert(type)))
     for place in (ALLOCATED, ALIGNED):
         result = emit.with_field(result, pointer, place)
-    fields: dict[tuple[int, ...], Number] = {(OFFSET,): offset}
+    fields: dict[tuple[int, ...], IndexValue] = {(OFFSET,): offset}
     fields |= {(SIZES, position): size for position, size in enumerate(sizes)}
     fields |= {(STRIDES, position): stride for position, stride in enumerate(strides)}
     for position, entry in fields.items():
@@ -133,7 +135,7 @@ def lower_cast(op: memref_ext.CastOp, emit: Emitter) -> None:
         emit.insert(llvm.StoreOp(value, place))
         emit.replace(emit.struct([emit.constant(len(source.shape), emit.types.index), place]))
     elif isa(source, UnrankedMemRefType) and isa(dest, MemRefType):
-        emit.replace(emit.made(llvm.LoadOp, (emit.field(value, 1),), type, {"ordering": IntegerAttr(0, 64)}))
+        emit.replace(emit.create(llvm.LoadOp, (emit.field(value, 1),), type, {"ordering": IntegerAttr(0, 64)}))
     elif value.type == type:
         emit.replace(value)
     else:
@@ -143,7 +145,7 @@ def lower_cast(op: memref_ext.CastOp, emit: Emitter) -> None:
 @lowering(memref_ext.MemorySpaceCastOp)
 def lower_space_cast(op: memref_ext.MemorySpaceCastOp, emit: Emitter) -> None:
     """Both pointers as addresses of the other space."""
-    source, dest = type_of(op.source, MemRefType), type_of(op.dest, MemRefType)
+    source, dest = type_as(op.source, MemRefType), type_as(op.dest, MemRefType)
     value, pointer = emit.converted(op.source), emit.types.memory_pointer(dest)
     if value.type == emit.types.convert(dest):
         return emit.replace(value)
@@ -153,7 +155,7 @@ def lower_space_cast(op: memref_ext.MemorySpaceCastOp, emit: Emitter) -> None:
     emit.replace(_describe(address, emit.field(value, OFFSET), sizes, strides, dest, emit))
 
 
-def _numbers(static: Sequence[int], dynamic: Sequence[SSAValue], emit: Emitter) -> list[Number]:
+def _sizes_or_strides(static: Sequence[int], dynamic: Sequence[SSAValue], emit: Emitter) -> list[IndexValue]:
     values = iter(dynamic)
     return [emit.converted(next(values)) if number == DYNAMIC_INDEX else number for number in static]
 
@@ -162,32 +164,32 @@ def _numbers(static: Sequence[int], dynamic: Sequence[SSAValue], emit: Emitter) 
 def lower_reinterpret(op: memref.ReinterpretCastOp, emit: Emitter) -> None:
     """The aligned pointer with an offset, sizes and strides of its own."""
     pointer = emit.aligned(op.source)
-    [offset] = _numbers(op.static_offsets.get_values(), op.offsets, emit)
-    sizes = _numbers(op.static_sizes.get_values(), op.sizes, emit)
-    strides = _numbers(op.static_strides.get_values(), op.strides, emit)
-    emit.replace(_describe(pointer, offset, sizes, strides, type_of(op.result, MemRefType), emit))
+    [offset] = _sizes_or_strides(op.static_offsets.get_values(), op.offsets, emit)
+    sizes = _sizes_or_strides(op.static_sizes.get_values(), op.sizes, emit)
+    strides = _sizes_or_strides(op.static_strides.get_values(), op.strides, emit)
+    emit.replace(_describe(pointer, offset, sizes, strides, type_as(op.result, MemRefType), emit))
 
 
 @lowering(memref.SubviewOp)
 def lower_subview(op: memref.SubviewOp, emit: Emitter) -> None:
     """A part: its offset is added, its strides multiply; dimensions of size 1 may go."""
     source = emit.converted(op.source)
-    offsets = _numbers(op.static_offsets.get_values(), op.offsets, emit)
-    sizes = _numbers(op.static_sizes.get_values(), op.sizes, emit)
-    steps = _numbers(op.static_strides.get_values(), op.strides, emit)
+    offsets = _sizes_or_strides(op.static_offsets.get_values(), op.offsets, emit)
+    sizes = _sizes_or_strides(op.static_sizes.get_values(), op.sizes, emit)
+    steps = _sizes_or_strides(op.static_strides.get_values(), op.strides, emit)
     start = emit.field(source, OFFSET)
-    strides: list[Number] = []
+    strides: list[IndexValue] = []
     for position, (offset, step) in enumerate(zip(offsets, steps, strict=True)):
         stride = emit.field(source, STRIDES, position)
-        start = _sum(start, _product(stride, offset, emit), emit)
-        strides.append(_product(stride, step, emit))
-    result = type_of(op.result, MemRefType)
-    kept = _kept(op.static_sizes.get_values(), result.get_shape(), emit)
+        start = _added(start, _multiplied(stride, offset, emit), emit)
+        strides.append(_multiplied(stride, step, emit))
+    result = type_as(op.result, MemRefType)
+    kept = _kept_dims(op.static_sizes.get_values(), result.get_shape(), emit)
     parts = [sizes[position] for position in kept], [strides[position] for position in kept]
     emit.replace(_describe(emit.field(source, ALIGNED), start, *parts, result, emit))
 
 
-def _kept(sizes: Sequence[int], shape: Sequence[int], emit: Emitter) -> list[int]:
+def _kept_dims(sizes: Sequence[int], shape: Sequence[int], emit: Emitter) -> list[int]:
     """The dimensions of a part that its result has, those of size 1 being left out where it has fewer."""
     kept, wanted = [], list(shape)
     for position, size in enumerate(sizes):
@@ -202,14 +204,14 @@ def _kept(sizes: Sequence[int], shape: Sequence[int], emit: Emitter) -> list[int
     return kept
 
 
-def _product(value: SSAValue, factor: Number, emit: Emitter) -> SSAValue:
+def _multiplied(value: SSAValue, factor: IndexValue, emit: Emitter) -> SSAValue:
     if factor == 1:
         return value
-    by = emit.constant(factor, expect(IntegerType, value.type)) if isinstance(factor, int) else factor
+    by = emit.constant(factor, cast(IntegerType, value.type)) if isinstance(factor, int) else factor
     return emit.add(llvm.MulOp(value, by))
 
 
-def _sum(value: SSAValue, other: SSAValue, emit: Emitter) -> SSAValue:
+def _added(value: SSAValue, other: SSAValue, emit: Emitter) -> SSAValue:
     return emit.add(llvm.AddOp(value, other))
 
 
@@ -219,7 +221,7 @@ def _sum(value: SSAValue, other: SSAValue, emit: Emitter) -> SSAValue:
 @lowering(memref.DimOp)
 def lower_dim(op: memref.DimOp, emit: Emitter) -> None:
     """The size of a dimension that is known by number."""
-    type, position = op.source.type, emit.known(op.index)
+    type, position = op.source.type, emit.constant_of(op.index)
     if not isa(type, MemRefType) or position is None or not 0 <= position < len(type.shape):
         raise emit.unsupported("dim-position", f"needs the number of a dimension of '{type}'")
     size = type.get_shape()[position]
@@ -230,4 +232,4 @@ def lower_dim(op: memref.DimOp, emit: Emitter) -> None:
 @lowering(memref_ext.ExtractAlignedPointerAsIndexOp)
 def lower_pointer(op: memref_ext.ExtractAlignedPointerAsIndexOp, emit: Emitter) -> None:
     """The aligned pointer as an integer."""
-    emit.replace(emit.made(llvm.PtrToIntOp, (emit.aligned(op.source),), emit.types.index))
+    emit.replace(emit.create(llvm.PtrToIntOp, (emit.aligned(op.source),), emit.types.index))

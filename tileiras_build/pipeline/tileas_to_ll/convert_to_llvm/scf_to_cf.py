@@ -15,8 +15,8 @@ from xdsl.pattern_rewriter import (
 from xdsl.rewriter import BlockInsertPoint, InsertPoint
 from xdsl.transforms.convert_scf_to_cf import ForLowering, IfLowering, SwitchLowering
 
-from ....ir.casting import block_of, given, last_op
-from ....ir.dialects.checked_cast import expect
+from ....ir.casting import parent_block, terminator, unwrap
+from ....ir.dialects.checked_cast import cast
 
 
 class WhileLowering(RewritePattern):
@@ -25,12 +25,12 @@ class WhileLowering(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: scf.WhileOp, rewriter: PatternRewriter, /) -> None:
         """The condition's values are those of the body, and the results."""
-        before, rest = block_of(op), block_of(op).split_before(op)
-        decide, body = given(op.before_region.first_block), given(op.after_region.first_block)
-        decided = expect(scf.ConditionOp, last_op(given(op.before_region.last_block)))
-        done = expect(scf.YieldOp, last_op(given(op.after_region.last_block)))
+        before, rest = parent_block(op), parent_block(op).split_before(op)
+        decide, body = unwrap(op.before_region.first_block), unwrap(op.after_region.first_block)
+        decided = cast(scf.ConditionOp, terminator(unwrap(op.before_region.last_block)))
+        done = cast(scf.YieldOp, terminator(unwrap(op.after_region.last_block)))
         leave = Block(arg_types=op.result_types)
-        given(before.parent).insert_block_before(leave, rest)
+        unwrap(before.parent).insert_block_before(leave, rest)
         rewriter.insert(cf.BranchOp(rest), InsertPoint.at_end(leave))
         values = list(decided.args)
         rewriter.replace(decided, cf.ConditionalBranchOp(decided.condition, body, values, leave, values))

@@ -9,7 +9,7 @@ from xdsl.dialects import llvm, vector
 from xdsl.dialects.builtin import IntegerAttr, VectorType
 from xdsl.ir import Attribute, SSAValue
 
-from ....ir.dialects.checked_cast import expect, type_of
+from ....ir.dialects.checked_cast import cast, type_as
 from ....ir.dialects.debuginfo.ops import ExtractElementOp
 from ....ir.dialects.fast_xdsl import create
 from ....ir.dialects.nvvm import llvm_intrinsics
@@ -20,7 +20,7 @@ from .lowering_registry import by_rows, lowering
 
 
 def _element(vector: SSAValue, position: SSAValue, emit: Emitter) -> SSAValue:
-    return emit.add(create(ExtractElementOp, (vector, position), (type_of(vector, VectorType).element_type,)))
+    return emit.add(create(ExtractElementOp, (vector, position), (type_as(vector, VectorType).element_type,)))
 
 
 def _lane(position: SSAValue | int, emit: Emitter) -> SSAValue:
@@ -40,7 +40,7 @@ def _outer(positions: Sequence[SSAValue | int], rank: int, emit: Emitter) -> tup
 @lowering(vector.ExtractOp)
 def lower_extract(op: vector.ExtractOp, emit: Emitter) -> None:
     """A row by llvm.extractvalue, a lane by llvm.extractelement."""
-    rank = len(type_of(op.vector, VectorType).get_shape())
+    rank = len(type_as(op.vector, VectorType).get_shape())
     rows, lane = _outer(op.get_mixed_position(), rank, emit)
     value = emit.converted(op.vector)
     value = emit.field(value, *rows) if rows else value
@@ -50,7 +50,7 @@ def lower_extract(op: vector.ExtractOp, emit: Emitter) -> None:
 @lowering(vector.InsertOp)
 def lower_insert(op: vector.InsertOp, emit: Emitter) -> None:
     """The same with one row or one lane set."""
-    rank = len(type_of(op.dest, VectorType).get_shape())
+    rank = len(type_as(op.dest, VectorType).get_shape())
     rows, lane = _outer(op.get_mixed_position(), rank, emit)
     whole, value = emit.converted(op.dest), emit.converted(op.source)
     if lane is not None:
@@ -62,7 +62,7 @@ def lower_insert(op: vector.InsertOp, emit: Emitter) -> None:
 def from_lanes(lanes: Sequence[SSAValue], type: Attribute, emit: Emitter) -> SSAValue:
     """A vector, or an array of vectors, of its elements in their order."""
     if not isinstance(type, llvm.LLVMArrayType):
-        return emit.add(FromElementsOp(lanes, expect(VectorType, type)))
+        return emit.add(FromElementsOp(lanes, cast(VectorType, type)))
     whole, size = emit.add(llvm.UndefOp(type)), len(lanes) // type.size.data
     for row in range(type.size.data):
         part = from_lanes(lanes[row * size : (row + 1) * size], type.type, emit)
@@ -74,7 +74,7 @@ def _lanes(value: SSAValue, emit: Emitter) -> list[SSAValue]:
     """The elements of a converted vector, in their order."""
     if isinstance(value.type, llvm.LLVMArrayType):
         return [lane for row in range(value.type.size.data) for lane in _lanes(emit.field(value, row), emit)]
-    count = type_of(value, VectorType).element_count()
+    count = type_as(value, VectorType).element_count()
     return [_element(value, emit.constant(lane), emit) for lane in range(count)]
 
 
@@ -89,14 +89,14 @@ def lower_from_elements(op: FromElementsOp, emit: Emitter) -> None:
 def lower_bitcast(op: vector.BitcastOp, emit: Emitter) -> None:
     """Each row by itself: a bitcast changes the last dimension alone."""
     result = emit.types.convert(op.result.type)
-    row = lambda values, type: values[0] if values[0].type == type else emit.made(llvm.BitcastOp, values, type)
+    row = lambda values, type: values[0] if values[0].type == type else emit.create(llvm.BitcastOp, values, type)
     emit.replace(by_rows([emit.converted(op.source)], result, row, emit))
 
 
 @lowering(vector.BroadcastOp)
 def lower_broadcast(op: vector.BroadcastOp, emit: Emitter) -> None:
     """The source again and again along the dimensions that it lacks or has once."""
-    source, result = op.source.type, type_of(op.vector, VectorType)
+    source, result = op.source.type, type_as(op.vector, VectorType)
     value, target = emit.converted(op.source), emit.types.convert(result)
     if not isinstance(source, VectorType):
         return emit.replace(from_lanes([value] * result.element_count(), target, emit))
@@ -133,7 +133,7 @@ def _rows(value: SSAValue, emit: Emitter) -> list[SSAValue]:
 
 def _joined(rows: Sequence[SSAValue], type: Attribute, emit: Emitter) -> SSAValue:
     if not isinstance(type, llvm.LLVMArrayType):
-        return emit.add(FromElementsOp(rows, expect(VectorType, type)))
+        return emit.add(FromElementsOp(rows, cast(VectorType, type)))
     whole = emit.add(llvm.UndefOp(type))
     for position, row in enumerate(rows):
         whole = emit.with_field(whole, row, position)
@@ -161,16 +161,16 @@ def _check_row(type: VectorType, emit: Emitter) -> IntegerAttr:
 @lowering(vector.LoadOp)
 def lower_load(op: vector.LoadOp, emit: Emitter) -> None:
     """llvm.load, aligned as an element is."""
-    type = type_of(op.result, VectorType)
+    type = type_as(op.result, VectorType)
     properties: dict[str, Attribute] = {"alignment": _check_row(type, emit), "ordering": IntegerAttr(0, 64)}
     pointer = emit.address(op.base, op.indices)
-    emit.replace(emit.made(llvm.LoadOp, (pointer,), emit.types.convert(type), properties))
+    emit.replace(emit.create(llvm.LoadOp, (pointer,), emit.types.convert(type), properties))
 
 
 @lowering(vector.StoreOp)
 def lower_store(op: vector.StoreOp, emit: Emitter) -> None:
     """llvm.store, aligned as an element is."""
-    type = type_of(op.vector, VectorType)
+    type = type_as(op.vector, VectorType)
     properties: dict[str, Attribute] = {"alignment": _check_row(type, emit), "ordering": IntegerAttr(0, 64)}
     pointer = emit.address(op.base, op.indices)
-    emit.become(create(llvm.StoreOp, (emit.converted(op.vector), pointer), (), properties))
+    emit.replace_with(create(llvm.StoreOp, (emit.converted(op.vector), pointer), (), properties))

@@ -1,6 +1,6 @@
 """Tiles that do not fit into shared memory: slices and products take them through it one part after the other.
 
-The bits ``cut_bits`` of an element's packed index number the parts (analysis/chunked_tile_slices.py). A thread writes those of its
+The bits ``chunk_bits`` of an element's packed index number the parts (analysis/chunked_tile_slices.py). A thread writes those of its
 registers that are in the part, and takes from it what it wants; the bits that are left are the place in the part.
 """
 
@@ -13,28 +13,30 @@ from math import prod
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
-from ....ir.casting import given
-from ....ir.dialects.op_definition import TableOperation
+from ....ir.casting import unwrap
+from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout
 from ....ir.layouts.f2_linear_algebra import bits
 from ....ir.layouts.linear_layout import dim_bases
-from ...analysis.chunked_tile_slices import inner_bits, unit_of, widened
+from ...analysis.chunked_tile_slices import dim_stride, inner_bits, slice_to_whole_index
 from ...common.llvm_element_types import Element
 from ..emission.function_builder import Value
 from ..emission.kernel_emitter import KernelEmitter, Packed, layout_of, taken
 from ..memory.shared_memory import holder_of, load_shared, store_shared
 
 
-def compress(index: int, kept: int) -> int:
+def pack_kept_bits(index: int, kept: int) -> int:
     """The bits of ``index`` that are in ``kept``, moved together."""
     return sum((index >> bit & 1) << place for place, bit in enumerate(bits(kept)))
 
 
-def slice_start(e: KernelEmitter, indices: Sequence[SSAValue], shape: tuple[int, ...], part: tuple[int, ...]) -> Value:
+def slice_start(
+    e: KernelEmitter, indices: Sequence[SSAValue], shape: tuple[int, ...], slice_shape: tuple[int, ...]
+) -> Value:
     """The element offset, in a row-major tile of ``shape``, of the slice of shape ``part`` with these slice numbers."""
     start: Value = 0
     for dim, index in enumerate(indices):
-        start = e.b.add(start, e.b.mul(e.scalar(index), unit_of(shape, dim) * part[dim]))
+        start = e.b.add(start, e.b.mul(e.scalar(index), dim_stride(shape, dim) * slice_shape[dim]))
     return start
 
 
@@ -58,13 +60,13 @@ class _Elements:
 
     def address(self, offset: int, kept: int, bytes: int) -> Value:
         """Where an element lies in shared memory, less the scratch region's start."""
-        lanes, warps = (tuple(compress(image, kept) * bytes for image in i) for i in (self.lanes, self.warps))
-        place = self.e.b.xor(self.e.linear(lanes, warps), compress(offset, kept) * bytes)
+        lanes, warps = (tuple(pack_kept_bits(image, kept) * bytes for image in i) for i in (self.lanes, self.warps))
+        place = self.e.b.xor(self.e.linear(lanes, warps), pack_kept_bits(offset, kept) * bytes)
         return self.e.b.add(place, self.e.shared_base)
 
 
 @dataclass(frozen=True)
-class _Part:
+class _Chunk:
     """What has the index bits ``wanted`` in ``mask``, at byte ``scratch``; the bits ``kept`` say where."""
 
     wanted: Value
@@ -73,7 +75,7 @@ class _Part:
     scratch: int
 
 
-def _store(elements: _Elements, values: Sequence[Value], element: Element, part: _Part, holder: Value | None) -> None:
+def _store(elements: _Elements, values: Sequence[Value], element: Element, part: _Chunk, holder: Value | None) -> None:
     """Write what is in a part, by threads that ``holder`` names."""
     e, b = elements.e, elements.e.b
     difference = b.xor(elements.bits(part.mask), part.wanted)
@@ -85,22 +87,22 @@ def _store(elements: _Elements, values: Sequence[Value], element: Element, part:
         store_shared(e, element, [value], address, part.scratch, b.all_of([own, holder]))
 
 
-def store_along(e: KernelEmitter, value: SSAValue, dim: int, parts: int, number: int, scratch: int) -> None:
+def store_chunk_along(e: KernelEmitter, value: SSAValue, dim: int, chunks: int, number: int, scratch: int) -> None:
     """Write one of so many parts of a tile, cut along ``dim``, row-major to byte ``scratch``."""
     layout, element = layout_of(value), e.element(value)
-    units = dim_bases(layout.shape)[dim][-(parts.bit_length() - 1) :]
+    units = dim_bases(layout.shape)[dim][-(chunks.bit_length() - 1) :]
     wanted = sum(unit for place, unit in enumerate(units) if number >> place & 1)
-    part = _Part(wanted, sum(units), layout.size - 1 & ~sum(units), scratch)
+    part = _Chunk(wanted, sum(units), layout.size - 1 & ~sum(units), scratch)
     holder = holder_of(e, layout.free_bits("lane"), layout.free_bits("warp"))
     _store(_Elements.of(e, layout), e.registers(value), element, part, holder)
 
 
 @dataclass(frozen=True)
-class _Exchange:
+class _ChunkedExchange:
     """A slice operation on a tile of ``shape``, the slice's being ``part``."""
 
     e: KernelEmitter
-    op: TableOperation
+    op: TableOp
     element: Element
     shape: tuple[int, ...]
     part: tuple[int, ...]
@@ -115,13 +117,13 @@ class _Exchange:
 
     @property
     def kept(self) -> int:
-        return self.whole & ~self.op.cut_bits
+        return self.whole & ~self.op.chunk_bits
 
     def start(self) -> Value:
         """The packed index of the slice's first element."""
         return slice_start(self.e, self.op.indices, self.shape, self.part)
 
-    def place(self) -> Value:
+    def chunk_address(self) -> Value:
         """Bytes from the start of a part to the slice: bits that say which slice may be left in the part."""
         b, start = self.e.b, self.start()
         place: Value = 0
@@ -132,11 +134,11 @@ class _Exchange:
 
     def widen(self, index: int) -> int:
         """A packed index of the slice as one of the whole tile."""
-        return widened(index, self.part, self.shape)
+        return slice_to_whole_index(index, self.part, self.shape)
 
-    def parts(self) -> Iterator[int]:
+    def chunks(self) -> Iterator[int]:
         """The values of the bits in a slice that are cut off; a barrier before each part is written."""
-        cut, value = self.op.cut_bits & self.inner, 0
+        cut, value = self.op.chunk_bits & self.inner, 0
         while True:
             if value or "sync_before" in self.op.attributes:
                 self.e.barrier()
@@ -150,11 +152,11 @@ class _Exchange:
     ) -> None:
         """Write what has the index bits ``wanted`` in ``mask``, by one of the threads that have it."""
         holder = holder_of(self.e, layout.free_bits("lane"), layout.free_bits("warp"))
-        _store(elements, values, self.element, _Part(wanted, mask, self.kept, self.op.scratch_offset), holder)
+        _store(elements, values, self.element, _Chunk(wanted, mask, self.kept, self.op.scratch_offset), holder)
 
     def load(self, elements: _Elements, old: Sequence[Packed] | None, wanted: Value, mask: int) -> list[Value]:
         """Registers with the index bits ``wanted`` in ``mask`` from the part, all others as in ``old``."""
-        b, place = self.e.b, self.place()
+        b, place = self.e.b, self.chunk_address()
         difference = b.xor(elements.bits(mask), wanted)
         known: dict[int, Value] = {}
         for number, offset in enumerate(elements.offsets):
@@ -169,33 +171,33 @@ class _Exchange:
         return [known[offset] for offset in elements.offsets]
 
 
-def extract_in_parts(e: KernelEmitter, op: TableOperation) -> list[Value]:
+def extract_in_chunks(e: KernelEmitter, op: TableOp) -> list[Value]:
     """The registers of an extract_slice."""
     is_tile = isinstance(op.result.type, TensorType)
     shape = tuple(op.source.type.get_shape())
     part = tuple(op.result.type.get_shape()) if is_tile else (1,) * len(shape)
-    exchange = _Exchange(e, op, e.element(op.source), shape, part)
+    exchange = _ChunkedExchange(e, op, e.element(op.source), shape, part)
     source = layout_of(op.source)
     stored = _Elements.of(e, source)
     wanted = _Elements.of(e, layout_of(op.result), exchange.widen) if is_tile else _Elements(e, (), (), (0,))
-    cut, start, result = op.cut_bits, exchange.start(), None
-    for number in exchange.parts():
+    cut, start, result = op.chunk_bits, exchange.start(), None
+    for number in exchange.chunks():
         place = e.b.or_(e.b.and_(start, cut), number)
         exchange.store(source, stored, e.registers(op.source), place, cut)
         e.barrier()
         result = exchange.load(wanted, result, number, cut & exchange.inner)
-    return given(result)
+    return unwrap(result)
 
 
-def insert_in_parts(e: KernelEmitter, op: TableOperation) -> Sequence[Packed]:
+def insert_in_chunks(e: KernelEmitter, op: TableOp) -> Sequence[Packed]:
     """The registers of an insert_slice: only the slice passes through shared memory."""
     layout, part = layout_of(op.result), layout_of(op.source)
-    exchange = _Exchange(e, op, e.element(op.result), layout.shape, part.shape)
+    exchange = _ChunkedExchange(e, op, e.element(op.result), layout.shape, part.shape)
     stored, wanted = _Elements.of(e, part, exchange.widen), _Elements.of(e, layout)
     start = exchange.start()
     result: Sequence[Packed] = e.packed_as(op.destination, layout)
-    for number in exchange.parts():
-        exchange.store(part, stored, e.registers(op.source), number, op.cut_bits & exchange.inner)
+    for number in exchange.chunks():
+        exchange.store(part, stored, e.registers(op.source), number, op.chunk_bits & exchange.inner)
         e.barrier()
-        result = exchange.load(wanted, result, e.b.or_(start, number), op.cut_bits)
+        result = exchange.load(wanted, result, e.b.or_(start, number), op.chunk_bits)
     return result

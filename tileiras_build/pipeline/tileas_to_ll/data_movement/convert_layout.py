@@ -10,54 +10,54 @@ from collections.abc import Sequence
 from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import SSAValue
 
-from ....ir.casting import number_of
+from ....ir.casting import int_attr
 from ....ir.dialects.gpu_ext import ShuffleMode
 from ....ir.dialects.nvvm.llvm_intrinsics import CtPopOp
-from ....ir.dialects.op_definition import TableOperation
+from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import NoOp, RegisterPermutation, SharedRoundTrip, WarpShuffle
 from ....ir.layouts.warp_shuffle import Shuffle, Swap
-from ...analysis.layout_conversion_plans import plans_of
+from ...analysis.layout_conversion_plans import conversion_plans
 from ...common.llvm_element_types import Element, element_of
 from ...common.llvm_types import I32, I64, integer
 from ..emission.function_builder import Value
 from ..emission.kernel_emitter import Handler, KernelEmitter, Packed
-from ..memory.shared_memory import load_registers, pack_word, store_registers
+from ..memory.shared_memory import load_registers, pack_register, store_registers
 
 # Source, result, their element, the plan, and the place in shared memory.
-_Trip = tuple[SSAValue, SSAValue, Element, SharedRoundTrip, int]
+_RoundTrip = tuple[SSAValue, SSAValue, Element, SharedRoundTrip, int]
 
 
-def emit_convert_layout(e: KernelEmitter, op: TableOperation) -> None:
+def emit_convert_layout(e: KernelEmitter, op: TableOp) -> None:
     """Stores of all operands, one barrier, loads of all results; each operand has its own part of the scratch region."""
-    scratch = number_of(op, "scratch_offset") if "scratch_offset" in op.attributes else 0
-    trips: list[_Trip] = []
-    for source, result, plan in zip(op.operands, op.results, plans_of(op, e.target)):
+    scratch = int_attr(op, "scratch_offset") if "scratch_offset" in op.attributes else 0
+    trips: list[_RoundTrip] = []
+    for source, result, plan in zip(op.operands, op.results, conversion_plans(op, e.target)):
         element = element_of(source.type)
         if isinstance(plan, SharedRoundTrip):
             trips.append((source, result, element, plan, scratch))
             scratch += -(-plan.scratch_bytes // 128) * 128
         else:
-            e.values[result] = _moved(e, plan, source, element)
+            e.values[result] = _apply_plan(e, plan, source, element)
     if trips:
         _round_trips(e, trips, "sync_before" in op.attributes)
 
 
-def _round_trips(e: KernelEmitter, trips: list[_Trip], sync_before: bool) -> None:
-    loaded: list[dict[int, Packed]] = [{} for _ in trips]
-    for number in range(max(len(plan.passes) for *_, plan, _ in trips)):
+def _round_trips(e: KernelEmitter, round_trips: list[_RoundTrip], sync_before: bool) -> None:
+    loaded: list[dict[int, Packed]] = [{} for _ in round_trips]
+    for number in range(max(len(plan.passes) for *_, plan, _ in round_trips)):
         if sync_before or number:
             e.barrier()
-        active = [(i, trip) for i, trip in enumerate(trips) if number < len(trip[3].passes)]
+        active = [(i, trip) for i, trip in enumerate(round_trips) if number < len(trip[3].passes)]
         for _, (source, _, element, plan, scratch) in active:
             store_registers(e, plan.passes[number].store, element, e.packed(source), scratch)
         e.barrier()
         for i, (_, _, element, plan, scratch) in active:
             loaded[i] |= load_registers(e, plan.passes[number].load, element, scratch)
-    for registers, (_, result, _, plan, _) in zip(loaded, trips):
+    for registers, (_, result, _, plan, _) in zip(loaded, round_trips):
         e.values[result] = [registers[number] for number in plan.register_source]
 
 
-def _moved(
+def _apply_plan(
     e: KernelEmitter, plan: NoOp | RegisterPermutation | WarpShuffle, source: SSAValue, element: Element
 ) -> Sequence[Packed]:
     if isinstance(plan, WarpShuffle):
@@ -85,7 +85,7 @@ def _received(
     value = words[shuffle.value]
     if plan.is_own_lane(shuffle):
         return value
-    with e.b.in_prologue():
+    with e.b.at_function_start():
         source = e.b.xor(lane, shuffle.lane_xor)
     return [e.b.shuffle(ShuffleMode.IDX, word, source) for word in value]
 
@@ -105,7 +105,7 @@ def _choice(e: KernelEmitter, condition: Value, then: Value, otherwise: Value) -
 
 
 def _parity(e: KernelEmitter, lane_mask: int, warp_mask: int) -> Value:
-    with e.b.in_prologue():
+    with e.b.at_function_start():
         bits = e.b.and_(e.thread, lane_mask | warp_mask << 5)
         odd = e.b.and_(e.b.issue(CtPopOp, bits, type=I32), 1)
         return e.b.compare("ne", odd, 0)
@@ -114,38 +114,38 @@ def _parity(e: KernelEmitter, lane_mask: int, warp_mask: int) -> Value:
 def _pack(e: KernelEmitter, element: Element, values: list[Value]) -> list[Value]:
     """The 32-bit words of a value that travels."""
     if element.bits == 64:
-        return split_words(e, element, values[0])
+        return split_registers(e, element, values[0])
     if len(values) * element.bits == 32:
-        return [pack_word(e, element, values)]
+        return [pack_register(e, element, values)]
     word: Value = 0
     for position, value in enumerate(values):
-        word = e.b.or_(word, e.b.shift(as_word(e, element, value), element.bits * position))
+        word = e.b.or_(word, e.b.shift(as_register(e, element, value), element.bits * position))
     return [word]
 
 
-def split_words(e: KernelEmitter, element: Element, value: Value) -> list[Value]:
+def split_registers(e: KernelEmitter, element: Element, value: Value) -> list[Value]:
     """A 64-bit element as two i32, low first."""
     b, is_pointer = e.b, isinstance(element.type, LLVMPointerType)
     bits = b.cast("ptrtoint", value, I64) if is_pointer else b.bitcast(value, I64, element.type)
     return [b.cast("trunc", bits, I32, I64), b.cast("trunc", b.binary("lshr", bits, 32, I64), I32)]
 
 
-def join_words(e: KernelEmitter, element: Element, words: list[Value]) -> Value:
-    """The inverse of ``split_words``."""
+def join_registers(e: KernelEmitter, element: Element, words: list[Value]) -> Value:
+    """The inverse of ``split_registers``."""
     b, is_pointer = e.b, isinstance(element.type, LLVMPointerType)
     low, high = (b.cast("zext", word, I64) for word in words)
     bits = b.binary("or", low, b.binary("shl", high, 32, I64), I64)
     return b.cast("inttoptr", bits, element.type) if is_pointer else b.bitcast(bits, element.type)
 
 
-def as_word(e: KernelEmitter, element: Element, value: Value) -> Value:
+def as_register(e: KernelEmitter, element: Element, value: Value) -> Value:
     """An element of at most 32 bits in the low bits of an i32, zeros above."""
     held = integer(element.bits) if element.is_float else element.type
     bits = e.b.bitcast(value, held, element.type)
     return bits if held == I32 else e.b.cast("zext", bits, I32, held)
 
 
-def from_word(e: KernelEmitter, element: Element, word: Value) -> Value:
+def from_register(e: KernelEmitter, element: Element, word: Value) -> Value:
     """The element in the low bits of an i32."""
     held = integer(element.bits) if element.is_float else element.type
     bits = word if held == I32 else e.b.cast("trunc", word, held)
@@ -154,8 +154,8 @@ def from_word(e: KernelEmitter, element: Element, word: Value) -> Value:
 
 def _unpack(e: KernelEmitter, element: Element, words: list[Value], position: int, width: int) -> Value:
     if element.bits == 64:
-        return join_words(e, element, words)
-    return from_word(e, element, e.b.shift(words[0], -element.bits * position))
+        return join_registers(e, element, words)
+    return from_register(e, element, e.b.shift(words[0], -element.bits * position))
 
 
 HANDLERS: dict[str, Handler] = {"nv_tileas.convert_layout": emit_convert_layout}

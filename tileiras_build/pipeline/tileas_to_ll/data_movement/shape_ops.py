@@ -12,18 +12,18 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAt
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....core.errors import Unsupported
-from ....ir.casting import expect, given, number_of, numbers_of
-from ....ir.dialects.fast_xdsl import text_of
-from ....ir.dialects.op_definition import TableOperation
+from ....ir.casting import cast, int_array_attr, int_attr, unwrap
+from ....ir.dialects.fast_xdsl import string_of
+from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout, SharedLayout, shared_access
-from ...analysis.chunked_tile_slices import widened
+from ...analysis.chunked_tile_slices import slice_to_whole_index
 from ...common.llvm_element_types import Element, element_of, value_bits
 from ...common.llvm_types import GLOBAL, I1, I32, I64, integer
 from ..emission.function_builder import Value
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
-from ..memory.element_coordinates import Positions
+from ..memory.element_coordinates import ElementCoordinates
 from ..memory.shared_memory import holder_of, load_registers, load_shared, store_registers, store_shared
-from .chunked_slices import extract_in_parts, insert_in_parts, slice_start
+from .chunked_slices import extract_in_chunks, insert_in_chunks, slice_start
 
 
 def element_bits(data: bytes, index: int, size: int) -> int:
@@ -35,18 +35,18 @@ def emit_constant(e: KernelEmitter, op: Operation) -> None:
     value, result = op.properties["value"], op.results[0]
     element = element_of(result.type)
     if isinstance(value, IntegerAttr):
-        width = expect(IntegerType, element.type).width.data
+        width = cast(IntegerType, element.type).width.data
         e.values[result] = e.literal(element, value.value.data & ((1 << width) - 1))
     elif isinstance(value, FloatAttr):
         e.values[result] = e.literal(element, constant_bits(value))
     else:
-        _emit_table(e, expect(DenseIntOrFPElementsAttr, value), result, element)
+        _emit_table(e, cast(DenseIntOrFPElementsAttr, value), result, element)
 
 
 def constant_bits(value: FloatAttr) -> int:
     """The bits of a scalar constant."""
     packed = DenseIntOrFPElementsAttr.from_list(TensorType(value.type, [1]), [value.value.data]).data.data
-    if text_of(value.type) == "tf32":
+    if string_of(value.type) == "tf32":
         return struct.unpack("<I", struct.pack("<f", value.value.data))[0]
     return int.from_bytes(packed, "little")
 
@@ -61,7 +61,7 @@ def _emit_table(e: KernelEmitter, value: DenseIntOrFPElementsAttr, result: SSAVa
     if element.type == I1:
         numbers = [number & 1 for number in numbers]
     table, type = e.module.constant_table(numbers, element.bits), integer(element.bits)
-    with e.b.in_prologue():
+    with e.b.at_function_start():
         thread = e.linear(layout.lanes, layout.warps)
     registers = []
     for offset in layout.register_offsets:
@@ -76,9 +76,9 @@ def _from_integer(e: KernelEmitter, element: Element, value: Value) -> Value:
     return e.b.compare("ne", value, 0, type) if element.type == I1 else e.b.bitcast(value, element.type, type)
 
 
-def emit_range(e: KernelEmitter, op: TableOperation) -> None:
+def emit_range(e: KernelEmitter, op: TableOp) -> None:
     layout, type = layout_of(op.result), e.element(op.result).type
-    positions = Positions(e, layout)
+    positions = ElementCoordinates(e, layout)
     registers = []
     for register in range(layout.num_registers):
         thread, constant = positions.coordinate(register, 0)
@@ -93,11 +93,11 @@ def _resized(e: KernelEmitter, value: Value, type: Attribute) -> Value:
     return e.b.cast("zext" if type == I64 else "trunc", value, type)
 
 
-def emit_splat(e: KernelEmitter, op: TableOperation) -> None:
+def emit_splat(e: KernelEmitter, op: TableOp) -> None:
     e.set(op.result, [e.scalar(op.source)] * layout_of(op.result).num_registers)
 
 
-def emit_broadcast(e: KernelEmitter, op: TableOperation) -> None:
+def emit_broadcast(e: KernelEmitter, op: TableOp) -> None:
     wanted = layout_of(op.result)
     for dim, size in enumerate(op.source.type.get_shape()):
         if size == 1:
@@ -105,39 +105,39 @@ def emit_broadcast(e: KernelEmitter, op: TableOperation) -> None:
     e.values[op.result] = list(e.packed_as(op.source, wanted))
 
 
-def emit_view(e: KernelEmitter, op: TableOperation) -> None:
+def emit_view(e: KernelEmitter, op: TableOp) -> None:
     wanted = layout_of(op.result).reshape(tuple(op.source.type.get_shape()))
     e.values[op.result] = list(e.packed_as(op.source, wanted))
 
 
-def emit_permute(e: KernelEmitter, op: TableOperation) -> None:
-    permutation = numbers_of(op, "permutation")
+def emit_permute(e: KernelEmitter, op: TableOp) -> None:
+    permutation = int_array_attr(op, "permutation")
     inverse = [permutation.index(dim) for dim in range(len(permutation))]
     e.values[op.result] = list(e.packed_as(op.source, layout_of(op.result).permute_dims(inverse)))
 
 
-def emit_cat(e: KernelEmitter, op: TableOperation) -> None:
+def emit_cat(e: KernelEmitter, op: TableOp) -> None:
     """The two tiles' registers one after the other, in the order that the result's layout names them."""
-    dim = number_of(op, "dim")
+    dim = int_attr(op, "dim")
     part = layout_of(op.lhs)
     joined = part.cat(dim)
     registers = list(e.packed(op.lhs)) + list(e.packed_as(op.rhs, part))
-    names = given(joined.register_permutation(layout_of(op.result)))
+    names = unwrap(joined.register_permutation(layout_of(op.result)))
     e.values[op.result] = [registers[name] for name in names]
 
 
 # ---- slices --------------------------------------------------------------------------------------
-def emit_extract_slice(e: KernelEmitter, op: TableOperation) -> None:
+def emit_extract_slice(e: KernelEmitter, op: TableOp) -> None:
     """Through shared memory: the whole tile is written, the slice is read at its position."""
     source, result = op.source, op.result
     layout, element = layout_of(source), e.element(source)
     if layout.size == 1:
         e.set(result, e.registers(source)[:1] * _count(result))
         return
-    if op.cut_bits:
-        e.set(result, extract_in_parts(e, op))
+    if op.chunk_bits:
+        e.set(result, extract_in_chunks(e, op))
         return
-    scratch = number_of(op, "scratch_offset")
+    scratch = int_attr(op, "scratch_offset")
     placement = SharedLayout.plain(layout.shape, tuple(range(layout.rank - 1, -1, -1)), element.bits)
     if "sync_before" in op.attributes:
         e.barrier()
@@ -150,9 +150,7 @@ def _count(result: SSAValue) -> int:
     return layout_of(result).num_registers if isinstance(result.type, TensorType) else 1
 
 
-def _read_slice(
-    e: KernelEmitter, op: TableOperation, shape: tuple[int, ...], element: Element, scratch: int
-) -> list[Value]:
+def _read_slice(e: KernelEmitter, op: TableOp, shape: tuple[int, ...], element: Element, scratch: int) -> list[Value]:
     result = op.result
     is_tile = isinstance(result.type, TensorType)
     part = tuple(result.type.get_shape()) if is_tile else (1,) * len(shape)
@@ -161,37 +159,37 @@ def _read_slice(
     if not is_tile:
         return load_shared(e, element, 1, base, scratch)
     layout = layout_of(result)
-    thread = _scattered(e, layout, shape, element)
+    thread = _distributed(e, layout, shape, element)
     address = e.b.add(base, thread)
     known: dict[int, Value] = {}
     for offset in layout.register_offsets:
         if offset not in known:
-            known[offset] = load_shared(e, element, 1, address, scratch + widened(offset, part, shape) * element.bytes)[
-                0
-            ]
+            known[offset] = load_shared(
+                e, element, 1, address, scratch + slice_to_whole_index(offset, part, shape) * element.bytes
+            )[0]
     return [known[offset] for offset in layout.register_offsets]
 
 
-def _scattered(e: KernelEmitter, layout: LinearLayout, shape: tuple[int, ...], element: Element) -> Value:
+def _distributed(e: KernelEmitter, layout: LinearLayout, shape: tuple[int, ...], element: Element) -> Value:
     """The thread's byte offset in the whole tile.
 
     The part's bases must not share bits between threads and registers.
     """
     part = layout.shape
-    if not Positions(e, layout).additive:
+    if not ElementCoordinates(e, layout).additive:
         raise Unsupported("slice-layout", "a slice whose layout mixes thread and register bits has no lowering")
-    lanes = tuple(widened(image, part, shape) * element.bytes for image in layout.lanes)
-    warps = tuple(widened(image, part, shape) * element.bytes for image in layout.warps)
+    lanes = tuple(slice_to_whole_index(image, part, shape) * element.bytes for image in layout.lanes)
+    warps = tuple(slice_to_whole_index(image, part, shape) * element.bytes for image in layout.warps)
     return e.linear(lanes, warps)
 
 
-def emit_insert_slice(e: KernelEmitter, op: TableOperation) -> None:
+def emit_insert_slice(e: KernelEmitter, op: TableOp) -> None:
     """The destination is written to shared memory, the slice over it, and the whole is read back."""
-    if op.cut_bits:
-        e.set(op.result, insert_in_parts(e, op))
+    if op.chunk_bits:
+        e.set(op.result, insert_in_chunks(e, op))
         return
     layout, element = layout_of(op.result), e.element(op.result)
-    scratch = number_of(op, "scratch_offset")
+    scratch = int_attr(op, "scratch_offset")
     placement = SharedLayout.plain(layout.shape, tuple(range(layout.rank - 1, -1, -1)), element.bits)
     if "sync_before" in op.attributes:
         e.barrier()
@@ -199,10 +197,10 @@ def emit_insert_slice(e: KernelEmitter, op: TableOperation) -> None:
     e.barrier()
     part = layout_of(op.source)
     start = e.b.mul(slice_start(e, op.indices, layout.shape, part.shape), element.bytes)
-    address = e.b.add(e.b.add(start, e.shared_base), _scattered(e, part, layout.shape, element))
+    address = e.b.add(e.b.add(start, e.shared_base), _distributed(e, part, layout.shape, element))
     holder = holder_of(e, part.free_bits("lane"), part.free_bits("warp"))
     for offset, value in dict(zip(part.register_offsets, e.registers(op.source))).items():
-        place = scratch + widened(offset, part.shape, layout.shape) * element.bytes
+        place = scratch + slice_to_whole_index(offset, part.shape, layout.shape) * element.bytes
         store_shared(e, element, [value], address, place, holder)
     e.barrier()
     access = shared_access(layout, placement)
@@ -211,7 +209,7 @@ def emit_insert_slice(e: KernelEmitter, op: TableOperation) -> None:
 
 
 # ---- elements of another width -------------------------------------------------------------------
-def emit_reinterpret(e: KernelEmitter, op: TableOperation) -> None:
+def emit_reinterpret(e: KernelEmitter, op: TableOp) -> None:
     """Bytes of a 1-D tile as elements of another width: the narrow elements of a wide one are in one thread."""
     source, target = e.element(op.source), e.element(op.result)
     narrow, wide = value_bits(source), value_bits(target)
@@ -221,10 +219,13 @@ def emit_reinterpret(e: KernelEmitter, op: TableOperation) -> None:
     elif narrow < wide:
         ratio = wide // narrow
         groups = [registers[i : i + ratio] for i in range(0, len(registers), ratio)]
-        e.set(op.result, [_joined(e, source, target, narrow, group) for group in groups])
+        e.set(op.result, [_concatenate_bits(e, source, target, narrow, group) for group in groups])
     else:
         ratio = narrow // wide
-        e.set(op.result, [_part(e, source, target, wide, register, i) for register in registers for i in range(ratio)])
+        e.set(
+            op.result,
+            [_extract_bits(e, source, target, wide, register, i) for register in registers for i in range(ratio)],
+        )
 
 
 def _as_integer(e: KernelEmitter, element: Element, value: Value) -> Value:
@@ -236,7 +237,7 @@ def _recast(e: KernelEmitter, source: Element, target: Element, value: Value) ->
     return e.b.bitcast(value, target.type, source.type)
 
 
-def _joined(e: KernelEmitter, source: Element, target: Element, bits: int, values: list[Value]) -> Value:
+def _concatenate_bits(e: KernelEmitter, source: Element, target: Element, bits: int, values: list[Value]) -> Value:
     b, narrow, type = e.b, integer(source.bits), integer(target.bits)
     word: Value = 0
     for position, value in enumerate(values):
@@ -246,7 +247,7 @@ def _joined(e: KernelEmitter, source: Element, target: Element, bits: int, value
     return b.bitcast(word, target.type, type)
 
 
-def _part(e: KernelEmitter, source: Element, target: Element, bits: int, value: Value, position: int) -> Value:
+def _extract_bits(e: KernelEmitter, source: Element, target: Element, bits: int, value: Value, position: int) -> Value:
     b, wide, type = e.b, integer(source.bits), integer(target.bits)
     shifted = b.shift(_as_integer(e, source, value), -bits * position, wide)
     narrow = shifted if wide == type else b.cast("trunc", shifted, type, wide)

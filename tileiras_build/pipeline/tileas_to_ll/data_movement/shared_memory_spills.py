@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from ....ir.casting import maker, number_of
-from ....ir.dialects.op_definition import TableOperation
-from ...analysis.scratch_memory_sizes import PARKED_BYTES, PARKED_WORDS, parked_bytes
+from ....ir.casting import defining_table_op, int_attr
+from ....ir.dialects.op_definition import TableOp
+from ...analysis.scratch_memory_sizes import SPILL_VECTOR_REGS, SPILLED_ELEMENT_BYTES, spill_bytes
 from ...common.llvm_element_types import Element
 from ..emission.function_builder import Value
 from ..emission.kernel_emitter import (
@@ -22,69 +22,67 @@ from ..emission.kernel_emitter import (
     LateValue,
     Packed,
     layout_of,
-    parked_together,
+    spilled_together,
     taken,
 )
 from ..memory.shared_memory import load_shared, store_shared
 
 
-def emit_park(e: KernelEmitter, op: TableOperation) -> None:
+def emit_spill(e: KernelEmitter, op: TableOp) -> None:
     """Each of its first elements is stored as soon as it is computed; the tile's registers stay what they are."""
     found, element = list(e.packed(op.value)), e.element(op.value)
     for number, group in enumerate(_groups(op)):
         values = [found[register] for register in group]
-        _put(found, group, Late(partial(_store, e, element, op, number, values)))
-    e.values[op.result] = _repeated(found, op)
+        _assign_groups(found, group, Late(partial(_store, e, element, op, number, values)))
+    e.values[op.result] = _reused_slots(found, op)
 
 
-def _store(
-    e: KernelEmitter, element: Element, op: TableOperation, number: int, values: Sequence[Packed]
-) -> list[Value]:
+def _store(e: KernelEmitter, element: Element, op: TableOp, number: int, values: Sequence[Packed]) -> list[Value]:
     computed = [taken(e.b, value) for value in values]
-    store_shared(e, element, computed, *_place(e, op, number), None)
+    store_shared(e, element, computed, *_spill_address(e, op, number), None)
     return computed
 
 
-def emit_take_back(e: KernelEmitter, op: TableOperation) -> None:
+def emit_reload(e: KernelEmitter, op: TableOp) -> None:
     """Each element where it is used, from shared memory if it is there."""
-    parked, element = maker(op.parked), e.element(op.result)
+    parked, element = defining_table_op(op.parked), e.element(op.result)
     found: list[Packed] = [*e.registers(op.parked)]
     for number, group in enumerate(_groups(parked)):
-        _put(found, group, LateInBlock(partial(_load, e, element, parked, number)))
-    e.values[op.result] = _repeated(found, op)
+        _assign_groups(found, group, LateInBlock(partial(_load, e, element, parked, number)))
+    e.values[op.result] = _reused_slots(found, op)
 
 
-def _put(found: list[Packed], group: Sequence[int], source: Late) -> None:
+def _assign_groups(found: list[Packed], group: Sequence[int], source: Late) -> None:
     for position, register in enumerate(group):
         found[register] = LateValue(source, position)
 
 
-def _repeated(found: list[Packed], op: TableOperation) -> list[Packed]:
+def _reused_slots(found: list[Packed], op: TableOp) -> list[Packed]:
     """Registers that only repeat others are these."""
     free = layout_of(op.result).free_bits("register")
     return [found[register & ~free] for register in range(len(found))]
 
 
-def _load(e: KernelEmitter, element: Element, parked: TableOperation, number: int) -> list[Value]:
-    return load_shared(e, element, PARKED_WORDS, *_place(e, parked, number))
+def _load(e: KernelEmitter, element: Element, spilled: TableOp, number: int) -> list[Value]:
+    return load_shared(e, element, SPILL_VECTOR_REGS, *_spill_address(e, spilled, number))
 
 
-def _groups(op: TableOperation) -> list[Sequence[int]]:
+def _groups(op: TableOp) -> list[Sequence[int]]:
     """The registers that are parked, so many as one instruction stores; none of them twice.
 
     The last ones: those that wait in registers are used first, and leave theirs to what comes back.
     """
     _, distinct, _ = layout_of(op.value).distinct_registers()
-    return parked_together(distinct[-op.words :])
+    return spilled_together(distinct[-op.words :])
 
 
-def _place(e: KernelEmitter, op: TableOperation, number: int) -> tuple[Value, int]:
+def _spill_address(e: KernelEmitter, op: TableOp, number: int) -> tuple[Value, int]:
     """The thread's address, and what to add to it for a group of registers."""
-    with e.b.in_prologue():
-        base = e.b.add(e.b.mul(e.thread, PARKED_BYTES), e.shared_base)
+    with e.b.at_function_start():
+        base = e.b.add(e.b.mul(e.thread, SPILLED_ELEMENT_BYTES), e.shared_base)
     while op.instead is not None:
-        op = maker(op.instead)
-    return base, number_of(op, "shared_offset") + parked_bytes(number * PARKED_WORDS, e.num_warps)
+        op = defining_table_op(op.instead)
+    return base, int_attr(op, "shared_offset") + spill_bytes(number * SPILL_VECTOR_REGS, e.num_warps)
 
 
-HANDLERS: dict[str, Handler] = {"nv_tileas.park": emit_park, "nv_tileas.take_back": emit_take_back}
+HANDLERS: dict[str, Handler] = {"nv_tileas.spill": emit_spill, "nv_tileas.reload": emit_reload}

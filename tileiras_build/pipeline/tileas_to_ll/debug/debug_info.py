@@ -29,7 +29,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, Region
 
-from ....ir.casting import expect
+from ....ir.casting import cast
 from ....ir.dialects.cuda_tile.location import (
     LOC,
     CallSiteLocAttr,
@@ -62,7 +62,7 @@ PRODUCER = "tileiras-build"
 DBG = "dbg"  # the attribute that holds the debug node of an operation, function or module
 # Where the source region begins that an operation was in before control flow became blocks.
 SCOPE = "debuginfo.scope"
-CARRIED = (LOC, SCOPE)  # what an operation hands on to those that it becomes
+CARRIED_LOCATION = (LOC, SCOPE)  # what an operation hands on to those that it becomes
 
 
 # ---- modes -----------------------------------------------------------------------------------------
@@ -104,7 +104,7 @@ class Position:
 def _fused(location: FusedLoc) -> Iterator[Position]:
     # Metadata that is no position (the name of a pass, say) yields nothing: then the first child leads.
     yield from positions(location.metadata)
-    for child in expect(ArrayAttr, location.locations):
+    for child in cast(ArrayAttr, location.locations):
         yield from positions(child)
 
 
@@ -236,7 +236,7 @@ def debug_type(type: Attribute) -> Node:
     element = element_of(type)
     if element is POINTER:
         return DIDerivedType.of(
-            tag="DW_TAG_pointer_type", baseType=debug_type(expect(PointerType, type).pointee), sizeInBits=64
+            tag="DW_TAG_pointer_type", baseType=debug_type(cast(PointerType, type).pointee), sizeInBits=64
         )
     encoding = "DW_ATE_boolean" if element.name == "i1" else ENCODINGS[element.name[0]]
     return DIBasicType.of(tag="DW_TAG_base_type", name=element.name, sizeInBits=element.bits, encoding=encoding)

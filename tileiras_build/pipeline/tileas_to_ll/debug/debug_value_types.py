@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import FixedBitwidthType, IndexType, IntegerType, Tup
 from xdsl.dialects.llvm import LLVMArrayType, LLVMPointerType, LLVMStructType
 from xdsl.ir import Attribute
 
-from ....ir.casting import given
+from ....ir.casting import unwrap
 from ....ir.dialects.debuginfo.attrs import DIBasicType, DICompositeType, DIDerivedType, DISubrange, Node
 from ...common.llvm_element_types import ELEMENTS
 
@@ -58,7 +58,7 @@ def aggregate_type(type: TupleType) -> LLVMStructType:
     members = (
         aggregate_type(member) if isinstance(member, TupleType) else operand_type(member) for member in type.types
     )
-    return LLVMStructType.from_type_list([given(member) for member in members])
+    return LLVMStructType.from_type_list([unwrap(member) for member in members])
 
 
 def _scalar_bits(type: Attribute | None) -> int:

@@ -33,7 +33,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ....core.errors import Diagnostics, InternalError, InvalidInput, Location, Unsupported
-from ....ir.casting import expect, given
+from ....ir.casting import cast, unwrap
 from ....ir.dialects.debuginfo.attrs import DIExpression, DILocalVariable, DILocation, DISubprogram
 from ....ir.dialects.debuginfo.ops import (
     DbgAddrOp,
@@ -46,11 +46,11 @@ from ....ir.dialects.debuginfo.ops import (
     VariableAttr,
     VariableOp,
 )
-from ....ir.dialects.fast_xdsl import instances, walk
+from ....ir.dialects.fast_xdsl import ops_of_kind, walk
 from ...job import Job
 from ...pass_manager import EdgePass
 from ..attach_nvvm_target import device_modules
-from .debug_info import CARRIED, DBG, SCOPE, Mode, Scopes, mode_of, nested_region, positions
+from .debug_info import CARRIED_LOCATION, DBG, SCOPE, Mode, Scopes, mode_of, nested_region, positions
 from .debug_value_types import Leaf, aggregate_type, leaves, members_of, source_type
 
 FUNCTIONS = ("gpu.func", "llvm.func", "func.func")
@@ -59,7 +59,7 @@ INTRINSICS = {"value": DbgValueOp, "declare": DbgDeclareOp, "addr": DbgAddrOp}
 
 
 # ---- locations -------------------------------------------------------------------------------------
-def place_of(op: Operation) -> Attribute:
+def location_of(op: Operation) -> Attribute:
     """The location of an operation: the attribute of our text artifacts, else MLIR's own."""
     return op.attributes.get("loc", op.location)
 
@@ -68,17 +68,17 @@ def diagnostic_location(op: Operation) -> Location | None:
     """Where a diagnostic about an operation points: its own place, or the nearest known one around it."""
     current: Operation | None = op
     while current is not None:
-        for position in positions(place_of(current)):
+        for position in positions(location_of(current)):
             return Location(position.file, position.line, position.column)
         current = current.parent_op()
     return None
 
 
-def _first_place(region: Region) -> Attribute | None:
+def _first_location(region: Region) -> Attribute | None:
     for block in region.blocks:
         for op in block.ops:
-            if next(positions(place_of(op)), None) is not None:
-                return place_of(op)
+            if next(positions(location_of(op)), None) is not None:
+                return location_of(op)
     return None
 
 
@@ -87,7 +87,7 @@ class TranslateDebugInfo(EdgePass):
     """Debug metadata of the LLVM dialect from locations and debug values."""
 
     name = "convert-debuginfo-to-llvm"
-    removes = frozenset({"debuginfo."})
+    illegal_ops = frozenset({"debuginfo."})
 
     def run(self, module: ModuleOp, job: Job) -> None:
         found = Diagnostics()
@@ -123,9 +123,9 @@ class _ModuleTranslator:
     def _function(self, function: Operation) -> None:
         scope = None
         if self.mode.locations:
-            start: Attribute | None = place_of(function)
+            start: Attribute | None = location_of(function)
             if isinstance(start, UnknownLoc):
-                start = _first_place(function.regions[0])
+                start = _first_location(function.regions[0])
             scope = self.scopes.function(_symbol(function), start)
         everything = walk(function)
         if scope is not None:
@@ -133,9 +133,9 @@ class _ModuleTranslator:
             function.attributes[DBG] = scope
         for op in everything:
             if op.attributes:
-                for name in CARRIED:
+                for name in CARRIED_LOCATION:
                     op.attributes.pop(name, None)
-        for op in instances(everything, ValueOp):
+        for op in ops_of_kind(everything, ValueOp):
             if self.mode.variables:
                 self._value(op, scope)
             else:
@@ -145,7 +145,7 @@ class _ModuleTranslator:
         # By identity: operations that were one share their place, and hashing it costs more than making a node.
         known: dict[tuple[int, int], DILocation | None] = {}
         for op in everything:
-            place, start = place_of(op), self._scope_start(op)
+            place, start = location_of(op), self._scope_start(op)
             if (key := (id(place), id(start))) not in known:
                 scope = function if start is None else self.scopes.block(function, start)
                 known[key] = self.scopes.location(place, scope)
@@ -157,7 +157,7 @@ class _ModuleTranslator:
         if not self.mode.variables or (start := op.attributes.get(SCOPE)) is not None:
             return start if self.mode.variables else None
         region = nested_region(op)
-        return None if region is None else _first_place(region)
+        return None if region is None else _first_location(region)
 
     # ---- debug values ------------------------------------------------------------------------------
     def _value(self, op: ValueOp, function: DISubprogram | None) -> None:
@@ -206,7 +206,7 @@ class _ModuleTranslator:
     def _described(self, op: ValueOp) -> VariableAttr | None:
         """The variable that a value is of; None where a symbol names none."""
         if not isinstance(op.variable, SymbolRefAttr):
-            return expect(VariableAttr, op.variable)
+            return cast(VariableAttr, op.variable)
         symbol = op.variable.string_value()
         if symbol not in self.variables:
             self._placeholder(op, f"variable @{symbol} is not defined")
@@ -261,12 +261,12 @@ def _read_through(op: ValueOp, pinned: SSAValue) -> None:
 
 
 def _symbol(function: Operation) -> str:
-    return expect(StringAttr, function.properties["sym_name"]).data
+    return cast(StringAttr, function.properties["sym_name"]).data
 
 
 def _variable_name(op: ValueOp, described: VariableAttr) -> str:
     """The variable's own name, else that of the operation's location: this is where names of locations count."""
-    place = place_of(op)
+    place = location_of(op)
     if described.source_name or not isinstance(place, NameLoc):
         return described.source_name
     return place.desc.data
@@ -314,9 +314,9 @@ def _materialize(op: ValueOp, value: SSAValue, leaf: Leaf) -> SSAValue:
             position = _before(op, ConstantOp(IntegerAttr(index, i32), i32))
             value = _before(op, ExtractElementOp(value, position))
         else:
-            _, types = given(members_of(value.type))
+            _, types = unwrap(members_of(value.type))
             value = _before(op, ExtractValueOp(DenseArrayBase.from_list(i64, [index]), value, types[index]))
-    return value if value.type == leaf.type else _bridge(op, value, given(leaf.type))
+    return value if value.type == leaf.type else _bridge(op, value, unwrap(leaf.type))
 
 
 def _bridge(op: ValueOp, value: SSAValue, type: Attribute) -> SSAValue:

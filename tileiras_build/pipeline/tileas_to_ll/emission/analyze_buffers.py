@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from xdsl.ir import Operation, SSAValue
 
 from ....core.errors import InternalError
-from ....ir.casting import number_of, row
+from ....ir.casting import as_op, int_attr
 from ....ir.dialects.fast_xdsl import walk
 from ....ir.dialects.nv_tileas.ops import AsyncUmmaOp
 from ..decompose_prints import is_decomposed
@@ -36,17 +36,17 @@ def analyze_buffers(kernel: Operation, shared_bytes: int) -> Buffers:
     found = Buffers()
     for op in walk(kernel):
         if op.name in STORAGE:
-            found.places[op.results[0]] = _place(op, shared_bytes)
+            found.places[op.results[0]] = _offset_of(op, shared_bytes)
             found.generic |= op.name == "nv_tileas.alloca" and "global" not in op.attributes
         elif op.name == AsyncUmmaOp.name:
-            found.steps = max(found.steps, row(op).scale_steps)
+            found.steps = max(found.steps, as_op(op).scale_steps)
         elif op.name == "nv_tileas.print" and not is_decomposed(op):
             raise InternalError("print-operands", "a print has operands that are not i32, i64 or f64")
     return found
 
 
-def _place(op: Operation, shared_bytes: int) -> int:
-    offset = number_of(op, "shared_offset", -1)
+def _offset_of(op: Operation, shared_bytes: int) -> int:
+    offset = int_attr(op, "shared_offset", -1)
     if not 0 <= offset < shared_bytes:
-        raise InternalError("buffer-place", f"{op.name} has no place in the {shared_bytes} bytes of shared memory")
+        raise InternalError("buffer-address", f"{op.name} has no place in the {shared_bytes} bytes of shared memory")
     return offset

@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, UnitA
 from xdsl.ir import Attribute
 
 # The value of an attribute (None and False leave it out).
-Given = bool | int | str | tuple[int, ...] | Attribute
-Plain = Given | None
+AttributeInput = bool | int | str | tuple[int, ...] | Attribute
+Plain = AttributeInput | None
 PLAIN = (int, str, tuple)
 
 
@@ -31,7 +31,7 @@ def _attribute(type: builtins.type, value: bool | int | str | tuple[int, ...]) -
     return StringAttr(value) if isinstance(value, str) else DenseArrayBase.from_list(i64, value)
 
 
-def attribute(value: Given) -> Attribute:
+def attribute(value: AttributeInput) -> Attribute:
     """A Python value as the attribute of an instruction."""
     if not isinstance(value, PLAIN):
         return value
@@ -39,8 +39,8 @@ def attribute(value: Given) -> Attribute:
     return _attribute(kind, value)
 
 
-def attributes_of(given: Mapping[str, Plain]) -> dict[str, Attribute]:
+def attributes_of(values: Mapping[str, Plain]) -> dict[str, Attribute]:
     """The attributes of an instruction; those that are False or None are left out."""
-    if not given:
+    if not values:
         return {}
-    return {key: attribute(value) for key, value in given.items() if value is not False and value is not None}
+    return {key: attribute(value) for key, value in values.items() if value is not False and value is not None}

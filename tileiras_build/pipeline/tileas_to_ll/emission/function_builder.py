@@ -15,20 +15,20 @@ from xdsl.dialects.builtin import AnyFloat, FloatAttr, SymbolRefAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
 from ....core.errors import InternalError
-from ....ir.casting import expect
-from ....ir.dialects.fast_xdsl import append, create, move_operations, number, segments
+from ....ir.casting import cast
+from ....ir.dialects.fast_xdsl import append, create, integer_attr, move_operations, segments
 from ...common.llvm_types import GENERIC, I1, pointer
 
 Value = int | SSAValue
 Kind = TypeVar("Kind", bound=Attribute)
-Way = TypeVar("Way")
+Branch = TypeVar("Branch")
 Edge = tuple[Sequence[Value], Block]
 
 # What stands for a value that is computed: the operation's class, operands, type and properties.
 Entry = tuple[object, ...]
 
 
-class ThreadCode:
+class FunctionBuilder:
     """Operations of one function body: the entry block's first part is the prologue, which dominates everything."""
 
     def __init__(self):
@@ -108,7 +108,7 @@ class ThreadCode:
         self._added.append(entry)
         return result
 
-    def reused(self, key: Entry, make: Callable[[], Way]) -> Way:
+    def get_or_create(self, key: Entry, make: Callable[[], Branch]) -> Branch:
         """What ``make`` computes by several operations without effects, reused like the value of one; ``key`` stands for it."""
         if (known := self._known.get(key)) is None:
             known = self._known[key] = make()
@@ -125,7 +125,7 @@ class ThreadCode:
         self._added = outside
 
     @contextmanager
-    def in_prologue(self) -> Iterator[None]:
+    def at_function_start(self) -> Iterator[None]:
         """Code that depends on the thread only is written once, at the start of the function."""
         with self._inside(self.prologue, self._common):
             yield
@@ -133,7 +133,7 @@ class ThreadCode:
     @contextmanager
     def at_end_of(self, block: Block) -> Iterator[None]:
         """Code without effects is written in front of the branch that ends a finished block."""
-        last = expect(Operation, block.last_op)
+        last = cast(Operation, block.last_op)
         last.detach()
         with self._inside(block, self._appended.setdefault(block, {})):
             yield
@@ -154,7 +154,7 @@ class ThreadCode:
     def constant(self, value: int, type: Attribute) -> SSAValue:
         """An integer."""
         if (known := self._constants.get((value, id(type)))) is None:
-            known = self._once(llvm.ConstantOp, type, value, {"value": number(value, type)})
+            known = self._once(llvm.ConstantOp, type, value, {"value": integer_attr(value, type)})
         return known
 
     def float_constant(self, value: float, type: Attribute) -> SSAValue:
@@ -208,14 +208,16 @@ class ThreadCode:
         block._args = (*block._args, *made)
         return made
 
-    def give(self, values: Sequence[Value], types: Sequence[Attribute], source: Block, target: Block) -> None:
+    def branch_with_values(
+        self, values: Sequence[Value], types: Sequence[Attribute], source: Block, target: Block
+    ) -> None:
         """The arguments that ``target`` gets from the branch that ends ``source``."""
         last = source.last_op
         given = [self.of(value, type) for value, type in zip(values, types)]
         if isinstance(last, llvm.BrOp):
             last.operands = [*last.operands, *given]
             return
-        last = expect(llvm.CondBrOp, last)
+        last = cast(llvm.CondBrOp, last)
         condition, *others = last.operands
         taken = len(last.then_arguments)
         then, otherwise = others[:taken], others[taken:]
@@ -235,12 +237,12 @@ class ThreadCode:
         for index, argument in zip(varying, self.arguments(kinds)):
             result[index] = argument
         for values, source in edges:
-            self.give([values[index] for index in varying], kinds, source, self.block)
+            self.branch_with_values([values[index] for index in varying], kinds, source, self.block)
         return result
 
-    def either(
-        self, condition: Value, then: Callable[[], Way], otherwise: Callable[[], Way]
-    ) -> list[tuple[Way, Block]]:
+    def if_else(
+        self, condition: Value, then: Callable[[], Branch], otherwise: Callable[[], Branch]
+    ) -> list[tuple[Branch, Block]]:
         """Two ways through the code, of which a condition takes one: what each gave and the block that it ended in; the
         current block follows both.
         """
@@ -256,7 +258,7 @@ class ThreadCode:
         return ends
 
     @contextmanager
-    def when(self, condition: Value) -> Iterator[None]:
+    def if_then(self, condition: Value) -> Iterator[None]:
         """Code that runs only where a condition holds."""
         inside, done = self.label(), self.label()
         self.branch_if(condition, inside, done)

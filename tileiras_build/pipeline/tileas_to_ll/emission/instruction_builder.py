@@ -1,6 +1,6 @@
 """Creates the code of one thread: operations of the ``llvm`` and ``nvvm`` dialects, one typed method for each kind.
 
-Integers that are known are folded. Where operations go and which values are reused is ThreadCode's.
+Integers that are known are folded. Where operations go and which values are reused is FunctionBuilder's.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.traits import Pure
 
 from ....core.errors import InternalError
-from ....ir.casting import owner
-from ....ir.dialects.fast_xdsl import GROUP, VALUES, number, segments
+from ....ir.casting import defining_op
+from ....ir.dialects.fast_xdsl import GROUP, VALUES, integer_attr, segments
 from ....ir.dialects.gpu_ext import (
     AddressSpace,
     AddressSpaceAttr,
@@ -43,10 +43,10 @@ from ....ir.dialects.gpu_ext import (
 )
 from ....ir.dialects.gpu_reductions import ReduceKind
 from ....ir.dialects.llvm_ext import BINARY, CASTS, NO_FAST_MATH, ExtractElementOp, call_properties
-from ....ir.dialects.op_definition import TableOperation
+from ....ir.dialects.op_definition import TableOp
 from ...common.llvm_types import I1, I8, I32, I64, SHARED, pointer
 from .attribute_values import Plain, attributes_of, field_position
-from .function_builder import Kind, ThreadCode, Value
+from .function_builder import FunctionBuilder, Kind, Value
 
 # The operands of one group of an instruction.
 Operand = Value | None | Sequence[Value]
@@ -63,7 +63,7 @@ DYNAMIC_SHARED_MEMORY = MemRefType(I8, [DYNAMIC_INDEX], memory_space=AddressSpac
 _MODES: dict[ShuffleMode, Attribute] = {mode: ShuffleModeAttr(mode) for mode in ShuffleMode}
 
 
-class Builder(ThreadCode):
+class InstructionBuilder(FunctionBuilder):
     """The code of one function, by a typed method for each kind of operation; known integers are folded."""
 
     # ---- integers ----------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ class Builder(ThreadCode):
     def compare_floats(self, predicate: str, a: Value, b: Value) -> SSAValue:
         """``fcmp``"""
         properties: dict[str, Attribute] = {"predicate": _FLOAT_PREDICATES[predicate], "fastmathFlags": NO_FAST_MATH}
-        return self.pure(llvm.FCmpOp, (self.computed(a), self.computed(b)), I1, properties, predicate)
+        return self.pure(llvm.FCmpOp, (self.uniqued(a), self.uniqued(b)), I1, properties, predicate)
 
     def select(self, condition: Value, then: Value, otherwise: Value, type: Attribute) -> SSAValue:
         operands = (self.of(condition, I1), self.of(then, type), self.of(otherwise, type))
@@ -142,7 +142,7 @@ class Builder(ThreadCode):
                 result = condition if result is None else self.binary("and", result, condition, I1)
         return result
 
-    def every(self, condition: Value, *others: Value | None) -> Value:
+    def all_lanes(self, condition: Value, *others: Value | None) -> Value:
         """The conjunction of a condition and of those others that there are."""
         for other in others:
             if other is not None:
@@ -161,17 +161,17 @@ class Builder(ThreadCode):
                 position += 1
                 continue
             length = _run_length(images, position)
-            result = self.xor(result, self._moved(source, position, length, images[position]))
+            result = self.xor(result, self._shifted_bits(source, position, length, images[position]))
             position += length
         return result
 
-    def _moved(self, source: Value, position: int, length: int, image: int) -> Value:
+    def _shifted_bits(self, source: Value, position: int, length: int, image: int) -> Value:
         field = self.and_(source, ((1 << length) - 1) << position)
         if image & (image - 1) == 0:
             return self.shift(field, image.bit_length() - 1 - position)
         return self.mul(self.shift(field, -position), image)
 
-    def computed(self, value: Value) -> SSAValue:
+    def uniqued(self, value: Value) -> SSAValue:
         """A value that is no known integer."""
         if isinstance(value, int):
             raise InternalError("known-integer", f"an instruction on other numbers takes the integer {value}")
@@ -204,7 +204,7 @@ class Builder(ThreadCode):
         """The value as an operation that is converted later takes it; ``source`` is the type of a known integer."""
         return self.pure(UnrealizedConversionCastOp, (self.of(value, source),), type)
 
-    def joined(self, registers: Sequence[Value], type: Kind) -> SSAValue[Kind]:
+    def concatenated(self, registers: Sequence[Value], type: Kind) -> SSAValue[Kind]:
         """The same of the registers that hold a value; known integers have 32 bits."""
         return self.value(UnrealizedConversionCastOp, tuple([self.of(value, I32) for value in registers]), type)
 
@@ -249,7 +249,7 @@ class Builder(ThreadCode):
     def load_invariant(self, type: Attribute, address: SSAValue, alignment: int) -> SSAValue:
         """A load of what never changes, reused like a computed value."""
         result = self.pure(llvm.LoadOp, (address,), type, _access(alignment), "invariant")
-        owner(result).attributes["invariant"] = UnitAttr()
+        defining_op(result).attributes["invariant"] = UnitAttr()
         return result
 
     def store(self, value: Value, address: SSAValue, alignment: int, type: Attribute = I64) -> None:
@@ -258,17 +258,17 @@ class Builder(ThreadCode):
     # ---- instructions --------------------------------------------------------------------------------
     @overload
     def issue(
-        self, kind: builtins.type[TableOperation], *operands: Operand, type: Kind, **attributes: Plain
+        self, kind: builtins.type[TableOp], *operands: Operand, type: Kind, **attributes: Plain
     ) -> SSAValue[Kind]: ...
 
     @overload
     def issue(
-        self, kind: builtins.type[TableOperation], *operands: Operand, type: None = None, **attributes: Plain
+        self, kind: builtins.type[TableOp], *operands: Operand, type: None = None, **attributes: Plain
     ) -> None: ...
 
     def issue(
         self,
-        kind: builtins.type[TableOperation],
+        kind: builtins.type[TableOp],
         *operands: Operand,
         type: Attribute | None = None,
         **attributes: Plain,
@@ -285,12 +285,12 @@ class Builder(ThreadCode):
         properties: dict[str, Attribute] | None = {"operandSegmentSizes": segments(*sizes)} if kind.segmented else None
         result = self.pure(kind, flat, type, properties, (sizes, tuple(attributes.items())))
         if attributes:
-            owner(result).attributes |= attributes_of(attributes)
+            defining_op(result).attributes |= attributes_of(attributes)
         return result
 
     def issue_several(
         self,
-        kind: builtins.type[TableOperation],
+        kind: builtins.type[TableOp],
         *operands: Operand,
         types: Sequence[Attribute],
         **attributes: Plain,
@@ -303,7 +303,7 @@ class Builder(ThreadCode):
             op.attributes |= attributes_of(attributes)
         return op.results
 
-    def grouped(
+    def issue_in_group(
         self,
         kind: builtins.type[Operation],
         *operands: Operand,
@@ -340,9 +340,9 @@ class Builder(ThreadCode):
         memory = self.pure(DynamicSharedMemoryOp, (), DYNAMIC_SHARED_MEMORY)
         return self.bridge(memory, pointer(SHARED))
 
-    def shuffle(self, mode: ShuffleMode, word: Value, argument: Value, type: Attribute = I32) -> SSAValue:
+    def shuffle(self, mode: ShuffleMode, register: Value, argument: Value, type: Attribute = I32) -> SSAValue:
         """The ``word``, i32 or f32, of another lane: ``argument`` says which, as the mode takes it."""
-        operands = (self.of(word, type), self.of(argument, I32), self.constant(WARP, I32))
+        operands = (self.of(register, type), self.of(argument, I32), self.constant(WARP, I32))
         return self.operation(ShuffleOp, operands, (type, I1), {"mode": _MODES[mode]}).results[0]
 
     def subgroup_reduce(self, kind: ReduceKind, value: Value, type: Attribute) -> SSAValue:
@@ -365,11 +365,11 @@ class Builder(ThreadCode):
 
 def _access(alignment: int) -> dict[str, Attribute]:
     """The properties of an access to memory that orders nothing."""
-    return {"alignment": number(alignment, i64), "ordering": number(0, i64)}
+    return {"alignment": integer_attr(alignment, i64), "ordering": integer_attr(0, i64)}
 
 
 @cache
-def _is_pure(kind: builtins.type[TableOperation]) -> bool:
+def _is_pure(kind: builtins.type[TableOp]) -> bool:
     return kind.has_trait(Pure)
 
 

@@ -18,23 +18,23 @@ from xdsl.dialects.builtin import IntegerType, TensorType
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
 from ....core.errors import InternalError, TileirasError
-from ....ir.casting import given, number_of
+from ....ir.casting import int_attr, unwrap
 from ....ir.dialects import gpu_ext as gpu
 from ....ir.dialects.cuda_tile.location import source_location
 from ....ir.dialects.cute import layout_of
 from ....ir.dialects.fast_xdsl import VALUES, walk
 from ....ir.dialects.nvvm.barriers import ClusterRankOp
 from ....ir.dialects.nvvm.warp_sync import BarrierCountOp, BarWarpSyncOp, ElectOp
-from ....ir.dialects.op_definition import TableOperation
-from ....ir.dialects.op_traits import Layouts, facts_of
+from ....ir.dialects.op_definition import TableOp
+from ....ir.dialects.op_traits import LayoutTrait, traits_of
 from ....ir.layouts import LinearLayout
-from ...analysis.scratch_memory_sizes import PARKED_WORDS
-from ...common.llvm_element_types import POINTER, Element, element_of, wrapped
+from ...analysis.scratch_memory_sizes import SPILL_VECTOR_REGS
+from ...common.llvm_element_types import POINTER, Element, element_of, wrap_to_width
 from ...common.llvm_types import BFLOAT, DOUBLE, FLOAT, HALF, I1, I8, I32, SHARED, integer, struct
 from ...common.llvm_types import vector as vector_of
 from .analyze_buffers import Buffers, analyze_buffers
 from .function_builder import Value
-from .instruction_builder import Builder
+from .instruction_builder import InstructionBuilder
 from .op_preconditions import check_operation
 
 if TYPE_CHECKING:
@@ -43,13 +43,13 @@ if TYPE_CHECKING:
     from ..program.control_flow import Loop
     from .module_emitter import ModuleEmitter
 
-PARK, TMEM_STORE = "nv_tileas.park", "nv_tileas.tmem_store"
+SPILL, TMEM_STORE = "nv_tileas.spill", "nv_tileas.tmem_store"
 # Operations that use the elements of tiles one after the other, in the block in which they stand, or only rename them.
 TAKES_LATE = frozenset(
     f"nv_tileas.{name}" for name in ("park", "take_back", "reduce", "tiled_store", "view", "broadcast", "permute")
 )
 # Registers of a thread that an instruction with many of them leaves free.
-OTHER_REGISTERS = 20
+RESERVED_REGISTERS = 20
 # The barrier of the warps that compute, where others do not (0 is the one of all threads).
 COMPUTE_BARRIER = 1
 
@@ -76,12 +76,12 @@ class Late:
         self.load = load
         self.loaded: list[Value] | None = None
 
-    def all(self, b: Builder) -> list[Value]:
+    def all(self, b: InstructionBuilder) -> list[Value]:
         if self.loaded is None:
             self.loaded = self.load()
         return self.loaded
 
-    def value(self, b: Builder, position: int) -> Value:
+    def value(self, b: InstructionBuilder, position: int) -> Value:
         return self.all(b)[position]
 
 
@@ -90,7 +90,7 @@ class LateInBlock(Late):
 
     block: Block | None = None
 
-    def all(self, b: Builder) -> list[Value]:
+    def all(self, b: InstructionBuilder) -> list[Value]:
         if self.block is not b.block:
             self.loaded, self.block = None, b.block
         return super().all(b)
@@ -103,7 +103,7 @@ class LateValue:
     source: Late
     position: int
 
-    def take(self, b: Builder) -> Value:
+    def take(self, b: InstructionBuilder) -> Value:
         return self.source.value(b, self.position)
 
 
@@ -115,8 +115,8 @@ class Part:
     position: int
     element: Element
 
-    def take(self, b: Builder) -> Value:
-        vector = b.cast("bitcast", taken(b, self.word), vector_of(32 // self.element.bits, self.element.border))
+    def take(self, b: InstructionBuilder) -> Value:
+        vector = b.cast("bitcast", taken(b, self.word), vector_of(32 // self.element.bits, self.element.crossing_type))
         value = b.element(vector, self.position)
         return b.compare("ne", value, 0, I8) if self.element.type == I1 else value
 
@@ -130,18 +130,18 @@ SCALARS = (int, *VALUES)
 Held: TypeAlias = "Packed | Sequence[Packed] | MemRef | TiledView | None"
 
 
-def taken(b: Builder, value: Packed) -> Value:
+def taken(b: InstructionBuilder, value: Packed) -> Value:
     """A scalar or word as a value that exists."""
     return value.take(b) if isinstance(value, TAKEN) else value
 
 
-def parked_together(values: Sequence[T]) -> list[Sequence[T]]:
+def spilled_together(values: Sequence[T]) -> list[Sequence[T]]:
     """Parts of so many as one access parks: what is computed where it is used is computed so, and none of it before."""
-    return [values[first : first + PARKED_WORDS] for first in range(0, len(values), PARKED_WORDS)]
+    return [values[first : first + SPILL_VECTOR_REGS] for first in range(0, len(values), SPILL_VECTOR_REGS)]
 
 
 def _takes_late(op: Operation) -> bool:
-    return op.name in TAKES_LATE or facts_of(op).layouts is Layouts.ELEMENTWISE or _is_part(op)
+    return op.name in TAKES_LATE or traits_of(op).layouts is LayoutTrait.ELEMENTWISE or _is_part(op)
 
 
 def _is_part(op: Operation) -> bool:
@@ -160,53 +160,53 @@ class KernelEmitter:
         self.ctas = 1  # that a tile program is divided over
         self.handlers = handlers
         self.buffers = Buffers()
-        self.b = Builder()
+        self.b = InstructionBuilder()
         self.values: dict[SSAValue, Held] = {}
         self.loops: list[Loop] = []
         self.heap: dict[Block, list[Value]] = {}  # addresses that blocks have allocated on the device's heap
-        self.pipelines: list[TableOperation] = []
+        self.pipelines: list[TableOp] = []
         # Parameters that hold tensor maps, and those that operations have taken.
         self.map_arguments: list[SSAValue] = []
         self.tensor_maps: list[SSAValue] = []
-        self.tensor_memory: TableOperation | None = None
+        self.tensor_memory: TableOp | None = None
         self.tensor_base: Value = 0
         # Elements of tiles are computed where they are used: of a kernel whose registers do not hold its tiles (``parks``), and in
         # a block of code that stores a tile part by part.
-        self.parks = self.computes_late = False
+        self.is_spilling = self.computes_late = False
         self.powers = 0  # groups of powers of two that were computed so, of which some are polynomials
         self.written_ahead: set[Operation] = set()  # by a handler, in each way through the code that it made
-        self.agent_end: Block | None = None  # where a return of the agent whose code is written goes on
+        self.partition_end: Block | None = None  # where a return of the agent whose code is written goes on
         self.is_one_thread = False  # of the agent whose code is written, only one executes it
         self.name = ""
-        self.most_registers: int | None = None  # of a thread, where the kernel says so
+        self.max_registers: int | None = None  # of a thread, where the kernel says so
         self.pointer_space = "global"
 
     # ---- thread position -------------------------------------------------------------------------
     @cached_property
     def thread(self) -> Value:
-        with self.b.in_prologue():
+        with self.b.at_function_start():
             return self.b.query(gpu.ThreadIdOp)
 
     @cached_property
     def lane(self) -> Value:
-        with self.b.in_prologue():
+        with self.b.at_function_start():
             return self.thread if self.num_warps == 1 else self.b.and_(self.thread, 31)
 
     @cached_property
     def warp(self) -> Value:
-        with self.b.in_prologue():
+        with self.b.at_function_start():
             return 0 if self.num_warps == 1 else self.b.shift(self.thread, -5)
 
     @cached_property
     def uniform_warp(self) -> Value:
         """The warp's number, which ptxas knows to be the same in all lanes: what is computed from it goes to uniform
         registers."""
-        with self.b.in_prologue():
+        with self.b.at_function_start():
             return 0 if self.num_warps == 1 else self.b.shuffle(gpu.ShuffleMode.IDX, self.warp, 0)
 
     def linear(self, lane_images: tuple[int, ...], warp_images: tuple[int, ...]) -> Value:
         """The F2-linear function of the thread's lane and warp, computed at the start of the kernel."""
-        with self.b.in_prologue():
+        with self.b.at_function_start():
             return self.b.xor(self.b.linear(self.lane, lane_images), self.b.linear(self.warp, warp_images))
 
     def elect(self) -> Value:
@@ -216,17 +216,17 @@ class KernelEmitter:
     @cached_property
     def cta_rank(self) -> Value:
         """The CTA's number in its cluster."""
-        with self.b.in_prologue():
+        with self.b.at_function_start():
             return self.b.issue(ClusterRankOp, type=I32)
 
     @property
     def tensor_group(self) -> str:
         """The CTAs that tcgen05 acts for, all instructions of a kernel the same, as LLVM's names end."""
-        return "cg2" if "pair" in given(self.tensor_memory).attributes else "cg1"
+        return "cg2" if "pair" in unwrap(self.tensor_memory).attributes else "cg1"
 
     @cached_property
     def is_first_warp(self) -> Value:
-        with self.b.in_prologue():
+        with self.b.at_function_start():
             return self.b.compare("eq", self.uniform_warp, 0)
 
     @contextmanager
@@ -235,7 +235,7 @@ class KernelEmitter:
         if self.is_one_thread:
             yield
             return
-        with self.b.when(self.is_first_warp):
+        with self.b.if_then(self.is_first_warp):
             yield
 
     @contextmanager
@@ -244,29 +244,29 @@ class KernelEmitter:
         if self.is_one_thread:
             yield
             return
-        with self.one_warp(), self.b.when(self.elect()):
+        with self.one_warp(), self.b.if_then(self.elect()):
             yield
 
     @property
     def vector_registers(self) -> int:
         """The most registers of one instruction, a power of two, that leave a thread some for all else."""
         warps = self.num_warps + self.producer_warps
-        share = self.most_registers or self.target.multiprocessor.registers_of(warps)
-        return 1 << (share - OTHER_REGISTERS).bit_length() - 1
+        share = self.max_registers or self.target.sm_limits.registers_of(warps)
+        return 1 << (share - RESERVED_REGISTERS).bit_length() - 1
 
     def holder(self, layout: LinearLayout) -> Value | None:
         """Whether this thread is the canonical holder of its elements; None where every thread is."""
         lanes, warps = layout.free_bits("lane"), layout.free_bits("warp")
         if not lanes and not warps:
             return None
-        with self.b.in_prologue():
+        with self.b.at_function_start():
             mask = lanes | warps << 5
             return self.b.compare("eq", self.b.and_(self.thread, mask), 0)
 
     @cached_property
     def first_thread(self) -> Value:
         """Whether this is thread 0 of the CTA."""
-        with self.b.in_prologue():
+        with self.b.at_function_start():
             return self.b.compare("eq", self.thread, 0)
 
     # ---- values ----------------------------------------------------------------------------------
@@ -274,7 +274,7 @@ class KernelEmitter:
         """An element with the given bits; a known integer where the element is one, so that it can be folded."""
         type = element.type
         if isinstance(type, IntegerType):
-            return wrapped(bits, type.width.data)
+            return wrap_to_width(bits, type.width.data)
         value = FORMATS[type](bits)
         if math.isnan(value):
             # Its payload: a constant of a floating-point type has only the number.
@@ -338,7 +338,7 @@ class KernelEmitter:
     @cached_property
     def shared_base(self) -> Value:
         """The 32-bit address of the kernel's shared memory."""
-        with self.b.in_prologue():
+        with self.b.at_function_start():
             return self.b.cast("ptrtoint", self.shared_memory, I32)
 
     @property
@@ -361,15 +361,15 @@ class KernelEmitter:
     # ---- walk ------------------------------------------------------------------------------------
     def emit_body(self, kernel: Operation) -> None:
         """The code of a kernel; raises InternalError for an operation without a handler."""
-        self.buffers = analyze_buffers(kernel, number_of(kernel, "shared_bytes", 0))
+        self.buffers = analyze_buffers(kernel, int_attr(kernel, "shared_bytes", 0))
         # Pointers may point into shared memory where a kernel has storage of its own: then all are generic.
         self.pointer_space = "" if self.buffers.generic else "global"
-        self.parks = self.computes_late = any(op.name == PARK for op in walk(kernel))
+        self.is_spilling = self.computes_late = any(op.name == SPILL for op in walk(kernel))
         for block in kernel.regions[0].blocks:
             self.emit_block(block)
 
     def emit_block(self, block: Block) -> None:
-        around, self.computes_late = self.computes_late, self.parks or any(map(_is_part, block.ops))
+        around, self.computes_late = self.computes_late, self.is_spilling or any(map(_is_part, block.ops))
         for op in block.ops:
             if op not in self.written_ahead:
                 self.emit(op)

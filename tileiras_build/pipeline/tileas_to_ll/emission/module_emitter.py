@@ -27,12 +27,12 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from ....core.errors import InvalidInput
 from ....core.symbols.symbol_names import GLOBAL as GLOBAL_NAME
 from ....core.symbols.symbol_names import quoted_name
-from ....ir.casting import expect, number_of, string_of
+from ....ir.casting import cast, int_attr, str_attr
 from ....ir.dialects.cuda_tile.attrs import DenseConstantAttr
 from ....ir.dialects.cuda_tile.location import source_location
 from ....ir.dialects.gpu_ext import GPUModuleOp
 from ....ir.dialects.llvm_ext import make_function, make_global
-from ....ir.dialects.op_definition import TableOperation
+from ....ir.dialects.op_definition import TableOp
 from ....manifest.manifest_constants import TENSOR_MAP, VERSION
 from ....target.targets import COMMON_SHARED_MEMORY, PARAMETER_MEMORY
 from ...analysis.kernel_parameters import Parameters, describe
@@ -45,7 +45,7 @@ from ..emit_global_smem import ALIGNMENT, SYMBOL, global_smem_bytes
 from ..pipelines.tma_copies import descriptor_entry
 from .handler_table import HANDLERS
 from .kernel_emitter import KernelEmitter
-from .source_locations import Places
+from .source_locations import SourceLocations
 
 # A tensor map (PTX ISA 9.0, section 5.5.8): a parameter that stays where it is, for its address goes to TMA.
 MAP_ALIGNMENT = 64
@@ -68,7 +68,7 @@ class ModuleEmitter:
         self.globals: list[llvm.GlobalOp] = []
         self.declarations: dict[str, llvm.FuncOp] = {}
         self.tables: dict[tuple[tuple[int, ...], int], str] = {}
-        self.places = Places(job)
+        self.places = SourceLocations(job)
         self.taken = {name: kind for kind, name in symbols(module)}
         self.variables = {name for name, kind in self.taken.items() if kind == GLOBAL_NAME}
         self.shared_memory_symbol = self._fresh(SYMBOL)
@@ -111,9 +111,9 @@ class ModuleEmitter:
         return self.shared_bytes > COMMON_SHARED_MEMORY
 
     @property
-    def fills_multiprocessor(self) -> bool:
+    def fills_sm(self) -> bool:
         """Whether a second CTA of the kernels has no room beside the first."""
-        return 2 * self.shared_bytes > self.job.target.multiprocessor.shared_memory
+        return 2 * self.shared_bytes > self.job.target.sm_limits.shared_memory
 
     def emit(self) -> GPUModuleOp:
         """The device module of all kernels."""
@@ -134,25 +134,25 @@ class ModuleEmitter:
         return make_global(array(size, I8), self.shared_memory_symbol, linkage, SHARED, alignment=ALIGNMENT)
 
     def _emit_global(self, op: Operation) -> None:
-        given = expect(DenseConstantAttr, op.attributes["value"])
+        given = cast(DenseConstantAttr, op.attributes["value"])
         element = element_of(given.type.element_type)
         size = element.bytes
         data = given.as_array().tobytes()
         if element.per_byte > 1:
             data = bytes(low & 15 | high << 4 for low, high in zip(data[::2], data[1::2]))
         count = len(data) // size
-        alignment = max(number_of(op, "alignment", 0), size)
+        alignment = max(int_attr(op, "alignment", 0), size)
         value = DenseIntOrFPElementsAttr(TensorType(integer(element.bits), [count]), BytesAttr(data))
-        name, type = string_of(op, "sym_name"), array(count, integer(element.bits))
+        name, type = str_attr(op, "sym_name"), array(count, integer(element.bits))
         self.globals.append(make_global(type, name, "external", GLOBAL, value=value, alignment=alignment))
 
     def _emit_kernel(self, op: Operation) -> llvm.FuncOp:
-        name = expect(StringAttr, op.properties["sym_name"]).data
-        warps, producers = number_of(op, "num_warps"), number_of(op, "producer_warps", 0)
+        name = cast(StringAttr, op.properties["sym_name"]).data
+        warps, producers = int_attr(op, "num_warps"), int_attr(op, "producer_warps", 0)
         e = KernelEmitter(self, self.job, warps, HANDLERS, producers)
         e.name = name
-        e.most_registers = number_of(op, "nvvm.maxnreg") if "nvvm.maxnreg" in op.attributes else None
-        e.ctas = number_of(op, "num_ctas", 1)
+        e.max_registers = int_attr(op, "nvvm.maxnreg") if "nvvm.maxnreg" in op.attributes else None
+        e.ctas = int_attr(op, "num_ctas", 1)
         known = describe(op, name)
         block = op.regions[0].blocks[0]
         descriptors = [inner for inner in block.ops if inner.name == "nv_tileas.make_tiled_tma_desc"]
@@ -162,7 +162,7 @@ class ModuleEmitter:
         e.emit_body(op)
         manifest = self._kernel_manifest(known, block.args, descriptors, warps + producers)
         _check_parameters(op, name, manifest["params"])
-        manifest["grid"] |= {"group": group} if (group := number_of(op, "tile_group", 1)) > 1 else {}
+        manifest["grid"] |= {"group": group} if (group := int_attr(op, "grid_swizzle", 1)) > 1 else {}
         manifest["grid"] |= {"persistent": 1} if known.extents else {}
         self.manifest["kernels"][name] = manifest | {"cluster": cluster_of(op)}
         return self._function(e, op, 32 * (warps + producers))
@@ -180,7 +180,7 @@ class ModuleEmitter:
         for argument, value in zip(arguments, given):
             e.values[argument] = value
             if element_of(argument.type).type == I1:
-                with e.b.in_prologue():
+                with e.b.at_function_start():
                     e.values[argument] = e.b.compare("ne", value, 0, I8)
 
     def _function(self, e: KernelEmitter, op: Operation, threads: int) -> llvm.FuncOp:
@@ -189,13 +189,13 @@ class ModuleEmitter:
         if e.map_arguments:
             plain = [DictionaryAttr({})] * (len(types) - len(e.map_arguments))
             made.properties["arg_attrs"] = ArrayAttr([*plain, *[MAP_ATTRIBUTES] * len(e.map_arguments)])
-        alone = self.dynamic_shared and e.most_registers is None and (e.producer_warps > 0 or self.fills_multiprocessor)
+        alone = self.dynamic_shared and e.max_registers is None and (e.producer_warps > 0 or self.fills_sm)
         made.attributes |= {"nvvm.kernel": UnitAttr(), "nvvm.reqntid": DenseArrayBase.from_list(i32, [threads])}
         made.attributes |= launch_attributes(op, alone) | self.places.function_attributes()
         return made
 
     def _kernel_manifest(
-        self, known: Parameters, arguments: tuple[SSAValue, ...], descriptors: list[TableOperation], warps: int
+        self, known: Parameters, arguments: tuple[SSAValue, ...], descriptors: list[TableOp], warps: int
     ) -> dict[str, Any]:
         parameters, offset = [], 0
         for argument, facts in zip(arguments, known.rows):
@@ -248,14 +248,14 @@ def _dense(numbers: list[int], bits: int) -> DenseIntOrFPElementsAttr:
 def cluster_of(kernel: Operation) -> list[int]:
     """The CTAs of a cluster in x, y and z."""
     found = kernel.attributes.get("nvvm.cluster_dim")
-    return [1, 1, 1] if found is None else list(expect(DenseArrayBase, found).get_values())
+    return [1, 1, 1] if found is None else list(cast(DenseArrayBase, found).get_values())
 
 
 # What a kernel asks of its launch besides threads, in the order in which it is written.
 _LAUNCH = ("nvvm.maxnreg", "nvvm.minctasm", "nvvm.cluster_dim", "nvvm.blocksareclusters")
 
 
-def launch_attributes(kernel: Operation, alone: bool) -> dict[str, Attribute]:
+def launch_attributes(kernel: Operation, one_cta_per_sm: bool) -> dict[str, Attribute]:
     """What a kernel asks of its launch besides threads.
 
     One CTA per multiprocessor is what all have. ``alone`` says it all the same, of kernels with dynamic shared memory:
@@ -263,6 +263,6 @@ def launch_attributes(kernel: Operation, alone: bool) -> dict[str, Attribute]:
     of a register count at entry.
     """
     found = {name: kernel.attributes[name] for name in _LAUNCH if name in kernel.attributes}
-    if "nvvm.minctasm" in found and number_of(kernel, "nvvm.minctasm") <= 1 and not alone:
+    if "nvvm.minctasm" in found and int_attr(kernel, "nvvm.minctasm") <= 1 and not one_cta_per_sm:
         del found["nvvm.minctasm"]
     return found

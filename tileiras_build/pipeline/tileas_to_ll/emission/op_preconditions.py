@@ -13,10 +13,10 @@ from xdsl.dialects.builtin import UnrealizedConversionCastOp
 from xdsl.ir import Operation
 
 from ....core.errors import InternalError
-from ....ir.casting import number_of, string_of
+from ....ir.casting import int_attr, str_attr
 from ....ir.dialects.nv_tileas.ops import LD_SHARED, ST_SHARED
-from ....ir.dialects.op_definition import TableOperation
-from ....target.targets import TENSOR_MEMORY_ATOMS, WARPGROUP_ATOMS, MmaAtom, Target, TensorMemoryAtom, WarpgroupAtom
+from ....ir.dialects.op_definition import TableOp
+from ....target.targets import TCGEN05_ATOMS, WGMMA_ATOMS, MmaAtom, Target, Tcgen05Atom, WgmmaAtom
 from ..type_converter import LLVMTypeConverter
 from .analyze_buffers import Buffers
 
@@ -30,49 +30,49 @@ def check_operation(op: Operation, buffers: Buffers, target: Target) -> None:
         check(op, buffers, target)
 
 
-def _check_load(op: TableOperation, buffers: Buffers, target: Target) -> None:
+def _check_load(op: TableOp, buffers: Buffers, target: Target) -> None:
     if op.buffer not in buffers.places:
         raise InternalError("copy-buffer", f"{op.name} copies to a buffer that has no place in shared memory")
     given = tuple(op.layout.shape) if "layout" in op.attributes else op.view.type.tile
     _check_shapes(op, given, tuple(op.buffer.type.placement.data.shape))
 
 
-def _check_store(op: TableOperation, buffers: Buffers, target: Target) -> None:
+def _check_store(op: TableOp, buffers: Buffers, target: Target) -> None:
     _check_copy(op, buffers, target)
     _check_shapes(op, tuple(op.view.type.tile), tuple(op.placement.shape))
 
 
-def _check_shapes(op: Operation, given: tuple[int, ...], wanted: tuple[int, ...]) -> None:
-    if wanted != given:
-        raise InternalError("copy-shape", f"{op.name} copies a tile of shape {given} to a buffer of shape {wanted}")
+def _check_shapes(op: Operation, actual: tuple[int, ...], expected: tuple[int, ...]) -> None:
+    if expected != actual:
+        raise InternalError("copy-shape", f"{op.name} copies a tile of shape {actual} to a buffer of shape {expected}")
 
 
-def _check_atom(op: TableOperation, buffers: Buffers, target: Target) -> None:
+def _check_atom(op: TableOp, buffers: Buffers, target: Target) -> None:
     _check_known(op, "atom", _atoms(target), target)
 
 
-def _check_copy(op: TableOperation, buffers: Buffers, target: Target) -> None:
+def _check_copy(op: TableOp, buffers: Buffers, target: Target) -> None:
     _check_known(op, "copy_atom", {LD_SHARED, ST_SHARED, *target.copy_atoms}, target)
 
 
-def _check_known(op: TableOperation, key: str, known: Collection[str], target: Target) -> None:
-    if key in op.attributes and (atom := string_of(op, key)) not in known:
+def _check_known(op: TableOp, key: str, known: Collection[str], target: Target) -> None:
+    if key in op.attributes and (atom := str_attr(op, key)) not in known:
         raise InternalError("atom-unknown", f"{op.name} asks for {atom}, which {target.name} does not have")
 
 
 @cache
 def _atoms(target: Target) -> frozenset[str]:
     """The matrix instructions of a GPU."""
-    rows: tuple[MmaAtom | WarpgroupAtom | TensorMemoryAtom, ...] = (
+    rows: tuple[MmaAtom | WgmmaAtom | Tcgen05Atom, ...] = (
         *target.all_mma_atoms,
-        *WARPGROUP_ATOMS,
-        *TENSOR_MEMORY_ATOMS,
+        *WGMMA_ATOMS,
+        *TCGEN05_ATOMS,
     )
     return frozenset(row.name for row in rows if target.has(row.capability))
 
 
-def _check_wait(op: TableOperation, buffers: Buffers, target: Target) -> None:
-    pending = number_of(op, "pending", 0)
+def _check_wait(op: TableOp, buffers: Buffers, target: Target) -> None:
+    pending = int_attr(op, "pending", 0)
     rings = [buffer.type.stages.data for buffer in buffers.places if hasattr(buffer.type, "stages")]
     if pending < 0 or (rings and pending >= max(rings) * buffers.steps):
         raise InternalError(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .kernel_emitter import KernelEmitter
 
 
-class Places:
+class SourceLocations:
     """The places of a kernel's operations; nothing unless lines were asked for and the kernel's own place is known."""
 
     def __init__(self, job: Job):
@@ -46,27 +46,27 @@ class Places:
             self._latest = location_attr(op)
         key = self._latest, nested_region(op) if self.mode.variables else None
         if key not in self._attributes:
-            self._attributes[key] = _place(*key)
+            self._attributes[key] = _location_attribute(*key)
         return self._attributes[key]
 
     def show_parameters(self, e: KernelEmitter, arguments: tuple[SSAValue, ...]) -> None:
         """Describe the kernel's parameters as variables."""
         if self._function is None or not self.mode.variables:
             return
-        with e.b.in_prologue():
+        with e.b.at_function_start():
             e.b.attributes = {LOC: self._function}
             for number, argument in enumerate(arguments, 1):
                 type = debug_type(_source_type(argument))
                 variable = VariableAttr.of(name=f"arg{number - 1}", arg=number, type=type)
                 e.b.operation(
                     ValueOp,
-                    (e.b.computed(e.scalar(argument)),),
+                    (e.b.uniqued(e.scalar(argument)),),
                     (),
                     {"variable": variable, "expression": DIExpression(())},
                 )
 
 
-def _place(location: Attribute | None, region: Region | None) -> dict[str, Attribute]:
+def _location_attribute(location: Attribute | None, region: Region | None) -> dict[str, Attribute]:
     found = {LOC: location, SCOPE: region_start(region) if region is not None else None}
     return {name: value for name, value in found.items() if value is not None}
 

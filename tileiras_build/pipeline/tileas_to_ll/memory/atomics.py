@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from ....core.errors import Unsupported
-from ....ir.casting import number_of, string_of
+from ....ir.casting import int_attr, str_attr
 from ....ir.dialects.nv_tileas.ops import ATOM_LOOP
 from ....ir.dialects.nvvm.memory_access import AtomLoopOp, AtomOp
-from ....ir.dialects.op_definition import TableOperation
+from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout
 from ...common.llvm_element_types import Element
 from ...common.llvm_types import integer
 from ..emission.function_builder import Value
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
-from .global_memory import SCOPES, TileAddresses, needed, space_of, tile_addresses
+from .global_memory import SCOPES, TileAddresses, is_mask_needed, space_of, tile_addresses
 from .shared_memory import load_shared, store_shared
 from .vector_access import Modifiers, predicate
 from .views import view_of
@@ -37,7 +37,7 @@ FLOAT_ADDS = {"f16": "add.noftz.f16", "bf16": "add.noftz.bf16", "f32": "add.f32"
 class Update:
     """An instruction that updates memory and gives the old value, with its attributes."""
 
-    kind: type[TableOperation]
+    kind: type[TableOp]
     attributes: Mapping[str, str]
 
 
@@ -54,16 +54,16 @@ def operation_text(mode: str, element: Element) -> str:
     raise Unsupported("atomic-type", f"no atomic {mode} of {element.name}", remedy="use a 32- or 64-bit type")
 
 
-def _modification(e: KernelEmitter, op: TableOperation, element: Element) -> Update:
+def _modification(e: KernelEmitter, op: TableOp, element: Element) -> Update:
     """How the operation's atom reads, modifies and writes an element."""
-    mode = string_of(op, "mode")
-    if "reduce_atom" in op.attributes and string_of(op, "reduce_atom") == ATOM_LOOP:
+    mode = str_attr(op, "mode")
+    if "reduce_atom" in op.attributes and str_attr(op, "reduce_atom") == ATOM_LOOP:
         return Update(AtomLoopOp, {"operation": LOOPS[mode, element.name], **_modifiers(e, op)})
     return Update(AtomOp, {"operation": operation_text(mode, element), **_modifiers(e, op)})
 
 
-def _modifiers(e: KernelEmitter, op: TableOperation) -> Modifiers:
-    semantic, scope = string_of(op, "mem_semantic"), SCOPES[string_of(op, "mem_scope")]
+def _modifiers(e: KernelEmitter, op: TableOp) -> Modifiers:
+    semantic, scope = str_attr(op, "mem_semantic"), SCOPES[str_attr(op, "mem_scope")]
     return {"semantics": "relaxed" if semantic == "weak" else semantic, "scope": scope, **space_of(e)}
 
 
@@ -95,12 +95,12 @@ def _atom(
     return e.b.cast("bitcast", old, element.type) if element.is_float else old
 
 
-def emit_atomic_rmw(e: KernelEmitter, op: TableOperation) -> None:
+def emit_atomic_rmw(e: KernelEmitter, op: TableOp) -> None:
     element = e.element(op.value)
     _emit_elements(e, op, element, _modification(e, op, element), [op.value])
 
 
-def emit_atomic_cas(e: KernelEmitter, op: TableOperation) -> None:
+def emit_atomic_cas(e: KernelEmitter, op: TableOp) -> None:
     element = e.element(op.value)
     if element.bits not in (16, 32, 64):
         raise Unsupported(
@@ -110,9 +110,7 @@ def emit_atomic_cas(e: KernelEmitter, op: TableOperation) -> None:
     _emit_elements(e, op, element, swap, [op.compare, op.value])
 
 
-def _emit_elements(
-    e: KernelEmitter, op: TableOperation, element: Element, update: Update, operands: list[SSAValue]
-) -> None:
+def _emit_elements(e: KernelEmitter, op: TableOp, element: Element, update: Update, operands: list[SSAValue]) -> None:
     tile = isinstance(e.values[op.value], list)
     layout = layout_of(op.value) if tile else None
     holder = e.first_thread if layout is None else e.holder(layout)
@@ -123,7 +121,7 @@ def _emit_elements(
     for register, offset in enumerate(offsets):
         if offset in known:
             continue
-        mask = e.b.all_of([holder, needed(masks[register])])
+        mask = e.b.all_of([holder, is_mask_needed(masks[register])])
         values = [column[register] for column in columns]
         known[offset] = _atom(e, element, update, pointers[register], 0, values, mask)
     if holder is not None and op.results[0].uses:
@@ -133,18 +131,18 @@ def _emit_elements(
 
 def _shared_results(
     e: KernelEmitter,
-    op: TableOperation,
+    op: TableOp,
     element: Element,
     known: dict[int, Value],
     layout: LinearLayout | None,
     holder: Value,
 ):
     """The holders' results, read by every thread that holds a copy of the element."""
-    scratch = number_of(op, "scratch_offset")
+    scratch = int_attr(op, "scratch_offset")
     size = element.bytes
     lanes = tuple(image * size for image in layout.lanes) if layout else ()
     warps = tuple(image * size for image in layout.warps) if layout else ()
-    with e.b.in_prologue():
+    with e.b.at_function_start():
         base = e.b.add(e.linear(lanes, warps), e.shared_base)
     if "sync_before" in op.attributes:
         e.barrier()
@@ -154,7 +152,7 @@ def _shared_results(
     return {offset: load_shared(e, element, 1, base, scratch + offset * size)[0] for offset in known}
 
 
-def emit_tiled_atomic_rmw(e: KernelEmitter, op: TableOperation) -> None:
+def emit_tiled_atomic_rmw(e: KernelEmitter, op: TableOp) -> None:
     view = view_of(e, op.view)
     layout = layout_of(op.value)
     addresses: TileAddresses = tile_addresses(e, op, view, layout)

@@ -8,7 +8,7 @@ from ..emission.function_builder import Value
 from ..emission.kernel_emitter import KernelEmitter
 
 
-class Positions:
+class ElementCoordinates:
     """The coordinates of a thread's registers along each dimension: a part of the thread plus a constant.
 
     Where bases of threads and registers share bits the parts are joined by XOR, otherwise by addition.

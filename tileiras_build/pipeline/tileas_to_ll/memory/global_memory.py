@@ -15,32 +15,32 @@ from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, SSAValue
 
 from ....core.errors import Unsupported
-from ....ir.casting import expect, number_of, numbers_of, string_of
+from ....ir.casting import cast, int_array_attr, int_attr, str_attr
 from ....ir.dialects.nvvm.llvm_intrinsics import SMaxOp, SMinOp
-from ....ir.dialects.op_definition import TableOperation
+from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout
 from ....target.element_types import ELEMENT_TYPES
 from ...common.llvm_element_types import Element, element_of
 from ...common.llvm_types import I8, I32, I64
 from ..emission.function_builder import Value
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of, taken
-from .element_coordinates import Positions
+from .element_coordinates import ElementCoordinates
 from .fp4_access import load_packed, store_packed
-from .lazy_loads import LateLoads
-from .packed_loads import is_kept_in_words, joined, load_words
-from .tile_bounds_checks import TileIndices, early
+from .lazy_loads import LazyLoads
+from .packed_loads import load_packed_registers, stays_packed, unpacked_or_merged
+from .tile_bounds_checks import TileBoundsChecks, computes_early
 from .vector_access import Modifiers, load_vector, store_vector
 from .views import TiledView, view_of
 
 SCOPES = {"tl_blk": "cta", "device": "gpu", "sys": "sys"}
 
 
-def modifiers_of(e: KernelEmitter, op: TableOperation) -> Modifiers:
+def modifiers_of(e: KernelEmitter, op: TableOp) -> Modifiers:
     """The semantics and scope of an operation that is not weak, and the space that its pointers point to."""
-    semantic = string_of(op, "mem_semantic") if "mem_semantic" in op.attributes else "weak"
+    semantic = str_attr(op, "mem_semantic") if "mem_semantic" in op.attributes else "weak"
     if semantic == "weak":
         return space_of(e)
-    scope = SCOPES[string_of(op, "mem_scope")] if "mem_scope" in op.attributes else "gpu"
+    scope = SCOPES[str_attr(op, "mem_scope")] if "mem_scope" in op.attributes else "gpu"
     return {"semantics": semantic, "scope": scope, **space_of(e)}
 
 
@@ -67,16 +67,16 @@ class TileAddresses:
         coords: Sequence[Any],
         layout: LinearLayout,
         in_bounds: Sequence[bool],
-        indices: TileIndices,
+        indices: TileBoundsChecks,
     ):
         self.e, self.view, self.layout, self.in_bounds = e, view, layout, in_bounds
         self.coords, self.indices, self.index_type = coords, indices, indices.type
         self.dim_map = view.type.dim_map
         self.strides = [view.memory.strides[dim] for dim in self.dim_map]
-        self.positions = Positions(e, layout)
+        self.positions = ElementCoordinates(e, layout)
         self.starts = [self._start(dim, coord) for dim, coord in enumerate(coords)]
         self.is_sparse = any(isinstance(start, list) for start in self.starts)
-        self.ragged = [dim for dim, whole in enumerate(in_bounds) if not whole]
+        self.has_boundary_tile = [dim for dim, whole in enumerate(in_bounds) if not whole]
         self.element = element_of(view.type.source.element_type)
 
     def _start(self, dim: int, coord: Any) -> Any:
@@ -105,11 +105,11 @@ class TileAddresses:
         extras = [self._extra(register, dim) for dim in range(self.layout.rank)]
         constant = sum(extra * stride for extra, stride in zip(extras, self.strides) if isinstance(stride, int))
         varying = [extra for extra, stride in zip(extras, self.strides) if not isinstance(stride, int)]
-        key = (self, "pointer", self._thread_part(register), *varying)
-        pointer = self.e.b.reused(key, lambda: self._pointer(*self._element_offset(register)[:2]))
+        key = (self, "pointer", self._thread_offset(register), *varying)
+        pointer = self.e.b.get_or_create(key, lambda: self._pointer(*self._element_offset(register)[:2]))
         return pointer, constant * self.element.bytes
 
-    def _thread_part(self, register: int) -> int:
+    def _thread_offset(self, register: int) -> int:
         """Registers of one number differ in the constants of their coordinates alone."""
         return 0 if self.positions.additive and not self.is_sparse else register
 
@@ -157,16 +157,16 @@ class TileAddresses:
         """Whether the element of a register lies in the tensor; None where it always does."""
         return self.e.b.all_of([self.inside(register, dim) for dim in range(self.layout.rank)])
 
-    def is_whole(self) -> Value:
+    def is_full_tile(self) -> Value:
         """Whether no element of the tile lies outside the tensor; the same for all threads."""
-        if not self.ragged:
-            return 1 if (found := self._is_found()) is None else found
+        if not self.has_boundary_tile:
+            return 1 if (found := self._has_base()) is None else found
         b, type, shape = self.e.b, self.index_type, self.layout.shape
-        left = [(shape[dim], b.sub(self._size(dim), self.starts[dim], type)) for dim in self.ragged]
+        left = [(shape[dim], b.sub(self._size(dim), self.starts[dim], type)) for dim in self.has_boundary_tile]
         first, *others = [b.compare("sle", extent, rest, type) for extent, rest in left]
-        return b.every(first, *others)
+        return b.all_lanes(first, *others)
 
-    def _is_found(self) -> Value | None:
+    def _has_base(self) -> Value | None:
         """Whether the tile is one of the tensor's along all dimensions along which none sticks out; None where it always is."""
         whole = (dim for dim, whole in enumerate(self.in_bounds) if whole)
         return self.e.b.all_of([self.indices.is_inside(dim, self.coords[dim]) for dim in whole])
@@ -174,17 +174,17 @@ class TileAddresses:
     def _size(self, dim: int) -> Value:
         """The extent of the tensor; none for a tile that is outside of it along a dimension of which no element is asked."""
         size = self.view.memory.size(self.e, self.dim_map[dim], self.index_type)
-        if dim != self.ragged[0] or (found := self._is_found()) is None:
+        if dim != self.has_boundary_tile[0] or (found := self._has_base()) is None:
             return size
-        with early(self.e.b, found, size):
+        with computes_early(self.e.b, found, size):
             return self.e.b.select(found, size, 0, self.index_type)
 
-    def elements_left(self, register: int, dim: int) -> Value | None:
+    def elements_remaining(self, register: int, dim: int) -> Value | None:
         """How many elements of the tensor follow the register's along ``dim`` (i32, may be negative); None for enough."""
         if self.in_bounds[dim]:
             return None
         b, type = self.e.b, self.index_type
-        left = b.sub(self._left(register, dim), self._extra(register, dim), type)
+        left = b.sub(self._remaining(register, dim), self._extra(register, dim), type)
         return left if type == I32 or isinstance(left, int) else self._saturated(left)
 
     def _saturated(self, value: SSAValue) -> SSAValue:
@@ -195,14 +195,16 @@ class TileAddresses:
     def inside(self, register: int, dim: int) -> Value | None:
         """Whether the register's element lies in the tensor along ``dim``; None where it always does."""
         if self.in_bounds[dim]:
-            return None if self.ragged else self.indices.is_inside(dim, self.coords[dim])
+            return None if self.has_boundary_tile else self.indices.is_inside(dim, self.coords[dim])
         b, type = self.e.b, self.index_type
         if isinstance(self.starts[dim], list):
             return b.compare("ult", self.starts[dim][register], self._size(dim), type)
-        key = (self, dim, self._thread_part(register))
-        return b.compare("slt", self._extra(register, dim), b.reused(key, lambda: self._left(register, dim)), type)
+        key = (self, dim, self._thread_offset(register))
+        return b.compare(
+            "slt", self._extra(register, dim), b.get_or_create(key, lambda: self._remaining(register, dim)), type
+        )
 
-    def _left(self, register: int, dim: int) -> Value:
+    def _remaining(self, register: int, dim: int) -> Value:
         """How many elements of the tensor follow the thread's part of the register's coordinate."""
         return self.e.b.sub(self._size(dim), self._position(register, dim)[0], self.index_type)
 
@@ -211,13 +213,13 @@ def _both(e: KernelEmitter, a: Value | None, c: Value | None) -> Value | None:
     return e.b.all_of([a, c])
 
 
-def vector_of(op: TableOperation, layout: LinearLayout, order: Sequence[int]) -> int:
+def vector_of(op: TableOp, layout: LinearLayout, order: Sequence[int]) -> int:
     """Elements per access: what layout assignment allowed, as far as the registers are consecutive."""
-    allowed = number_of(op, "vector") if "vector" in op.attributes else 1
+    allowed = int_attr(op, "vector") if "vector" in op.attributes else 1
     return min(allowed, layout.contiguous(order))
 
 
-def emit_tiled_load(e: KernelEmitter, op: TableOperation) -> None:
+def emit_tiled_load(e: KernelEmitter, op: TableOp) -> None:
     view = view_of(e, op.view)
     layout = layout_of(op.value)
     addresses = tile_addresses(e, op, view, layout)
@@ -227,26 +229,26 @@ def emit_tiled_load(e: KernelEmitter, op: TableOperation) -> None:
     def load(vector: int, masked: bool) -> list[Value]:
         return _load_tile(e, op, addresses, vector, masked)
 
-    ragged = "ragged" in op.attributes and vector > element.per_byte
-    if not ragged and "whole" not in op.attributes:
+    has_boundary_tile = "has_boundary_tile" in op.attributes and vector > element.per_byte
+    if not has_boundary_tile and "whole" not in op.attributes:
         e.set(op.value, load(vector, True))
         return
     # The choice is the same for all threads. Rows whose length no vector divides are then still read in vectors.
-    masked = element.per_byte if ragged else vector
-    ways = e.b.either(addresses.is_whole(), lambda: load(vector, False), lambda: load(masked, True))
-    e.set(op.value, joined(e, element, ways))
+    masked = element.per_byte if has_boundary_tile else vector
+    ways = e.b.if_else(addresses.is_full_tile(), lambda: load(vector, False), lambda: load(masked, True))
+    e.set(op.value, unpacked_or_merged(e, element, ways))
 
 
-def _load_tile(e: KernelEmitter, op: TableOperation, addresses: TileAddresses, vector: int, masked: bool) -> list[Any]:
+def _load_tile(e: KernelEmitter, op: TableOp, addresses: TileAddresses, vector: int, masked: bool) -> list[Any]:
     """The registers of a tile, ``vector`` elements an access, predicated on bounds where ``masked``."""
     layout, element, modifiers = addresses.layout, addresses.element, modifiers_of(e, op)
     if "cache" in op.attributes:
-        modifiers = {**modifiers, "cache": string_of(op, "cache")}
+        modifiers = {**modifiers, "cache": str_attr(op, "cache")}
     fill = padding_bits(element, addresses.view.type.padding.data)
     known: dict[int, list[Any]] = {}
     registers: list[Any] = []
-    in_words = fill == 0 and is_kept_in_words(op, element, vector)
-    late = LateLoads(e) if "late" in op.attributes else None
+    in_words = fill == 0 and stays_packed(op, element, vector)
+    late = LazyLoads(e) if "late" in op.attributes else None
     for first in range(0, layout.num_registers, vector):
         key = layout.register_offsets[first]
         if (values := known.get(key)) is None:
@@ -264,14 +266,14 @@ def _load_registers(
     masked: bool,
     fill: int,
     modifiers: Modifiers,
-    in_words: bool,
+    packed: bool,
 ) -> list[Any]:
     """Consecutive elements of a tile, by one access; ``in_words``: as parts of words."""
     mask = addresses.mask(first) if masked else None
     if addresses.element.per_byte > 1:
         return load_packed(e, addresses, first, count, mask, fill, modifiers)
     pointer, offset = addresses.address(first)
-    load = load_words if in_words else load_vector
+    load = load_packed_registers if packed else load_vector
     return load(e, addresses.element, count, pointer, offset, mask, fill, modifiers)
 
 
@@ -289,12 +291,12 @@ def _store_registers(
     return store_vector(e, addresses.element, values, pointer, offset, mask, modifiers)
 
 
-def tile_addresses(e: KernelEmitter, op: TableOperation, view: TiledView, layout: LinearLayout) -> TileAddresses:
+def tile_addresses(e: KernelEmitter, op: TableOp, view: TiledView, layout: LinearLayout) -> TileAddresses:
     """The addresses of the operation's tile; ``in_bounds`` says along which dimensions no tile of the tensor sticks out."""
     rank = layout.rank
     in_bounds = [False] * rank
     if "in_bounds" in op.attributes:
-        in_bounds = [bool(flag) for flag in numbers_of(op, "in_bounds")]
+        in_bounds = [bool(flag) for flag in int_array_attr(op, "in_bounds")]
     sparse = view.type.sparse.data
     types = {element_of(coord.type).type for coord in op.coords} | {view.memory.index_type}
     index_type = I64 if I64 in types else I32
@@ -304,7 +306,7 @@ def tile_addresses(e: KernelEmitter, op: TableOperation, view: TiledView, layout
         held = _sparse_index(e, coord, layout, dim) if dim == sparse else [e.scalar(coord)]
         cast = [_index(e, value, type, index_type) for value in held]
         coords.append(cast if dim == sparse else cast[0])
-    return TileAddresses(e, view, coords, layout, in_bounds, TileIndices(e, op, view, index_type))
+    return TileAddresses(e, view, coords, layout, in_bounds, TileBoundsChecks(e, op, view, index_type))
 
 
 def _index(e: KernelEmitter, value: Value, source: Attribute, target: Attribute) -> Value:
@@ -312,7 +314,7 @@ def _index(e: KernelEmitter, value: Value, source: Attribute, target: Attribute)
     if source == target:
         return value
     if isinstance(value, int):
-        return value & (1 << expect(IntegerType, source).bitwidth) - 1
+        return value & (1 << cast(IntegerType, source).bitwidth) - 1
     return e.b.cast("zext", value, target)
 
 
@@ -325,27 +327,25 @@ def _sparse_index(e: KernelEmitter, index: SSAValue, layout: LinearLayout, dim: 
     return e.registers_as(index, wanted)
 
 
-def emit_tiled_store(e: KernelEmitter, op: TableOperation) -> None:
+def emit_tiled_store(e: KernelEmitter, op: TableOp) -> None:
     view = view_of(e, op.view)
     layout = layout_of(op.value)
     addresses = tile_addresses(e, op, view, layout)
     vector = vector_of(op, layout, view.order)
-    if not e.computes_late or "ragged" in op.attributes:
+    if not e.computes_late or "has_boundary_tile" in op.attributes:
         e.registers(op.value)
 
     def store(vector: int, masked: bool) -> list[Value]:
         return _store_tile(e, op, addresses, vector, masked)
 
     per_byte = addresses.element.per_byte
-    if "ragged" not in op.attributes or vector <= per_byte:
+    if "has_boundary_tile" not in op.attributes or vector <= per_byte:
         store(vector, True)
     else:
-        e.b.either(addresses.is_whole(), lambda: store(vector, False), lambda: store(per_byte, True))
+        e.b.if_else(addresses.is_full_tile(), lambda: store(vector, False), lambda: store(per_byte, True))
 
 
-def _store_tile(
-    e: KernelEmitter, op: TableOperation, addresses: TileAddresses, vector: int, masked: bool
-) -> list[Value]:
+def _store_tile(e: KernelEmitter, op: TableOp, addresses: TileAddresses, vector: int, masked: bool) -> list[Value]:
     """Write the registers of a tile, those that repeat others left out."""
     layout, modifiers = addresses.layout, modifiers_of(e, op)
     values, holder = e.packed(op.value) if e.computes_late else e.registers(op.value), e.holder(layout)
@@ -361,14 +361,14 @@ def _store_tile(
 
 
 # ---- tiles of pointers ---------------------------------------------------------------------------
-def _pointer_order(op: TableOperation, layout: LinearLayout) -> list[int]:
+def _pointer_order(op: TableOp, layout: LinearLayout) -> list[int]:
     """The dimensions of a tile of pointers, the one along which they follow each other first."""
     order = list(range(layout.rank - 1, -1, -1))
-    fastest = number_of(op, "fastest") if "fastest" in op.attributes else order[0]
+    fastest = int_attr(op, "fastest") if "fastest" in op.attributes else order[0]
     return [fastest, *(dim for dim in order if dim != fastest)]
 
 
-def emit_load(e: KernelEmitter, op: TableOperation) -> None:
+def emit_load(e: KernelEmitter, op: TableOp) -> None:
     if not isinstance(e.values[op.pointer], list):
         return _emit_scalar_load(e, op)
     layout, element, modifiers = layout_of(op.value), e.element(op.value), modifiers_of(e, op)
@@ -378,37 +378,37 @@ def emit_load(e: KernelEmitter, op: TableOperation) -> None:
     vector = vector_of(op, layout, _pointer_order(op, layout))
     registers: list[Value] = []
     for first in range(0, layout.num_registers, vector):
-        mask = None if masks is None else needed(masks[first])
+        mask = None if masks is None else is_mask_needed(masks[first])
         values = load_vector(e, element, vector, pointers[first], 0, mask, 0, modifiers)
         if others is not None and mask is not None:
             kept = others[first : first + vector]
-            values = [_choose(e, element, mask, value, other) for value, other in zip(values, kept)]
+            values = [_select_other(e, element, mask, value, other) for value, other in zip(values, kept)]
         registers += values
     e.set(op.value, registers)
 
 
-def needed(mask: Value | None) -> Value | None:
+def is_mask_needed(mask: Value | None) -> Value | None:
     """A mask that is known to be true is no mask."""
     return None if mask == 1 else mask
 
 
-def _choose(e: KernelEmitter, element: Element, mask: Value, value: Value, other: Value) -> Value:
+def _select_other(e: KernelEmitter, element: Element, mask: Value, value: Value, other: Value) -> Value:
     """Masked loads give zeros themselves."""
     return value if other == e.zero(element) else e.b.select(mask, value, other, element.type)
 
 
-def _emit_scalar_load(e: KernelEmitter, op: TableOperation) -> None:
-    element, mask = e.element(op.value), None if op.mask is None else needed(e.scalar(op.mask))
+def _emit_scalar_load(e: KernelEmitter, op: TableOp) -> None:
+    element, mask = e.element(op.value), None if op.mask is None else is_mask_needed(e.scalar(op.mask))
     values = load_vector(e, element, 1, e.scalar(op.pointer), 0, mask, 0, modifiers_of(e, op))
     if op.other is not None and mask is not None:
-        values = [_choose(e, element, mask, values[0], e.scalar(op.other))]
+        values = [_select_other(e, element, mask, values[0], e.scalar(op.other))]
     e.set(op.value, values)
 
 
-def emit_store(e: KernelEmitter, op: TableOperation) -> None:
+def emit_store(e: KernelEmitter, op: TableOp) -> None:
     element, modifiers = e.element(op.value), modifiers_of(e, op)
     if not isinstance(e.values[op.value], list):
-        mask = _both(e, e.first_thread, None if op.mask is None else needed(e.scalar(op.mask)))
+        mask = _both(e, e.first_thread, None if op.mask is None else is_mask_needed(e.scalar(op.mask)))
         return store_vector(e, element, [e.scalar(op.value)], e.scalar(op.pointer), 0, mask, modifiers)
     layout = layout_of(op.value)
     pointers, values = e.registers(op.pointer), e.registers(op.value)
@@ -419,7 +419,7 @@ def emit_store(e: KernelEmitter, op: TableOperation) -> None:
         if (key := layout.register_offsets[first]) in done:
             continue
         done.add(key)
-        mask = _both(e, holder, None if masks is None else needed(masks[first]))
+        mask = _both(e, holder, None if masks is None else is_mask_needed(masks[first]))
         store_vector(e, element, values[first : first + vector], pointers[first], 0, mask, modifiers)
 
 

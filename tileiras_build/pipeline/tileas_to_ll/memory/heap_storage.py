@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from xdsl.ir import Block, Operation
 
-from ....ir.casting import block_of, given, number_of
+from ....ir.casting import int_attr, parent_block, unwrap
 from ....ir.dialects.nvvm.llvm_intrinsics import TrapOp
-from ....ir.dialects.op_definition import TableOperation
+from ....ir.dialects.op_definition import TableOp
 from ...common.llvm_element_types import element_of
 from ...common.llvm_types import GLOBAL, I64, SHARED, pointer
 from ..emission.function_builder import Value
@@ -19,49 +19,49 @@ from ..emission.kernel_emitter import KernelEmitter
 LOOPS = ("nv_tileas.for", "nv_tileas.loop")
 
 
-def allocate(e: KernelEmitter, op: TableOperation, offset: int) -> Value:
+def allocate(e: KernelEmitter, op: TableOp, offset: int) -> Value:
     """The global pointer of a new block, whose address lies for a moment at ``offset`` of shared memory; traps if none."""
-    size = element_of(op.result.type.pointee).global_bytes(number_of(op, "num_elem"))
-    alignment = number_of(op, "alignment")
+    size = element_of(op.result.type.pointee).global_bytes(int_attr(op, "num_elem"))
+    alignment = int_attr(op, "alignment")
     b = e.b
     slot = b.pointer(b.add(e.shared_base, offset), SHARED)
     e.module.use_function("malloc", pointer(), (I64,))
-    with b.when(e.first_thread):
+    with b.if_then(e.first_thread):
         block = b.call("malloc", (b.constant(max(size, 1) + alignment - 1, I64),), pointer())
         b.store(b.cast("ptrtoint", block, I64), slot, 8)
     e.barrier()
     address = b.load(I64, slot, 8)
-    with b.when(b.compare("eq", address, 0, I64)):
+    with b.if_then(b.compare("eq", address, 0, I64)):
         b.issue(TrapOp)
-    e.heap.setdefault(block_of(op), []).append(address)
+    e.heap.setdefault(parent_block(op), []).append(address)
     start = b.and_(b.add(address, alignment - 1, I64), -alignment, I64)
     return b.cast("inttoptr", start, pointer(GLOBAL))
 
 
-def leave_block(e: KernelEmitter, block: Block) -> None:
+def free_in_block(e: KernelEmitter, block: Block) -> None:
     """Free what the block has allocated so far."""
     addresses = e.heap.get(block)
     if not addresses:
         return
     e.module.use_function("free", None, (pointer(),))
     e.barrier()
-    with e.b.when(e.first_thread):
+    with e.b.if_then(e.first_thread):
         for address in reversed(addresses):
             e.b.call("free", (e.b.cast("inttoptr", address, pointer()),))
 
 
-def leave_loop(e: KernelEmitter, op: Operation) -> None:
+def free_in_loop(e: KernelEmitter, op: Operation) -> None:
     """Free what the blocks around a ``break`` or ``continue`` have allocated, out to its loop's body."""
     block = op.parent
     while block is not None:
-        leave_block(e, block)
-        around = given(block.parent_op())
+        free_in_block(e, block)
+        around = unwrap(block.parent_op())
         block = None if around.name in LOOPS else around.parent
 
 
-def leave_kernel(e: KernelEmitter, op: Operation) -> None:
+def free_in_kernel(e: KernelEmitter, op: Operation) -> None:
     """Free what all blocks around a ``return`` have allocated."""
     block = op.parent
     while block is not None:
-        leave_block(e, block)
-        block = given(block.parent_op()).parent
+        free_in_block(e, block)
+        block = unwrap(block.parent_op()).parent

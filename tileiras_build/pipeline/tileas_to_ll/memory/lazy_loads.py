@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from ...analysis.live_across_reduction import UNDER_WAY
+from ...analysis.live_across_reduction import LAZY_ACCESSES_IN_FLIGHT
 from ..emission.function_builder import Value
 from ..emission.kernel_emitter import KernelEmitter, Late, LateValue
 
 
-class LateLoads:
+class LazyLoads:
     """The accesses of one tile, in the order in which their elements are used."""
 
     def __init__(self, e: KernelEmitter):
@@ -28,7 +28,7 @@ class LateLoads:
         return [LateValue(used, position) for position in range(count)]
 
     def _use(self, number: int) -> list[Value]:
-        first, *others = self.accesses[number : number + UNDER_WAY]
+        first, *others = self.accesses[number : number + LAZY_ACCESSES_IN_FLIGHT]
         values = first.all(self.b)
         for other in others:
             other.all(self.b)

@@ -8,33 +8,33 @@ from dataclasses import replace
 from xdsl.ir import Block
 
 from ....ir.dialects.nv_tileas.ops import StoreScalesOp
-from ....ir.dialects.op_definition import TableOperation
+from ....ir.dialects.op_definition import TableOp
 from ...common.llvm_element_types import ELEMENTS, Element
 from ..emission.function_builder import Value
 from ..emission.kernel_emitter import KernelEmitter, Packed, Part, taken
 from .vector_access import Modifiers, load_vector
 
-WORD, BYTES = ELEMENTS["i32"], 4
+REGISTER_TYPE, BYTES = ELEMENTS["i32"], 4
 HALF_BITS = 16
-RENAMING = ("nv_tileas.permute", "nv_tileas.view")
+VIEW_LIKE_OPS = ("nv_tileas.permute", "nv_tileas.view")
 
 
-def is_kept_in_words(op: TableOperation, element: Element, vector: int) -> bool:
+def stays_packed(op: TableOp, element: Element, vector: int) -> bool:
     """Whether ``vector`` elements at a time stay in words: bytes that are scales, and halves of which two ways meet."""
     if "whole" in op.attributes and element.bits == HALF_BITS:
-        return vector * HALF_BITS % WORD.bits == 0
-    return _is_stored_in_words(op, vector)
+        return vector * HALF_BITS % REGISTER_TYPE.bits == 0
+    return _is_stored_packed(op, vector)
 
 
-def _is_stored_in_words(op: TableOperation, vector: int) -> bool:
+def _is_stored_packed(op: TableOp, vector: int) -> bool:
     """Whether ``vector`` elements at a time are loaded only to become scales in the order of tensor memory."""
     uses = list(op.value.uses)
-    while len(uses) == 1 and uses[0].operation.name in RENAMING:
+    while len(uses) == 1 and uses[0].operation.name in VIEW_LIKE_OPS:
         uses = list(uses[0].operation.results[0].uses)
     return vector % BYTES == 0 and [use.operation.name for use in uses] == [StoreScalesOp.name]
 
 
-def load_words(
+def load_packed_registers(
     e: KernelEmitter,
     element: Element,
     count: int,
@@ -45,23 +45,25 @@ def load_words(
     modifiers: Modifiers,
 ) -> list[Part]:
     """The elements of one access, each as the part of a word that it is; ``fill``: of a whole word."""
-    per_word = WORD.bits // element.bits
-    words = load_vector(e, WORD, count // per_word, address, offset, mask, fill, modifiers)
-    return [Part(e.b.of(word, WORD.type), position, element) for word in words for position in range(per_word)]
+    per_word = REGISTER_TYPE.bits // element.bits
+    words = load_vector(e, REGISTER_TYPE, count // per_word, address, offset, mask, fill, modifiers)
+    return [Part(e.b.of(word, REGISTER_TYPE.type), position, element) for word in words for position in range(per_word)]
 
 
-def joined(e: KernelEmitter, element: Element, ways: Sequence[tuple[Sequence[Packed], Block]]) -> list[Packed]:
+def unpacked_or_merged(
+    e: KernelEmitter, element: Element, branches: Sequence[tuple[Sequence[Packed], Block]]
+) -> list[Packed]:
     """The registers of a tile that has been loaded in one of several ways: in words, if the first one has them so."""
-    first = [value for value in ways[0][0] if isinstance(value, Part)]
+    first = [value for value in branches[0][0] if isinstance(value, Part)]
     if not first:
-        values = [([taken(e.b, value) for value in way], block) for way, block in ways]
-        return [*e.b.phis([element.type] * len(ways[0][0]), values)]
-    edges = [(_words(e, way), block) for way, block in ways]
-    found = e.b.phis([WORD.type] * len(edges[0][0]), edges)
+        values = [([taken(e.b, value) for value in way], block) for way, block in branches]
+        return [*e.b.phis([element.type] * len(branches[0][0]), values)]
+    edges = [(_as_registers(e, way), block) for way, block in branches]
+    found = e.b.phis([REGISTER_TYPE.type] * len(edges[0][0]), edges)
     joint = dict(zip(edges[0][0], found, strict=True))
-    return [replace(part, word=e.b.of(joint[taken(e.b, part.word)], WORD.type)) for part in first]
+    return [replace(part, word=e.b.of(joint[taken(e.b, part.word)], REGISTER_TYPE.type)) for part in first]
 
 
-def _words(e: KernelEmitter, parts: Sequence[Packed]) -> list[Value]:
+def _as_registers(e: KernelEmitter, parts: Sequence[Packed]) -> list[Value]:
     """The words that they are parts of, each once."""
     return [*dict.fromkeys(taken(e.b, part.word) for part in parts if isinstance(part, Part))]

@@ -13,7 +13,7 @@ from xdsl.ir import SSAValue
 
 from ....ir.dialects.cute_nvgpu.atoms import matrices_atom
 from ....ir.dialects.cute_nvgpu.ops import LoadMatrixOp, StoreMatrixOp
-from ....ir.dialects.nvvm.register_packing import PackOp, PermuteOp
+from ....ir.dialects.nvvm.register_packing import PackOp, PrmtOp
 from ....ir.layouts import MatrixAccess, SharedAccess
 from ....ir.layouts.ldmatrix_access import MatrixInstruction
 from ....ir.layouts.shared_access import VectorAccess
@@ -21,9 +21,9 @@ from ...common.llvm_element_types import ELEMENTS, Element
 from ...common.llvm_types import I8, I32
 from ..emission.function_builder import Value
 from ..emission.kernel_emitter import KernelEmitter, Late, LateValue, Packed, Part, taken
-from .vector_access import load_vector, store_vector, to_border
+from .vector_access import load_vector, store_vector, to_memory_type
 
-BYTES, WORD = 4, ELEMENTS["i32"]
+BYTES, REGISTER_TYPE = 4, ELEMENTS["i32"]
 UNSIGNED_BYTES = 0x7F7F7F7F
 SPACE = {"space": "shared"}
 Access = SharedAccess | MatrixAccess
@@ -35,7 +35,7 @@ def _address(e: KernelEmitter, access: Access, xor: int, scratch: int, start: Va
     ``start`` is the region's 32-bit address where it is known at run time only.
     """
     thread = e.linear(access.lane_offsets, access.warp_offsets)
-    with e.b.in_prologue():
+    with e.b.at_function_start():
         place = e.b.xor(thread, xor)
         base = e.b.add(place, e.shared_base) if start is None else place
     return base if start is None else e.b.add(place, start), scratch
@@ -58,7 +58,7 @@ def holder_of(e: KernelEmitter, lanes: int, warps: int) -> Value | None:
     """Whether this thread has none of the bits set; None where there are no bits."""
     if not lanes and not warps:
         return None
-    with e.b.in_prologue():
+    with e.b.at_function_start():
         return e.b.compare("eq", e.b.and_(e.thread, lanes | warps << 5), 0)
 
 
@@ -69,23 +69,23 @@ def load_registers(
     scratch: int,
     start: Value | None = None,
     *,
-    late: bool = False,
-    in_words: bool = False,
+    lazy: bool = False,
+    packed: bool = False,
 ) -> dict[int, Packed]:
     """The registers of this thread that ``access`` loads, by number, read from the region at byte ``scratch``.
 
     ``in_words``: bytes stay in the words they are loaded in. ``late``: each instruction is written where the first of its registers is used; nothing may write there before.
     """
     if isinstance(access, MatrixAccess):
-        return _load_matrices(e, access, element, scratch, start, late)
+        return _load_matrices(e, access, element, scratch, start, lazy)
     registers: dict[int, Packed] = {}
     for vector in access.vectors:
-        per_word = BYTES if in_words and element.bits == 8 and len(vector.registers) % BYTES == 0 else 1
-        count, type = len(vector.registers) // per_word, WORD if per_word > 1 else element
+        per_word = BYTES if packed and element.bits == 8 and len(vector.registers) % BYTES == 0 else 1
+        count, type = len(vector.registers) // per_word, REGISTER_TYPE if per_word > 1 else element
         load = partial(_load_vector, e, access, vector, type, count, scratch, start)
-        for index, value in enumerate(_values(load, count, late)):
+        for index, value in enumerate(_values(load, count, lazy)):
             for position, register in enumerate(vector.registers[index * per_word : (index + 1) * per_word]):
-                registers[register] = value if per_word == 1 else Part(_word(value), position, element)
+                registers[register] = value if per_word == 1 else Part(_as_register(value), position, element)
     return registers
 
 
@@ -102,15 +102,15 @@ def _load_vector(
     return load_shared(e, element, count, base, offset + vector.add)
 
 
-def _values(load: Callable[[], list[Value]], count: int, late: bool) -> Sequence[Value | LateValue]:
+def _values(load: Callable[[], list[Value]], count: int, lazy: bool) -> Sequence[Value | LateValue]:
     """The values of an instruction, now or when they are used."""
-    if not late:
+    if not lazy:
         return load()
     source = Late(load)
     return [LateValue(source, position) for position in range(count)]
 
 
-def _word(value: Value | LateValue) -> SSAValue | LateValue:
+def _as_register(value: Value | LateValue) -> SSAValue | LateValue:
     assert not isinstance(value, int), "what is loaded is not known"
     return value
 
@@ -134,41 +134,41 @@ def _load_matrices(
     element: Element,
     scratch: int,
     start: Value | None,
-    late: bool,
+    lazy: bool,
 ) -> dict[int, Packed]:
     registers: dict[int, Packed] = {}
     for instruction in access.instructions:
-        load = partial(_load_words, e, access, instruction, scratch, start)
-        for word, members in zip(_values(load, access.count, late), instruction.registers):
+        load = partial(_load_matrix_registers, e, access, instruction, scratch, start)
+        for word, members in zip(_values(load, access.count, lazy), instruction.registers):
             for position, register in enumerate(members):
-                registers[register] = _word_part(e, element, word, position)
+                registers[register] = _extract_from_register(e, element, word, position)
     return registers
 
 
-def _load_words(
+def _load_matrix_registers(
     e: KernelEmitter, access: MatrixAccess, instruction: MatrixInstruction, scratch: int, start: Value | None
 ) -> list[Value]:
     base, offset = _address(e, access, instruction.xor, scratch, start)
     kind, types = matrices_atom("ldsm", access.count, access.transposed), [I32] * access.count
     words = e.b.issue_several(LoadMatrixOp, base, types=types, atom=kind, offset=offset + instruction.add)
-    return _exchanged(e, access, list(words))
+    return _swap_lanes(e, access, list(words))
 
 
-def _exchanged(e: KernelEmitter, access: MatrixAccess, words: list[Value]) -> list[Value]:
+def _swap_lanes(e: KernelEmitter, access: MatrixAccess, regs: list[Value]) -> list[Value]:
     """The words of an instruction in the order of its matrices, from that of the lane, or the other way around."""
     if not access.swapped_lanes:
-        return words
-    with e.b.in_prologue():
+        return regs
+    with e.b.at_function_start():
         swapped = e.b.compare("ne", e.b.and_(e.thread, access.swapped_lanes), 0)
-    pairs = [(words[number ^ 1], word) for number, word in enumerate(words)]
+    pairs = [(regs[number ^ 1], word) for number, word in enumerate(regs)]
     return [e.b.select(swapped, other, own, I32) for other, own in pairs]
 
 
-def _word_part(e: KernelEmitter, element: Element, word: Value | LateValue, position: int) -> Packed:
+def _extract_from_register(e: KernelEmitter, element: Element, word: Value | LateValue, position: int) -> Packed:
     if element.type == I32:
         return word
     if element.bits < 32 or isinstance(word, LateValue):
-        return Part(_word(word), position, element)
+        return Part(_as_register(word), position, element)
     return e.b.bitcast(word, element.type)
 
 
@@ -179,23 +179,24 @@ def _store_matrices(
     for instruction in access.instructions:
         base, offset = _address(e, access, instruction.xor, scratch)
         packed = [
-            pack_word(e, element, [registers[register] for register in members]) for members in instruction.registers
+            pack_register(e, element, [registers[register] for register in members])
+            for members in instruction.registers
         ]
-        packed = _exchanged(e, access, packed)
+        packed = _swap_lanes(e, access, packed)
         e.b.issue(StoreMatrixOp, base, packed, atom=kind, offset=offset + instruction.add)
 
 
-def pack_words(e: KernelEmitter, element: Element, values: Sequence[Packed]) -> list[Value]:
+def pack_registers(e: KernelEmitter, element: Element, values: Sequence[Packed]) -> list[Value]:
     """The 32-bit words of consecutive elements."""
     count = 32 // element.bits
-    return [pack_word(e, element, values[first : first + count]) for first in range(0, len(values), count)]
+    return [pack_register(e, element, values[first : first + count]) for first in range(0, len(values), count)]
 
 
 def pack_bytes(e: KernelEmitter, element: Element, values: Sequence[Packed]) -> Value:
     """Up to four bytes as a word; what is above them is not looked at."""
     if len(values) == 1:
         return e.b.cast("zext", taken(e.b, values[0]), I32, I8)
-    return pack_word(e, element, values)
+    return pack_register(e, element, values)
 
 
 def pack_scales(e: KernelEmitter, element: Element, values: Sequence[Packed]) -> Value:
@@ -206,7 +207,7 @@ def pack_scales(e: KernelEmitter, element: Element, values: Sequence[Packed]) ->
     return e.b.and_(word, UNSIGNED_BYTES) if element.name == "f8E4M3FN" else word
 
 
-def pack_word(e: KernelEmitter, element: Element, values: Sequence[Packed]) -> Value:
+def pack_register(e: KernelEmitter, element: Element, values: Sequence[Packed]) -> Value:
     """The 32-bit word of consecutive elements, lowest first; a word that was loaded whole is used again."""
     first = values[0]
     if isinstance(first, Part) and all(value == Part(first.word, i, element) for i, value in enumerate(values)):
@@ -214,14 +215,14 @@ def pack_word(e: KernelEmitter, element: Element, values: Sequence[Packed]) -> V
     if element.bits == 8 and (known := _bytes_of_two(e, values)) is not None:
         return known
     scalars = [taken(e.b, value) for value in values]
-    type = element.border
+    type = element.crossing_type
     if len(scalars) == 1:
         return e.b.bitcast(scalars[0], I32, type)
     if element.bits == 16:
         return e.b.issue(PackOp, *(e.b.of(value, type) for value in scalars), type=I32)
     word: Value = 0
     for position, value in enumerate(scalars):
-        wide = e.b.cast("zext", to_border(e, element, value), I32, type)
+        wide = e.b.cast("zext", to_memory_type(e, element, value), I32, type)
         word = e.b.or_(word, e.b.shift(wide, element.bits * position))
     return word
 
@@ -236,4 +237,4 @@ def _bytes_of_two(e: KernelEmitter, values: Sequence[Packed]) -> Value | None:
         return None
     selector = sum((words.index(part.word) * BYTES + part.position) << 4 * i for i, part in enumerate(parts))
     first, second = (taken(e.b, word) for word in words)
-    return e.b.issue(PermuteOp, first, second, selector, type=I32)
+    return e.b.issue(PrmtOp, first, second, selector, type=I32)

@@ -10,19 +10,19 @@ from contextlib import AbstractContextManager, nullcontext
 from xdsl.dialects import llvm
 from xdsl.ir import Attribute, Block, SSAValue
 
-from ....ir.casting import expect, numbers_of
+from ....ir.casting import cast, int_array_attr
 from ....ir.dialects.nvvm.llvm_intrinsics import UMinOp
-from ....ir.dialects.op_definition import TableOperation
-from ...analysis.integer_ranges import Check
+from ....ir.dialects.op_definition import TableOp
+from ...analysis.integer_ranges import BoundsCheck
 from ..emission.function_builder import Value
-from ..emission.instruction_builder import Builder
+from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import KernelEmitter
 from .views import TiledView
 
 BRANCHES = (llvm.BrOp, llvm.CondBrOp)
 
 
-def early(b: Builder, *operands: Value) -> AbstractContextManager[None]:
+def computes_early(b: InstructionBuilder, *operands: Value) -> AbstractContextManager[None]:
     """Where to write what is computed of these values, in front of the loops that do not change them.
 
     That is the start of the function, or the end of the block in which all that are not known there are computed: a block
@@ -30,39 +30,39 @@ def early(b: Builder, *operands: Value) -> AbstractContextManager[None]:
     """
     blocks = {_block(operand) for operand in operands if not isinstance(operand, int)} - {b.prologue}
     if not blocks:
-        return b.in_prologue()
+        return b.at_function_start()
     [block, *others] = blocks
     return nullcontext() if others or not isinstance(block.last_op, BRANCHES) else b.at_end_of(block)
 
 
 def _block(value: SSAValue) -> Block:
-    return value.owner if isinstance(value.owner, Block) else expect(Block, value.owner.parent)
+    return value.owner if isinstance(value.owner, Block) else cast(Block, value.owner.parent)
 
 
-class TileIndices:
+class TileBoundsChecks:
     """The indices of the tile that an operation accesses, as integers of ``type``."""
 
-    def __init__(self, e: KernelEmitter, op: TableOperation, view: TiledView, type: Attribute):
+    def __init__(self, e: KernelEmitter, op: TableOp, view: TiledView, type: Attribute):
         self.e, self.view, self.type = e, view, type
         known = "index_checks" in op.attributes
-        self.checks = numbers_of(op, "index_checks") if known else (Check.ANY,) * len(op.coords)
+        self.checks = int_array_attr(op, "index_checks") if known else (BoundsCheck.ANY,) * len(op.coords)
 
     def start(self, dim: int, index: Value) -> Value:
         """The first element of the tile along a dimension, or that of the first tile outside of the tensor for one that is."""
         b, step = self.e.b, self.view.type.steps[dim]
-        if self.checks[dim] != Check.ANY:
+        if self.checks[dim] != BoundsCheck.ANY:
             return b.mul(index, step, self.type)
-        with early(b, index, self._extent(dim)):
-            return b.mul(self._at_most(index, self._count(dim)), step, self.type)
+        with computes_early(b, index, self._extent(dim)):
+            return b.mul(self._is_at_most(index, self._count(dim)), step, self.type)
 
     def is_inside(self, dim: int, index: Value) -> Value | None:
         """Whether the tile is one of the tensor's along a dimension; None where it always is."""
-        if self.checks[dim] == Check.NONE:
+        if self.checks[dim] == BoundsCheck.NONE:
             return None
-        with early(self.e.b, index, self._extent(dim)):
+        with computes_early(self.e.b, index, self._extent(dim)):
             return self.e.b.compare("ult", index, self._count(dim), self.type)
 
-    def _at_most(self, index: Value, count: Value) -> Value:
+    def _is_at_most(self, index: Value, count: Value) -> Value:
         if isinstance(index, int) and isinstance(count, int):
             return min(index, count) if index >= 0 else count
         b = self.e.b

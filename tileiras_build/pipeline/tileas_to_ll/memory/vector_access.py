@@ -32,9 +32,9 @@ def load_vector(
 ) -> list[Value]:
     """The elements of one access, each as a register value; where masked out they have the bits ``fill``."""
     masked = None if mask is None else fill
-    type = registers_type(element.border, count)
+    type = registers_type(element.crossing_type, count)
     loaded = e.b.issue(LoadOp, address, predicate(e, mask), type=type, offset=offset or None, fill=masked, **modifiers)
-    return [from_border(e, element, value) for value in fields(e, loaded, count)]
+    return [from_memory_type(e, element, value) for value in fields(e, loaded, count)]
 
 
 def store_vector(
@@ -47,8 +47,8 @@ def store_vector(
     modifiers: Modifiers,
 ) -> None:
     """Store consecutive elements by one access."""
-    type = element.border
-    crossed = [e.b.of(to_border(e, element, value), type) for value in values]
+    type = element.crossing_type
+    crossed = [e.b.of(to_memory_type(e, element, value), type) for value in values]
     e.b.issue(StoreOp, address, crossed, predicate(e, mask), type=None, offset=offset or None, **modifiers)
 
 
@@ -67,7 +67,7 @@ def predicate(e: KernelEmitter, mask: Value | None) -> SSAValue | None:
     return None if mask is None else e.b.of(mask, I1)
 
 
-def from_border(e: KernelEmitter, element: Element, value: SSAValue) -> SSAValue:
+def from_memory_type(e: KernelEmitter, element: Element, value: SSAValue) -> SSAValue:
     """A loaded value as a register value."""
     if element.type == I1:
         return e.b.compare("ne", value, 0, I8)
@@ -76,7 +76,7 @@ def from_border(e: KernelEmitter, element: Element, value: SSAValue) -> SSAValue
     return value
 
 
-def to_border(e: KernelEmitter, element: Element, value: Value) -> Value:
+def to_memory_type(e: KernelEmitter, element: Element, value: Value) -> Value:
     """A register value as it is stored."""
     if element.type == I1:
         return e.b.cast("zext", value, I8, I1)

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, SSAValue
 
-from ....ir.casting import expect
+from ....ir.casting import cast
 from ....ir.dialects.nv_tileaa import MemRefType, TiledViewType
-from ....ir.dialects.op_definition import TableOperation
-from ...analysis.access_vectorization import memory_order
+from ....ir.dialects.op_definition import TableOp
+from ...analysis.access_vectorization import dims_by_stride
 from ...common.llvm_element_types import element_of
 from ...common.llvm_types import I8, I16, I32, I64
 from ..emission.function_builder import Value
@@ -51,15 +51,15 @@ class TiledView:
     def order(self) -> list[int]:
         """Tile dimensions from the fastest in memory to the slowest: known unit strides first, then row-major."""
         strides = [self.memory.strides[dim] for dim in self.type.dim_map]
-        return memory_order(strides)
+        return dims_by_stride(strides)
 
 
 def view_of(e: KernelEmitter, value: SSAValue) -> TiledView:
     """What is known of a view."""
-    return expect(TiledView, e.values[value])
+    return cast(TiledView, e.values[value])
 
 
-def emit_make_memref(e: KernelEmitter, op: TableOperation) -> None:
+def emit_make_memref(e: KernelEmitter, op: TableOp) -> None:
     type: MemRefType = op.result.type
     sizes, size_types = _merge(e, type.shape, op.sizes)
     strides, stride_types = _merge(e, type.strides, op.strides)
@@ -68,7 +68,7 @@ def emit_make_memref(e: KernelEmitter, op: TableOperation) -> None:
         for value, kind in zip(strides, stride_types)
     ]
     index_type = I64 if I64 in size_types else I32
-    e.values[op.result] = MemRef(type, e.b.computed(e.scalar(op.base)), sizes, size_types, wide, index_type)
+    e.values[op.result] = MemRef(type, e.b.uniqued(e.scalar(op.base)), sizes, size_types, wide, index_type)
 
 
 def _merge(
@@ -92,17 +92,17 @@ def _merge(
     return values, types
 
 
-def emit_block_tile(e: KernelEmitter, op: TableOperation) -> None:
-    e.values[op.result] = TiledView(op.result.type, expect(MemRef, e.values[op.source]))
+def emit_block_tile(e: KernelEmitter, op: TableOp) -> None:
+    e.values[op.result] = TiledView(op.result.type, cast(MemRef, e.values[op.source]))
 
 
-def emit_dim_sizes(e: KernelEmitter, op: TableOperation) -> None:
-    memory = expect(MemRef, e.values[op.source])
+def emit_dim_sizes(e: KernelEmitter, op: TableOp) -> None:
+    memory = cast(MemRef, e.values[op.source])
     for dim, result in enumerate(op.results):
         e.values[result] = _cast(e, memory.sizes[dim], memory.size_types[dim], element_of(result.type).type)
 
 
-def emit_tile_counts(e: KernelEmitter, op: TableOperation) -> None:
+def emit_tile_counts(e: KernelEmitter, op: TableOp) -> None:
     """How many tiles cover each dimension: the extent divided by the step, rounded up."""
     view = view_of(e, op.source)
     for dim, result in enumerate(op.results):
@@ -119,7 +119,7 @@ def _cast(e: KernelEmitter, value: Value, source: Attribute, target: Attribute) 
     if isinstance(value, int) or source == target:
         return value
     return e.b.cast(
-        "zext" if expect(IntegerType, target).bitwidth > expect(IntegerType, source).bitwidth else "trunc",
+        "zext" if cast(IntegerType, target).bitwidth > cast(IntegerType, source).bitwidth else "trunc",
         value,
         target,
     )

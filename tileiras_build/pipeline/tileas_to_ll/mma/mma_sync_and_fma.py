@@ -12,47 +12,47 @@ from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, SSAValue
 
 from ....core.errors import InternalError
-from ....ir.casting import string_of, tile_type, typed
+from ....ir.casting import str_attr, tile_type, typed
 from ....ir.dialects.cute_nvgpu.atoms import mma_of
 from ....ir.dialects.nvvm import llvm_intrinsics
-from ....ir.dialects.op_definition import TableOperation
+from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout, MmaTiling, SharedLayout, shared_access, unpack
 from ....target.targets import MmaAtom
-from ...analysis.chunked_tile_slices import unit_of
+from ...analysis.chunked_tile_slices import dim_stride
 from ...analysis.mma_atom_selection import atom_named, operand_signs, tiling_of
-from ...analysis.scratch_memory_sizes import aligned, tile_bytes
+from ...analysis.scratch_memory_sizes import align_to_banks, tile_bytes
 from ...common.llvm_element_types import ELEMENTS, Element, element_of
 from ...common.llvm_types import DOUBLE, FLOAT, HALF, I16, I32, vector
 from ..arith.float_conversions import convert_float
-from ..data_movement.chunked_slices import store_along
+from ..data_movement.chunked_slices import store_chunk_along
 from ..emission.function_builder import Value
 from ..emission.kernel_emitter import Handler, KernelEmitter, Packed, layout_of, taken
-from ..memory.shared_memory import load_shared, pack_scales, pack_word, store_registers
+from ..memory.shared_memory import load_shared, pack_register, pack_scales, store_registers
 
 VECTOR_BYTES = 16
 FP4_BITS, FP4_PADDING = 4, 2
-HALVES = vector(2, HALF)
+HALF_TYPES = vector(2, HALF)
 # The values of an atom's operands, as targets.py spells them.
-VALUE_TYPES: dict[str, Attribute] = {"i32": I32, "float": FLOAT, "double": DOUBLE, "<2 x half>": HALVES}
+VALUE_TYPES: dict[str, Attribute] = {"i32": I32, "float": FLOAT, "double": DOUBLE, "<2 x half>": HALF_TYPES}
 
 MultiplyAdd = Callable[[Value, Value, Value], Value]
 
 
-def emit_dot(e: KernelEmitter, op: TableOperation) -> None:
+def emit_dot(e: KernelEmitter, op: TableOp) -> None:
     if "atom" in op.attributes:
         return _emit_mma(e, op)
     _emit_multiply_add(e, op)
 
 
 # ---- mma.sync ------------------------------------------------------------------------------------
-def _emit_mma(e: KernelEmitter, op: TableOperation) -> None:
-    atom = atom_named(e.target, string_of(op, "atom"))
+def _emit_mma(e: KernelEmitter, op: TableOp) -> None:
+    atom = atom_named(e.target, str_attr(op, "atom"))
     tiling = tiling_of(op, atom)
-    a_words = _operand_words(e, op.lhs, tiling.a, VALUE_TYPES[atom.a_value], tiling, 0)
-    b_words = _operand_words(e, op.rhs, tiling.b, VALUE_TYPES[atom.b_value], tiling, 1)
+    a_words = _operand_registers(e, op.lhs, tiling.a, VALUE_TYPES[atom.a_value], tiling, 0)
+    b_words = _operand_registers(e, op.rhs, tiling.b, VALUE_TYPES[atom.b_value], tiling, 1)
     accumulators = _accumulators(e, op, tiling)
     scales = None if op.lhs_scale is None else _Scales(e, op, atom, tiling)
-    is_packed, types = VALUE_TYPES[atom.c_value] == HALVES, [VALUE_TYPES[atom.c_value]] * atom.c_registers
+    is_packed, types = VALUE_TYPES[atom.c_value] == HALF_TYPES, [VALUE_TYPES[atom.c_value]] * atom.c_registers
     product, kind = mma_of(atom, *operand_signs(op))
     overflow = "wrapped" if atom.a_type == "i8" else None
     for tile, (a, b, c) in zip(tiling.tiles(), tiling.atoms()):
@@ -68,14 +68,14 @@ def _emit_mma(e: KernelEmitter, op: TableOperation) -> None:
 class _Scales:
     """The scales of a product's operands in the registers of their threads."""
 
-    def __init__(self, e: KernelEmitter, op: TableOperation, atom: MmaAtom, tiling: MmaTiling):
+    def __init__(self, e: KernelEmitter, op: TableOp, atom: MmaAtom, tiling: MmaTiling):
         self.e, self.atom = e, atom
         self.sides = [
             (value, tiling.scales(operand, atom.scale_block))
             for value, operand in ((op.lhs_scale, "A"), (op.rhs_scale, "B"))
         ]
         self.held = [
-            e.packed_as(value, _restricted(scales.layout, tuple(value.type.get_shape())))
+            e.packed_as(value, _sliced_to_shape(scales.layout, tuple(value.type.get_shape())))
             for value, scales in self.sides
         ]
 
@@ -91,7 +91,7 @@ class _Scales:
         return result
 
 
-def _restricted(layout: LinearLayout, shape: tuple[int, ...]) -> LinearLayout:
+def _sliced_to_shape(layout: LinearLayout, shape: tuple[int, ...]) -> LinearLayout:
     """The layout of the tile itself within the padded one: bits beyond its extent repeat."""
     for dim, size in enumerate(shape):
         if layout.shape[dim] != size:
@@ -99,7 +99,7 @@ def _restricted(layout: LinearLayout, shape: tuple[int, ...]) -> LinearLayout:
     return layout
 
 
-def _operand_words(
+def _operand_registers(
     e: KernelEmitter, value: SSAValue, layout: LinearLayout, type: Attribute, tiling: MmaTiling, k_from_end: int
 ) -> Callable[[range], list[Value]]:
     """A function from the registers of an atom's operand to its words, each of ``type``."""
@@ -110,14 +110,14 @@ def _operand_words(
     if layout.shape[k_dim] != shape[k_dim]:
         registers = _masked(e, value, layout, shape, k_dim, element)
     else:
-        registers = e.packed_as(value, _restricted(layout, shape))
+        registers = e.packed_as(value, _sliced_to_shape(layout, shape))
     per_word = max(1, 32 // element.bits)
 
     def words(members: range) -> list[Value]:
         if element.bits >= 32:
             return [e.b.bitcast(taken(e.b, registers[register]), type, element.type) for register in members]
         groups = [members[i : i + per_word] for i in range(0, len(members), per_word)]
-        packed = [pack_word(e, element, [registers[r] for r in group]) for group in groups]
+        packed = [pack_register(e, element, [registers[r] for r in group]) for group in groups]
         return [e.b.bitcast(word, type) for word in _narrowed(e, element, packed, tiling)]
 
     return words
@@ -140,7 +140,7 @@ def _masked(
     e: KernelEmitter, value: SSAValue, layout: LinearLayout, shape: tuple[int, ...], k_dim: int, element: Element
 ) -> list[Value]:
     """Registers of the padded operand: zero where the position along k is past the tile."""
-    registers = e.registers_as(value, _restricted(layout, shape))
+    registers = e.registers_as(value, _sliced_to_shape(layout, shape))
     unit = 1
     for size in layout.shape[k_dim + 1 :]:
         unit *= size
@@ -148,7 +148,7 @@ def _masked(
     thread_mask = sum(1 << bit for bit, image in enumerate((*layout.lanes, *layout.warps)) if image & beyond)
     inside = None
     if thread_mask:
-        with e.b.in_prologue():
+        with e.b.at_function_start():
             inside = e.b.compare("eq", e.b.and_(e.thread, thread_mask), 0)
     result = []
     for register, offset in enumerate(layout.register_offsets):
@@ -161,8 +161,8 @@ def _masked(
     return result
 
 
-def _accumulators(e: KernelEmitter, op: TableOperation, tiling: MmaTiling) -> list[Value]:
-    wanted = _restricted(tiling.c, tuple(op.acc.type.get_shape()))
+def _accumulators(e: KernelEmitter, op: TableOp, tiling: MmaTiling) -> list[Value]:
+    wanted = _sliced_to_shape(tiling.c, tuple(op.acc.type.get_shape()))
     return list(e.registers_as(op.acc, wanted))
 
 
@@ -170,7 +170,7 @@ def _c_values(e: KernelEmitter, is_packed: bool, scalars: list[Value]) -> list[V
     """The accumulator operands: pairs of halves for f16 accumulation."""
     if not is_packed:
         return scalars
-    return [e.b.vector(scalars[first : first + 2], HALVES) for first in range(0, len(scalars), 2)]
+    return [e.b.vector(scalars[first : first + 2], HALF_TYPES) for first in range(0, len(scalars), 2)]
 
 
 def _c_scalars(e: KernelEmitter, is_packed: bool, values: Sequence[SSAValue]) -> Sequence[Value]:
@@ -179,8 +179,8 @@ def _c_scalars(e: KernelEmitter, is_packed: bool, values: Sequence[SSAValue]) ->
     return [e.b.element(typed(value, VectorType), i) for value in values for i in range(2)]
 
 
-def _set_result(e: KernelEmitter, op: TableOperation, tiling: MmaTiling, accumulators: list[Value]) -> None:
-    held = _restricted(tiling.c, tuple(op.result.type.get_shape()))
+def _set_result(e: KernelEmitter, op: TableOp, tiling: MmaTiling, accumulators: list[Value]) -> None:
+    held = _sliced_to_shape(tiling.c, tuple(op.result.type.get_shape()))
     names = held.register_permutation(layout_of(op.result))
     if names is None:
         raise InternalError("dot-layout", "the result of a matrix product does not have its atom's layout")
@@ -188,31 +188,31 @@ def _set_result(e: KernelEmitter, op: TableOperation, tiling: MmaTiling, accumul
 
 
 # ---- fused multiply-adds -------------------------------------------------------------------------
-def _emit_multiply_add(e: KernelEmitter, op: TableOperation) -> None:
+def _emit_multiply_add(e: KernelEmitter, op: TableOp) -> None:
     """Both operands lie in shared memory, or one of their parts along k after the other; each thread walks along k for the
     elements of the result that it holds.
     """
-    layout, parts = layout_of(op.result), op.k_parts
-    starts = (op.scratch_offset, op.scratch_offset + aligned(tile_bytes(op.lhs) // parts))
+    layout, parts = layout_of(op.result), op.k_chunks
+    starts = (op.scratch_offset, op.scratch_offset + align_to_banks(tile_bytes(op.lhs) // parts))
     multiply = MULTIPLY_ADD[e.element(op.result).type](e, op, e.element(op.lhs), e.element(op.rhs))
     registers: Sequence[Value] = list(e.registers_as(op.acc, layout))
     for number in range(parts):
         if number or "sync_before" in op.attributes:
             e.barrier()
         for value, dim, start in zip((op.lhs, op.rhs), (-1, -2), starts):
-            _store_part(e, value, dim, parts, number, start)
+            _store_chunk(e, value, dim, parts, number, start)
         e.barrier()
         left, right = starts
         readers = [_Reader(e, op.lhs, layout, left, True, parts), _Reader(e, op.rhs, layout, right, False, parts)]
-        registers = _walk_along_k(e, op, readers, multiply, registers, parts)
+        registers = _loop_over_k(e, op, readers, multiply, registers, parts)
     e.values[op.result] = registers
 
 
-def _store_part(e: KernelEmitter, value: SSAValue, dim: int, parts: int, number: int, start: int) -> None:
+def _store_chunk(e: KernelEmitter, value: SSAValue, dim: int, chunks: int, index: int, start: int) -> None:
     """Write one of so many parts of an operand, cut along ``dim``; all of it in vectors where it is not cut."""
-    if parts > 1:
-        return store_along(e, value, dim, parts, number, start)
-    access = shared_access(layout_of(value), _place(e, value))
+    if chunks > 1:
+        return store_chunk_along(e, value, dim, chunks, index, start)
+    access = shared_access(layout_of(value), _row_major_smem_layout(e, value))
     return store_registers(e, access, e.element(value), e.packed(value), start)
 
 
@@ -220,16 +220,16 @@ def _store_part(e: KernelEmitter, value: SSAValue, dim: int, parts: int, number:
 UNROLLED = 4
 
 
-def _walk_along_k(
+def _loop_over_k(
     e: KernelEmitter,
-    op: TableOperation,
+    op: TableOp,
     readers: list[_Reader],
     multiply: MultiplyAdd,
     registers: Sequence[Value],
-    parts: int = 1,
+    chunks: int = 1,
 ) -> Sequence[Value]:
     """A loop over k with the accumulators as arguments; short products are written out."""
-    length = op.lhs.type.get_shape()[-1] // parts
+    length = op.lhs.type.get_shape()[-1] // chunks
     if length <= UNROLLED:
         return _steps(readers, multiply, registers, 0, length)
     b, types = e.b, [I32, *[e.element(op.result).type] * len(registers)]
@@ -241,8 +241,8 @@ def _walk_along_k(
         results = _steps(readers, multiply, accumulators, k, UNROLLED)
         following = b.add(k, UNROLLED)
         b.branch_if(b.compare("slt", following, length), body, after)
-    b.give([0, *registers], types, entry, body)
-    b.give([following, *results], types, body, body)
+    b.branch_with_values([0, *registers], types, entry, body)
+    b.branch_with_values([following, *results], types, body, body)
     b.start(after)
     return results
 
@@ -265,7 +265,7 @@ def _steps(
     return registers
 
 
-def _place(e: KernelEmitter, value: SSAValue) -> SharedLayout:
+def _row_major_smem_layout(e: KernelEmitter, value: SSAValue) -> SharedLayout:
     shape = tuple(tile_type(value).get_shape())
     return SharedLayout.plain(shape, tuple(range(len(shape) - 1, -1, -1)), e.element(value).bits)
 
@@ -281,14 +281,14 @@ class _Reader:
         rank = len(shape)
         shape[-1 if is_left else -2] //= parts
         bytes = self.value_element.bytes
-        units = [bytes * unit_of(shape, dim) for dim in range(rank)]
+        units = [bytes * dim_stride(shape, dim) for dim in range(rank)]
         self.k_unit = units[-1] if is_left else units[-2]
         # Result dimensions: batch…, m, n. The left operand has no n, the right one no m.
         self.units = [*units[:-2], units[-2], 0] if is_left else [*units[:-2], 0, units[-1]]
         self.offsets = [self._offset(unpack(image, layout.shape)) for image in layout.register_offsets]
         lanes = tuple(self._offset(unpack(image, layout.shape)) for image in layout.lanes)
         warps = tuple(self._offset(unpack(image, layout.shape)) for image in layout.warps)
-        with e.b.in_prologue():
+        with e.b.at_function_start():
             self.thread = e.b.add(e.linear(lanes, warps), e.shared_base)
         # The right operand's rows are read in vectors where a thread holds neighbors.
         self.vector = 1 if is_left else min(layout.contiguous(), VECTOR_BYTES // bytes)
@@ -312,7 +312,7 @@ class _Reader:
 
 
 def _float_multiply(name: str) -> Callable[..., MultiplyAdd]:
-    def rule(e: KernelEmitter, op: TableOperation, left: Element, right: Element) -> MultiplyAdd:
+    def rule(e: KernelEmitter, op: TableOp, left: Element, right: Element) -> MultiplyAdd:
         widen = [convert_float(e, element.name, name, "nearest_even") for element in (left, right)]
         type = ELEMENTS[name].type
         return lambda a, c, acc: e.b.issue(llvm_intrinsics.FMAOp, widen[0](a), widen[1](c), acc, type=type)
@@ -320,7 +320,7 @@ def _float_multiply(name: str) -> Callable[..., MultiplyAdd]:
     return rule
 
 
-def _integer_multiply(e: KernelEmitter, op: TableOperation, left: Element, right: Element) -> MultiplyAdd:
+def _integer_multiply(e: KernelEmitter, op: TableOp, left: Element, right: Element) -> MultiplyAdd:
     b = e.b
     extend = ["sext" if signed else "zext" for signed in operand_signs(op)]
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager, nullcontext
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, SSAValue
 
-from ....ir.casting import expect, given, number_of, numbers_of, type_of, typed
+from ....ir.casting import cast, int_array_attr, int_attr, type_as, typed, unwrap
 from ....ir.dialects.cute.shared_layout_attr import SharedLayoutAttr
 from ....ir.dialects.cute_nvgpu.atoms import tensor_atom
 from ....ir.dialects.cute_nvgpu.ops import (
@@ -27,26 +27,26 @@ from ....ir.dialects.cute_nvgpu.ops import (
 from ....ir.dialects.nv_tileas.types import BufferType
 from ....ir.dialects.nvvm import tcgen05 as instructions
 from ....ir.dialects.nvvm.llvm_intrinsics import TrapOp
-from ....ir.dialects.op_definition import TableOperation
+from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import (
     MatrixOperand,
     ScaleColumns,
-    TensorMemoryTile,
-    TensorProduct,
+    TcgenMma,
+    TmemTile,
     matrix_operand,
     shared_access,
-    tensor_memory_tile,
+    tmem_tile,
 )
 from ....ir.layouts.linear_layout import log2_exact
 from ....ir.layouts.matrix_descriptor import ADDRESS_MASK, PATTERN_LINES, UNIT_SHIFT, plain_descriptor
-from ....ir.layouts.tmem_layout import COLUMN_BITS, COPIED_WORDS, LANES, ROWS, WARPS, WORD_SCALES
+from ....ir.layouts.tmem_layout import COLUMN_BITS, COPIED_REGISTERS, LANES, ROWS, SCALES_PER_REGISTER, WARPS
 from ....target.targets import ELEMENT_BITS
-from ...analysis.mma_atom_selection import operand_signs, require_operands, tensor_memory_atom_of
+from ...analysis.mma_atom_selection import operand_signs, require_operands, tcgen05_atom_of
 from ...common.llvm_element_types import Element
 from ...common.llvm_types import I1, I16, I32, I64, SHARED, TENSOR, vector
 from ..emission.function_builder import Value
 from ..emission.kernel_emitter import Handler, KernelEmitter, Packed, layout_of
-from ..memory.shared_memory import WORD, pack_scales, pack_words, store_shared
+from ..memory.shared_memory import REGISTER_TYPE, pack_registers, pack_scales, store_shared
 from ..pipelines.cp_async import stage_address
 from ..pipelines.warp_partitions_and_mbarriers import (
     arrive_of_warp,
@@ -59,9 +59,9 @@ from ..pipelines.warp_partitions_and_mbarriers import (
 )
 
 LANE_SHIFT = 16
-WORD_BYTES = 4
-COLUMN_BYTES = LANES * WORD_BYTES  # of a column of scales, which all four warps' lanes have
-COPIED_MATRIX = plain_descriptor(PATTERN_LINES * COPIED_WORDS * WORD_BYTES)
+REGISTER_BYTES = 4
+COLUMN_BYTES = LANES * REGISTER_BYTES  # of a column of scales, which all four warps' lanes have
+COPIED_MATRIX = plain_descriptor(PATTERN_LINES * COPIED_REGISTERS * REGISTER_BYTES)
 
 
 def pointer_to(e: KernelEmitter, address: Value) -> SSAValue:
@@ -69,45 +69,45 @@ def pointer_to(e: KernelEmitter, address: Value) -> SSAValue:
 
 
 # ---- allocation ----------------------------------------------------------------------------------
-def emit_create_tmem(e: KernelEmitter, op: TableOperation) -> None:
+def emit_create_tmem(e: KernelEmitter, op: TableOp) -> None:
     e.tensor_memory = op
 
 
-def emit_alloc_tmem(e: KernelEmitter, op: TableOperation) -> None:
-    e.values[op.result] = number_of(op, "column")
+def emit_alloc_tmem(e: KernelEmitter, op: TableOp) -> None:
+    e.values[op.result] = int_attr(op, "column")
 
 
 # ---- tiles between registers and tensor memory -----------------------------------------------------
-def tile_start(e: KernelEmitter, tile: SSAValue, stage: SSAValue | None, words: int) -> Value:
+def tile_start(e: KernelEmitter, tile: SSAValue, stage: SSAValue | None, columns_per_stage: int) -> Value:
     """The address of a tile; of a stage's, where it has ``words`` columns for each."""
     start = e.b.add(e.tensor_base, e.scalar(tile))
-    return start if stage is None else e.b.add(start, e.b.mul(e.scalar(stage), words))
+    return start if stage is None else e.b.add(start, e.b.mul(e.scalar(stage), columns_per_stage))
 
 
-def warp_address(e: KernelEmitter, tile: TensorMemoryTile, start: Value, own: int, first: int) -> Value:
+def warp_address(e: KernelEmitter, tile: TmemTile, start: Value, own_tile: int, first: int) -> Value:
     """Where this warp's part of a tile begins: words ``first`` and on of its tile number ``own`` of 64 or 128 rows."""
     images = [32 << LANE_SHIFT, 64 << LANE_SHIFT]
-    images += [tile.words << bit for bit in range(log2_exact(tile.groups_m))]
-    images += [tile.warp_words << bit for bit in range(log2_exact(tile.groups_n))]
-    with e.b.in_prologue():
+    images += [tile.tmem_columns << bit for bit in range(log2_exact(tile.groups_m))]
+    images += [tile.tmem_columns_per_warp << bit for bit in range(log2_exact(tile.groups_n))]
+    with e.b.at_function_start():
         part = e.b.linear(e.uniform_warp, images)
-    return e.b.add(e.b.add(start, part), own * tile.groups_m * tile.words + first)
+    return e.b.add(e.b.add(start, part), own_tile * tile.groups_m * tile.tmem_columns + first)
 
 
-def emit_tmem_load(e: KernelEmitter, op: TableOperation) -> None:
+def emit_tmem_load(e: KernelEmitter, op: TableOp) -> None:
     element, shape = e.element(op.result), op.result.type.get_shape()
-    tile = given(tensor_memory_tile(*shape, element.bits, e.num_warps))
+    tile = unwrap(tmem_tile(*shape, element.bits, e.num_warps))
     e.b.issue(instructions.FenceAfterOp)
     loaded = []
-    start = tile_start(e, op.source, op.stage, tile.total_words)
+    start = tile_start(e, op.source, op.stage, tile.total_tmem_columns)
     for own, first, repetitions in tile.pieces(e.vector_registers):
         address = pointer_to(e, warp_address(e, tile, start, own, first))
-        type = words_type(repetitions * tile.shape.registers)
+        type = registers_type(repetitions * tile.shape.registers)
         loaded.append(e.b.issue(LoadTensorMemoryOp, address, type=type, **form_of(tile.shape.name, repetitions)))
     e.b.issue(instructions.WaitLoadOp)
     e.b.issue(instructions.FenceBeforeOp)
     registers = [value for words in loaded for value in scalars_of(e, element.type, words)]
-    names = given(tile.layout.register_permutation(layout_of(op.result)))
+    names = unwrap(tile.layout.register_permutation(layout_of(op.result)))
     e.values[op.result] = [registers[name] for name in names]
 
 
@@ -116,7 +116,7 @@ def form_of(shape: str, repetitions: int) -> dict[str, bool | int | str]:
     return {"shape": shape, "repetitions": repetitions, "async": True}
 
 
-def words_type(count: int) -> Attribute:
+def registers_type(count: int) -> Attribute:
     """The type of as many words that one instruction moves."""
     return I32 if count == 1 else vector(count, I32)
 
@@ -132,24 +132,24 @@ def _elements(e: KernelEmitter, loaded: SSAValue) -> list[SSAValue]:
     return [e.b.element(words, i) for i in range(words.type.element_count())]
 
 
-def emit_tmem_store(e: KernelEmitter, op: TableOperation) -> None:
+def emit_tmem_store(e: KernelEmitter, op: TableOp) -> None:
     if "line_dim" in op.attributes:
         return _store_scales(e, op)
     if op.part is not None:
-        return _store_part(e, op)
+        return _store_chunk(e, op)
     if op.enabled is None:
         return _store(e, op)
-    with e.b.when(e.scalar(op.enabled)):
+    with e.b.if_then(e.scalar(op.enabled)):
         _store(e, op)
 
 
-def _store(e: KernelEmitter, op: TableOperation) -> None:
+def _store(e: KernelEmitter, op: TableOp) -> None:
     element, shape = e.element(op.value), op.value.type.get_shape()
-    tile = given(tensor_memory_tile(*shape, element.bits, e.num_warps))
+    tile = unwrap(tmem_tile(*shape, element.bits, e.num_warps))
     registers = e.packed_as(op.value, tile.layout)
-    words = pack_words(e, element, registers)
+    words = pack_registers(e, element, registers)
     e.b.issue(instructions.FenceAfterOp)  # products that other threads issued may have read these columns
-    place, start = tile_start(e, op.dest, op.stage, tile.total_words), 0
+    place, start = tile_start(e, op.dest, op.stage, tile.total_tmem_columns), 0
     for own, first, repetitions in tile.pieces(e.vector_registers):
         address = pointer_to(e, warp_address(e, tile, place, own, first))
         count = repetitions * tile.shape.registers
@@ -160,48 +160,50 @@ def _store(e: KernelEmitter, op: TableOperation) -> None:
     e.b.issue(instructions.FenceBeforeOp)
 
 
-def _store_part(e: KernelEmitter, op: TableOperation) -> None:
+def _store_chunk(e: KernelEmitter, op: TableOp) -> None:
     """Each warp writes its lanes' part of the columns, and arrives."""
     if op.part == 0:
-        _begin_part(e, 0)
+        _begin_chunk(e, 0)
     element, shape, parts = e.element(op.value), op.value.type.get_shape(), op.filled.type.stages.data
-    tile = given(tensor_memory_tile(*shape, element.bits, e.num_warps))
+    tile = unwrap(tmem_tile(*shape, element.bits, e.num_warps))
     registers, per_word = e.packed_as(op.value, tile.layout), COLUMN_BITS // element.bits
-    words = tile.warp_words // parts
-    place, start = tile_start(e, op.dest, op.stage, tile.total_words), 0
+    words = tile.tmem_columns_per_warp // parts
+    place, start = tile_start(e, op.dest, op.stage, tile.total_tmem_columns), 0
     for own, first, repetitions in tile.pieces(min(e.vector_registers, words)):
         count = repetitions * tile.shape.registers
         if first // words == op.part:
             held = registers[start * per_word : (start + count) * per_word]
             address = pointer_to(e, warp_address(e, tile, place, own, first))
-            together = vector_of(e, pack_words(e, element, held))
+            together = vector_of(e, pack_registers(e, element, held))
             e.b.issue(StoreTensorMemoryOp, address, together, type=None, **form_of(tile.shape.name, repetitions))
         start += count
     if op.part + 1 < parts:
-        _begin_part(e, op.part + 1)
+        _begin_chunk(e, op.part + 1)
     e.b.issue(instructions.WaitStoreOp)
     e.b.issue(instructions.FenceBeforeOp)
     arrive_of_warp(e, barrier_in(e, op.filled, op.part))
 
 
-def _begin_part(e: KernelEmitter, part: int) -> None:
+def _begin_chunk(e: KernelEmitter, chunk: int) -> None:
     """ptxas orders the instructions of a block of code as it likes, and would compute the parts together: a jump that is
     never taken, for no address of tensor memory is so large, keeps them apart. One that is taken as seldom as the
     last is dropped, so each asks for another address.
     """
-    with e.b.when(e.b.compare("eq", e.tensor_base, -1 - part)):
+    with e.b.if_then(e.b.compare("eq", e.tensor_base, -1 - chunk)):
         e.b.issue(TrapOp)
 
 
-def _store_scales(e: KernelEmitter, op: TableOperation) -> None:
+def _store_scales(e: KernelEmitter, op: TableOp) -> None:
     """Each of the first four warps writes all scales to its own lanes."""
-    columns = ScaleColumns(tuple(op.value.type.get_shape()), number_of(op, "line_dim"), e.num_warps)
-    words = _scale_words(e, e.element(op.value), e.packed_as(op.value, columns.layout), columns.per_word)
+    columns = ScaleColumns(tuple(op.value.type.get_shape()), int_attr(op, "line_dim"), e.num_warps)
+    words = _scale_registers(
+        e, e.element(op.value), e.packed_as(op.value, columns.layout), columns.scales_per_tmem_column
+    )
     address = _stage_address(e, e.scalar(op.dest), columns, op.stage)
-    with e.b.in_prologue():
+    with e.b.at_function_start():
         lanes = e.b.linear(e.uniform_warp, [32 << LANE_SHIFT, 64 << LANE_SHIFT])
         writes = e.b.compare("ult", e.uniform_warp, WARPS)
-    with e.b.when(writes):
+    with e.b.if_then(writes):
         e.b.issue(instructions.FenceAfterOp)
         pointer = pointer_to(e, e.b.add(address, lanes))
         e.b.issue(StoreTensorMemoryOp, pointer, vector_of(e, words), type=None, **form_of("32x32b", len(words)))
@@ -209,31 +211,33 @@ def _store_scales(e: KernelEmitter, op: TableOperation) -> None:
     e.b.issue(instructions.FenceBeforeOp)
 
 
-def emit_store_scales(e: KernelEmitter, op: TableOperation) -> None:
+def emit_store_scales(e: KernelEmitter, op: TableOp) -> None:
     """16 bytes of a lane of tensor memory at a time."""
-    access = shared_access(layout_of(op.value), type_of(op.buffer, BufferType).placement.data)
+    access = shared_access(layout_of(op.value), type_as(op.buffer, BufferType).placement.data)
     start, held = stage_address(e, op.buffer, e.scalar(op.stage)), e.packed(op.value)
     thread = e.linear(access.lane_offsets, access.warp_offsets)
     for one in access.vectors:
-        with e.b.in_prologue():
+        with e.b.at_function_start():
             place = e.b.xor(thread, one.xor)
-        words = _scale_words(e, e.element(op.value), [held[register] for register in one.registers], WORD_SCALES)
-        store_shared(e, WORD, words, e.b.add(start, place), one.add, None)
+        words = _scale_registers(
+            e, e.element(op.value), [held[register] for register in one.registers], SCALES_PER_REGISTER
+        )
+        store_shared(e, REGISTER_TYPE, words, e.b.add(start, place), one.add, None)
 
 
-def _scale_words(e: KernelEmitter, element: Element, held: Sequence[Packed], per_word: int) -> list[Value]:
+def _scale_registers(e: KernelEmitter, element: Element, held: Sequence[Packed], per_word: int) -> list[Value]:
     return [pack_scales(e, element, held[first : first + per_word]) for first in range(0, len(held), per_word)]
 
 
-def emit_copy_scales(e: KernelEmitter, op: TableOperation) -> None:
+def emit_copy_scales(e: KernelEmitter, op: TableOp) -> None:
     """Four columns at a time; what comes before this thread's wait is seen behind the fence."""
-    stage, type = e.scalar(op.stage), type_of(op.source, BufferType)
+    stage, type = e.scalar(op.stage), type_as(op.source, BufferType)
     columns = type.placement.data.size_bytes // COLUMN_BYTES
     place = e.b.add(e.b.add(e.tensor_base, e.b.mul(stage, columns)), e.scalar(op.dest))
     source = _descriptor(e, stage_address(e, op.source, stage), COPIED_MATRIX)
     with _issuing(e):
         e.b.issue(instructions.FenceAfterOp)
-        for first in range(0, columns, COPIED_WORDS):
+        for first in range(0, columns, COPIED_REGISTERS):
             there = pointer_to(e, e.b.add(place, first))
             here = e.b.add(source, first * COLUMN_BYTES >> UNIT_SHIFT, I64)
             e.b.issue(CopyToTensorMemoryOp, there, here, type=None, shape="32x128b.warpx4")
@@ -246,7 +250,7 @@ def _descriptor(e: KernelEmitter, address: Value, matrix: int) -> SSAValue:
 
 
 def _stage_address(e: KernelEmitter, tile: Value, columns: ScaleColumns, stage: SSAValue) -> Value:
-    start = e.b.mul(e.scalar(stage), columns.words)
+    start = e.b.mul(e.scalar(stage), columns.tmem_columns)
     return e.b.add(e.b.add(e.tensor_base, start), tile)
 
 
@@ -269,8 +273,8 @@ def _commit(e: KernelEmitter, address: Value, ctas: int = 1) -> None:
     e.b.issue(instructions.CommitOp, pointer, mask, group=e.tensor_group)
 
 
-def emit_async_umma(e: KernelEmitter, op: TableOperation) -> None:
-    product = _Product(e, op)
+def emit_async_umma(e: KernelEmitter, op: TableOp) -> None:
+    product = _Umma(e, op)
     with _issuing(e):
         e.b.issue(instructions.FenceAfterOp)
         product.emit()
@@ -281,26 +285,26 @@ def emit_async_umma(e: KernelEmitter, op: TableOperation) -> None:
             _commit(e, barrier_in(e, op.ready, 0))
 
 
-def emit_umma_commit(e: KernelEmitter, op: TableOperation) -> None:
+def emit_umma_commit(e: KernelEmitter, op: TableOp) -> None:
     stage = 0 if op.token is None else e.b.shift(e.scalar(op.token), -1)
     with _issuing(e):
         _commit(e, barrier_in(e, op.ready, stage), ctas_of(op.ready))
 
 
-def emit_umma_release(e: KernelEmitter, op: TableOperation) -> None:
+def emit_umma_release(e: KernelEmitter, op: TableOp) -> None:
     with _issuing(e):
         _commit(e, empty_barrier(e, op, stage_of(e, op)))
 
 
-class _Product:
+class _Umma:
     """The instructions of one ``async.umma``."""
 
-    def __init__(self, e: KernelEmitter, op: TableOperation):
+    def __init__(self, e: KernelEmitter, op: TableOp):
         self.e, self.op = e, op
-        self.atom = tensor_memory_atom_of(op)
-        m, n, k = numbers_of(op, "shape")
+        self.atom = tcgen05_atom_of(op)
+        m, n, k = int_array_attr(op, "shape")
         require_operands(op, (m, n, k))
-        self.product = TensorProduct(m, n, k, ELEMENT_BITS[self.atom.a_type])
+        self.product = TcgenMma(m, n, k, ELEMENT_BITS[self.atom.a_type])
         self.pair = int("pair" in op.attributes)
         self.left = self._in_shared("lhs", op.lhs, op.lhs_stage, 1) if op.lhs_stage is not None else None
         self.right = self._in_shared("rhs", op.rhs, op.rhs_stage, 0)
@@ -314,21 +318,23 @@ class _Product:
         count *= steps
         for dim, (shape, tile) in enumerate((((m, count), self.op.lhs_scale), ((count, n), self.op.rhs_scale))):
             columns = ScaleColumns(shape, dim, self.e.num_warps)
-            found.append((columns, self._scale_address(columns, self.e.scalar(tile), log2_exact(steps))))
+            found.append((columns, self._scale_column(columns, self.e.scalar(tile), log2_exact(steps))))
         return found
 
-    def _scale_address(self, columns: ScaleColumns, tile: Value, steps_log2: int) -> Value:
+    def _scale_column(self, columns: ScaleColumns, tile: Value, steps_log2: int) -> Value:
         """Where the scales of this stage begin, or of its turn in a group of them."""
-        if self.op.scale_turn is None:
+        if self.op.scale_iteration is None:
             return _stage_address(self.e, tile, columns, self.op.rhs_stage)
-        b, turn = self.e.b, self.e.scalar(self.op.scale_turn)
+        b, turn = self.e.b, self.e.scalar(self.op.scale_iteration)
         group, own = b.shift(turn, -steps_log2), b.and_(turn, (1 << steps_log2) - 1)
-        start = b.add(b.mul(group, columns.words), b.mul(own, columns.word(0, columns.count >> steps_log2)))
+        start = b.add(
+            b.mul(group, columns.tmem_columns), b.mul(own, columns.tmem_column_of(0, columns.count >> steps_log2))
+        )
         return b.add(b.add(self.e.tensor_base, start), tile)
 
     def _in_shared(self, name: str, buffer: SSAValue, stage: SSAValue, k_dim: int) -> tuple[MatrixOperand, SSAValue]:
         """The canonical layout of an operand and the descriptor of its first element."""
-        layout = given(matrix_operand(expect(SharedLayoutAttr, self.op.attributes[f"{name}_placement"]).data, k_dim))
+        layout = unwrap(matrix_operand(cast(SharedLayoutAttr, self.op.attributes[f"{name}_placement"]).data, k_dim))
         address = stage_address(self.e, buffer, self.e.scalar(stage))
         return layout, _descriptor(self.e, address, layout.tcgen05_descriptor)
 
@@ -359,9 +365,14 @@ class _Product:
         atom = tensor_atom(self.atom, self.product.rows, self.product.columns)
         operands: list[Value] = [pointer_to(e, target), left, right, adds]
         for (columns, start), line in zip(self.scales, (row, column)):
-            operands.append(pointer_to(e, e.b.add(start, columns.word(line, number))))
+            operands.append(pointer_to(e, e.b.add(start, columns.tmem_column_of(line, number))))
         e.b.issue(
-            ScaledTensorProductOp, *operands, type=None, atom=atom, scale_byte=number % WORD_SCALES, **self._mn_major
+            ScaledTensorProductOp,
+            *operands,
+            type=None,
+            atom=atom,
+            scale_byte=number % SCALES_PER_REGISTER,
+            **self._mn_major,
         )
 
     @property
@@ -374,7 +385,7 @@ class _Product:
         """An operand in tensor memory: 32-bit words of neighbors along k."""
         bits = self.product.element_bits
         words = self.product.k * bits // 32
-        column = expect(int, self.e.values[self.op.lhs]) + row // ROWS * words + k * bits // 32
+        column = cast(int, self.e.values[self.op.lhs]) + row // ROWS * words + k * bits // 32
         return pointer_to(self.e, self.e.b.add(self.e.tensor_base, column))
 
     def _advanced(self, operand: tuple[MatrixOperand, SSAValue], row: int, k: int) -> Value:

@@ -6,50 +6,50 @@ from functools import partial
 
 from xdsl.ir import SSAValue
 
-from ....ir.casting import given
+from ....ir.casting import unwrap
 from ....ir.dialects.cute_nvgpu.ops import LoadTensorMemoryOp, StoreTensorMemoryOp
 from ....ir.dialects.nvvm import tcgen05 as instructions
 from ....ir.dialects.nvvm.warp_sync import VoteAllOp
-from ....ir.dialects.op_definition import TableOperation
-from ....ir.layouts import TensorMemoryTile, tensor_memory_tile
+from ....ir.dialects.op_definition import TableOp
+from ....ir.layouts import TmemTile, tmem_tile
 from ....target.targets import ELEMENT_BITS
 from ...common.llvm_types import FLOAT, I1, I32
 from ..arith.f32_pairs import PAIR, has_pairs, in_pairs
 from ..emission.function_builder import Value
 from ..emission.kernel_emitter import Handler, KernelEmitter
-from .tcgen05 import form_of, pointer_to, scalars_of, vector_of, warp_address, words_type
+from .tcgen05 import form_of, pointer_to, registers_type, scalars_of, vector_of, warp_address
 
 # That a thread has for a part of the tile at once, two of them under way: beside those it holds a row of scores, and with twice as many it
 # spills.
-SCALED_REGISTERS = 16
+REGISTERS_PER_STEP = 16
 
 
-def emit_tmem_scale(e: KernelEmitter, op: TableOperation) -> None:
+def emit_tmem_scale(e: KernelEmitter, op: TableOp) -> None:
     """A warp moves its part of the tile to registers and back, unless there is nothing to change."""
     shape = op.factor.type.get_shape()
-    tile = given(tensor_memory_tile(*shape, ELEMENT_BITS["f32"], e.num_warps))
+    tile = unwrap(tmem_tile(*shape, ELEMENT_BITS["f32"], e.num_warps))
     factors = [e.b.of(value, FLOAT) for value in e.registers_as(op.factor, tile.layout)]
     one = e.b.float_constant(1, FLOAT)
     first, *others = [e.b.compare_floats("oeq", value, one) for value in dict.fromkeys(factors)]
-    unchanged = e.b.issue(VoteAllOp, -1, e.b.of(e.b.every(first, *others), I1), type=I1)
+    unchanged = e.b.issue(VoteAllOp, -1, e.b.of(e.b.all_lanes(first, *others), I1), type=I1)
     changes = e.b.xor(unchanged, 1, I1)
-    with e.b.when(e.b.every(changes, None if op.enabled is None else e.scalar(op.enabled))):
+    with e.b.if_then(e.b.all_lanes(changes, None if op.enabled is None else e.scalar(op.enabled))):
         _scale(e, tile, e.b.add(e.tensor_base, e.scalar(op.tile)), factors)
 
 
-def _scale(e: KernelEmitter, tile: TensorMemoryTile, start: Value, factors: list[SSAValue]) -> None:
+def _scale(e: KernelEmitter, tile: TmemTile, start: Value, factors: list[SSAValue]) -> None:
     """Part by part: one is loaded while the one before is multiplied."""
     e.b.issue(instructions.FenceAfterOp)
     held: tuple[SSAValue, SSAValue] | None = None
-    for own, first, repetitions in tile.pieces(SCALED_REGISTERS):
+    for own, first, repetitions in tile.pieces(REGISTERS_PER_STEP):
         address = pointer_to(e, warp_address(e, tile, start, own, first))
-        form, type = form_of(tile.shape.name, repetitions), words_type(repetitions * tile.shape.registers)
+        form, type = form_of(tile.shape.name, repetitions), registers_type(repetitions * tile.shape.registers)
         loaded = e.b.issue(LoadTensorMemoryOp, address, type=type, **form)
         if held is not None:
             factors = _store_scaled(e, *held, factors, form)
         e.b.issue(instructions.WaitLoadOp)
         held = address, loaded
-    _store_scaled(e, *given(held), factors, form)
+    _store_scaled(e, *unwrap(held), factors, form)
     e.b.issue(instructions.WaitStoreOp)
     e.b.issue(instructions.FenceBeforeOp)
 
@@ -60,12 +60,12 @@ def _store_scaled(
     """Multiply what has been loaded by the first factors, and store it; the factors that are left."""
     values = scalars_of(e, FLOAT, loaded)
     used, left = factors[: len(values)], factors[len(values) :]
-    words = [e.b.bitcast(value, I32) for value in _products(e, values, used)]
+    words = [e.b.bitcast(value, I32) for value in _multiplied(e, values, used)]
     e.b.issue(StoreTensorMemoryOp, address, vector_of(e, words), type=None, **form)
     return left
 
 
-def _products(e: KernelEmitter, values: list[Value], factors: list[SSAValue]) -> list[Value]:
+def _multiplied(e: KernelEmitter, values: list[Value], factors: list[SSAValue]) -> list[Value]:
     """Element by element, two in one instruction where it costs as much as one: each is rounded as if alone."""
     calls = list(zip(values, factors, strict=True))
     one = partial(e.b.binary, "fmul", type=FLOAT)

@@ -17,33 +17,33 @@ from xdsl.dialects.builtin import IntegerAttr, MemRefType, VectorType, i64
 from xdsl.dialects.llvm import LLVMStructType
 from xdsl.ir import Attribute, SSAValue
 
-from ....ir.casting import given, type_of, typed
+from ....ir.casting import type_as, typed, unwrap
 from ....ir.dialects.nv_tileas.ops import AsyncDotOp
 from ....ir.dialects.nv_tileas.types import BufferType
 from ....ir.dialects.nvgpu.attrs import SwizzleAttr, WarpgroupAccumulatorType, WarpgroupDescriptorType
 from ....ir.dialects.nvgpu.ops_matrix import WarpgroupGenerateDescriptorOp, WarpgroupMmaOp
 from ....ir.dialects.nvgpu.ops_matrix import WarpgroupMmaInitAccumulatorOp as InitAccumulatorOp
 from ....ir.dialects.nvvm.wgmma import WgmmaWaitOp
-from ....ir.dialects.op_definition import TableOperation
-from ....ir.layouts import MatrixOperand, SharedLayout, WarpgroupTiling, matrix_operand
+from ....ir.dialects.op_definition import TableOp
+from ....ir.layouts import MatrixOperand, SharedLayout, WgmmaTiling, matrix_operand
 from ....ir.layouts.linear_layout import log2_exact
 from ....ir.layouts.wgmma_layout import ROWS
-from ...analysis.mma_atom_selection import operand_signs, partial_sums, require_operands, warpgroup_tiling_of
+from ...analysis.mma_atom_selection import accumulator_promotion, operand_signs, require_operands, wgmma_tiling_of
 from ...common.llvm_element_types import Element
 from ...common.llvm_types import I32, SHARED, struct, vector
 from ..emission.attribute_values import Plain, attributes_of
 from ..emission.function_builder import Value
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
-from ..memory.shared_memory import pack_words
+from ..memory.shared_memory import pack_registers
 from ..pipelines.cp_async import stage_address
 
 
-def emit_async_dot(e: KernelEmitter, op: TableOperation) -> None:
+def emit_async_dot(e: KernelEmitter, op: TableOp) -> None:
     require_operands(op)
-    tiling = warpgroup_tiling_of(op, e.num_warps)
-    product = _Product(e, op, tiling)
-    if partial_sums(op):
-        return _emit_in_parts(e, op, product)
+    tiling = wgmma_tiling_of(op, e.num_warps)
+    product = _Wgmma(e, op, tiling)
+    if accumulator_promotion(op):
+        return _emit_with_promotion(e, op, product)
     tiles = [(m, n) for m in range(tiling.m_tiles) for n in range(tiling.n_tiles)]
     pending: int | None = op.pending  # None where it does not wait
     words = _packed(e, op.result, list(e.registers_as(op.acc, tiling.c)))
@@ -53,32 +53,32 @@ def emit_async_dot(e: KernelEmitter, op: TableOperation) -> None:
         waits = pending if len(tiles) == 1 else None
         words[own] = product.issue(m_tile, n_tile, range(tiling.k_tiles), words[own], pending=waits, **place)
     if len(tiles) > 1 and pending is not None:
-        words = list(_wait(e, e.element(op.result), pending, words))
+        words = list(_emit_wait(e, e.element(op.result), pending, words))
     registers = _unpacked(e, op.result, words)
     _define(e, op, tiling, registers)
 
 
-def _define(e: KernelEmitter, op: TableOperation, tiling: WarpgroupTiling, registers: list[Value]) -> None:
-    e.values[op.result] = [registers[name] for name in given(tiling.c.register_permutation(layout_of(op.result)))]
+def _define(e: KernelEmitter, op: TableOp, tiling: WgmmaTiling, registers: list[Value]) -> None:
+    e.values[op.result] = [registers[name] for name in unwrap(tiling.c.register_permutation(layout_of(op.result)))]
 
 
-def _emit_in_parts(e: KernelEmitter, op: TableOperation, product: _Product) -> None:
+def _emit_with_promotion(e: KernelEmitter, op: TableOp, wgmma: _Wgmma) -> None:
     """Sums of ``partial_k`` products, each of which is added where its registers are wanted for another one."""
-    tiling, most = product.tiling, given(partial_sums(op)).number
+    tiling, most = wgmma.tiling, unwrap(accumulator_promotion(op)).number
     sums = list(e.registers_as(op.acc, tiling.c))
-    under_way: list[_Part] = []
-    for m_tile, n_tile, k_tiles in product.parts():
-        added = _add_oldest(e, op, sums, under_way) if len(under_way) == most else []
-        part = product.issue(m_tile, n_tile, k_tiles, added, replaces=True)
-        left = [*dict.fromkeys(product.left_words(m_tile, k_tiles))]
-        under_way.append(_Part(product.members(m_tile, n_tile), part, left))
+    under_way: list[_PromotedChunk] = []
+    for m_tile, n_tile, k_tiles in wgmma.chunks():
+        added = _promote_oldest(e, op, sums, under_way) if len(under_way) == most else []
+        part = wgmma.issue(m_tile, n_tile, k_tiles, added, replaces=True)
+        left = [*dict.fromkeys(wgmma.lhs_registers(m_tile, k_tiles))]
+        under_way.append(_PromotedChunk(wgmma.members(m_tile, n_tile), part, left))
     while under_way:
-        _add_oldest(e, op, sums, under_way)
+        _promote_oldest(e, op, sums, under_way)
     _define(e, op, tiling, sums)
 
 
 @dataclass
-class _Part:
+class _PromotedChunk:
     """A sum of part of k under way: the registers of the sum that it is for, its own, and the left operand's in words."""
 
     members: slice
@@ -86,46 +86,48 @@ class _Part:
     left: list[Value]
 
 
-def _add_oldest(e: KernelEmitter, op: TableOperation, sums: list[Value], under_way: list[_Part]) -> list[SSAValue]:
+def _promote_oldest(
+    e: KernelEmitter, op: TableOp, accumulators: list[Value], in_flight: list[_PromotedChunk]
+) -> list[SSAValue]:
     """Wait for the oldest part and add it, at once: LLVM would move the additions behind the next products."""
-    part = under_way.pop(0)
-    sums[part.members] = _wait(
-        e, e.element(op.result), len(under_way), sums[part.members], added=part.values, kept=part.left
+    part = in_flight.pop(0)
+    accumulators[part.members] = _emit_wait(
+        e, e.element(op.result), len(in_flight), accumulators[part.members], added=part.values, kept_alive=part.left
     )
     return part.values
 
 
-def emit_async_dot_wait(e: KernelEmitter, op: TableOperation) -> None:
+def emit_async_dot_wait(e: KernelEmitter, op: TableOp) -> None:
     words = _packed(e, op.result, e.registers(op.source))
-    kept = _left_under_way(e, op.source.owner)
-    words = list(_wait(e, e.element(op.result), op.pending, words, kept=kept))
+    kept = _lhs_in_flight(e, op.source.owner)
+    words = list(_emit_wait(e, e.element(op.result), op.pending, words, kept_alive=kept))
     e.values[op.result] = _unpacked(e, op.result, words)
 
 
-def _wait(
+def _emit_wait(
     e: KernelEmitter,
     element: Element,
     pending: int,
     words: Sequence[Value],
     *,
     added: Sequence[Value] = (),
-    kept: Sequence[Value] = (),
+    kept_alive: Sequence[Value] = (),
 ) -> list[SSAValue]:
     """The accumulators where at most ``pending`` groups are under way, with ``added`` added to them."""
-    type = _words(element, len(words))
-    return e.b.unpack(e.b.issue(WgmmaWaitOp, words, added, kept, type=type, pending=pending))
+    type = _registers(element, len(words))
+    return e.b.unpack(e.b.issue(WgmmaWaitOp, words, added, kept_alive, type=type, pending=pending))
 
 
-def _left_under_way(e: KernelEmitter, product: TableOperation) -> list[Value]:
+def _lhs_in_flight(e: KernelEmitter, product: TableOp) -> list[Value]:
     """The registers of a left operand, which the product reads until it is waited for: the wait names them as well."""
     if not isinstance(product, AsyncDotOp) or product.lhs_stage is not None:
         return []
-    return _left_words(e, product, warpgroup_tiling_of(product, e.num_warps))
+    return _lhs_registers(e, product, wgmma_tiling_of(product, e.num_warps))
 
 
-def _left_words(e: KernelEmitter, product: TableOperation, tiling: WarpgroupTiling) -> list[Value]:
+def _lhs_registers(e: KernelEmitter, product: TableOp, tiling: WgmmaTiling) -> list[Value]:
     """A left operand in registers, as 32-bit words."""
-    return pack_words(e, e.element(product.lhs), e.packed_as(product.lhs, tiling.a))
+    return pack_registers(e, e.element(product.lhs), e.packed_as(product.lhs, tiling.a))
 
 
 # ---- accumulators --------------------------------------------------------------------------------
@@ -134,29 +136,29 @@ def _packed(e: KernelEmitter, value: SSAValue, registers: list[Value]) -> list[V
     element = e.element(value)
     if element.bits != 16:
         return registers
-    return pack_words(e, element, registers)
+    return pack_registers(e, element, registers)
 
 
-def _unpacked(e: KernelEmitter, value: SSAValue, words: list[Value]) -> list[Value]:
+def _unpacked(e: KernelEmitter, value: SSAValue, regs: list[Value]) -> list[Value]:
     element = e.element(value)
     if element.bits != 16:
-        return words
-    return [half for word in words for half in _halves(e, element, word)]
+        return regs
+    return [half for word in regs for half in _halves(e, element, word)]
 
 
-def _words(element: Element, count: int) -> LLVMStructType:
+def _registers(element: Element, count: int) -> LLVMStructType:
     """The type of some registers of accumulators."""
     return struct(*[I32 if element.bits == 16 else element.type] * count)
 
 
 def _halves(e: KernelEmitter, element: Element, word: Value) -> list[SSAValue]:
-    pair = typed(e.b.computed(e.b.bitcast(word, vector(2, element.type))), VectorType)
+    pair = typed(e.b.uniqued(e.b.bitcast(word, vector(2, element.type))), VectorType)
     return [e.b.element(pair, index) for index in range(2)]
 
 
 # ---- operands ------------------------------------------------------------------------------------
 @dataclass
-class _Shared:
+class _SmemOperand:
     """An operand in a stage: its canonical layout, and the descriptor of the part of this warpgroup."""
 
     layout: MatrixOperand
@@ -182,12 +184,12 @@ def _accumulator_type(columns: int, element: Attribute) -> WarpgroupAccumulatorT
     return WarpgroupAccumulatorType(VectorType(element, [ROWS, columns]))
 
 
-class _Product:
+class _Wgmma:
     """The instructions of one ``async.dot``."""
 
-    def __init__(self, e: KernelEmitter, op: TableOperation, tiling: WarpgroupTiling):
+    def __init__(self, e: KernelEmitter, op: TableOp, tiling: WgmmaTiling):
         self.e, self.op, self.tiling = e, op, tiling
-        parts = partial_sums(op)
+        parts = accumulator_promotion(op)
         self.partial_k = parts.k if parts else tiling.k
         self.k = min(self.partial_k, tiling.k)
         self.element = e.element(op.result)
@@ -197,7 +199,7 @@ class _Product:
         columns = log2_exact(tiling.group_n)
         others = range(2 + groups, 2 + groups + log2_exact(tiling.groups_n))
         self.right = self._in_shared(op.rhs, op.rhs_stage, op.rhs_placement, 0, columns, others)
-        self.words = None if self.left else _left_words(e, op, tiling)
+        self.words = None if self.left else _lhs_registers(e, op, tiling)
         self.per_register = 2 if self.element.bits == 16 else 1
         self.sums = _accumulator_type(tiling.columns, op.result.type.element_type)
         self.attributes = self._attributes()
@@ -213,18 +215,18 @@ class _Product:
 
     def _in_shared(
         self, buffer: SSAValue, stage: SSAValue, placement: SharedLayout, k_dim: int, row_bit: int, warp_bits: range
-    ) -> _Shared:
+    ) -> _SmemOperand:
         """``row_bit``: the first bit of the row number that the warps' bits ``warp_bits`` choose."""
         e, b = self.e, self.e.b
-        layout = given(matrix_operand(placement, k_dim))
+        layout = unwrap(matrix_operand(placement, k_dim))
         images = [0] * warp_bits.stop
         for bit, offset in zip(warp_bits, layout.row_offsets[row_bit:]):
             images[bit] = offset
-        with e.b.in_prologue():
+        with e.b.at_function_start():
             group = b.linear(e.uniform_warp, images)
         address = b.add(stage_address(e, buffer, e.scalar(stage)), group)
         shape = (ROWS, self.k) if k_dim else (self.k, self.tiling.columns)
-        type = _descriptor_type(*shape, type_of(buffer, BufferType).element_type)
+        type = _descriptor_type(*shape, type_as(buffer, BufferType).element_type)
         swizzle = _swizzle(layout.swizzle)
         places: dict[str, Plain] = {
             "leading_byte_offset": layout.leading,
@@ -232,10 +234,12 @@ class _Product:
             "swizzle_mode": swizzle,
         }
         made = attributes_of(places), tuple(places.values())
-        return _Shared(layout, b.pure(WarpgroupGenerateDescriptorOp, (b.bridge(address, type.tensor),), type, *made))
+        return _SmemOperand(
+            layout, b.pure(WarpgroupGenerateDescriptorOp, (b.bridge(address, type.tensor),), type, *made)
+        )
 
     # ---- instructions ----------------------------------------------------------------------------
-    def parts(self) -> Iterator[tuple[int, int, range]]:
+    def chunks(self) -> Iterator[tuple[int, int, range]]:
         """(m_tile, n_tile, k_tiles) of each sum of as much of k as the tensor core may add up."""
         tiling = self.tiling
         steps = self.partial_k // tiling.depth
@@ -265,19 +269,19 @@ class _Product:
         if self.left:
             left, places["stepsA"] = self.left.descriptor, self.left.steps(m_tile * tiling.m_step, ks)
         else:
-            left = self._fragment(self.left_words(m_tile, k_tiles))
-        sums = b.joined(accumulators, self.sums) if accumulators else b.pure(InitAccumulatorOp, (), self.sums)
+            left = self._fragment(self.lhs_registers(m_tile, k_tiles))
+        sums = b.concatenated(accumulators, self.sums) if accumulators else b.pure(InitAccumulatorOp, (), self.sums)
         places |= {"waitGroup": pending, "unawaited": pending is None}
         properties = self.attributes | attributes_of(places)
         sums = b.value(WarpgroupMmaOp, (left, self.right.descriptor, sums), self.sums, properties)
         members = self.members(m_tile, n_tile)
-        return b.unpack(b.bridge(sums, _words(self.element, members.stop - members.start)))
+        return b.unpack(b.bridge(sums, _registers(self.element, members.stop - members.start)))
 
     def _fragment(self, words: Sequence[Value]) -> SSAValue:
         element = self.op.lhs.type.element_type
-        return self.e.b.joined(words, VectorType(element, [len(words), 32 // self.e.element(self.op.lhs).bits]))
+        return self.e.b.concatenated(words, VectorType(element, [len(words), 32 // self.e.element(self.op.lhs).bits]))
 
-    def left_words(self, m_tile: int, k_tiles: range) -> list[Value]:
+    def lhs_registers(self, m_tile: int, k_tiles: range) -> list[Value]:
         """Of the left operand, those that some instructions read from registers."""
         if self.words is None:
             return []

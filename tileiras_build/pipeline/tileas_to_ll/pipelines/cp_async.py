@@ -1,7 +1,7 @@
 """Copies from global to shared memory that run while the threads compute (PTX ISA 9.0, cp.async).
 
 A disabled copy, or an element outside the tensor, copies no bytes: the instruction fills its place with zeros. Only
-where the tensor may end inside a vector (``ragged``) are its bytes counted.
+where the tensor may end inside a vector (``has_boundary_tile``) are its bytes counted.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from __future__ import annotations
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, UnitAttr, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ....ir.casting import given, type_of
-from ....ir.dialects.fast_xdsl import number
+from ....ir.casting import type_as, unwrap
+from ....ir.dialects.fast_xdsl import integer_attr
 from ....ir.dialects.nv_tileas.ops import LDMATRIX
 from ....ir.dialects.nv_tileas.types import BufferType
 from ....ir.dialects.nvgpu import ops_copy as nvgpu
 from ....ir.dialects.nvgpu.attrs import DeviceAsyncTokenType
 from ....ir.dialects.nvvm.llvm_intrinsics import SMaxOp, SMinOp
-from ....ir.dialects.op_definition import TableOperation
+from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout, shared_access
-from ...analysis.local_load_plans import matrix_reading, plain_reading
+from ...analysis.local_load_plans import ldmatrix_plan, vector_load_plan
 from ...common.llvm_types import GLOBAL, I1, I8, I32, SHARED
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import INDEX
@@ -34,21 +34,21 @@ SHARED_BYTES, GLOBAL_BYTES = (
 SIZES: dict[int, dict[str, Attribute]] = {size: {"dstElements": IntegerAttr(size, INDEX)} for size in (4, 8, LARGEST)}
 SIZES[LARGEST]["bypassL1"] = UnitAttr()
 TOKEN = DeviceAsyncTokenType()
-QUIET = ("nv_tileas.local_load", "nv_tileas.view", "nv_tileas.permute")
+NO_BARRIER_OPS = ("nv_tileas.local_load", "nv_tileas.view", "nv_tileas.permute")
 
 
-def emit_alloc_tensor(e: KernelEmitter, op: TableOperation) -> None:
+def emit_alloc_tensor(e: KernelEmitter, op: TableOp) -> None:
     """A buffer is its byte offset in the kernel's shared memory."""
     e.values[op.result] = e.buffers.places[op.result]
 
 
 def stage_address(e: KernelEmitter, buffer: SSAValue, stage: Value) -> Value:
     """The 32-bit shared address of a stage of a buffer."""
-    start = e.b.mul(stage, type_of(buffer, BufferType).stage_bytes)
+    start = e.b.mul(stage, type_as(buffer, BufferType).stage_bytes)
     return e.b.add(e.b.add(start, e.scalar(buffer)), e.shared_base)
 
 
-def emit_async_tiled_load(e: KernelEmitter, op: TableOperation) -> None:
+def emit_async_tiled_load(e: KernelEmitter, op: TableOp) -> None:
     view = view_of(e, op.view)
     layout: LinearLayout = op.layout
     placement = op.buffer.type.placement.data
@@ -61,11 +61,11 @@ def emit_async_tiled_load(e: KernelEmitter, op: TableOperation) -> None:
     for vector in access.vectors:
         first = vector.registers[0]
         pointer, constant = addresses.address(first)
-        if "ragged" in op.attributes:
-            source = _bytes_inside(e, addresses, first, order[0], len(vector.registers), e.scalar(op.enabled))
+        if "has_boundary_tile" in op.attributes:
+            source = _bytes_in_bounds(e, addresses, first, order[0], len(vector.registers), e.scalar(op.enabled))
         else:
-            source = _outside(e, addresses, first, e.scalar(op.enabled))
-        with e.b.in_prologue():
+            source = _is_out_of_bounds(e, addresses, first, e.scalar(op.enabled))
+        with e.b.at_function_start():
             place = e.b.xor(thread, vector.xor)
         size = len(vector.registers) * addresses.element.bytes
         target = e.b.add(stage, place)
@@ -86,58 +86,58 @@ def _copy(
     there = b.bridge(to, SHARED_BYTES), b.bridge(to_offset, INDEX)
     here = b.bridge(of, GLOBAL_BYTES), b.bridge(of_offset, INDEX)
     taken = (None, source) if source.type == I1 else (b.bridge(source, INDEX), None)
-    b.grouped(nvgpu.DeviceAsyncCopyOp, *there, *here, *taken, holder, types=(TOKEN,), properties=SIZES[size])
+    b.issue_in_group(nvgpu.DeviceAsyncCopyOp, *there, *here, *taken, holder, types=(TOKEN,), properties=SIZES[size])
 
 
-def _outside(e: KernelEmitter, addresses: TileAddresses, first: int, enabled: Value) -> SSAValue:
+def _is_out_of_bounds(e: KernelEmitter, addresses: TileAddresses, first: int, enabled: Value) -> SSAValue:
     """Whether a vector that no border cuts is to be zeros: the instruction's ignore-src operand, an i1."""
-    return e.b.binary("xor", e.b.every(enabled, addresses.mask(first)), 1, I1)
+    return e.b.binary("xor", e.b.all_lanes(enabled, addresses.mask(first)), 1, I1)
 
 
-def _bytes_inside(
+def _bytes_in_bounds(
     e: KernelEmitter, addresses: TileAddresses, first: int, fastest: int, count: int, enabled: Value
 ) -> SSAValue:
     """How many bytes of a vector lie in the tensor, an i32: all or none across it, as many as are left along it."""
     b, size = e.b, addresses.element.bytes
-    rest = addresses.elements_left(first, fastest)
+    rest = addresses.elements_remaining(first, fastest)
     counted = () if rest is None else (fastest,)
     others = [addresses.inside(first, dim) for dim in range(addresses.layout.rank) if dim not in counted]
     whole: Value = count * size
     if rest is not None:
         clamped = b.issue(SMinOp, rest, count, type=I32)
         whole = b.mul(b.issue(SMaxOp, clamped, 0, type=I32), size)
-    return b.select(b.every(enabled, *others), whole, 0, I32)
+    return b.select(b.all_lanes(enabled, *others), whole, 0, I32)
 
 
-def emit_async_commit(e: KernelEmitter, op: TableOperation) -> None:
+def emit_async_commit(e: KernelEmitter, op: TableOp) -> None:
     e.b.operation(nvgpu.DeviceAsyncCreateGroupOp, (), (TOKEN,))
 
 
-def emit_async_wait(e: KernelEmitter, op: TableOperation) -> None:
+def emit_async_wait(e: KernelEmitter, op: TableOp) -> None:
     # Groups are counted, whatever the token.
-    pending: dict[str, Attribute] = {"numGroups": number(op.pending, I32)}
+    pending: dict[str, Attribute] = {"numGroups": integer_attr(op.pending, I32)}
     e.b.operation(nvgpu.DeviceAsyncWaitOp, (e.b.bridge(0, TOKEN),), (), pending)
 
 
-def emit_local_load(e: KernelEmitter, op: TableOperation) -> None:
+def emit_local_load(e: KernelEmitter, op: TableOp) -> None:
     element, is_matrix = e.element(op.result), op.copy_atom == LDMATRIX
-    access = given(matrix_reading(op)) if is_matrix else plain_reading(op)
+    access = unwrap(ldmatrix_plan(op)) if is_matrix else vector_load_plan(op)
     base = stage_address(e, op.buffer, e.scalar(op.stage))
-    late = _feeds_next_product(op)
-    loaded = load_registers(e, access, element, 0, base, late=late, in_words=True)
+    late = _feeds_next_mma(op)
+    loaded = load_registers(e, access, element, 0, base, lazy=late, packed=True)
     e.values[op.result] = [loaded[number] for number in access.register_source]
 
 
-def _feeds_next_product(op: TableOperation) -> bool:
+def _feeds_next_mma(op: TableOp) -> bool:
     """Whether only a product uses the tile, and nothing between the two touches shared memory."""
     user: Operation = op
-    while user.name in QUIET:
+    while user.name in NO_BARRIER_OPS:
         uses = list(user.results[0].uses)
         if len(uses) != 1:
             return False
         user = uses[0].operation
     between = op.next_op
-    while between is not None and between is not user and between.name in QUIET:
+    while between is not None and between is not user and between.name in NO_BARRIER_OPS:
         between = between.next_op
     return between is user and user.name == "nv_tileas.dot" and "atom" in user.attributes
 

@@ -6,9 +6,9 @@ over, its own wait. The last one's first arrival, and the first one's last wait,
 
 from __future__ import annotations
 
-from ....ir.casting import number_of
+from ....ir.casting import int_attr
 from ....ir.dialects.nvvm.warp_sync import BarrierArriveCountOp, BarrierCountOp
-from ....ir.dialects.op_definition import TableOperation
+from ....ir.dialects.op_definition import TableOp
 from ...common.llvm_types import I32
 from ..emission.function_builder import Value
 from ..emission.kernel_emitter import COMPUTE_BARRIER, Handler, KernelEmitter
@@ -17,45 +17,45 @@ FIRST_BARRIER = COMPUTE_BARRIER + 1
 WARPS = 4  # of a warpgroup
 
 
-def _warpgroups(op: TableOperation) -> int:
-    return number_of(op, "warpgroups")
+def _warpgroups(op: TableOp) -> int:
+    return int_attr(op, "warpgroups")
 
 
 def _warpgroup(e: KernelEmitter) -> Value:
-    with e.b.in_prologue():
+    with e.b.at_function_start():
         return e.b.shift(e.uniform_warp, -2)
 
 
-def _meet(e: KernelEmitter, kind: type[TableOperation], barrier: Value) -> None:
+def _named_barrier(e: KernelEmitter, kind: type[TableOp], barrier: Value) -> None:
     e.b.issue(kind, barrier, 2 * 32 * WARPS)
 
 
-def emit_open(e: KernelEmitter, op: TableOperation) -> None:
-    with e.b.in_prologue():
+def emit_open(e: KernelEmitter, op: TableOp) -> None:
+    with e.b.at_function_start():
         is_last = e.b.compare("uge", e.uniform_warp, WARPS * (_warpgroups(op) - 1))
-    with e.b.when(is_last):
-        _meet(e, BarrierArriveCountOp, FIRST_BARRIER)
+    with e.b.if_then(is_last):
+        _named_barrier(e, BarrierArriveCountOp, FIRST_BARRIER)
 
 
-def emit_wait(e: KernelEmitter, op: TableOperation) -> None:
-    _meet(e, BarrierCountOp, e.b.add(_warpgroup(e), FIRST_BARRIER))
+def emit_wait(e: KernelEmitter, op: TableOp) -> None:
+    _named_barrier(e, BarrierCountOp, e.b.add(_warpgroup(e), FIRST_BARRIER))
 
 
-def emit_arrive(e: KernelEmitter, op: TableOperation) -> None:
+def emit_arrive(e: KernelEmitter, op: TableOp) -> None:
     """At the barrier of the next warpgroup: of the first one, after the last."""
     b, count = e.b, _warpgroups(op)
-    with e.b.in_prologue():
+    with e.b.at_function_start():
         following = b.add(_warpgroup(e), 1)
         wraps = b.compare("eq", following, count)
         barrier = b.add(b.select(wraps, 0, following, I32), FIRST_BARRIER)
-    _meet(e, BarrierArriveCountOp, barrier)
+    _named_barrier(e, BarrierArriveCountOp, barrier)
 
 
-def emit_close(e: KernelEmitter, op: TableOperation) -> None:
-    with e.b.in_prologue():
+def emit_close(e: KernelEmitter, op: TableOp) -> None:
+    with e.b.at_function_start():
         is_first = e.b.compare("ult", e.uniform_warp, WARPS)
-    with e.b.when(is_first):
-        _meet(e, BarrierCountOp, FIRST_BARRIER)
+    with e.b.if_then(is_first):
+        _named_barrier(e, BarrierCountOp, FIRST_BARRIER)
 
 
 HANDLERS: dict[str, Handler] = {

@@ -14,15 +14,15 @@ from itertools import product
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, StringAttr, UnitAttr, i64
 from xdsl.ir import Attribute, SSAValue
 
-from ....ir.casting import expect, given, maker, number_of, numbers_of, string_of
+from ....ir.casting import cast, defining_table_op, int_array_attr, int_attr, str_attr, unwrap
 from ....ir.dialects.nv_tileas.ops import STMATRIX
 from ....ir.dialects.nvgpu import attrs as nvgpu_types
 from ....ir.dialects.nvgpu import ops_tensor_map as nvgpu
 from ....ir.dialects.nvgpu.attrs import TensorMapDescriptorType
 from ....ir.dialects.nvvm import tma_reduce
 from ....ir.dialects.nvvm.barriers import FenceProxyAsyncOp
-from ....ir.dialects.op_definition import TableOperation
-from ....ir.layouts import SharedLayout, TileParts, tile_parts
+from ....ir.dialects.op_definition import TableOp
+from ....ir.layouts import SharedLayout, TileChunks, tile_chunks
 from ....ir.layouts.matrix_descriptor import WIDE
 from ...analysis.tma_tensor_maps import MapBox, MapEntry, TensorBox, map_entry
 from ...common.llvm_types import CLUSTER, I16, I32, SHARED
@@ -30,48 +30,48 @@ from ..emission.function_builder import Value
 from ..emission.instruction_builder import INDEX
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
 from ..memory.shared_memory import store_registers
-from ..memory.tile_bounds_checks import TileIndices, early
+from ..memory.tile_bounds_checks import TileBoundsChecks, computes_early
 from ..memory.views import TiledView, view_of
 from .cp_async import stage_address
 from .warp_partitions_and_mbarriers import barrier_of_pair, full_barrier, is_pair, mbarrier, stage_of
 
 # Added to a coordinate: no tensor has that many elements along a dimension, and none as few below zero.
-BEYOND = 1 << 30
+OUT_OF_BOUNDS_COORDINATE = 1 << 30
 
 
-def box_of(op: TableOperation, placement: SharedLayout) -> TensorBox:
+def box_of(op: TableOp, placement: SharedLayout) -> TensorBox:
     """The box that a ``make_tiled_tma_desc`` names, for tiles of a placement."""
     return map_box(op).placed(placement)
 
 
-def map_box(op: TableOperation) -> MapBox:
+def map_box(op: TableOp) -> MapBox:
     """The same without a place in shared memory."""
-    dims, box = (numbers_of(op, key) for key in ("dims", "box"))
-    return MapBox(dims, box, string_of(op, "swizzle_mode"), "rounds" in op.attributes)
+    dims, box = (int_array_attr(op, key) for key in ("dims", "box"))
+    return MapBox(dims, box, str_attr(op, "swizzle_mode"), "rounds" in op.attributes)
 
 
-def descriptor_entry(op: TableOperation, parameter: int) -> MapEntry:
+def descriptor_entry(op: TableOp, parameter: int) -> MapEntry:
     """The manifest's entry for a ``make_tiled_tma_desc`` whose map is kernel parameter number ``parameter``."""
-    return map_entry(maker(op.source), map_box(op), parameter)
+    return map_entry(defining_table_op(op.source), map_box(op), parameter)
 
 
-def emit_make_tiled_tma_desc(e: KernelEmitter, op: TableOperation) -> None:
-    with e.b.in_prologue():
+def emit_make_tiled_tma_desc(e: KernelEmitter, op: TableOp) -> None:
+    with e.b.at_function_start():
         map = e.b.bridge(e.map_arguments[len(e.tensor_maps)], _map_type(op))
     e.tensor_maps.append(map)
     e.values[op.result] = map
 
 
-def emit_async_tiled_tma_load(e: KernelEmitter, op: TableOperation) -> None:
+def emit_async_tiled_tma_load(e: KernelEmitter, op: TableOp) -> None:
     view = view_of(e, op.view)
     placement = op.buffer.type.placement.data
     box = box_of(op.desc.owner, placement)
     tile_dims = [view.type.dim_map.index(dim) for dim in box.dims]
-    starts = _starts(e, op, view, tile_dims)
+    starts = _chunk_starts(e, op, view, tile_dims)
     if (filled := _has_elements(e, view)) is not None:
-        with early(e.b, filled):
-            beyond = e.b.select(filled, 0, BEYOND, I32)
-        with early(e.b, starts[-1], beyond):
+        with computes_early(e.b, filled):
+            beyond = e.b.select(filled, 0, OUT_OF_BOUNDS_COORDINATE, I32)
+        with computes_early(e.b, starts[-1], beyond):
             starts[-1] = e.b.add(starts[-1], beyond)
     stage = stage_of(e, op)
     base = stage_address(e, op.buffer, stage)
@@ -80,7 +80,7 @@ def emit_async_tiled_tma_load(e: KernelEmitter, op: TableOperation) -> None:
     barrier = e.b.pointer(barrier_of_pair(e, full) if pair else full, SHARED)
     extents = [view.type.tile[dim] for dim in tile_dims]
     if "multicast" in op.attributes:
-        position = tile_dims.index(number_of(op, "multicast"))
+        position = tile_dims.index(int_attr(op, "multicast"))
         extents[position] //= e.ctas
         corner = tuple(extent if index == position else 0 for index, extent in enumerate(extents))
         starts[position] = e.b.add(starts[position], e.b.mul(e.cta_rank, extents[position]))
@@ -92,24 +92,24 @@ def emit_async_tiled_tma_load(e: KernelEmitter, op: TableOperation) -> None:
             e,
             place,
             barrier,
-            e.b.computed(e.scalar(op.desc)),
+            e.b.uniqued(e.scalar(op.desc)),
             coordinates,
             everywhere="multicast" in op.attributes,
             pair=pair,
         )
 
 
-def emit_async_tiled_tma_store(e: KernelEmitter, op: TableOperation) -> None:
+def emit_async_tiled_tma_store(e: KernelEmitter, op: TableOp) -> None:
     """For each part: all threads write it to shared memory and meet; what they wrote is seen by the copies."""
-    placement, scratch = op.placement, number_of(op, "scratch_offset")
-    parts, slots = (number_of(op, key) for key in ("parts", "slots"))
+    placement, scratch = op.placement, int_attr(op, "scratch_offset")
+    parts, slots = (int_attr(op, key) for key in ("parts", "slots"))
     box = box_of(op.desc.owner, placement)
-    matrices = "copy_atom" in op.attributes and string_of(op, "copy_atom") == STMATRIX
-    whole = given(tile_parts(layout_of(op.value), placement, parts, box.elements, matrices))
+    matrices = "copy_atom" in op.attributes and str_attr(op, "copy_atom") == STMATRIX
+    whole = unwrap(tile_chunks(layout_of(op.value), placement, parts, box.elements, matrices))
     registers = e.packed(op.value)
     if "sync_before" in op.attributes:
         e.barrier()
-    for number, move in enumerate(whole.moves):
+    for number, move in enumerate(whole.copies):
         start = scratch + number % slots * (placement.size_bytes // parts)
         if number >= slots:
             _wait_for_stores(e, slots - 1, read=True)
@@ -118,57 +118,57 @@ def emit_async_tiled_tma_store(e: KernelEmitter, op: TableOperation) -> None:
         e.b.issue(FenceProxyAsyncOp, shared="after_accesses" not in op.attributes)
         e.barrier()
         with e.one_thread():
-            _start_stores(e, op, box, partial(_in_part, whole, number), e.b.add(e.shared_base, start))
+            _start_stores(e, op, box, partial(_in_chunk, whole, number), e.b.add(e.shared_base, start))
 
 
-def _in_part(whole: TileParts, number: int, offset: int) -> int | None:
+def _in_chunk(whole: TileChunks, number: int, offset: int) -> int | None:
     """The offset in part ``number`` of an offset of the whole; None where that lies in another part."""
-    part, inside = whole.place(offset)
+    part, inside = whole.chunk_and_offset(offset)
     return inside if part == number else None
 
 
 def _start_stores(
-    e: KernelEmitter, op: TableOperation, box: TensorBox, placed: Callable[[int], int | None], base: Value
+    e: KernelEmitter, op: TableOp, box: TensorBox, placed: Callable[[int], int | None], base: Value
 ) -> None:
     """The copies of one part; none of a tensor without elements."""
     view = view_of(e, op.view)
     tile_dims = [view.type.dim_map.index(dim) for dim in box.dims]
-    starts = _starts(e, op, view, tile_dims)
+    starts = _chunk_starts(e, op, view, tile_dims)
     extents = [view.type.tile[dim] for dim in tile_dims]
     filled = _has_elements(e, view)
-    with nullcontext() if filled is None else e.b.when(filled):
+    with nullcontext() if filled is None else e.b.if_then(filled):
         for corner in _corners(box, extents):
             if (offset := placed(_offset(box.placement, tile_dims, corner))) is not None:
                 place = e.b.add(base, offset * box.placement.element_bits // 8)
                 _store(
                     e,
                     place,
-                    e.b.computed(e.scalar(op.desc)),
+                    e.b.uniqued(e.scalar(op.desc)),
                     [e.b.add(start, step) for start, step in zip(starts, corner)],
                 )
         e.b.issue(tma_reduce.BulkCommitGroupOp)
 
 
-def _starts(e: KernelEmitter, op: TableOperation, view: TiledView, dims: Sequence[int]) -> list[Value]:
+def _chunk_starts(e: KernelEmitter, op: TableOp, view: TiledView, dims: Sequence[int]) -> list[Value]:
     """The first element of a tile along each of its dimensions: TMA fills or drops what is outside of the tensor."""
-    indices = TileIndices(e, op, view, I32)
+    indices = TileBoundsChecks(e, op, view, I32)
     return [indices.start(dim, e.scalar(op.coords[dim])) for dim in dims]
 
 
 def _has_elements(e: KernelEmitter, view: TiledView) -> Value | None:
     """Whether no extent of the tensor is 0, which is 1 for the tensor map; None where that is known."""
     sizes = [size for size in view.memory.sizes if isinstance(size, SSAValue)]
-    with early(e.b, *sizes):
+    with computes_early(e.b, *sizes):
         return e.b.all_of([e.b.compare("ne", size, 0, size.type) for size in sizes])
 
 
-def emit_async_tma_store_wait(e: KernelEmitter, op: TableOperation) -> None:
+def emit_async_tma_store_wait(e: KernelEmitter, op: TableOp) -> None:
     _wait_for_stores(e, 0, read="read" in op.attributes)
 
 
 def _wait_for_stores(e: KernelEmitter, pending: int, *, read: bool) -> None:
     """In the warp whose thread starts all copies; its other threads have started none, and wait for none."""
-    with e.b.when(e.is_first_warp):
+    with e.b.if_then(e.is_first_warp):
         e.b.issue(tma_reduce.BulkWaitGroupOp, pending=pending, read=read)
 
 
@@ -208,17 +208,17 @@ def _load(
     mask = e.b.constant((1 << e.ctas) - 1, I16) if everywhere else None
     properties: dict[str, Attribute] = {"pair": UnitAttr()} if pair else {}
     operands = target, group, map, positions, first, mask, None, None
-    e.b.grouped(nvgpu.TmaAsyncLoadOp, *operands, properties=properties)
+    e.b.issue_in_group(nvgpu.TmaAsyncLoadOp, *operands, properties=properties)
 
 
 def _store(e: KernelEmitter, place: Value, map: SSAValue, coordinates: list[Value]) -> None:
     positions = [e.b.bridge(value, INDEX) for value in coordinates]
-    e.b.grouped(nvgpu.TmaAsyncStoreOp, _box(e, place, map, SHARED), map, positions, None, None)
+    e.b.issue_in_group(nvgpu.TmaAsyncStoreOp, _box(e, place, map, SHARED), map, positions, None, None)
 
 
 def _box(e: KernelEmitter, place: Value, map: SSAValue, space: int) -> SSAValue:
     """The box of a map at a place in shared memory."""
-    tensor = expect(TensorMapDescriptorType, map.type).tensor
+    tensor = cast(TensorMapDescriptorType, map.type).tensor
     return e.b.bridge(e.b.pointer(place, space), _memref(tensor.element_type, tuple(tensor.get_shape()), space))
 
 
@@ -231,7 +231,7 @@ def _memref(element: Attribute, shape: tuple[int, ...], space: int) -> MemRefTyp
 SWIZZLES = {"none": "none", "32B": "swizzle_32b", "64B": "swizzle_64b", "128B": "swizzle_128b", WIDE: "swizzle_128b"}
 
 
-def _map_type(op: TableOperation) -> nvgpu_types.TensorMapDescriptorType:
+def _map_type(op: TableOp) -> nvgpu_types.TensorMapDescriptorType:
     """The map as copies take it: its box, and how that lies in shared memory."""
     box = map_box(op)
     tensor = _memref(op.source.type.element_type, box.box[::-1], SHARED)

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import IntAttr
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.traits import IsTerminator, Pure
 
-from ....ir.casting import block_of, given, number_of, numbers_of, owner, parent
+from ....ir.casting import defining_op, int_array_attr, int_attr, parent_block, parent_op, unwrap
 from ....ir.dialects import gpu_ext as gpu
 from ....ir.dialects.cute_nvgpu import ops as cute_nvgpu
 from ....ir.dialects.fast_xdsl import walk
@@ -26,34 +26,34 @@ from ....ir.dialects.nvgpu import ops_barrier as nvgpu
 from ....ir.dialects.nvgpu.attrs import MBarrierGroupType
 from ....ir.dialects.nvgpu.ops_tensor_map import TmaPrefetchDescriptorOp
 from ....ir.dialects.nvvm import barriers, tcgen05, warp_sync
-from ....ir.dialects.op_definition import TableOperation
+from ....ir.dialects.op_definition import TableOp
 from ....ir.dialects.op_traits import is_return
 from ...common.llvm_types import CLUSTER, I1, I8, I32, SHARED, TENSOR
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import INDEX
 from ..emission.kernel_emitter import Handler, KernelEmitter
 
-ONE_THREAD_AGENTS = 2  # the first of the warps that do not compute
-EMPTIED_BY = {"nv_tileas.async.umma", "nv_tileas.async.umma_release"}
+ONE_THREAD_PARTITIONS = 2  # the first of the warps that do not compute
+RELEASED_BY = {"nv_tileas.async.umma", "nv_tileas.async.umma_release"}
 # What one warp does of a loop that only multiplies.
-OF_PRODUCTS = EMPTIED_BY | {"nv_tileas.async.umma_commit", "nv_tileas.async.pipeline.consumer_wait"}
+MMA_OPS = RELEASED_BY | {"nv_tileas.async.umma_commit", "nv_tileas.async.pipeline.consumer_wait"}
 MBARRIER = MBarrierGroupType(AddressSpaceAttr(AddressSpace.WORKGROUP), IntAttr(1))
 
 
 # ---- tokens --------------------------------------------------------------------------------------
-def stage_of(e: KernelEmitter, op: TableOperation) -> Value:
+def stage_of(e: KernelEmitter, op: TableOp) -> Value:
     """The stage that a token names."""
     if op.pipeline.type.stages.data == 1:
         return 0
     return e.b.shift(e.scalar(op.token), -1)
 
 
-def phase_of(e: KernelEmitter, op: TableOperation) -> Value:
+def phase_of(e: KernelEmitter, op: TableOp) -> Value:
     """The phase, 0 or 1, that a token carries for waits that test parity."""
     return e.b.and_(e.scalar(op.token), 1)
 
 
-def emit_advance(e: KernelEmitter, op: TableOperation) -> None:
+def emit_advance(e: KernelEmitter, op: TableOp) -> None:
     b, token, stages = e.b, e.scalar(op.token), op.pipeline.type.stages.data
     if stages == 1:
         e.values[op.result] = b.xor(token, 1)
@@ -65,7 +65,7 @@ def emit_advance(e: KernelEmitter, op: TableOperation) -> None:
 
 
 # ---- mbarriers -----------------------------------------------------------------------------------
-def full_barrier(e: KernelEmitter, op: TableOperation, stage: Value) -> Value:
+def full_barrier(e: KernelEmitter, op: TableOp, stage: Value) -> Value:
     """The 32-bit shared address of a stage's full mbarrier."""
     return barrier_in(e, op.pipeline, stage)
 
@@ -75,7 +75,7 @@ def barrier_in(e: KernelEmitter, pipeline: SSAValue, stage: Value) -> Value:
     return e.b.add(e.b.add(e.b.mul(stage, MBARRIER_BYTES), e.scalar(pipeline)), e.shared_base)
 
 
-def empty_barrier(e: KernelEmitter, op: TableOperation, stage: Value) -> Value:
+def empty_barrier(e: KernelEmitter, op: TableOp, stage: Value) -> Value:
     return e.b.add(full_barrier(e, op, stage), MBARRIER_BYTES * op.pipeline.type.stages.data)
 
 
@@ -84,67 +84,67 @@ def mbarrier(e: KernelEmitter, address: SSAValue) -> tuple[SSAValue, SSAValue]:
     return e.b.bridge(address, MBARRIER), e.b.bridge(0, INDEX)
 
 
-def emit_create(e: KernelEmitter, op: TableOperation) -> None:
-    e.values[op.result] = number_of(op, "shared_offset")
+def emit_create(e: KernelEmitter, op: TableOp) -> None:
+    e.values[op.result] = int_attr(op, "shared_offset")
     e.pipelines.append(op)
 
 
 def _initialize(e: KernelEmitter) -> None:
     """One thread sets the arrivals that each mbarrier waits for; all agents see them after the barrier."""
-    with e.b.when(e.first_thread):
+    with e.b.if_then(e.first_thread):
         for op in e.pipelines:
-            stages, consumers = op.result.type.stages.data, number_of(op, "consumers") * ctas_of(op.result)
-            producers = number_of(op, "producers", absent=1)
+            stages, consumers = op.result.type.stages.data, int_attr(op, "consumers") * ctas_of(op.result)
+            producers = int_attr(op, "producers", absent=1)
             for number, arrivals in enumerate([producers] * stages + [consumers] * stages):
-                offset = number_of(op, "shared_offset") + MBARRIER_BYTES * number
+                offset = int_attr(op, "shared_offset") + MBARRIER_BYTES * number
                 at, first = mbarrier(e, e.b.offset(e.shared_memory, offset, I8))
                 e.b.operation(nvgpu.MBarrierInitOp, (at, e.b.bridge(arrivals, INDEX), first))
         e.b.issue(barriers.FenceMBarrierInitOp)
     if e.tensor_memory is not None:
-        _allocate(e)
-    elif _reaches_others(e):
-        _meet_cluster(e)
+        _alloc_tmem(e)
+    elif _uses_cluster_barriers(e):
+        _sync_cluster(e)
     else:
         e.b.operation(gpu.BarrierOp, ())
 
 
 def ctas_of(pipeline: SSAValue) -> int:
     """The CTAs that fill the stages of a pipeline together."""
-    return number_of(owner(pipeline), "ctas", absent=1)
+    return int_attr(defining_op(pipeline), "ctas", absent=1)
 
 
 def is_pair(pipeline: SSAValue) -> bool:
     """Whether the CTA of rank 0 waits for the stages of both CTAs of a pair."""
-    return "pair" in owner(pipeline).attributes
+    return "pair" in defining_op(pipeline).attributes
 
 
-def _reaches_others(e: KernelEmitter) -> bool:
+def _uses_cluster_barriers(e: KernelEmitter) -> bool:
     return any(ctas_of(op.result) > 1 or is_pair(op.result) for op in e.pipelines)
 
 
 def leads_pair(e: KernelEmitter) -> Value:
-    with e.b.in_prologue():
+    with e.b.at_function_start():
         return e.b.compare("eq", e.cta_rank, 0)
 
 
 @contextmanager
 def leading(e: KernelEmitter):
     """What the first CTA of a pair does; an agent of one thread that issues products is in that one only."""
-    with nullcontext() if e.is_one_thread else e.b.when(leads_pair(e)):
+    with nullcontext() if e.is_one_thread else e.b.if_then(leads_pair(e)):
         yield
 
 
 def barrier_of_pair(e: KernelEmitter, address: Value) -> Value:
     """The mbarrier at the same place in the CTA of rank 0."""
-    return _mapped(e, address)
+    return _peer_address(e, address)
 
 
-def _mapped(e: KernelEmitter, address: Value, *rank: Value) -> Value:
+def _peer_address(e: KernelEmitter, address: Value, *rank: Value) -> Value:
     """A shared address in the CTA of a rank, of the first one where none is given; computed anew each time."""
     return e.b.value(barriers.MapaOp, tuple(e.b.of(value, I32) for value in (address, *rank)), I32)
 
 
-def _meet_cluster(e: KernelEmitter) -> None:
+def _sync_cluster(e: KernelEmitter) -> None:
     """All threads of the cluster, whose CTAs use each other's mbarriers and shared memory from here on.
 
     The mbarriers have been released to the cluster by a fence; what else has been written is the CTA's own.
@@ -153,51 +153,53 @@ def _meet_cluster(e: KernelEmitter) -> None:
     e.b.issue(barriers.ClusterWaitOp, aligned=True)
 
 
-def _part(e: KernelEmitter) -> None:
+def _tmem_allocation_warp(e: KernelEmitter) -> None:
     """No CTA ends while another may still write into its shared memory; agents come here one by one.
 
     Each has arrived at the others' mbarriers before: only an arrival that releases says that this has been done by then.
     """
-    if _reaches_others(e):
+    if _uses_cluster_barriers(e):
         e.b.issue(barriers.ClusterArriveOp)
         e.b.issue(barriers.ClusterWaitOp)
 
 
 # ---- tensor memory -------------------------------------------------------------------------------
-def _tensor_slot(e: KernelEmitter) -> Value:
+def _tmem_address_slot(e: KernelEmitter) -> Value:
     """Where the allocation leaves its address."""
-    address = e.b.add(e.shared_base, number_of(given(e.tensor_memory), "shared_offset"))
+    address = e.b.add(e.shared_base, int_attr(unwrap(e.tensor_memory), "shared_offset"))
     return e.b.pointer(address, SHARED)
 
 
-def _columns(e: KernelEmitter) -> int:
-    return given(e.tensor_memory).result.type.columns.data
+def _tmem_columns(e: KernelEmitter) -> int:
+    return unwrap(e.tensor_memory).result.type.columns.data
 
 
-def _allocate(e: KernelEmitter) -> None:
+def _alloc_tmem(e: KernelEmitter) -> None:
     """Another CTA may allocate as soon as this one has.
 
     A pair allocates together, by way of each other's shared memory: both run before either begins (PTX ISA 9.0, section 9.7.16.4).
     """
     group = {"cta_group": _ctas_of_group(e)}
-    if _reaches_others(e):
-        _meet_cluster(e)
-    with e.b.when(e.is_first_warp):
-        e.b.issue(cute_nvgpu.AllocateTensorMemoryOp, _tensor_slot(e), type=None, columns=_columns(e), **group)
+    if _uses_cluster_barriers(e):
+        _sync_cluster(e)
+    with e.b.if_then(e.is_first_warp):
+        e.b.issue(
+            cute_nvgpu.AllocateTensorMemoryOp, _tmem_address_slot(e), type=None, columns=_tmem_columns(e), **group
+        )
         e.b.issue(cute_nvgpu.RelinquishOp, type=None, **group)
     e.b.issue(tcgen05.FenceBeforeOp)
     e.b.operation(gpu.BarrierOp, ())
     e.b.issue(tcgen05.FenceAfterOp)
-    e.tensor_base = e.b.issue(cute_nvgpu.TensorMemoryAddressOp, _tensor_slot(e), type=I32)
+    e.tensor_base = e.b.issue(cute_nvgpu.TensorMemoryAddressOp, _tmem_address_slot(e), type=I32)
 
 
 def _ctas_of_group(e: KernelEmitter) -> int:
     return 2 if e.tensor_group == "cg2" else 1
 
 
-def _free(e: KernelEmitter) -> None:
-    columns = _columns(e)
-    with e.b.when(e.is_first_warp):
+def _dealloc_tmem(e: KernelEmitter) -> None:
+    columns = _tmem_columns(e)
+    with e.b.if_then(e.is_first_warp):
         address = e.b.pointer(e.tensor_base, TENSOR)
         e.b.issue(cute_nvgpu.FreeTensorMemoryOp, address, columns=columns, cta_group=_ctas_of_group(e))
 
@@ -221,23 +223,23 @@ def wait(e: KernelEmitter, address: Value, parity: Value) -> None:
     e.b.issue(barriers.MemoryClobberOp)
 
 
-def emit_producer_acquire(e: KernelEmitter, op: TableOperation) -> None:
+def emit_producer_acquire(e: KernelEmitter, op: TableOp) -> None:
     stage = stage_of(e, op)
     # The first time around every stage is empty: the phase before the first one counts as complete.
     wait(e, empty_barrier(e, op, stage), e.b.xor(phase_of(e, op), 1))
     bytes = op.pipeline.owner.attributes["bytes"].value.data
     if is_pair(op.pipeline):
-        with e.b.when(leads_pair(e)):
+        with e.b.if_then(leads_pair(e)):
             _expect(e, full_barrier(e, op, stage), 2 * bytes)
     else:
         _expect(e, full_barrier(e, op, stage), bytes)
 
 
-def emit_umma_acquire(e: KernelEmitter, op: TableOperation) -> None:
+def emit_umma_acquire(e: KernelEmitter, op: TableOp) -> None:
     wait(e, empty_barrier(e, op, stage_of(e, op)), e.b.xor(phase_of(e, op), 1))
 
 
-def emit_producer_tail(e: KernelEmitter, op: TableOperation) -> None:
+def emit_producer_tail(e: KernelEmitter, op: TableOp) -> None:
     """Each stage: before the token's stage those of its phase, from it on those of the phase before."""
     current, phase = stage_of(e, op), phase_of(e, op)
     for stage in range(op.pipeline.type.stages.data):
@@ -250,7 +252,7 @@ def _expect(e: KernelEmitter, full: Value, bytes: int) -> None:
     e.b.operation(nvgpu.MBarrierArriveExpectTxOp, (at, e.b.bridge(bytes, INDEX), first))
 
 
-def emit_producer_commit(e: KernelEmitter, op: TableOperation) -> None:
+def emit_producer_commit(e: KernelEmitter, op: TableOp) -> None:
     """Each thread's writes are in reach of the asynchronous proxy before the warp arrives."""
     e.b.issue(barriers.FenceProxyAsyncOp, shared=True)
     arrive_of_warp(e, full_barrier(e, op, stage_of(e, op)))
@@ -259,26 +261,26 @@ def emit_producer_commit(e: KernelEmitter, op: TableOperation) -> None:
 def arrive_of_warp(e: KernelEmitter, address: Value) -> None:
     """One arrival at an mbarrier, once all threads of this warp are here."""
     e.b.issue(warp_sync.BarWarpSyncOp, -1)
-    with e.b.in_prologue():
+    with e.b.at_function_start():
         leads = e.b.compare("eq", e.lane, 0)
     at, first = mbarrier(e, e.b.pointer(address, SHARED))
     e.b.operation(nvgpu.MBarrierArriveOp, (at, first, e.b.of(leads, I1)))
 
 
-def emit_consumer_wait(e: KernelEmitter, op: TableOperation) -> None:
-    by_products = _is_emptied_by_products(op.pipeline)
-    alone = by_products and _only_multiplies(block_of(op))
+def emit_consumer_wait(e: KernelEmitter, op: TableOp) -> None:
+    by_products = _is_released_by_mma(op.pipeline)
+    alone = by_products and _has_only_mma(parent_block(op))
     with ExitStack() as waiting:
         if is_pair(op.pipeline):
             waiting.enter_context(leading(e))
         if alone:
             waiting.enter_context(e.one_warp())
         wait(e, full_barrier(e, op, stage_of(e, op)), phase_of(e, op))
-    if by_products and not (alone or e.is_one_thread or _meet_before_products(op)):
+    if by_products and not (alone or e.is_one_thread or _sync_before_mma(op)):
         e.barrier()
 
 
-def _is_emptied_by_products(pipeline: SSAValue) -> bool:
+def _is_released_by_mma(pipeline: SSAValue) -> bool:
     """Whether the stages are read by products of one thread alone, whose end empties them.
 
     A warp that looks at a stage which it does not empty may come too late, when the phase that it waits for has been followed by
@@ -287,34 +289,34 @@ def _is_emptied_by_products(pipeline: SSAValue) -> bool:
     """
     users = [use.operation for use in pipeline.uses]
     by_threads = any(op.name == "nv_tileas.async.pipeline.consumer_release" for op in users)
-    return not by_threads and any(op.name in EMPTIED_BY and op.pipeline is pipeline for op in users)
+    return not by_threads and any(op.name in RELEASED_BY and op.pipeline is pipeline for op in users)
 
 
-def _only_multiplies(block: Block) -> bool:
+def _has_only_mma(block: Block) -> bool:
     """Whether nothing else in a block relies on what the filled stage says: that older products are done."""
-    return all(op.name in OF_PRODUCTS or op.has_trait(Pure) or op.has_trait(IsTerminator) for op in block.ops)
+    return all(op.name in MMA_OPS or op.has_trait(Pure) or op.has_trait(IsTerminator) for op in block.ops)
 
 
-def _meet_before_products(op: TableOperation) -> bool:
+def _sync_before_mma(op: TableOp) -> bool:
     """Whether all threads meet between a wait and the next product of its block."""
     following = op.next_op
-    while following is not None and following.name not in EMPTIED_BY:
+    while following is not None and following.name not in RELEASED_BY:
         if following.name == BarrierOp.name:
             return True
         following = following.next_op
     return False
 
 
-def emit_consumer_release(e: KernelEmitter, op: TableOperation) -> None:
+def emit_consumer_release(e: KernelEmitter, op: TableOp) -> None:
     b, stage = e.b, stage_of(e, op)
     if "behind" in op.attributes:
         last = op.pipeline.type.stages.data - 1
         first = b.compare("eq", stage, 0)
         stage = b.select(first, last, b.sub(stage, 1), I32)
     ctas = ctas_of(op.pipeline)
-    with e.b.in_prologue():
+    with e.b.at_function_start():
         leads = b.compare("ult", e.lane, ctas) if ctas > 1 else b.compare("eq", e.lane, 0)
-    enabled = leads if op.enabled is None else b.every(leads, e.scalar(op.enabled))
+    enabled = leads if op.enabled is None else b.all_lanes(leads, e.scalar(op.enabled))
     b.issue(warp_sync.BarWarpSyncOp, -1)
     address = empty_barrier(e, op, stage)
     if ctas > 1:
@@ -330,30 +332,30 @@ def _arrive_everywhere(e: KernelEmitter, address: Value, enabled: Value, ctas: i
     the cluster would wait for all that this thread wrote anywhere (MEMBAR.ALL.GPU).
     """
     rank = e.b.and_(e.lane, ctas - 1)
-    e.b.issue(barriers.MBarrierArriveOp, enabled, e.b.pointer(_mapped(e, address, rank), CLUSTER))
+    e.b.issue(barriers.MBarrierArriveOp, enabled, e.b.pointer(_peer_address(e, address, rank), CLUSTER))
 
 
 # ---- agents --------------------------------------------------------------------------------------
-def emit_agent_switch(e: KernelEmitter, op: TableOperation) -> None:
+def emit_agent_switch(e: KernelEmitter, op: TableOp) -> None:
     """The warps after those that compute: one thread of the first fetches, one of the next issues products, all of each
     further one copy scales.
     """
     b = e.b
     _initialize(e)
     apart, compute, done = (b.label() for _ in range(3))
-    with e.b.in_prologue():
+    with e.b.at_function_start():
         is_apart = b.compare("uge", e.uniform_warp, e.num_warps)
     b.branch_if(is_apart, apart, compute)
     b.start(apart)
-    e.agent_end = done
+    e.partition_end = done
     with b.scope():
         _set_registers(e, op, 0)
         elected = e.elect()
         for number, region in enumerate(op.regions[:-1]):
-            if number < ONE_THREAD_AGENTS:
-                _emit_one_thread(e, number, elected, region.blocks[0], done)
+            if number < ONE_THREAD_PARTITIONS:
+                _emit_one_thread_partition(e, number, elected, region.blocks[0], done)
             else:
-                _emit_warp(e, number, region.blocks[0], done)
+                _emit_warp_partition(e, number, region.blocks[0], done)
         b.branch(done)
     b.start(compute)
     with b.scope():
@@ -362,13 +364,13 @@ def emit_agent_switch(e: KernelEmitter, op: TableOperation) -> None:
             e.emit_block(op.regions[-1].blocks[0])
         if e.tensor_memory is not None and e.tensor_group == "cg1":
             e.barrier()  # no warp reads what the first one frees
-            _free(e)
+            _dealloc_tmem(e)
         b.branch(done)
-    e.agent_end = None
+    e.partition_end = None
     b.start(done)
-    _part(e)
+    _tmem_allocation_warp(e)
     if e.tensor_memory is not None and e.tensor_group == "cg2":
-        _free(e)  # neither CTA of the pair reads any more (PTX ISA 9.0, section 9.7.16.5, table 47)
+        _dealloc_tmem(e)  # neither CTA of the pair reads any more (PTX ISA 9.0, section 9.7.16.5, table 47)
 
 
 @contextmanager
@@ -377,15 +379,15 @@ def _joined_returns(e: KernelEmitter, region: Region):
     if not any(map(is_return, walk(region))):
         yield
         return
-    around, e.agent_end = e.agent_end, e.b.label()
+    around, e.partition_end = e.partition_end, e.b.label()
     with e.b.scope():
         yield
-        e.b.branch(e.agent_end)
-    e.b.start(e.agent_end)
-    e.agent_end = around
+        e.b.branch(e.partition_end)
+    e.b.start(e.partition_end)
+    e.partition_end = around
 
 
-def _emit_one_thread(e: KernelEmitter, number: int, elected: Value, block: Block, done: Block) -> None:
+def _emit_one_thread_partition(e: KernelEmitter, number: int, elected: Value, block: Block, done: Block) -> None:
     """The agent of one thread of warp ``number`` of those that do not compute: the first one fetches."""
     b, leads = e.b, [elected]
     if e.producer_warps > 1:
@@ -393,7 +395,7 @@ def _emit_one_thread(e: KernelEmitter, number: int, elected: Value, block: Block
     if number and e.tensor_group == "cg2":
         leads.append(leads_pair(e))  # the other CTA's products are its own
     lead, on = b.label(), b.label()
-    b.branch_if(b.every(*leads), lead, on)
+    b.branch_if(b.all_lanes(*leads), lead, on)
     b.start(lead)
     with b.scope():
         if not number:
@@ -409,7 +411,7 @@ def _emit_one_thread(e: KernelEmitter, number: int, elected: Value, block: Block
     b.start(on)
 
 
-def _emit_warp(e: KernelEmitter, number: int, block: Block, done: Block) -> None:
+def _emit_warp_partition(e: KernelEmitter, number: int, block: Block, done: Block) -> None:
     """The agent of all threads of warp ``number`` of those that do not compute."""
     b = e.b
     own, on = b.label(), b.label()
@@ -421,11 +423,11 @@ def _emit_warp(e: KernelEmitter, number: int, block: Block, done: Block) -> None
     b.start(on)
 
 
-def _set_registers(e: KernelEmitter, op: TableOperation, agent: int) -> None:
+def _set_registers(e: KernelEmitter, op: TableOp, partition: int) -> None:
     """What the fetching warps give up, the computing ones take (PTX ISA 9.0, setmaxnreg)."""
-    agents = parent(op)
-    if "agent_registers" in agents.attributes:
-        action, count = ("dec", "inc")[agent], numbers_of(agents, "agent_registers")[agent]
+    agents = parent_op(op)
+    if "partition_registers" in agents.attributes:
+        action, count = ("dec", "inc")[partition], int_array_attr(agents, "partition_registers")[partition]
         e.b.issue(barriers.SetMaxRegisterOp, action=action, count=count)
 
 

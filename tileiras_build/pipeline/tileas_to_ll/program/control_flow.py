@@ -13,17 +13,17 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ....ir.casting import block_of
-from ....ir.dialects.op_definition import TableOperation
+from ....ir.casting import parent_block
+from ....ir.dialects.op_definition import TableOp
 from ...common.llvm_element_types import element_of
 from ...common.llvm_types import I32
 from ..emission.function_builder import Edge, Value
 from ..emission.kernel_emitter import Handler, KernelEmitter, Part, layout_of
 from ..memory import heap_storage
-from ..memory.shared_memory import pack_words
+from ..memory.shared_memory import pack_registers
 
 # What reads a tile word by word, and which of its operands.
-WORD_READERS = {"nv_tileas.async.dot": (0, 1, 2), "nv_tileas.tmem_store": (0,), "nv_tileas.dot": (0, 1)}
+PACKED_REGISTER_USERS = {"nv_tileas.async.dot": (0, 1, 2), "nv_tileas.tmem_store": (0,), "nv_tileas.dot": (0, 1)}
 
 
 @dataclass
@@ -32,29 +32,29 @@ class Loop:
 
     latch: Block
     exit: Block
-    words: frozenset[int] = frozenset()  # which carried values travel in words
+    packed: frozenset[int] = frozenset()  # which carried values travel in words
     continues: list[Edge] = field(default_factory=list)
     breaks: list[Edge] = field(default_factory=list)
 
 
-def _in_words(arguments: Sequence[SSAValue]) -> frozenset[int]:
+def _packable_arguments(arguments: Sequence[SSAValue]) -> frozenset[int]:
     """Which of a loop's tiles travel in words: those of small elements, whole words of them, that only products read."""
-    return frozenset(index for index, value in enumerate(arguments) if _travels_in_words(value))
+    return frozenset(index for index, value in enumerate(arguments) if _is_passed_packed(value))
 
 
-def _travels_in_words(value: SSAValue) -> bool:
+def _is_passed_packed(value: SSAValue) -> bool:
     if not isinstance(value.type, TensorType) or (bits := element_of(value.type).bits) not in (8, 16):
         return False
     uses = list(value.uses)
-    by_words = all(use.index in WORD_READERS.get(use.operation.name, ()) for use in uses)
+    by_words = all(use.index in PACKED_REGISTER_USERS.get(use.operation.name, ()) for use in uses)
     return bool(uses) and by_words and layout_of(value).num_registers % (32 // bits) == 0
 
 
-def _flatten(e: KernelEmitter, values: Sequence[SSAValue], words: frozenset[int] = frozenset()) -> list[Value]:
+def _flatten(e: KernelEmitter, values: Sequence[SSAValue], packed: frozenset[int] = frozenset()) -> list[Value]:
     registers: list[Value] = []
     for index, value in enumerate(values):
-        if index in words:
-            registers += pack_words(e, e.element(value), e.packed(value))
+        if index in packed:
+            registers += pack_registers(e, e.element(value), e.packed(value))
         elif value.type.name != "nv_tileaa.mem_token":
             registers += e.registers(value)
     return registers
@@ -64,11 +64,11 @@ def _count(value: SSAValue) -> int:
     return layout_of(value).num_registers if isinstance(value.type, TensorType) else 1
 
 
-def _types(values: Sequence[SSAValue], words: frozenset[int] = frozenset()) -> list[Attribute]:
+def _types(values: Sequence[SSAValue], packed: frozenset[int] = frozenset()) -> list[Attribute]:
     """The LLVM type of each register of the values."""
     types: list[Attribute] = []
     for index, value in enumerate(values):
-        if index in words:
+        if index in packed:
             types += [I32] * (_count(value) * element_of(value.type).bits // 32)
         elif value.type.name != "nv_tileaa.mem_token":
             types += [element_of(value.type).type] * _count(value)
@@ -76,20 +76,20 @@ def _types(values: Sequence[SSAValue], words: frozenset[int] = frozenset()) -> l
 
 
 def _bind(
-    e: KernelEmitter, values: Sequence[SSAValue], registers: Sequence[Value], words: frozenset[int] = frozenset()
+    e: KernelEmitter, values: Sequence[SSAValue], registers: Sequence[Value], packed: frozenset[int] = frozenset()
 ) -> None:
     position = 0
     for index, value in enumerate(values):
         if value.type.name == "nv_tileaa.mem_token":
             e.values[value] = None
             continue
-        per_word = 32 // element_of(value.type).bits if index in words else 1
+        per_word = 32 // element_of(value.type).bits if index in packed else 1
         count = _count(value) // per_word
         held = registers[position : position + count]
-        if index in words:
+        if index in packed:
             e.set(
                 value,
-                [Part(e.b.computed(word), place, element_of(value.type)) for word in held for place in range(per_word)],
+                [Part(e.b.uniqued(word), place, element_of(value.type)) for word in held for place in range(per_word)],
             )
         else:
             e.set(value, list(held))
@@ -97,12 +97,12 @@ def _bind(
 
 
 # ---- loops ---------------------------------------------------------------------------------------
-def emit_for(e: KernelEmitter, op: TableOperation) -> None:
+def emit_for(e: KernelEmitter, op: TableOp) -> None:
     b = e.b
     block = op.regions[0].blocks[0]
     lower, upper, step = e.scalar(op.lower), e.scalar(op.upper), e.scalar(op.step)
     index_type = element_of(op.lower.type).type
-    words = _in_words(block.args[1:])
+    words = _packable_arguments(block.args[1:])
     types = [index_type, *_types(op.results, words)]
     initial = [lower, *_flatten(e, op.initial, words)]
     loop, body = Loop(b.label(), b.label(), words), b.label()
@@ -119,7 +119,7 @@ def emit_for(e: KernelEmitter, op: TableOperation) -> None:
         values = b.phis(types[1:], loop.continues) if loop.continues else []
         following = b.binary("add", index, step, index_type)
         b.branch(header)
-        b.give([following, *values], types, b.block, header)
+        b.branch_with_values([following, *values], types, b.block, header)
     b.start(loop.exit)
     _bind(e, op.results, b.phis(types[1:], [(carried, header), *loop.breaks]), words)
 
@@ -132,11 +132,11 @@ def _start_header(
     e.b.branch(header)
     e.b.start(header)
     carried = e.b.arguments(types)
-    e.b.give(initial, types, entry, header)
+    e.b.branch_with_values(initial, types, entry, header)
     return header, carried
 
 
-def emit_loop(e: KernelEmitter, op: TableOperation) -> None:
+def emit_loop(e: KernelEmitter, op: TableOp) -> None:
     b = e.b
     block = op.regions[0].blocks[0]
     types = _types(op.initial)
@@ -149,7 +149,7 @@ def emit_loop(e: KernelEmitter, op: TableOperation) -> None:
             b.start(loop.latch)
             values = b.phis(types, loop.continues)
             b.branch(header)
-            b.give(values, types, b.block, header)
+            b.branch_with_values(values, types, b.block, header)
     b.start(loop.exit)
     if loop.breaks:
         _bind(e, op.results, b.phis(_types(op.results), loop.breaks))
@@ -168,24 +168,24 @@ def _emit_body(e: KernelEmitter, block: Block, loop: Loop) -> None:
     e.loops.pop()
 
 
-def emit_continue(e: KernelEmitter, op: TableOperation) -> None:
-    heap_storage.leave_loop(e, op)
+def emit_continue(e: KernelEmitter, op: TableOp) -> None:
+    heap_storage.free_in_loop(e, op)
     loop = e.loops[-1]
-    values = _flatten(e, op.operands, loop.words)
+    values = _flatten(e, op.operands, loop.packed)
     loop.continues.append((values, e.b.block))
     e.b.branch(loop.latch)
 
 
-def emit_break(e: KernelEmitter, op: TableOperation) -> None:
-    heap_storage.leave_loop(e, op)
+def emit_break(e: KernelEmitter, op: TableOp) -> None:
+    heap_storage.free_in_loop(e, op)
     loop = e.loops[-1]
-    values = _flatten(e, op.operands, loop.words)
+    values = _flatten(e, op.operands, loop.packed)
     loop.breaks.append((values, e.b.block))
     e.b.branch(loop.exit)
 
 
 # ---- if ------------------------------------------------------------------------------------------
-def emit_if(e: KernelEmitter, op: TableOperation) -> None:
+def emit_if(e: KernelEmitter, op: TableOp) -> None:
     b = e.b
     labels, merge = (b.label(), b.label()), b.label()
     edges: list[Edge] = []
@@ -208,18 +208,18 @@ def emit_if(e: KernelEmitter, op: TableOperation) -> None:
     _bind(e, op.results, b.phis(_types(op.results), edges))
 
 
-def emit_yield(e: KernelEmitter, op: TableOperation) -> None:
+def emit_yield(e: KernelEmitter, op: TableOp) -> None:
     """Its operands are read by the operation around it."""
-    heap_storage.leave_block(e, block_of(op))
+    heap_storage.free_in_block(e, parent_block(op))
 
 
 def emit_return(e: KernelEmitter, op: Operation) -> None:
     """An agent that returns goes to its end, where it may have to meet the others."""
-    heap_storage.leave_kernel(e, op)
-    if e.agent_end is None:
+    heap_storage.free_in_kernel(e, op)
+    if e.partition_end is None:
         e.b.return_()
     else:
-        e.b.branch(e.agent_end)
+        e.b.branch(e.partition_end)
 
 
 HANDLERS: dict[str, Handler] = {

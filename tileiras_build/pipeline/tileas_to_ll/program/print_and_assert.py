@@ -1,6 +1,6 @@
 """print and assert on the device: ``gpu.printf`` and ``cf.assert``.
 
-One thread prints scalars, and tiles as nested lists. Tiles too large for it (``PRINTED_WHOLE``) are printed element by
+One thread prints scalars, and tiles as nested lists. Tiles too large for it (``GATHERED_OPS``) are printed element by
 element, each with a text of its own by the thread that holds it.
 """
 
@@ -14,35 +14,35 @@ from xdsl.dialects.cf import AssertOp
 from xdsl.ir import SSAValue
 
 from ....core.errors import Unsupported
-from ....ir.casting import string_of
+from ....ir.casting import str_attr
 from ....ir.dialects.cuda_tile.location import LOC, location_attr
 from ....ir.dialects.gpu_ext import PrintfOp
-from ....ir.dialects.op_definition import TableOperation
+from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout
 from ...common.llvm_element_types import Element
 from ...common.llvm_types import I1
-from ..decompose_prints import parts_of
+from ..decompose_prints import format_pieces_of
 from ..emission.function_builder import Value
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
 
 # Of one call: those after them are ignored (CUDA C++ Programming Guide, "Formatted Output").
-MOST_ARGUMENTS = 32
+MAX_PRINTF_ARGUMENTS = 32
 Argument = tuple[Element, Value]
 Piece = tuple[str, Argument | None]
 
 
-def emit_print(e: KernelEmitter, op: TableOperation) -> None:
+def emit_print(e: KernelEmitter, op: TableOp) -> None:
     if op.result_token is not None:
         e.values[op.result_token] = None
-    text = string_of(op, "format")
+    text = str_attr(op, "format")
     if not all(map(_is_whole, _tiles(e, op))):
         return _print_elements(e, op, text)
-    with e.b.when(e.first_thread):
-        for part, arguments in _calls(_pieces(e, op, text)):
+    with e.b.if_then(e.first_thread):
+        for part, arguments in _calls(_format_pieces(e, op, text)):
             _print(e, part, arguments)
 
 
-def _tiles(e: KernelEmitter, op: TableOperation) -> list[SSAValue]:
+def _tiles(e: KernelEmitter, op: TableOp) -> list[SSAValue]:
     return [value for value in op.values if isinstance(e.values[value], list)]
 
 
@@ -52,27 +52,27 @@ def _is_whole(tile: SSAValue) -> bool:
     return layout == LinearLayout.replicated(layout.shape, layout.num_warps)
 
 
-def _pieces(e: KernelEmitter, op: TableOperation, text: str) -> Iterator[Piece]:
+def _format_pieces(e: KernelEmitter, op: TableOp, text: str) -> Iterator[Piece]:
     """What is printed, a conversion at a time."""
     values = iter(op.values)
-    for before, conversion in parts_of(text):
+    for before, conversion in format_pieces_of(text):
         yield before, None
         if not conversion or (value := next(values, None)) is None:
             yield conversion, None
             continue
         shape = layout_of(value).shape if isinstance(e.values[value], list) else ()
         elements = e.registers(value) if shape else [e.scalar(value)]
-        yield from _listed(conversion, shape, iter([(e.element(value), element) for element in elements]))
+        yield from _formatted_elements(conversion, shape, iter([(e.element(value), element) for element in elements]))
 
 
-def _listed(conversion: str, shape: tuple[int, ...], elements: Iterator[Argument]) -> Iterator[Piece]:
+def _formatted_elements(conversion: str, shape: tuple[int, ...], elements: Iterator[Argument]) -> Iterator[Piece]:
     """Nested lists of a tile's elements, which come in row-major order."""
     if not shape:
         yield conversion, next(elements)
         return
     for index in range(shape[0]):
         yield ", " if index else "[", None
-        yield from _listed(conversion, shape[1:], elements)
+        yield from _formatted_elements(conversion, shape[1:], elements)
     yield "]", None
 
 
@@ -81,7 +81,7 @@ def _calls(pieces: Iterable[Piece]) -> Iterator[tuple[str, list[Argument]]]:
     text, arguments = "", list[Argument]()
     for fragment, argument in pieces:
         if argument is not None:
-            if len(arguments) == MOST_ARGUMENTS:
+            if len(arguments) == MAX_PRINTF_ARGUMENTS:
                 yield text, arguments
                 text, arguments = "", []
             arguments.append(argument)
@@ -89,7 +89,7 @@ def _calls(pieces: Iterable[Piece]) -> Iterator[tuple[str, list[Argument]]]:
     yield text, arguments
 
 
-def _print_elements(e: KernelEmitter, op: TableOperation, text: str) -> None:
+def _print_elements(e: KernelEmitter, op: TableOp, text: str) -> None:
     """Each element on its own; the tiles share one shape and so one layout."""
     tiles = _tiles(e, op)
     layout = layout_of(tiles[0])
@@ -103,7 +103,7 @@ def _print_elements(e: KernelEmitter, op: TableOperation, text: str) -> None:
     for register, offset in enumerate(layout.register_offsets):
         if offset not in done:
             done.add(offset)
-            with nullcontext() if condition is None else e.b.when(condition):
+            with nullcontext() if condition is None else e.b.if_then(condition):
                 _print(e, text, [(element, column[register]) for element, column in columns])
 
 
@@ -112,10 +112,10 @@ def _print(e: KernelEmitter, text: str, arguments: list[Argument]) -> None:
     e.b.operation(PrintfOp, values, (), {"format": StringAttr(text)})
 
 
-def emit_assert(e: KernelEmitter, op: TableOperation) -> None:
+def emit_assert(e: KernelEmitter, op: TableOp) -> None:
     """Every element is true."""
     first, *others = dict.fromkeys(e.registers(op.condition))
-    holds = e.b.every(first, *others)
+    holds = e.b.all_lanes(first, *others)
     made = e.b.operation(AssertOp, (e.b.of(holds, I1),), (), {"msg": op.attributes["message"]})
     if (location := location_attr(op)) is not None:
         made.attributes[LOC] = location

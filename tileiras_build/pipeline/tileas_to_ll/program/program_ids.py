@@ -6,11 +6,11 @@ from xdsl.ir import Operation, SSAValue
 
 from ....core.errors import InvalidInput
 from ....core.symbols.symbol_names import quoted_name
-from ....ir.casting import number_of, string_of
+from ....ir.casting import int_attr, str_attr
 from ....ir.dialects import gpu_ext as gpu
 from ....ir.dialects.cuda_tile.location import source_location
 from ....ir.dialects.nvvm.barriers import GridDependencyLaunchOp, GridDependencyWaitOp
-from ....ir.dialects.op_definition import TableOperation
+from ....ir.dialects.op_definition import TableOp
 from ...common.llvm_types import GLOBAL, I8, I32, I64, pointer
 from ..emission.kernel_emitter import Handler, KernelEmitter
 from ..memory import heap_storage
@@ -19,32 +19,32 @@ AXES = "xyz"
 GRID_DEPENDENCIES = {"launch_dependents": GridDependencyLaunchOp, "wait": GridDependencyWaitOp}
 
 
-def emit_program_id(e: KernelEmitter, op: TableOperation) -> None:
+def emit_program_id(e: KernelEmitter, op: TableOp) -> None:
     e.values[op.result] = _of_programs(e, op, gpu.BlockIdOp)
 
 
-def emit_num_programs(e: KernelEmitter, op: TableOperation) -> None:
+def emit_num_programs(e: KernelEmitter, op: TableOp) -> None:
     e.values[op.result] = _of_programs(e, op, gpu.GridDimOp)
 
 
-def _of_programs(e: KernelEmitter, op: TableOperation, kind: type[Operation]) -> SSAValue:
+def _of_programs(e: KernelEmitter, op: TableOp, kind: type[Operation]) -> SSAValue:
     """Of CTAs, which lie along x in a cluster: ptxas takes 20 instructions one after the other for a cluster's own place."""
-    axis = AXES[number_of(op, "axis")]
-    with e.b.in_prologue():
+    axis = AXES[int_attr(op, "axis")]
+    with e.b.at_function_start():
         found = e.b.query(kind, axis)
         return e.b.binary("udiv", found, e.ctas, I32) if axis == "x" and e.ctas > 1 else found
 
 
-def emit_cta_rank(e: KernelEmitter, op: TableOperation) -> None:
+def emit_cta_rank(e: KernelEmitter, op: TableOp) -> None:
     e.values[op.result] = e.cta_rank
 
 
-def emit_token(e: KernelEmitter, op: TableOperation) -> None:
+def emit_token(e: KernelEmitter, op: TableOp) -> None:
     """Text order is program order, so a token needs no value."""
     e.values[op.results[0]] = None
 
 
-def emit_barrier(e: KernelEmitter, op: TableOperation) -> None:
+def emit_barrier(e: KernelEmitter, op: TableOp) -> None:
     e.barrier()
 
 
@@ -53,30 +53,30 @@ def emit_cast(e: KernelEmitter, op: Operation) -> None:
     e.values[op.results[0]] = e.values[op.operands[0]]
 
 
-def emit_get_global(e: KernelEmitter, op: TableOperation) -> None:
-    name = string_of(op, "symbol")
+def emit_get_global(e: KernelEmitter, op: TableOp) -> None:
+    name = str_attr(op, "symbol")
     if name not in e.module.variables:
         message = f"the kernel {e.name} takes the address of {quoted_name(name)}, which is no global of its module"
         raise InvalidInput("global-unknown", message, location=source_location(op), remedy="define it")
     e.values[op.result] = e.b.address_of(name, GLOBAL)
 
 
-def emit_alloca(e: KernelEmitter, op: TableOperation) -> None:
+def emit_alloca(e: KernelEmitter, op: TableOp) -> None:
     """Storage of the tile program: a place in shared memory, as a generic address that all its threads see."""
     offset = e.buffers.places[op.result]
     if "global" in op.attributes:
         e.values[op.result] = heap_storage.allocate(e, op, offset)
         return
-    with e.b.in_prologue():
+    with e.b.at_function_start():
         place = e.b.offset(e.shared_memory, offset, I8, I32)
         generic = e.b.cast("ptrtoint", e.b.cast("addrspacecast", place, pointer()), I64)
         e.values[op.result] = e.b.cast("inttoptr", generic, pointer(GLOBAL))
 
 
-def emit_grid_dependency(e: KernelEmitter, op: TableOperation) -> None:
+def emit_grid_dependency(e: KernelEmitter, op: TableOp) -> None:
     """Programmatic dependent launch (PTX ISA 9.0, griddepcontrol); without it the order of launches already holds."""
     if e.target.has("griddepcontrol"):
-        e.b.issue(GRID_DEPENDENCIES[string_of(op, "action")])
+        e.b.issue(GRID_DEPENDENCIES[str_attr(op, "action")])
     if op.result_token is not None:
         e.values[op.result_token] = None
 

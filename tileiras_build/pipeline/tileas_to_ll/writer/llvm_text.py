@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import IntegerType, VectorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ....core.errors import Unsupported
-from ....ir.casting import expect
+from ....ir.casting import cast
 from ....ir.dialects.debuginfo.attrs import Node
 from ....ir.dialects.debuginfo.metadata import DebugMetadata
 from ...common.llvm_types import FLOATS
@@ -24,7 +24,7 @@ _FLOATS = {type.__class__: name for name, type in FLOATS.items()}
 def type_text(type: Attribute) -> str:
     """LLVM's spelling of a type; raises Unsupported for a type of another dialect."""
     if (known := _TYPE_TEXTS.get(id(type))) is None:
-        if len(_TYPE_TEXTS) > MOST_TYPES:
+        if len(_TYPE_TEXTS) > MAX_CACHED_TYPES:
             _TYPE_TEXTS.clear()
         # The type is kept, so that no other gets its identity.
         known = _TYPE_TEXTS[id(type)] = type, _type_text(type)
@@ -32,7 +32,7 @@ def type_text(type: Attribute) -> str:
 
 
 _TYPE_TEXTS: dict[int, tuple[Attribute, str]] = {}
-MOST_TYPES = 4096
+MAX_CACHED_TYPES = 4096
 
 
 def _type_text(type: Attribute) -> str:
@@ -128,7 +128,7 @@ class FunctionWriter:
     def emit(self, op: Operation, text: str) -> None:
         """A line, naming the result if there is one."""
         if op.attributes and (place := op.attributes.get(DBG)) is not None:
-            text = f"{text}, !dbg !{self.debug.number(expect(Node, place))}"
+            text = f"{text}, !dbg !{self.debug.number(cast(Node, place))}"
         if op.results:
             [result] = op.results
             self.lines.append(f"  {self.names[id(result)]} = {text}")

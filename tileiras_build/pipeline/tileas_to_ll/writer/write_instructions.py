@@ -12,14 +12,14 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....core.errors import Unsupported
 from ....core.symbols.symbol_names import llvm_string, llvm_symbol
-from ....ir.casting import expect, given
+from ....ir.casting import cast, unwrap
 from ....ir.dialects.debuginfo.attrs import Node
 from ....ir.dialects.debuginfo.metadata import expression_text
 from ....ir.dialects.debuginfo.ops import DbgAddrOp, DbgDeclareOp, DbgValueOp, DebugIntrinsic, ExtractElementOp, MoveOp
-from ....ir.dialects.fast_xdsl import VALUES, item, unpacked
+from ....ir.dialects.fast_xdsl import VALUES, array_values, item
 from ....ir.dialects.llvm_ext import BINARY, CASTS, ConstantRangeAttr
-from ....ir.dialects.nvvm.instructions import NONE, Argument, Assembly, Intrinsic, Place, Row, Widened, constants
-from ....ir.dialects.nvvm.llvm_lowering import row_of
+from ....ir.dialects.nvvm.instructions import NONE, Address, Argument, Assembly, Extended, Intrinsic, Row, constants
+from ....ir.dialects.nvvm.llvm_lowering import instruction_row
 from ....ir.dialects.vector_ext import FromElementsOp
 from ..debug.debug_info import DBG
 from .llvm_text import EMPTY_NODE, FunctionWriter, alignment_text, constant_text, type_text
@@ -31,14 +31,14 @@ Writer = Callable[[FunctionWriter, Any], None]
 WRITERS: dict[type[Operation], Writer] = {}
 
 # Operation -> LLVM's word for it.
-WORDS = {kind: word for word, kind in (BINARY | CASTS).items()} | {vector.BitcastOp: "bitcast"}
+KEYWORDS = {kind: word for word, kind in (BINARY | CASTS).items()} | {vector.BitcastOp: "bitcast"}
 
 
 INTEGER_PREDICATES = {flag.to_int(): str(flag) for flag in llvm.ICmpPredicateFlag}
 FLOAT_PREDICATES = {flag.to_int(): str(flag) for flag in llvm.FCmpPredicateFlag}
 
 
-def writes(*operations: type[Operation]) -> Callable[[Writer], Writer]:
+def writer_of(*operations: type[Operation]) -> Callable[[Writer], Writer]:
     """Register the writer of some operations."""
 
     def register(function: Writer) -> Writer:
@@ -48,32 +48,32 @@ def writes(*operations: type[Operation]) -> Callable[[Writer], Writer]:
     return register
 
 
-@writes(*BINARY.values())
+@writer_of(*BINARY.values())
 def _binary(w: FunctionWriter, op: Operation) -> None:
     left, right = op._operands
-    w.emit(op, f"{WORDS[op.__class__]} {w.typed(left)}, {w.names[id(right)]}")
+    w.emit(op, f"{KEYWORDS[op.__class__]} {w.typed(left)}, {w.names[id(right)]}")
 
 
-@writes(*CASTS.values(), vector.BitcastOp)
+@writer_of(*CASTS.values(), vector.BitcastOp)
 def _cast(w: FunctionWriter, op: Operation) -> None:
     [value], [result] = op._operands, op.results
-    w.emit(op, f"{WORDS[op.__class__]} {w.typed(value)} to {type_text(result._type)}")
+    w.emit(op, f"{KEYWORDS[op.__class__]} {w.typed(value)} to {type_text(result._type)}")
 
 
-@writes(llvm.ConstantOp)
+@writer_of(llvm.ConstantOp)
 def _constant_op(w: FunctionWriter, op: llvm.ConstantOp) -> None:
     [result] = op.results
     w.names[id(result)] = constant_text(op.properties["value"], result._type)
 
 
-@writes(llvm.UndefOp, llvm.ZeroOp)
+@writer_of(llvm.UndefOp, llvm.ZeroOp)
 def _empty(w: FunctionWriter, op: Operation) -> None:
     pointer = isinstance(op.results[0].type, llvm.LLVMPointerType)
     zero = "null" if pointer else "zeroinitializer"
     w.names[id(op.results[0])] = "poison" if isinstance(op, llvm.UndefOp) else zero
 
 
-@writes(llvm.AddressOfOp)
+@writer_of(llvm.AddressOfOp)
 def _address_of(w: FunctionWriter, op: llvm.AddressOfOp) -> None:
     w.names[id(op.results[0])] = f"@{llvm_symbol(op.global_name.root_reference.data)}"
 
@@ -85,30 +85,30 @@ COMPARISONS: dict[type[Operation], tuple[str, dict[int, str]]] = {
 }
 
 
-@writes(*COMPARISONS)
+@writer_of(*COMPARISONS)
 def _compare(w: FunctionWriter, op: Operation) -> None:
     word, predicates = COMPARISONS[op.__class__]
-    predicate = predicates[expect(IntegerAttr, op.properties["predicate"]).value.data]
+    predicate = predicates[cast(IntegerAttr, op.properties["predicate"]).value.data]
     left, right = op._operands
     w.emit(op, f"{word} {predicate} {w.typed(left)}, {w.names[id(right)]}")
 
 
-@writes(llvm.SelectOp)
+@writer_of(llvm.SelectOp)
 def _select(w: FunctionWriter, op: llvm.SelectOp) -> None:
     w.emit(op, f"select {w.typed_list(op._operands)}")
 
 
-@writes(llvm.FNegOp)
+@writer_of(llvm.FNegOp)
 def _negate(w: FunctionWriter, op: llvm.FNegOp) -> None:
     w.emit(op, f"fneg {w.typed_list(op._operands)}")
 
 
-@writes(llvm.AllocaOp)
+@writer_of(llvm.AllocaOp)
 def _alloca(w: FunctionWriter, op: llvm.AllocaOp) -> None:
     w.emit(op, f"alloca {type_text(op.elem_type)}, {w.typed(op.size)}{alignment_text(op)}")
 
 
-@writes(llvm.GEPOp)
+@writer_of(llvm.GEPOp)
 def _gep(w: FunctionWriter, op: llvm.GEPOp) -> None:
     base, *others = op._operands
     dynamic = iter(others)
@@ -120,10 +120,10 @@ def _gep(w: FunctionWriter, op: llvm.GEPOp) -> None:
 
 
 def _constant_indices(indices: Attribute) -> tuple[int, ...]:
-    return unpacked(expect(DenseArrayBase, indices).data.data)
+    return array_values(cast(DenseArrayBase, indices).data.data)
 
 
-@writes(llvm.LoadOp)
+@writer_of(llvm.LoadOp)
 def _load(w: FunctionWriter, op: llvm.LoadOp) -> None:
     volatile = "volatile " if VOLATILE in op.attributes else ""
     invariant = f", !invariant.load !{EMPTY_NODE}" if INVARIANT in op.attributes else ""
@@ -131,35 +131,35 @@ def _load(w: FunctionWriter, op: llvm.LoadOp) -> None:
     w.emit(op, f"load {volatile}{type_text(result._type)}, {w.typed(address)}{alignment_text(op)}{invariant}")
 
 
-@writes(llvm.StoreOp)
+@writer_of(llvm.StoreOp)
 def _store(w: FunctionWriter, op: llvm.StoreOp) -> None:
     w.emit(op, f"store {w.typed_list(op._operands)}{alignment_text(op)}")
 
 
-@writes(llvm.InsertElementOp)
+@writer_of(llvm.InsertElementOp)
 def _insert_element(w: FunctionWriter, op: llvm.InsertElementOp) -> None:
     w.emit(op, f"insertelement {w.typed_list(op._operands)}")
 
 
-@writes(ExtractElementOp)
+@writer_of(ExtractElementOp)
 def _extract_element(w: FunctionWriter, op: ExtractElementOp) -> None:
     w.emit(op, f"extractelement {w.typed_list(op._operands)}")
 
 
-@writes(llvm.ExtractValueOp)
+@writer_of(llvm.ExtractValueOp)
 def _extract_value(w: FunctionWriter, op: llvm.ExtractValueOp) -> None:
     [container] = op._operands
     w.emit(op, f"extractvalue {w.typed(container)}, {_position_text(op.properties['position'])}")
 
 
-@writes(llvm.InsertValueOp)
+@writer_of(llvm.InsertValueOp)
 def _insert_value(w: FunctionWriter, op: llvm.InsertValueOp) -> None:
     container, value = op._operands
     w.emit(op, f"insertvalue {w.typed(container)}, {w.typed(value)}, {_position_text(op.properties['position'])}")
 
 
 def _position_text(position: Attribute) -> str:
-    return _numbers_text(expect(DenseArrayBase, position).data.data)
+    return _numbers_text(cast(DenseArrayBase, position).data.data)
 
 
 @lru_cache(maxsize=4096)
@@ -167,13 +167,13 @@ def _numbers_text(data: bytes) -> str:
     return ", ".join(map(str, i64.unpack(data, len(data) // 8)))
 
 
-@writes(vector.ExtractOp)
+@writer_of(vector.ExtractOp)
 def _extract(w: FunctionWriter, op: vector.ExtractOp) -> None:
     (position,) = op.static_position.get_values()
     w.emit(op, f"extractelement {w.typed(op.vector)}, i32 {position}")
 
 
-@writes(FromElementsOp)
+@writer_of(FromElementsOp)
 def _from_elements(w: FunctionWriter, op: FromElementsOp) -> None:
     type, current = type_text(op.result.type), "poison"
     for position, value in enumerate(op.elements):
@@ -183,10 +183,10 @@ def _from_elements(w: FunctionWriter, op: FromElementsOp) -> None:
         current = name
 
 
-@writes(llvm.CallOp)
+@writer_of(llvm.CallOp)
 def _call(w: FunctionWriter, op: llvm.CallOp) -> None:
     result = type_text(op.returned.type) if op.returned else "void"
-    w.emit(op, f"call {result} @{llvm_symbol(given(op.callee).root_reference.data)}({w.typed_list(op.args)})")
+    w.emit(op, f"call {result} @{llvm_symbol(unwrap(op.callee).root_reference.data)}({w.typed_list(op.args)})")
 
 
 def _instruction(w: FunctionWriter, op: Operation, row: Row) -> None:
@@ -194,7 +194,7 @@ def _instruction(w: FunctionWriter, op: Operation, row: Row) -> None:
     if isinstance(row, Intrinsic):
         operands = [_operand(w, value, row) for value in row.values(op)]
         return _call_named(w, op, row.intrinsic(op), ", ".join(operands), row.result)
-    text, result = _spelling(op, row)
+    text, result = _mnemonic(op, row)
     values = row.values(op)
     if any([value._type.__class__ is llvm.LLVMStructType for value in values]):
         registers = ", ".join([name for value in values for name in _registers(w, value)])
@@ -207,30 +207,30 @@ def _registers(w: FunctionWriter, value: SSAValue) -> list[str]:
     """An operand of assembly, which takes a struct as its fields."""
     if value._type.__class__ is not llvm.LLVMStructType:
         return [w.typed(value)]
-    types = expect(llvm.LLVMStructType, value._type).types
+    types = cast(llvm.LLVMStructType, value._type).types
     fields = [w.fresh() for _ in types]
     w.lines += [f"  {name} = extractvalue {w.typed(value)}, {index}" for index, name in enumerate(fields)]
     return [f"{type_text(type)} {name}" for type, name in zip(types, fields)]
 
 
-def _spelling(op: Operation, row: Assembly) -> tuple[str, str]:
+def _mnemonic(op: Operation, row: Assembly) -> tuple[str, str]:
     """The assembly of an operation and its result's type; those of equal attributes and types are spelled once."""
     marks = {name: value for name, value in op.attributes.items() if name != DBG}
     types = [value._type for value in (*op._operands, *op.results)]
     held = (*marks.values(), *op.properties.values(), *types)
     key = (op.__class__, *marks, *map(id, held), *(constants(op) if row.immediates else ()))
-    if (known := _SPELLINGS.get(key)) is None:
-        if len(_SPELLINGS) > MOST_SPELLINGS:
-            _SPELLINGS.clear()
+    if (known := _MNEMONICS.get(key)) is None:
+        if len(_MNEMONICS) > MAX_CACHED_SPELLINGS:
+            _MNEMONICS.clear()
         result = type_text(op.results[0].type) if op.results else "void"
         text = _assembly(row.text(op), row.constraints(op), row.effects != NONE)
         # What the key names is kept, so that nothing else gets its identity.
-        known = _SPELLINGS[key] = text, result, held
+        known = _MNEMONICS[key] = text, result, held
     return known[:2]
 
 
-_SPELLINGS: dict[tuple, tuple[str, str, tuple[Attribute, ...]]] = {}
-MOST_SPELLINGS = 4096
+_MNEMONICS: dict[tuple, tuple[str, str, tuple[Attribute, ...]]] = {}
+MAX_CACHED_SPELLINGS = 4096
 
 
 def _operand(w: FunctionWriter, value: Argument, row: Intrinsic) -> str:
@@ -238,16 +238,16 @@ def _operand(w: FunctionWriter, value: Argument, row: Intrinsic) -> str:
         return w.typed(value)
     if isinstance(value, int):
         return f"{type_text(row.constants)} {value}"
-    if isinstance(value, Widened):
+    if isinstance(value, Extended):
         name, type = w.fresh(), type_text(value.type)
         w.lines.append(f"  {name} = zext {w.typed(value.value)} to {type}")
         return f"{type} {name}"
-    if isinstance(value, Place):
-        return _place(w, value)
+    if isinstance(value, Address):
+        return _address_operand(w, value)
     return f"{type_text(value.type)} {constant_text(value, value.type)}"
 
 
-def _place(w: FunctionWriter, place: Place) -> str:
+def _address_operand(w: FunctionWriter, place: Address) -> str:
     """The pointer, after what computes it."""
     address, type = w.typed(place.address), f"ptr addrspace({place.space})"
     if isinstance(place.address.type, IntegerType):
@@ -261,7 +261,7 @@ def _place(w: FunctionWriter, place: Place) -> str:
     return f"{type} {name}"
 
 
-@writes(llvm.CallIntrinsicOp)
+@writer_of(llvm.CallIntrinsicOp)
 def _call_intrinsic(w: FunctionWriter, op: llvm.CallIntrinsicOp) -> None:
     _call_named(w, op, op.intrin.data, w.typed_list(op.args))
 
@@ -280,7 +280,7 @@ def _range(op: Operation) -> str:
     return f"range({type_text(bound.type)} {bound.lower.data}, {bound.upper.data}) "
 
 
-@writes(llvm.InlineAsmOp)
+@writer_of(llvm.InlineAsmOp)
 def _inline_assembly(w: FunctionWriter, op: llvm.InlineAsmOp) -> None:
     effects, convergent = op.has_side_effects is not None, "convergent" in op.attributes
     operands = w.typed_list(op.operands_)
@@ -298,12 +298,12 @@ def _assembly(template: str, constraints: str, effects: bool) -> str:
     return f'asm {"sideeffect " if effects else ""}"{llvm_string(template)}", "{constraints}"'
 
 
-@writes(MoveOp)
+@writer_of(MoveOp)
 def _move(w: FunctionWriter, op: MoveOp) -> None:
-    _instruction(w, op, row_of(op))
+    _instruction(w, op, instruction_row(op))
 
 
-@writes(DbgValueOp, DbgDeclareOp, DbgAddrOp)
+@writer_of(DbgValueOp, DbgDeclareOp, DbgAddrOp)
 def _describe(w: FunctionWriter, op: DebugIntrinsic) -> None:
     number, place = w.debug.number, op.attributes.get(DBG)
     if place is None:
@@ -311,26 +311,26 @@ def _describe(w: FunctionWriter, op: DebugIntrinsic) -> None:
     kind = "declare" if isinstance(op, DbgDeclareOp) else "value"
     expression = expression_text(op.expression)
     w.lines.append(
-        f"  #dbg_{kind}({w.typed(op.value)}, !{number(op.varInfo)}, {expression}, !{number(expect(Node, place))})"
+        f"  #dbg_{kind}({w.typed(op.value)}, !{number(op.varInfo)}, {expression}, !{number(cast(Node, place))})"
     )
 
 
-@writes(llvm.BrOp)
+@writer_of(llvm.BrOp)
 def _branch(w: FunctionWriter, op: llvm.BrOp) -> None:
     w.emit(op, f"br label %{w.blocks[op.successor]}")
 
 
-@writes(llvm.CondBrOp)
+@writer_of(llvm.CondBrOp)
 def _conditional_branch(w: FunctionWriter, op: llvm.CondBrOp) -> None:
     w.emit(op, f"br {w.typed(op._operands[0])}, label %{w.blocks[op.then_block]}, label %{w.blocks[op.else_block]}")
 
 
-@writes(llvm.ReturnOp)
+@writer_of(llvm.ReturnOp)
 def _return(w: FunctionWriter, op: llvm.ReturnOp) -> None:
     w.emit(op, f"ret {w.typed(op.arg)}" if op.arg is not None else "ret void")
 
 
-@writes(llvm.UnreachableOp)
+@writer_of(llvm.UnreachableOp)
 def _unreachable(w: FunctionWriter, op: llvm.UnreachableOp) -> None:
     w.emit(op, "unreachable")
 
@@ -352,4 +352,4 @@ def write_operation(w: FunctionWriter, op: Operation) -> None:
 def _row(op: Operation) -> Row:
     if not op.name.startswith("nvvm."):
         raise Unsupported("ll-operation", f"operation {op.name} is not of the llvm dialect", remedy="convert it first")
-    return row_of(op)
+    return instruction_row(op)

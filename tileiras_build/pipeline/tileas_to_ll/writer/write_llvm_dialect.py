@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ....core.errors import InvalidInput, Unsupported
 from ....core.symbols.symbol_names import LINKED_LIBRARY, llvm_string, llvm_symbol
-from ....ir.casting import expect, last_op
+from ....ir.casting import cast, terminator
 from ....ir.dialects.debuginfo.attrs import Node
 from ....ir.dialects.debuginfo.metadata import MODULE_FLAGS, DebugMetadata
 from ....ir.dialects.fast_xdsl import block_operations, segment_sizes
@@ -51,7 +51,7 @@ def _incoming(blocks: Sequence[Block]) -> Incoming:
 LAUNCH = ("nvvm.reqntid", "nvvm.maxntid", "nvvm.maxnreg", "nvvm.minctasm", "nvvm.cluster_dim", "nvvm.blocksareclusters")
 
 
-UNSAID_FEATURES = ("", DEFAULTS["features"])  # those of the GPU
+DEFAULT_FEATURES = ("", DEFAULTS["features"])  # those of the GPU
 MANIFEST = "tileiras.manifest"
 FIRST_FLAG = 90  # metadata numbers of the module flags; those of debug nodes begin at 100
 
@@ -109,7 +109,7 @@ def _attributes(target: TargetAttr | None) -> str:
     if target is None:
         return ATTRIBUTES
     row = serialization_of(target).target
-    features = row.llvm_features if target.features.data in UNSAID_FEATURES else target.features.data
+    features = row.llvm_features if target.features.data in DEFAULT_FEATURES else target.features.data
     return f'{ATTRIBUTES}\nattributes {MACHINE} = {{ "target-cpu"="{row.llvm_cpu}" "target-features"="{features}" }}'
 
 
@@ -118,14 +118,14 @@ def _metadata(containers: Sequence[Operation], target: TargetAttr | None, debug:
     named: list[tuple[str, str]] = []
     for container in containers:
         if MANIFEST in container.attributes:
-            named.append((MANIFEST, expect(builtin.StringAttr, container.attributes[MANIFEST]).data))
+            named.append((MANIFEST, cast(builtin.StringAttr, container.attributes[MANIFEST]).data))
     if (library := _linked_library(containers)) is not None:
         named.append(("tileiras.libdevice", library))
     if target is not None:
         named.append((NOTE, serialization_of(target).note))
     for number, (name, text) in enumerate(named, EMPTY_NODE + 1):
         lines += [f"!{name} = !{{!{number}}}", f'!{number} = !{{!"{llvm_string(text)}"}}']
-    units = [expect(Node, container.attributes[DBG]) for container in containers if DBG in container.attributes]
+    units = [cast(Node, container.attributes[DBG]) for container in containers if DBG in container.attributes]
     return lines + (_debug_metadata(units, debug) if units else [])
 
 
@@ -135,7 +135,7 @@ def _linked_library(containers: Sequence[Operation]) -> str | None:
     if len(set(found)) > 1 or not all(isinstance(blob, builtin.StringAttr) for blob in found):
         message = f"{LINKED_LIBRARY} must be one string, but is {', '.join(map(str, found))}"
         raise InvalidInput("libdevice-blob", message, remedy='name a path, or "base64:" and the bitcode')
-    return expect(builtin.StringAttr, found[0]).data if found else None
+    return cast(builtin.StringAttr, found[0]).data if found else None
 
 
 def _debug_metadata(units: Sequence[Node], debug: DebugMetadata) -> list[str]:
@@ -177,7 +177,7 @@ def _function(op: Operation, debug: DebugMetadata, machine: str) -> str:
     writer = FunctionWriter(debug)
     arguments = _arguments(writer, op)
     kernel = "ptx_kernel " if "nvvm.kernel" in op.attributes else ""
-    place = f" !dbg !{debug.number(expect(Node, op.attributes[DBG]))}" if DBG in op.attributes else ""
+    place = f" !dbg !{debug.number(cast(Node, op.attributes[DBG]))}" if DBG in op.attributes else ""
     head = f"define {kernel}{result} @{name}({arguments}){machine}{_launch(op)}{place} {{"
     _body(writer, op)
     return "\n".join([head, *writer.lines, "}"])
@@ -191,15 +191,19 @@ def _arguments(w: FunctionWriter, op: llvm.FuncOp) -> str:
     for value, mark in zip(values, marks):
         if value.name_hint is not None:
             w.names[id(value)] = f"%{value.name_hint}"
-        words = [] if mark is None else [MARKS[key](entry) for key, entry in mark.data.items() if key in MARKS]
+        words = (
+            []
+            if mark is None
+            else [FUNCTION_ATTRIBUTES[key](entry) for key, entry in mark.data.items() if key in FUNCTION_ATTRIBUTES]
+        )
         texts.append(" ".join([type_text(value.type), *words, w.name(value)]))
     return ", ".join(texts)
 
 
 # Attribute of an argument -> LLVM's word for it.
-MARKS: dict[str, Callable[[Attribute], str]] = {
+FUNCTION_ATTRIBUTES: dict[str, Callable[[Attribute], str]] = {
     "llvm.byval": lambda value: f"byval({type_text(value)})",
-    "llvm.align": lambda value: f"align {expect(IntegerAttr, value).value.data}",
+    "llvm.align": lambda value: f"align {cast(IntegerAttr, value).value.data}",
     "nvvm.grid_constant": lambda value: '"nvvm.grid_constant"',
 }
 
@@ -240,8 +244,8 @@ def _body(w: FunctionWriter, function: llvm.FuncOp) -> None:
 def _phis(w: FunctionWriter, block: Block, incoming: Incoming) -> None:
     """The arguments of a block; their place is that of the first branch to it."""
     sources = incoming[block]
-    place = last_op(sources[0][0]).attributes.get(DBG) if sources else None
-    suffix = f", !dbg !{w.debug.number(expect(Node, place))}" if place is not None else ""
+    place = terminator(sources[0][0]).attributes.get(DBG) if sources else None
+    suffix = f", !dbg !{w.debug.number(cast(Node, place))}" if place is not None else ""
     names = w.names
     labels = [w.blocks[source] for source, _ in sources]
     columns = zip(*[values for _, values in sources], strict=True) if sources else [()] * len(block.args)

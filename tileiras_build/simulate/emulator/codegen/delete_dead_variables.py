@@ -10,7 +10,7 @@ import re
 VARIABLE = re.compile(r"\b[rt]\d+(?:_[suf]\d+)?\b")
 
 
-def with_deletions(lines: list[str]) -> list[str]:
+def delete_dead_variables(lines: list[str]) -> list[str]:
     """The lines, each of which deletes the variables that it is the last to name."""
     last: dict[str, int] = {}
     for at, line in enumerate(lines):

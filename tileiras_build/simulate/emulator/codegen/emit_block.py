@@ -17,10 +17,10 @@ from ..errors import UnsupportedInstruction
 from ..isa.special_registers import KINDS as SPECIAL_KINDS
 from ..isa.special_registers import SPECIALS
 from ..ptx.ast import SINK, Address, Immediate, Instruction, Name, Negated, Register, Special, Variable, Vector
-from .tiering import Body
+from .tiering import FunctionBody
 
 if TYPE_CHECKING:
-    from .f32x2_registers import Half
+    from .f32x2_registers import F32Half
 
 DTYPES = {
     "p": np.bool_, "u8": np.uint8, "s8": np.int8, "u16": np.uint16, "s16": np.int16, "f16": np.float16,
@@ -47,11 +47,11 @@ def kind_of(type_: str) -> str:
 class Emitter:
     """Builds one generated function. Handlers call ``use``, ``set``, ``temp`` and ``line``."""
 
-    def __init__(self, program, pc: int, fine: bool):
-        from ..isa.mma_accumulation_chains import Chains
+    def __init__(self, program, pc: int, diverged: bool):
+        from ..isa.mma_accumulation_chains import PendingMmaChains
 
         self.program, self.name = program, f"block_{pc}"
-        self.fine = fine  # whether warp-wide instructions may have to wait
+        self.diverged = diverged  # whether warp-wide instructions may have to wait
         self.space = program.namespace
         self.lines: list[str] = []
         self.loads: list[int] = []
@@ -64,8 +64,8 @@ class Emitter:
         self.temps = 0
         self.memo: dict = {}
         self.stamp: dict[int, int] = {}
-        self.noted = Chains()  # products that are still to be emitted
-        self.pairs: dict[int, tuple[Half, Half]] = {}  # register slot -> its halves, where they are known
+        self.noted = PendingMmaChains()  # products that are still to be emitted
+        self.pairs: dict[int, tuple[F32Half, F32Half]] = {}  # register slot -> its halves, where they are known
         self.postponed: dict[int, str] = {}  # register slot -> source of its value, which nobody has read yet
         self.kinds: dict[str, str] = {}  # of the registers' own variables
 
@@ -128,16 +128,16 @@ class Emitter:
         address = self.temp(f"g.shared_window + {self.scalar('u32', value)}")
         return address if kind == "u32" else f"{address}.astype({kind})"
 
-    def settle(self, register: Register) -> None:
+    def emit_pending_mma(self, register: Register) -> None:
         """Emit the noted products if one of them goes to this register."""
         if register.index in self.noted.slots:
             self.noted.emit(self)
 
     def register(self, register: Register, kind: str) -> str:
-        self.settle(register)
+        self.emit_pending_mma(register)
         names = self.versions.get(register.index)
         if register.index in self.postponed:
-            names = self.complete(register.index)
+            names = self.join_halves(register.index)
         if names is None:
             names = self.versions[register.index] = {register.kind: f"r{register.index}"}
             self.kinds[f"r{register.index}"] = register.kind
@@ -147,7 +147,7 @@ class Emitter:
             found = self.convert(register, names, kind)
         return found
 
-    def complete(self, slot: int) -> dict[str, str]:
+    def join_halves(self, slot: int) -> dict[str, str]:
         """Emit the postponed value of a register of 64 bits; its versions."""
         self.line(f"r{slot} = {self.postponed.pop(slot)}")
         self.versions[slot] = {"u64": f"r{slot}"}
@@ -209,7 +209,7 @@ class Emitter:
     def version(self, operand):
         """A key that changes whenever the operand's value may have changed; for reuse of derived values."""
         if isinstance(operand, Register):
-            self.settle(operand)
+            self.emit_pending_mma(operand)
             return (operand.index, self.stamp.get(operand.index, 0))
         return id(operand)
 
@@ -231,9 +231,9 @@ class Emitter:
             expression, kind = f"({expression}).astype({target})", target
         self.assign(operand, kind, expression)
 
-    def begin(self, register: Register) -> None:
+    def define(self, register: Register) -> None:
         """A new value of a register begins here."""
-        self.settle(register)
+        self.emit_pending_mma(register)
         slot = register.index
         self.pairs.pop(slot, None)
         self.postponed.pop(slot, None)
@@ -241,7 +241,7 @@ class Emitter:
         self.stamp[slot] = self.stamp.get(slot, 0) + 1
 
     def assign(self, register: Register, kind: str, expression: str) -> None:
-        self.settle(register)
+        self.emit_pending_mma(register)
         slot, canonical = register.index, register.kind
         extra = None
         if kind != canonical:
@@ -264,7 +264,7 @@ class Emitter:
         self.versions[slot] = {canonical: name}
         if extra is not None:
             self.versions[slot][kind] = extra
-        self.begin(register)
+        self.define(register)
 
     def set_tuple(self, operands, kind: str, expression: str) -> None:
         """Assign the items of a tuple-valued expression to several destinations."""
@@ -278,22 +278,22 @@ class Emitter:
                 self.set(operand, kind, name)
 
     # -- the function --------------------------------------------------------------------------------
-    def finish(self, live_out: int, tail: str, file: str, end: int) -> Body:
+    def finish(self, live_out: int, tail: str, file: str, end: int) -> FunctionBody:
         """The function up to ``end``: body, write-back of live registers, and ``tail``."""
         self.noted.emit(self)
         wanted = [slot for slot in sorted(self.defined) if live_out >> slot & 1]
         for slot in wanted:  # one after the other: runs of such lines are fused
             if slot in self.postponed:
-                self.complete(slot)
+                self.join_halves(slot)
         for slot in wanted:
             self.line(f"R[{slot}] = r{slot}")
         self.line(tail)
         lines = [*(f"r{slot} = R[{slot}]" for slot in self.loads), *self.lines]
         origin = [self.origin[0]] * len(self.loads) + self.origin
         place = self.name, lines, origin, self.kinds, self.space, file
-        return Body(*place, tuple(self.loads), end - self.first, end, self.program.translations)
+        return FunctionBody(*place, tuple(self.loads), end - self.first, end, self.program.translations)
 
 
-def items_of(operand) -> list:
+def vector_items(operand) -> list:
     """The parts of a vector operand, or the operand alone."""
     return operand.items if isinstance(operand, Vector) else [operand]

@@ -13,16 +13,16 @@ from ..ptx.ast import Register
 if TYPE_CHECKING:
     from .emit_block import Emitter
 
-PAIR = "pair"  # the kind of the version
+F32X2 = "pair"  # the kind of the version
 
 
 @dataclass(frozen=True)
-class Half:
-    """A variable of ``kind`` f32 or u32; ``is_tidy``: its NaNs, if any, are the canonical one."""
+class F32Half:
+    """A variable of ``kind`` f32 or u32; ``has_canonical_nans``: its NaNs, if any, are the canonical one."""
 
     kind: str
     name: str
-    is_tidy: bool = False
+    has_canonical_nans: bool = False
 
     @property
     def number(self) -> str:
@@ -32,43 +32,43 @@ class Half:
     def bits(self) -> str:
         if self.kind == "u32":
             return self.name
-        return f"{self.name}.view(u32)" if self.is_tidy else f"bits32({self.name})"
+        return f"{self.name}.view(u32)" if self.has_canonical_nans else f"bits32({self.name})"
 
 
-def halves_of(e: Emitter, operand) -> tuple[Half, Half]:
+def halves_of(e: Emitter, operand) -> tuple[F32Half, F32Half]:
     """The low and the high half of an operand of 64 bits."""
     found = pair_of(e, operand)
     if found is None:
         whole = e.use(operand, "u64")
         low, high = e.temp(f"lower_half({whole})"), e.temp(f"upper_half({whole})")
-        found = Half("u32", low), Half("u32", high)
+        found = F32Half("u32", low), F32Half("u32", high)
         if isinstance(operand, Register):
             e.pairs[operand.index] = found
     return found
 
 
-def pair_of(e: Emitter, operand) -> tuple[Half, Half] | None:
+def pair_of(e: Emitter, operand) -> tuple[F32Half, F32Half] | None:
     """The halves of a register, where they are known."""
     return e.pairs.get(operand.index) if isinstance(operand, Register) else None
 
 
-def half_of(e: Emitter, operand) -> Half:
+def half_of(e: Emitter, operand) -> F32Half:
     """An operand of 32 bits as a half, whatever becomes of its register."""
     kind = "f32" if isinstance(operand, Register) and operand.kind == "f32" else "u32"
-    return Half(kind, e.temp(e.use(operand, kind)))
+    return F32Half(kind, e.temp(e.use(operand, kind)))
 
 
-def set_pair(e: Emitter, target, low: Half, high: Half) -> None:
+def set_pair(e: Emitter, target, low: F32Half, high: F32Half) -> None:
     """Let a register of 64 bits hold two halves."""
     whole = joined(low, high)
     if e.predicate is not None or not isinstance(target, Register) or target.kind != "u64":
         return e.set(target, "u64", whole)
-    e.begin(target)
+    e.define(target)
     e.pairs[target.index] = low, high
     e.postponed[target.index] = whole
     return None
 
 
-def joined(low: Half, high: Half) -> str:
+def joined(low: F32Half, high: F32Half) -> str:
     """Source of the 64 bits of two halves."""
     return f"joined_halves({low.bits}, {high.bits})"

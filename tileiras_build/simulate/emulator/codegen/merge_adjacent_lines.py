@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-Parts = tuple[str, str, str]  # what a line names: of a load or store a register, its site, an address
+LineParts = tuple[str, str, str]  # what a line names: of a load or store a register, its site, an address
 
 
-def together(
+def merge_adjacent(
     lines: list[str],
     origin: list[int],
-    parts_of: Callable[[str], Parts | None],
-    call: Callable[[list[Parts]], str],
-    goes_on: Callable[[list[Parts], Parts], bool] = lambda before, parts: True,
+    match: Callable[[str], LineParts | None],
+    call: Callable[[list[LineParts]], str],
+    can_follow: Callable[[list[LineParts], LineParts], bool] = lambda before, parts: True,
 ) -> tuple[list[str], list[int]]:
     """The lines, and the pc of each, with two or more in a row that have ``parts_of`` as the one line that ``call`` makes of them.
 
@@ -20,7 +20,7 @@ def together(
     """
     out: list[str] = []
     pcs: list[int] = []
-    found: list[Parts] = []
+    found: list[LineParts] = []
 
     def end() -> None:
         if len(found) > 1:
@@ -29,8 +29,8 @@ def together(
         found.clear()
 
     for line, pc in zip(lines, origin):
-        parts = parts_of(line)
-        if parts is None or not goes_on(found, parts):
+        parts = match(line)
+        if parts is None or not can_follow(found, parts):
             end()
         out.append(line)
         pcs.append(pc)

@@ -13,13 +13,13 @@ import time
 from functools import cached_property
 from types import CodeType
 
-from ....core.user_cache import key_of, local_store
+from ....core.user_cache import cache_key, user_cache
 
-WORTH = 0.002  # seconds of compiling that a record saves; less is less than what it takes to write one
-MOST = 1024  # functions of a record
+MIN_COMPILE_SECONDS = 0.002  # seconds of compiling that a record saves; less is less than what it takes to write one
+MAX_FUNCTIONS = 1024  # functions of a record
 
 
-class Translations:
+class PythonCodeCache:
     """The code of the functions of one kernel of a PTX text."""
 
     def __init__(self, ptx: str, entry: str):
@@ -29,18 +29,18 @@ class Translations:
 
     @cached_property
     def _key(self) -> str:
-        return key_of("translations", sys.version, sys.flags.optimize, self._entry, self._ptx)
+        return cache_key("translations", sys.version, sys.flags.optimize, self._entry, self._ptx)
 
     @cached_property
-    def _kept(self) -> dict[bytes, CodeType]:
-        store = local_store()
+    def _cached(self) -> dict[bytes, CodeType]:
+        store = user_cache()
         data = None if store is None else store.find(self._key)
         return {} if data is None else marshal.loads(data)
 
     def code(self, source: str, file: str) -> CodeType:
         """What Python makes of a text that tracebacks call ``file``."""
         digest = hashlib.sha256(f"{file}\0{source}".encode()).digest()
-        found = self._kept.get(digest)
+        found = self._cached.get(digest)
         if found is None:
             start = time.process_time()
             found = compile(source, file, "exec")
@@ -48,11 +48,11 @@ class Translations:
         self._used[digest] = found
         return found
 
-    def keep(self) -> None:
+    def store(self) -> None:
         """Keep what was compiled for the next processes, if it took them long."""
-        store = local_store()
-        if self._seconds < WORTH or store is None:
+        store = user_cache()
+        if self._seconds < MIN_COMPILE_SECONDS or store is None:
             return
-        every = self._kept | self._used
-        store.keep(self._key, marshal.dumps(every if len(every) <= MOST else self._used))
+        every = self._cached | self._used
+        store.keep(self._key, marshal.dumps(every if len(every) <= MAX_FUNCTIONS else self._used))
         self._seconds = 0.0

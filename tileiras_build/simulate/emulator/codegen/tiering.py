@@ -12,21 +12,21 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from ..jit import batch_shared_stores, vector_vm
-from ..jit.batch_shared_loads import together
+from ..jit.batch_shared_loads import merge_adjacent_loads
 from ..matmul import gemm_jit
-from .delete_dead_variables import with_deletions
-from .fuse_elementwise import Fuser, Run
-from .python_code_cache import Translations
+from .delete_dead_variables import delete_dead_variables
+from .fuse_elementwise import FusedRun, Fuser
+from .python_code_cache import PythonCodeCache
 
 if TYPE_CHECKING:
-    from ..simt.thread_group import Group
+    from ..simt.thread_group import ThreadGroup
 
-CALL = 1 << 11  # threads for which NumPy takes as long as a call takes for any number of them
-ENOUGH = 1 << 16  # threads, and calls counted as such, after which fusing saves as much as it takes
-ONE_IN = 2  # lines computes a number in a run, as a rule
+CALL_OVERHEAD_THREADS = 1 << 11  # threads for which NumPy takes as long as a call takes for any number of them
+TIER_UP_THREADS = 1 << 16  # threads, and calls counted as such, after which fusing saves as much as it takes
+LINES_PER_RESULT = 2  # lines computes a number in a run, as a rule
 
 
-class Function(Protocol):
+class GeneratedFunction(Protocol):
     """What runs instructions up to the pc ``end``, ``count`` of them, and reads the registers ``loads``; ``origin`` is the pc of
     each line."""
 
@@ -35,11 +35,11 @@ class Function(Protocol):
     count: int
     end: int
 
-    def __call__(self, group: Group, /) -> object: ...
+    def __call__(self, group: ThreadGroup, /) -> object: ...
 
 
 @dataclass(frozen=True)
-class Body:
+class FunctionBody:
     """The lines of a function and the pc of each; ``kinds``: those of registers' variables; ``space``: what lines refer to."""
 
     name: str
@@ -51,48 +51,50 @@ class Body:
     loads: tuple[int, ...]
     count: int
     end: int
-    translations: Translations
+    translations: PythonCodeCache
 
-    def function(self) -> Function:
-        source = "\n    ".join([f"def {self.name}(g):", "R = g.R", *with_deletions(self.lines)]) + "\n"
+    def function(self) -> GeneratedFunction:
+        source = "\n    ".join([f"def {self.name}(g):", "R = g.R", *delete_dead_variables(self.lines)]) + "\n"
         scope: dict[str, object] = {}
         exec(self.translations.code(source, self.file), self.space, scope)  # the text is the emitter's own
-        function = cast(Function, scope[self.name])
+        function = cast(GeneratedFunction, scope[self.name])
         function.origin = [self.origin[0]] * 2 + self.origin
         function.loads, function.count, function.end = self.loads, self.count, self.end
         return function
 
-    def fused(self) -> Body:
+    def optimized(self) -> FunctionBody:
         """The same with runs in place of lines; itself where there is nothing to fuse."""
-        lines, origin = together(self.lines, self.origin, self.space)
+        lines, origin = merge_adjacent_loads(self.lines, self.origin, self.space)
         lines, origin = Fuser(self.kinds, self.space, self.name_run).fuse(lines, origin)
-        lines, origin = batch_shared_stores.together(lines, origin, self.space)
+        lines, origin = batch_shared_stores.merge_adjacent_stores(lines, origin, self.space)
         return self if lines == self.lines else replace(self, lines=lines, origin=origin)
 
-    def name_run(self, run: Run) -> str:
+    def name_run(self, run: FusedRun) -> str:
         name = f"run_{len(self.space)}"
         self.space[name] = run
         return name
 
 
-class FirstCalls:
+class BaselineFunction:
     """A function that is fused after enough calls: then ``keep`` takes the one to be called from now on."""
 
-    def __init__(self, body: Body, keep: Callable[[Callable[[], Function]], Function]):
-        self.body, self.keep = body, keep
-        self.plain = body.function()
-        self.origin, self.loads, self.count, self.end = self.plain.origin, body.loads, body.count, body.end
+    def __init__(self, body: FunctionBody, install: Callable[[Callable[[], GeneratedFunction]], GeneratedFunction]):
+        self.body, self.install = body, install
+        self.baseline = body.function()
+        self.origin, self.loads, self.count, self.end = self.baseline.origin, body.loads, body.count, body.end
         self.threads = 0
 
-    def __call__(self, group: Group, /) -> object:
-        self.threads += group.size + CALL
-        return (self.keep(self.later) if self.is_worth_it(group.size) else self.plain)(group)
+    def __call__(self, group: ThreadGroup, /) -> object:
+        self.threads += group.size + CALL_OVERHEAD_THREADS
+        return (self.install(self.tier_up) if self.is_hot(group.size) else self.baseline)(group)
 
-    def is_worth_it(self, threads: int) -> bool:
-        if self.threads <= ENOUGH:
+    def is_hot(self, threads: int) -> bool:
+        if self.threads <= TIER_UP_THREADS:
             return False
-        return vector_vm.has_made_enough(len(self.body.lines) * threads // ONE_IN) or gemm_jit.is_ready()
+        return (
+            vector_vm.has_amortized_compile(len(self.body.lines) * threads // LINES_PER_RESULT) or gemm_jit.is_ready()
+        )
 
-    def later(self) -> Function:
-        fused = self.body.fused()
-        return self.plain if fused is self.body else fused.function()
+    def tier_up(self) -> GeneratedFunction:
+        fused = self.body.optimized()
+        return self.baseline if fused is self.body else fused.function()

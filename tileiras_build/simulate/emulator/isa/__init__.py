@@ -26,6 +26,6 @@ from . import (
     warp_collectives,
     wgmma,
 )
-from .handler_registry import GROUP_WIDE, HANDLERS, NAMESPACE, is_warp_wide, result_kind, starts_function
+from .handler_registry import CONVERGENT_GROUP_OPS, HANDLERS, NAMESPACE, is_warp_wide, result_kind, starts_function
 
-__all__ = ["GROUP_WIDE", "HANDLERS", "NAMESPACE", "is_warp_wide", "result_kind", "starts_function"]
+__all__ = ["CONVERGENT_GROUP_OPS", "HANDLERS", "NAMESPACE", "is_warp_wide", "result_kind", "starts_function"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..codegen.emit_block import UNSIGNED, items_of
+from ..codegen.emit_block import UNSIGNED, vector_items
 from ..memory.load_store import Site
 from ..numerics import float_arithmetic
 from ..ptx.ast import SINK, TYPE_BITS
@@ -32,7 +32,7 @@ def _float_bits(function, dtype, bits):
 
 
 def _small(name: str, fmt: str, packed: bool):
-    return lambda old, b, _: np.asarray(float_arithmetic.small(name, fmt, packed, frozenset(), old, b))
+    return lambda old, b, _: np.asarray(float_arithmetic.half_arithmetic(name, fmt, packed, frozenset(), old, b))
 
 
 def _increment(old, b, _):
@@ -95,10 +95,10 @@ class AtomicSite:
         values = [np.broadcast_to(selection.pick(v), n) for v in values]
         extra = None if extra is None else np.broadcast_to(selection.pick(extra), n)
         pieces = self.site.locate(group, target, selection)
-        watch = group.machine.watch
+        watch = group.machine.observers
         if watch is not None:
             for place, inside in pieces:
-                watch.see_global(self.site, group, place, inside, selection, True, atomic=True)
+                watch.observe_global(self.site, group, place, inside, selection, True, atomic=True)
         for place, inside in pieces:
             view = place.view(self.site.dtype)
             index = np.broadcast_to(place.index(self.size), n if inside is None else int(inside.sum()))
@@ -129,10 +129,12 @@ class AtomicSite:
         if self.serial is not None and len(starts) < counts.max():
             self.accumulate(view, places, value[order], starts, counts, old)
         elif self.name == "cas" and len(starts) < counts.max():
-            self.swap(view, places, value[order], extra[order], starts, counts, old)
+            self.compare_and_swap(view, places, value[order], extra[order], starts, counts, old)
         else:
             rank = np.arange(len(places)) - np.repeat(starts, counts)
-            self.rounds(view, places, value[order], None if extra is None else extra[order], rank, counts.max(), old)
+            self.apply_in_rounds(
+                view, places, value[order], None if extra is None else extra[order], rank, counts.max(), old
+            )
         out = np.empty_like(old)
         out[order] = old
         return out
@@ -149,7 +151,7 @@ class AtomicSite:
             old[start : start + count] = chain[:-1]
             view[place] = chain[-1]
 
-    def swap(self, view, places, compare, value, starts, counts, old):
+    def compare_and_swap(self, view, places, compare, value, starts, counts, old):
         """Place by place: all threads up to the next one that swaps find the same value."""
         for start, count in zip(starts.tolist(), counts.tolist()):
             place, at, end = places[start], start, start + count
@@ -162,7 +164,7 @@ class AtomicSite:
                     view[place] = value[swaps]
                 at = swaps + 1
 
-    def rounds(self, view, places, value, extra, rank, count, old):
+    def apply_in_rounds(self, view, places, value, extra, rank, count, old):
         """The k-th thread of every place in round k."""
         by_rank = np.argsort(rank, kind="stable")
         edges = np.searchsorted(rank[by_rank], np.arange(count + 1))
@@ -227,14 +229,14 @@ def handle_atomic(e, ins):
         call = f"{site}.run(g, {base}, {values}, mask={mask})"
         return e.set(destination, "b128", call) if returns else e.line(call)
     kind = UNSIGNED[TYPE_BITS[type_]]
-    count = len(items_of(args[0]))
+    count = len(vector_items(args[0]))
     site = e.constant(AtomicSite(ins, space, name, type_, count, offset), "atomic")
-    values = ", ".join(e.use(v, kind) for v in items_of(args[0]))
+    values = ", ".join(e.use(v, kind) for v in vector_items(args[0]))
     extra = e.use(args[1], kind) if name == "cas" else "None"
     call = f"{site}.run(g, {base}, [{values}], {extra}, {mask})"
-    targets = [t for t in items_of(destination) if t is not SINK]
+    targets = [t for t in vector_items(destination) if t is not SINK]
     if not targets:
         return e.line(call)
     if count == 1:
         return e.set(targets[0], kind, f"{call}[0]")
-    e.set_tuple(items_of(destination), kind, call)
+    e.set_tuple(vector_items(destination), kind, call)

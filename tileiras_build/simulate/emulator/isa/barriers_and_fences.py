@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..sanitizers.vector_clocks import WIDE
+from ..sanitizers.vector_clocks import CLUSTER_OR_WIDER
 from .handler_registry import handles, helper
 
 
@@ -21,7 +21,7 @@ def handle_barrier(e, ins):
         predicate = e.use(args.pop(), "p")
     barrier = e.use(args[0], "u32")
     count = e.use(args[1], "u32") if len(args) > 1 else "None"
-    return f"return Event('barrier', {barrier}, {count}, {red!r}, {predicate}, {waits}, {e.pc + 1})"
+    return f"return SchedulerEvent('barrier', {barrier}, {count}, {red!r}, {predicate}, {waits}, {e.pc + 1})"
 
 
 @handles("_barrier_result")
@@ -32,15 +32,15 @@ def handle_barrier_result(e, ins):
 
 
 def warp_barrier(e, ins):
-    if e.fine:
-        e.line(f"wait = g.require_warps({e.use(ins.args[0], 'u32')})")
+    if e.diverged:
+        e.line(f"wait = g.require_convergence({e.use(ins.args[0], 'u32')})")
         e.line("if wait is not None: return wait")
-    e.line("if g.m.race is not None: g.m.race.warp_barrier(g)")
+    e.line("if g.m.racecheck is not None: g.m.racecheck.warp_barrier(g)")
 
 
 def cluster_barrier(e, ins):
     if "wait" in ins.mods:
-        return f"return Event('cluster_wait', {e.pc + 1})"
+        return f"return SchedulerEvent('cluster_wait', {e.pc + 1})"
     e.line(f"cluster_arrive({e.constant(ins, 'ins')}, g, {e.predicate or 'None'})")
 
 
@@ -52,15 +52,15 @@ def cluster_arrive(ins, group, mask):
 @handles("membar", "fence")
 def handle_fence(e, ins):
     """Memory operations of the emulator are already in order; the race check wants to see fences."""
-    if (call := noted(ins)) is not None:
+    if (call := fence_effects(ins)) is not None:
         flat = "g.flat" if e.predicate is None else f"g.flat[g.full({e.predicate})]"
-        e.line(f"if g.m.race is not None: g.m.race.{call.format(flat)}")
+        e.line(f"if g.m.racecheck is not None: g.m.racecheck.{call.format(flat)}")
 
 
-def noted(ins) -> str | None:
+def fence_effects(ins) -> str | None:
     """What the race check is told of a fence."""
     if "proxy" in ins.mods:
         return "proxy_fence({})" if "async" in ins.mods and "global" not in ins.mods else None
     if "mbarrier_init" in ins.mods:
         return "init_fence({})"
-    return f"memory_fence({{}}, {ins.mods})" if not WIDE.isdisjoint(ins.mods) else None
+    return f"memory_fence({{}}, {ins.mods})" if not CLUSTER_OR_WIDER.isdisjoint(ins.mods) else None

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ..performance_counters import count_bulk
-from ..sanitizers.access_observers import flight_of
-from .mbarrier import change
-from .tma_box_copies import CHUNK, Copy, global_view
+from ..sanitizers.access_observers import async_copy_marks_of
+from .mbarrier import arrive_and_expect_tx
+from .tma_box_copies import CHUNK, InFlightCopy, global_view
 
 
-class LineCopy(Copy):
+class LineCopy(InFlightCopy):
     """Plain runs of bytes, one per thread: (flat, from, to, bytes) with addresses as ("global" | "shared", number)."""
 
     def __init__(self, ins, flat, to, source, sizes, positions=None, function=None, dtype=None):
@@ -18,7 +18,7 @@ class LineCopy(Copy):
         self.positions, self.function, self.dtype, self.landed = positions, function, dtype, False
 
     def only(self, member):
-        if (keep := self.kept(member)) is None:
+        if (keep := self.copies_of_threads(member)) is None:
             return None
         part = lambda pair: (pair[0], pair[1][keep])
         positions = None if self.positions is None else self.positions[keep]
@@ -33,7 +33,9 @@ class LineCopy(Copy):
             self.dtype,
         )
         out.clocks = None if self.clocks is None else self.clocks[keep]
-        out.taken = None if self.taken is None else [line for line, kept in zip(self.taken, keep) if kept]
+        out.prefetched = (
+            None if self.prefetched is None else [line for line, kept in zip(self.prefetched, keep) if kept]
+        )
         return out
 
     def sources(self, machine) -> list:
@@ -41,19 +43,19 @@ class LineCopy(Copy):
         sizes = enumerate(self.sizes.tolist())
         return [self.bytes_at(machine, self.source, i, size, False).copy() if size else None for i, size in sizes]
 
-    def land(self, machine) -> None:
+    def perform(self, machine) -> None:
         if self.landed:
             return
         self.landed = True
         self.read(machine)
         for i, size in enumerate(self.sizes.tolist()):
             if size:
-                self.move(self.bytes_at(machine, self.to, i, size, True), self.taken[i])
+                self.move(self.bytes_at(machine, self.to, i, size, True), self.prefetched[i])
         if self.positions is not None:
             for chunks in self.chunks():
-                machine.flight.end(chunks, CHUNK)
+                machine.async_copy_marks.end(chunks, CHUNK)
             sizes = self.sizes.astype(np.int64)
-            change(machine, self.ins, self.positions, self.flat, 0 * sizes, -sizes, clocks=self.clocks)
+            arrive_and_expect_tx(machine, self.ins, self.positions, self.flat, 0 * sizes, -sizes, clocks=self.clocks)
 
     def shared_bytes(self) -> list:
         _, starts = self.source if self.positions is None else self.to
@@ -64,9 +66,9 @@ class LineCopy(Copy):
         starts = self.to[1] // CHUNK
         return [slice(start, start + size // CHUNK) for start, size in zip(starts.tolist(), self.sizes.tolist())]
 
-    def take_off(self, machine) -> None:
+    def mark_in_flight(self, machine) -> None:
         for chunks in self.chunks():
-            flight_of(machine).begin(self.ins, chunks, CHUNK)
+            async_copy_marks_of(machine).mark_written(self.ins, chunks, CHUNK)
 
     def move(self, target, source):
         if self.function is None:

@@ -8,13 +8,13 @@ from .. import tensor_map
 from ..memory.load_store import Site
 from ..ptx.ast import TYPE_BITS
 from ..simt.active_threads import flat_threads, selected
-from ..simt.broadcasting import are_all, distinct, is_any
+from ..simt.broadcasting import are_all, is_any, unique_integers
 from .atomic import operation
 from .bulk_copies_1d import LineCopy
-from .mbarrier import BarrierSite
+from .mbarrier import MbarrierSite
 from .tensormap import read_map
 from .tma_box_copies import CHUNK, BoxCopy, fault
-from .tma_load_modes import MOST_OFFSET, gathers, is_wide, mode_of
+from .tma_load_modes import MAX_IM2COL_OFFSET, is_gather4_or_scatter4, is_im2col_w, mode_of
 
 
 class BulkSite:
@@ -25,14 +25,14 @@ class BulkSite:
         self.to_offset, self.from_offset = to_offset, from_offset
         self.shared_to = Site(ins, "shared", 1, 1, to_offset, align)
         self.shared_from = Site(ins, "shared", 1, 1, from_offset, align)
-        self.barrier = BarrierSite(ins, mbar_offset)
+        self.barrier = MbarrierSite(ins, mbar_offset)
         self.mbarrier = self.barrier.site
         self.maps: dict = {}
 
     # -- operands ------------------------------------------------------------------------------------
     def in_shared(self, site, group, address, selection):
         """(offset in the CTA's shared memory, the CTA's bias in the batch's), in bytes, int64."""
-        return site.each_in_shared(group, address, selection)
+        return site.shared_offset_and_bias(group, address, selection)
 
     def barriers(self, group, address, selection):
         return self.barrier.where(group, address, selection)[0]
@@ -57,13 +57,13 @@ class BulkSite:
             )
         copy, rank = np.nonzero(masks[:, None] >> np.arange(clusters.size) & 1)
         own = flat[copy] // machine.threads
-        target = clusters.of_rank(own, rank)
+        target = clusters.ctas_with_rank(own, rank)
         if not are_all(clusters.alive(target)):
             self.mbarrier.fault(group, "a multicast to a CTA that has exited")
-        if machine.race is not None:
-            machine.race.visited(self.ins, flat[copy], target)
+        if machine.racecheck is not None:
+            machine.racecheck.visited(self.ins, flat[copy], target)
         signalled = rank & ~1 | clusters.rank(positions[copy] // words) & 1 if pair else rank
-        where = positions[copy] % words + clusters.of_rank(own, signalled) * words
+        where = positions[copy] % words + clusters.ctas_with_rank(own, signalled) * words
         return copy, target * machine.shared_size, where
 
     def check_end(self, group, flat, offset, bytes_):
@@ -77,12 +77,12 @@ class BulkSite:
         """(tensor map, an index of its copies) for each distinct map."""
         addresses = np.asarray(selection.pick(address))
         is_one = addresses.size == 1 or are_all(addresses == addresses[0])
-        for value in [int(addresses.flat[0])] if is_one else distinct(addresses).tolist():
+        for value in [int(addresses.flat[0])] if is_one else unique_integers(addresses).tolist():
             some = slice(None) if is_one else np.flatnonzero(addresses == value)
             first = flat[some][0]
             try:
                 tensor = tensor_map.decode(read_map(group.machine, self.ins, first, value))
-                yield tensor.gathering() if gathers(self.ins.mods) else tensor, some
+                yield tensor.gathering() if is_gather4_or_scatter4(self.ins.mods) else tensor, some
             except ValueError as error:
                 fault(group.machine, self.ins, first, str(error), value)
 
@@ -102,13 +102,13 @@ class BulkSite:
         machine, key = group.machine, None
         if ctas is None and selection.of and all(isinstance(one, np.generic) for one in (to, map_address, mbar)):
             key = self, selection.of, int(to), int(map_address), int(mbar)
-            if self.load_again(group, selection, group.known.get(key), map_address, coordinates):
+            if self.load_with_known_operands(group, selection, group.known.get(key), map_address, coordinates):
                 return
         flat = flat_threads(group, selection)
         offset, bias = self.in_shared(self.shared_to, group, to, selection)
         positions = self.barriers(group, mbar, selection)
         at = self.coordinates(coordinates, selection)
-        if is_wide(self.ins.mods):
+        if is_im2col_w(self.ins.mods):
             at = self.without_halo(machine, flat, at)
         copies, bias, positions = self.targets(group, selection, flat, bias, positions, ctas)
         for tensor, chosen in self.tensors(group, map_address, selection, flat):
@@ -119,13 +119,15 @@ class BulkSite:
             copy = BoxCopy(
                 self.ins, tensor, at[some], offset[some] // CHUNK, bias[parts] // CHUNK, flat[some], positions[parts]
             )
-            copy.watch_issue(machine)
-            copy.take_off(machine)
-            machine.waits.fly(copy.positions, copy)
-            if key is not None and copy.comes_again(machine):
+            copy.record_issue(machine)
+            copy.mark_in_flight(machine)
+            machine.waits.add_in_flight(copy.positions, copy)
+            if key is not None and copy.is_repeat_of(machine):
                 group.known[key] = copy, frozenset(positions.tolist())
 
-    def load_again(self, group, selection, known: tuple[BoxCopy, frozenset] | None, map_address, coordinates) -> bool:
+    def load_with_known_operands(
+        self, group, selection, known: tuple[BoxCopy, frozenset] | None, map_address, coordinates
+    ) -> bool:
         """Load boxes where an earlier copy of the same threads, addresses and map has had some; whether it was one."""
         if known is None:
             return False
@@ -134,11 +136,11 @@ class BulkSite:
             tensor = tensor_map.decode(read_map(machine, self.ins, earlier.flat[0], int(map_address)))
         except ValueError:
             return False
-        if tensor.layout != earlier.tensor.layout or not earlier.comes_again(machine):
+        if tensor.layout != earlier.tensor.layout or not earlier.is_repeat_of(machine):
             return False
-        copy = earlier.again(tensor, self.coordinates(coordinates, selection))
-        copy.take_off(machine)
-        machine.waits.fly(places, copy)
+        copy = earlier.with_coordinates(tensor, self.coordinates(coordinates, selection))
+        copy.mark_in_flight(machine)
+        machine.waits.add_in_flight(places, copy)
         return True
 
     def store_tensor(self, group, map_address, coordinates, source, mask=None):
@@ -159,8 +161,8 @@ class BulkSite:
             copy = BoxCopy(
                 self.ins, tensor, at[some], offset[some] // CHUNK, bias[some] // CHUNK, flat[some], None, function
             )
-            copy.watch_issue(machine)
-            group.bulk.pending.append(copy)
+            copy.record_issue(machine)
+            group.bulk_copy_groups.pending.append(copy)
 
     def without_halo(self, machine, flat, at):
         """The coordinates of a wide mode without the last, wHalo, which must be 0. What W has more is wOffset."""
@@ -171,8 +173,8 @@ class BulkSite:
                 f"a wHalo of {halo[first]} is not supported: only figures 18 and 19 of the ISA show which pixels follow"
             )
             fault(machine, self.ins, flat[first], why)
-        if is_any(offset >= MOST_OFFSET):
-            fault(machine, self.ins, flat[0], f"a wOffset of {offset.max()} is not 0 to {MOST_OFFSET - 1}")
+        if is_any(offset >= MAX_IM2COL_OFFSET):
+            fault(machine, self.ins, flat[0], f"a wOffset of {offset.max()} is not 0 to {MAX_IM2COL_OFFSET - 1}")
         return at[:, :-1]
 
     def check_rank(self, machine, flat, tensor, at):
@@ -208,9 +210,9 @@ class BulkSite:
         some, bias, positions = self.targets(group, selection, flat, bias, positions, ctas)
         target, origin = ("shared", offset[some] + bias), (origin[0], origin[1][some])
         copy = LineCopy(self.ins, flat[some], target, origin, sizes[some], positions, *self.line_reduction())
-        copy.watch_issue(machine)
-        copy.take_off(machine)
-        machine.waits.fly(positions, copy)
+        copy.record_issue(machine)
+        copy.mark_in_flight(machine)
+        machine.waits.add_in_flight(positions, copy)
 
     def store_line(self, group, to, source, size, mask):
         selection = selected(group, mask)
@@ -220,8 +222,8 @@ class BulkSite:
         origin = self.shared_line(group, source, selection, sizes)
         target = self.global_line(group.machine, to, selection, self.to_offset, flat)
         copy = LineCopy(self.ins, flat, target, origin, sizes, None, *self.line_reduction())
-        copy.watch_issue(group.machine)
-        group.bulk.pending.append(copy)
+        copy.record_issue(group.machine)
+        group.bulk_copy_groups.pending.append(copy)
 
     def line_reduction(self):
         if self.function is None:

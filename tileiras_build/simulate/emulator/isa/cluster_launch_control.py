@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..codegen.emit_block import items_of
+from ..codegen.emit_block import vector_items
 from ..memory.load_store import Site
 from ..ptx.ast import SINK
 from ..simt.active_threads import Selection, flat_threads
@@ -19,8 +19,11 @@ from .cp_async_bulk import shared_operand
 from .handler_registry import handles, helper
 
 BYTES = 16
-CANCELLED, REFUSED = 0x434E434C, 0x46524C43  # what the last word says; anything else is no response
-PARTS = {"get_first_ctaid::x": 0, "get_first_ctaid::y": 1, "get_first_ctaid::z": 2}
+RESPONSE_CANCELED, RESPONSE_NOT_CANCELED = (
+    0x434E434C,
+    0x46524C43,
+)  # what the last word says; anything else is no response
+CTAID_WORDS = {"get_first_ctaid::x": 0, "get_first_ctaid::y": 1, "get_first_ctaid::z": 2}
 
 
 class Response(LineCopy):
@@ -48,18 +51,18 @@ class CancelSite(BulkSite):
             self.ins, flat[some], ("shared", offset[some] + bias), None, np.full(len(some), BYTES), positions
         )
         copy.responses = np.array([response(machine) for _ in flat], np.uint32).view(np.uint8)[some]
-        copy.watch_issue(machine)
-        copy.take_off(machine)
-        machine.waits.fly(positions, copy)
+        copy.record_issue(machine)
+        copy.mark_in_flight(machine)
+        machine.waits.add_in_flight(positions, copy)
 
 
 def response(machine) -> tuple[int, int, int, int]:
     """The words of one response: the last cluster that has not started is cancelled, if there is one."""
     first = machine.options.remaining.cancel()
     if first is None:
-        return 0, 0, 0, REFUSED
+        return 0, 0, 0, RESPONSE_NOT_CANCELED
     x, y, z = (int(n) for n in machine.clusters.coordinates(first - machine.first))
-    return x, y, z, CANCELLED
+    return x, y, z, RESPONSE_CANCELED
 
 
 def words_of(response) -> list:
@@ -77,15 +80,15 @@ def require(group, ins, mask, right, why: str) -> None:
 @helper
 def was_cancelled(group, ins, mask, low, high):
     word = words_of((low, high))[3]
-    known = (word == CANCELLED) | (word == REFUSED)
+    known = (word == RESPONSE_CANCELED) | (word == RESPONSE_NOT_CANCELED)
     require(group, ins, mask, known, "these 16 bytes are no response of clusterlaunchcontrol.try_cancel")
-    return word == CANCELLED
+    return word == RESPONSE_CANCELED
 
 
 @helper
 def first_cta(group, ins, mask, low, high):
     *place, word = words_of((low, high))
-    require(group, ins, mask, word == CANCELLED, "the first CTA of a cluster that was not cancelled")
+    require(group, ins, mask, word == RESPONSE_CANCELED, "the first CTA of a cluster that was not cancelled")
     return place
 
 
@@ -101,13 +104,13 @@ def handle_clusterlaunchcontrol(e, ins):
         return e.set(ins.args[0], "p", f"was_cancelled{call}")
     place = e.temp(f"first_cta{call}")
     if ins.mods[1] == "get_first_ctaid":
-        for i, target in enumerate(items_of(ins.args[0])[:3]):
+        for i, target in enumerate(vector_items(ins.args[0])[:3]):
             if target is not SINK:
                 e.set(target, "u32", f"{place}[{i}]")
         return None
-    if ins.mods[1] not in PARTS:
+    if ins.mods[1] not in CTAID_WORDS:
         e.fail("not supported")
-    return e.set(ins.args[0], "u32", f"{place}[{PARTS[ins.mods[1]]}]")
+    return e.set(ins.args[0], "u32", f"{place}[{CTAID_WORDS[ins.mods[1]]}]")
 
 
 def emit_request(e, ins):

@@ -6,14 +6,14 @@ import numpy as np
 
 from ..errors import EmulatorFault
 from ..ptx.ast import Arguments, Name, Variable
-from ..simt.broadcasting import distinct
-from ..simt.thread_group import Event, Split
+from ..simt.broadcasting import unique_integers
+from ..simt.thread_group import Divergence, SchedulerEvent
 from .handler_registry import NAMESPACE, handles, helper
-from .system_calls import BUILTIN_CALLS
+from .system_calls import SYSTEM_CALLS
 
-NAMESPACE["Event"] = Event
-NAMESPACE["RETURN"] = Event("return")
-NAMESPACE["EXIT"] = Event("exit")
+NAMESPACE["SchedulerEvent"] = SchedulerEvent
+NAMESPACE["RETURN"] = SchedulerEvent("return")
+NAMESPACE["EXIT"] = SchedulerEvent("exit")
 
 
 @handles("bra")
@@ -36,10 +36,10 @@ def branch_by_index(group, site, index, targets):
         raise EmulatorFault(why, instruction=site.text, line=site.line, thread=thread)
     if np.ndim(index) == 0:
         return targets[int(index)]
-    values = distinct(index)
+    values = unique_integers(index)
     if len(values) == 1:
         return targets[int(values[0])]
-    return Split([(index == value, targets[int(value)]) for value in values])
+    return Divergence([(index == value, targets[int(value)]) for value in values])
 
 
 @handles("brx")
@@ -48,31 +48,31 @@ def handle_indexed_branch(e, ins):
     return f"return branch_by_index(g, {site}, {index}, {e.program.targets[id(ins)]})"
 
 
-def leave(e, event: str) -> str:
+def emit_return_or_exit(e, event: str) -> str:
     """ret and exit; predicated ones split off the leaving threads at a place that only leaves."""
     if e.predicate is None:
         return f"return {event}"
     predicate, e.predicate = e.predicate, None
-    return f"return leave_some(g, {predicate}, {event}, {e.pc + 1})"
+    return f"return return_or_exit_some(g, {predicate}, {event}, {e.pc + 1})"
 
 
 @helper
-def leave_some(group, predicate, event, after):
+def return_or_exit_some(group, predicate, event, after):
     if not np.any(predicate):
         return after
     if np.all(predicate):
         return event
-    return Event("leave", predicate, event, after)
+    return SchedulerEvent("leave", predicate, event, after)
 
 
 @handles("ret")
 def handle_return(e, ins):
-    return leave(e, "RETURN")
+    return emit_return_or_exit(e, "RETURN")
 
 
 @handles("exit")
 def handle_exit(e, ins):
-    return leave(e, "EXIT")
+    return emit_return_or_exit(e, "EXIT")
 
 
 @helper
@@ -93,7 +93,7 @@ def handle_nothing(e, ins):
 
 
 # -- calls -------------------------------------------------------------------------------------------
-def call_parts(ins):
+def split_call_operands(ins):
     """(result variables, function name, argument variables)."""
     args = list(ins.args)
     results = args.pop(0).items if isinstance(args[0], Arguments) else []
@@ -104,8 +104,8 @@ def call_parts(ins):
 
 @handles("call")
 def handle_call(e, ins):
-    results, name, arguments = call_parts(ins)
-    if name in BUILTIN_CALLS:
+    results, name, arguments = split_call_operands(ins)
+    if name in SYSTEM_CALLS:
         check_builtin(e, name, results, arguments)
         e.line(
             f"call_{name.strip('_')}(g, {e.constant(ins, 'ins')}, {variables(e, results)}, {variables(e, arguments)})"
@@ -118,18 +118,18 @@ def handle_call(e, ins):
         e.fail(f"{name} takes {len(function.params)} arguments and has {len(function.results)} results")
     for actual, formal in zip(arguments, function.params):
         copy(e, formal, actual)
-    return f"return Event('call', {e.program.starts[name]}, {e.pc + 1})"
+    return f"return SchedulerEvent('call', {e.program.starts[name]}, {e.pc + 1})"
 
 
 def check_builtin(e, name: str, results, arguments) -> None:
     sizes = tuple(tuple(variable(e, operand).size for operand in operands) for operands in (results, arguments))
-    if sizes != BUILTIN_CALLS[name] and (name != "vprintf" or sizes != ((), BUILTIN_CALLS[name][1])):
-        e.fail(f"{name} has results and arguments of {BUILTIN_CALLS[name]} bytes, not of {sizes}")
+    if sizes != SYSTEM_CALLS[name] and (name != "vprintf" or sizes != ((), SYSTEM_CALLS[name][1])):
+        e.fail(f"{name} has results and arguments of {SYSTEM_CALLS[name]} bytes, not of {sizes}")
 
 
 @handles("_call_results")
 def handle_call_results(e, ins):
-    results, name, _ = call_parts(ins)
+    results, name, _ = split_call_operands(ins)
     function = e.program.module.functions.get(name)
     if function is not None and function.defined:
         for actual, formal in zip(results, function.results):

@@ -8,16 +8,16 @@ from ..jit import cp_async
 from ..matmul import gemm_jit
 from ..memory.load_store import Site
 from ..ptx.ast import Immediate, Register
-from ..sanitizers.access_observers import flight_of
+from ..sanitizers.access_observers import async_copy_marks_of
 from ..simt.active_threads import Selection
-from ..simt.broadcasting import distinct
+from ..simt.broadcasting import unique_integers
 from .cp_async_bulk import emit_bulk
 from .handler_registry import handles
 from .ld_st import address_expression
-from .mbarrier import BarrierSite
+from .mbarrier import MbarrierSite
 
 
-class PendingCopy:
+class PendingCpAsync:
     """Bytes on their way to shared memory: ``index`` into the view of ``dtype``, ``data``, and each one's thread."""
 
     __slots__ = ("data", "dtype", "flat", "index")
@@ -29,18 +29,18 @@ class PendingCopy:
         keep = member[self.flat]
         if not keep.any():
             return None
-        return PendingCopy(self.flat[keep], self.dtype, self.index[keep], self.data[keep])
+        return PendingCpAsync(self.flat[keep], self.dtype, self.index[keep], self.data[keep])
 
-    def land(self, machine):
+    def perform(self, machine):
         if gemm_jit.is_ready():
-            marks = machine.flight.marks[self.data.itemsize]
+            marks = machine.async_copy_marks.marks[self.data.itemsize]
             index, data = np.ascontiguousarray(self.index), np.ascontiguousarray(self.data)
-            return cp_async.land(index, data, machine.shared, marks)
+            return cp_async.write_elements(index, data, machine.shared, marks)
         machine.shared_view(self.dtype)[self.index] = self.data
-        machine.flight.end(self.index, self.data.itemsize)
+        machine.async_copy_marks.end(self.index, self.data.itemsize)
 
 
-class CopySite:
+class CpAsyncSite:
     """One cp.async instruction of 4, 8 or 16 bytes."""
 
     def __init__(self, ins, size: int, to_offset: int, from_offset: int):
@@ -52,7 +52,7 @@ class CopySite:
 
     def issue(self, group, to, source, source_size=None, mask=None):
         """Read now, write when waited for. Bytes beyond ``source_size`` are zeros and are not read."""
-        if mask is None and self.issue_at_once(group, to, source, source_size):
+        if mask is None and self.issue_with_jit(group, to, source, source_size):
             return
         selection = Selection(group, True if mask is None else mask)
         if not len(selection.rows):
@@ -60,19 +60,19 @@ class CopySite:
         pick = selection.pick
         data = self.fetch(group, pick(source), None if source_size is None else pick(source_size), selection)
         place = self.target.in_shared(group, pick(to), selection)
-        if group.machine.watch is not None:
-            group.machine.watch(self.target, group, [(place, None)], True, selection)
+        if group.machine.observers is not None:
+            group.machine.observers(self.target, group, [(place, None)], True, selection)
         count = len(selection.rows)
         cta = group.cta[selection.rows, 0] if group.product else group.cta[0, selection.columns]
         flat = cta * group.machine.threads + group.tid[0, selection.columns]
         index = np.broadcast_to(place.index(self.size), count)
-        flight_of(group.machine).begin(self.target.ins, index, self.size)
-        group.copies.pending.append(PendingCopy(flat, self.target.dtype, index, np.broadcast_to(data, count)))
+        async_copy_marks_of(group.machine).mark_written(self.target.ins, index, self.size)
+        group.copies.pending.append(PendingCpAsync(flat, self.target.dtype, index, np.broadcast_to(data, count)))
 
-    def issue_at_once(self, group, to, source, source_size) -> bool:
+    def issue_with_jit(self, group, to, source, source_size) -> bool:
         """Whether machine code has done it; NumPy does the rest, or says what is wrong."""
         machine = group.machine
-        if not group.product or machine.options.is_watched or machine.cluster_size > 1 or not gemm_jit.is_ready():
+        if not group.product or machine.options.has_observers or machine.cluster_size > 1 or not gemm_jit.is_ready():
             return False
         if (
             to.dtype != np.uint32
@@ -80,17 +80,17 @@ class CopySite:
             or (source_size is not None and source_size.dtype != np.uint32)
         ):
             return False
-        region = machine.region_of.get(self.source) or self.source.guess(machine, source)
+        region = machine.region_of.get(self.source) or self.source.region_of_first(machine, source)
         if region is None:
             return False
-        flight, offsets = flight_of(machine), (self.target.offset, self.from_offset)
-        marks, mark = flight.marks[self.size], flight.mark(self.target.ins, self.size)
+        flight, offsets = async_copy_marks_of(machine), (self.target.offset, self.from_offset)
+        marks, mark = flight.marks[self.size], flight.mark_value(self.target.ins, self.size)
         done = cp_async.issue(
             group.shape, to, source, source_size, offsets, group.cta, machine.shared_size, machine.shared_limit, region,
             self.target.dtype, marks, mark,
         )  # fmt: skip
         if done is not None:
-            group.copies.pending.append(PendingCopy(group.flat, self.target.dtype, *done))
+            group.copies.pending.append(PendingCpAsync(group.flat, self.target.dtype, *done))
         return done is not None
 
     def fetch(self, group, source, source_size, selection):
@@ -106,7 +106,7 @@ class CopySite:
         if len(full):
             part = self.read(group, source[full], _subset(selection, full))
             out[full] = np.ascontiguousarray(np.broadcast_to(part, len(full)))[:, None].view(np.uint8)
-        for size in distinct(sizes[(sizes > 0) & (sizes < self.size)]):
+        for size in unique_integers(sizes[(sizes > 0) & (sizes < self.size)]):
             some = np.flatnonzero(sizes == size)
             for k in range(int(size)):
                 address = source[some] + np.uint64((self.from_offset + k) & 0xFFFFFFFFFFFFFFFF)
@@ -116,14 +116,14 @@ class CopySite:
 
     def read(self, group, source, selection):
         pieces = self.source.locate(group, source, selection)
-        watch = group.machine.watch
+        watch = group.machine.observers
         if watch is not None:
             for place, inside in pieces:
-                watch.see_global(self.source, group, place, inside, selection, False)
+                watch.observe_global(self.source, group, place, inside, selection, False)
         if pieces[0][1] is None:
             place = pieces[0][0]
             return place.view(self.source.dtype)[place.index(self.size)]
-        return self.source.collect(pieces, np.shape(source))[0]
+        return self.source.merge_pieces(pieces, np.shape(source))[0]
 
 
 def _subset(selection, index):
@@ -142,11 +142,11 @@ def handle_copy(e, ins):
     if ins.mods[:1] != ("async",):
         e.fail("not supported yet")
     if ins.mods[1] == "commit_group":
-        return e.line("g.copies.commit()")
+        return e.line("g.cp_async_groups.commit()")
     if ins.mods[1] == "wait_group":
-        return e.line(f"g.copies.land(g.m, {ins.args[0].value})")
+        return e.line(f"g.cp_async_groups.perform(g.m, {ins.args[0].value})")
     if ins.mods[1] == "wait_all":
-        return e.line("g.copies.land_all(g.m)")
+        return e.line("g.cp_async_groups.perform_all(g.m)")
     if ins.mods[1] == "mbarrier":
         return copy_arrive(e, ins)
     to, source, size = ins.args[:3]
@@ -154,7 +154,7 @@ def handle_copy(e, ins):
         e.fail(f"{size.value} bytes, where {' or '.join(map(str, _SIZES[ins.mods[1]]))} are possible")
     to_base, to_offset = address_expression(e, "shared", to)
     from_base, from_offset = address_expression(e, "global", source)
-    site = e.constant(CopySite(ins, size.value, to_offset, from_offset), "copy")
+    site = e.constant(CpAsyncSite(ins, size.value, to_offset, from_offset), "copy")
     sizes = source_size(e, ins)
     e.line(f"{site}.issue(g, {to_base}, {from_base}, {sizes}, {e.predicate or 'None'})")
 
@@ -174,5 +174,5 @@ def source_size(e, ins) -> str:
 def copy_arrive(e, ins):
     """cp.async.mbarrier.arrive: without .noinc, the pending count is raised first, which cancels the arrival."""
     base, offset = address_expression(e, "shared", ins.args[0])
-    site = e.constant(BarrierSite(ins, offset), "mbarrier")
+    site = e.constant(MbarrierSite(ins, offset), "mbarrier")
     e.line(f"arrive_after_copies({site}, g, {base}, {int('noinc' in ins.mods)}, {e.predicate or 'None'})")

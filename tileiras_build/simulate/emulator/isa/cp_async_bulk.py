@@ -8,12 +8,12 @@ shared memory, but leaves global memory as it is until a whole wait or the threa
 from __future__ import annotations
 
 from ..ptx.ast import Address, Immediate, Vector
-from ..tensor_map import ROWS
+from ..tensor_map import GATHER_ROWS
 from .bulk_copy_issue import BulkSite
 from .ld_st import address_expression
 from .tensormap import map_address
 from .tma_box_copies import BOX_ALIGN, CHUNK
-from .tma_load_modes import PIXEL_MODES, gathers, is_wide, takes_pixels
+from .tma_load_modes import IM2COL_MODES, is_gather4_or_scatter4, is_im2col, is_im2col_w
 
 
 def shared_operand(e, address: Address) -> tuple[str, int]:
@@ -33,13 +33,13 @@ def emit_bulk(e, ins, mods, reduces: bool):
     """cp.async.bulk… and cp.reduce.async.bulk…, ``mods`` from after ``bulk``; .cta_group may stand anywhere."""
     mods = tuple(m for m in mods if not m.startswith("cta_group"))
     if mods[:1] == ("commit_group",):
-        return e.line(f"{active(e)}g.bulk.commit()")
+        return e.line(f"{active(e)}g.bulk_copy_groups.commit()")
     if mods[:1] == ("wait_group",):
-        wait = "read" if mods[1:] == ("read",) else "land"
-        return e.line(f"{active(e)}g.bulk.{wait}(g.m, {ins.args[0].value})")
+        wait = "read" if mods[1:] == ("read",) else "perform"
+        return e.line(f"{active(e)}g.bulk_copy_groups.{wait}(g.m, {ins.args[0].value})")
     if mods[:1] == ("prefetch",):
         return None
-    if any(m.startswith("im2col") and m not in PIXEL_MODES or m == "cp_mask" for m in mods):
+    if any(m.startswith("im2col") and m not in IM2COL_MODES or m == "cp_mask" for m in mods):
         e.fail("not supported")
     if mods[0] == "tensor":
         return emit_tensor(e, ins, mods, reduces)
@@ -62,10 +62,10 @@ def offsets_of(e, mods, rank: int) -> list:
     if "im2col_no_offs" in mods:
         return [none] * (rank - 2)
     operand = e.ins.args[3] if len(e.ins.args) > 3 else None
-    count = 2 if is_wide(mods) else rank - 2
+    count = 2 if is_im2col_w(mods) else rank - 2
     if not isinstance(operand, Vector) or len(operand.items) != count:
         e.fail(f"expected {count} offsets")
-    if not is_wide(mods):
+    if not is_im2col_w(mods):
         return operand.items
     halo, offset = operand.items
     return [offset, *[none] * (rank - 3), halo]
@@ -75,11 +75,11 @@ def tensor_operand(e, mods, operand: Address) -> tuple[str, str]:
     """(source of the map's address, source of the coordinates) of ``[map, {c0, c1, …}]``."""
     [coordinates] = operand.extra
     items = coordinates.items if isinstance(coordinates, Vector) else [coordinates]
-    count = 1 + ROWS if gathers(mods) else int(mods[1][0])
-    if len(items) != count or gathers(mods) and mods[1] != "2d":
+    count = 1 + GATHER_ROWS if is_gather4_or_scatter4(mods) else int(mods[1][0])
+    if len(items) != count or is_gather4_or_scatter4(mods) and mods[1] != "2d":
         e.fail(f"expected {count} coordinates")
     places = [e.use(c, "s32") for c in items]
-    if takes_pixels(mods):
+    if is_im2col(mods):
         places += [e.use(offset, "u16") for offset in offsets_of(e, mods, count)]
     return map_address(e, Address(operand.base, operand.offset)), "[" + ", ".join(places) + "]"
 
@@ -94,7 +94,7 @@ def emit_tensor(e, ins, mods, reduces):
         address, coordinates = tensor_operand(e, mods, tensor)
         ctas = "None"
         if "multicast::cluster" in mods:
-            masks = ins.args[3 + takes_pixels(mods) :]
+            masks = ins.args[3 + is_im2col(mods) :]
             ctas = e.use(masks[0], "u16") if masks else e.fail("a multicast needs a mask of CTAs")
         return e.line(f"{site}.load_tensor(g, {base}, {address}, {coordinates}, {bar}, {mask}, {ctas})")
     tensor, source = ins.args[:2]

@@ -251,9 +251,9 @@ def stochastic_codes(fmt, values, random, satfinite, relu_flag):
 
 def stochastic(e, ins, to: str):
     fmt = _PAIRS.get(to) or _NARROW[to]
-    from ..codegen.emit_block import items_of
+    from ..codegen.emit_block import vector_items
 
-    sources = ins.args[1:-1] if len(ins.args) == 4 else items_of(ins.args[1])
+    sources = ins.args[1:-1] if len(ins.args) == 4 else vector_items(ins.args[1])
     values = ", ".join(e.use(arg, "f32") for arg in sources)
     kind = "u32" if to in _PAIRS else narrow_kind(to)
     flags = f"{'satfinite' in ins.mods}, {'relu' in ins.mods}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..codegen.f32x2_registers import Half, halves_of, set_pair
+from ..codegen.f32x2_registers import F32Half, halves_of, set_pair
 from . import integer_instructions
 from .handler_registry import handles
 from .integer_instructions import INTEGER_TYPES
@@ -15,31 +15,31 @@ def rounding(ins) -> str:
     return next((m for m in ins.mods if m in _ROUNDINGS), "rn")
 
 
-def small_kind(ins) -> str:
+def half_kind(ins) -> str:
     return "u32" if _PACKED[ins.mods[-1]][1] else "u16"
 
 
-def small_call(e, ins, name: str, args) -> str:
+def half_call(e, ins, name: str, args) -> str:
     fmt, packed = _PACKED[ins.mods[-1]]
     kind = "u32" if packed else "u16"
     flags = e.constant(frozenset(ins.mods), "flags")
-    return f"small({name!r}, {fmt!r}, {packed}, {flags}, {', '.join(e.use(a, kind) for a in args)})"
+    return f"half_arithmetic({name!r}, {fmt!r}, {packed}, {flags}, {', '.join(e.use(a, kind) for a in args)})"
 
 
-def is_small(ins) -> bool:
+def is_half(ins) -> bool:
     return ins.mods[-1] in _PACKED
 
 
-def emit_small(e, ins, name: str):
-    e.set(ins.args[0], small_kind(ins), small_call(e, ins, name, ins.args[1:]))
+def emit_half(e, ins, name: str):
+    e.set(ins.args[0], half_kind(ins), half_call(e, ins, name, ins.args[1:]))
 
 
-def flushed(e, ins, operand, kind: str) -> str:
+def flush_source(e, ins, operand, kind: str) -> str:
     name = e.use(operand, kind)
     return f"flush({name})" if "ftz" in ins.mods and kind == "f32" else name
 
 
-def store_float(e, ins, kind: str, expression: str, flush_result: bool = True):
+def assign_float(e, ins, kind: str, expression: str, flush_result: bool = True):
     if "ftz" in ins.mods and kind == "f32" and flush_result:
         expression = f"flush({expression})"
     if "sat" in ins.mods:
@@ -54,10 +54,10 @@ def arithmetic(e, ins, name: str):
     """add, sub, mul, div, fma on f32 and f64 (and packed f32x2)."""
     kind = ins.mods[-1]
     if kind == "f32x2":
-        return packed_pair(e, ins, name)
-    values = [flushed(e, ins, arg, kind) for arg in ins.args[1:]]
+        return emit_f32x2(e, ins, name)
+    values = [flush_source(e, ins, arg, kind) for arg in ins.args[1:]]
     mode = rounding(ins)
-    store_float(e, ins, kind, compute(name, mode, kind, values))
+    assign_float(e, ins, kind, compute(name, mode, kind, values))
 
 
 def compute(name: str, mode: str, kind: str, values: list[str]) -> str:
@@ -76,7 +76,7 @@ def is_mixed(ins) -> bool:
     return len(ins.mods) > 1 and ins.mods[-2] == "f32" and ins.mods[-1] in _MIXED
 
 
-def mixed(e, ins, name: str):
+def emit_mixed_precision(e, ins, name: str):
     """All operands but the last are of the narrow type; the last one and the result are f32."""
     narrow = ins.mods[-1]
     values = []
@@ -86,20 +86,22 @@ def mixed(e, ins, name: str):
             values.append(e.temp(f"{source}.view(f16).astype(f32)"))
         else:
             values.append(e.temp(f"({source}.astype(u32) << {e.scalar('u32', 16)}).view(f32)"))
-    values.append(flushed(e, ins, ins.args[-1], "f32"))
-    store_float(e, ins, "f32", compute(name, rounding(ins), "f32", values))
+    values.append(flush_source(e, ins, ins.args[-1], "f32"))
+    assign_float(e, ins, "f32", compute(name, rounding(ins), "f32", values))
 
 
-def packed_pair(e, ins, name: str):
+def emit_f32x2(e, ins, name: str):
     """f32x2: both halves of 64-bit registers."""
     operands, out = [halves_of(e, arg) for arg in ins.args[1:]], []
     for side in (0, 1):
         values = [flushed_text(ins, operand[side].number) for operand in operands]
         mode = rounding(ins)
-        result = f"paired({name!r}, {', '.join(values)})" if mode == "rn" else compute(name, mode, "f32", values)
+        result = (
+            f"f32x2_operation({name!r}, {', '.join(values)})" if mode == "rn" else compute(name, mode, "f32", values)
+        )
         if mode != "rn" or "ftz" in ins.mods:
-            result = f"tidy({flushed_text(ins, result)})"
-        out.append(Half("f32", e.temp(result), is_tidy=True))
+            result = f"canonicalize_nans({flushed_text(ins, result)})"
+        out.append(F32Half("f32", e.temp(result), has_canonical_nans=True))
     set_pair(e, ins.args[0], *out)
 
 
@@ -112,9 +114,9 @@ def handle_add(e, ins):
     if ins.mods[-1] in INTEGER_TYPES or ins.mods[-1] in ("u16x2", "s16x2"):
         return integer_instructions.integer_add(e, ins, "+" if ins.op == "add" else "-")
     if is_mixed(ins):
-        return mixed(e, ins, ins.op)
-    if is_small(ins):
-        return emit_small(e, ins, ins.op)
+        return emit_mixed_precision(e, ins, ins.op)
+    if is_half(ins):
+        return emit_half(e, ins, ins.op)
     if ins.mods[-1] in ("f32", "f64", "f32x2"):
         return arithmetic(e, ins, ins.op)
     e.fail()
@@ -124,8 +126,8 @@ def handle_add(e, ins):
 def handle_mul(e, ins):
     if ins.mods[-1] in INTEGER_TYPES:
         return integer_instructions.integer_multiply(e, ins, False)
-    if is_small(ins):
-        return emit_small(e, ins, "mul")
+    if is_half(ins):
+        return emit_half(e, ins, "mul")
     arithmetic(e, ins, "mul")
 
 
@@ -134,9 +136,9 @@ def handle_fma(e, ins):
     if ins.mods[-1] in INTEGER_TYPES:
         return integer_instructions.integer_multiply(e, ins, True)
     if is_mixed(ins):
-        return mixed(e, ins, "fma")
-    if is_small(ins):
-        return emit_small(e, ins, "fma")
+        return emit_mixed_precision(e, ins, "fma")
+    if is_half(ins):
+        return emit_half(e, ins, "fma")
     arithmetic(e, ins, "fma")
 
 
@@ -152,16 +154,16 @@ def handle_extreme(e, ins):
     kind = ins.mods[-1]
     if kind in INTEGER_TYPES or kind in ("u16x2", "s16x2"):
         return integer_instructions.integer_extreme(e, ins, "minimum" if ins.op == "min" else "maximum")
-    if is_small(ins):
-        return emit_small(e, ins, ins.op)
-    values = [flushed(e, ins, arg, kind) for arg in ins.args[1:]]
+    if is_half(ins):
+        return emit_half(e, ins, ins.op)
+    values = [flush_source(e, ins, arg, kind) for arg in ins.args[1:]]
     flags = f"{'NaN' in ins.mods}, {'xorsign' in ins.mods}"
     if "abs" in ins.mods and "xorsign" not in ins.mods:
         values = [f"np.abs({v})" for v in values]
     result = values[0]
     for value in values[1:]:
-        result = f"extreme({ins.op!r}, {result}, {value}, {flags})"
-    store_float(e, ins, kind, result, flush_result=False)
+        result = f"min_max({ins.op!r}, {result}, {value}, {flags})"
+    assign_float(e, ins, kind, result, flush_result=False)
 
 
 @handles("abs", "neg")
@@ -170,9 +172,9 @@ def handle_sign(e, ins):
     if kind in INTEGER_TYPES:
         value = e.use(ins.args[1], kind)
         return e.set(ins.args[0], kind, f"np.abs({value})" if ins.op == "abs" else f"-{value}")
-    if is_small(ins):
-        return emit_small(e, ins, ins.op)
-    value = flushed(e, ins, ins.args[1], kind)
+    if is_half(ins):
+        return emit_half(e, ins, ins.op)
+    value = flush_source(e, ins, ins.args[1], kind)
     e.set(ins.args[0], kind, f"np.abs({value})" if ins.op == "abs" else f"-{value}")
 
 
@@ -186,7 +188,7 @@ def handle_copysign(e, ins):
 @handles("sqrt", "rcp", "rsqrt")
 def handle_root(e, ins):
     kind = ins.mods[-1]
-    value = flushed(e, ins, ins.args[1], kind)
+    value = flush_source(e, ins, ins.args[1], kind)
     mode = rounding(ins)
     if mode != "rn":
         result = f"rounded({ins.op!r}, {mode!r}, {value})"
@@ -200,17 +202,17 @@ def handle_root(e, ins):
         # rcp/rsqrt.approx.ftz.f64 give the high word's precision only (sections 9.7.3.13 and 9.7.3.17); without .ftz
         # rsqrt is computed in full by a subroutine of ptxas.
         result = f"high_word({result})"
-    store_float(e, ins, kind, result)
+    assign_float(e, ins, kind, result)
 
 
 @handles("ex2", "lg2", "sin", "cos", "tanh")
 def handle_transcendental(e, ins):
-    if is_small(ins):
-        return emit_small(e, ins, ins.op)
+    if is_half(ins):
+        return emit_half(e, ins, ins.op)
     kind = ins.mods[-1]
     value, is_flushed = e.use(ins.args[1], kind), "ftz" in ins.mods and kind == "f32"
     result = f"{'approximate_flushed' if is_flushed else 'approximate'}({ins.op!r}, {value})"
-    store_float(e, ins, kind, result, flush_result=False)
+    assign_float(e, ins, kind, result, flush_result=False)
 
 
 _TESTS = {

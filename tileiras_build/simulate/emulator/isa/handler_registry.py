@@ -2,7 +2,7 @@
 
 A handler ``handler(emitter, instruction)`` emits Python for one instruction; a control-flow handler returns the last
 line of the generated function. What an opcode takes, its rows in ``forms.py`` say; a handler sees nothing else. Helpers that generated code calls go to ``NAMESPACE``. Opcodes in ``WARP_WIDE``
-need all living threads of their warps (or of their mask), those in ``GROUP_WIDE`` all threads of their warpgroups.
+need all living threads of their warps (or of their mask), those in ``CONVERGENT_GROUP_OPS`` all threads of their warpgroups.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from __future__ import annotations
 HANDLERS: dict = {}
 NAMESPACE: dict = {}
 WARP_WIDE: set[str] = set()
-GROUP_WIDE: set[str] = set()
+CONVERGENT_GROUP_OPS: set[str] = set()
 RESULT_KINDS: dict = {}
 
 _ARITHMETIC = {"add", "sub", "mul", "fma", "mad", "div", "min", "max", "abs", "neg", "sqrt", "rsqrt", "rcp", "ex2",
                "lg2", "sin", "cos", "tanh", "copysign", "rem"}  # fmt: skip
 
 
-def starts_function(ins, together: bool, fine: bool) -> bool:
+def starts_function(ins, all_threads_wait: bool, diverged: bool) -> bool:
     """Whether a group may have to wait at this instruction, and come back to it: its function must start with it.
 
     ``together``: the threads of the warpgroups are known to be together. ``fine``: those of the warps are not.
@@ -26,7 +26,7 @@ def starts_function(ins, together: bool, fine: bool) -> bool:
         return ins.mods[0] == "try_wait"
     if ins.op == "setmaxnreg":
         return True
-    return (fine and is_warp_wide(ins)) or (not together and ins.op in GROUP_WIDE)
+    return (diverged and is_warp_wide(ins)) or (not all_threads_wait and ins.op in CONVERGENT_GROUP_OPS)
 
 
 def is_warp_wide(ins) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..codegen.emit_block import SIGNED, UNSIGNED, items_of
+from ..codegen.emit_block import SIGNED, UNSIGNED, vector_items
 from ..memory.load_store import Site
 from ..ptx.ast import SINK, TYPE_BITS, Address, Immediate, Name, Register, Variable
 from .handler_registry import handles
@@ -80,7 +80,7 @@ def handle_load(e, ins):
     if type_ == "b128":
         return e.set(ins.args[0], "b128", call)
     kind = SIGNED[size * 8] if type_[0] == "s" else UNSIGNED[size * 8]
-    targets = items_of(ins.args[0])
+    targets = vector_items(ins.args[0])
     if kind[0] == "u":
         if len(targets) == 1:
             return e.set(targets[0], kind, f"{call}[0]")
@@ -104,7 +104,7 @@ def handle_store(e, ins):
     if type_ == "b128":
         values = f"*{e.use(ins.args[1], 'b128')}"
     else:
-        values = ", ".join(e.use(v, UNSIGNED[size * 8]) for v in items_of(ins.args[1]))
+        values = ", ".join(e.use(v, UNSIGNED[size * 8]) for v in vector_items(ins.args[1]))
     e.line(f"{site}.store(g, {widen_address(e, base, address, space)}, [{values}]{mask})")
 
 

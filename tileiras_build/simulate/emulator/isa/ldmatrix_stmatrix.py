@@ -6,14 +6,14 @@ import re
 
 import numpy as np
 
-from ..codegen.emit_block import items_of
+from ..codegen.emit_block import vector_items
 from ..jit import ldmatrix_rows
 from ..matmul import gemm_jit
 from ..memory.load_store import Site
 from ..simt.active_threads import Selection
 from .handler_registry import handles, helper
 from .ld_st import address_expression, resolve_space, space_of
-from .warp_collectives import wait_for_mates
+from .warp_collectives import emit_warp_sync
 
 
 # -- padded formats ----------------------------------------------------------------------------------
@@ -68,13 +68,13 @@ class MatrixSite:
     def read(self, group, address) -> np.ndarray:
         """Bytes (warps, count, rows, 16)."""
         pieces, place, index, selection = self.rows(group, address)
-        if group.machine.watch is not None:
-            group.machine.watch(self.site, group, pieces, False, selection)
+        if group.machine.observers is not None:
+            group.machine.observers(self.site, group, pieces, False, selection)
         data = place.view(np.complex128)[index][..., None].view(np.uint8)
         return self.change(data) if self.change else data
 
     def load(self, group, address):
-        words = self.load_at_once(group, address)
+        words = self.load_with_jit(group, address)
         if words is not None:
             return tuple(words.reshape(self.count, *group.shape))
         data = self.read(group, address)
@@ -86,17 +86,17 @@ class MatrixSite:
         words = np.ascontiguousarray(words.reshape(group.warps, self.count, 32).swapaxes(0, 1))
         return tuple(group.from_warps(words[i]) for i in range(self.count))
 
-    def load_at_once(self, group, address) -> np.ndarray | None:
+    def load_with_jit(self, group, address) -> np.ndarray | None:
         """Registers (count, warps, 32) by machine code; None where NumPy has to do it, or to say what is wrong."""
         machine = group.machine
-        is_watched = machine.watch is not None and not machine.watch.idle
+        is_watched = machine.observers is not None and not machine.observers.idle
         if is_watched or machine.cluster_size > 1 or self.change or not gemm_jit.is_ready():
             return None
         is_plain = self.site.space == "shared" and group.dense and group.product
         shapes = group.shape, (1, group.shape[1])
         if not is_plain or np.shape(address) not in shapes or address.dtype != np.uint32:
             return None
-        marks = None if machine.flight is None else machine.flight.marks[16]
+        marks = None if machine.async_copy_marks is None else machine.async_copy_marks.marks[16]
         return ldmatrix_rows.load(
             np.ascontiguousarray(address), self.site.offset, group.cta, machine.shared, marks,
             machine.shared_size, machine.shared_limit, self.count, self.transposed,
@@ -106,9 +106,9 @@ class MatrixSite:
         pieces, place, index, selection = self.rows(group, address)
         words = np.stack([group.to_warps(v) for v in values], axis=1).reshape(group.warps, self.count, 8, 4)
         rows = self.rows_from(words).view(np.complex128)[..., 0]
-        if group.machine.watch is not None:
+        if group.machine.observers is not None:
             by_thread = rows.reshape(-1) if selection else group.from_warps(rows.reshape(-1, 32))
-            group.machine.watch(self.site, group, pieces, True, selection, [by_thread])
+            group.machine.observers(self.site, group, pieces, True, selection, [by_thread])
         place.view(np.complex128)[index] = rows
 
     def rows_from(self, words) -> np.ndarray:
@@ -148,12 +148,12 @@ class ByteStoreSite(MatrixSite):
         )
 
 
-_PLAIN, _TURNED = ("b8x16.b4x16_p64", "b8x16.b6x16_p32"), ("b8", "b8x16.b4x16_p64", "b8x16.b6x16_p32")
+_PLAIN, _TRANSPOSED = ("b8x16.b4x16_p64", "b8x16.b6x16_p32"), ("b8", "b8x16.b4x16_p64", "b8x16.b6x16_p32")
 # (opcode, shape, transposed, type) -> the class, and the most matrices.
 MATRICES = {
     **{(op, "m8n8", t, "b16"): (MatrixSite, 4) for op in ("ldmatrix", "stmatrix") for t in (False, True)},
     **{("ldmatrix", "m8n16", False, type_): (MatrixSite, 4) for type_ in _PLAIN},
-    **{("ldmatrix", "m16n16", True, type_): (ByteMatrixSite, 2) for type_ in _TURNED},
+    **{("ldmatrix", "m16n16", True, type_): (ByteMatrixSite, 2) for type_ in _TRANSPOSED},
     ("stmatrix", "m16n8", True, "b8"): (ByteStoreSite, 4),
 }
 
@@ -175,16 +175,16 @@ def matrix_site(e, ins, address, registers: list) -> tuple[str, str]:
 
 @handles("ldmatrix")
 def handle_ldmatrix(e, ins):
-    wait_for_mates(e)
-    site, base = matrix_site(e, ins, ins.args[1], items_of(ins.args[0]))
-    e.set_tuple(items_of(ins.args[0]), "u32", f"{site}.load(g, {base})")
+    emit_warp_sync(e)
+    site, base = matrix_site(e, ins, ins.args[1], vector_items(ins.args[0]))
+    e.set_tuple(vector_items(ins.args[0]), "u32", f"{site}.load(g, {base})")
 
 
 @handles("stmatrix")
 def handle_stmatrix(e, ins):
-    wait_for_mates(e)
-    site, base = matrix_site(e, ins, ins.args[0], items_of(ins.args[1]))
-    values = ", ".join(e.use(v, "u32") for v in items_of(ins.args[1]))
+    emit_warp_sync(e)
+    site, base = matrix_site(e, ins, ins.args[0], vector_items(ins.args[1]))
+    values = ", ".join(e.use(v, "u32") for v in vector_items(ins.args[1]))
     e.line(f"{site}.store(g, {base}, [{values}])")
 
 
@@ -197,5 +197,5 @@ def transpose_matrix(group, value):
 
 @handles("movmatrix")
 def handle_movmatrix(e, ins):
-    wait_for_mates(e)
+    emit_warp_sync(e)
     e.set(ins.args[0], "u32", f"transpose_matrix(g, {e.use(ins.args[1], 'u32')})")

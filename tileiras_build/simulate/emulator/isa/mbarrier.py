@@ -13,12 +13,12 @@ from ..jit import mbarrier_arrive
 from ..matmul import gemm_jit
 from ..memory.load_store import Site
 from ..ptx.ast import SINK, Address, Register
-from ..simt.active_threads import first_ones, flat_threads, selected
-from ..simt.broadcasting import are_all, begins_run, each, is_any
-from ..simt.thread_group import Event, is_of_ctas
+from ..simt.active_threads import first_threads, flat_threads, selected
+from ..simt.broadcasting import are_all, broadcast_int64, is_any, run_starts
+from ..simt.thread_group import SchedulerEvent, is_uniform_per_cta
 from .handler_registry import handles, helper
 from .ld_st import address_expression
-from .mbarrier_state_word import COUNT_LIMIT, describe, fresh, pack, to_come, unpack
+from .mbarrier_state_word import COUNT_LIMIT, describe, initial, pack, pending_tx, unpack
 
 _u64, _TRUE, _NONE = np.uint64, np.bool_(True), np.zeros(1, np.int64)
 
@@ -31,47 +31,47 @@ def fault(machine, ins, flat, why: str, position) -> None:
     )  # fmt: skip
 
 
-def change(machine, ins, positions, flat, arrivals, tx, drop: bool = False, clocks=None) -> np.ndarray:
+def arrive_and_expect_tx(machine, ins, positions, flat, arrivals, tx, drop: bool = False, clocks=None) -> np.ndarray:
     """Arrive and add to the expected bytes of mbarriers; returns the states before.
 
     ``positions`` (n) are indices of 64-bit words of the batch's shared memory, ``flat`` (n) the threads, ``arrivals``
     and ``tx`` (n) what each adds; a place may occur several times. Threads act together unless they would cross
     the end of a phase, else one after another. ``clocks``: what an asynchronous operation knew (``races.py``).
     """
-    if machine.race is not None:
+    if machine.racecheck is not None:
         if clocks is not None and np.any(arrivals):
-            machine.race.committed(ins, positions, flat, clocks)
+            machine.racecheck.committed(ins, positions, flat, clocks)
         elif clocks is not None:
-            machine.race.landed(positions, clocks)
+            machine.racecheck.landed(positions, clocks)
         elif np.any(arrivals):
-            machine.race.arrived(ins, positions, flat, "relaxed" in ins.mods)
-    for at_once in (change_at_once, change_runs_at_once):
+            machine.racecheck.arrived(ins, positions, flat, "relaxed" in ins.mods)
+    for at_once in (arrive_with_jit, arrive_runs_with_jit):
         if (before := at_once(machine, positions, arrivals, tx, drop)) is not None:
             return before
     places, which = np.unique(positions, return_inverse=True)
     if len(places) == len(positions):
-        return change_each(machine, ins, positions, flat, arrivals, tx, drop)
+        return arrive_at_distinct(machine, ins, positions, flat, arrivals, tx, drop)
     total, bytes_ = np.zeros(len(places), np.int64), np.zeros(len(places), np.int64)
     np.add.at(total, which, arrivals)
     np.add.at(bytes_, which, tx)
     _, pending, _, _ = unpack(machine.shared_view(_u64)[places])
     if is_any(too_many := total > pending):
-        if machine.race is not None and clocks is None:
-            machine.race.crossed(ins, positions, flat, int(places[int(np.argmax(too_many))]))
-        return change_in_turn(machine, ins, positions, flat, arrivals, tx, drop)
+        if machine.racecheck is not None and clocks is None:
+            machine.racecheck.phase_overfilled(ins, positions, flat, int(places[int(np.argmax(too_many))]))
+        return arrive_one_by_one(machine, ins, positions, flat, arrivals, tx, drop)
     first = np.zeros(len(places), np.int64)
     first[which[::-1]] = flat[::-1]
-    return change_each(machine, ins, places, first, total, bytes_, drop)[which]
+    return arrive_at_distinct(machine, ins, places, first, total, bytes_, drop)[which]
 
 
-def change_at_once(machine, positions, arrivals, tx, drop) -> np.ndarray | None:
+def arrive_with_jit(machine, positions, arrivals, tx, drop) -> np.ndarray | None:
     """``change`` by machine code; None where NumPy has to do it, or to say what is wrong."""
-    if machine.race is not None or not len(positions) or not gemm_jit.is_ready():
+    if machine.racecheck is not None or not len(positions) or not gemm_jit.is_ready():
         return None
     places = np.ascontiguousarray(positions, np.int64)
     view, before = machine.shared_view(_u64), np.empty(len(places), _u64)
     arrivals, tx = (np.ascontiguousarray(value, np.int64).reshape(-1) for value in (arrivals, tx))
-    result = mbarrier_arrive.change(view, places, arrivals, tx, drop, before)
+    result = mbarrier_arrive.arrive_and_expect_tx(view, places, arrivals, tx, drop, before)
     if result == mbarrier_arrive.REFUSED:
         return None
     machine.waits.changes += 1
@@ -80,29 +80,29 @@ def change_at_once(machine, positions, arrivals, tx, drop) -> np.ndarray | None:
     return before
 
 
-def change_runs_at_once(machine, positions, arrivals, tx, drop) -> np.ndarray | None:
-    """As ``change_at_once``, where threads that follow each other have the same mbarrier."""
-    if machine.race is not None or len(positions) < 2 or not gemm_jit.is_ready():
+def arrive_runs_with_jit(machine, positions, arrivals, tx, drop) -> np.ndarray | None:
+    """As ``arrive_with_jit``, where threads that follow each other have the same mbarrier."""
+    if machine.racecheck is not None or len(positions) < 2 or not gemm_jit.is_ready():
         return None
-    is_first = begins_run(positions)
+    is_first = run_starts(positions)
     starts = np.flatnonzero(is_first)
     if len(starts) == len(positions):
         return None
-    arrivals, tx = (np.add.reduceat(each(value, len(positions)), starts) for value in (arrivals, tx))
-    before = change_at_once(machine, positions[starts], arrivals, tx, drop)
+    arrivals, tx = (np.add.reduceat(broadcast_int64(value, len(positions)), starts) for value in (arrivals, tx))
+    before = arrive_with_jit(machine, positions[starts], arrivals, tx, drop)
     return None if before is None else before[np.cumsum(is_first) - 1]
 
 
-def change_in_turn(machine, ins, positions, flat, arrivals, tx, drop):
+def arrive_one_by_one(machine, ins, positions, flat, arrivals, tx, drop):
     out = np.empty(len(positions), _u64)
     arrivals, tx = np.broadcast_to(arrivals, len(positions)), np.broadcast_to(tx, len(positions))
     for i in range(len(positions)):
         some = slice(i, i + 1)
-        out[i] = change_each(machine, ins, positions[some], flat[some], arrivals[some], tx[some], drop)[0]
+        out[i] = arrive_at_distinct(machine, ins, positions[some], flat[some], arrivals[some], tx[some], drop)[0]
     return out
 
 
-def change_each(machine, ins, places, flat, arrivals, tx, drop):
+def arrive_at_distinct(machine, ins, places, flat, arrivals, tx, drop):
     """``change`` where every mbarrier occurs once."""
     view = machine.shared_view(_u64)
     before = view[places]
@@ -115,8 +115,8 @@ def change_each(machine, ins, places, flat, arrivals, tx, drop):
     view[places] = pack(expected, np.where(done, expected, left), bytes_, phase ^ done)
     machine.waits.changes += 1
     if is_any(done):
-        if machine.race is not None:
-            machine.race.completed(ins, places[done], flat[done])
+        if machine.racecheck is not None:
+            machine.racecheck.completed(ins, places[done], flat[done])
         machine.waits.completed(places[done])
     return before
 
@@ -133,7 +133,7 @@ def check(machine, ins, places, flat, before, left, bytes_):
             fault(machine, ins, flat[at], f"{why}: it is {describe(machine, places[at])}", places[at])
 
 
-class BarrierSite:
+class MbarrierSite:
     """The mbarrier operand of one instruction."""
 
     def __init__(self, ins, offset: int):
@@ -147,7 +147,7 @@ class BarrierSite:
             if (found := group.known.get(key)) is not None:
                 return found
         place = self.site.in_shared(group, selection.pick(address), selection)
-        found = each(place.index(8), len(selection.rows)), flat_threads(group, selection)
+        found = broadcast_int64(place.index(8), len(selection.rows)), flat_threads(group, selection)
         if key is not None:
             group.known[key] = found
         return found
@@ -157,14 +157,14 @@ class BarrierSite:
         index, flat = self.where(group, address, selection)
         words = group.m.shared_view(_u64)
         if isinstance(count, np.generic) and 1 <= int(count) <= COUNT_LIMIT:
-            words[index] = fresh(int(count))
+            words[index] = initial(int(count))
         else:
-            words[index] = self.fresh_words(group, each(selection.pick(count), len(index)))
+            words[index] = self.initial_state_words(group, broadcast_int64(selection.pick(count), len(index)))
         group.m.waits.changes += 1
-        if group.m.race is not None:
-            group.m.race.initialised(self.ins, index, flat)
+        if group.m.racecheck is not None:
+            group.m.racecheck.initialised(self.ins, index, flat)
 
-    def fresh_words(self, group, counts: np.ndarray) -> np.ndarray:
+    def initial_state_words(self, group, counts: np.ndarray) -> np.ndarray:
         bad = (counts < 1) | (counts > COUNT_LIMIT)
         if is_any(bad):
             self.site.fault(group, f"an mbarrier cannot expect {counts[bad][0]} arrivals (1 to {COUNT_LIMIT})")
@@ -177,34 +177,47 @@ class BarrierSite:
 
     def arrive(self, group, address, count, tx, mask, drop=False):
         """Arrive (and expect bytes); returns the states before."""
-        if mask is None and (before := self.arrive_together(group, address, count, tx, drop)) is not None:
+        if mask is None and (before := self.arrive_whole_ctas(group, address, count, tx, drop)) is not None:
             return before
         selection = selected(group, mask)
         out = np.zeros(group.shape, _u64)
         if not len(selection.rows):
             return out
         index, flat = self.where(group, address, selection)
-        if group.m.race is not None:
-            group.m.race.used(self.ins, index, flat)
-        counts, bytes_ = (each(selection.pick(value), len(index)) for value in (count, tx))
-        out[selection.rows, selection.columns] = change(group.m, self.ins, index, flat, counts, bytes_, drop)
+        if group.m.racecheck is not None:
+            group.m.racecheck.used(self.ins, index, flat)
+        counts, bytes_ = (broadcast_int64(selection.pick(value), len(index)) for value in (count, tx))
+        out[selection.rows, selection.columns] = arrive_and_expect_tx(
+            group.m, self.ins, index, flat, counts, bytes_, drop
+        )
         return out
 
-    def arrive_together(self, group, address, count, tx, drop: bool) -> np.ndarray | None:
+    def arrive_whole_ctas(self, group, address, count, tx, drop: bool) -> np.ndarray | None:
         """As ``arrive``, of all threads of CTAs each of which has one mbarrier; None where they may cross the end of a phase."""
         given = (address, count, tx)
-        if group.shape[1] == 1 or group.m.race is not None or not group.product or not all(map(is_of_ctas, given)):
+        if (
+            group.shape[1] == 1
+            or group.m.racecheck is not None
+            or not group.product
+            or not all(map(is_uniform_per_cta, given))
+        ):
             return None
-        selection, threads = first_ones(group), group.shape[1]
+        selection, threads = first_threads(group), group.shape[1]
         index, _ = self.where(group, address, selection)
-        arrivals, bytes_ = (each(selection.pick(value), len(index)) * threads for value in (count, tx))
-        before = change_at_once(group.m, index, arrivals, bytes_, drop)
+        arrivals, bytes_ = (broadcast_int64(selection.pick(value), len(index)) * threads for value in (count, tx))
+        before = arrive_with_jit(group.m, index, arrivals, bytes_, drop)
         return None if before is None else before[:, None]
 
     def test(self, group, address, state, parity, mask, sleeps=False):
         """Whether the phase named by a state (or a parity) has completed; an Event where the group shall sleep."""
-        if mask is None and group.m.race is None and group.product and is_of_ctas(address) and is_of_ctas(state):
-            selection, shape = first_ones(group), (group.shape[0], 1)
+        if (
+            mask is None
+            and group.m.racecheck is None
+            and group.product
+            and is_uniform_per_cta(address)
+            and is_uniform_per_cta(state)
+        ):
+            selection, shape = first_threads(group), (group.shape[0], 1)
             if self.have_all_completed(group, address, state, parity, selection):
                 return _TRUE
         else:
@@ -213,25 +226,25 @@ class BarrierSite:
         if not len(selection.rows):
             return out
         index, flat = self.where(group, address, selection)
-        if group.m.race is not None:
-            group.m.race.used(self.ins, index, flat)
+        if group.m.racecheck is not None:
+            group.m.racecheck.used(self.ins, index, flat)
         if group.m.waits.unseen:
             group.m.waits.look(index)
         wanted = np.asarray(selection.pick(state)).astype(_u64)
         wanted = wanted & _u64(1) if parity else wanted >> _u64(63)
         words = group.m.shared_view(_u64)[index]
-        if is_any(np.abs(to_come(words)) > COUNT_LIMIT):
+        if is_any(np.abs(pending_tx(words)) > COUNT_LIMIT):
             check(group.m, self.ins, index, flat, words, 0 * index, 0 * index)
         done = words >> _u64(63) != wanted
         if not are_all(done):
-            if group.m.waits.land(index[~done].tolist()):
+            if group.m.waits.perform(index[~done].tolist()):
                 done = group.m.shared_view(_u64)[index] >> _u64(63) != wanted
             if not are_all(done):
                 event = self.wait(group, selection, np.ones_like(out), index, done, sleeps)
                 if event is not None:
                     return event
-        if group.m.race is not None:
-            group.m.race.acquired(index[done], flat[done], "relaxed" in self.ins.mods)
+        if group.m.racecheck is not None:
+            group.m.racecheck.acquired(index[done], flat[done], "relaxed" in self.ins.mods)
         out[selection.rows, selection.columns] = done
         return out
 
@@ -243,9 +256,9 @@ class BarrierSite:
         if group.m.waits.unseen:
             group.m.waits.look(index)
         wanted = int(state) & 1 if parity else int(state) >> 63
-        found = mbarrier_arrive.have_left(view, index, wanted)
-        if found is False and group.m.waits.land(index[view[index] >> _u64(63) == _u64(wanted)].tolist()):
-            found = mbarrier_arrive.have_left(view, index, wanted)
+        found = mbarrier_arrive.phases_completed(view, index, wanted)
+        if found is False and group.m.waits.perform(index[view[index] >> _u64(63) == _u64(wanted)].tolist()):
+            found = mbarrier_arrive.phases_completed(view, index, wanted)
         return bool(found)
 
     def wait(self, group, selection, ready, index, done, sleeps):
@@ -256,7 +269,7 @@ class BarrierSite:
             group.times_out = False
             return None
         ready[selection.rows, selection.columns] = done
-        return Event("sleep", ready, index[~done])
+        return SchedulerEvent("sleep", ready, index[~done])
 
 
 @handles("mbarrier")
@@ -268,7 +281,7 @@ def handle_mbarrier(e, ins):
     rest = ins.args[ins.args.index(address) + 1 :]
     space = "shared" if any(m.startswith("shared") for m in ins.mods) else "generic"
     base, offset = address_expression(e, space, address)
-    site = e.constant(BarrierSite(ins, offset), "mbarrier")
+    site = e.constant(MbarrierSite(ins, offset), "mbarrier")
     mask = e.predicate or "None"
     if form == "inval":
         return e.line(f"{site}.invalidate(g, {base}, {mask})")
@@ -308,6 +321,6 @@ def emit_wait(e, ins, form, site, base, rest, mask):
 @helper
 def arrive_after_copies(site, group, address, count, mask):
     """cp.async.mbarrier.arrive: the thread's earlier copies land, then it arrives."""
-    group.copies.land_all(group.m)
+    group.copies.perform_all(group.m)
     if count:
         site.arrive(group, address, count, 0, mask)

@@ -10,35 +10,35 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from ..simt.cta_batch import Machine
+    from ..simt.cta_batch import CtaBatch
 
-BIAS = 1 << 22
+COUNT_BIAS = 1 << 22
 COUNT_LIMIT = (1 << 20) - 1
 
 
 def pack(expected: np.ndarray, pending: np.ndarray, tx: np.ndarray, phase: np.ndarray) -> np.ndarray:
     """Fields (int64 arrays) as words."""
-    word = expected | pending << 20 | (tx + BIAS) << 40 | phase << 63
+    word = expected | pending << 20 | (tx + COUNT_BIAS) << 40 | phase << 63
     return np.asarray(word, np.int64).view(np.uint64)
 
 
-def fresh(count: int) -> np.uint64:
+def initial(count: int) -> np.uint64:
     """The word of an mbarrier that expects so many arrivals, all of them pending."""
-    return np.uint64(count | count << 20 | BIAS << 40)
+    return np.uint64(count | count << 20 | COUNT_BIAS << 40)
 
 
 def unpack(words: np.ndarray) -> tuple[np.ndarray, ...]:
     """(expected, pending, tx, phase) of words, int64 arrays."""
     bits = np.asarray(words).view(np.int64)
-    return bits & 0xFFFFF, bits >> 20 & 0xFFFFF, (bits >> 40 & 0x7FFFFF) - BIAS, bits >> 63 & 1
+    return bits & 0xFFFFF, bits >> 20 & 0xFFFFF, (bits >> 40 & 0x7FFFFF) - COUNT_BIAS, bits >> 63 & 1
 
 
-def to_come(words: np.ndarray) -> np.ndarray:
+def pending_tx(words: np.ndarray) -> np.ndarray:
     """The bytes that words expect, int64."""
-    return (words.view(np.int64) >> 40 & 0x7FFFFF) - BIAS
+    return (words.view(np.int64) >> 40 & 0x7FFFFF) - COUNT_BIAS
 
 
-def describe(machine: Machine, position: int) -> str:
+def describe(machine: CtaBatch, position: int) -> str:
     """The state of an mbarrier, in words; ``position`` counts 64-bit words of the batch's shared memory."""
     expected, pending, tx, phase = (int(x) for x in unpack(machine.shared_view(np.uint64)[position]))
     return f"in phase {phase} with {pending} of {expected} arrivals and {tx} bytes to come"

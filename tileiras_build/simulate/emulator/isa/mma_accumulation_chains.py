@@ -18,22 +18,22 @@ from functools import lru_cache
 import numpy as np
 
 from ..matmul import fp8_accumulation, gemm_jit
-from ..matmul.matmul import BY_BLAS, add_in_parts, errors_by_machine_code, multiply
-from ..matmul.operands import Factor
+from ..matmul.matmul import BLAS_ORDER, accumulate_in_slices, jit_error_bounds, multiply
+from ..matmul.operands import MatmulOperand
 from ..ptx.ast import Register
 from ..simt.broadcasting import are_all, is_any
 from .handler_registry import helper
-from .mma_fragments import FOUR, join_rows
+from .mma_fragments import LANE_QUAD, join_rows
 
 COLUMNS = 8  # of D that four registers, or two, hold
 GROUP_WARPS = 4  # of a warpgroup
 # Fours of lanes between two registers: numbers of one thread in many registers, a power of two apart, would share few lines of a cache.
-BETWEEN = 20
+MAX_LINES_BETWEEN = 20
 
 
 # -- emission ----------------------------------------------------------------------------------------
 @dataclass
-class Chain:
+class MmaChain:
     """Products that add to ``targets``: ``steps`` are variables of A and B, for ``wgmma`` also of scale-d."""
 
     family: str
@@ -43,16 +43,16 @@ class Chain:
     steps: list[tuple[str, ...]] = field(default_factory=list)
 
 
-class Chains:
+class PendingMmaChains:
     """What one function has noted and not emitted yet; ``slots``: the registers that wait for it."""
 
     def __init__(self) -> None:
-        self.chains: list[Chain] = []
-        self.slots: dict[int, Chain] = {}
+        self.chains: list[MmaChain] = []
+        self.slots: dict[int, MmaChain] = {}
 
     def add(self, e, family: str, shape: tuple, targets: list[Register], olds: list, step: tuple[str, ...]) -> None:
         """Note a product that adds to ``olds``, operands, and goes to ``targets``."""
-        chain = self.continued(e, family, shape, targets, olds)
+        chain = self.chain_to_extend(e, family, shape, targets, olds)
         if chain is None:
             start = [e.use(old, "f32") for old in olds]
             if targets is not olds:
@@ -61,7 +61,7 @@ class Chains:
                 ]  # the registers may be written before the sums are read
             if any(target.index in self.slots for target in targets):
                 self.emit(e)
-            chain = Chain(family, shape, targets, start)
+            chain = MmaChain(family, shape, targets, start)
             self.chains.append(chain)
         for old in chain.targets:
             self.slots.pop(old.index, None)
@@ -69,7 +69,7 @@ class Chains:
         chain.steps.append(step)
         self.slots.update({target.index: chain for target in targets})
 
-    def continued(self, e, family: str, shape: tuple, targets: list[Register], olds: list) -> Chain | None:
+    def chain_to_extend(self, e, family: str, shape: tuple, targets: list[Register], olds: list) -> MmaChain | None:
         """The chain whose sums are ``olds``, if nobody else will read those."""
         chain = self.slots.get(olds[0].index) if isinstance(olds[0], Register) else None
         if chain is None or (chain.family, chain.shape) != (family, shape) or chain.targets != olds:
@@ -86,20 +86,20 @@ class Chains:
         chains, self.chains = self.chains, []
         self.slots.clear()
         predicate, e.predicate = e.predicate, None  # that of the instruction which cannot wait
-        for tile in tiles_of(chains):
-            FAMILIES[tile[0].family](e, tile)
+        for tile in output_tiles(chains):
+            EMITTERS[tile[0].family](e, tile)
         e.predicate = predicate
 
 
-def can_wait(e, targets: list) -> bool:
+def is_deferrable(e, targets: list) -> bool:
     """Whether a product may be noted: it is executed by all threads, and goes to registers of its own."""
     named = [target.index for target in targets if isinstance(target, Register)]
     return e.predicate is None and len(set(named)) == len(targets)
 
 
-def tiles_of(chains: list[Chain]) -> list[list[Chain]]:
+def output_tiles(chains: list[MmaChain]) -> list[list[MmaChain]]:
     """Chains that are one matrix: all that some rows of A and some columns of B make, row after row."""
-    rows: dict[tuple, dict[tuple, Chain]] = {}
+    rows: dict[tuple, dict[tuple, MmaChain]] = {}
     alone = []
     for chain in chains:
         lefts, rights = (tuple(step[side] for step in chain.steps) for side in (0, 1))
@@ -108,7 +108,7 @@ def tiles_of(chains: list[Chain]) -> list[list[Chain]]:
             alone.append([chain])
         else:
             row[rights] = chain
-    tiles: dict[tuple, list[Chain]] = {}
+    tiles: dict[tuple, list[MmaChain]] = {}
     for (family, shape, lefts), row in rows.items():
         if row:
             order = sorted(row)
@@ -116,18 +116,18 @@ def tiles_of(chains: list[Chain]) -> list[list[Chain]]:
     return [*tiles.values(), *alone]
 
 
-def emit_warp_tile(e, tile: list[Chain]) -> None:
+def emit_warp_tile(e, tile: list[MmaChain]) -> None:
     """A matrix of products of warps."""
     steps = range(len(tile[0].steps))
-    columns = sum(_left(chain) == _left(tile[0]) for chain in tile)
+    columns = sum(_operand_a_source(chain) == _operand_a_source(tile[0]) for chain in tile)
     rights = [[chain.steps[step][1] for chain in tile[:columns]] for step in steps]
     lefts = [[tile[row].steps[step][0] for row in range(0, len(tile), columns)] for step in steps]
     start = [variable for chain in tile for variable in chain.start]
-    out = e.temp(f"add_warp_tile(g, {_text(lefts)}, {_text(rights)}, [{', '.join(start)}])")
+    out = e.temp(f"accumulate_warp_tile(g, {_text(lefts)}, {_text(rights)}, [{', '.join(start)}])")
     _spread(e, tile, out)
 
 
-def _left(chain: Chain) -> list[str]:
+def _operand_a_source(chain: MmaChain) -> list[str]:
     return [step[0] for step in chain.steps]
 
 
@@ -135,93 +135,95 @@ def _text(variables: list[list[str]]) -> str:
     return "[" + ", ".join(f"[{', '.join(names)}]" for names in variables) + "]"
 
 
-def emit_warpgroup_chain(e, tile: list[Chain]) -> None:
+def emit_warpgroup_chain(e, tile: list[MmaChain]) -> None:
     """The products of warpgroups that add to the same registers."""
     (chain,) = tile
     steps = ", ".join(f"({', '.join(step)})" for step in chain.steps)
-    out = e.temp(f"add_warpgroup_products(g, [{steps}], [{', '.join(chain.start)}])")
+    out = e.temp(f"accumulate_warpgroup_mma(g, [{steps}], [{', '.join(chain.start)}])")
     _spread(e, tile, out)
 
 
-def _spread(e, tile: list[Chain], out: str) -> None:
+def _spread(e, tile: list[MmaChain], out: str) -> None:
     for i, target in enumerate(target for chain in tile for target in chain.targets):
         e.set(target, "f32", f"{out}[{i}]")
 
 
-FAMILIES = {"mma": emit_warp_tile, "wgmma": emit_warpgroup_chain}
+EMITTERS = {"mma": emit_warp_tile, "wgmma": emit_warpgroup_chain}
 
 
 # -- carrying out ------------------------------------------------------------------------------------
 @helper
-def add_warp_tile(group, lefts: list[list[Factor]], rights: list[list[Factor]], start: Sequence[np.ndarray]):
+def accumulate_warp_tile(
+    group, lefts: list[list[MatmulOperand]], rights: list[list[MatmulOperand]], start: Sequence[np.ndarray]
+):
     """Registers of a matrix of (m x 8) sums, row after row, of rows of A and columns of B for each step.
 
     ``start``: the sums before, register after register, of the same matrix.
     """
-    if group.machine.options.sums == BY_BLAS:
-        return add_one_by_one(group, lefts, rights, list(start))
+    if group.machine.options.sums == BLAS_ORDER:
+        return accumulate_warp_tile_in_order(group, lefts, rights, list(start))
     rows, columns, warps = len(lefts[0]), len(rights[0]), group.warps
     steps = [(join_rows(left), join_rows(right)) for left, right in zip(lefts, rights)]
     halves = steps[0][0].shape[1] // rows // 8
     fresh = is_zero(start)
-    if (errors := errors_by_machine_code(steps, warps)) is not None:
+    if (errors := jit_error_bounds(steps, warps)) is not None:
         old = [] if fresh else registers_of(group, start)
-        layout = of_warps(warps, rows, halves, columns)
-        return add_in_registers(group, (rows * columns * halves * 2, warps * 8), old, layout, steps, errors)
+        layout = warp_register_layout(warps, rows, halves, columns)
+        return accumulate_in_registers(group, (rows * columns * halves * 2, warps * 8), old, layout, steps, errors)
     total = np.empty((warps, rows * halves * 8, columns * COLUMNS), np.float32)
-    inside = total.view(FOUR).reshape(warps, rows, halves, 8, columns, 2).transpose(1, 4, 2, 5, 0, 3)
+    inside = total.view(LANE_QUAD).reshape(warps, rows, halves, 8, columns, 2).transpose(1, 4, 2, 5, 0, 3)
     if not fresh:
-        inside[...] = stacked(group, start).reshape(inside.shape)
-    add_in_parts(total, [(left, right.apart) for left, right in steps], fresh=fresh)
-    return from_fours(group, inside)
+        inside[...] = lane_quads(group, start).reshape(inside.shape)
+    accumulate_in_slices(total, [(left, right.even_columns_first) for left, right in steps], fresh=fresh)
+    return from_lane_quads(group, inside)
 
 
 @helper
-def add_warpgroup_products(group, steps: list[tuple], start: Sequence[np.ndarray]):
+def accumulate_warpgroup_mma(group, steps: list[tuple], start: Sequence[np.ndarray]):
     """Registers of D (64 x n) after products of A (stack, 64, k) and B (stack or one for each CTA, n, k); ``steps`` with scale-d."""
-    if group.machine.options.sums == BY_BLAS:
-        return add_each(group, steps, list(start))
+    if group.machine.options.sums == BLAS_ORDER:
+        return accumulate_warpgroup_mma_in_order(group, steps, list(start))
     uniform = [_uniform(keep) for _, _, keep in steps]
     if None in uniform:
         for left, right, keep in steps:
             olds = [np.where(keep, old, np.float32(0)) for old in start]
-            added, alone = (add_warpgroup_products(group, [(left, right, np.bool_(k))], olds) for k in (True, False))
+            added, alone = (accumulate_warpgroup_mma(group, [(left, right, np.bool_(k))], olds) for k in (True, False))
             start = [np.where(keep, one, other) for one, other in zip(added, alone)]
         return start
     first = max((i for i, keep in enumerate(uniform) if not keep), default=0)
     count, columns = steps[0][0].shape[0], steps[0][1].shape[1]
     fresh = not uniform[first] or is_zero(start)
-    pairs = [(left.in_stacks(right.shape[0]), right) for left, right, _ in steps[first:]]
+    pairs = [(left.stacked_rows(right.shape[0]), right) for left, right, _ in steps[first:]]
     stack, is_short = pairs[0][0].shape[0], steps[0][0].kind in fp8_accumulation.KINDS
-    if not is_short and (errors := errors_by_machine_code(pairs, stack)) is not None:
+    if not is_short and (errors := jit_error_bounds(pairs, stack)) is not None:
         old = [] if fresh else registers_of(group, start)
-        layout = of_warpgroups(stack, count // stack, columns)
-        return add_in_registers(group, (columns * 2, count * 32), old, layout, pairs, errors)
+        layout = warpgroup_register_layout(stack, count // stack, columns)
+        return accumulate_in_registers(group, (columns * 2, count * 32), old, layout, pairs, errors)
     pairs = [(left, right.apart) for left, right in pairs]
     total = np.empty((stack, count * 64 // stack, columns), np.float32)
-    inside = total.view(FOUR).reshape(count, 4, 2, 8, columns // COLUMNS, 2).transpose(4, 2, 5, 0, 1, 3)
+    inside = total.view(LANE_QUAD).reshape(count, 4, 2, 8, columns // COLUMNS, 2).transpose(4, 2, 5, 0, 1, 3)
     if not fresh:
-        inside[...] = stacked(group, start).reshape(inside.shape)
+        inside[...] = lane_quads(group, start).reshape(inside.shape)
     if is_short:
-        add_short(total, pairs, fresh=fresh)
+        accumulate_fp8(total, pairs, fresh=fresh)
     else:
-        add_in_parts(total, pairs, fresh=fresh)
-    return from_fours(group, inside)
+        accumulate_in_slices(total, pairs, fresh=fresh)
+    return from_lane_quads(group, inside)
 
 
-def add_short(total: np.ndarray, pairs: list[tuple[Factor, Factor]], *, fresh: bool) -> None:
+def accumulate_fp8(total: np.ndarray, pairs: list[tuple[MatmulOperand, MatmulOperand]], *, fresh: bool) -> None:
     """Add products of fp8 to ``total``, one after the other; ``fresh``: there is nothing in it yet."""
     if fresh:
         total[...] = 0
     for left, right in pairs:
-        fp8_accumulation.add_products(total, left, right, "f32")
+        fp8_accumulation.accumulate_fp8(total, left, right, "f32")
 
 
-def _uniform(keep) -> bool | None:
+def _uniform(accumulate) -> bool | None:
     """Whether all threads keep their sums, or none does; None where some do."""
-    if np.ndim(keep) == 0:
-        return bool(keep)
-    return True if are_all(keep) else None if is_any(keep) else False
+    if np.ndim(accumulate) == 0:
+        return bool(accumulate)
+    return True if are_all(accumulate) else None if is_any(accumulate) else False
 
 
 def is_zero(start: Sequence[np.ndarray]) -> bool:
@@ -229,12 +231,12 @@ def is_zero(start: Sequence[np.ndarray]) -> bool:
     return all(np.ndim(value) == 0 and value == 0 and not np.signbit(value) for value in start)
 
 
-def stacked(group, values: Sequence[np.ndarray]) -> np.ndarray:
+def lane_quads(group, values: Sequence[np.ndarray]) -> np.ndarray:
     """Registers (…, warps, 8) of fours of lanes."""
     whole = np.empty((len(values), group.warps, 32), np.float32)
     for out, value in zip(whole, values):
         out[...] = group.to_warps(value)
-    return whole.view(FOUR)
+    return whole.view(LANE_QUAD)
 
 
 def registers_of(group, values: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -245,88 +247,90 @@ def registers_of(group, values: Sequence[np.ndarray]) -> list[np.ndarray]:
     ]  # fmt: skip
 
 
-def add_in_registers(
+def accumulate_in_registers(
     group,
     shape: tuple[int, int],
     old: list[np.ndarray],
-    layout: gemm_jit.Layout,
-    steps: list[tuple[Factor, Factor]],
+    layout: gemm_jit.AccumulatorLayout,
+    steps: list[tuple[MatmulOperand, MatmulOperand]],
     errors: np.ndarray,
 ) -> np.ndarray | list[np.ndarray]:
     """New values of registers, (registers, fours of lanes), after products that are added to the ``old`` ones."""
     registers, count = shape
-    whole = np.empty((registers, count + BETWEEN), FOUR)
-    gemm_jit.add(whole, old, layout, steps, errors)
-    return values_of(group, whole[:, :count])
+    whole = np.empty((registers, count + MAX_LINES_BETWEEN), LANE_QUAD)
+    gemm_jit.accumulate(whole, old, layout, steps, errors)
+    return group_values(group, whole[:, :count])
 
 
 @lru_cache(maxsize=64)
-def of_warpgroups(stack: int, each: int, columns: int) -> gemm_jit.Layout:
+def warpgroup_register_layout(stack: int, each: int, columns: int) -> gemm_jit.AccumulatorLayout:
     """Where sums of warpgroups, of which ``each`` have their rows in one matrix, are in registers (columns / 8, half, e, warp, row, t)."""
-    register = stack * each * GROUP_WARPS * 32 + 4 * BETWEEN
+    register = stack * each * GROUP_WARPS * 32 + 4 * MAX_LINES_BETWEEN
     matrix, warpgroup, warp, half, four = np.ogrid[:stack, :each, :GROUP_WARPS, :2, :2]
     rows = ((matrix * each + warpgroup) * GROUP_WARPS + warp) * 32 + half * 2 * register + four * 16
-    return gemm_jit.Layout(
+    return gemm_jit.AccumulatorLayout(
         rows.reshape(stack, -1), np.arange(columns // COLUMNS) * 4 * register, 4, register, True, register
     )
 
 
 @lru_cache(maxsize=64)
-def of_warps(warps: int, rows: int, halves: int, columns: int) -> gemm_jit.Layout:
+def warp_register_layout(warps: int, rows: int, halves: int, columns: int) -> gemm_jit.AccumulatorLayout:
     """As ``of_warpgroups``, of a matrix of products for each warp: registers (rows, columns, half, e, warp, row, t)."""
-    register = warps * 32 + 4 * BETWEEN
+    register = warps * 32 + 4 * MAX_LINES_BETWEEN
     warp, row, half, four = np.ogrid[:warps, :rows, :halves, :2]
     places = warp * 32 + (row * columns * halves + half) * 2 * register + four * 16
     columns_at = np.arange(columns) * halves * 2 * register
-    return gemm_jit.Layout(places.reshape(warps, -1), columns_at, 4, register, True, register)
+    return gemm_jit.AccumulatorLayout(places.reshape(warps, -1), columns_at, 4, register, True, register)
 
 
-def from_fours(group, inside: np.ndarray) -> np.ndarray | list[np.ndarray]:
+def from_lane_quads(group, inside: np.ndarray) -> np.ndarray | list[np.ndarray]:
     """Registers (of any number of axes, …, warps in any number of axes, 8) as values of the group."""
-    fours = np.empty(inside.shape, FOUR)
+    fours = np.empty(inside.shape, LANE_QUAD)
     fours[...] = inside
-    return values_of(group, fours)
+    return group_values(group, fours)
 
 
-def values_of(group, fours: np.ndarray) -> np.ndarray | list[np.ndarray]:
-    """As ``from_fours``, of an array that nobody else has."""
+def group_values(group, fours: np.ndarray) -> np.ndarray | list[np.ndarray]:
+    """As ``from_lane_quads``, of an array that nobody else has."""
     registers = fours.view(np.float32).reshape(-1, *((group.shape) if group.dense else (group.warps, 32)))
     return registers if group.dense else [group.from_warps(register) for register in registers]
 
 
 # -- in the order of the BLAS, which depends on the sizes of matrices: those of the instructions ---------
-def add_one_by_one(
-    group, lefts: list[list[Factor]], rights: list[list[Factor]], sums: list[np.ndarray]
+def accumulate_warp_tile_in_order(
+    group, lefts: list[list[MatmulOperand]], rights: list[list[MatmulOperand]], accumulators: list[np.ndarray]
 ) -> list[np.ndarray]:
-    """As ``add_warp_tile``."""
+    """As ``accumulate_warp_tile``."""
     for left, right in zip(lefts, rights):
         done = 0
         for a in left:
             for b in right:
-                parts = spread_c(group, multiply(a, b, BY_BLAS))
-                sums[done : done + len(parts)] = [part + old for part, old in zip(parts, sums[done:])]
+                parts = warp_accumulator_registers(group, multiply(a, b, BLAS_ORDER))
+                accumulators[done : done + len(parts)] = [part + old for part, old in zip(parts, accumulators[done:])]
                 done += len(parts)
-    return sums
+    return accumulators
 
 
-def add_each(group, steps: list[tuple], sums: list[np.ndarray]) -> list[np.ndarray]:
-    """As ``add_warpgroup_products``."""
+def accumulate_warpgroup_mma_in_order(group, steps: list[tuple], accumulators: list[np.ndarray]) -> list[np.ndarray]:
+    """As ``accumulate_warpgroup_mma``."""
     for left, right, keep in steps:
         each = len(left.values) // len(right.values)
-        parts = spread(group, multiply(left, Factor(np.repeat(right.values, each, axis=0), right.kind), BY_BLAS))
-        sums = [np.where(keep, part + old, part) for part, old in zip(parts, sums)]
-    return sums
+        parts = warpgroup_accumulator_registers(
+            group, multiply(left, MatmulOperand(np.repeat(right.values, each, axis=0), right.kind), BLAS_ORDER)
+        )
+        accumulators = [np.where(keep, part + old, part) for part, old in zip(parts, accumulators)]
+    return accumulators
 
 
-def spread_c(group, product):
+def warp_accumulator_registers(group, accumulator):
     """A product (warps, m, 8) as one value per accumulator element, in register order."""
-    w, m, _ = product.shape
-    parts = np.ascontiguousarray(product.reshape(w, m // 8, 32, 2).transpose(1, 3, 0, 2))
+    w, m, _ = accumulator.shape
+    parts = np.ascontiguousarray(accumulator.reshape(w, m // 8, 32, 2).transpose(1, 3, 0, 2))
     return [group.from_warps(parts[h, e]) for h in range(m // 8) for e in (0, 1)]
 
 
-def spread(group, product):
+def warpgroup_accumulator_registers(group, accumulator):
     """A matrix D (n, 64, columns) as one value per register, or half of one, in order."""
-    parts = product.reshape(-1, 4, 2, 8, product.shape[2] // 8, 4, 2)  # (n, warp, half, row, columns / 8, t, e)
+    parts = accumulator.reshape(-1, 4, 2, 8, accumulator.shape[2] // 8, 4, 2)  # (n, warp, half, row, columns / 8, t, e)
     parts = np.ascontiguousarray(parts.transpose(4, 2, 6, 0, 1, 3, 5))
     return parts.reshape(-1, *group.shape)

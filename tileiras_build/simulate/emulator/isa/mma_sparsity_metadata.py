@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..codegen.emit_block import items_of
-from ..matmul.operands import Factor
+from ..codegen.emit_block import vector_items
+from ..matmul.operands import MatmulOperand
 from ..memory.load_store import Site
 from ..ptx.ast import Immediate
 from .handler_registry import helper
@@ -35,18 +35,18 @@ SELECTORS = {
 _CODES = np.arange(16)
 _FIRST, _SECOND = _CODES & 3, _CODES >> 2
 # Columns of a chunk -> for each code, the places of the numbers that are there.
-PLACES = {
+NONZERO_POSITIONS = {
     2: (_CODES >> 3)[:, None],
     4: np.stack([_FIRST, _SECOND], axis=1),
     8: np.stack([2 * _FIRST, 2 * _FIRST + 1, 2 * _SECOND, 2 * _SECOND + 1], axis=1),
 }
 # Which codes mean something; tcgen05 lists 0b0110 with the ordered ones (section 9.7.16.10.8.2).
-POSSIBLE = {
+VALID_CODES = {
     "any": _FIRST != _SECOND,
     "ordered": _FIRST < _SECOND,
     "tcgen05": (_FIRST < _SECOND) | (_CODES == 0b0110),
 }
-_OF_ONE = np.isin(_CODES, (0b0100, 0b1110))
+_TF32_CODES = np.isin(_CODES, (0b0100, 0b1110))
 
 
 def read_codes(words: np.ndarray, selector: int, width: int, k: int) -> np.ndarray:
@@ -58,17 +58,17 @@ def read_codes(words: np.ndarray, selector: int, width: int, k: int) -> np.ndarr
     return codes.transpose(0, 3, 1, 2, 4).reshape(len(held), 16, -1)
 
 
-def spread_numbers(values: np.ndarray, codes: np.ndarray, chunk: int) -> np.ndarray:
+def expand_sparse(values: np.ndarray, codes: np.ndarray, chunk: int) -> np.ndarray:
     """A with its zeros (…, rows, k) of A without (…, rows, k / 2) and its codes (…, rows, chunks)."""
-    columns = PLACES[chunk][codes] + chunk * np.arange(codes.shape[-1])[:, None]
+    columns = NONZERO_POSITIONS[chunk][codes] + chunk * np.arange(codes.shape[-1])[:, None]
     full = np.zeros((*values.shape[:-1], 2 * values.shape[-1]), values.dtype)
     np.put_along_axis(full, columns.reshape(values.shape), values, axis=-1)
     return full
 
 
-def impossible_code(codes: np.ndarray, chunk: int, possible: np.ndarray) -> str | None:
+def invalid_code(codes: np.ndarray, chunk: int, possible: np.ndarray) -> str | None:
     """What is wrong with the first code (…, rows, chunks) that means nothing."""
-    wrong = ~(_OF_ONE if chunk == 2 else possible)[codes]
+    wrong = ~(_TF32_CODES if chunk == 2 else possible)[codes]
     if not wrong.any():
         return None
     place = tuple(np.argwhere(wrong)[0].tolist())
@@ -80,18 +80,18 @@ def impossible_code(codes: np.ndarray, chunk: int, possible: np.ndarray) -> str 
 
 
 @helper
-def spread_out(group, ins, factor, metadata, selector: int, width: int, possible: str):
+def expand_sparse_operand(group, ins, factor, metadata, selector: int, width: int, possible: str):
     """A with its zeros (stack, rows, k): matrices of 16 rows each (``mma``) or 64 (``wgmma``)."""
     rows, k = factor.values.shape[1], 2 * factor.values.shape[2]
     codes = read_codes(group.to_warps(metadata), selector, width, k)
     codes = codes.reshape(-1, rows, codes.shape[2])
-    if wrong := impossible_code(codes, CHUNKS[width], POSSIBLE[possible]):
+    if wrong := invalid_code(codes, CHUNKS[width], VALID_CODES[possible]):
         Site(ins, "shared", 1).fault(group, wrong)
     values = np.broadcast_to(factor.values, (len(codes), rows, k // 2))
-    return Factor(spread_numbers(values, codes, CHUNKS[width]), factor.kind)
+    return MatmulOperand(expand_sparse(values, codes, CHUNKS[width]), factor.kind)
 
 
-def emit_spread(e, ins, a: str, a_type: str, width: int, k: int) -> str:
+def emit_expand_sparse(e, ins, a: str, a_type: str, width: int, k: int) -> str:
     """Source of A with its zeros; ``a`` holds it without."""
     ordered = ORDERED in ins.mods
     if k not in SELECTORS.get(a_type, {}):
@@ -100,9 +100,9 @@ def emit_spread(e, ins, a: str, a_type: str, width: int, k: int) -> str:
         e.fail(f"a kind needs .{ORDERED}")
     metadata, selector = ins.args[4], ins.args[5]
     chosen = read_selector(e, selector, SELECTORS[a_type][k])
-    word = e.use(items_of(metadata)[0], "u32")
+    word = e.use(vector_items(metadata)[0], "u32")
     possible = "ordered" if ordered else "any"
-    return e.temp(f"spread_out(g, {e.constant(ins, 'ins')}, {a}, {word}, {chosen}, {width}, {possible!r})")
+    return e.temp(f"expand_sparse_operand(g, {e.constant(ins, 'ins')}, {a}, {word}, {chosen}, {width}, {possible!r})")
 
 
 def read_selector(e, selector, count: int) -> int:

@@ -16,17 +16,17 @@ import re
 
 import numpy as np
 
-from ..codegen.emit_block import items_of
+from ..codegen.emit_block import vector_items
 from ..errors import EmulatorError
 from ..matmul import matmul
-from ..matmul.operands import Factor
+from ..matmul.operands import MatmulOperand
 from ..numerics import float_arithmetic, float_conversions, small_float_formats
-from ..simt.broadcasting import distinct
+from ..simt.broadcasting import unique_integers
 from .handler_registry import RESULT_KINDS, handles, helper
-from .mma_accumulation_chains import can_wait, spread_c
-from .mma_fragments import Code, Fragment
-from .mma_sparsity_metadata import ORDERED, emit_spread
-from .warp_collectives import wait_for_mates
+from .mma_accumulation_chains import is_deferrable, warp_accumulator_registers
+from .mma_fragments import Fragment, RegisterEncoding
+from .mma_sparsity_metadata import ORDERED, emit_expand_sparse
+from .warp_collectives import emit_warp_sync
 
 # -- element types -----------------------------------------------------------------------------------
 _WIDTH = {"f16": 16, "bf16": 16, "tf32": 32, "f64": 64, "s8": 8, "u8": 8, "s4": 4, "u4": 4, "e4m3": 8, "e5m2": 8,
@@ -70,7 +70,9 @@ def _decode_nibbles(words):
 
 
 _DECODE["e2m1_packed"] = _decode_nibbles
-CODES = {name: Code(32 // _WIDTH.get(name, 4), decode) for name, decode in _DECODE.items() if name != "f64"}
+REGISTER_ENCODINGS = {
+    name: RegisterEncoding(32 // _WIDTH.get(name, 4), decode) for name, decode in _DECODE.items() if name != "f64"
+}
 
 
 def registers(group, values):
@@ -89,9 +91,9 @@ def fragment_a(group, type_, m, values):
         lanes = registers(group, values).view(np.float64)  # (r, w, row, t)
         r, w, _, t = lanes.shape
         lanes = lanes.reshape(r // halves, halves, w, 8, t).transpose(2, 1, 3, 0, 4)
-        return Factor(np.ascontiguousarray(lanes).reshape(w, m, -1), type_)
+        return MatmulOperand(np.ascontiguousarray(lanes).reshape(w, m, -1), type_)
     blocks = blocks_of(group, values)
-    return Fragment([blocks[half::halves] for half in range(halves)], type_, CODES[type_])
+    return Fragment([blocks[half::halves] for half in range(halves)], type_, REGISTER_ENCODINGS[type_])
 
 
 @helper
@@ -99,8 +101,8 @@ def fragment_b(group, type_, values):
     """The columns of B, (warps, 8, k)."""
     if type_ == "f64":
         lanes = registers(group, values).view(np.float64).transpose(1, 2, 0, 3)
-        return Factor(np.ascontiguousarray(lanes).reshape(lanes.shape[0], 8, -1), type_)
-    return Fragment([blocks_of(group, values)], type_, CODES[type_])
+        return MatmulOperand(np.ascontiguousarray(lanes).reshape(lanes.shape[0], 8, -1), type_)
+    return Fragment([blocks_of(group, values)], type_, REGISTER_ENCODINGS[type_])
 
 
 def blocks_of(group, values) -> list[np.ndarray]:
@@ -112,7 +114,7 @@ def blocks_of(group, values) -> list[np.ndarray]:
 def multiply(group, a, b, integers):
     """The product as values per accumulator element, in float32 or int32."""
     product = matmul.multiply(a, b, group.machine.options.sums)
-    return spread_c(group, product.astype(np.int32) if integers else product)
+    return warp_accumulator_registers(group, product.astype(np.int32) if integers else product)
 
 
 @helper
@@ -121,20 +123,20 @@ def multiply_f64(group, a, b, c):
     total = [np.broadcast_to(group.to_warps(value), (group.warps, 32)) for value in c]
     total = np.stack(total).reshape(-1, 2, group.warps, 8, 4)  # (half, e, w, row, t)
     total = total.transpose(2, 0, 3, 4, 1).reshape(group.warps, -1, 8)
-    if group.machine.options.sums == matmul.BY_BLAS:
-        return spread_c(group, np.matmul(a.values, b.values.swapaxes(1, 2)) + total)
+    if group.machine.options.sums == matmul.BLAS_ORDER:
+        return warp_accumulator_registers(group, np.matmul(a.values, b.values.swapaxes(1, 2)) + total)
     for k in range(a.values.shape[2]):
         total = float_arithmetic.fma64(a.values[:, :, k, None], b.values[:, None, :, k], total)
-    return spread_c(group, total)
+    return warp_accumulator_registers(group, total)
 
 
 @helper
-def add_f16(products, words):
+def add_f16(products_f32, words):
     """f16 accumulators, two to a register."""
     out = []
     for i, word in enumerate(words):
-        low = small_float_formats.widen("f16", (word & np.uint32(0xFFFF)).astype(np.uint16)) + products[2 * i]
-        high = small_float_formats.widen("f16", (word >> np.uint32(16)).astype(np.uint16)) + products[2 * i + 1]
+        low = small_float_formats.widen("f16", (word & np.uint32(0xFFFF)).astype(np.uint16)) + products_f32[2 * i]
+        high = small_float_formats.widen("f16", (word >> np.uint32(16)).astype(np.uint16)) + products_f32[2 * i + 1]
         out.append(
             small_float_formats.pack16(small_float_formats.narrow("f16", low), small_float_formats.narrow("f16", high))
         )
@@ -142,8 +144,8 @@ def add_f16(products, words):
 
 
 @helper
-def add_saturating(product, c):
-    return np.clip(product.astype(np.int64) + c, -(1 << 31), (1 << 31) - 1).astype(np.int32)
+def add_saturating(product_s32, c):
+    return np.clip(product_s32.astype(np.int64) + c, -(1 << 31), (1 << 31) - 1).astype(np.int32)
 
 
 # -- mma ---------------------------------------------------------------------------------------------
@@ -193,7 +195,7 @@ def handle_mma(e, ins):
     m, n, k = (int(g) for g in shape.groups())
     if n != 8 or (m, n, k) == (8, 8, 4) and types[1] == "f16":
         e.fail("shape not supported")
-    wait_for_mates(e)
+    emit_warp_sync(e)
     d_type, a_type, b_type, _ = types[:4]
     scaled = "block_scale" in ins.mods
     packed_fp4 = any(x in ("kind::mxf4", "kind::mxf4nvf4") for x in ins.mods)
@@ -205,13 +207,13 @@ def handle_mma(e, ins):
     a = fragment(e, ins.args[1], read, ("a", a_name, m), f"fragment_a(g, {a_name!r}, {m}, [{{}}])")
     b = fragment(e, ins.args[2], read, ("b", b_name), f"fragment_b(g, {b_name!r}, [{{}}])")
     if sparse:
-        a = emit_spread(e, ins, a, a_name, width, k)
+        a = emit_expand_sparse(e, ins, a, a_name, width, k)
     if scaled:
         a, b = scale_operands(e, ins, types, a, b, 6 if sparse else 4)
     if kind == "f64":
         return accumulate_f64(e, ins, a, b)
-    targets, olds = items_of(ins.args[0]), items_of(ins.args[3])
-    if d_type == "f32" and "satfinite" not in ins.mods and can_wait(e, targets):
+    targets, olds = vector_items(ins.args[0]), vector_items(ins.args[3])
+    if d_type == "f32" and "satfinite" not in ins.mods and is_deferrable(e, targets):
         return e.noted.add(e, "mma", (m, a_name, b_name), targets, olds, (a, b))
     integers = d_type == "s32"
     parts = e.temp(f"multiply(g, {a}, {b}, {integers})")
@@ -222,13 +224,13 @@ def check_counts(e, ins, m, k, width, sparsity):
     """``sparsity``: of so many numbers of A one is there."""
     per = max(32, width) // width if width < 64 else 1
     expected = (m * k // sparsity // 32 // per, 8 * k // 32 // per)
-    if (len(items_of(ins.args[1])), len(items_of(ins.args[2]))) != expected:
+    if (len(vector_items(ins.args[1])), len(vector_items(ins.args[2]))) != expected:
         e.fail(f"expected {expected[0]} and {expected[1]} registers for A and B")
 
 
 def fragment(e, operand, kind: str, what: tuple, template: str) -> str:
     """The matrix of an operand; the same registers are decoded once per block."""
-    items = items_of(operand)
+    items = vector_items(operand)
     key = (what, tuple(e.version(i) for i in items))
     if key not in e.memo:
         e.memo[key] = e.temp(template.format(", ".join(e.use(i, kind) for i in items)))
@@ -236,21 +238,21 @@ def fragment(e, operand, kind: str, what: tuple, template: str) -> str:
 
 
 def accumulate_f64(e, ins, a: str, b: str):
-    old = ", ".join(e.use(c, "f64") for c in items_of(ins.args[3]))
-    e.set_tuple(items_of(ins.args[0]), "f64", f"multiply_f64(g, {a}, {b}, [{old}])")
+    old = ", ".join(e.use(c, "f64") for c in vector_items(ins.args[3]))
+    e.set_tuple(vector_items(ins.args[0]), "f64", f"multiply_f64(g, {a}, {b}, [{old}])")
 
 
-def accumulate(e, ins, d_type: str, out: str, parts: str):
-    targets, sources = items_of(ins.args[0]), items_of(ins.args[3])
+def accumulate(e, ins, d_type: str, out: str, results: str):
+    targets, sources = vector_items(ins.args[0]), vector_items(ins.args[3])
     if d_type == "f16":
         words = ", ".join(e.use(c, "u32") for c in sources)
-        return e.set_tuple(targets, "u32", f"add_f16({parts}, [{words}])")
+        return e.set_tuple(targets, "u32", f"add_f16({results}, [{words}])")
     accumulators = [e.use(c, out) for c in sources]
     for i, (target, c) in enumerate(zip(targets, accumulators)):
         if "satfinite" in ins.mods:
-            e.set(target, out, f"add_saturating({parts}[{i}], {c})")
+            e.set(target, out, f"add_saturating({results}[{i}], {c})")
         else:
-            e.set(target, out, f"{parts}[{i}] + {c}")
+            e.set(target, out, f"{results}[{i}] + {c}")
 
 
 # -- block scaling -----------------------------------------------------------------------------------
@@ -277,7 +279,7 @@ def scales(group, word, byte_id, thread_id, count, rows, type_):
 
 def selector(value, possible: range) -> int:
     """A byte or thread that an instruction names: one for all threads."""
-    chosen = distinct(value)
+    chosen = unique_integers(value)
     if len(chosen) != 1:
         raise EmulatorError(f"threads name different scale factors: {chosen.tolist()}")
     if int(chosen[0]) not in possible:
@@ -290,7 +292,7 @@ def apply_scales(matrix, factors):
     """Multiply blocks of k by their factors."""
     values = matrix.values
     scaled = values * np.repeat(factors.astype(np.float64), values.shape[2] // factors.shape[2], axis=2)
-    return Factor(scaled, "scaled")
+    return MatmulOperand(scaled, "scaled")
 
 
 def scale_operands(e, ins, types, a: str, b: str, first: int):
@@ -304,8 +306,8 @@ def scale_operands(e, ins, types, a: str, b: str, first: int):
     scale_type = types[4] if len(types) > 4 else "ue8m0"
     out = []
     for matrix, at, rows in ((a, first, 16), (b, first + 2, 8)):
-        byte_id, thread_id = (e.use(i, "u16") for i in items_of(ins.args[at + 1]))
-        word = e.use(items_of(ins.args[at])[0], "u32")
+        byte_id, thread_id = (e.use(i, "u16") for i in vector_items(ins.args[at + 1]))
+        word = e.use(vector_items(ins.args[at])[0], "u32")
         factors = f"scales(g, {word}, {byte_id}, {thread_id}, {count}, {rows}, {scale_type!r})"
         out.append(e.temp(f"apply_scales({matrix}, {factors})"))
     return out

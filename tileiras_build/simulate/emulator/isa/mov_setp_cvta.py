@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..codegen.emit_block import KIND_BITS, UNSIGNED, kind_of
-from ..codegen.f32x2_registers import Half, half_of, pair_of, set_pair
+from ..codegen.f32x2_registers import F32Half, half_of, pair_of, set_pair
 from ..memory.address_space import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW
 from ..memory.load_store import Site
 from ..ptx.ast import SINK, Address, Name, Pair, Register, Variable, Vector
@@ -17,15 +17,15 @@ from .handler_registry import handles, helper
 def handle_mov(e, ins):
     destination, source = ins.args
     if isinstance(destination, Vector) and isinstance(source, Vector):
-        return [move(e, d, s, kind_of(ins.mods[-1])) for d, s in zip(destination.items, source.items)]
+        return [emit_move(e, d, s, kind_of(ins.mods[-1])) for d, s in zip(destination.items, source.items)]
     if isinstance(destination, Vector):
-        return unpack(e, destination.items, source)
+        return emit_unpack(e, destination.items, source)
     if isinstance(source, Vector):
-        return pack(e, destination, source.items)
-    move(e, destination, source, kind_of(ins.mods[-1]))
+        return emit_pack(e, destination, source.items)
+    emit_move(e, destination, source, kind_of(ins.mods[-1]))
 
 
-def move(e, destination, source, kind: str):
+def emit_move(e, destination, source, kind: str):
     if kind == "b128" or (isinstance(destination, Register) and destination.bits == 128):
         return e.set(destination, "b128", e.use(source, "b128"))
     if isinstance(destination, Register) and destination.bits == KIND_BITS[kind]:
@@ -37,11 +37,11 @@ def move(e, destination, source, kind: str):
     e.set(destination, kind, e.use(source, kind))
 
 
-def part_bits(items, total: int) -> int:
+def element_bits(items, total: int) -> int:
     return total // len(items)
 
 
-def unpack(e, items, source):
+def emit_unpack(e, items, source):
     """mov.b64 {a, b}, c: a is the low part."""
     total = source.bits if isinstance(source, Register) else KIND_BITS[kind_of(e.ins.mods[-1])]
     if total == 128:
@@ -50,7 +50,7 @@ def unpack(e, items, source):
             e.set(item, "u64", f"{pair}[{i}]")
         return
     total = KIND_BITS[kind_of(e.ins.mods[-1])]
-    bits = part_bits(items, total)
+    bits = element_bits(items, total)
     halves = pair_of(e, source)
     if halves is not None and bits == 32:
         for item, half in zip(items, halves):
@@ -65,19 +65,19 @@ def unpack(e, items, source):
         e.set(item, UNSIGNED[bits], f"{shifted}.astype({UNSIGNED[bits]})")
 
 
-def unpack_half(e, item, half: Half):
+def unpack_half(e, item, half: F32Half):
     """A half in a register of its own; numbers go to one of numbers as they are, if their NaNs are as bits would have them."""
-    if half.is_tidy and item.kind == "f32":
+    if half.has_canonical_nans and item.kind == "f32":
         return e.set(item, "f32", half.number)
     e.set(item, "u32", half.bits)
 
 
-def pack(e, destination, items):
+def emit_pack(e, destination, items):
     total = destination.bits if isinstance(destination, Register) else KIND_BITS[kind_of(e.ins.mods[-1])]
     if total == 128:
         return e.set(destination, "b128", f"({', '.join(e.use(i, 'u64') for i in items)})")
     total = KIND_BITS[kind_of(e.ins.mods[-1])]
-    bits, kind = part_bits(items, total), UNSIGNED[total]
+    bits, kind = element_bits(items, total), UNSIGNED[total]
     if bits == 32 and total == 64:
         return set_pair(e, destination, *(half_of(e, item) for item in items))
     terms = []
@@ -128,7 +128,7 @@ def comparison(e, ins, type_: str) -> list[str]:
         a, b = (e.temp(f"compare_halves({type_[:-2]!r}, {e.use(arg, 'u32')})") for arg in ins.args[1:3])
         return [e.temp(_FLOAT[condition].format(a=f"{a}[{i}]", b=f"{b}[{i}]")) for i in (0, 1)]
     if type_ in ("f16", "bf16"):
-        a, b = (e.temp(f"compare_small({type_!r}, {e.use(arg, 'u16')})") for arg in ins.args[1:3])
+        a, b = (e.temp(f"half_as_float32({type_!r}, {e.use(arg, 'u16')})") for arg in ins.args[1:3])
     else:
         kind = kind_of(type_)
         if condition in ("lo", "ls", "hi", "hs"):

@@ -13,14 +13,14 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import EmulatorFault
-from ..simt.broadcasting import are_all, begins_run, is_any
+from ..simt.broadcasting import are_all, is_any, run_starts
 from .handler_registry import WARP_WIDE, handles, helper
-from .warp_collectives import wait_for_mates
+from .warp_collectives import emit_warp_sync
 
 SM_REGISTERS = 65536
-WARPGROUP = 128  # threads: the unit of allocation
-LEAST, MOST, STEP = 24, 256, 8
-LARGEST = 255  # registers of a thread at entry
+WARPGROUP_THREADS = 128  # threads: the unit of allocation
+MIN_REGISTERS, MAX_REGISTERS, REGISTER_STEP = 24, 256, 8
+MAX_REGISTERS_AT_ENTRY = 255  # registers of a thread at entry
 WARP_WIDE.add("setmaxnreg")
 
 
@@ -28,9 +28,9 @@ def bound_at_entry(directives: dict, threads: int) -> int | None:
     """The most registers per thread that ptxas can have assigned; None where it cannot tell."""
     bounds = list(directives.get("maxnreg", ()))
     if "minnctapersm" in directives and ("reqntid" in directives or "maxntid" in directives):
-        whole = -(-threads // WARPGROUP) * WARPGROUP
-        bounds.append(SM_REGISTERS // (whole * directives["minnctapersm"][0]) // STEP * STEP)
-    return min(*bounds, LARGEST) if bounds else None
+        whole = -(-threads // WARPGROUP_THREADS) * WARPGROUP_THREADS
+        bounds.append(SM_REGISTERS // (whole * directives["minnctapersm"][0]) // REGISTER_STEP * REGISTER_STEP)
+    return min(*bounds, MAX_REGISTERS_AT_ENTRY) if bounds else None
 
 
 class RegisterPool:
@@ -41,28 +41,28 @@ class RegisterPool:
         told = machine.options.registers
         self.ignored = bound is None
         self.known = told is not None
-        entry = -(-(told or bound or 0) // STEP) * STEP  # registers are given in steps: 255 take 256
+        entry = -(-(told or bound or 0) // REGISTER_STEP) * REGISTER_STEP  # registers are given in steps: 255 take 256
         self.owned = np.full((machine.ctas, -(-machine.threads // 32)), entry)
-        self.turns = np.zeros_like(self.owned)  # how often each warp has changed
+        self.change_counts = np.zeros_like(self.owned)  # how often each warp has changed
         self.free = np.zeros(machine.ctas, np.int64)  # in units of a register of every thread of a warp
         self.changes: list[np.ndarray] = []  # of each turn: what the warps have changed to
 
-    def note(self, cta, warp, wanted: int) -> None:
+    def set_registers(self, cta, warp, wanted: int) -> None:
         """Warps, numbers or arrays of them, all at the same turn, change to ``wanted``."""
-        turn = int(np.max(self.turns[cta, warp]))
+        turn = int(np.max(self.change_counts[cta, warp]))
         if turn == len(self.changes):
             self.changes.append(np.zeros_like(self.owned))
         self.changes[turn][cta, warp] = wanted
-        self.turns[cta, warp] += 1
+        self.change_counts[cta, warp] += 1
 
-    def serve_together(self, cta: np.ndarray, warp: np.ndarray, wanted: int, *, grows: bool) -> bool:
+    def apply_to_warpgroups(self, cta: np.ndarray, warp: np.ndarray, wanted: int, *, grows: bool) -> bool:
         """Serve warps at once that are whole warpgroups at the same turn, all with the same change; False where they are not,
         or where one of them would have to wait or do something that it may not."""
         numbers = cta * self.owned.shape[1] + warp
         fours = numbers.reshape(-1, 4) if len(numbers) % 4 == 0 and self.owned.shape[1] % 4 == 0 else numbers[:, None]
         if is_any(fours != fours[:, :1] // 4 * 4 + np.arange(4)):
             return False
-        if is_any(self.turns[cta, warp] != self.turns[cta[0], warp[0]]):
+        if is_any(self.change_counts[cta, warp] != self.change_counts[cta[0], warp[0]]):
             return False
         if not self.ignored:
             more = wanted - self.owned[cta, warp]
@@ -72,7 +72,7 @@ class RegisterPool:
                 return False
             self.free -= taken
             self.owned[cta, warp] = wanted
-        self.note(cta, warp, wanted)
+        self.set_registers(cta, warp, wanted)
         return True
 
 
@@ -87,7 +87,7 @@ def warps_of(group) -> tuple[np.ndarray, np.ndarray]:
     """(CTA, number in it) of each warp that has threads in a group."""
     if (found := group.known.get("registers")) is None:
         slots, _, _ = group.threads.scattered
-        flat = group.flat[np.flatnonzero(begins_run(slots[0]))]
+        flat = group.flat[np.flatnonzero(run_starts(slots[0]))]
         found = group.known["registers"] = flat // group.machine.threads, flat % group.machine.threads // 32
     return found
 
@@ -97,19 +97,21 @@ def change_registers(group, ins, wanted: int, grows: bool, after: int):
     """Take or release registers; warps that have to wait are parked and try again."""
     machine, pool = group.m, pool_of(group.m)
     cta, warp = warps_of(group)
-    if pool.serve_together(cta, warp, wanted, grows=grows):
+    if pool.apply_to_warpgroups(cta, warp, wanted, grows=grows):
         served = np.ones(len(cta), bool)
     else:
-        served = np.array([serve(machine, pool, ins, c, w, wanted, grows) for c, w in zip(cta.tolist(), warp.tolist())])
+        served = np.array(
+            [apply_change(machine, pool, ins, c, w, wanted, grows) for c, w in zip(cta.tolist(), warp.tolist())]
+        )
     if not grows:
-        machine.unpark()
+        machine.retry_blocked()
     if are_all(served):
         group.pc = after
         return group
     mask = served[group.threads.scattered[0][0]].reshape(group.shape)
     rest = group.take(~mask)
     rest.pc = group.pc
-    machine.parked.append((rest, f"waits for {wanted} registers per thread of the CTA's pool"))
+    machine.blocked_groups.append((rest, f"waits for {wanted} registers per thread of the CTA's pool"))
     if is_any(served):
         part = group.take(mask)
         part.pc = after
@@ -117,10 +119,10 @@ def change_registers(group, ins, wanted: int, grows: bool, after: int):
     return None
 
 
-def serve(machine, pool, ins, cta: int, warp: int, wanted: int, grows: bool) -> bool:
+def apply_change(machine, pool, ins, cta: int, warp: int, wanted: int, grows: bool) -> bool:
     """One warp's change; False where the pool has too little."""
     if pool.ignored:
-        check_turn(machine, pool, ins, cta, warp, wanted)
+        check_warpgroup_agrees(machine, pool, ins, cta, warp, wanted)
         pool.note(cta, warp, wanted)
         return True
     more = wanted - int(pool.owned[cta, warp])
@@ -128,7 +130,7 @@ def serve(machine, pool, ins, cta: int, warp: int, wanted: int, grows: bool) -> 
         raise fault(machine, ins, cta, warp, f"the warp has {pool.owned[cta, warp]} registers per thread")
     if not more:
         return True
-    check_turn(machine, pool, ins, cta, warp, wanted)
+    check_warpgroup_agrees(machine, pool, ins, cta, warp, wanted)
     if more > pool.free[cta]:
         return False
     if more > 0 or not grows:  # else the CTA was launched with fewer, and has them now
@@ -138,7 +140,7 @@ def serve(machine, pool, ins, cta: int, warp: int, wanted: int, grows: bool) -> 
     return True
 
 
-def check_turn(machine, pool, ins, cta: int, warp: int, wanted: int) -> None:
+def check_warpgroup_agrees(machine, pool, ins, cta: int, warp: int, wanted: int) -> None:
     """The other warps of the warpgroup have made the same changes, or are about to."""
     turn = pool.turns[cta, warp]
     for other in range(warp // 4 * 4, min(warp // 4 * 4 + 4, pool.owned.shape[1])):
@@ -159,7 +161,7 @@ def fault(machine, ins, cta: int, warp: int, why: str) -> EmulatorFault:
 @handles("setmaxnreg")
 def handle_setmaxnreg(e, ins):
     wanted = ins.args[0].value
-    if not LEAST <= wanted <= MOST or wanted % STEP:
-        e.fail(f"{wanted} registers: a multiple of {STEP} from {LEAST} to {MOST} is possible")
-    wait_for_mates(e)
-    return f"return Event('run', change_registers, {e.constant(ins, 'ins')}, {wanted}, {'inc' in ins.mods}, {e.pc + 1})"
+    if not MIN_REGISTERS <= wanted <= MAX_REGISTERS or wanted % REGISTER_STEP:
+        e.fail(f"{wanted} registers: a multiple of {REGISTER_STEP} from {MIN_REGISTERS} to {MAX_REGISTERS} is possible")
+    emit_warp_sync(e)
+    return f"return SchedulerEvent('run', change_registers, {e.constant(ins, 'ins')}, {wanted}, {'inc' in ins.mods}, {e.pc + 1})"

@@ -31,8 +31,8 @@ class Swizzle:
 
 
 NONE, BYTES_32, BYTES_64, BYTES_128 = Swizzle(1, 8, 0, 0), Swizzle(2, 8, 1, 0), Swizzle(4, 8, 3, 0), Swizzle(8, 8, 7, 0)
-WIDE_ATOMS = Swizzle(8, 4, 3, 1)  # 128 bytes, of which 32 move together
-TCGEN05_SWIZZLES = {0: NONE, 1: WIDE_ATOMS, 2: BYTES_128, 4: BYTES_64, 6: BYTES_32}  # bits 61-63
+BYTES_128_ATOM_32B = Swizzle(8, 4, 3, 1)  # 128 bytes, of which 32 move together
+TCGEN05_SWIZZLES = {0: NONE, 1: BYTES_128_ATOM_32B, 2: BYTES_128, 4: BYTES_64, 6: BYTES_32}  # bits 61-63
 WGMMA_SWIZZLES = {0: NONE, 1: BYTES_128, 2: BYTES_64, 3: BYTES_32}  # bits 62-63
 
 
@@ -58,7 +58,7 @@ def mn_major_offsets(swizzle: Swizzle, leading: int, stride: int, depth: int, ch
     return inside + k // swizzle.rows * stride + chunk // swizzle.width * leading
 
 
-def swizzled(swizzle: Swizzle, chunks: np.ndarray, base: int) -> np.ndarray:
+def apply_swizzle(swizzle: Swizzle, chunks: np.ndarray, base: int) -> np.ndarray:
     """Where chunks really lie; the rows of the pattern count from the base offset."""
     if swizzle is NONE:
         return chunks
@@ -78,27 +78,29 @@ class Descriptor:
 
 
 @lru_cache(maxsize=4096)
-def read_descriptor(word: int) -> Descriptor | str:
+def read_descriptor(descriptor: int) -> Descriptor | str:
     """The fields of a 64-bit descriptor (Table 40), or what is wrong with it."""
-    if word >> 46 & 7 != 1:
-        return f"bits 46-48 of the shared-memory descriptor {word:#x} must be 0b001"
-    if word >> 52 & 1:
+    if descriptor >> 46 & 7 != 1:
+        return f"bits 46-48 of the shared-memory descriptor {descriptor:#x} must be 0b001"
+    if descriptor >> 52 & 1:
         return "absolute leading-dimension addresses in a shared-memory descriptor are not supported"
-    if word >> 53 & 0xFF:
-        return f"bits 53-60 of the shared-memory descriptor {word:#x} must be 0"
-    if word >> 61 not in TCGEN05_SWIZZLES:
-        return f"swizzling mode {word >> 61} in the shared-memory descriptor {word:#x} does not exist"
-    swizzle = TCGEN05_SWIZZLES[word >> 61]
-    return Descriptor(word & 0x3FFF, word >> 16 & 0x3FFF, word >> 32 & 0x3FFF, word >> 49 & 7, swizzle)
+    if descriptor >> 53 & 0xFF:
+        return f"bits 53-60 of the shared-memory descriptor {descriptor:#x} must be 0"
+    if descriptor >> 61 not in TCGEN05_SWIZZLES:
+        return f"swizzling mode {descriptor >> 61} in the shared-memory descriptor {descriptor:#x} does not exist"
+    swizzle = TCGEN05_SWIZZLES[descriptor >> 61]
+    return Descriptor(
+        descriptor & 0x3FFF, descriptor >> 16 & 0x3FFF, descriptor >> 32 & 0x3FFF, descriptor >> 49 & 7, swizzle
+    )
 
 
 @lru_cache(maxsize=1024)
 def k_major_chunks(d: Descriptor, rows: int, columns: int = ROW_CHUNKS) -> np.ndarray:
     """Chunk numbers (rows, columns) of a K-major matrix."""
-    return swizzled(d.swizzle, d.start + k_major_offsets(d.swizzle, d.leading, d.stride, rows, columns), d.base)
+    return apply_swizzle(d.swizzle, d.start + k_major_offsets(d.swizzle, d.leading, d.stride, rows, columns), d.base)
 
 
 @lru_cache(maxsize=1024)
 def mn_major_chunks(d: Descriptor, depth: int, chunks: int) -> np.ndarray:
     """Chunk numbers (depth of k, chunks along M or N) of an MN-major matrix."""
-    return swizzled(d.swizzle, d.start + mn_major_offsets(d.swizzle, d.leading, d.stride, depth, chunks), d.base)
+    return apply_swizzle(d.swizzle, d.start + mn_major_offsets(d.swizzle, d.leading, d.stride, depth, chunks), d.base)

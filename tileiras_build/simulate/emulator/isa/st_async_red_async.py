@@ -5,34 +5,34 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..codegen.emit_block import UNSIGNED, items_of
+from ..codegen.emit_block import UNSIGNED, vector_items
 from ..memory.load_store import Site
-from ..sanitizers.access_observers import flight_of
+from ..sanitizers.access_observers import async_copy_marks_of
 from ..simt.active_threads import Selection, flat_threads
 from .atomic import AtomicSite, handle_atomic
 from .handler_registry import handles
 from .ld_st import access_shape, address_expression, handle_store
-from .mbarrier import change
+from .mbarrier import arrive_and_expect_tx
 
 
-class RemoteStore:
+class PendingAsyncStore:
     """Values on their way: ``index`` (n) of elements in the batch's shared memory."""
 
     def __init__(self, site, flat, index, values, positions):
         self.site, self.ins, self.flat, self.index = site, site.ins, flat, index
         self.values, self.positions, self.landed, self.clocks = values, positions, False, None
 
-    def land(self, machine) -> None:
+    def perform(self, machine) -> None:
         if self.landed:
             return
         self.landed = True
         self.site.write(machine, self.index, self.values)
         self.site.arrive(machine, self.index)
         bytes_ = np.full(len(self.flat), -self.site.bytes, np.int64)
-        change(machine, self.ins, self.positions, self.flat, 0 * bytes_, bytes_, clocks=self.clocks)
+        arrive_and_expect_tx(machine, self.ins, self.positions, self.flat, 0 * bytes_, bytes_, clocks=self.clocks)
 
 
-class RemoteSite:
+class AsyncStoreSite:
     """One st.async or red.async of ``count`` elements of ``size`` bytes."""
 
     def __init__(self, ins, size: int, count: int, offset: int, mbar_offset: int, atomic: AtomicSite | None = None):
@@ -53,22 +53,22 @@ class RemoteSite:
         picked = [np.broadcast_to(selection.pick(v), n) for v in values]
         flat = flat_threads(group, selection)
         positions = np.broadcast_to(positions, n)
-        store = RemoteStore(self, flat, np.broadcast_to(index, n), picked, positions)
-        if group.machine.race is not None:
-            store.clocks = group.machine.race.issue_copies(positions, flat)
-        self.take_off(group.machine, store.index)
-        group.machine.waits.fly(positions, store)
+        store = PendingAsyncStore(self, flat, np.broadcast_to(index, n), picked, positions)
+        if group.machine.racecheck is not None:
+            store.clocks = group.machine.racecheck.issue_copies(positions, flat)
+        self.mark_in_flight(group.machine, store.index)
+        group.machine.waits.add_in_flight(positions, store)
 
-    def take_off(self, machine, index) -> None:
+    def mark_in_flight(self, machine, index) -> None:
         """What st.async writes is on its way; reductions of several threads may meet."""
         if self.atomic is None:
             for i in range(self.count):
-                flight_of(machine).begin(self.ins, index + i, self.size)
+                async_copy_marks_of(machine).mark_written(self.ins, index + i, self.size)
 
     def arrive(self, machine, index) -> None:
         if self.atomic is None:
             for i in range(self.count):
-                machine.flight.end(index + i, self.size)
+                machine.async_copy_marks.end(index + i, self.size)
 
     def write(self, machine, index, values):
         view = machine.shared_view(self.target.dtype)
@@ -80,30 +80,30 @@ class RemoteSite:
 
 
 @handles("st")
-def handle_any_store(e, ins):
+def handle_st_or_st_async(e, ins):
     if ins.mods[0] != "async":
         return handle_store(e, ins)
     _, size, count = access_shape(ins)
-    emit_remote(e, ins, size, count, None)
+    emit_st_async(e, ins, size, count, None)
 
 
 @handles("red")
-def handle_any_reduction(e, ins):
+def handle_red_or_red_async(e, ins):
     if ins.mods[0] != "async":
         return handle_atomic(e, ins)
     _, size, count = access_shape(ins)
     name = next((m for m in ins.mods if m in ("add", "min", "max", "inc", "dec", "and", "or", "xor")), None)
     if name is None:
         e.fail("unknown operation")
-    emit_remote(e, ins, size, count, AtomicSite(ins, "shared", name, ins.mods[-1], 1, 0))
+    emit_st_async(e, ins, size, count, AtomicSite(ins, "shared", name, ins.mods[-1], 1, 0))
 
 
-def emit_remote(e, ins, size: int, count: int, atomic):
+def emit_st_async(e, ins, size: int, count: int, atomic):
     if "global" in ins.mods:
         e.fail("not supported")
     address, value, mbar = ins.args
     base, offset = address_expression(e, "shared", address)
     bar, bar_offset = address_expression(e, "shared", mbar)
-    site = e.constant(RemoteSite(ins, size, count, offset, bar_offset, atomic), "remote")
-    values = ", ".join(e.use(v, UNSIGNED[size * 8]) for v in items_of(value))
+    site = e.constant(AsyncStoreSite(ins, size, count, offset, bar_offset, atomic), "remote")
+    values = ", ".join(e.use(v, UNSIGNED[size * 8]) for v in vector_items(value))
     e.line(f"{site}.issue(g, {base}, [{values}], {bar}, {e.predicate or 'None'})")

@@ -7,20 +7,20 @@ import re
 import numpy as np
 
 from ..errors import ASSERTION, EmulatorFault
-from ..memory.device_heap import Heap
+from ..memory.device_heap import DeviceHeap
 from ..memory.load_store import Site
 from .handler_registry import helper
 
 # Functions that this module is -> bytes of their results and of their arguments.
-BUILTIN_CALLS = {
+SYSTEM_CALLS = {
     "vprintf": ((4,), (8, 8)),
     "__assertfail": ((), (8, 8, 4, 8, 8)),
     "malloc": ((8,), (8,)),
     "free": ((), (8,)),
 }
-ORDERED_CALLS = {"vprintf", "malloc", "free"}  # those of which it can be seen who called first
+ORDERED_SYSTEM_CALLS = {"vprintf", "malloc", "free"}  # those of which it can be seen who called first
 
-MOST_WIDTH, MOST_DIGITS = 4096, 9  # of a number that is printed; of its width in a format
+MAX_PRINTF_WIDTH, MAX_PRINTF_DIGITS = 4096, 9  # of a number that is printed; of its width in a format
 _FORMAT = re.compile(r"%([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+))?(hh|h|ll|l|j|z|t|L)?([diouxXeEfFgGaAcsp%])")
 
 
@@ -73,8 +73,8 @@ def format_c(text: str, fetch) -> str:
     def count(given: str | None) -> int | None:
         if given is None:
             return None
-        value = int.from_bytes(fetch(4), "little", signed=True) if given == "*" else int(given[:MOST_DIGITS])
-        return max(-MOST_WIDTH, min(value, MOST_WIDTH))
+        value = int.from_bytes(fetch(4), "little", signed=True) if given == "*" else int(given[:MAX_PRINTF_DIGITS])
+        return max(-MAX_PRINTF_WIDTH, min(value, MAX_PRINTF_WIDTH))
 
     def convert(match):
         flags, width, precision, length, kind = match.groups()
@@ -138,9 +138,9 @@ def call_assertfail(group, ins, results, arguments):
     )
 
 
-def _heap(machine) -> Heap:
+def _heap(machine) -> DeviceHeap:
     memory = machine.memory
-    memory.heap = memory.heap or Heap(memory)
+    memory.heap = memory.heap or DeviceHeap(memory)
     return memory.heap
 
 

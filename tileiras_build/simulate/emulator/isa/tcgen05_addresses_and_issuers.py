@@ -11,7 +11,7 @@ from ..simt.active_threads import ctas_of, selected, tids_of
 from ..simt.broadcasting import are_all, is_any
 
 ROWS32 = np.arange(32)
-SHAPES = {"32x32b": 1, "16x64b": 1, "16x128b": 2, "16x256b": 4, "16x32bx2": 1}  # registers per repetition
+LD_ST_SHAPES = {"32x32b": 1, "16x64b": 1, "16x128b": 2, "16x256b": 4, "16x32bx2": 1}  # registers per repetition
 
 
 def tensor_address(e, operand) -> str:
@@ -91,10 +91,10 @@ class Issuers:
         if self.are_numbers and self.is_once:
             yield self.ctas, int(self.tids[0]), list(map(int, self.operands))
             return
-        if self.are_together():
+        if self.is_uniform():
             yield self.ctas, int(self.tids[0]), [int(operand.flat[0]) for operand in self.operands]
             return
-        rounds = self.turns()
+        rounds = self.issue_rank()
         operands = [np.broadcast_to(operand, len(self.ctas)).astype(np.uint64) for operand in self.operands]
         table = np.stack([*operands, (self.tids // 32).astype(np.uint64)])
         for turn in range(int(rounds.max()) + 1):
@@ -105,11 +105,11 @@ class Issuers:
                 yield self.ctas[some], int(self.tids[some[0]]), [int(o[some[0]]) for o in operands]
                 chosen = chosen[~same]
 
-    def are_together(self) -> bool:
+    def is_uniform(self) -> bool:
         """Whether the same warp of each CTA issues once, with operands that are the same."""
         return self.is_once and all(operand.size == 1 or are_all(operand == operand[0]) for operand in self.operands)
 
-    def turns(self) -> np.ndarray:
+    def issue_rank(self) -> np.ndarray:
         """How many earlier threads of its CTA each thread comes after."""
         if len(self.ctas) < 2 or are_all(np.diff(self.ctas) > 0):
             return np.zeros(len(self.ctas), np.int64)
@@ -120,12 +120,12 @@ class Issuers:
         return out
 
 
-def sides(machine, ins, ctas) -> list[np.ndarray]:
+def operation_ctas(machine, ins, ctas) -> list[np.ndarray]:
     """The CTAs an operation works in: its own, or the even and the odd ones of the pairs."""
     return list(tensor_memory.pair_of(machine, ins, ctas)) if is_pair(ins) else [ctas]
 
 
-def in_cluster(group, ins, selection, index, flat, multicast):
+def multicast_targets(group, ins, selection, index, flat, multicast):
     """The same barrier in every CTA of the cluster whose bit of ``multicast`` is set."""
     machine, words = group.machine, group.machine.shared_size // 8
     ctas = np.broadcast_to(selection.pick(group.cta), len(index))
@@ -136,9 +136,9 @@ def in_cluster(group, ins, selection, index, flat, multicast):
         if is_any(chosen):
             if rank >= machine.clusters.size:
                 fault(machine, ins, f"CTA {rank} of the mask is not in the cluster", ctas[0])
-            there = machine.clusters.of_rank(ctas[chosen], rank)
-            if machine.race is not None:
-                machine.race.visited(ins, flat[chosen], there)
+            there = machine.clusters.ctas_with_rank(ctas[chosen], rank)
+            if machine.racecheck is not None:
+                machine.racecheck.visited(ins, flat[chosen], there)
             places.append(there * words + index[chosen] % words)
             threads.append(flat[chosen])
     return np.concatenate(places), np.concatenate(threads)
@@ -150,7 +150,7 @@ def require_usable(memory, operation: Operation) -> None:
     for span in operation.writes + operation.reads:
         memory.require_allocated(ins, span, None, f"tcgen05.{ins.mods[0]}")
         why = "a tcgen05.st to these columns has not been waited for (tcgen05.wait::st)"
-        memory.require_quiet(ins, span, None, memory.storing, why)
+        memory.require_no_pending(ins, span, None, memory.storing, why)
     for span in operation.writes:
         why = "a tcgen05.ld of these columns has not been waited for (tcgen05.wait::ld)"
-        memory.require_quiet(ins, span, None, memory.loading, why)
+        memory.require_no_pending(ins, span, None, memory.loading, why)

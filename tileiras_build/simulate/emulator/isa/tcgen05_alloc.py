@@ -6,83 +6,83 @@ import numpy as np
 
 from ..memory import tensor_memory
 from ..memory.load_store import Site
-from ..memory.tensor_memory import fault, tensor_of
+from ..memory.tensor_memory import fault, tensor_memory_of
 from ..simt.active_threads import Selection, flat_threads
 from ..simt.broadcasting import are_all, is_any
-from ..simt.thread_group import pick
+from ..simt.thread_group import narrow_value
 from .handler_registry import helper
 from .ld_st import address_expression
 from .tcgen05_addresses_and_issuers import is_pair, per_warp, warps_of
-from .warp_collectives import wait_for_mates
+from .warp_collectives import emit_warp_sync
 
 
 def handle_alloc(e, ins):
     """A block of its own (Program.is_barrier): the warp may have to wait for columns."""
-    wait_for_mates(e)
+    emit_warp_sync(e)
     space = "shared" if any(m.startswith("shared") for m in ins.mods) else "generic"
     base, offset = address_expression(e, space, ins.args[0])
     site = e.constant(Site(ins, space, 4, 1, offset), "site")
-    return f"return Event('run', tensor_alloc, {site}, {base}, {e.use(ins.args[1], 'u32')}, {e.pc + 1})"
+    return f"return SchedulerEvent('run', tcgen05_alloc, {site}, {base}, {e.use(ins.args[1], 'u32')}, {e.pc + 1})"
 
 
 @helper
-def tensor_alloc(group, site, address, columns, after):
-    memory, ins = tensor_of(group.machine), site.ins
+def tcgen05_alloc(group, site, address, columns, after):
+    memory, ins = tensor_memory_of(group.machine), site.ins
     ctas, warps = warps_of(group, ins)
-    need_peers(group.machine, ins, ctas, warps)
+    require_peer_cta(group.machine, ins, ctas, warps)
     counts = per_warp(group, ins, columns)
     starts = np.full(len(ctas), tensor_memory.FREE)
     for _ in range(2 if is_pair(ins) else 1):  # the second CTA of a pair serves the first one
         for i in np.flatnonzero(starts == tensor_memory.FREE).tolist():
-            starts[i] = claim(memory, ins, int(ctas[i]), int(warps[i]) * 32, int(counts[i]))
+            starts[i] = try_allocate(memory, ins, int(ctas[i]), int(warps[i]) * 32, int(counts[i]))
     served = starts != tensor_memory.FREE
     if not are_all(served):
-        return serve_some(group, site, address, starts, after)
-    write_starts(group, site, address, starts)
+        return allocate_or_wait(group, site, address, starts, after)
+    write_addresses(group, site, address, starts)
     group.pc = after
     return group
 
 
-def need_peers(machine, ins, ctas, warps):
+def require_peer_cta(machine, ins, ctas, warps):
     """The warps of a pair's CTAs agree on what they allocate and free, which they do in each other's shared memory."""
-    if machine.race is not None and is_pair(ins):
-        machine.race.needs(ins, ctas * machine.threads + warps * 32, peers_of(machine, ctas))
+    if machine.racecheck is not None and is_pair(ins):
+        machine.racecheck.peer_required(ins, ctas * machine.threads + warps * 32, peer_ctas(machine, ctas))
 
 
-def peers_of(machine, ctas):
+def peer_ctas(machine, ctas):
     """The other CTAs of pairs."""
     clusters = machine.clusters
-    return clusters.of_rank(ctas, clusters.rank(ctas) ^ 1)
+    return clusters.ctas_with_rank(ctas, clusters.rank(ctas) ^ 1)
 
 
-def serve_some(group, site, address, starts, after):
+def allocate_or_wait(group, site, address, starts, after):
     """Park the warps that must wait; those that have their columns go on."""
     machine, served = group.machine, starts != tensor_memory.FREE
     mask = group.from_warps(np.repeat(served[:, None], 32, axis=1))
     rest = group.take(~mask)
     rest.pc = group.pc
-    machine.parked.append((rest, "waits for free columns of tensor memory"))
+    machine.blocked_groups.append((rest, "waits for free columns of tensor memory"))
     if not is_any(served):
         return
     part = group.take(mask)
-    write_starts(part, site, pick(address, part.select), starts[served])
+    write_addresses(part, site, narrow_value(address, part.select), starts[served])
     part.pc = after
     machine.push(part)
 
 
-def write_starts(group, site, address, starts):
+def write_addresses(group, site, address, starts):
     """One lane of each warp stores the address of its columns."""
     leaders = np.broadcast_to((group.tid & 31) == 0, group.shape)
     value = group.from_warps(np.repeat(starts.astype(np.uint32)[:, None], 32, axis=1))
     site.store(group, address, [value], leaders)
-    if group.machine.race is not None:
+    if group.machine.racecheck is not None:
         selection = Selection(group, leaders)
         place = site.in_shared(group, selection.pick(address), selection)
         index = np.broadcast_to(place.index(4), len(selection.rows))
-        group.machine.race.tensor_writes(site.ins, 4 * index, flat_threads(group, selection))
+        group.machine.racecheck.tensor_writes(site.ins, 4 * index, flat_threads(group, selection))
 
 
-def claim(memory, ins, cta: int, tid: int, columns: int) -> int:
+def try_allocate(memory, ins, cta: int, tid: int, columns: int) -> int:
     """The first column of a new allocation, or FREE where the warp has to wait."""
     memory.check_count(ins, cta, tid, columns)
     if not memory.permitted[cta]:
@@ -96,21 +96,21 @@ def claim(memory, ins, cta: int, tid: int, columns: int) -> int:
             tid,
         )
     if is_pair(ins):
-        return claim_in_pair(memory, ins, cta, columns)
-    start = memory.fit([cta], columns)
+        return try_allocate_pair(memory, ins, cta, columns)
+    start = memory.find_free([cta], columns)
     if start != tensor_memory.FREE:
-        grant(memory, ins, [cta], start, columns)
+        record_allocation(memory, ins, [cta], start, columns)
     return start
 
 
-def grant(memory, ins, ctas, start: int, columns: int):
+def record_allocation(memory, ins, ctas, start: int, columns: int):
     for cta in ctas:
         memory.take(cta, start, columns)
         memory.largest[cta] = columns
         memory.sources[cta] = ins
 
 
-def claim_in_pair(memory, ins, cta: int, columns: int) -> int:
+def try_allocate_pair(memory, ins, cta: int, columns: int) -> int:
     """Both CTAs of a pair allocate together: the first one waits for the second."""
     waiting = memory.requests.get(cta)
     if waiting is not None and waiting[1] != tensor_memory.FREE:
@@ -123,44 +123,44 @@ def claim_in_pair(memory, ins, cta: int, columns: int) -> int:
         return tensor_memory.FREE
     if other[0] != columns:
         fault(memory.machine, ins, f"the peer CTA allocates {other[0]} columns, this one {columns}", cta)
-    start = memory.fit([cta, peer], columns)
+    start = memory.find_free([cta, peer], columns)
     if start != tensor_memory.FREE:
-        grant(memory, ins, [cta, peer], start, columns)
+        record_allocation(memory, ins, [cta, peer], start, columns)
         memory.requests[peer] = (columns, start)
         del memory.requests[cta]
-        memory.machine.unpark()
+        memory.machine.retry_blocked()
     return start
 
 
 def handle_dealloc(e, ins):
-    wait_for_mates(e)
+    emit_warp_sync(e)
     address = e.use(ins.args[0], "u32")
-    e.line(f"tensor_dealloc({e.constant(ins, 'ins')}, g, {address}, {e.use(ins.args[1], 'u32')})")
+    e.line(f"tcgen05_dealloc({e.constant(ins, 'ins')}, g, {address}, {e.use(ins.args[1], 'u32')})")
 
 
 @helper
-def tensor_dealloc(ins, group, address, columns):
-    memory = tensor_of(group.machine)
+def tcgen05_dealloc(ins, group, address, columns):
+    memory = tensor_memory_of(group.machine)
     ctas, warps = warps_of(group, ins)
-    need_peers(group.machine, ins, ctas, warps)
+    require_peer_cta(group.machine, ins, ctas, warps)
     for cta, warp, start, count in zip(ctas, warps, per_warp(group, ins, address), per_warp(group, ins, columns)):
         memory.release(ins, int(cta), int(warp) * 32, int(start), int(count))
-        if group.machine.race is not None:
+        if group.machine.racecheck is not None:
             others = [int(cta)]
             if is_pair(ins):
-                others.append(int(peers_of(group.machine, cta)))
+                others.append(int(peer_ctas(group.machine, cta)))
             span = tensor_memory.Span(int(cta), int(start), int(count))
-            group.machine.race.tensor_freed(ins, span, others, (int(cta), int(warp)))
-    group.machine.unpark()
+            group.machine.racecheck.tensor_freed(ins, span, others, (int(cta), int(warp)))
+    group.machine.retry_blocked()
 
 
 def handle_relinquish(e, ins):
-    wait_for_mates(e)
-    e.line(f"tensor_relinquish({e.constant(ins, 'ins')}, g)")
+    emit_warp_sync(e)
+    e.line(f"tcgen05_relinquish({e.constant(ins, 'ins')}, g)")
 
 
 @helper
-def tensor_relinquish(ins, group):
+def tcgen05_relinquish(ins, group):
     ctas, warps = warps_of(group, ins)
-    need_peers(group.machine, ins, ctas, warps)
-    tensor_of(group.machine).permitted[ctas] = False
+    require_peer_cta(group.machine, ins, ctas, warps)
+    tensor_memory_of(group.machine).permitted[ctas] = False

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from ..memory import tensor_memory
-from ..memory.tensor_memory import Operation, Span, fault, rows_of, tensor_of
+from ..memory.tensor_memory import Operation, Span, fault, rows_of, tensor_memory_of
 from . import smem_matrix_descriptors
 from .handler_registry import helper
 from .ldmatrix_stmatrix import DECOMPRESS
-from .tcgen05_addresses_and_issuers import ROWS32, Issuers, mask_of, require_usable, sides, tensor_address
+from .tcgen05_addresses_and_issuers import ROWS32, Issuers, mask_of, operation_ctas, require_usable, tensor_address
 from .tcgen05_pipeline_order import require_order
 
 # Shape and multicast -> lanes of each source row, (copies, rows) (section 9.7.16.9.2).
-COPIES = {
+CP_SHAPES = {
     ("128x256b", None): np.arange(128)[None],
     ("128x128b", None): np.arange(128)[None],
     ("4x256b", None): np.arange(4)[None] * 32,
@@ -23,13 +23,13 @@ COPIES = {
 }
 
 
-class Copy(Operation):
+class TensorMemoryCopy(Operation):
     """tcgen05.cp of some CTAs: ``chunks`` (rows, columns) of shared memory to ``lanes`` (copies, rows)."""
 
     def __init__(self, machine, ins, ctas, chunks, lanes, column: int, change, issuers):
         self.issuers = issuers
         self.ins, self.ctas, self.lanes, self.column, self.change = ins, ctas, lanes, column, change
-        self.source = tensor_memory.Source(machine, ins, "the copied matrix", ctas, chunks, issuers)
+        self.source = tensor_memory.SharedSource(machine, ins, "the copied matrix", ctas, chunks, issuers)
         self.writes = (Span(rows_of(ctas), column, chunks.shape[1] * 4),)
 
     def run(self, memory):
@@ -45,40 +45,40 @@ def handle_cp(e, ins):
     shape = next((m for m in ins.mods if "x" in m and m.endswith("b") and m[0].isdigit()), None)
     multicast = next((m for m in ins.mods if m.startswith("warpx")), None)
     formats = [m for m in ins.mods if m.startswith(("b4x16", "b6x16"))]
-    if (shape, multicast) not in COPIES or ("b8x16" in ins.mods) != bool(formats):
+    if (shape, multicast) not in CP_SHAPES or ("b8x16" in ins.mods) != bool(formats):
         e.fail("no such form of tcgen05.cp")
     form = e.constant((ins, shape, multicast, DECOMPRESS[formats[0]] if formats else None), "copy")
-    e.line(f"tensor_copy({form}, g, {tensor_address(e, ins.args[0])}, {e.use(ins.args[1], 'u64')}, {mask_of(e)})")
+    e.line(f"tcgen05_cp({form}, g, {tensor_address(e, ins.args[0])}, {e.use(ins.args[1], 'u64')}, {mask_of(e)})")
 
 
 @helper
-def tensor_copy(form, group, address, word, mask):
+def tcgen05_cp(form, group, address, descriptor_word, mask):
     ins, shape, multicast, change = form
-    memory = tensor_of(group.machine)
-    for ctas, tid, (place, source) in Issuers(group, mask, address, word).batches():
-        lanes = COPIES[shape, multicast] + (place >> 16)
+    memory = tensor_memory_of(group.machine)
+    for ctas, tid, (place, source) in Issuers(group, mask, address, descriptor_word).batches():
+        lanes = CP_SHAPES[shape, multicast] + (place >> 16)
         if int(lanes.max()) >= tensor_memory.LANES:
             fault(group.machine, ins, f"lane {place >> 16}: the copy leaves tensor memory", ctas[0], tid)
         chunks = source_chunks(
             group.machine, ins, source, lanes.shape[1], 2 if shape.endswith("256b") else 1, ctas, tid
         )
-        for side in sides(group.machine, ins, ctas):
-            copy = Copy(group.machine, ins, side, chunks, lanes, place & 0xFFFF, change, (ctas, tid))
+        for side in operation_ctas(group.machine, ins, ctas):
+            copy = TensorMemoryCopy(group.machine, ins, side, chunks, lanes, place & 0xFFFF, change, (ctas, tid))
             require_usable(memory, copy)
             require_order(memory, copy, side, tid)
-            if group.machine.race is not None:
-                group.machine.race.tensor_issued(ins, copy.writes, (), [side], ctas, tid)
+            if group.machine.racecheck is not None:
+                group.machine.racecheck.tensor_issued(ins, copy.writes, (), [side], ctas, tid)
             memory.issue(copy)
 
 
-def source_chunks(machine, ins, word: int, rows: int, columns: int, ctas, tid: int) -> np.ndarray:
+def source_chunks(machine, ins, descriptor_word: int, rows: int, columns: int, ctas, tid: int) -> np.ndarray:
     """Chunks of a K-major matrix, inside the CTA's shared memory."""
-    fields = read_fields(machine, ins, word, ctas, tid)
+    fields = read_fields(machine, ins, descriptor_word, ctas, tid)
     return inside_shared(machine, ins, smem_matrix_descriptors.k_major_chunks(fields, rows, columns), ctas, tid)
 
 
-def read_fields(machine, ins, word: int, ctas, tid: int) -> smem_matrix_descriptors.Descriptor:
-    fields = smem_matrix_descriptors.read_descriptor(word)
+def read_fields(machine, ins, descriptor_word: int, ctas, tid: int) -> smem_matrix_descriptors.Descriptor:
+    fields = smem_matrix_descriptors.read_descriptor(descriptor_word)
     if isinstance(fields, str):
         fault(machine, ins, fields, ctas[0], tid)
     return fields

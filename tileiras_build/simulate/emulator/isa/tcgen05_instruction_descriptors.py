@@ -14,44 +14,44 @@ _SMALL = {0: "e4m3", 1: "e5m2", 3: "e2m3", 4: "e3m2", 5: "e2m1"}
 
 
 @dataclass(frozen=True)
-class Kind:
+class MmaKind:
     """Tables 42 to 44: ``types`` and ``results`` by their code in the descriptor; ``bits`` of an element of A and B."""
 
     types: dict
     results: dict
     k: int
     scales: tuple = ()  # vector sizes, the default first
-    negates: bool = True
-    turns: bool = True
+    allows_negate: bool = True
+    allows_transpose: bool = True
     scale_types: dict | None = None
     ids: tuple = (0,)
 
 
-KINDS = {
-    "f16": Kind({0: "f16", 1: "bf16"}, {0: "f16", 1: "f32"}, 16),
-    "tf32": Kind({2: "tf32"}, {1: "f32"}, 8),
-    "f8f6f4": Kind(_SMALL, {0: "f16", 1: "f32"}, 32),
-    "i8": Kind({0: "u8", 1: "s8"}, {2: "s32"}, 32, negates=False),
-    "mxf8f6f4": Kind(_SMALL, {}, 32, scales=(1,), scale_types={1: "ue8m0"}, ids=(0, 1, 2, 3)),
-    "mxf4": Kind({1: "e2m1"}, {}, 64, scales=(2,), turns=False, scale_types={1: "ue8m0"}, ids=(0, 2)),
-    "mxf4nvf4": Kind({1: "e2m1"}, {}, 64, scales=(None, 2, 4), turns=False, scale_types={0: "ue4m3", 1: "ue8m0"},
+MMA_KINDS = {
+    "f16": MmaKind({0: "f16", 1: "bf16"}, {0: "f16", 1: "f32"}, 16),
+    "tf32": MmaKind({2: "tf32"}, {1: "f32"}, 8),
+    "f8f6f4": MmaKind(_SMALL, {0: "f16", 1: "f32"}, 32),
+    "i8": MmaKind({0: "u8", 1: "s8"}, {2: "s32"}, 32, allows_negate=False),
+    "mxf8f6f4": MmaKind(_SMALL, {}, 32, scales=(1,), scale_types={1: "ue8m0"}, ids=(0, 1, 2, 3)),
+    "mxf4": MmaKind({1: "e2m1"}, {}, 64, scales=(2,), allows_transpose=False, scale_types={1: "ue8m0"}, ids=(0, 2)),
+    "mxf4nvf4": MmaKind({1: "e2m1"}, {}, 64, scales=(None, 2, 4), allows_transpose=False, scale_types={0: "ue4m3", 1: "ue8m0"},
                      ids=(0, 2)),
 }  # fmt: skip
 
 
-PADDED = {"e2m3", "e3m2", "e2m1"}  # 16 elements and padding fill 16 bytes of shared memory
+PADDED_TO_8_BITS = {"e2m3", "e3m2", "e2m1"}  # 16 elements and padding fill 16 bytes of shared memory
 
 
 @dataclass(frozen=True)
-class Form:
+class MmaForm:
     """What the text of an instruction says."""
 
     ins: object
     kind: str
-    pair: bool
-    stationary: bool
+    cta_pair: bool
+    weight_stationary: bool
     scale: int  # factors per row of A and column of B, 0 without block scaling
-    left_in_tensor: bool
+    a_in_tensor_memory: bool
     shift: int  # scale-input-d
     sparse: bool
     matrices: dict = field(
@@ -60,7 +60,7 @@ class Form:
 
 
 @dataclass(frozen=True)
-class Shape:
+class InstructionDescriptor:
     """What the instruction descriptor says."""
 
     m: int
@@ -70,8 +70,8 @@ class Shape:
     b: str
     d: str
     negative: tuple
-    turned: tuple  # A, B are MN-major
-    saturates: bool
+    transposed: tuple  # A, B are MN-major
+    saturate: bool
     scale_type: str | None
     scale_ids: tuple
     selector: int | None  # of metadata, with a sparse A
@@ -82,96 +82,98 @@ class Shape:
         return 1 if self.selector is None else 2
 
 
-class Wrong(Exception):
+class DescriptorError(Exception):
     """What is wrong with a descriptor."""
 
 
-def choice(table: dict, code: int, what: str):
+def lookup(table: dict, code: int, what: str):
     if code not in table:
-        raise Wrong(f"{what} {code} in the instruction descriptor does not exist for this kind")
+        raise DescriptorError(f"{what} {code} in the instruction descriptor does not exist for this kind")
     return table[code]
 
 
 @lru_cache(maxsize=1024)
-def read_instruction(word: int, kind: str, pair: bool, stationary: bool, scale: int, sparse: bool) -> Shape | str:
+def read_instruction(
+    descriptor: int, kind: str, pair: bool, stationary: bool, scale: int, sparse: bool
+) -> InstructionDescriptor | str:
     """The fields of an instruction descriptor, or what is wrong with it."""
     try:
-        return _read(word, kind, pair, stationary, scale, sparse)
-    except Wrong as wrong:
-        return f"{wrong} ({word:#010x})"
+        return _read(descriptor, kind, pair, stationary, scale, sparse)
+    except DescriptorError as wrong:
+        return f"{wrong} ({descriptor:#010x})"
 
 
-def _read(word: int, name: str, pair: bool, stationary: bool, scale: int, sparse: bool) -> Shape:
-    kind, scaled = KINDS[name], bool(scale)
+def _read(descriptor: int, name: str, pair: bool, stationary: bool, scale: int, sparse: bool) -> InstructionDescriptor:
+    kind, scaled = MMA_KINDS[name], bool(scale)
     packed = kind.k == 64
-    if bool(word >> 2 & 1) != sparse:
-        raise Wrong(f"the instruction descriptor asks for a {'dense' if sparse else 'sparse'} A")
+    if bool(descriptor >> 2 & 1) != sparse:
+        raise DescriptorError(f"the instruction descriptor asks for a {'dense' if sparse else 'sparse'} A")
     reserved = (0x0700004B | (1 << 12) * packed) if scaled else 0x20800040
-    if word & reserved:
-        raise Wrong("reserved bits of the instruction descriptor must be 0")
-    if scaled and word >> 31 & 1:
-        raise Wrong("K = 96 is not supported")
-    if not scaled and word >> 30 and not stationary:
-        raise Wrong("a maximum shift in the instruction descriptor is for .ws only")
-    turned = (bool(word >> 15 & 1), bool(word >> 16 & 1))
-    negative = (bool(word >> 13 & 1), bool(word >> 14 & 1))
-    if any(turned) and not kind.turns or any(negative) and not kind.negates:
-        raise Wrong("this kind has no transposed or negated operands")
-    m = (word >> 27 & 3) << 7 if scaled else (word >> 24 & 31) << 4
-    n = (word >> 17 & 63) << 3
-    a = choice(kind.types, word >> 7 & 7, "type of A")
-    b = choice(kind.types, word >> 10 & (3 if packed else 7), "type of B")
+    if descriptor & reserved:
+        raise DescriptorError("reserved bits of the instruction descriptor must be 0")
+    if scaled and descriptor >> 31 & 1:
+        raise DescriptorError("K = 96 is not supported")
+    if not scaled and descriptor >> 30 and not stationary:
+        raise DescriptorError("a maximum shift in the instruction descriptor is for .ws only")
+    turned = (bool(descriptor >> 15 & 1), bool(descriptor >> 16 & 1))
+    negative = (bool(descriptor >> 13 & 1), bool(descriptor >> 14 & 1))
+    if any(turned) and not kind.allows_transpose or any(negative) and not kind.allows_negate:
+        raise DescriptorError("this kind has no transposed or negated operands")
+    m = (descriptor >> 27 & 3) << 7 if scaled else (descriptor >> 24 & 31) << 4
+    n = (descriptor >> 17 & 63) << 3
+    a = lookup(kind.types, descriptor >> 7 & 7, "type of A")
+    b = lookup(kind.types, descriptor >> 10 & (3 if packed else 7), "type of B")
     check_shape(name, pair, stationary, scaled, m, n, turned, (a, b))
-    if sparse and (wrong := tcgen05_sparsity_metadata.wrong_shape(m, n, pair, stationary, scaled)):
-        raise Wrong(wrong)
-    d = "f32" if scaled else choice(kind.results, word >> 4 & 3, "type of D")
-    saturates = bool(word >> 3 & 1) and not scaled
+    if sparse and (wrong := tcgen05_sparsity_metadata.unsupported_shape(m, n, pair, stationary, scaled)):
+        raise DescriptorError(wrong)
+    d = "f32" if scaled else lookup(kind.results, descriptor >> 4 & 3, "type of D")
+    saturates = bool(descriptor >> 3 & 1) and not scaled
     if saturates and name != "i8":
-        raise Wrong("only integers saturate")
-    factors = read_scales(kind, word, scale) if scaled else (None, (0, 0))
-    selector = (0 if scaled else word & 3) if sparse else None
-    return Shape(m, n, kind.k, a, b, d, negative, turned, saturates, *factors, selector)
+        raise DescriptorError("only integers saturate")
+    factors = read_scales(kind, descriptor, scale) if scaled else (None, (0, 0))
+    selector = (0 if scaled else descriptor & 3) if sparse else None
+    return InstructionDescriptor(m, n, kind.k, a, b, d, negative, turned, saturates, *factors, selector)
 
 
-def read_scales(kind: Kind, word: int, scale: int):
-    type_ = choice(kind.scale_types, word >> 23 & 1, "scale type")
+def read_scales(kind: MmaKind, descriptor: int, scale: int):
+    type_ = lookup(kind.scale_types, descriptor >> 23 & 1, "scale type")
     if type_ == "ue4m3" and scale != 4:
-        raise Wrong("scale factors of type ue4m3 need scale_vec::4X")
-    ids = (word >> 29 & 3, word >> 4 & 3)
+        raise DescriptorError("scale factors of type ue4m3 need scale_vec::4X")
+    ids = (descriptor >> 29 & 3, descriptor >> 4 & 3)
     allowed = (0,) if scale == 4 else kind.ids
     if any(i not in allowed for i in ids):
-        raise Wrong(f"the scale factor ids must be in {allowed}")
+        raise DescriptorError(f"the scale factor ids must be in {allowed}")
     return type_, ids
 
 
-def check_shape(name, pair, stationary, scaled, m, n, turned, types):
+def check_shape(name, pair, stationary, scaled, m, n, transposed, types):
     """Tables 39 and 50."""
     rows = (32, 64, 128) if stationary else (128, 256) if pair else (128,) if scaled else (64, 128)
     step = 16 if pair else 8
     if name == "i8":
         step = 32 if pair else 8 if n <= 32 else 16
-    if turned[1] and any(t in ("e4m3", "e5m2", "u8", "s8") for t in types):
+    if transposed[1] and any(t in ("e4m3", "e5m2", "u8", "s8") for t in types):
         step = 32 if pair else 16
     columns = n in (64, 128, 256) if stationary else n % step == 0 and step <= n <= 256
     if m not in rows or not columns:
-        raise Wrong(f"there is no product of M = {m} and N = {n} in this form")
+        raise DescriptorError(f"there is no product of M = {m} and N = {n} in this form")
 
 
 def scale_count(e, ins, kind: str) -> int:
     """Scale factors per row: .scale_vec::NX, or .block16 / .block32 for the K of the kind."""
-    allowed = KINDS[kind].scales
+    allowed = MMA_KINDS[kind].scales
     for mod in ins.mods:
         found = re.fullmatch(r"scale_vec::(\d)X|block(16|32)", mod)
         if found:
-            count = int(found[1]) if found[1] else KINDS[kind].k // int(found[2])
+            count = int(found[1]) if found[1] else MMA_KINDS[kind].k // int(found[2])
             return count if count in allowed else e.fail("no such scale vector size for this kind")
     return allowed[0] or e.fail("the scale vector size must be given")
 
 
-def read_form(e, ins) -> Form:
+def read_form(e, ins) -> MmaForm:
     kind = next((m.split("::")[1] for m in ins.mods if m.startswith("kind::")), None)
     scaled = "block_scale" in ins.mods
-    if kind not in KINDS or scaled != bool(KINDS[kind].scales):
+    if kind not in MMA_KINDS or scaled != bool(MMA_KINDS[kind].scales):
         e.fail("no such kind")
     if "ashift" in ins.mods:
         e.fail("shifted forms are not supported")
@@ -185,4 +187,4 @@ def read_form(e, ins) -> Form:
         if kind not in ("f16", "tf32") or not 0 <= shift <= 15:
             e.fail("scale-input-d must be 0 to 15, for kinds f16 and tf32")
     count = scale_count(e, ins, kind) if scaled else 0
-    return Form(ins, kind, is_pair(ins), stationary, count, isinstance(ins.args[1], Address), shift, sparse)
+    return MmaForm(ins, kind, is_pair(ins), stationary, count, isinstance(ins.args[1], Address), shift, sparse)

@@ -11,23 +11,23 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..codegen.emit_block import items_of
+from ..codegen.emit_block import vector_items
 from ..jit import tcgen05_ld_st
 from ..matmul import gemm_jit
 from ..memory import tensor_memory
-from ..memory.tensor_memory import Operation, Span, fault, rows_of, tensor_of
+from ..memory.tensor_memory import Operation, Span, fault, rows_of, tensor_memory_of
 from ..numerics import float_arithmetic
 from ..ptx.ast import SINK, Immediate
 from ..simt.active_threads import selected
-from ..simt.broadcasting import are_all, distinct
-from ..simt.mbarrier_waits import Arrives
+from ..simt.broadcasting import are_all, unique_integers
+from ..simt.mbarrier_waits import InFlightArrival
 from .handler_registry import WARP_WIDE, handles, helper
 from .ld_st import address_expression
-from .mbarrier import BarrierSite, change
+from .mbarrier import MbarrierSite, arrive_and_expect_tx
 from .tcgen05_addresses_and_issuers import (
-    SHAPES,
-    in_cluster,
+    LD_ST_SHAPES,
     mask_of,
+    multicast_targets,
     per_warp,
     require_one_group,
     tensor_address,
@@ -35,7 +35,7 @@ from .tcgen05_addresses_and_issuers import (
 )
 from .tcgen05_alloc import handle_alloc, handle_dealloc, handle_relinquish
 from .tcgen05_cp import handle_cp
-from .warp_collectives import wait_for_mates
+from .warp_collectives import emit_warp_sync
 
 WARP_WIDE.add("tcgen05")
 
@@ -48,7 +48,7 @@ def fragment_cells(shape: str, count: int, packed: bool, split: int) -> tuple[np
     Packed registers have two parts, the low halves of two neighbouring columns.
     """
     lane = np.arange(32)[None]
-    r = np.arange(SHAPES[shape] * count)[:, None]
+    r = np.arange(LD_ST_SHAPES[shape] * count)[:, None]
     lanes, columns = {
         "32x32b": lambda: (lane, r),
         "16x64b": lambda: (lane // 4 + 8 * (lane % 2), lane // 2 % 2 + 2 * r),
@@ -65,10 +65,10 @@ def fragment_cells(shape: str, count: int, packed: bool, split: int) -> tuple[np
     return lanes, columns
 
 
-LINE = np.dtype("V128")  # the cells of 32 lanes of a column
+LANE_ROW = np.dtype("V128")  # the cells of 32 lanes of a column
 
 
-class Places:
+class CellRanges:
     """What the warps of a group access with one address each: their ``cells`` are the first ones, in the batch's tensor memory.
 
     ``spans``: (span, CTAs, warps) of warps that access the same columns and half.
@@ -79,7 +79,7 @@ class Places:
         self.lines = cells // 32
 
 
-class Transfer:
+class TensorMemoryAccess:
     """One tcgen05.ld or tcgen05.st."""
 
     def __init__(self, ins, shape: str, count: int, packed: bool, split: int):
@@ -93,7 +93,7 @@ class Transfer:
         width = count * {"32x32b": 1, "16x64b": 2, "16x128b": 4, "16x256b": 8, "16x32bx2": 1}[shape] * (1 + packed)
         self.runs = [(0, width), (split, width)] if shape == "16x32bx2" else [(0, width)]
 
-    def places(self, group, address) -> Places:
+    def places(self, group, address) -> CellRanges:
         """The places that a group accesses, after the checks of the address."""
         ctas, warps = warps_of(group, self.ins)
         key = self.whole, *self.runs, address.shape, address.tobytes()
@@ -103,7 +103,7 @@ class Transfer:
             found = group.known[key] = self.places_of(group, ctas, warps, words.astype(np.int64))
         return found
 
-    def places_of(self, group, ctas: np.ndarray, warps: np.ndarray, words: np.ndarray) -> Places:
+    def places_of(self, group, ctas: np.ndarray, warps: np.ndarray, words: np.ndarray) -> CellRanges:
         lanes, columns = words >> 16, words & 0xFFFF
         legal = lanes == warps % 4 * 32
         halves = np.zeros(len(words), np.int64)
@@ -113,13 +113,13 @@ class Transfer:
         if not are_all(legal):
             self.wrong_lanes(group, ctas, warps, lanes, legal)
         base = (ctas * tensor_memory.COLUMNS + columns) * tensor_memory.LANES + lanes
-        return Places(ctas, warps, base, list(self.spans(ctas, warps, halves, columns)))
+        return CellRanges(ctas, warps, base, list(self.spans(ctas, warps, halves, columns)))
 
     def index(self, base: np.ndarray) -> np.ndarray:
         """Of the cells (registers, parts, warps, 32), or of lines of 32, from the first cell of each warp."""
         return base // 32 + self.offsets if self.whole else base[:, None] + self.offsets
 
-    def is_for_code(self) -> bool:
+    def can_use_jit(self) -> bool:
         return self.whole and not self.packed and gemm_jit.is_ready()
 
     def wrong_lanes(self, group, ctas, warps, lanes, legal):
@@ -130,50 +130,50 @@ class Transfer:
 
     def spans(self, ctas, warps, halves, columns):
         """(span, CTAs, warps) of warps that access the same columns and half."""
-        for first in distinct(columns):
-            for half in (None,) if self.whole else distinct(halves[columns == first]):
+        for first in unique_integers(columns):
+            for half in (None,) if self.whole else unique_integers(halves[columns == first]):
                 chosen = columns == first if half is None else (columns == first) & (halves == half)
                 for offset, width in self.runs:
                     part = slice(None) if half is None else slice(int(half), int(half) + 1)
-                    rows = rows_of(distinct(ctas[chosen]))
+                    rows = rows_of(unique_integers(ctas[chosen]))
                     some = (ctas, warps) if are_all(chosen) else (ctas[chosen], warps[chosen])
                     yield Span(rows, int(first) + offset, width, part), *some
 
     def load(self, group, address):
         """The registers, each of the group's shape."""
-        memory, places = tensor_of(group.machine), self.places(group, address)
+        memory, places = tensor_memory_of(group.machine), self.places(group, address)
         for span, some, which in places.spans:
             memory.require_allocated(self.ins, span, None, "tcgen05.ld")
             why = "an asynchronous operation still writes here: commit and wait first"
-            memory.require_quiet(self.ins, span, None, memory.writing, why)
+            memory.require_no_pending(self.ins, span, None, memory.writing, why)
             why = "a tcgen05.st to these columns has not been waited for (tcgen05.wait::st)"
-            memory.require_quiet(self.ins, span, None, memory.storing, why)
+            memory.require_no_pending(self.ins, span, None, memory.storing, why)
             memory.mark(memory.loading, some, which, span)
-            if group.machine.race is not None:
-                group.machine.race.tensor_columns(self.ins, span, some, which, False)
-        if self.is_for_code():
+            if group.machine.racecheck is not None:
+                group.machine.racecheck.tensor_columns(self.ins, span, some, which, False)
+        if self.can_use_jit():
             return list(tcgen05_ld_st.load(memory.cells, places.lines, self.lines).reshape(-1, *group.shape))
         index = self.index(places.cells)
         if self.whole:
-            words = memory.cells.reshape(-1).view(LINE)[index][..., None].view(np.uint32)
+            words = memory.cells.reshape(-1).view(LANE_ROW)[index][..., None].view(np.uint32)
         else:
             words = memory.cells.reshape(-1)[index]
         out = words[:, 0] if not self.packed else (words[:, 0] & 0xFFFF) | (words[:, 1] << np.uint32(16))
         return [group.from_warps(value) for value in out]
 
     def store(self, group, address, values):
-        memory, places = tensor_of(group.machine), self.places(group, address)
+        memory, places = tensor_memory_of(group.machine), self.places(group, address)
         for span, some, which in places.spans:
             memory.require_allocated(self.ins, span, None, "tcgen05.st")
             why = "an asynchronous operation still uses these columns: commit and wait first"
             for table in (memory.writing, memory.reading):
-                memory.require_quiet(self.ins, span, None, table, why)
+                memory.require_no_pending(self.ins, span, None, table, why)
             why = "a tcgen05.ld of these columns has not been waited for (tcgen05.wait::ld)"
-            memory.require_quiet(self.ins, span, None, memory.loading, why)
+            memory.require_no_pending(self.ins, span, None, memory.loading, why)
             memory.mark(memory.storing, some, which, span)
-            if group.machine.race is not None:
-                group.machine.race.tensor_columns(self.ins, span, some, which, True)
-        if self.is_for_code():
+            if group.machine.racecheck is not None:
+                group.machine.racecheck.tensor_columns(self.ins, span, some, which, True)
+        if self.can_use_jit():
             return tcgen05_ld_st.store(memory.cells, places.lines, self.lines, values, group.shape)
         index = self.index(places.cells)
         words = np.empty((len(values), 1, group.warps, 32), np.uint32)
@@ -182,28 +182,30 @@ class Transfer:
         if self.packed:
             words = np.concatenate([words & np.uint32(0xFFFF), words >> np.uint32(16)], axis=1)
         if self.whole:
-            memory.cells.reshape(-1).view(LINE)[index] = words.view(LINE)[..., 0]
+            memory.cells.reshape(-1).view(LANE_ROW)[index] = words.view(LANE_ROW)[..., 0]
         else:
             memory.cells.reshape(-1)[index] = words
 
 
-def transfer(e, ins, registers: int, split) -> str:
-    shape = next((m for m in ins.mods if m in SHAPES), None)
+def make_access(e, ins, registers: int, split) -> str:
+    shape = next((m for m in ins.mods if m in LD_ST_SHAPES), None)
     count = next((int(m[1:]) for m in ins.mods if m[0] == "x" and m[1:].isdigit()), 0)
     if shape is None or (shape == "16x32bx2") != isinstance(split, Immediate):
         e.fail("not supported")
-    if registers != SHAPES[shape] * count or registers > 128:
-        e.fail(f"expected {SHAPES[shape] * count} registers")
+    if registers != LD_ST_SHAPES[shape] * count or registers > 128:
+        e.fail(f"expected {LD_ST_SHAPES[shape] * count} registers")
     packed = "pack::16b" in ins.mods or "unpack::16b" in ins.mods
-    return e.constant(Transfer(ins, shape, count, packed, split.value if split is not None else 0), "transfer")
+    return e.constant(
+        TensorMemoryAccess(ins, shape, count, packed, split.value if split is not None else 0), "transfer"
+    )
 
 
 def handle_ld(e, ins):
-    wait_for_mates(e)
+    emit_warp_sync(e)
     if "red" in ins.mods:
         return load_and_reduce(e, ins)
-    targets = items_of(ins.args[0])
-    site = transfer(e, ins, len(targets), ins.args[2] if len(ins.args) > 2 else None)
+    targets = vector_items(ins.args[0])
+    site = make_access(e, ins, len(targets), ins.args[2] if len(ins.args) > 2 else None)
     e.set_tuple(targets, "u32", f"{site}.load(g, {tensor_address(e, ins.args[1])})")
 
 
@@ -211,11 +213,11 @@ def load_and_reduce(e, ins):
     """tcgen05.ld.red: also the least or greatest of a lane's columns."""
     if "16x32bx2" in ins.mods:
         e.fail("not supported: the ISA does not say whether the two accesses to a lane are reduced together")
-    kind, targets = next((m for m in ins.mods if m in ("f32", "u32", "s32")), None), items_of(ins.args[0])
+    kind, targets = next((m for m in ins.mods if m in ("f32", "u32", "s32")), None), vector_items(ins.args[0])
     allowed = {"32x32b", "f32", "abs", "NaN"} if kind == "f32" else {"32x32b", kind}
     if "x1" in ins.mods or not allowed.issuperset(set(ins.mods[4:]) - {"min", "max", f"x{len(targets)}"}):
         e.fail("no such form")
-    values = e.temp(f"{transfer(e, ins, len(targets), None)}.load(g, {tensor_address(e, ins.args[2])})")
+    values = e.temp(f"{make_access(e, ins, len(targets), None)}.load(g, {tensor_address(e, ins.args[2])})")
     operation = "min" if "min" in ins.mods else "max"
     flags = f"{'abs' in ins.mods}, {'NaN' in ins.mods}"
     e.set(ins.args[1], kind, f"reduce_columns({values}, {operation!r}, {kind}, {flags})")
@@ -231,39 +233,39 @@ def reduce_columns(values, operation, kind, absolute, keep_nan):
         return (np.minimum if operation == "min" else np.maximum).reduce(values)
     out = np.abs(values[0]) if absolute else values[0]
     for value in values[1:]:
-        out = float_arithmetic.extreme(operation, out, np.abs(value) if absolute else value, keep_nan)
+        out = float_arithmetic.min_max(operation, out, np.abs(value) if absolute else value, keep_nan)
     return out
 
 
 def handle_st(e, ins):
-    wait_for_mates(e)
-    values = items_of(ins.args[-1])
-    site = transfer(e, ins, len(values), ins.args[1] if len(ins.args) > 2 else None)
+    emit_warp_sync(e)
+    values = vector_items(ins.args[-1])
+    site = make_access(e, ins, len(values), ins.args[1] if len(ins.args) > 2 else None)
     sources = ", ".join(e.use(v, "u32") for v in values)
     e.line(f"{site}.store(g, {tensor_address(e, ins.args[0])}, [{sources}])")
 
 
 # -- waiting -----------------------------------------------------------------------------------------
 def handle_wait(e, ins):
-    wait_for_mates(e)
+    emit_warp_sync(e)
     table = "loading" if ins.mods[0] == "wait::ld" else "storing"
-    e.line(f"tensor_wait({e.constant(ins, 'ins')}, g, {table!r})")
+    e.line(f"tcgen05_wait({e.constant(ins, 'ins')}, g, {table!r})")
 
 
 @helper
-def tensor_wait(ins, group, table):
+def tcgen05_wait(ins, group, table):
     ctas, warps = warps_of(group, ins)
-    memory = tensor_of(group.machine)
-    memory.waited(getattr(memory, table), ctas, warps)
-    if group.machine.race is not None:
-        group.machine.race.tensor_waited(ctas, warps, table == "storing")
+    memory = tensor_memory_of(group.machine)
+    memory.wait_done(getattr(memory, table), ctas, warps)
+    if group.machine.racecheck is not None:
+        group.machine.racecheck.tensor_waited(ctas, warps, table == "storing")
 
 
 def handle_fence(e, ins):
     """The waits and barriers of the emulator order everything; the race check wants to see fences."""
     is_after = ins.mods[0] == "fence::after_thread_sync"
     flat = "g.flat" if e.predicate is None else f"g.flat[g.full({e.predicate})]"
-    e.line(f"if g.m.race is not None: g.m.race.tensor_fence({flat}, {is_after})")
+    e.line(f"if g.m.racecheck is not None: g.m.racecheck.tensor_fence({flat}, {is_after})")
 
 
 # -- commit ------------------------------------------------------------------------------------------
@@ -274,13 +276,13 @@ class Commit(Operation):
     at the mbarrier of one CTA of each cluster, lands when somebody looks there.
     """
 
-    is_mark = True
+    is_commit = True
 
     def __init__(self, ins, ctas: np.ndarray, tids: np.ndarray):
         self.ins, self.ctas, self.tids = ins, ctas, tids
         self.issuers = ctas, int(tids[0])
 
-    def committers(self):
+    def committing_threads(self):
         return zip(self.ctas.tolist(), self.tids.tolist())
 
     def run(self, memory):
@@ -290,17 +292,17 @@ class Commit(Operation):
 _ONE, _NONE = np.ones(1, np.int64), np.zeros(1, np.int64)
 
 
-class Arrival(Arrives):
+class CommitArrival(InFlightArrival):
     """A commit's arrival at the mbarriers ``positions``; ``flat`` are the threads that commit."""
 
     def __init__(self, commit: Commit, positions, flat, clocks):
         self.commit, self.ins, self.positions, self.flat = commit, commit.ins, positions, flat
         self.landed, self.clocks = False, clocks
 
-    def land(self, machine):
+    def perform(self, machine):
         """Once the commit has been reached."""
         self.landed = True
-        change(machine, self.ins, self.positions, self.flat, _ONE, _NONE, clocks=self.clocks)
+        arrive_and_expect_tx(machine, self.ins, self.positions, self.flat, _ONE, _NONE, clocks=self.clocks)
 
 
 def handle_commit(e, ins):
@@ -308,35 +310,35 @@ def handle_commit(e, ins):
         e.fail("unknown completion mechanism")
     space = "shared" if any(m.startswith("shared") for m in ins.mods) else "generic"
     base, offset = address_expression(e, space, ins.args[0])
-    site = e.constant(BarrierSite(ins, offset), "mbarrier")
+    site = e.constant(MbarrierSite(ins, offset), "mbarrier")
     ctas = e.use(ins.args[1], "u32") if "multicast::cluster" in ins.mods else "None"
-    e.line(f"tensor_commit({site}, g, {base}, {ctas}, {mask_of(e)})")
+    e.line(f"tcgen05_commit({site}, g, {base}, {ctas}, {mask_of(e)})")
 
 
 @helper
-def tensor_commit(site, group, address, multicast, mask):
+def tcgen05_commit(site, group, address, multicast, mask):
     selection = selected(group, mask)
     if not len(selection.rows):
         return
     index, flat = site.where(group, address, selection)
     if multicast is not None:
-        index, flat = in_cluster(group, site.ins, selection, index, flat, multicast)
+        index, flat = multicast_targets(group, site.ins, selection, index, flat, multicast)
     index, flat, machine = np.asarray(index), np.asarray(flat), group.machine
     commit = Commit(site.ins, *np.divmod(flat, machine.threads))
-    clocks = None if machine.race is None else machine.race.commit_tensor(flat)
-    tensor_of(machine).issue(commit)
+    clocks = None if machine.racecheck is None else machine.racecheck.commit_tensor(flat)
+    tensor_memory_of(machine).issue(commit)
     if machine.cluster_size == 1:
-        machine.waits.fly(index, Arrival(commit, index, flat, clocks))
+        machine.waits.add_in_flight(index, CommitArrival(commit, index, flat, clocks))
         return
     ranks = machine.clusters.rank(index // (machine.shared_size // 8))
-    for rank in distinct(ranks).tolist():
+    for rank in unique_integers(ranks).tolist():
         there = ranks == rank
         known = None if clocks is None else clocks[there]
-        machine.waits.fly(index[there], Arrival(commit, index[there], flat[there], known))
+        machine.waits.add_in_flight(index[there], CommitArrival(commit, index[there], flat[there], known))
 
 
 # -- dispatch ----------------------------------------------------------------------------------------
-FORMS = {
+TCGEN05_HANDLERS = {
     "alloc": handle_alloc, "dealloc": handle_dealloc, "relinquish_alloc_permit": handle_relinquish,
     "ld": handle_ld, "st": handle_st, "wait::ld": handle_wait, "wait::st": handle_wait,
     "fence::before_thread_sync": handle_fence, "fence::after_thread_sync": handle_fence,
@@ -347,7 +349,7 @@ FORMS = {
 @handles("tcgen05")
 def handle_tcgen05(e, ins):
     require_one_group(e, ins)
-    handler = FORMS.get(ins.mods[0])
+    handler = TCGEN05_HANDLERS.get(ins.mods[0])
     if handler is None:
         e.fail("not supported")
     return handler(e, ins)

@@ -22,34 +22,34 @@ import numpy as np
 
 from ..jit.llvm_jit import address
 from ..matmul import gemm_jit, matmul, pack_operands
-from ..matmul.matmul import add_products
-from ..matmul.operands import Factor, decode, factor_of
-from ..memory.tensor_memory import COLUMNS, LANES, Operation, Span, fault, key_of, tensor_of
+from ..matmul.matmul import accumulate
+from ..matmul.operands import MatmulOperand, decode, make_operand
+from ..memory.tensor_memory import COLUMNS, LANES, Operation, Span, fault, key_of, tensor_memory_of
 from ..numerics import float_arithmetic, float_conversions, small_float_formats
 from ..ptx.ast import Vector
 from ..simt.broadcasting import are_all, is_any
 from . import tcgen05_sparsity_metadata
 from .handler_registry import helper
-from .tcgen05_addresses_and_issuers import Issuers, mask_of, require_usable, sides, tensor_address
-from .tcgen05_instruction_descriptors import Form, Shape, read_form, read_instruction
-from .tcgen05_instructions import FORMS
-from .tcgen05_operand_layouts import Block, SharedMatrix, blocks_of, decode_cells, is_scattered
+from .tcgen05_addresses_and_issuers import Issuers, mask_of, operation_ctas, require_usable, tensor_address
+from .tcgen05_instruction_descriptors import InstructionDescriptor, MmaForm, read_form, read_instruction
+from .tcgen05_instructions import TCGEN05_HANDLERS
+from .tcgen05_operand_layouts import AccumulatorBlock, SharedMatrix, blocks_of, decode_cells, is_layout_f
 from .tcgen05_pipeline_order import require_order
 
-DESCRIBED = ("blocks", "column", "half", "a", "b", "writes", "reads", "place_key")
+CACHED_FIELDS = ("blocks", "column", "half", "a", "b", "writes", "reads", "place_key")
 
 
-class Product(Operation):
+class Tcgen05Mma(Operation):
     """One tcgen05.mma of some CTAs (or pairs) with the same operands."""
 
-    def __init__(self, memory, form: Form, shape: Shape, ctas, tid: int, place: int, operands: dict):
+    def __init__(self, memory, form: MmaForm, shape: InstructionDescriptor, ctas, tid: int, place: int, operands: dict):
         machine = memory.machine
         self.ins, self.form, self.shape, self.place = form.ins, form, shape, place
-        self.sides, self.issuers = sides(machine, form.ins, ctas), (ctas, tid)
+        self.sides, self.issuers = operation_ctas(machine, form.ins, ctas), (ctas, tid)
         self.rows = [memory.rows_of(side) for side in self.sides]
-        self.keep, self.disabled, self.zero = operands["keep"], operands["disabled"], operands["zero"]
+        self.accumulate, self.disabled, self.zero = operands["keep"], operands["disabled"], operands["zero"]
         self.scale_places, self.metadata = operands["scales"], operands["metadata"]
-        self.a_place = operands["a"] if form.left_in_tensor else None
+        self.a_place = operands["a"] if form.a_in_tensor_memory else None
         if (known := self.known(machine, operands)) is not None:
             self.__dict__ |= known
         else:
@@ -60,8 +60,8 @@ class Product(Operation):
         )
         require_usable(memory, self)
         require_order(memory, self, ctas, tid)
-        if machine.race is not None:
-            machine.race.tensor_issued(form.ins, self.writes, self.reads, self.sides, ctas, tid)
+        if machine.racecheck is not None:
+            machine.racecheck.tensor_issued(form.ins, self.writes, self.reads, self.sides, ctas, tid)
 
     # -- places ----------------------------------------------------------------------------------------
     def known(self, machine, operands: dict) -> dict | None:
@@ -75,48 +75,52 @@ class Product(Operation):
     def describe(self, memory, ctas, tid, operands: dict) -> None:
         """Find out where everything is, and whether it may be there; only what was right is kept."""
         form, shape, machine = self.form, self.shape, memory.machine
-        self.blocks = blocks_of(shape.m, shape.n, form.pair, form.stationary)
+        self.blocks = blocks_of(shape.m, shape.n, form.cta_pair, form.weight_stationary)
         self.column, self.half, share = self.place & 0xFFFF, 0, len(self.sides)
         self.a: SharedMatrix | None = None
         self.check_place(memory, ctas, tid)
-        if form.left_in_tensor:
-            self.check_left(machine, ctas, tid)
+        if form.a_in_tensor_memory:
+            self.check_operand_a(machine, ctas, tid)
         else:
             self.a = SharedMatrix.of(machine, form, shape, 0, operands["a"], shape.m // share, ctas, tid)
         shift = self.zero.shift if self.zero else 0
         self.b = SharedMatrix.of(machine, form, shape, 1, operands["b"], shape.n // share + shift, ctas, tid, shift)
         self.span_columns()
         if self.key is not None:
-            form.matrices[self.key] = {name: self.__dict__[name] for name in DESCRIBED}
+            form.matrices[self.key] = {name: self.__dict__[name] for name in CACHED_FIELDS}
 
     def check_place(self, memory, ctas, tid):
         lane = self.place >> 16
-        scattered = is_scattered(self.shape, self.form)
+        scattered = is_layout_f(self.shape, self.form)
         if lane not in ((0, 16) if scattered else (0,)):
             fault(memory.machine, self.ins, f"lane {lane}: D of this layout cannot start there", ctas[0], tid)
         self.half = lane // 16
         if self.form.sparse and (
-            why := tcgen05_sparsity_metadata.wrong_place(self.form.kind, self.shape.selector, self.metadata)
+            why := tcgen05_sparsity_metadata.invalid_metadata_address(
+                self.form.kind, self.shape.selector, self.metadata
+            )
         ):
             fault(memory.machine, self.ins, why, ctas[0], tid)
 
     @property
     def metadata_columns(self) -> tuple[int, int]:
         """The first column of metadata, and how many there are."""
-        return (self.metadata & 0xFFFF) + self.shape.selector, tcgen05_sparsity_metadata.STORAGE[self.form.kind].columns
+        return (self.metadata & 0xFFFF) + self.shape.selector, tcgen05_sparsity_metadata.METADATA_STORAGE[
+            self.form.kind
+        ].columns
 
-    def check_left(self, machine, ctas, tid):
+    def check_operand_a(self, machine, ctas, tid):
         """A in tensor memory: K-major, the lanes of D."""
         lane = self.a_place >> 16
-        if self.shape.turned[0]:
+        if self.shape.transposed[0]:
             fault(machine, self.ins, "A in tensor memory cannot be transposed", ctas[0], tid)
         if lane != self.place >> 16:
             fault(machine, self.ins, f"lane {lane}: A and D must start in the same lane", ctas[0], tid)
-        if self.form.stationary and self.shape.m < 128:
+        if self.form.weight_stationary and self.shape.m < 128:
             fault(machine, self.ins, "A in tensor memory with .ws and M < 128 is not supported", ctas[0], tid)
 
     def span_columns(self):
-        scattered = is_scattered(self.shape, self.form)
+        scattered = is_layout_f(self.shape, self.form)
         halves = slice(self.half, self.half + 1) if scattered else slice(None)
         width = max(b.columns.stop - b.columns.start for b in self.blocks)
         writes, reads = [], []
@@ -138,47 +142,49 @@ class Product(Operation):
         block = self.blocks[0]
         return block.rows.stop - block.rows.start, block.columns.stop - block.columns.start
 
-    def has_accumulators_of(self, other: Product) -> bool:
+    def has_accumulators_of(self, other: Tcgen05Mma) -> bool:
         """Whether two products have the same accumulators and shape."""
         shapes = [(one.shape.m, one.shape.n, one.form.kind) for one in (self, other)]
         return self.place == other.place and shapes[0] == shapes[1]
 
     # -- carrying out ----------------------------------------------------------------------------------
-    def joins(self, earlier) -> bool:
-        if not isinstance(earlier, Product) or earlier.place != self.place:
+    def can_join(self, earlier) -> bool:
+        if not isinstance(earlier, Tcgen05Mma) or earlier.place != self.place:
             return False
         if earlier.shape is not self.shape and earlier.shape != self.shape:
             return False
-        if not self.keep or self.form.shift or self.shape.d == "f16" or self.shape.saturates:
+        if not self.accumulate or self.form.shift or self.shape.d == "f16" or self.shape.saturate:
             return False
         same = len(self.sides[0]) == len(earlier.sides[0]) and all(
             a is b or are_all(a == b) for a, b in zip(self.sides, earlier.sides)
         )
         plain = self.disabled is None and earlier.disabled is None and self.zero is None and earlier.zero is None
-        return same and plain and self.form.kind == earlier.form.kind and self.form.pair == earlier.form.pair
+        return same and plain and self.form.kind == earlier.form.kind and self.form.cta_pair == earlier.form.cta_pair
 
-    def run_all(self, memory, others):
+    def run_joined(self, memory, others):
         """The sum of the products of this operation and the others, added to D (or D where the first does not keep it)."""
         every = [self, *others]
-        rights = [p.right() for p in every]
-        lefts = [None if p.form.left_in_tensor else p.left() for p in every]
+        rights = [p.operand_b() for p in every]
+        lefts = [None if p.form.a_in_tensor_memory else p.left() for p in every]
         names = ("scaled",) * 2 if self.form.scale else (self.shape.a, self.shape.b)
         for block in self.blocks:
             factors = [p.factors(memory, block, left, right) for p, left, right in zip(every, lefts, rights)]
             pairs = self.pairs(factors, names, memory.machine.options.sums)
             self.add(memory, block, pairs)
 
-    def pairs(self, factors: list[tuple], names: tuple[str, str], sums: str) -> list[tuple[Factor, Factor]]:
+    def pairs(
+        self, factors: list[tuple], names: tuple[str, str], rounding: str
+    ) -> list[tuple[MatmulOperand, MatmulOperand]]:
         """The columns of B and the rows of A, whose products D^T has added one after the other."""
-        if sums == matmul.BY_BLAS and self.shape.d != "s32":
+        if rounding == matmul.BLAS_ORDER and self.shape.d != "s32":
             factors = [tuple(np.concatenate(matrices, axis=2) for matrices in zip(*factors))]
-        return [(factor_of(b, names[1]), factor_of(a, names[0])) for a, b in factors]
+        return [(make_operand(b, names[1]), make_operand(a, names[0])) for a, b in factors]
 
-    def left(self) -> list[np.ndarray]:
+    def operand_a(self) -> list[np.ndarray]:
         """A of each CTA (CTAs, its rows, k)."""
         return [] if self.a is None else [self.a.values(source) for source in self.sources_a]
 
-    def right(self) -> np.ndarray:
+    def operand_b(self) -> np.ndarray:
         """B of all columns (CTAs or pairs, N, k)."""
         b = [self.b.values(source) for source in self.sources_b]
         b = np.concatenate(b, axis=1) if len(b) > 1 else b[0]
@@ -186,44 +192,44 @@ class Product(Operation):
             b = np.where(self.zero.columns(self.shape)[:, None], b.dtype.type(0), b)
         return b
 
-    def factors(self, memory, block: Block, left, right):
+    def operand_type(self, memory, block: AccumulatorBlock, left, right):
         """(A, B) of a block, scaled: (CTAs, rows, k) and (CTAs, columns, k)."""
         if left is None:
-            a = self.left_cells(memory, block)
+            a = self.operand_a_cells(memory, block)
         else:
             start = block.rows.start - block.side * self.shape.m // len(self.sides)
             a = left[block.side][:, start : start + block.rows.stop - block.rows.start]
         b = right[:, block.columns]
         if self.form.sparse:
-            a = self.spread(memory, block, a)
+            a = self.expand_sparse_a(memory, block, a)
         if self.form.scale:
             a = self.scaled(memory, block, a, 0)
             b = self.scaled(memory, block, b, 1)
         return a, b
 
-    def spread(self, memory, block: Block, a: np.ndarray) -> np.ndarray:
+    def expand_sparse_a(self, memory, block: AccumulatorBlock, a: np.ndarray) -> np.ndarray:
         """A with its zeros."""
         first, count = self.metadata_columns
         cells = memory.cells[self.rows[block.side], first : first + count]
-        found = tcgen05_sparsity_metadata.spread(self.form.kind, cells, decode(a, self.shape.a))
+        found = tcgen05_sparsity_metadata.expand_sparse_tmem(self.form.kind, cells, decode(a, self.shape.a))
         if isinstance(found, str):
             fault(memory.machine, self.ins, found, self.sides[0][0])
         return found
 
-    def left_cells(self, memory, block: Block) -> np.ndarray:
+    def operand_a_cells(self, memory, block: AccumulatorBlock) -> np.ndarray:
         first = self.a_place & 0xFFFF
         cells = memory.cells[self.rows[block.side], first : first + 8]
         cells = self.lanes(cells, block)
         values = decode_cells(cells.reshape(*cells.shape[:2], -1).swapaxes(1, 2), self.shape.a, self.shape.k == 64)
         return -values if self.shape.negative[0] else values
 
-    def lanes(self, cells: np.ndarray, block: Block) -> np.ndarray:
+    def lanes(self, cells: np.ndarray, block: AccumulatorBlock) -> np.ndarray:
         """The lanes of a block, a view (…, lanes) or, scattered, (…, 4, 16)."""
-        if is_scattered(self.shape, self.form):
+        if is_layout_f(self.shape, self.form):
             return cells.reshape(*cells.shape[:-1], 4, 32)[..., 16 * self.half : 16 * self.half + 16]
         return cells[..., block.lanes]
 
-    def scaled(self, memory, block: Block, matrix: np.ndarray, which: int) -> np.ndarray:
+    def scaled(self, memory, block: AccumulatorBlock, matrix: np.ndarray, which: int) -> np.ndarray:
         """The matrix times its scale factors: row r has them in lane r % 32, column r / 32 (section 9.7.16.10.7)."""
         count, first = matrix.shape[1], self.scale_places[which] & 0xFFFF
         words = memory.cells[self.rows[block.side], first : first + -(-count // 32), block.lanes]
@@ -245,76 +251,86 @@ class Product(Operation):
         numbers = decode(matrix, (self.shape.a, self.shape.b)[which])
         return numbers * np.repeat(factors.astype(np.float64), matrix.shape[2] // self.form.scale, axis=2)
 
-    def add(self, memory, block: Block, pairs: list[tuple[Factor, Factor]]) -> None:
+    def add(self, memory, block: AccumulatorBlock, pairs: list[tuple[MatmulOperand, MatmulOperand]]) -> None:
         """Add products (CTAs, columns, rows) to the cells of D, one after the other."""
         rows, sums = self.rows[block.side], memory.machine.options.sums
         first, count = self.column, pairs[0][0].shape[1]
         errors = None
-        if self.in_place() and sums == matmul.EXACTLY:
-            errors = matmul.errors_by_machine_code(pairs, len(self.sides[block.side]))
+        if self.result_layout() and sums == matmul.ROUNDED_ONCE:
+            errors = matmul.jit_error_bounds(pairs, len(self.sides[block.side]))
         if errors is not None:
-            return self.add_by_machine_code(memory, block, pairs, errors)
+            return self.accumulate_with_jit(memory, block, pairs, errors)
         cells = memory.cells[rows, first : first + count]
         target = self.lanes(cells, block)
-        if self.in_place():
-            add_by_numpy(target.view(np.float32), pairs, sums, fresh=not self.keep)
-            make_canonical(target)
+        if self.result_layout():
+            accumulate_with_numpy(target.view(np.float32), pairs, sums, fresh=not self.accumulate)
+            canonicalize_nans(target)
         else:
             target[...] = self.combine(target, block, pairs, sums)
         if not isinstance(rows, slice):
             memory.cells[rows, first : first + count] = cells
 
-    def in_place(self) -> bool:
+    def result_layout(self) -> bool:
         is_plain = self.shape.d == "f32" and not self.form.shift and self.disabled is None
-        return is_plain and not is_scattered(self.shape, self.form)
+        return is_plain and not is_layout_f(self.shape, self.form)
 
-    def add_by_machine_code(self, memory, block: Block, pairs: list[tuple[Factor, Factor]], errors: np.ndarray) -> None:
+    def accumulate_with_jit(
+        self, memory, block: AccumulatorBlock, pairs: list[tuple[MatmulOperand, MatmulOperand]], errors: np.ndarray
+    ) -> None:
         """As ``add``, where the cells are."""
-        ctas, (_, count, _), fresh = self.sides[block.side], pairs[0][0].shape, not self.keep
+        ctas, (_, count, _), fresh = self.sides[block.side], pairs[0][0].shape, not self.accumulate
         firsts = (np.asarray(ctas) * COLUMNS + self.column) * LANES
-        layout = gemm_jit.of_matrices(firsts + block.lanes.start, count, block.lanes.stop - block.lanes.start, LANES)
-        gemm_jit.add(memory.cells, [] if fresh else [memory.cells], layout, pairs, errors)
-        if pack_operands.has_nan(address(memory.cells) + 4 * firsts, 4 * count * LANES):
+        layout = gemm_jit.strided_layout(firsts + block.lanes.start, count, block.lanes.stop - block.lanes.start, LANES)
+        gemm_jit.accumulate(memory.cells, [] if fresh else [memory.cells], layout, pairs, errors)
+        if pack_operands.any_nan(address(memory.cells) + 4 * firsts, 4 * count * LANES):
             cells = memory.cells[ctas, self.column : self.column + count]
-            make_canonical(cells[..., block.lanes])
+            canonicalize_nans(cells[..., block.lanes])
             memory.cells[ctas, self.column : self.column + count] = cells
 
-    def combine(self, target: np.ndarray, block: Block, pairs: list[tuple[Factor, Factor]], sums: str) -> np.ndarray:
+    def combine(
+        self,
+        target: np.ndarray,
+        block: AccumulatorBlock,
+        pairs: list[tuple[MatmulOperand, MatmulOperand]],
+        rounding: str,
+    ) -> np.ndarray:
         """New cells from old ones, and the products that are added to them."""
         old = np.array(target, order="C").reshape(len(target), target.shape[1], -1)
-        new = (self.integers if self.shape.d == "s32" else self.floats)(old, pairs, sums).reshape(target.shape)
+        new = (self.integers if self.shape.d == "s32" else self.floats)(old, pairs, rounding).reshape(target.shape)
         if self.disabled is None:
             return new
         off = np.broadcast_to(self.disabled[block.side], (LANES,))
         return np.where(self.lanes(off, block), target, new)
 
-    def integers(self, old: np.ndarray, pairs: list[tuple[Factor, Factor]], sums: str) -> np.ndarray:
-        parts = [matmul.multiply(*pair, sums).astype(np.int64) for pair in pairs]
+    def integers(self, old: np.ndarray, pairs: list[tuple[MatmulOperand, MatmulOperand]], rounding: str) -> np.ndarray:
+        parts = [matmul.multiply(*pair, rounding).astype(np.int64) for pair in pairs]
         total = sum(parts[1:], parts[0])
-        if self.keep:
+        if self.accumulate:
             total = total + old.view(np.int32)
-        if self.shape.saturates:
+        if self.shape.saturate:
             total = np.clip(total, -(1 << 31), (1 << 31) - 1)
         return total.astype(np.int32).view(np.uint32)
 
-    def floats(self, old: np.ndarray, pairs: list[tuple[Factor, Factor]], sums: str) -> np.ndarray:
+    def floats(self, old: np.ndarray, pairs: list[tuple[MatmulOperand, MatmulOperand]], rounding: str) -> np.ndarray:
         half = self.shape.d == "f16"
         total = small_float_formats.widen("f16", (old & 0xFFFF).astype(np.uint16)) if half else old.view(np.float32)
         if self.form.shift:
             total = total * np.float32(2.0**-self.form.shift)
-        add_products(total, pairs, sums, fresh=not self.keep)
+        accumulate(total, pairs, rounding, fresh=not self.accumulate)
         return small_float_formats.narrow("f16", total).astype(np.uint32) if half else float_arithmetic.bits32(total)
 
 
-def add_by_numpy(total: np.ndarray, pairs: list[tuple[Factor, Factor]], sums: str, *, fresh: bool) -> None:
+def accumulate_with_numpy(
+    total: np.ndarray, pairs: list[tuple[MatmulOperand, MatmulOperand]], rounding: str, *, fresh: bool
+) -> None:
     """Products that are not for machine code."""
-    if sums == matmul.BY_BLAS:
-        add_products(total, pairs, sums, fresh=fresh)
+    if rounding == matmul.BLAS_ORDER:
+        accumulate(total, pairs, rounding, fresh=fresh)
     else:
-        matmul.add_in_parts(total, pairs, fresh=fresh)
+        matmul.accumulate_in_slices(total, pairs, fresh=fresh)
 
 
-def make_canonical(cells: np.ndarray) -> None:
+def canonicalize_nans(cells: np.ndarray) -> None:
     """Give NaNs among the bits of f32 numbers the one pattern that products have."""
     nan = np.isnan(cells.view(np.float32))
     if is_any(nan):
@@ -325,19 +341,19 @@ def make_canonical(cells: np.ndarray) -> None:
 class ZeroMask:
     """Zero-column mask descriptor (Table 45): columns of B taken as zero, and a shift of the columns."""
 
-    def __init__(self, word: int):
-        self.word, self.shift = word, word >> 56 & 63
+    def __init__(self, descriptor: int):
+        self.descriptor, self.shift = descriptor, descriptor >> 56 & 63
 
-    def columns(self, shape: Shape) -> np.ndarray:
+    def columns(self, shape: InstructionDescriptor) -> np.ndarray:
         """Which of the N columns are zero: runs of used and skipped columns, per sub-mask."""
-        if not self.word >> 39 & 1:
+        if not self.descriptor >> 39 & 1:
             return np.zeros(shape.n, bool)
         parts = LANES // shape.m
-        skip, use = (self.word >> 40 & 255) + 1, (self.word >> 48 & 255) + 1
-        return np.concatenate([self.part(i, shape.n // parts, skip, use) for i in range(parts)])
+        skip, use = (self.descriptor >> 40 & 255) + 1, (self.descriptor >> 48 & 255) + 1
+        return np.concatenate([self.sub_mask(i, shape.n // parts, skip, use) for i in range(parts)])
 
-    def part(self, i: int, count: int, skip: int, use: int) -> np.ndarray:
-        start, zero_first = self.word >> 8 * i & 255, self.word >> (32 + i) & 1
+    def sub_mask(self, i: int, count: int, skip: int, use: int) -> np.ndarray:
+        start, zero_first = self.descriptor >> 8 * i & 255, self.descriptor >> (32 + i) & 1
         place = (np.arange(count) + start) % (skip + use)
         return place < skip if zero_first else place >= use
 
@@ -350,32 +366,32 @@ def handle_mma(e, ins):
         metadata = tensor_address(e, rest.pop(0))
     idesc, *rest = rest
     if rest and isinstance(rest[0], Vector):
-        if len(rest[0].items) != (8 if form.pair else 4):
+        if len(rest[0].items) != (8 if form.cta_pair else 4):
             e.fail("wrong number of words in disable-output-lane")
         lanes = "[" + ", ".join(e.use(i, "u32") for i in rest.pop(0).items) + "]"
     if form.scale:
         scales = f"[{tensor_address(e, rest.pop(0))}, {tensor_address(e, rest.pop(0))}]"
     keep = e.use(rest[0], "p")
-    if form.stationary and len(rest) > 1:
+    if form.weight_stationary and len(rest) > 1:
         zero = e.use(rest[1], "u64")
-    left = tensor_address(e, a) if form.left_in_tensor else e.use(a, "u64")
+    left = tensor_address(e, a) if form.a_in_tensor_memory else e.use(a, "u64")
     operands = f"{tensor_address(e, d)}, {left}, {e.use(b, 'u64')}, {e.use(idesc, 'u32')}, {keep}"
     e.line(
-        f"tensor_product({e.constant(form, 'form')}, g, {mask_of(e)}, {operands}, {lanes}, {scales}, {zero}, {metadata})"
+        f"tcgen05_mma({e.constant(form, 'form')}, g, {mask_of(e)}, {operands}, {lanes}, {scales}, {zero}, {metadata})"
     )
 
 
 @helper
-def tensor_product(form, group, mask, d, a, b, idesc, keep, lanes, scales, zero, metadata):
-    memory = tensor_of(group.machine)
+def tcgen05_mma(form, group, mask, d, a, b, idesc, accumulate, lanes, scales, zero, metadata):
+    memory = tensor_memory_of(group.machine)
     zeros = [] if zero is None else [zero]
     places = [] if metadata is None else [metadata]
-    issuers = Issuers(group, mask, d, a, b, idesc, keep, *lanes, *scales, *places, *zeros)
+    issuers = Issuers(group, mask, d, a, b, idesc, accumulate, *lanes, *scales, *places, *zeros)
     for ctas, tid, (d_, a_, b_, idesc_, keep_, *more) in issuers.batches():
-        shape = read_instruction(idesc_, form.kind, form.pair, form.stationary, form.scale, form.sparse)
+        shape = read_instruction(idesc_, form.kind, form.cta_pair, form.weight_stationary, form.scale, form.sparse)
         if isinstance(shape, str):
             fault(group.machine, form.ins, shape, ctas[0], tid)
-        assert isinstance(shape, Shape)
+        assert isinstance(shape, InstructionDescriptor)
         words, more = more[: len(lanes)], more[len(lanes) :]
         operands = {
             "instruction": idesc_, "a": a_, "b": b_, "keep": bool(keep_), "disabled": lane_mask(words), "scales": more[: len(scales)],
@@ -383,7 +399,7 @@ def tensor_product(form, group, mask, d, a, b, idesc, keep, lanes, scales, zero,
         }  # fmt: skip
         if (counters := group.machine.options.counters) is not None:
             counters.tensor_operations += 2 * shape.m * shape.n * shape.k * len(ctas)
-        memory.issue(Product(memory, form, shape, ctas, tid, d_, operands))
+        memory.issue(Tcgen05Mma(memory, form, shape, ctas, tid, d_, operands))
 
 
 def lane_mask(words: list[int]) -> np.ndarray | None:
@@ -394,4 +410,4 @@ def lane_mask(words: list[int]) -> np.ndarray | None:
     return bits.reshape(-1, LANES)
 
 
-FORMS["mma"] = handle_mma
+TCGEN05_HANDLERS["mma"] = handle_mma

@@ -7,19 +7,19 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..matmul.operands import CODES, decode
-from ..memory.tensor_memory import Source, fault
+from ..matmul.operands import CODE_DTYPES, decode
+from ..memory.tensor_memory import SharedSource, fault
 from ..numerics import small_float_formats
 from . import smem_matrix_descriptors
 from .ldmatrix_stmatrix import decompress_fp6
 from .mma_sync import _DECODE
 from .tcgen05_cp import inside_shared, read_fields
-from .tcgen05_instruction_descriptors import PADDED, Form, Shape
+from .tcgen05_instruction_descriptors import PADDED_TO_8_BITS, InstructionDescriptor, MmaForm
 
 
 # -- blocks ------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
-class Block:
+class AccumulatorBlock:
     """``rows`` of D and ``columns`` of it (slices), in ``lanes`` of the CTA ``side`` of a pair."""
 
     side: int
@@ -28,32 +28,33 @@ class Block:
     columns: slice
 
 
-def halves_of(side: int, rows: slice, n: int) -> list[Block]:
+def halves_of(side: int, rows: slice, n: int) -> list[AccumulatorBlock]:
     return [
-        Block(side, slice(0, 64), rows, slice(0, n // 2)),
-        Block(side, slice(64, 128), rows, slice(n // 2, n)),
+        AccumulatorBlock(side, slice(0, 64), rows, slice(0, n // 2)),
+        AccumulatorBlock(side, slice(64, 128), rows, slice(n // 2, n)),
     ]
 
 
 @lru_cache(maxsize=512)
-def blocks_of(m: int, n: int, pair: bool, stationary: bool) -> list[Block]:
+def blocks_of(m: int, n: int, pair: bool, stationary: bool) -> list[AccumulatorBlock]:
     whole, columns = slice(0, 128), slice(0, n)
     if pair and m == 256:
-        return [Block(i, whole, slice(128 * i, 128 * i + 128), columns) for i in (0, 1)]
+        return [AccumulatorBlock(i, whole, slice(128 * i, 128 * i + 128), columns) for i in (0, 1)]
     if pair:
         return halves_of(0, slice(0, 64), n) + halves_of(1, slice(64, 128), n)
     if m == 128:
-        return [Block(0, whole, whole, columns)]
+        return [AccumulatorBlock(0, whole, whole, columns)]
     if m == 32:
         return [
-            Block(0, slice(32 * i, 32 * i + 32), slice(0, 32), slice(n // 4 * i, n // 4 * (i + 1))) for i in range(4)
+            AccumulatorBlock(0, slice(32 * i, 32 * i + 32), slice(0, 32), slice(n // 4 * i, n // 4 * (i + 1)))
+            for i in range(4)
         ]
-    return halves_of(0, slice(0, 64), n) if stationary else [Block(0, whole, slice(0, 64), columns)]
+    return halves_of(0, slice(0, 64), n) if stationary else [AccumulatorBlock(0, whole, slice(0, 64), columns)]
 
 
-def is_scattered(shape: Shape, form: Form) -> bool:
+def is_layout_f(shape: InstructionDescriptor, form: MmaForm) -> bool:
     """Layout F: 64 rows in 16 of every 32 lanes."""
-    return shape.m == 64 and not form.stationary
+    return shape.m == 64 and not form.weight_stationary
 
 
 # -- elements ----------------------------------------------------------------------------------------
@@ -66,11 +67,11 @@ def decode_chunks(data: np.ndarray, type_: str, packed: bool) -> np.ndarray:
     """Values (…, elements), or their bits, of bytes (…, chunks, 16)."""
     if packed:
         return small_float_formats.table("e2m1")[nibbles(data.reshape(*data.shape[:-2], -1))]
-    if type_ in PADDED:
+    if type_ in PADDED_TO_8_BITS:
         codes = nibbles(data[..., :8]) if type_ == "e2m1" else decompress_fp6(data)
         return small_float_formats.table(type_)[codes].reshape(*data.shape[:-2], -1)
-    words = np.ascontiguousarray(data).reshape(*data.shape[:-2], -1).view(CODES.get(type_, np.uint32))
-    if type_ in CODES:
+    words = np.ascontiguousarray(data).reshape(*data.shape[:-2], -1).view(CODE_DTYPES.get(type_, np.uint32))
+    if type_ in CODE_DTYPES:
         return words
     return _DECODE[type_](words).reshape(*words.shape[:-1], -1)
 
@@ -85,14 +86,23 @@ class SharedMatrix:
     """A (rows of M) or B (rows of N) of one CTA in shared memory."""
 
     def __init__(
-        self, machine, form: Form, shape: Shape, side: int, word: int, rows: int, ctas, tid: int, skip: int = 0
+        self,
+        machine,
+        form: MmaForm,
+        shape: InstructionDescriptor,
+        side: int,
+        descriptor_word: int,
+        rows: int,
+        ctas,
+        tid: int,
+        skip: int = 0,
     ):
         self.type, self.packed = (shape.a, shape.b)[side], shape.k == 64
-        self.turned, self.negative, self.skip = shape.turned[side], shape.negative[side], skip
-        fields = read_fields(machine, form.ins, word, ctas, tid)
+        self.transposed, self.negative, self.skip = shape.transposed[side], shape.negative[side], skip
+        fields = read_fields(machine, form.ins, descriptor_word, ctas, tid)
         depth = shape.depth if side else 1
         self.check_swizzle(machine, form, fields, depth, ctas, tid)
-        if self.turned:
+        if self.transposed:
             per = smem_matrix_descriptors.CHUNK * shape.k // 32  # elements along M or N in a chunk
             chunks = smem_matrix_descriptors.mn_major_chunks(fields, shape.k * depth, -(-rows // per))
         else:
@@ -101,33 +111,44 @@ class SharedMatrix:
         self.chunks = np.ascontiguousarray(inside_shared(machine, form.ins, chunks, ctas, tid), np.int64)
 
     @classmethod
-    def of(cls, machine, form: Form, shape: Shape, side: int, word: int, rows: int, ctas, tid: int, skip: int = 0):
+    def of(
+        cls,
+        machine,
+        form: MmaForm,
+        shape: InstructionDescriptor,
+        side: int,
+        descriptor_word: int,
+        rows: int,
+        ctas,
+        tid: int,
+        skip: int = 0,
+    ):
         """The same one for the same operand of the same instruction; only what was right is kept."""
-        key = (shape, side, word, rows, skip, machine.shared_limit)
+        key = (shape, side, descriptor_word, rows, skip, machine.shared_limit)
         found = form.matrices.get(key)
         if found is None:
-            found = form.matrices[key] = cls(machine, form, shape, side, word, rows, ctas, tid, skip)
+            found = form.matrices[key] = cls(machine, form, shape, side, descriptor_word, rows, ctas, tid, skip)
         return found
 
     def check_swizzle(self, machine, form, fields, depth, ctas, tid):
         """Table 52: which types may be MN-major in which mode; rows of 64 bytes do not fit a pattern of 32."""
-        if not self.turned:
+        if not self.transposed:
             if depth > 1 and fields.swizzle is smem_matrix_descriptors.BYTES_32:
                 why = "B of a sparse product cannot be K-major in the 32-byte swizzling mode"
                 fault(machine, form.ins, why, ctas[0], tid)
             return
-        wide = fields.swizzle is smem_matrix_descriptors.WIDE_ATOMS
-        if self.type in PADDED or wide != (self.type == "tf32"):
+        wide = fields.swizzle is smem_matrix_descriptors.BYTES_128_ATOM_32B
+        if self.type in PADDED_TO_8_BITS or wide != (self.type == "tf32"):
             why = f"a transposed matrix of {self.type} cannot have this swizzling mode"
             fault(machine, form.ins, why, ctas[0], tid)
 
-    def source(self, machine, ins, name: str, ctas, issuers) -> Source:
-        return Source(machine, ins, f"matrix {name}", ctas, self.chunks, issuers)
+    def source(self, machine, ins, name: str, ctas, issuers) -> SharedSource:
+        return SharedSource(machine, ins, f"matrix {name}", ctas, self.chunks, issuers)
 
-    def values(self, source: Source) -> np.ndarray:
+    def values(self, source: SharedSource) -> np.ndarray:
         """Values (CTAs, rows, k), or their bits."""
         values = decode_chunks(source.read(), self.type, self.packed)
-        if self.turned:
+        if self.transposed:
             values = values.swapaxes(1, 2)
         values = values[:, self.skip : self.rows]
         return -decode(values, self.type) if self.negative else values

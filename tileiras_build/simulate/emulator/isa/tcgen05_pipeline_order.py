@@ -14,14 +14,17 @@ from ..memory.tensor_memory import Operation, Span, fault
 from ..simt.broadcasting import is_any
 
 WRITES, READS = "writes", "reads"
-FEW = 3  # operations that are looked at as fast as a table that says whether one of them may be in the way
-FINDINGS = {("mma", "cp"): "copy-not-ordered", ("cp", "cp"): "copy-not-ordered"}  # hardware carries these out in turn
+SMALL_QUEUE = 3  # operations that are looked at as fast as a table that says whether one of them may be in the way
+UNORDERED_FINDINGS = {
+    ("mma", "cp"): "copy-not-ordered",
+    ("cp", "cp"): "copy-not-ordered",
+}  # hardware carries these out in turn
 
 
 def require_order(memory, operation: Operation, ctas, tid: int) -> None:
     """No earlier operation that need not be done uses what this one writes, or writes what it reads."""
-    queue = [earlier for earlier in memory.unordered(operation) if not earlier.is_mark]
-    is_long = len(queue) > FEW
+    queue = [earlier for earlier in memory.unordered(operation) if not earlier.is_commit]
+    is_long = len(queue) > SMALL_QUEUE
     for span in operation.reads if queue else ():
         if not is_long or is_any(span.of(memory.writing)):
             _look(memory, queue, operation, span, "reads", (WRITES,), ctas, tid)
@@ -41,7 +44,7 @@ def _look(
             if any(span.overlaps(other, machine.ctas) for other in others):
                 before = earlier.ins.mods[0]
                 why = f"an earlier tcgen05.{before} still {use} what this one {does} in tensor memory: wait for its commit first"
-                fault(machine, operation.ins, why, ctas[0], tid, span.first, FINDINGS.get((before, name)))
+                fault(machine, operation.ins, why, ctas[0], tid, span.first, UNORDERED_FINDINGS.get((before, name)))
                 return
 
 

@@ -19,11 +19,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..memory.tensor_memory import LANES
-from .mma_sparsity_metadata import CHUNKS, POSSIBLE, impossible_code, spread_numbers
+from .mma_sparsity_metadata import CHUNKS, VALID_CODES, expand_sparse, invalid_code
 
 
 @dataclass(frozen=True)
-class Storage:
+class MetadataStorage:
     """Where a kind has its metadata: ``columns`` of tensor memory, of which the ``selectors`` choose; bits of a number of A."""
 
     width: int
@@ -31,15 +31,15 @@ class Storage:
     selectors: int
 
 
-STORAGE = {
-    "f16": Storage(16, 1, 2),
-    "tf32": Storage(32, 1, 2),
-    **{kind: Storage(8, 2, 1) for kind in ("f8f6f4", "i8", "mxf8f6f4")},
-    **{kind: Storage(4, 2, 1) for kind in ("mxf4", "mxf4nvf4")},
+METADATA_STORAGE = {
+    "f16": MetadataStorage(16, 1, 2),
+    "tf32": MetadataStorage(32, 1, 2),
+    **{kind: MetadataStorage(8, 2, 1) for kind in ("f8f6f4", "i8", "mxf8f6f4")},
+    **{kind: MetadataStorage(4, 2, 1) for kind in ("mxf4", "mxf4nvf4")},
 }
 
 
-def wrong_shape(m: int, n: int, pair: bool, stationary: bool, scaled: bool) -> str | None:
+def unsupported_shape(m: int, n: int, pair: bool, stationary: bool, scaled: bool) -> str | None:
     """What is not supported of a shape that the dense form has (Table 39)."""
     if stationary:
         return f"there is no product of M = {m} and N = {n} in this form" if n > 128 else None
@@ -50,9 +50,9 @@ def wrong_shape(m: int, n: int, pair: bool, stationary: bool, scaled: bool) -> s
     return None
 
 
-def wrong_place(kind: str, selector: int, place: int) -> str | None:
+def invalid_metadata_address(kind: str, selector: int, place: int) -> str | None:
     """What is wrong with a selector and the address of metadata."""
-    storage = STORAGE[kind]
+    storage = METADATA_STORAGE[kind]
     if selector >= storage.selectors:
         return f"sparsity selector {selector}: only 0 to {storage.selectors - 1} are supported"
     if place >> 16:
@@ -62,23 +62,23 @@ def wrong_place(kind: str, selector: int, place: int) -> str | None:
     return None
 
 
-def codes_of(words: np.ndarray, rows: int, columns: int) -> np.ndarray:
+def codes_of(metadata: np.ndarray, rows: int, columns: int) -> np.ndarray:
     """The codes (CTAs, rows, chunks) of metadata (CTAs, columns, lanes)."""
-    count = len(words)
-    codes = words[..., :rows, None] >> np.arange(0, 32, 4, dtype=np.uint32) & np.uint32(15)
+    count = len(metadata)
+    codes = metadata[..., :rows, None] >> np.arange(0, 32, 4, dtype=np.uint32) & np.uint32(15)
     if columns == 2:
         return codes.transpose(0, 2, 1, 3).reshape(count, rows, 16)
     codes = codes.reshape(count, rows // 16, 2, 8, 2, 4)  # (CTA, 16 rows, block, row, half, chunk)
     return codes.transpose(0, 1, 4, 3, 2, 5).reshape(count, rows, 8)
 
 
-def spread(kind: str, words: np.ndarray, values: np.ndarray) -> np.ndarray | str:
+def expand_sparse_tmem(kind: str, words: np.ndarray, values: np.ndarray) -> np.ndarray | str:
     """A with its zeros (CTAs, rows, k) of one without and metadata (CTAs, columns, lanes), or what is wrong with them."""
-    storage, rows = STORAGE[kind], values.shape[1]
+    storage, rows = METADATA_STORAGE[kind], values.shape[1]
     copies = words.reshape(*words.shape[:2], LANES // rows, rows)
     if (copies != copies[:, :, :1]).any():
         return f"the metadata differ between the {LANES // rows} parts of tensor memory"
     codes = codes_of(words, rows, storage.columns)
     chunk = CHUNKS[storage.width]
-    wrong = impossible_code(codes, chunk, POSSIBLE["tcgen05"])
-    return wrong or spread_numbers(values, codes, chunk)
+    wrong = invalid_code(codes, chunk, VALID_CODES["tcgen05"])
+    return wrong or expand_sparse(values, codes, chunk)

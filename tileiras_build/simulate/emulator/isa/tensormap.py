@@ -12,7 +12,7 @@ from ..simt.cta_clusters import OFFSET_MASK, RANK_SHIFT
 from .handler_registry import handles
 from .ld_st import address_expression, resolve_space, space_of, widen_address
 from .tma_box_copies import fault, global_view
-from .warp_collectives import wait_for_mates
+from .warp_collectives import emit_warp_sync
 
 
 def read_map(machine, ins, flat, address: int) -> bytes:
@@ -93,7 +93,7 @@ class MapSite:
 @handles("tensormap")
 def handle_tensormap(e, ins):
     if ins.mods[0] == "cp_fenceproxy":
-        wait_for_mates(e)
+        emit_warp_sync(e)
         site = e.constant(MapSite(ins), "tensormap")
         (to, to_offset), (source, from_offset) = (
             address_expression(e, space, a) for space, a in zip(("global", "shared"), ins.args)

@@ -19,9 +19,9 @@ from ..matmul import gemm_jit
 from ..memory.address_space import Region
 from ..memory.tensor_memory import rows_of
 from ..performance_counters import count_bulk
-from ..sanitizers.access_observers import flight_of
+from ..sanitizers.access_observers import async_copy_marks_of
 from ..simt.broadcasting import are_all, is_any
-from .mbarrier import change
+from .mbarrier import arrive_and_expect_tx
 
 CHUNK = 16
 _UNITS = {16: np.complex128, 8: np.uint64, 4: np.uint32, 2: np.uint16, 1: np.uint8}
@@ -44,7 +44,7 @@ def chunks_of_box(rows: int, row_bytes: int, pitch: int) -> np.ndarray:
     return row * (pitch // CHUNK) + chunk
 
 
-def box_chunks(tensor, start) -> np.ndarray:
+def chunks_of_boxes(tensor, start) -> np.ndarray:
     """Chunk numbers (n, rows, chunks) of boxes that start at chunk ``start`` (n) of a CTA's shared memory."""
     chunks = start[:, None, None] + chunks_of_box(tensor.rows, tensor.row_bytes, tensor.pitch)
     mask, shift = tensor_map.CHUNK_XOR[tensor.swizzle]
@@ -64,7 +64,7 @@ def _order_of_box(rows: int, row_bytes: int, swizzle: str, start: int) -> np.nda
 
 
 @dataclass
-class Dense:
+class DenseRuns:
     """Runs of ``count`` chunks from chunk ``start`` of some CTAs' shared memory, whose first chunks in the batch's are ``bias``."""
 
     bias: np.ndarray
@@ -84,10 +84,10 @@ class Dense:
         return self.rows[1], slice(self.start, self.start + self.count)
 
     @staticmethod
-    def of(bias: np.ndarray, start: int, count: int) -> Dense | None:
+    def of(bias: np.ndarray, start: int, count: int) -> DenseRuns | None:
         """Those of CTAs of which each has one; else None."""
         steps = bias[1:] - bias[:-1]
-        return Dense(bias, start, count) if are_all(steps > 0) or len(bias) == len(set(bias.tolist())) else None
+        return DenseRuns(bias, start, count) if are_all(steps > 0) or len(bias) == len(set(bias.tolist())) else None
 
 
 @lru_cache(maxsize=1024)
@@ -129,7 +129,7 @@ class Elements:
         if tensor.gathers:
             return [coordinates[:, 1:]]
         if tensor.columns is not None:
-            return pixels(tensor, coordinates)
+            return im2col_pixels(tensor, coordinates)
         steps = row_steps(tensor.counts, tensor.element_strides)
         return [coordinates[:, d, None] + step for d, step in enumerate(steps, start=1)]
 
@@ -137,7 +137,7 @@ class Elements:
         return self.offset if self.all else self.offset[self.valid]
 
 
-def pixels(tensor, coordinates) -> list[np.ndarray]:
+def im2col_pixels(tensor, coordinates) -> list[np.ndarray]:
     """Where the pixels of columns lie along W, H, D, N (section 5.5.5): (copies, pixels) each.
 
     ``coordinates`` (n, 2 * rank - 2) are the first pixel's and what is added to W, H, D of each. Pixels follow each other
@@ -176,45 +176,45 @@ def global_view(machine, ins, flat, base: int, offsets, unit: int, writes: bool)
     return region.view(_UNITS[unit]), (offsets + (base - region.origin)) // unit
 
 
-class Copy:
+class InFlightCopy:
     """What the race check wants of a copy: the bytes of shared memory, and when they are read or written."""
 
     clocks = None  # of the race check, one per copy
-    taken = None  # what a copy from shared memory has read, one row per copy
+    prefetched = None  # what a copy from shared memory has read, one row per copy
 
     @property
-    def was_read(self) -> bool:
-        return self.taken is not None
+    def source_was_read(self) -> bool:
+        return self.prefetched is not None
 
     def read(self, machine) -> None:
         """Read the source now; the bytes are written when the copy lands."""
-        if self.taken is None:
-            self.watch_landing(machine)
-            self.taken = self.sources(machine)
+        if self.prefetched is None:
+            self.record_completion(machine)
+            self.prefetched = self.sources(machine)
 
-    def kept(self, member):
+    def copies_of_threads(self, member):
         """Which copies belong to threads of a mask, or None where none does."""
         keep = member[self.flat]
         return keep if is_any(keep) else None
 
-    def watch_issue(self, machine):
-        if machine.race is None:
+    def record_issue(self, machine):
+        if machine.racecheck is None:
             return
         if self.positions is not None:
-            self.clocks = machine.race.issue_copies(self.positions, self.flat)
+            self.clocks = machine.racecheck.issue_copies(self.positions, self.flat)
         else:
-            self.clocks = machine.race.issue_stores(self.ins, self.shared_bytes(), self.flat)
+            self.clocks = machine.racecheck.issue_stores(self.ins, self.shared_bytes(), self.flat)
 
-    def watch_landing(self, machine):
-        if machine.race is None:
+    def record_completion(self, machine):
+        if machine.racecheck is None:
             return
         if self.positions is not None:
-            machine.race.copy_in(self.ins, self.shared_bytes(), self.positions, self.flat, self.clocks)
+            machine.racecheck.copy_in(self.ins, self.shared_bytes(), self.positions, self.flat, self.clocks)
         else:
-            machine.race.stores_done(self.flat, self.clocks)
+            machine.racecheck.stores_done(self.flat, self.clocks)
 
 
-class BoxCopy(Copy):
+class BoxCopy(InFlightCopy):
     """Boxes between global and shared memory, of one instruction: a row per copy.
 
     ``coordinates`` (n, rank), ``start`` (n): chunk within the CTA's shared memory, ``bias`` (n): first chunk of that
@@ -226,22 +226,22 @@ class BoxCopy(Copy):
         self.flat, self.positions, self.function, self.landed = flat, positions, function, False
 
     def only(self, member):
-        if (keep := self.kept(member)) is None:
+        if (keep := self.copies_of_threads(member)) is None:
             return None
         out = BoxCopy(
             self.ins, self.tensor, self.coordinates[keep], self.start[keep], self.bias[keep], self.flat[keep],
             None if self.positions is None else self.positions[keep], self.function,
         )  # fmt: skip
         out.clocks = None if self.clocks is None else self.clocks[keep]
-        out.taken = None if self.taken is None else self.taken[keep]
+        out.prefetched = None if self.prefetched is None else self.prefetched[keep]
         return out
 
-    def comes_again(self, machine) -> bool:
+    def is_repeat_of(self, machine) -> bool:
         """Whether another copy of the same threads differs in its coordinates and their tensor alone, and nothing has to be asked of those."""
         tensor = self.tensor
-        return machine.race is None and machine.cluster_size == 1 and tensor.is_plain and self.dense is not None
+        return machine.racecheck is None and machine.cluster_size == 1 and tensor.is_plain and self.dense is not None
 
-    def again(self, tensor: tensor_map.TensorMap, coordinates: np.ndarray) -> BoxCopy:
+    def with_coordinates(self, tensor: tensor_map.TensorMap, coordinates: np.ndarray) -> BoxCopy:
         """The same copy of other boxes, of the layout of these."""
         out = BoxCopy(self.ins, tensor, coordinates, self.start, self.bias, self.flat, self.positions, self.function)
         out.dense = self.dense
@@ -250,17 +250,17 @@ class BoxCopy(Copy):
     @cached_property
     def chunks(self) -> np.ndarray:
         """Numbers of the 16-byte chunks of each box in the batch's shared memory (n, rows, chunks)."""
-        return box_chunks(self.tensor, self.start) + self.bias[:, None, None]
+        return chunks_of_boxes(self.tensor, self.start) + self.bias[:, None, None]
 
-    def take_off(self, machine) -> None:
-        flight, dense = flight_of(machine), self.dense
+    def mark_in_flight(self, machine) -> None:
+        flight, dense = async_copy_marks_of(machine), self.dense
         if dense is None:
-            flight.begin(self.ins, self.chunks, CHUNK)
+            flight.mark_written(self.ins, self.chunks, CHUNK)
         else:
-            flight.begin(self.ins, dense.where(machine), CHUNK, dense.per_cta(machine))
+            flight.mark_written(self.ins, dense.where(machine), CHUNK, dense.per_cta(machine))
 
     @cached_property
-    def dense(self) -> Dense | None:
+    def dense(self) -> DenseRuns | None:
         """Where all boxes are whole runs of chunks at the same place of different CTAs, which places; else None.
 
         The swizzle moves chunks within 128 bytes alone.
@@ -269,7 +269,7 @@ class BoxCopy(Copy):
         count, left = divmod(tensor.rows * tensor.row_bytes, CHUNK)
         if tensor.pitch != tensor.row_bytes or left or count * CHUNK % BOX_ALIGN or start % (BOX_ALIGN // CHUNK):
             return None
-        return Dense.of(self.bias, start, count) if are_all(self.start == start) else None
+        return DenseRuns.of(self.bias, start, count) if are_all(self.start == start) else None
 
     def sources(self, machine) -> np.ndarray:
         """The chunks of each box."""
@@ -278,11 +278,11 @@ class BoxCopy(Copy):
     def shared_bytes(self) -> np.ndarray:
         return (self.chunks[..., None] * CHUNK + np.arange(CHUNK)).reshape(len(self.chunks), -1)
 
-    def land(self, machine) -> None:
+    def perform(self, machine) -> None:
         if self.landed:
             return
         self.landed = True
-        if self.land_at_once(machine):
+        if self.perform_with_jit(machine):
             return
         elements = Elements(self.tensor, self.coordinates)
         writes, base = self.positions is None, self.tensor.base
@@ -290,21 +290,21 @@ class BoxCopy(Copy):
         moved = elements.unit * (elements.offset.size if elements.all else int(elements.valid.sum()))
         count_bulk(machine.options.counters, len(self.flat), moved, writes)
         if self.positions is not None:
-            self.watch_blocks(machine, elements)
-            self.watch_landing(machine)
+            self.check_cta_races(machine, elements)
+            self.record_completion(machine)
             return self.load(machine, elements, view, index)
         self.read(machine)
         if self.function is None:
             data = self.units_of(elements, view.dtype)
-            self.watch_blocks(machine, elements, data)
+            self.check_cta_races(machine, elements, data)
             view[index] = data
         else:
             self.reduce(machine)
 
-    def watch_blocks(self, machine, elements, written: np.ndarray | None = None) -> None:
+    def check_cta_races(self, machine, elements, written: np.ndarray | None = None) -> None:
         """The race check of CTAs sees every unit of the boxes, and what a store writes there; that of unwritten memory those
         that are read."""
-        races, unwritten, writes = machine.options.block_races, machine.options.unwritten, written is not None
+        races, unwritten, writes = machine.options.cta_racecheck, machine.options.initcheck, written is not None
         if (races is None and (unwritten is None or writes)) or not elements.offset.size:
             return
         flat = np.broadcast_to(np.asarray(self.flat)[:, None, None], elements.offset.shape)
@@ -324,7 +324,7 @@ class BoxCopy(Copy):
             data = view[index]
         else:
             data = np.empty(elements.offset.shape, view.dtype)
-            data[...] = self.filling(view.dtype)
+            data[...] = self.out_of_bounds_fill(view.dtype)
             data[elements.valid] = view[index]
         data = np.ascontiguousarray(data)
         if self.tensor.element == "tf32":
@@ -336,12 +336,20 @@ class BoxCopy(Copy):
 
     def complete(self, machine) -> None:
         """Tell the mbarriers of bytes that have arrived."""
-        change(machine, self.ins, self.positions, self.flat, _NO_ARRIVALS, self.tensor.less_bytes, clocks=self.clocks)
+        arrive_and_expect_tx(
+            machine,
+            self.ins,
+            self.positions,
+            self.flat,
+            _NO_ARRIVALS,
+            self.tensor.expected_tx_bytes,
+            clocks=self.clocks,
+        )
 
-    def land_at_once(self, machine) -> bool:
+    def perform_with_jit(self, machine) -> bool:
         """Load the boxes by machine code, where they lie inside of a tensor that is mapped and nobody watches; whether it was done."""
         tensor, options, dense = self.tensor, machine.options, self.dense
-        is_watched = machine.race is not None or options.block_races is not None or options.unwritten is not None
+        is_watched = machine.racecheck is not None or options.cta_racecheck is not None or options.initcheck is not None
         if self.positions is None or dense is None or is_watched or not tensor.is_plain or not gemm_jit.is_ready():
             return False
         # Coordinates that are negative are larger than all others as numbers without a sign.
@@ -354,9 +362,9 @@ class BoxCopy(Copy):
         count_bulk(options.counters, len(corners), len(corners) * tensor.box_bytes, False)
         source, swizzle = region.at + tensor.base - region.origin, tensor_map.CHUNK_XOR[tensor.swizzle]
         row_chunks = tensor.row_bytes // CHUNK
-        marks = machine.flight.marks[CHUNK]
+        marks = machine.async_copy_marks.marks[CHUNK]
         are_rounded = tensor.element == "tf32"
-        shared_memory_chunks.land(
+        shared_memory_chunks.write_boxes(
             machine.shared, marks, source, corners, steps, self.bias, row_chunks, dense.start, swizzle, are_rounded
         )
         self.complete(machine)
@@ -377,16 +385,16 @@ class BoxCopy(Copy):
         shared, dense = machine.shared_view(np.complex128), self.dense
         if dense is None:
             shared[self.chunks] = data.reshape(self.chunks.shape)
-            machine.flight.end(self.chunks, CHUNK)
+            machine.async_copy_marks.end(self.chunks, CHUNK)
             return
         per_cta, where = dense.per_cta(machine), dense.where(machine)
         data = data.reshape(len(self.flat), dense.count)
         if any(tensor_map.CHUNK_XOR[self.tensor.swizzle]):
             data = data.take(order_of_box(self.tensor, dense.start), axis=1)
         shared.reshape(-1, per_cta)[where] = data
-        machine.flight.end(where, CHUNK, per_cta)
+        machine.async_copy_marks.end(where, CHUNK, per_cta)
 
-    def filling(self, dtype):
+    def out_of_bounds_fill(self, dtype):
         """What elements outside the tensor read as."""
         if self.tensor.fill == "zero":
             return dtype.type(0)
@@ -395,16 +403,16 @@ class BoxCopy(Copy):
 
     def units_of(self, elements, dtype) -> np.ndarray:
         """What was read of shared memory for the units that exist, in the order of ``elements.only()``."""
-        taken = self.taken if self.tensor.kind.packed == CHUNK else packed(self.taken)
+        taken = self.prefetched if self.tensor.kind.packed == CHUNK else packed(self.prefetched)
         data = taken.view(dtype).reshape(elements.offset.shape)
         return data if elements.all else data[elements.valid]
 
     def reduce(self, machine):
         """Element by element, one copy after another: copies may overlap."""
         unit = self.tensor.kind.bytes
-        data = self.taken.view(_UNITS[unit]).reshape(len(self.taken), -1)
+        data = self.prefetched.view(_UNITS[unit]).reshape(len(self.prefetched), -1)
         for i in range(len(data)):
-            elements = ElementsOfOne(self.tensor, self.coordinates[i : i + 1])
+            elements = SingleElementUnits(self.tensor, self.coordinates[i : i + 1])
             view, index = global_view(machine, self.ins, self.flat[i], self.tensor.base, elements.only(), unit, True)
             values = data[i][elements.valid.reshape(-1)]
             index = index.reshape(-1)
@@ -426,7 +434,7 @@ def packed(chunks: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(words[..., None].view(np.uint8)[..., :3]).reshape(-1)
 
 
-class ElementsOfOne(Elements):
+class SingleElementUnits(Elements):
     """As ``Elements``, in units of one element."""
 
     def __init__(self, tensor, coordinates):

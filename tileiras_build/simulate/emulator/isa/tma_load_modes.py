@@ -5,28 +5,28 @@ from __future__ import annotations
 from .. import tensor_map
 
 
-def gathers(mods) -> bool:
+def is_gather4_or_scatter4(mods) -> bool:
     """tile::gather4 and tile::scatter4: a column, and four rows anywhere in a matrix."""
     return "tile::gather4" in mods or "tile::scatter4" in mods
 
 
 # The load modes that take columns of pixels -> the mode of their maps.
-PIXEL_MODES = {name: name for name in ("im2col", *tensor_map.WIDE_MODES[1:])} | {"im2col_no_offs": "im2col"}
+IM2COL_MODES = {name: name for name in ("im2col", *tensor_map.WIDE_MODES[1:])} | {"im2col_no_offs": "im2col"}
 
 
-MOST_OFFSET = 32  # wOffset
+MAX_IM2COL_OFFSET = 32  # wOffset
 
 
 def mode_of(mods) -> str:
     """The mode of a map that a copy can use."""
-    return next((PIXEL_MODES[m] for m in mods if m in PIXEL_MODES), "tile")
+    return next((IM2COL_MODES[m] for m in mods if m in IM2COL_MODES), "tile")
 
 
-def takes_pixels(mods) -> bool:
+def is_im2col(mods) -> bool:
     """The im2col modes: columns of pixels."""
     return mode_of(mods) != "tile"
 
 
-def is_wide(mods) -> bool:
+def is_im2col_w(mods) -> bool:
     """im2col::w and im2col::w::128: pixels along W alone."""
     return mode_of(mods) in tensor_map.WIDE_MODES

@@ -10,13 +10,13 @@ from ..simt.broadcasting import are_all
 from .handler_registry import WARP_WIDE, handles, helper
 
 LANES = np.arange(32, dtype=np.uint32)
-ALL = 0xFFFFFFFF
+FULL_MASK = 0xFFFFFFFF
 
 
-def wait_for_mates(e, mask: str | None = None):
+def emit_warp_sync(e, mask: str | None = None):
     """In the fine translation, a group without all of its warp mates waits here."""
-    if e.fine:
-        e.line(f"wait = g.require_warps({mask or ''})")
+    if e.diverged:
+        e.line(f"wait = g.require_convergence({mask or ''})")
         e.line("if wait is not None: return wait")
 
 
@@ -80,10 +80,10 @@ def handle_shuffle(e, ins):
     destination = ins.args[0]
     first, second = (destination.first, destination.second) if isinstance(destination, Pair) else (destination, None)
     a, b, c, mask = ins.args[1:5]
-    wait_for_mates(e, e.use(mask, "u32"))
+    emit_warp_sync(e, e.use(mask, "u32"))
     value = e.use(a, "u32")
     if isinstance(b, Immediate) and isinstance(c, Immediate):
-        source, valid = shuffle_sources(mode, np.uint32(b.value & ALL), np.uint32(c.value & ALL))
+        source, valid = shuffle_sources(mode, np.uint32(b.value & FULL_MASK), np.uint32(c.value & FULL_MASK))
         same = are_all(source == LANES)
         if first is not SINK:
             e.set(first, "u32", f"shuffle_constant(g, {value}, {e.constant(source.astype(np.int64), 'lanes')}, {same})")
@@ -98,10 +98,10 @@ def handle_shuffle(e, ins):
 
 
 # -- members -----------------------------------------------------------------------------------------
-def members(group, mask):
+def participants(group, mask):
     """Lanes that take part with each lane: (warps, 1, 32) where a warp has one mask, else (warps, 32, 32)."""
     present = group.present
-    if np.ndim(mask) == 0 and int(mask) == ALL:
+    if np.ndim(mask) == 0 and int(mask) == FULL_MASK:
         base = np.ones((group.warps, 32), bool) if present is None else present
         return base[:, None, :]
     bits = (group.to_warps(mask)[:, :, None] >> LANES) & np.uint32(1) != 0
@@ -115,31 +115,31 @@ def ballot(lanes: np.ndarray) -> np.ndarray:
     return np.packbits(np.ascontiguousarray(lanes), axis=-1, bitorder="little").view(np.uint32)[..., 0]
 
 
-def spread(group, value):
+def broadcast_to_group(group, value):
     """(warps, 1 or 32) to the group's shape."""
     return group.from_warps(np.broadcast_to(value, (value.shape[0], 32)))
 
 
 @helper
 def vote(group, mode, predicate, mask):
-    member = members(group, mask)
+    member = participants(group, mask)
     votes = group.to_warps(predicate)[:, None, :]
     yes = member & votes
     if mode == "ballot":
-        return spread(group, ballot(yes))
+        return broadcast_to_group(group, ballot(yes))
     if mode == "any":
-        return spread(group, yes.any(-1))
+        return broadcast_to_group(group, yes.any(-1))
     no = (member & ~votes).any(-1)
     if mode == "all":
-        return spread(group, ~no)
-    return spread(group, ~(no & yes.any(-1)))
+        return broadcast_to_group(group, ~no)
+    return broadcast_to_group(group, ~(no & yes.any(-1)))
 
 
 @handles("vote", warp_wide=True)
 def handle_vote(e, ins):
     mode = next(m for m in ins.mods if m in ("all", "any", "uni", "ballot"))
-    mask = e.use(ins.args[2], "u32") if "sync" in ins.mods else e.scalar("u32", ALL)
-    wait_for_mates(e, mask)
+    mask = e.use(ins.args[2], "u32") if "sync" in ins.mods else e.scalar("u32", FULL_MASK)
+    emit_warp_sync(e, mask)
     kind = "u32" if mode == "ballot" else "p"
     e.set(ins.args[0], kind, f"vote(g, {mode!r}, {e.use(ins.args[1], 'p')}, {mask})")
 
@@ -148,8 +148,8 @@ def handle_vote(e, ins):
 def active_mask(group):
     present = group.present
     if present is None:
-        return np.uint32(ALL)
-    return spread(group, ballot(present)[:, None])
+        return np.uint32(FULL_MASK)
+    return broadcast_to_group(group, ballot(present)[:, None])
 
 
 @handles("activemask")
@@ -160,21 +160,21 @@ def handle_activemask(e, ins):
 @helper
 def match(group, mode, value, mask):
     """match.any: lanes with an equal value; match.all: (mask, predicate)."""
-    member = members(group, mask)
+    member = participants(group, mask)
     values = group.to_warps(value)
     equal = (values[:, :, None] == values[:, None, :]) & member
     if mode == "any":
-        return spread(group, ballot(equal))
+        return broadcast_to_group(group, ballot(equal))
     same = (equal == member).all(-1)
     lanes = np.broadcast_to(ballot(member), same.shape)
-    return spread(group, np.where(same, lanes, np.uint32(0))), spread(group, same)
+    return broadcast_to_group(group, np.where(same, lanes, np.uint32(0))), broadcast_to_group(group, same)
 
 
 @handles("match", warp_wide=True)
 def handle_match(e, ins):
     mode = ins.mods[0]
     mask = e.use(ins.args[2], "u32")
-    wait_for_mates(e, mask)
+    emit_warp_sync(e, mask)
     call = f"match(g, {mode!r}, {e.use(ins.args[1], kind_of(ins.mods[-1]))}, {mask})"
     destination = ins.args[0]
     if mode == "any":
@@ -206,27 +206,27 @@ def warp_reduce(group, operation, value, mask):
     start = {"min": info.max, "max": info.min}.get(operation)
     if start is None:
         start = int(np.int64(_IDENTITY[operation]).astype(values.dtype))
-    masked = np.where(members(group, mask), values, t(start))
-    return spread(group, _REDUCE[operation].reduce(masked, axis=-1, dtype=values.dtype))
+    masked = np.where(participants(group, mask), values, t(start))
+    return broadcast_to_group(group, _REDUCE[operation].reduce(masked, axis=-1, dtype=values.dtype))
 
 
 @helper
 def warp_reduce_float(group, operation, value, mask, absolute, keep_nan):
     values = group.to_warps(np.abs(value) if absolute else value)[:, None, :]
     worst = np.float32(np.inf if operation == "min" else -np.inf)
-    member = members(group, mask)
+    member = participants(group, mask)
     functions = (np.minimum, np.maximum) if keep_nan else (np.fmin, np.fmax)
     masked = np.where(member, values, worst)
     out = functions[operation == "max"].reduce(masked, axis=-1)
     nothing = (np.isnan(masked) | ~member).all(-1)  # only NaNs took part
-    return spread(group, np.where(nothing, np.float32(np.nan), out))
+    return broadcast_to_group(group, np.where(nothing, np.float32(np.nan), out))
 
 
 @handles("redux", warp_wide=True)
 def handle_redux(e, ins):
     operation, kind = ins.mods[1], kind_of(ins.mods[-1])
     mask = e.use(ins.args[2], "u32")
-    wait_for_mates(e, mask)
+    emit_warp_sync(e, mask)
     if kind == "f32":
         flags = f"{'abs' in ins.mods}, {'NaN' in ins.mods}"
         return e.set(
@@ -238,10 +238,10 @@ def handle_redux(e, ins):
 @helper
 def elect(group, mask):
     """(leader lane, whether this thread is it): the lowest participating lane."""
-    is_of_all = np.ndim(mask) == 0 and int(mask) == ALL
+    is_of_all = np.ndim(mask) == 0 and int(mask) == FULL_MASK
     if is_of_all and (found := group.known.get("elected")) is not None:
         return found
-    leader = members(group, mask).argmax(-1)
+    leader = participants(group, mask).argmax(-1)
     leader = np.broadcast_to(leader, (group.warps, 32)).astype(np.uint32)
     found = group.from_warps(leader), group.from_warps(leader == LANES)
     if is_of_all:
@@ -252,7 +252,7 @@ def elect(group, mask):
 @handles("elect", warp_wide=True)
 def handle_elect(e, ins):
     mask = e.use(ins.args[1], "u32")
-    wait_for_mates(e, mask)
+    emit_warp_sync(e, mask)
     pair = e.temp(f"elect(g, {mask})")
     destination = ins.args[0]
     if destination.first is not SINK:

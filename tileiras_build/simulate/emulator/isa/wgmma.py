@@ -21,18 +21,18 @@ import re
 
 import numpy as np
 
-from ..codegen.emit_block import items_of
+from ..codegen.emit_block import vector_items
 from ..errors import EmulatorFault
 from ..jit import shared_memory_chunks
 from ..matmul import fp8_accumulation, gemm_jit, matmul
-from ..matmul.operands import CODES, Factor, factor_of
+from ..matmul.operands import CODE_DTYPES, MatmulOperand, make_operand
 from ..memory.load_store import Site
 from ..numerics import small_float_formats
 from ..ptx.ast import Vector
 from ..simt.broadcasting import are_all, is_any
-from ..simt.thread_group import Event
-from .handler_registry import GROUP_WIDE, RESULT_KINDS, WARP_WIDE, handles, helper
-from .mma_accumulation_chains import can_wait, spread
+from ..simt.thread_group import SchedulerEvent
+from .handler_registry import CONVERGENT_GROUP_OPS, RESULT_KINDS, WARP_WIDE, handles, helper
+from .mma_accumulation_chains import is_deferrable, warpgroup_accumulator_registers
 from .mma_sparsity_metadata import SELECTORS, read_selector
 from .mma_sync import _DECODE, _WIDTH, fragment
 from .smem_matrix_descriptors import (
@@ -40,19 +40,19 @@ from .smem_matrix_descriptors import (
     CHUNK,
     ROW_CHUNKS,
     WGMMA_SWIZZLES,
+    apply_swizzle,
     k_major_offsets,
     mn_major_offsets,
-    swizzled,
 )
 
-GROUP = 128  # threads of a warpgroup
+WARPGROUP_THREADS = 128  # threads of a warpgroup
 _SHAPE = re.compile(r"m64n(\d+)k(\d+)$")
 _SHARED_K = {"f16": 16, "bf16": 16, "tf32": 8, "e4m3": 32, "e5m2": 32, "s8": 32, "u8": 32}
 _PAIRS = {"f16": {"f16"}, "bf16": {"bf16"}, "tf32": {"tf32"}, "e4m3": {"e4m3", "e5m2"}, "e5m2": {"e4m3", "e5m2"},
           "s8": {"s8", "u8"}, "u8": {"s8", "u8"}}  # fmt: skip
 _RESULTS = {"f16": {"f16", "f32"}, "e4m3": {"f16", "f32"}, "e5m2": {"f16", "f32"}, "s8": {"s32"}, "u8": {"s32"}}
 WARP_WIDE.add("wgmma")
-GROUP_WIDE.add("wgmma")
+CONVERGENT_GROUP_OPS.add("wgmma")
 
 
 # -- the warpgroup -----------------------------------------------------------------------------------
@@ -62,23 +62,25 @@ def require_warpgroups(group):
     found = group.__dict__.get("_warpgroups")
     if found is None:
         found = group._warpgroups = whole_warpgroups(group)
-    return None if found else Event("mates")
+    return None if found else SchedulerEvent("warp_sync")
 
 
 def whole_warpgroups(group) -> bool:
     flat, per_cta = group.flat, group.machine.threads
-    if len(flat) % GROUP:
+    if len(flat) % WARPGROUP_THREADS:
         return False
-    rows = flat.reshape(-1, GROUP)
-    return are_all(rows[:, 0] % per_cta % GROUP == 0) and are_all(rows[:, -1] - rows[:, 0] == GROUP - 1)
+    rows = flat.reshape(-1, WARPGROUP_THREADS)
+    return are_all(rows[:, 0] % per_cta % WARPGROUP_THREADS == 0) and are_all(
+        rows[:, -1] - rows[:, 0] == WARPGROUP_THREADS - 1
+    )
 
 
 def by_warpgroup(group, value):
     """A register value as (warpgroups, 128)."""
-    return np.broadcast_to(value, group.shape).reshape(-1, GROUP)
+    return np.broadcast_to(value, group.shape).reshape(-1, WARPGROUP_THREADS)
 
 
-def gather_warpgroup(e):
+def wait_for_warpgroup(e):
     """Where the function starts with this instruction, wait for the rest of the warpgroup."""
     if "warpgroup" not in e.memo:
         e.memo["warpgroup"] = True
@@ -87,7 +89,7 @@ def gather_warpgroup(e):
 
 
 @helper
-def violate(group, ins, violation, predicate):
+def report_hazard(group, ins, violation, predicate):
     """Fault for a use of registers that ``inflight.py`` has found, where any thread executes it; or report a finding."""
     active = np.broadcast_to(True if predicate is None else predicate, group.shape)
     if not is_any(active):
@@ -116,23 +118,23 @@ class SharedOperand:
 
     def load(self, group, descriptor):
         """The matrix, (warpgroups, rows, k); of B one for each CTA where the warpgroups of each have the same."""
-        found = self.read_at_once(group, descriptor)
+        found = self.read_with_jit(group, descriptor)
         if found is not None:
             return self.decode(found)
         words = by_warpgroup(group, descriptor)
         if np.ndim(descriptor) and is_any(words != words[:, :1]):
             self.site.fault(group, f"the threads of a warpgroup have different descriptors of {self.name}")
         index = self.index(group, words[:, 0])
-        if group.machine.flight is not None:
-            group.machine.flight.check_chunks(self.site, group, index)
-        if group.machine.race is not None:
-            group.machine.race.product(self.site, group, index)
+        if group.machine.async_copy_marks is not None:
+            group.machine.async_copy_marks.check_chunks(self.site, group, index)
+        if group.machine.racecheck is not None:
+            group.machine.racecheck.product(self.site, group, index)
         return self.decode(group.machine.shared_view(np.complex128)[self.shared(group, index)])
 
-    def read_at_once(self, group, descriptor) -> np.ndarray | None:
+    def read_with_jit(self, group, descriptor) -> np.ndarray | None:
         """The chunks by machine code where all CTAs have the same descriptors; None where they do not, or somebody watches."""
         machine = group.machine
-        if not group.product or machine.race is not None or not gemm_jit.is_ready():
+        if not group.product or machine.racecheck is not None or not gemm_jit.is_ready():
             return None
         different = self.of_each(group, descriptor)
         if different is None:
@@ -142,7 +144,7 @@ class SharedOperand:
         places = [self.places(group, descriptor) for descriptor in different]
         together = places[0] if len(places) == 1 else np.stack(places)
         out = np.empty((len(group.cta), *together.shape), np.complex128)
-        marks = None if machine.flight is None else machine.flight.marks[CHUNK]
+        marks = None if machine.async_copy_marks is None else machine.async_copy_marks.marks[CHUNK]
         starts = group.cta[:, 0] * (machine.shared_size // CHUNK)
         is_whole = shared_memory_chunks.gather(machine.shared, marks, starts, together, out)
         return out.reshape(-1, *places[0].shape) if is_whole else None
@@ -150,19 +152,19 @@ class SharedOperand:
     @staticmethod
     def of_each(group, descriptor) -> list[int] | None:
         """The descriptor of each warpgroup of a CTA; None where CTAs, or the threads of a warpgroup, have different ones."""
-        each = group.shape[1] // GROUP
+        each = group.shape[1] // WARPGROUP_THREADS
         if np.ndim(descriptor) == 0:
             return [int(descriptor)] * each
         if is_any(descriptor != descriptor[:1]):
             return None
         if descriptor.shape[1] == 1:
             return [int(descriptor[0, 0])] * each
-        words = descriptor[0].reshape(each, GROUP)
+        words = descriptor[0].reshape(each, WARPGROUP_THREADS)
         return None if is_any(words != words[:, :1]) else words[:, 0].tolist()
 
     def shared(self, group, index):
         """Of chunk numbers (warpgroups, …) those of each CTA, where its warpgroups read the same."""
-        each = group.shape[1] // GROUP
+        each = group.shape[1] // WARPGROUP_THREADS
         if not self.once or not group.product or each == 1:
             return index
         per_cta = index.reshape(-1, each, *index.shape[1:])
@@ -176,7 +178,7 @@ class SharedOperand:
         else:
             different, which = np.unique(descriptors, return_inverse=True)
             places = np.stack([self.places(group, descriptor) for descriptor in different.tolist()])[which]
-        cta = group.flat[::GROUP] // machine.threads
+        cta = group.flat[::WARPGROUP_THREADS] // machine.threads
         return places + (cta * (machine.shared_size // CHUNK))[:, None, None]
 
     def places(self, group, descriptor: int):
@@ -200,7 +202,7 @@ class SharedOperand:
         else:
             self.check_depth(group, swizzle)
             offsets = k_major_offsets(swizzle, leading, stride, self.rows, ROW_CHUNKS * self.depth)
-        places = np.ascontiguousarray(swizzled(swizzle, start + offsets, base), np.int64)
+        places = np.ascontiguousarray(apply_swizzle(swizzle, start + offsets, base), np.int64)
         return places, (int(places.max()) + 1) * CHUNK
 
     def check_depth(self, group, swizzle):
@@ -217,21 +219,21 @@ class SharedOperand:
 
     def decode(self, matrix):
         whole = np.ascontiguousarray(matrix)[..., None]
-        if self.type in CODES and not self.negative:
-            values = whole.view(CODES[self.type])
+        if self.type in CODE_DTYPES and not self.negative:
+            values = whole.view(CODE_DTYPES[self.type])
         else:
             values = _DECODE[self.type](whole.view(np.uint32))
         values = values.reshape(*whole.shape[:2], -1)
         if self.transposed:
             values = values.swapaxes(1, 2)
-        return factor_of(-values if self.negative else values, self.type)
+        return make_operand(-values if self.negative else values, self.type)
 
 
 @helper
 def warpgroup_fragment(group, a, type_, negative):
     """Four fragments of 16 rows (warps, 16, k) as A of the warpgroups (n, 64, k)."""
-    folded = a.folded(GROUP // 32)
-    return Factor(-folded.values, type_) if negative else folded
+    folded = a.folded(WARPGROUP_THREADS // 32)
+    return MatmulOperand(-folded.values, type_) if negative else folded
 
 
 @helper
@@ -240,24 +242,24 @@ def warpgroup_multiply(group, a, b, integers):
     product = matmul.multiply(a, b, group.machine.options.sums)
     if integers:
         product = product.astype(np.int32)
-    return spread(group, product)
+    return warpgroup_accumulator_registers(group, product)
 
 
 @helper
-def accumulate_short(group, a, b, olds, keep, type_):
+def accumulate_fp8(group, a, b, olds, accumulate, type_):
     """The registers of D for factors of fp8, ``olds`` those before; ``keep`` (scale-d) says where they are added."""
-    words = np.stack([np.broadcast_to(np.where(keep, old, old.dtype.type(0)), group.shape) for old in olds])
+    words = np.stack([np.broadcast_to(np.where(accumulate, old, old.dtype.type(0)), group.shape) for old in olds])
     if type_ == "f16":
         halves = (words & np.uint32(0xFFFF), words >> np.uint32(16))
         words = np.stack([small_float_formats.widen("f16", half.astype(np.uint16)) for half in halves], 1)
     parts = words.reshape(-1, 2, 2, len(a.values), 4, 8, 4)  # as in warpgroup_multiply
     total = parts.transpose(3, 4, 1, 5, 0, 6, 2).reshape(len(a.values), 64, -1)
     sums = group.machine.options.sums
-    if sums == matmul.EXACTLY:
-        fp8_accumulation.add_products(total, a, b, type_)
+    if sums == matmul.ROUNDED_ONCE:
+        fp8_accumulation.accumulate_fp8(total, a, b, type_)
     else:
         total = matmul.multiply(a, b, sums) + total
-    out = spread(group, total)
+    out = warpgroup_accumulator_registers(group, total)
     if type_ == "f32":
         return tuple(out)
     codes = [small_float_formats.narrow("f16", part) for part in out]
@@ -265,13 +267,13 @@ def accumulate_short(group, a, b, olds, keep, type_):
 
 
 @helper
-def accumulate_f16(products, words, keep):
+def accumulate_f16(products_f32, words, accumulate):
     """f16 results, two to a register; ``keep`` (scale-d) says where the old values are added."""
     out = []
     for i, word in enumerate(words):
-        low, high = products[2 * i], products[2 * i + 1]
-        if np.any(keep):
-            old = np.where(keep, word, np.uint32(0))
+        low, high = products_f32[2 * i], products_f32[2 * i + 1]
+        if np.any(accumulate):
+            old = np.where(accumulate, word, np.uint32(0))
             low = small_float_formats.widen("f16", (old & np.uint32(0xFFFF)).astype(np.uint16)) + low
             high = small_float_formats.widen("f16", (old >> np.uint32(16)).astype(np.uint16)) + high
         out.append(
@@ -281,7 +283,7 @@ def accumulate_f16(products, words, keep):
 
 
 # -- instructions ------------------------------------------------------------------------------------
-class Product:
+class WgmmaMma:
     """The fields of one wgmma.mma_async."""
 
     def __init__(self, e, ins):
@@ -308,11 +310,11 @@ class Product:
         return 2 if self.sparse else 1
 
     def read_operands(self, e, ins):
-        self.targets, self.left, self.right, *rest = [*items_of_first(ins), *ins.args[1:]]
+        self.targets, self.left, self.right, *rest = [*result_registers(ins), *ins.args[1:]]
         if self.sparse:
             self.metadata, selector, *rest = rest
             self.selector = read_selector(e, selector, SELECTORS[self.a][self.k])
-        self.keep, *rest = rest
+        self.accumulate, *rest = rest
         registers = self.n // (4 if self.d == "f16" else 2)
         from_registers = isinstance(self.left, Vector)
         count = 0 if self.integers else 2 + (2 - from_registers if _WIDTH[self.a] == 16 else 0)
@@ -332,46 +334,48 @@ class Product:
             return e.temp(f"warpgroup_fragment(g, {part}, {type_!r}, {self.negative[side]})")
         depth = self.depth if side else 1
         matrix = SharedOperand(ins, name, type_, rows, self.transposed[side], self.negative[side], depth)
-        matrix.once = bool(side) and self.waits(e)
+        matrix.once = bool(side) and self.can_be_deferred(e)
         return e.temp(f"{e.constant(matrix, 'operand')}.load(g, {e.use(operand, 'u64')})")
 
-    def waits(self, e) -> bool:
+    def can_be_deferred(self, e) -> bool:
         """Whether the product may be carried out together with those that follow it (``chains.py``)."""
-        return self.d == "f32" and can_wait(e, self.targets)
+        return self.d == "f32" and is_deferrable(e, self.targets)
 
-    def spread(self, e, ins, a: str) -> str:
+    def expand_sparse_a(self, e, ins, a: str) -> str:
         """Source of A with its zeros."""
         word = e.use(self.metadata, "u32")
-        return e.temp(f"spread_out(g, {e.constant(ins, 'ins')}, {a}, {word}, {self.selector}, {_WIDTH[self.a]}, 'any')")
+        return e.temp(
+            f"expand_sparse_operand(g, {e.constant(ins, 'ins')}, {a}, {word}, {self.selector}, {_WIDTH[self.a]}, 'any')"
+        )
 
 
-def items_of_first(ins) -> list:
-    return [items_of(ins.args[0])]
+def result_registers(ins) -> list:
+    return [vector_items(ins.args[0])]
 
 
 @handles("wgmma")
 def handle_wgmma(e, ins):
-    gather_warpgroup(e)
+    wait_for_warpgroup(e)
     if ins.mods[0] == "commit_group":
-        return e.line("if g.m.race is not None: g.m.race.commit_products(g)")
+        return e.line("if g.m.racecheck is not None: g.m.racecheck.commit_wgmma(g)")
     if ins.mods[0] == "wait_group":
-        return e.line(f"if g.m.race is not None: g.m.race.wait_products(g, {ins.args[0].value})")
+        return e.line(f"if g.m.racecheck is not None: g.m.racecheck.wait_wgmma(g, {ins.args[0].value})")
     if ins.mods[0] == "fence":
         return None
     if ins.mods[0] != "mma_async":
         e.fail("not supported")
-    p = Product(e, ins)
+    p = WgmmaMma(e, ins)
     a = p.matrix(e, ins, "A", p.left, p.a, 64, 0)
     if p.sparse:
-        a = p.spread(e, ins, a)
+        a = p.expand_sparse_a(e, ins, a)
     b = p.matrix(e, ins, "B", p.right, p.b, p.n, 1)
-    keep = e.temp(e.use(p.keep, "p"))
-    if p.waits(e):
+    keep = e.temp(e.use(p.accumulate, "p"))
+    if p.can_be_deferred(e):
         return e.noted.add(e, "wgmma", (p.n, p.a, p.b), p.targets, p.targets, (a, b, keep))
     if p.a in fp8_accumulation.KINDS:
         kind = "u32" if p.d == "f16" else "f32"
         olds = ", ".join(e.use(c, kind) for c in p.targets)
-        return e.set_tuple(p.targets, kind, f"accumulate_short(g, {a}, {b}, [{olds}], {keep}, {p.d!r})")
+        return e.set_tuple(p.targets, kind, f"accumulate_fp8(g, {a}, {b}, [{olds}], {keep}, {p.d!r})")
     parts = e.temp(f"warpgroup_multiply(g, {a}, {b}, {p.integers})")
     if p.d == "f16":
         words = ", ".join(e.use(c, "u32") for c in p.targets)

@@ -14,61 +14,66 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..codegen import merge_adjacent_lines
-from ..codegen.merge_adjacent_lines import Parts
+from ..codegen.merge_adjacent_lines import LineParts
 from ..matmul import gemm_jit
-from .llvm_jit import address, compiled
+from .llvm_jit import address, compile_function
 
 if TYPE_CHECKING:
     from ..memory.load_store import Site
-    from ..simt.thread_group import Group
+    from ..simt.thread_group import ThreadGroup
 
 WORD, LANES = 4, 8
 _LOAD = re.compile(r"(r\d+) = (site_\d+)\.load\(g, (\w+)\)\[0\]$")
 
 
 # -- lines of a function -----------------------------------------------------------------------------
-def together(lines: list[str], origin: list[int], space: dict[str, Any]) -> tuple[list[str], list[int]]:
+def merge_adjacent_loads(lines: list[str], origin: list[int], space: dict[str, Any]) -> tuple[list[str], list[int]]:
     """The lines of a generated function, and the pc of each, with loads that follow each other as one."""
 
-    def parts_of(line: str) -> Parts | None:
+    def parts_of(line: str) -> LineParts | None:
         load = _LOAD.match(line)
-        return (load[1], load[2], load[3]) if load is not None and is_of_words(space[load[2]]) else None
+        return (load[1], load[2], load[3]) if load is not None and loads_4_bytes(space[load[2]]) else None
 
-    def call(loads: list[Parts]) -> str:
+    def call(loads: list[LineParts]) -> str:
         targets, sites, places = map(list, zip(*loads))
         name = f"loads_{len(space)}"
-        space[name] = Loads([space[site] for site in sites])
+        space[name] = BatchedLoads([space[site] for site in sites])
         return f"{', '.join(targets)} = {name}(g, {', '.join(places)})"
 
-    return merge_adjacent_lines.together(lines, origin, parts_of, call, _reads_no_target)
+    return merge_adjacent_lines.merge_adjacent(lines, origin, parts_of, call, _reads_no_target)
 
 
-def _reads_no_target(before: list[Parts], load: Parts) -> bool:
+def _reads_no_target(before: list[LineParts], load: LineParts) -> bool:
     """Whether the address of a load is there before the loads of a row."""
     return load[2] not in {target for target, _, _ in before}
 
 
-def is_of_words(site) -> bool:
+def loads_4_bytes(site) -> bool:
     """Whether it loads one word of shared memory."""
     return (site.space, site.size, site.count) == ("shared", WORD, 1)
 
 
 # -- carrying out ------------------------------------------------------------------------------------
-class Loads:
+class BatchedLoads:
     """Some loads, called with the group and the address of each."""
 
     def __init__(self, sites: Sequence[Site]):
         self.sites = sites
         self.offsets = np.array([site.offset & 0xFFFFFFFF for site in sites], np.int64)
 
-    def __call__(self, group: Group, *places: np.ndarray) -> Sequence[np.ndarray] | np.ndarray:
-        done = self.at_once(group, places)
+    def __call__(self, group: ThreadGroup, *places: np.ndarray) -> Sequence[np.ndarray] | np.ndarray:
+        done = self.run_with_jit(group, places)
         return [site.load(group, place)[0] for site, place in zip(self.sites, places)] if done is None else done
 
-    def at_once(self, group: Group, places: Sequence[np.ndarray]) -> np.ndarray | None:
+    def run_with_jit(self, group: ThreadGroup, places: Sequence[np.ndarray]) -> np.ndarray | None:
         """The words (loads, CTAs, threads); None where NumPy has to do it, or to say what is wrong."""
         machine, shape = group.machine, group.shape
-        if not group.product or machine.options.is_watched or machine.cluster_size > 1 or not gemm_jit.is_ready():
+        if (
+            not group.is_product_set
+            or machine.options.has_observers
+            or machine.cluster_size > 1
+            or not gemm_jit.is_ready()
+        ):
             return None
         line = (1, shape[1])
         if shape[1] % LANES or machine.shared_limit < WORD:
@@ -78,7 +83,7 @@ class Loads:
         whole = [np.ascontiguousarray(place) for place in places]
         table = np.array([[address(place) for place in whole], [0 if len(place) == 1 else shape[1] for place in whole]])
         out = np.empty((len(places), *shape), np.uint32)
-        marks = None if machine.flight is None else machine.flight.marks[16]
+        marks = None if machine.async_copy_marks is None else machine.async_copy_marks.marks[16]
         first = np.ascontiguousarray(group.cta.reshape(-1), np.int64)
         bad = _code(marks is not None)(
             address(out), address(table[0]), address(table[1]), address(self.offsets), address(first), address(machine.shared),
@@ -175,4 +180,4 @@ _MARKS = """  %chunk = lshr <8 x i64> %long, splat (i64 4)
 
 @lru_cache
 def _code(marked: bool) -> Callable[..., int]:
-    return compiled(_TEXT.format(look=_MARKS if marked else "  br label %read"), "load", 7, 5, c_int64)
+    return compile_function(_TEXT.format(look=_MARKS if marked else "  br label %read"), "load", 7, 5, c_int64)

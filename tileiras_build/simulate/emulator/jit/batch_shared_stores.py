@@ -15,42 +15,42 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..codegen import merge_adjacent_lines
-from ..codegen.merge_adjacent_lines import Parts
+from ..codegen.merge_adjacent_lines import LineParts
 from ..matmul import gemm_jit
-from .llvm_jit import address, addresses, compiled, identities
+from .llvm_jit import address, addresses, compile_function, identities
 
 if TYPE_CHECKING:
     from ..memory.load_store import Site
-    from ..simt.thread_group import Group
+    from ..simt.thread_group import ThreadGroup
 
 BYTES, WORDS = 16, 4  # of a store
 _STORE = re.compile(r"(site_\d+)\.store\(g, (\w+), \[(r\d+(?:, r\d+){3})\]\)$")
 
 
 # -- lines of a function -----------------------------------------------------------------------------
-def together(lines: list[str], origin: list[int], space: dict[str, Any]) -> tuple[list[str], list[int]]:
+def merge_adjacent_stores(lines: list[str], origin: list[int], space: dict[str, Any]) -> tuple[list[str], list[int]]:
     """The lines of a generated function, and the pc of each, with stores that follow each other as one."""
 
-    def parts_of(line: str) -> Parts | None:
+    def parts_of(line: str) -> LineParts | None:
         store = _STORE.match(line)
-        return (store[1], store[2], store[3]) if store is not None and is_of_four_words(space[store[1]]) else None
+        return (store[1], store[2], store[3]) if store is not None and stores_16_bytes(space[store[1]]) else None
 
-    def call(stores: list[Parts]) -> str:
+    def call(stores: list[LineParts]) -> str:
         sites, places, values = map(list, zip(*stores))
         name = f"stores_{len(space)}"
-        space[name] = Stores([space[site] for site in sites])
+        space[name] = BatchedStores([space[site] for site in sites])
         return f"{name}(g, {', '.join(places)}, {', '.join(values)})"
 
-    return merge_adjacent_lines.together(lines, origin, parts_of, call)
+    return merge_adjacent_lines.merge_adjacent(lines, origin, parts_of, call)
 
 
-def is_of_four_words(site) -> bool:
+def stores_16_bytes(site) -> bool:
     """Whether it stores four words of shared memory."""
     return (site.space, site.size, site.count) == ("shared", BYTES // WORDS, WORDS)
 
 
 # -- carrying out ------------------------------------------------------------------------------------
-class Stores:
+class BatchedStores:
     """Some stores, called with the group, the address of each, and the four words of each."""
 
     def __init__(self, sites: Sequence[Site]):
@@ -58,16 +58,21 @@ class Stores:
         self.offsets = np.array([site.offset & 0xFFFFFFFF for site in sites], np.int64)
         self.kinds = identities([np.dtype(np.uint32)] * (WORDS * len(sites)))
 
-    def __call__(self, group: Group, *given: np.ndarray) -> None:
+    def __call__(self, group: ThreadGroup, *given: np.ndarray) -> None:
         places, values = given[: len(self.sites)], given[len(self.sites) :]
-        if not self.at_once(group, places, values):
+        if not self.run_with_jit(group, places, values):
             for i, (site, place) in enumerate(zip(self.sites, places)):
                 site.store(group, place, values[WORDS * i : WORDS * (i + 1)])
 
-    def at_once(self, group: Group, places: Sequence[np.ndarray], values: tuple[np.ndarray, ...]) -> bool:
+    def run_with_jit(self, group: ThreadGroup, places: Sequence[np.ndarray], values: tuple[np.ndarray, ...]) -> bool:
         """Whether machine code has stored all; else NumPy has to do it, or to say what is wrong."""
         machine, shape = group.machine, group.shape
-        if not group.product or machine.options.is_watched or machine.cluster_size > 1 or not gemm_jit.is_ready():
+        if (
+            not group.is_product_set
+            or machine.options.has_observers
+            or machine.cluster_size > 1
+            or not gemm_jit.is_ready()
+        ):
             return False
         line = (1, shape[1])
         if machine.shared_limit < BYTES or not all(p.shape in (shape, line) and p.dtype == np.uint32 for p in places):
@@ -77,7 +82,7 @@ class Stores:
             return False
         whole = [np.ascontiguousarray(place) for place in places]
         table = np.array([[address(place) for place in whole], [0 if len(place) == 1 else shape[1] for place in whole]])
-        marks = None if machine.flight is None else machine.flight.marks[BYTES]
+        marks = None if machine.async_copy_marks is None else machine.async_copy_marks.marks[BYTES]
         first = np.ascontiguousarray(group.cta.reshape(-1), np.int64)
         return not _code(marks is not None)(
             address(sources), address(table[0]), address(table[1]), address(self.offsets), address(first), address(machine.shared),
@@ -174,4 +179,4 @@ def _code(marked: bool) -> Callable[..., int]:
         _LOOP.format(p="write", before="\n".join(sources), act="\n".join([*write, _WRITE]), after="done"),
         "done:\n  ret i64 0\nbad:\n  ret i64 1\n}",
     ])  # fmt: skip
-    return compiled(text, "store", 7, 5, c_int64)
+    return compile_function(text, "store", 7, 5, c_int64)

@@ -16,12 +16,12 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import NamedTuple
 
-from ....core.user_cache import key_of, local_store
-from .elf_linker import Image
-from .executable_memory import processor
+from ....core.user_cache import cache_key, user_cache
+from .elf_linker import LinkedCode
+from .executable_memory import host_cpu_id
 
 _CODE = ("executable_memory.py", "llvm_jit.py", "code_cache.py", "elf_linker.py")
-_begun = time.time_ns()  # about when this process has read its code
+_process_start = time.time_ns()  # about when this process has read its code
 
 
 class Host(NamedTuple):
@@ -39,61 +39,61 @@ class Host(NamedTuple):
 @lru_cache
 def host() -> Host:
     """What LLVM says of this CPU; LLVM is asked where no process before has noted it."""
-    found = noted_host()
+    found = cached_host()
     if found is None:
-        found = _asked()
-        store, key = local_store(), _key_of_host()
+        found = _query_llvm()
+        store, key = user_cache(), _key_of_host()
         if store is not None and key is not None and found.is_current():
             store.keep(key, json.dumps(found).encode())
     return found
 
 
 @lru_cache
-def noted_host() -> Host | None:
+def cached_host() -> Host | None:
     """What a process before has noted that LLVM says of this CPU."""
-    store, key = local_store(), _key_of_host()
+    store, key = user_cache(), _key_of_host()
     data = None if store is None or key is None else store.find(key)
     found = None if data is None else Host(*json.loads(data))
     return found if found is not None and found.is_current() else None
 
 
-def find(text: str, name: str) -> Image | None:
+def load_code(text: str, name: str) -> LinkedCode | None:
     """The code of the function ``name`` of a text, if it is kept. LLVM is not asked."""
-    store, cpu = local_store(), noted_host() if host.cache_info().currsize == 0 else host()
+    store, cpu = user_cache(), cached_host() if host.cache_info().currsize == 0 else host()
     if store is None or cpu is None or not cpu.is_current():
         return None
     data = store.find(_key(text, name, cpu))
-    return None if data is None else Image.unpacked(data)
+    return None if data is None else LinkedCode.unpacked(data)
 
 
-def keep(text: str, name: str, image: Image) -> None:
+def store_code(text: str, name: str, image: LinkedCode) -> None:
     """Keep it."""
-    store = local_store()
+    store = user_cache()
     if store is not None and _key_of_host() is not None and host().is_current():
         store.keep(_key(text, name, host()), image.packed())
 
 
 def _key(text: str, name: str, cpu: Host) -> str:
-    return key_of("machine code", text, name, _key_of_host(), *cpu)
+    return cache_key("machine code", text, name, _key_of_host(), *cpu)
 
 
-def noted(what: str) -> int:
+def read_count(what: str) -> int:
     """The number that processes before have noted of the machine code of this emulator, 0 where none has. LLVM is not asked."""
-    store, key = local_store(), _key_of_note(what)
+    store, key = user_cache(), _key_of_note(what)
     data = None if store is None or key is None else store.find(key)
     return 0 if data is None else int(data)
 
 
-def note(what: str, number: int) -> None:
+def write_count(what: str, number: int) -> None:
     """Note it, for the next processes. LLVM is not asked."""
-    store, key = local_store(), _key_of_note(what)
+    store, key = user_cache(), _key_of_note(what)
     if store is not None and key is not None:
         store.keep(key, b"%d" % number)
 
 
 def _key_of_note(what: str) -> str | None:
     known = _key_of_host()
-    return None if known is None else key_of("note", what, known, _state_of_emulator())
+    return None if known is None else cache_key("note", what, known, _state_of_emulator())
 
 
 @lru_cache
@@ -106,10 +106,10 @@ def _state_of_emulator() -> tuple:
 @lru_cache
 def _key_of_host() -> str | None:
     """Of the CPU, of the place of LLVM, and of the code here; None where one of them is not known."""
-    found, code, cpu = PathFinder.find_spec("llvmlite"), _code_here(), processor()
+    found, code, cpu = PathFinder.find_spec("llvmlite"), _code_here(), host_cpu_id()
     if found is None or not found.origin or code is None or cpu is None:
         return None
-    return key_of("CPU", os.path.abspath(found.origin), code, cpu)
+    return cache_key("CPU", os.path.abspath(found.origin), code, cpu)
 
 
 def _code_here() -> str | None:
@@ -118,7 +118,7 @@ def _code_here() -> str | None:
     for name in _CODE:
         path = Path(__file__).with_name(name)
         try:
-            if max(path.stat().st_mtime_ns, path.stat().st_ctime_ns) >= _begun:
+            if max(path.stat().st_mtime_ns, path.stat().st_ctime_ns) >= _process_start:
                 return None
             digest.update(path.read_bytes())
         except OSError:
@@ -126,7 +126,7 @@ def _code_here() -> str | None:
     return digest.hexdigest()
 
 
-def _asked() -> Host:
+def _query_llvm() -> Host:
     from llvmlite import binding as llvm
 
     files = [[file, _state_of(file)] for file in _libraries()]

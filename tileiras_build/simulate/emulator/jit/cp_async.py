@@ -12,8 +12,8 @@ from functools import lru_cache
 import numpy as np
 
 from ..memory.address_space import Region
-from ..simt.broadcasting import lines_of
-from .llvm_jit import address, compiled
+from ..simt.broadcasting import contiguous_rows
+from .llvm_jit import address, compile_function
 
 
 def issue(
@@ -29,24 +29,24 @@ def issue(
     size = np.dtype(dtype).itemsize
     if limit < size or region.size < size:
         return None
-    given = [lines_of(to, shape), lines_of(source, shape)]
-    given.append((source, 0) if sizes is None else lines_of(sizes, shape))
+    given = [contiguous_rows(to, shape), contiguous_rows(source, shape)]
+    given.append((source, 0) if sizes is None else contiguous_rows(sizes, shape))
     index, data = np.empty(shape, np.int64), np.empty(shape, dtype)
     first = np.ascontiguousarray(cta.reshape(-1), np.int64)
-    bad = _issue(size, sizes is not None)(
+    bad = _compiled_issue(size, sizes is not None)(
         address(index), address(data), *(address(values) for values, _ in given), address(first), address(marks),
-        *shape, *(apart for _, apart in given), offsets[0] & 0xFFFFFFFF, (offsets[1] - region.origin) & _LONG,
+        *shape, *(apart for _, apart in given), offsets[0] & 0xFFFFFFFF, (offsets[1] - region.origin) & _INT64_MASK,
         region.at, region.pad, region.end - size - region.pad, shared_size, limit - size, mark,
     )  # fmt: skip
     return None if bad else (index.reshape(-1), data.reshape(-1))
 
 
-def land(index: np.ndarray, data: np.ndarray, shared: np.ndarray, marks: np.ndarray) -> None:
+def write_elements(index: np.ndarray, data: np.ndarray, shared: np.ndarray, marks: np.ndarray) -> None:
     """Write elements to shared memory, and clear their marks."""
-    _land(data.itemsize)(address(index), address(data), address(shared), address(marks), len(index))
+    _compiled_write(data.itemsize)(address(index), address(data), address(shared), address(marks), len(index))
 
 
-_LONG = (1 << 64) - 1
+_INT64_MASK = (1 << 64) - 1
 _TYPES = {4: "i32", 8: "i64", 16: "<4 x i32>"}  # of an element
 _MARKS = {4: "i8", 8: "i16", 16: "i32"}  # of the marks of one
 
@@ -130,7 +130,7 @@ _SIZE = """  %sizes.n = add i64 %sizes.first, %t
     i32 {bytes}, label %read
     i32 0, label %keep
   ]"""
-_LAND = """
+_WRITE_ELEMENTS = """
 define void @land(ptr noalias %index, ptr noalias %data, ptr noalias %shared, ptr noalias %marks, i64 %count) {{
 entry:
   br label %one
@@ -160,12 +160,12 @@ def _form(text: str, size: int, **more: str) -> str:
 
 
 @lru_cache
-def _issue(size: int, sized: bool) -> Callable[..., int]:
+def _compiled_issue(size: int, sized: bool) -> Callable[..., int]:
     choice = _SIZE.format(bytes=size) if sized else "  br label %read"
     zero = ", [zeroinitializer, %size]" if sized else ""
-    return compiled(_form(_ISSUE, size, sized=choice, zero=zero), "issue", 7, 13, c_int64)
+    return compile_function(_form(_ISSUE, size, sized=choice, zero=zero), "issue", 7, 13, c_int64)
 
 
 @lru_cache
-def _land(size: int) -> Callable[..., int]:
-    return compiled(_form(_LAND, size), "land", 4, 1)
+def _compiled_write(size: int) -> Callable[..., int]:
+    return compile_function(_form(_WRITE_ELEMENTS, size), "land", 4, 1)

@@ -17,13 +17,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from .llvm_jit import address, compiled, has, is_imported, kept
+from .llvm_jit import address, cached_function, compile_function, has_cpu_feature, is_imported
 
 LANES = 8  # of a vector of float32
-FEWEST = 4096  # elements for which a call pays
-IMPORT = 8  # translations in the time of LLVM's import
-KEPT = 16  # translations that were kept are read in the time of one
-_done: Counter[str] = Counter()  # elements of operations that NumPy has done, in this process
+MIN_ELEMENTS = 4096  # elements for which a call pays
+IMPORT_COST = 8  # translations in the time of LLVM's import
+CACHE_HITS_PER_COMPILE = 16  # translations that were kept are read in the time of one
+_elements_done: Counter[str] = Counter()  # elements of operations that NumPy has done, in this process
 
 
 @dataclass(frozen=True)
@@ -38,17 +38,17 @@ class Operation:
     result: type[np.generic] = np.float32
 
 
-def apply(name: str, *operands: np.ndarray | np.generic) -> np.ndarray | None:
+def try_apply(name: str, *operands: np.ndarray | np.generic) -> np.ndarray | None:
     """An operation of arrays of float32 of one shape, or numbers in place of some; None where NumPy has to do it."""
     largest = operands[0]
     for operand in operands:
         if operand.size > largest.size:
             largest = operand
     size, shape = largest.size, largest.shape
-    if size < FEWEST or size % LANES:
+    if size < MIN_ELEMENTS or size % LANES:
         return None
     alike = tuple(operand.shape == shape for operand in operands)
-    if not _is_worth_it(name, alike, size):
+    if not _is_profitable(name, alike, size):
         return None
     given: list[np.ndarray] = []
     for operand, is_alike in zip(operands, alike):
@@ -56,19 +56,21 @@ def apply(name: str, *operands: np.ndarray | np.generic) -> np.ndarray | None:
             return None
         given.append(np.asarray(operand))
     operation = OPERATIONS[name]
-    if operation.feature and not has(operation.feature):
+    if operation.feature and not has_cpu_feature(operation.feature):
         return None
     out = np.empty(shape, operation.result)
-    bad = _code(name, alike)(address(out), *map(address, given), size // LANES)
+    bad = _compiled(name, alike)(address(out), *map(address, given), size // LANES)
     return None if bad else out
 
 
-def _is_worth_it(name: str, alike: tuple[bool, ...], size: int) -> bool:
+def _is_profitable(name: str, alike: tuple[bool, ...], size: int) -> bool:
     """Whether this process has done an operation often enough before it does it for so many elements more."""
-    before, done = OPERATIONS[name].before, _done[name]
-    if done > before * (1 if is_imported() else IMPORT) or (done > before // KEPT and _kept(name, alike) is not None):
+    before, done = OPERATIONS[name].before, _elements_done[name]
+    if done > before * (1 if is_imported() else IMPORT_COST) or (
+        done > before // CACHE_HITS_PER_COMPILE and _cached(name, alike) is not None
+    ):
         return True
-    _done[name] += size
+    _elements_done[name] += size
     return False
 
 
@@ -101,21 +103,21 @@ declare i1 @llvm.vector.reduce.or.v8i1(<8 x i1>)
 declare <8 x float> @llvm.fma.v8f32(<8 x float>, <8 x float>, <8 x float>)
 declare <8 x double> @llvm.fmuladd.v8f64(<8 x double>, <8 x double>, <8 x double>)
 """
-_VECTOR = """  %x{i}.ptr = getelementptr <8 x {type}>, ptr %in{i}, i64 %v
+_LOAD_VECTOR = """  %x{i}.ptr = getelementptr <8 x {type}>, ptr %in{i}, i64 %v
   %x{i} = load <8 x {type}>, ptr %x{i}.ptr, align 1"""
-_NUMBER = """  %x{i}.one = load {type}, ptr %in{i}, align 1
+_LOAD_SCALAR = """  %x{i}.one = load {type}, ptr %in{i}, align 1
   %x{i}.first = insertelement <8 x {type}> poison, {type} %x{i}.one, i64 0
   %x{i} = shufflevector <8 x {type}> %x{i}.first, <8 x {type}> poison, <8 x i32> zeroinitializer"""
 
 
 @lru_cache
-def _code(name: str, alike: tuple[bool, ...]) -> Callable[..., int]:
-    return _kept(name, alike) or compiled(_text(name, alike), *_shape(name))
+def _compiled(name: str, alike: tuple[bool, ...]) -> Callable[..., int]:
+    return _cached(name, alike) or compile_function(_text(name, alike), *_shape(name))
 
 
 @lru_cache
-def _kept(name: str, alike: tuple[bool, ...]) -> Callable[..., int] | None:
-    return kept(_text(name, alike), *_shape(name))
+def _cached(name: str, alike: tuple[bool, ...]) -> Callable[..., int] | None:
+    return cached_function(_text(name, alike), *_shape(name))
 
 
 def _shape(name: str) -> tuple[str, int, int, type]:
@@ -124,26 +126,28 @@ def _shape(name: str) -> tuple[str, int, int, type]:
 
 def _text(name: str, alike: tuple[bool, ...]) -> str:
     operation = OPERATIONS[name]
-    given = [Given("float", is_alike) for is_alike in alike]
+    given = [LoopOperand("float", is_alike) for is_alike in alike]
     return loop("apply", "noalias", given, operation.text, TYPES[operation.result]) + DECLARATIONS
 
 
 @dataclass(frozen=True)
-class Given:
+class LoopOperand:
     """An operand: the type of an element, and whether each has one of its own or all have the same."""
 
     type: str
-    is_alike: bool = True
+    is_uniform: bool = True
 
 
-def loop(name: str, result: str, operands: Sequence[Given], text: str, type_: str) -> str:
+def loop(name: str, result: str, operands: Sequence[LoopOperand], text: str, type_: str) -> str:
     """IR of ``name(result, operands, vectors)``: ``text`` for each vector of the operands; whether some lane was bad, i64.
 
     ``result`` says what else is known of the pointer to the results, elements of ``type_``.
     """
     lines: dict[bool, list[str]] = {True: [], False: []}
     for i, operand in enumerate(operands):
-        lines[operand.is_alike].append((_VECTOR if operand.is_alike else _NUMBER).format(i=i, type=operand.type))
+        lines[operand.is_uniform].append(
+            (_LOAD_VECTOR if operand.is_uniform else _LOAD_SCALAR).format(i=i, type=operand.type)
+        )
     pointers = [f"ptr {result} %out", *(f"ptr %in{i}" for i in range(len(operands)))]
     return _LOOP.format(
         name=name, pointers=", ".join(pointers), before="\n".join(lines[False]), loads="\n".join(lines[True]),
@@ -202,15 +206,15 @@ _POWER = """  %nan = fcmp uno <8 x float> %x0, zeroinitializer
 {smallest}
   %doubtful = or <8 x i1> %near, %subnormal
   %bad = or <8 x i1> %doubtful, %nan"""
-_FLUSHED = "  %subnormal = and <8 x i1> %low, zeroinitializer"
-_KEPT = """  %not.zero = fcmp ogt <8 x float> %x0, splat (float -160.0)
+_SUBNORMALS_FLUSHED = "  %subnormal = and <8 x i1> %low, zeroinitializer"
+_SUBNORMALS_KEPT = """  %not.zero = fcmp ogt <8 x float> %x0, splat (float -160.0)
   %subnormal = and <8 x i1> %low, %not.zero"""
 _FMA = """  %y = call <8 x float> @llvm.fma.v8f32(<8 x float> %x0, <8 x float> %x1, <8 x float> %x2)
   %bad = fcmp uno <8 x float> %y, zeroinitializer"""
 _TO_HALF = """  %half = fptrunc <8 x float> %x0 to <8 x half>
   %y = bitcast <8 x half> %half to <8 x i16>
   %bad = fcmp uno <8 x float> %x0, zeroinitializer"""
-_TO_BRAIN = """  %bits = bitcast <8 x float> %x0 to <8 x i32>
+_TO_BFLOAT16 = """  %bits = bitcast <8 x float> %x0 to <8 x i32>
   %upper = lshr <8 x i32> %bits, splat (i32 16)
   %odd = and <8 x i32> %upper, splat (i32 1)
   %half = add <8 x i32> %odd, splat (i32 32767)
@@ -218,10 +222,10 @@ _TO_BRAIN = """  %bits = bitcast <8 x float> %x0 to <8 x i32>
   %kept = lshr <8 x i32> %sum, splat (i32 16)
   %y = trunc <8 x i32> %kept to <8 x i16>
   %bad = fcmp uno <8 x float> %x0, zeroinitializer"""
-_PLAIN = """  %y = {name} <8 x float> %x0, %x1
+_BINARY = """  %y = {name} <8 x float> %x0, %x1
   %bad = fcmp uno <8 x float> %y, zeroinitializer"""
 # Of equal numbers, which may be zeros of either sign, both have the bits that the result has, or one does.
-_EXTREME = """  %first = fcmp {wins} <8 x float> %x0, %x1
+_MIN_MAX = """  %first = fcmp {wins} <8 x float> %x0, %x1
   %same = fcmp oeq <8 x float> %x0, %x1
   %bits.0 = bitcast <8 x float> %x0 to <8 x i32>
   %bits.1 = bitcast <8 x float> %x1 to <8 x i32>
@@ -232,14 +236,14 @@ _EXTREME = """  %first = fcmp {wins} <8 x float> %x0, %x1
   %bad = fcmp uno <8 x float> %x0, %x1"""
 
 OPERATIONS = {
-    "ex2": Operation(_power(_KEPT), 1 << 21, feature="fma"),
-    "ex2.ftz": Operation(_power(_FLUSHED), 1 << 21, feature="fma"),
+    "ex2": Operation(_power(_SUBNORMALS_KEPT), 1 << 21, feature="fma"),
+    "ex2.ftz": Operation(_power(_SUBNORMALS_FLUSHED), 1 << 21, feature="fma"),
     "fma": Operation(_FMA, 1 << 22, 3, "fma"),
     "f16": Operation(_TO_HALF, 1 << 22, feature="f16c", result=np.uint16),
-    "bf16": Operation(_TO_BRAIN, 1 << 22, result=np.uint16),
-    "add": Operation(_PLAIN.format(name="fadd"), 1 << 24, 2),
-    "sub": Operation(_PLAIN.format(name="fsub"), 1 << 24, 2),
-    "mul": Operation(_PLAIN.format(name="fmul"), 1 << 24, 2),
-    "max": Operation(_EXTREME.format(wins="ogt", join="and"), 1 << 24, 2),
-    "min": Operation(_EXTREME.format(wins="olt", join="or"), 1 << 24, 2),
+    "bf16": Operation(_TO_BFLOAT16, 1 << 22, result=np.uint16),
+    "add": Operation(_BINARY.format(name="fadd"), 1 << 24, 2),
+    "sub": Operation(_BINARY.format(name="fsub"), 1 << 24, 2),
+    "mul": Operation(_BINARY.format(name="fmul"), 1 << 24, 2),
+    "max": Operation(_MIN_MAX.format(wins="ogt", join="and"), 1 << 24, 2),
+    "min": Operation(_MIN_MAX.format(wins="olt", join="or"), 1 << 24, 2),
 }

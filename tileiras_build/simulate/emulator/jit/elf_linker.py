@@ -11,16 +11,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-_HEAD, _KIND = b"\x7fELF\x02\x01\x01", (1, 62)  # 64 bits, little-endian; a relocatable file (ET_REL) for EM_X86_64
+_ELF_MAGIC, _KIND = b"\x7fELF\x02\x01\x01", (1, 62)  # 64 bits, little-endian; a relocatable file (ET_REL) for EM_X86_64
 _PROGBITS, _SYMTAB, _RELA, _UNWIND = 1, 2, 4, 0x7000_0001
 _WRITE, _ALLOC = 1, 2
-_DISTANCES = 2, 4  # R_X86_64_PC32, R_X86_64_PLT32: S + A - P in 32 bits
-_BETWEEN = b"\xcc"  # int3
+_PC_RELATIVE = 2, 4  # R_X86_64_PC32, R_X86_64_PLT32: S + A - P in 32 bits
+_INT3 = b"\xcc"  # int3
 _ENTRY = struct.Struct("<Q")
 
 
 @dataclass(frozen=True)
-class Image:
+class LinkedCode:
     """Code and the numbers that it reads, to be put at the beginning of a page; its function begins at ``entry``."""
 
     code: bytes
@@ -31,7 +31,7 @@ class Image:
         return _ENTRY.pack(self.entry) + self.code
 
     @classmethod
-    def unpacked(cls, data: bytes) -> Image:
+    def unpacked(cls, data: bytes) -> LinkedCode:
         """What ``packed`` has given."""
         return cls(data[_ENTRY.size :], *_ENTRY.unpack_from(data))
 
@@ -62,18 +62,18 @@ class _UnknownObjectError(Exception):
     """An object file has something that is not done here."""
 
 
-def image_of(data: bytes, name: str) -> Image | None:
+def link_function(data: bytes, name: str) -> LinkedCode | None:
     """The code of an object file, whose function ``name`` is to be called; None where it needs more than is done here."""
     try:
-        return _Object(data).image(name)
+        return _ObjectFile(data).image(name)
     except (_UnknownObjectError, struct.error, ValueError, IndexError):
         return None
 
 
-class _Object:
+class _ObjectFile:
     def __init__(self, data: bytes):
         self.data = data
-        if not data.startswith(_HEAD) or struct.unpack_from("<HH", data, 16) != _KIND:
+        if not data.startswith(_ELF_MAGIC) or struct.unpack_from("<HH", data, 16) != _KIND:
             raise _UnknownObjectError("no object file of this CPU")
         (start,), (count,) = struct.unpack_from("<Q", data, 40), struct.unpack_from("<H", data, 60)
         self.sections = [_Section(*struct.unpack_from("<IIQQQQIIQQ", data, start + 64 * n)) for n in range(count)]
@@ -83,18 +83,18 @@ class _Object:
     def bytes_of(self, section: _Section) -> bytes:
         return self.data[section.start : section.start + section.size]
 
-    def image(self, name: str) -> Image:
+    def image(self, name: str) -> LinkedCode:
         out, places = bytearray(), {}
         for number, section in enumerate(self.sections):
             if section.flags & _ALLOC and section.kind != _UNWIND:
                 if section.kind != _PROGBITS or section.flags & _WRITE:
                     raise _UnknownObjectError("memory of its own")
-                out += _BETWEEN * (-len(out) % max(section.alignment, 1))
+                out += _INT3 * (-len(out) % max(section.alignment, 1))
                 places[number] = len(out)
                 out += self.bytes_of(section)
         for place, distance in self._distances(places):
             struct.pack_into("<i", out, place, distance)
-        return Image(bytes(out), self._address_of(self._find(name), places))
+        return LinkedCode(bytes(out), self._address_of(self._find(name), places))
 
     def _distances(self, places: dict[int, int]) -> Iterator[tuple[int, int]]:
         """(where, what) is to be written of the distances between sections at ``places``."""
@@ -102,7 +102,7 @@ class _Object:
             if section.kind != _RELA or section.info not in places:
                 continue
             for offset, what, more in struct.iter_unpack("<QQq", self.bytes_of(section)):
-                if what & 0xFFFF_FFFF not in _DISTANCES:
+                if what & 0xFFFF_FFFF not in _PC_RELATIVE:
                     raise _UnknownObjectError("another kind of relocation")
                 place = places[section.info] + offset
                 yield place, self._address_of(self.symbols[what >> 32], places) + more - place

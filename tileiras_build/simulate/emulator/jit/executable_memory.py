@@ -11,11 +11,11 @@ import platform
 import sys
 from functools import lru_cache
 
-IS_POSSIBLE = sys.platform == "linux" and platform.machine() == "x86_64"
-_loaded: list[mmap.mmap] = []  # memory whose code is in use
+IS_SUPPORTED = sys.platform == "linux" and platform.machine() == "x86_64"
+_code_pages: list[mmap.mmap] = []  # memory whose code is in use
 
 
-def load(code: bytes) -> int | None:
+def map_code(code: bytes) -> int | None:
     """The address of a copy of code; None where the system lets a process execute nothing that it has written."""
     try:
         memory = mmap.mmap(-1, len(code), mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, mmap.PROT_READ | mmap.PROT_WRITE)
@@ -25,7 +25,7 @@ def load(code: bytes) -> int | None:
     place = ctypes.addressof(ctypes.c_char.from_buffer(memory))
     if _protect()(place, len(memory), mmap.PROT_READ | mmap.PROT_EXEC):
         return None
-    _loaded.append(memory)
+    _code_pages.append(memory)
     return place
 
 
@@ -53,9 +53,9 @@ _LEAVES = (
 
 
 @lru_cache
-def processor() -> tuple[int, ...] | None:
+def host_cpu_id() -> tuple[int, ...] | None:
     """Numbers that tell CPUs apart for which a compiler makes different code; None where the CPU cannot be asked."""
-    ask, extents = (_asker(code) for code in (_CPUID, _XGETBV)) if IS_POSSIBLE else (None, None)
+    ask, extents = (_cpuid_function(code) for code in (_CPUID, _XGETBV)) if IS_SUPPORTED else (None, None)
     if ask is None or extents is None:
         return None
     last = {base: ask(base, 0)[0] for base in (0, _EXTENDED)}
@@ -65,8 +65,8 @@ def processor() -> tuple[int, ...] | None:
     return (*numbers, *(extents(0, 0)[:2] if has_extents else ()))
 
 
-def _asker(text: str):
-    place = load(bytes.fromhex(text))
+def _cpuid_function(text: str):
+    place = map_code(bytes.fromhex(text))
     if place is None:
         return None
     function = ctypes.CFUNCTYPE(None, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_void_p)(place)

@@ -10,8 +10,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..matmul.pack_operands_jit import turned
-from .llvm_jit import address, compiled
+from ..matmul.pack_operands_jit import transpose
+from .llvm_jit import address, compile_function
 
 ROW, ROWS = 16, 8  # bytes of a row; rows of a matrix
 
@@ -134,7 +134,7 @@ def _code(count: int, transposed: bool, marked: bool) -> Callable[..., int]:
         lines.append("  %waits.next = or i32 %waits, 0")
     rows = [f"%row.{i}" for i in range(ROWS)]
     if transposed:
-        rows = turned(rows, "row", "<8 x i16>", lines)
+        rows = transpose(rows, "row", "<8 x i16>", lines)
     stores = [_STORE.format(i=i, at=ROW * i, row=row) for i, row in enumerate(rows)]
     text = _LOOPS.format(rows="\n".join(lines), stores="\n".join(stores), count=count)
-    return compiled(text, "load", 5, 7, c_int64)
+    return compile_function(text, "load", 5, 7, c_int64)

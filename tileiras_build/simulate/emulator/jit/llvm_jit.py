@@ -16,18 +16,22 @@ if TYPE_CHECKING:
     from llvmlite.binding import ExecutionEngine, ModuleRef, TargetMachine
 
 POINTER, NUMBER = ctypes.c_void_p, ctypes.c_int64
-_kept: list[ExecutionEngine] = []  # the engines whose code is in use
+_engines: list[ExecutionEngine] = []  # the engines whose code is in use
 
 
-def compiled(text: str, name: str, pointers: int, numbers: int, result: type | None = None) -> Callable[..., int]:
+def compile_function(
+    text: str, name: str, pointers: int, numbers: int, result: type | None = None
+) -> Callable[..., int]:
     """The function ``name`` of a module of IR, which takes so many pointers and then so many i64."""
-    place = _place_of_kept(text, name) or _place_of_made(text, name) or _place_by_engine(text, name)
+    place = _address_of_cached(text, name) or _compile_and_cache(text, name) or _address_from_engine(text, name)
     return _function_at(place, pointers, numbers, result)
 
 
-def kept(text: str, name: str, pointers: int, numbers: int, result: type | None = None) -> Callable[..., int] | None:
+def cached_function(
+    text: str, name: str, pointers: int, numbers: int, result: type | None = None
+) -> Callable[..., int] | None:
     """The same where a process before has made it; LLVM is not asked."""
-    place = _place_of_kept(text, name)
+    place = _address_of_cached(text, name)
     return None if place is None else _function_at(place, pointers, numbers, result)
 
 
@@ -35,33 +39,33 @@ def _function_at(place: int, pointers: int, numbers: int, result: type | None) -
     return ctypes.CFUNCTYPE(result, *[POINTER] * pointers, *[NUMBER] * numbers)(place)
 
 
-def _place_of_kept(text: str, name: str) -> int | None:
-    image = code_cache.find(text, name)
-    return None if image is None else _place_of(image)
+def _address_of_cached(text: str, name: str) -> int | None:
+    image = code_cache.load_code(text, name)
+    return None if image is None else _map_image(image)
 
 
-def _place_of_made(text: str, name: str) -> int | None:
+def _compile_and_cache(text: str, name: str) -> int | None:
     """Where a function is that LLVM makes for this process and the next ones; None where code can only be put there by LLVM."""
-    if not executable_memory.IS_POSSIBLE:
+    if not executable_memory.IS_SUPPORTED:
         return None
-    image = elf_linker.image_of(_machine(reloc="pic", codemodel="small").emit_object(_module(text)), name)
+    image = elf_linker.link_function(_target_machine(reloc="pic", codemodel="small").emit_object(_module(text)), name)
     if image is None:
         return None
-    code_cache.keep(text, name, image)
-    return _place_of(image)
+    code_cache.store_code(text, name, image)
+    return _map_image(image)
 
 
-def _place_of(image: elf_linker.Image) -> int | None:
-    place = executable_memory.load(image.code)
+def _map_image(image: elf_linker.LinkedCode) -> int | None:
+    place = executable_memory.map_code(image.code)
     return None if place is None else place + image.entry
 
 
-def _place_by_engine(text: str, name: str) -> int:
+def _address_from_engine(text: str, name: str) -> int:
     from llvmlite import binding as llvm
 
-    engine = llvm.create_mcjit_compiler(_module(text), _machine())
+    engine = llvm.create_mcjit_compiler(_module(text), _target_machine())
     engine.finalize_object()
-    _kept.append(engine)
+    _engines.append(engine)
     return engine.get_function_address(name)
 
 
@@ -75,7 +79,7 @@ def _module(text: str) -> ModuleRef:
     return module
 
 
-def _machine(**options: str) -> TargetMachine:
+def _target_machine(**options: str) -> TargetMachine:
     from llvmlite import binding as llvm
 
     llvm.initialize_native_target()
@@ -90,13 +94,13 @@ def is_imported() -> bool:
 
 
 @lru_cache
-def has(feature: str) -> bool:
+def has_cpu_feature(feature: str) -> bool:
     """Whether this CPU has a feature, by LLVM's name of it."""
     return f"+{feature}" in code_cache.host().features.split(",")
 
 
 @lru_cache
-def processor() -> str:
+def cpu_name() -> str:
     """LLVM's name of this CPU."""
     return code_cache.host().name
 
@@ -117,7 +121,7 @@ def addresses(arrays: tuple[object, ...], kinds: np.ndarray, shape: tuple[int, i
 
     ``out`` may be longer than there are arrays. They have to be kept by the caller while the addresses are in use.
     """
-    return _looker()(id(arrays) + _ITEMS, address(kinds), address(out), _ARRAY, len(arrays), *shape)
+    return _compiled_addresses()(id(arrays) + _ITEMS, address(kinds), address(out), _ARRAY, len(arrays), *shape)
 
 
 def identities(kinds: Iterable[np.dtype | None]) -> np.ndarray:
@@ -129,7 +133,7 @@ _ARRAY = id(np.ndarray)
 _ITEMS = tuple.__basicsize__  # where the references of a tuple begin
 # The fields of NumPy's C structure (NumPy C API, PyArrayObject): after the object's type come data, nd, dimensions, strides, base,
 # descr, flags.
-_LOOK = """
+_ADDRESSES = """
 define i64 @look(ptr %ids, ptr %kinds, ptr %out, ptr %type, i64 %count, i64 %rows, i64 %columns) {{
 entry:
   br label %one
@@ -189,8 +193,8 @@ done:
 
 
 @lru_cache
-def _looker() -> Callable[..., int]:
+def _compiled_addresses() -> Callable[..., int]:
     word = ctypes.sizeof(ctypes.c_void_p)
     names = ("data", "nd", "dimensions", "strides", "base", "descr", "flags")
     places = {name: _DATA + word * number for number, name in enumerate(names)}
-    return compiled(_LOOK.format(type=_DATA - word, **places), "look", 4, 3, NUMBER)
+    return compile_function(_ADDRESSES.format(type=_DATA - word, **places), "look", 4, 3, NUMBER)

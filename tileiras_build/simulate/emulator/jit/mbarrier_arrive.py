@@ -8,13 +8,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..isa.mbarrier_state_word import BIAS, COUNT_LIMIT
-from .llvm_jit import address, compiled
+from ..isa.mbarrier_state_word import COUNT_BIAS, COUNT_LIMIT
+from .llvm_jit import address, compile_function
 
 REFUSED, COMPLETED = -1, 1
 
 
-def change(
+def arrive_and_expect_tx(
     words: np.ndarray, places: np.ndarray, arrivals: np.ndarray, tx: np.ndarray, drop: bool, before: np.ndarray
 ) -> int:
     """Let mbarriers ``places`` (int64) of ``words`` (uint64) have so many ``arrivals`` and bytes ``tx`` more (int64, one for all or
@@ -22,18 +22,18 @@ def change(
 
     ``REFUSED``: the places do not ascend, or an mbarrier would leave its range. Then nothing has changed.
     """
-    return _change()(
+    return _compiled_arrive()(
         address(words), address(places), address(arrivals), address(tx), address(before), len(places),
         len(arrivals) > 1, len(tx) > 1, drop,
     )  # fmt: skip
 
 
-def have_left(words: np.ndarray, places: np.ndarray, phase: int) -> bool | None:
+def phases_completed(words: np.ndarray, places: np.ndarray, phase: int) -> bool | None:
     """Whether mbarriers ``places`` (int64) of ``words`` (uint64) are in another phase, 0 or 1, each of them; None if one is none."""
-    return _LEFT[_have_left()(address(words), address(places), len(places), phase)]
+    return _PHASE_COMPLETED[_compiled_test()(address(words), address(places), len(places), phase)]
 
 
-_LEFT = False, True, None
+_PHASE_COMPLETED = False, True, None
 
 
 # A loop that looks, and one that writes.
@@ -114,7 +114,7 @@ _FIELDS = """  %{n}.next = add i64 %{n}, 1
   %{p}bytes.new = add i64 %{p}bytes, %{p}more"""
 
 
-_LOOK = """
+_TEST_TEXT = """
 define i64 @left(ptr %words, ptr %places, i64 %count, i64 %wanted) {{
 entry:
   br label %look
@@ -149,14 +149,14 @@ none:
 
 
 @lru_cache
-def _have_left() -> Callable[..., int]:
-    return compiled(_LOOK.format(bias=BIAS, limit=COUNT_LIMIT), "left", 2, 2, c_int64)
+def _compiled_test() -> Callable[..., int]:
+    return compile_function(_TEST_TEXT.format(bias=COUNT_BIAS, limit=COUNT_LIMIT), "left", 2, 2, c_int64)
 
 
 @lru_cache
-def _change() -> Callable[..., int]:
+def _compiled_arrive() -> Callable[..., int]:
     text = _TEXT.format(
-        look=_FIELDS.format(n="i", p="", bias=BIAS), act=_FIELDS.format(n="n", p="act.", bias=BIAS),
-        limit=COUNT_LIMIT, bias=BIAS, refused=REFUSED,
+        look=_FIELDS.format(n="i", p="", bias=COUNT_BIAS), act=_FIELDS.format(n="n", p="act.", bias=COUNT_BIAS),
+        limit=COUNT_LIMIT, bias=COUNT_BIAS, refused=REFUSED,
     )  # fmt: skip
-    return compiled(text, "change", 5, 4, c_int64)
+    return compile_function(text, "change", 5, 4, c_int64)

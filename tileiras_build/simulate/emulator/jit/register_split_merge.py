@@ -12,26 +12,26 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..matmul import gemm_jit
-from .llvm_jit import address, addresses, compiled, identities
+from .llvm_jit import address, addresses, compile_function, identities
 
 if TYPE_CHECKING:
     from ..ptx.program import Program
-    from ..simt.thread_group import Group
+    from ..simt.thread_group import ThreadGroup
 
-FEWEST = 6  # registers that are worth a call
-WORD = 4
+MIN_REGISTERS = 6  # registers that are worth a call
+WORD_BYTES = 4
 
 
-class Registers:
+class RegisterBatch:
     """Registers ``slots`` of a program, as ``addresses`` knows them."""
 
     def __init__(self, program: Program, slots: Sequence[int]):
         self.slots = slots
-        self.dtypes = [program.words.get(slot) for slot in slots]
+        self.dtypes = [program.word_registers.get(slot) for slot in slots]
         self.kinds = identities(self.dtypes)
 
     @classmethod
-    def of(cls, program: Program, slots: Sequence[int]) -> Registers:
+    def of(cls, program: Program, slots: Sequence[int]) -> RegisterBatch:
         """The same ones for the same slots."""
         key = tuple(slots)
         found = program.moved.get(key)
@@ -51,35 +51,38 @@ class Registers:
         return [(self.slots[i], bits.view(self.dtypes[i])) for i, bits in zip(numbers, whole)]
 
 
-def is_movable(group: Group) -> bool:
+def is_movable(group: ThreadGroup) -> bool:
     """Whether the threads of a part of a group are rows or neighboring columns of it."""
     select = group.select
     return select[0] == "rows" or (select[0] == "columns" and isinstance(select[1], slice))
 
 
-def pick(group: Group, slots: Sequence[int]) -> None:
+def pick(group: ThreadGroup, slots: Sequence[int]) -> None:
     """Give a part of a group its values of registers that it has not got yet, if machine code can."""
-    if len(slots) < FEWEST or not gemm_jit.is_ready() or not is_movable(group):
+    if len(slots) < MIN_REGISTERS or not gemm_jit.is_ready() or not is_movable(group):
         return
-    parent, registers = group.parent, Registers.of(group.machine.program, slots)
+    parent, registers = group.parent, RegisterBatch.of(group.machine.program, slots)
     places = registers.at([parent.R[slot] for slot in slots], parent.shape)
     chosen = places != 0
     whole = np.empty((np.count_nonzero(chosen), *group.shape), np.uint32)
     if len(whole):
-        Part(group).move(places[chosen], whole, is_out=False)
+        ThreadSubset(group).move(places[chosen], whole, is_out=False)
     for slot, value in registers.views(whole, chosen):
-        group.R[slot] = group.borrowed[slot] = value
+        group.R[slot] = group.parent_values[slot] = value
 
 
 def overlay(
-    program: Program, slots: Sequence[int], bases: Sequence[object] | None, parts: Sequence[tuple[Group, Sequence]]
+    program: Program,
+    slots: Sequence[int],
+    bases: Sequence[object] | None,
+    children: Sequence[tuple[ThreadGroup, Sequence]],
 ):
     """(slot, value) of registers of a group of which ``parts`` have new values, and the rest of it ``bases`` (None: there is no
     rest)."""
-    if len(slots) < FEWEST or not gemm_jit.is_ready() or not all(is_movable(group) for group, _ in parts):
+    if len(slots) < MIN_REGISTERS or not gemm_jit.is_ready() or not all(is_movable(group) for group, _ in children):
         return []
-    shape, registers = parts[0][0].parent.shape, Registers.of(program, slots)
-    places = [registers.at(values, group.shape) for group, values in parts]
+    shape, registers = children[0][0].parent.shape, RegisterBatch.of(program, slots)
+    places = [registers.at(values, group.shape) for group, values in children]
     if bases is not None:
         places.append(registers.at(bases, shape))
     chosen = np.logical_and.reduce([place != 0 for place in places])
@@ -89,18 +92,22 @@ def overlay(
     if bases is not None:
         zero, old, size = np.zeros(1, np.int64), places.pop()[chosen], whole[0].nbytes
         _move()(address(old), address(whole), address(zero), address(zero), len(whole), size, 1, size, size, size)
-    for (group, _), place in zip(parts, places):
-        Part(group).move(place[chosen], whole, is_out=True)
+    for (group, _), place in zip(children, places):
+        ThreadSubset(group).move(place[chosen], whole, is_out=True)
     return registers.views(whole, chosen)
 
 
 def assemble(
-    program: Program, slots: Sequence[int], groups: Sequence[Group], positions: Sequence[np.ndarray], merged: Group
+    program: Program,
+    slots: Sequence[int],
+    groups: Sequence[ThreadGroup],
+    positions: Sequence[np.ndarray],
+    merged: ThreadGroup,
 ):
     """(slot, value) of registers of a group that others have become, whose threads are at ``positions`` of its own."""
-    if len(slots) < FEWEST or not gemm_jit.is_ready():
+    if len(slots) < MIN_REGISTERS or not gemm_jit.is_ready():
         return []
-    registers = Registers.of(program, slots)
+    registers = RegisterBatch.of(program, slots)
     places = [registers.at([group.R[slot] for slot in slots], group.shape) for group in groups]
     chosen = np.logical_and.reduce([place != 0 for place in places])
     whole = np.empty((np.count_nonzero(chosen), *merged.shape), np.uint32)
@@ -110,16 +117,16 @@ def assemble(
     return registers.views(whole, chosen)
 
 
-class Part:
+class ThreadSubset:
     """Where the threads of a part of a group are among those of the group: lines of ``bytes`` in memory."""
 
-    def __init__(self, group: Group):
+    def __init__(self, group: ThreadGroup):
         kind, which = group.select
         rows, columns = group.parent.shape
         self.outside = np.arange(rows) if kind == "columns" else np.ascontiguousarray(which, np.int64)
         self.inside = np.arange(len(self.outside))
-        self.bytes, self.apart = WORD * group.shape[1], WORD * columns
-        self.first = WORD * which.start if kind == "columns" else 0
+        self.bytes, self.apart = WORD_BYTES * group.shape[1], WORD_BYTES * columns
+        self.first = WORD_BYTES * which.start if kind == "columns" else 0
 
     def move(self, places: np.ndarray, whole: np.ndarray, *, is_out: bool) -> None:
         """Copy from values of the group to those of the part in ``whole``, or ``is_out``, the other way."""
@@ -209,9 +216,9 @@ done:
 
 @lru_cache
 def _spread() -> Callable[..., int]:
-    return compiled(_SPREAD, "spread", 3, 3)
+    return compile_function(_SPREAD, "spread", 3, 3)
 
 
 @lru_cache
 def _move() -> Callable[..., int]:
-    return compiled(_MOVE, "move", 4, 6)
+    return compile_function(_MOVE, "move", 4, 6)

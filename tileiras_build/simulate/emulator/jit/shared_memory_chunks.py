@@ -12,12 +12,12 @@ from functools import lru_cache
 
 import numpy as np
 
-from .llvm_jit import address, compiled
+from .llvm_jit import address, compile_function
 
 CHUNK = 16
 
 
-def land(
+def write_boxes(
     shared: np.ndarray, marks: np.ndarray, source: int, corners: np.ndarray, steps: np.ndarray, targets: np.ndarray,
     row_chunks: int, start: int, swizzle: tuple[int, int], are_rounded: bool = False,
 ) -> None:  # fmt: skip
@@ -46,7 +46,7 @@ def gather(
     )  # fmt: skip
 
 
-def are_equal(shared: np.ndarray, starts: np.ndarray, places: np.ndarray, before: np.ndarray) -> bool:
+def chunks_equal(shared: np.ndarray, starts: np.ndarray, places: np.ndarray, before: np.ndarray) -> bool:
     """Whether the chunks that ``gather`` reads are those of ``before``."""
     code = _compiled("compare")
     return not code(address(before), address(shared), address(starts), address(places), len(starts), places.size)
@@ -58,10 +58,10 @@ _ZEROS = np.zeros(4, np.uint8)  # the marks of memory that has none
 @lru_cache
 def _compiled(name: str) -> Callable[..., int]:
     text, pointers, numbers, result = _FUNCTIONS[name]
-    return compiled(text, name.split(".")[0], pointers, numbers, result)
+    return compile_function(text, name.split(".")[0], pointers, numbers, result)
 
 
-_LAND = """
+_WRITE_BOXES = """
 define void @land(ptr noalias %shared, ptr noalias %marks, ptr noalias %source, ptr noalias %corners, ptr noalias %steps,
                   ptr noalias %targets, i64 %boxes, i64 %rows, i64 %chunks, i64 %start, i64 %mask, i64 %shift) {
 entry:
@@ -121,7 +121,7 @@ _ROUNDED = """  %upper = lshr <4 x i32> %value, splat (i32 13)
   %exponent = and <4 x i32> %value, splat (i32 2139095040)
   %is_finite = icmp ne <4 x i32> %exponent, splat (i32 2139095040)
   %landed = select <4 x i1> %is_finite, <4 x i32> %kept, <4 x i32> %value"""
-_EACH = """
+_CHUNK_LOOP = """
 entry:
   br label %cta
 cta:
@@ -155,14 +155,14 @@ done:
   ret i64 %result
 }
 """
-_GATHER = "define i64 @gather(ptr noalias %data, ptr noalias %shared, ptr noalias %marks, ptr noalias %starts, ptr noalias %places, i64 %ctas, i64 %count, i64 %mark.bytes) {" + _EACH.replace(
+_GATHER = "define i64 @gather(ptr noalias %data, ptr noalias %shared, ptr noalias %marks, ptr noalias %starts, ptr noalias %places, i64 %ctas, i64 %count, i64 %mark.bytes) {" + _CHUNK_LOOP.replace(
     "ACT",
     """  store <4 x i32> %value, ptr %other, align 1
   %mark.at = mul i64 %at, %mark.bytes
   %mark = getelementptr i8, ptr %marks, i64 %mark.at
   %this = load i32, ptr %mark, align 1""",
 )  # fmt: skip
-_COMPARE = "define i64 @compare(ptr noalias %data, ptr noalias %shared, ptr noalias %starts, ptr noalias %places, i64 %ctas, i64 %count) {" + _EACH.replace(
+_COMPARE = "define i64 @compare(ptr noalias %data, ptr noalias %shared, ptr noalias %starts, ptr noalias %places, i64 %ctas, i64 %count) {" + _CHUNK_LOOP.replace(
     "ACT",
     """  %before = load <4 x i32>, ptr %other, align 1
   %both = xor <4 x i32> %value, %before
@@ -170,8 +170,8 @@ _COMPARE = "define i64 @compare(ptr noalias %data, ptr noalias %shared, ptr noal
 ) + "declare i32 @llvm.vector.reduce.or.v4i32(<4 x i32>)\n"  # fmt: skip
 # Text, pointers, numbers and result of each.
 _FUNCTIONS: dict[str, tuple[str, int, int, type | None]] = {
-    "land": (_LAND.replace("ROUND", _AS_IS), 6, 6, None),
-    "land.tf32": (_LAND.replace("ROUND", _ROUNDED), 6, 6, None),
+    "land": (_WRITE_BOXES.replace("ROUND", _AS_IS), 6, 6, None),
+    "land.tf32": (_WRITE_BOXES.replace("ROUND", _ROUNDED), 6, 6, None),
     "gather": (_GATHER, 5, 3, ctypes.c_int64),
     "compare": (_COMPARE, 4, 2, ctypes.c_int64),
 }

@@ -7,15 +7,15 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..simt.broadcasting import spread
-from .llvm_jit import address, addresses, compiled, identities
+from ..simt.broadcasting import broadcast
+from .llvm_jit import address, addresses, compile_function, identities
 
-LINE = 128  # bytes
+LANE_ROW_BYTES = 128  # bytes
 
 
 def load(cells: np.ndarray, bases: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """Registers (registers, warps, 32): lines ``bases`` (warps, int64) and ``offsets`` (registers) further of the cells."""
-    out = np.empty((len(offsets), len(bases), LINE // 4), np.uint32)
+    out = np.empty((len(offsets), len(bases), LANE_ROW_BYTES // 4), np.uint32)
     places = address(out) + np.arange(len(offsets)) * out[0].nbytes
     _move(is_store=False)(address(places), address(cells), address(bases), address(offsets), len(offsets), len(bases))
     return out
@@ -28,7 +28,7 @@ def store(
     places, keep = np.empty(len(values), np.int64), []
     if addresses(tuple(values), _kinds(len(values)), shape, places):
         for i in np.flatnonzero(places == 0).tolist():
-            keep.append(np.ascontiguousarray(spread(values[i], shape), np.uint32))
+            keep.append(np.ascontiguousarray(broadcast(values[i], shape), np.uint32))
             places[i] = address(keep[-1])
     _move(is_store=True)(address(places), address(cells), address(bases), address(offsets), len(offsets), len(bases))
     del keep
@@ -77,4 +77,4 @@ done:
 @lru_cache
 def _move(*, is_store: bool) -> Callable[..., int]:
     source, target = ("%lanes", "%cell") if is_store else ("%cell", "%lanes")
-    return compiled(_TEXT.format(source=source, target=target), "move", 4, 2)
+    return compile_function(_TEXT.format(source=source, target=target), "move", 4, 2)

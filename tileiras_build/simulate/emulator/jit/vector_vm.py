@@ -13,19 +13,19 @@ from functools import lru_cache
 
 import numpy as np
 
-from .elementwise_f32 import DECLARATIONS, LANES, OPERATIONS, TYPES, Given, loop
-from .llvm_jit import address, compiled, has
+from .elementwise_f32 import DECLARATIONS, LANES, OPERATIONS, TYPES, LoopOperand, loop
+from .llvm_jit import address, compile_function, has_cpu_feature
 
-STRIP = 256  # elements: a hundred registers of them fit a second-level cache
-BEFORE = 1 << 23  # results of programs that NumPy makes in the time of the translation
-RECORD = 5  # numbers of an operation
+STRIP_ELEMENTS = 256  # elements: a hundred registers of them fit a second-level cache
+COMPILE_COST = 1 << 23  # results of programs that NumPy makes in the time of the translation
+RECORD_WORDS = 5  # numbers of an operation
 FEATURES = ("fma", "f16c")  # without which the operations would be slow
 
-_done = 0  # results so far, by NumPy
+_results_done = 0  # results so far, by NumPy
 
 
 @dataclass(frozen=True)
-class Row:
+class VectorOp:
     """``text``: IR that makes ``%y`` of vectors ``%x0``, ``%x1``, … of the types, and ``%bad``, lanes that it cannot do."""
 
     text: str
@@ -33,7 +33,7 @@ class Row:
     result: str
 
 
-_GOOD = "\n  %bad = or <8 x i1> zeroinitializer, zeroinitializer"
+_NO_BAD_LANES = "\n  %bad = or <8 x i1> zeroinitializer, zeroinitializer"
 _BITS = """  %y = bitcast <8 x float> %x0 to <8 x i32>
   %bad = fcmp uno <8 x float> %x0, zeroinitializer"""
 _FLUSH = """  %bits = bitcast <8 x float> %x0 to <8 x i32>
@@ -48,61 +48,63 @@ _QUOTIENT = """  %y = fdiv <8 x float> %x0, %x1
 _SELECT = (
     """  %is = icmp ne <8 x i8> %x0, zeroinitializer
   %y = select <8 x i1> %is, <8 x i32> %x1, <8 x i32> %x2"""
-    + _GOOD
+    + _NO_BAD_LANES
 )
 _UPPER = (
     """  %moved = lshr <8 x i64> %x0, splat (i64 32)
   %y = trunc <8 x i64> %moved to <8 x i32>"""
-    + _GOOD
+    + _NO_BAD_LANES
 )
 _JOIN = (
     """  %lower = zext <8 x i32> %x0 to <8 x i64>
   %upper = zext <8 x i32> %x1 to <8 x i64>
   %moved = shl <8 x i64> %upper, splat (i64 32)
   %y = or <8 x i64> %lower, %moved"""
-    + _GOOD
+    + _NO_BAD_LANES
 )
 
 
-def _integer(name: str) -> Row:
-    return Row(f"  %y = {name} <8 x i32> %x0, %x1" + _GOOD, ("i32", "i32"), "i32")
+def _integer(name: str) -> VectorOp:
+    return VectorOp(f"  %y = {name} <8 x i32> %x0, %x1" + _NO_BAD_LANES, ("i32", "i32"), "i32")
 
 
-def _comparison(name: str, type_: str) -> Row:
-    return Row(
-        f"  %is = {name} <8 x {type_}> %x0, %x1\n  %y = zext <8 x i1> %is to <8 x i8>" + _GOOD, (type_,) * 2, "i8"
+def _comparison(name: str, type_: str) -> VectorOp:
+    return VectorOp(
+        f"  %is = {name} <8 x {type_}> %x0, %x1\n  %y = zext <8 x i1> %is to <8 x i8>" + _NO_BAD_LANES,
+        (type_,) * 2,
+        "i8",
     )
 
 
-ROWS = {
-    **{name: Row(op.text, ("float",) * op.operands, TYPES[op.result]) for name, op in OPERATIONS.items()},
-    "div": Row(_QUOTIENT, ("float", "float"), "float"),
-    "flush": Row(_FLUSH, ("float",), "float"),
-    "bits": Row(_BITS, ("float",), "i32"),
-    "select": Row(_SELECT, ("i8", "i32", "i32"), "i32"),
-    "extend": Row("  %y = zext <8 x i16> %x0 to <8 x i32>" + _GOOD, ("i16",), "i32"),
+VECTOR_OPS = {
+    **{name: VectorOp(op.text, ("float",) * op.operands, TYPES[op.result]) for name, op in OPERATIONS.items()},
+    "div": VectorOp(_QUOTIENT, ("float", "float"), "float"),
+    "flush": VectorOp(_FLUSH, ("float",), "float"),
+    "bits": VectorOp(_BITS, ("float",), "i32"),
+    "select": VectorOp(_SELECT, ("i8", "i32", "i32"), "i32"),
+    "extend": VectorOp("  %y = zext <8 x i16> %x0 to <8 x i32>" + _NO_BAD_LANES, ("i16",), "i32"),
     "or": _integer("or"), "and": _integer("and"), "xor": _integer("xor"), "shift": _integer("shl"),
     "shift.right": _integer("lshr"), "plus": _integer("add"), "unequal": _comparison("fcmp une", "float"),
     **{name: _comparison(f"icmp {name}", "i32") for name in ("slt", "sle", "sgt", "sge")},
-    "either": Row("  %y = or <8 x i8> %x0, %x1" + _GOOD, ("i8", "i8"), "i8"),
-    "lower": Row("  %y = trunc <8 x i64> %x0 to <8 x i32>" + _GOOD, ("i64",), "i32"), "upper": Row(_UPPER, ("i64",), "i32"),
-    "join": Row(_JOIN, ("i32", "i32"), "i64"),
-    "low": Row("  %y = trunc <8 x i32> %x0 to <8 x i16>" + _GOOD, ("i32",), "i16"),
+    "either": VectorOp("  %y = or <8 x i8> %x0, %x1" + _NO_BAD_LANES, ("i8", "i8"), "i8"),
+    "lower": VectorOp("  %y = trunc <8 x i64> %x0 to <8 x i32>" + _NO_BAD_LANES, ("i64",), "i32"), "upper": VectorOp(_UPPER, ("i64",), "i32"),
+    "join": VectorOp(_JOIN, ("i32", "i32"), "i64"),
+    "low": VectorOp("  %y = trunc <8 x i32> %x0 to <8 x i16>" + _NO_BAD_LANES, ("i32",), "i16"),
 }  # fmt: skip
-NUMBERS = {name: number for number, name in enumerate(ROWS)}
+OPCODES = {name: number for number, name in enumerate(VECTOR_OPS)}
 
 
-def is_worth_it(results: int) -> bool:
+def is_profitable(results: int) -> bool:
     """Whether a process that will make so many results more has made enough for the translation, and a CPU for it."""
-    return has_made_enough(results) and all(map(has, FEATURES))
+    return has_amortized_compile(results) and all(map(has_cpu_feature, FEATURES))
 
 
-def has_made_enough(results: int) -> bool:
+def has_amortized_compile(results: int) -> bool:
     """Whether a process that will make so many results more has made enough for the translation. LLVM is not asked."""
-    global _done
-    if _done > BEFORE:
+    global _results_done
+    if _results_done > COMPILE_COST:
         return True
-    _done += results
+    _results_done += results
     return False
 
 
@@ -111,7 +113,7 @@ def run(program: np.ndarray, bases: np.ndarray, steps: np.ndarray, size: int) ->
 
     ``bases`` and ``steps`` (int64): the addresses of values, and how many bytes further they are in the next strip.
     """
-    bad = np.empty(-(-size // STRIP), bool)
+    bad = np.empty(-(-size // STRIP_ELEMENTS), bool)
     _code()(address(program), address(bases), address(steps), address(bad), len(program), len(bad), size // LANES)
     return bad
 
@@ -175,16 +177,17 @@ _CALL = """case.{name}:
 @lru_cache
 def _code() -> Callable[..., int]:
     operations = [
-        loop(f"do.{name}", "", list(map(Given, row.operands)), row.text, row.result) for name, row in ROWS.items()
+        loop(f"do.{name}", "", list(map(LoopOperand, row.operands)), row.text, row.result)
+        for name, row in VECTOR_OPS.items()
     ]
     text = _RUN.format(
-        vectors=STRIP // LANES, record=RECORD, places="\n".join(_PLACE.format(i=i, at=i + 1) for i in range(RECORD - 1)),
-        cases="\n".join(f"    i64 {number}, label %case.{name}" for name, number in NUMBERS.items()),
-        calls="\n".join(_CALL.format(name=name, pointers=_pointers(row)) for name, row in ROWS.items()),
-        results=", ".join(f"[%result.{name}, %case.{name}]" for name in ROWS),
+        vectors=STRIP_ELEMENTS // LANES, record=RECORD_WORDS, places="\n".join(_PLACE.format(i=i, at=i + 1) for i in range(RECORD_WORDS - 1)),
+        cases="\n".join(f"    i64 {number}, label %case.{name}" for name, number in OPCODES.items()),
+        calls="\n".join(_CALL.format(name=name, pointers=_pointers(row)) for name, row in VECTOR_OPS.items()),
+        results=", ".join(f"[%result.{name}, %case.{name}]" for name in VECTOR_OPS),
     )  # fmt: skip
-    return compiled("\n".join([text, DECLARATIONS, *operations]), "run", 4, 3)
+    return compile_function("\n".join([text, DECLARATIONS, *operations]), "run", 4, 3)
 
 
-def _pointers(row: Row) -> str:
-    return ", ".join(f"ptr %p.{i}" for i in range(1 + len(row.operands)))
+def _pointers(operation: VectorOp) -> str:
+    return ", ".join(f"ptr %p.{i}" for i in range(1 + len(operation.operands)))

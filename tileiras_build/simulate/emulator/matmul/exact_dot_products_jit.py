@@ -18,7 +18,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..jit.llvm_jit import address, compiled
+from ..jit.llvm_jit import address, compile_function
 
 LANES = 16  # float64 that are looked at together: as several vectors, none of which waits for another
 
@@ -75,10 +75,10 @@ done:
 
 @lru_cache
 def _measure() -> Callable[..., int]:
-    return compiled(_RATIOS, "ratios", 2, 3)
+    return compile_function(_RATIOS, "ratios", 2, 3)
 
 
-class Ratios:
+class MagnitudeRatios:
     """Of each group of finite float64 (any shape, but for its last two axes, rows of a multiple of ``LANES``): the largest
     magnitude over a unit that all are multiples of, if they have ``bits`` significant bits; 0 where all are zero."""
 
@@ -94,7 +94,7 @@ class Ratios:
 
 
 # a, b: the factors of ``machine_code.py`` of one step; a loop over the vectors of the tile, one over k, and two over the expansion.
-_EXACT = """
+_EXACT_DOT = """
 declare i1 @llvm.vector.reduce.or.v{lanes}i1(<{lanes} x i1>)
 
 define internal void @exact(ptr noalias %a, ptr noalias %b, ptr noalias %out, i64 %k) noinline {{
@@ -180,13 +180,13 @@ _TWO_SUM = """  %{n}.sum = fadd {wide} {x}, {y}
   %{n}.error = fadd {wide} %{n}.x.error, %{n}.y.error"""
 
 
-def text(rows: int, vectors: int, lanes: int) -> str:
+def exact_dot_ir(rows: int, vectors: int, lanes: int) -> str:
     """IR of ``exact(a, b, out, k)``: the sums of ``rows`` times ``vectors`` vectors of ``lanes``, over k, as float32.
 
     ``a`` (k, rows) and ``b`` (k, vectors, lanes) are float64.
     """
     wide = f"<{lanes} x double>"
-    return _EXACT.format(
+    return _EXACT_DOT.format(
         rows=rows, vectors=vectors, lanes=lanes, columns=vectors * lanes, count=rows * vectors, wide=wide,
         longs=f"<{lanes} x i64>", single=f"<{lanes} x float>", grown=_TWO_SUM.format(n="g", x="%rest", y="%g.old", wide=wide),
         folded=_TWO_SUM.format(n="f", x="%f.old", y="%below", wide=wide),

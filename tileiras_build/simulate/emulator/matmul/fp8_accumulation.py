@@ -24,44 +24,44 @@ import numpy as np
 
 from ..numerics.small_float_formats import f32, f64
 from . import fp8_accumulation_jit, gemm_jit
-from .fp8_accumulation_jit import NO_PRODUCT
-from .matmul import in_blocks, parts
-from .operands import NUMBERS, Factor
+from .fp8_accumulation_jit import NO_TERM_EXPONENT
+from .matmul import in_blocks, slices
+from .operands import FLOAT_RANGES, MatmulOperand
 
 KINDS = ("e4m3", "e5m2")
 FRACTION_BITS = 13
-LOWEST = {"f32": -126, "f16": -14}  # exponents of normal numbers of the accumulator
-DIGIT = 7  # bits: more than as many ones as there are products add up to
-PAIR = 2
-MOST = 60  # stands for the exponents of infinities and NaNs, which do not matter
+MIN_EXPONENT = {"f32": -126, "f16": -14}  # exponents of normal numbers of the accumulator
+DIGIT_BITS = 7  # bits: more than as many ones as there are products add up to
+DIGITS_PER_WORD = 2
+NONFINITE_EXPONENT = 60  # stands for the exponents of infinities and NaNs, which do not matter
 _DROPPED = np.uint32((1 << 23 - FRACTION_BITS) - 1)  # the bits of a float32 that a sum does not keep
 
 
 @np.errstate(all="ignore")
-def add_products(total: np.ndarray, left: Factor, right: Factor, type_: str) -> None:
+def accumulate_fp8(total: np.ndarray, left: MatmulOperand, right: MatmulOperand, type_: str) -> None:
     """Replace C (n, m, columns) by A B + C in place, for A (n or 1, m, k) and B (n or 1, columns, k).
 
     C is float32, with numbers of ``type_``, f32 or f16. Results of f16 are not rounded to it yet.
     """
     if _is_for_machine_code(total, left, right):
-        rounding = fp8_accumulation_jit.Rounding(FRACTION_BITS, LOWEST[type_], type_ == "f32")
-        return fp8_accumulation_jit.add(total, _with_exponents(left), _with_exponents(right), rounding)
+        rounding = fp8_accumulation_jit.Rounding(FRACTION_BITS, MIN_EXPONENT[type_], type_ == "f32")
+        return fp8_accumulation_jit.accumulate_fp8(total, _with_exponents(left), _with_exponents(right), rounding)
     a, b = _Terms(left, -1), _Terms(right, -2)
-    for stack, rows in parts(total.shape, PAIR):
-        _add_part(total[stack, rows], a.of(stack, rows), b.of(stack, slice(None)), type_)
+    for stack, rows in slices(total.shape, DIGITS_PER_WORD):
+        _accumulate_slice(total[stack, rows], a.of(stack, rows), b.of(stack, slice(None)), type_)
 
 
-def _is_for_machine_code(total: np.ndarray, left: Factor, right: Factor) -> bool:
+def _is_for_machine_code(total: np.ndarray, left: MatmulOperand, right: MatmulOperand) -> bool:
     """Whether ``short_sums_code`` may add these products, and whether it is worth it: all numbers are finite."""
     stack, m, n = total.shape
     if not total.flags.c_contiguous or n % fp8_accumulation_jit.LANES:
         return False
-    if not gemm_jit.is_worth_it(stack * m * n * left.shape[2]):
+    if not gemm_jit.is_profitable(stack * m * n * left.shape[2]):
         return False
     return all(np.isfinite(numbers).all() for numbers in (total, left.values, right.values))
 
 
-def _with_exponents(factor: Factor) -> tuple[np.ndarray, np.ndarray]:
+def _with_exponents(factor: MatmulOperand) -> tuple[np.ndarray, np.ndarray]:
     values = factor.values.astype(f32, copy=False)
     return values, _exponents_of(values, factor.kind)
 
@@ -69,8 +69,8 @@ def _with_exponents(factor: Factor) -> tuple[np.ndarray, np.ndarray]:
 def _exponents_of(values: np.ndarray, kind: str) -> np.ndarray:
     """Of float32 of a kind (int32); less than those of all products where they are zero."""
     exponents = (values.view(np.int32) >> 23 & 255) - 127
-    np.clip(exponents, NUMBERS[kind].lowest, MOST, out=exponents)
-    return np.where(values == 0, np.int32(fp8_accumulation_jit.OF_ZERO), exponents)
+    np.clip(exponents, FLOAT_RANGES[kind].lowest, NONFINITE_EXPONENT, out=exponents)
+    return np.where(values == 0, np.int32(fp8_accumulation_jit.ZERO_EXPONENT), exponents)
 
 
 class _Terms:
@@ -80,10 +80,10 @@ class _Terms:
     product: a fast way to all products of a column and a row. The digit of an exponent e is 2^(e DIGIT), that of zero is 0.
     """
 
-    def __init__(self, factor: Factor, axis: int):
+    def __init__(self, factor: MatmulOperand, axis: int):
         values = factor.values.astype(f32, copy=False)
-        exponents = np.maximum(_exponents_of(values, factor.kind), NUMBERS[factor.kind].lowest)
-        digits = (exponents.astype(np.int64) * DIGIT + 1023 << 52).view(f64)
+        exponents = np.maximum(_exponents_of(values, factor.kind), FLOAT_RANGES[factor.kind].lowest)
+        digits = (exponents.astype(np.int64) * DIGIT_BITS + 1023 << 52).view(f64)
         self.digits = digits * (values != 0)
         values = values.transpose(2, 0, 1)
         self.values, self.axis = np.stack([values, np.zeros_like(values)], axis=axis), axis
@@ -95,14 +95,14 @@ class _Terms:
         return values[:, :, rows] if self.axis == -1 else values[..., rows], self.digits[some, rows]
 
 
-def _add_part(total: np.ndarray, left: tuple, right: tuple, type_: str) -> None:
-    """``add_products`` of factors (values, digits)."""
+def _accumulate_slice(total: np.ndarray, left: tuple, right: tuple, type_: str) -> None:
+    """``accumulate_fp8`` of factors (values, digits)."""
     (a, a_digits), (b, b_digits) = left, right
     of_products = np.broadcast_to(_largest(a_digits, b_digits), total.shape)
     largest = np.maximum(of_products, _exponents(total, type_))
-    np.maximum(largest, NO_PRODUCT, out=largest)
-    alone = of_products < NO_PRODUCT
-    kept = _cut(total.copy()) if alone.any() else None
+    np.maximum(largest, NO_TERM_EXPONENT, out=largest)
+    alone = of_products < NO_TERM_EXPONENT
+    kept = _truncate(total.copy()) if alone.any() else None
     scale = _power_of_two(FRACTION_BITS - largest)
     np.trunc(np.multiply(total, scale, out=total), out=total)
     product = np.empty_like(total)
@@ -112,32 +112,32 @@ def _add_part(total: np.ndarray, left: tuple, right: tuple, type_: str) -> None:
         np.add(np.trunc(product, out=product), total, out=total)
     np.multiply(total, _power_of_two(largest - FRACTION_BITS), out=total)
     if type_ == "f32":
-        _cut(total)
+        _truncate(total)
     if kept is not None:
         np.copyto(total, kept, where=alone & ~np.isnan(total))  # zero times infinity is a NaN all the same
     np.add(total, f32(0), out=total)  # a zero becomes positive
 
 
 def _largest(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The largest exponent of each element's products, from digits; less than ``NO_PRODUCT`` where all are zero.
+    """The largest exponent of each element's products, from digits; less than ``NO_TERM_EXPONENT`` where all are zero.
 
     The product of two digits is the digit of the sum of their exponents, and the first digit of a sum is the largest of all.
     """
     sums = in_blocks(a, b.swapaxes(-1, -2))
-    return ((sums.view(np.int64) >> 52) - 1023).astype(np.int32) // DIGIT
+    return ((sums.view(np.int64) >> 52) - 1023).astype(np.int32) // DIGIT_BITS
 
 
 def _exponents(old: np.ndarray, type_: str) -> np.ndarray:
     """Those of the accumulator; of zero the lowest of f32."""
     field = old.view(np.int32) >> 23 & 255
-    return np.where(field == 0, LOWEST["f32"], np.maximum(field - 127, LOWEST[type_]))
+    return np.where(field == 0, MIN_EXPONENT["f32"], np.maximum(field - 127, MIN_EXPONENT[type_]))
 
 
 def _power_of_two(exponents: np.ndarray) -> np.ndarray:
     return (exponents + 127 << 23).view(f32)
 
 
-def _cut(values: np.ndarray) -> np.ndarray:
+def _truncate(values: np.ndarray) -> np.ndarray:
     """Drop all but 14 significant bits, those of subnormal numbers at the place of the lowest normal ones."""
     bits = values.view(np.uint32)
     np.bitwise_and(bits, ~_DROPPED, out=bits)

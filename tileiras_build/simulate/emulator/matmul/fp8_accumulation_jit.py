@@ -12,11 +12,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..jit.llvm_jit import address, compiled
+from ..jit.llvm_jit import address, compile_function
 
 LANES = 8  # of a vector of float32
-OF_ZERO = -1000  # stands for the exponent of a zero: no sum of two exponents, one of which is it, is one of numbers
-NO_PRODUCT = -40  # an exponent below those of all products
+ZERO_EXPONENT = (
+    -1000
+)  # stands for the exponent of a zero: no sum of two exponents, one of which is it, is one of numbers
+NO_TERM_EXPONENT = -40  # an exponent below those of all products
 
 
 @dataclass(frozen=True)
@@ -26,10 +28,10 @@ class Rounding:
 
     bits: int
     lowest: int
-    is_cut: bool
+    truncates_accumulator: bool
 
 
-def add(
+def accumulate_fp8(
     total: np.ndarray, left: tuple[np.ndarray, np.ndarray], right: tuple[np.ndarray, np.ndarray], rounding: Rounding
 ) -> None:
     """Replace C (stack, m, n) of float32, in one piece, by A B + C.
@@ -44,7 +46,7 @@ def add(
     _compiled()(
         address(total), *map(address, a), *map(address, b), stack, m, n // LANES, k,
         m * k if len(a[0]) > 1 else 0, k * n if len(b[0]) > 1 else 0,
-        rounding.bits, rounding.lowest, ~dropped if rounding.is_cut else -1, ~dropped,
+        rounding.bits, rounding.lowest, ~dropped if rounding.truncates_accumulator else -1, ~dropped,
     )  # fmt: skip
 
 
@@ -161,9 +163,9 @@ done:
 @lru_cache
 def _compiled() -> Callable[..., int]:
     text = _ADD.format(
-        numbers=", ".join(f"i64 %{name}" for name in _NUMBERS), none=2 * OF_ZERO, least=NO_PRODUCT,
+        numbers=", ".join(f"i64 %{name}" for name in _NUMBERS), none=2 * ZERO_EXPONENT, least=NO_TERM_EXPONENT,
         splats="\n".join(_SPLAT.format(name=name) for name in _NUMBERS[-4:]),
         exponents=_SPREAD.format(**{"pass": "f", "type": "i32", "from": "as.exponents", "other": "bs.exponents"}),
         values=_SPREAD.format(**{"pass": "o", "type": "float", "from": "as", "other": "bs"}),
     )  # fmt: skip
-    return compiled(text, "add", 5, len(_NUMBERS))
+    return compile_function(text, "add", 5, len(_NUMBERS))

@@ -20,21 +20,21 @@ import numpy as np
 from ..jit import code_cache
 from ..jit.llvm_jit import address
 from ..simt.broadcasting import is_any
-from .exact_dot_products_jit import Ratios
-from .gemm_microkernel import PIECE, adder, tile_of
-from .pack_operands import COLUMNS, ROWS, Matrices, Side, places_of
+from .exact_dot_products_jit import MagnitudeRatios
+from .gemm_microkernel import PIECE, compile_kernel, select_tile
+from .pack_operands import COLUMNS, ROWS, PackableMatrices, PackedOperand, places_of
 
-BEFORE = 1 << 30  # multiplications of a process before it asks LLVM, which takes as long as they do
-KEPT = 1 << 23  # the same where processes before have multiplied so many times: what LLVM makes is kept
-TOGETHER = 1 << 20  # bytes of factors in float64 that stay in a second-level cache
-NEAR = 3 << 13  # bytes of rows of A that stay in a first-level cache
+COMPILE_COST = 1 << 30  # multiplications of a process before it asks LLVM, which takes as long as they do
+CACHED_CODE_COST = 1 << 23  # the same where processes before have multiplied so many times: what LLVM makes is kept
+L2_BYTES = 1 << 20  # bytes of factors in float64 that stay in a second-level cache
+L1_BYTES = 3 << 13  # bytes of rows of A that stay in a first-level cache
 
-_multiplied = 0  # so far, by this process
-_noted = 0  # of these
+_multiplications = 0  # so far, by this process
+_recorded = 0  # of these
 
 
 @dataclass(frozen=True)
-class Layout:
+class AccumulatorLayout:
     """Where sums are, counted in float32: the first of four rows at ``rows`` (stack, m / 4), of eight columns at ``columns``
     (n / 8) from there; the next row is ``row`` further, the second four columns ``vector``. ``is_apart``: of eight columns of B
     the even ones come first."""
@@ -53,17 +53,17 @@ class Layout:
         return len(self.rows)
 
     @cached_property
-    def olds(self) -> Olds:
+    def previous(self) -> PreviousAccumulators:
         """Where the sums before are, in an array of this layout or in arrays for each register."""
         if self.register is None:
             zeros = np.zeros_like(self.rows), np.zeros_like(self.columns)
-            return Olds((zeros[0], self.rows), (zeros[1], self.columns), (0, self.vector))
+            return PreviousAccumulators((zeros[0], self.rows), (zeros[1], self.columns), (0, self.vector))
         rows, columns = (np.divmod(places, self.register) for places in (self.rows, self.columns))
-        return Olds(rows, columns, (self.vector // self.register, 0))
+        return PreviousAccumulators(rows, columns, (self.vector // self.register, 0))
 
 
 @dataclass(frozen=True)
-class Olds:
+class PreviousAccumulators:
     """(array, number in it) of rows, of columns, and of the second four columns; they add up."""
 
     rows: tuple[np.ndarray, np.ndarray]
@@ -71,47 +71,49 @@ class Olds:
     vector: tuple[int, int]
 
 
-def plain(total: np.ndarray) -> Layout | None:
+def contiguous_layout(total: np.ndarray) -> AccumulatorLayout | None:
     """The layout of matrices (stack, m, n) of float32 whose rows are contiguous; None where they are not, or do not divide."""
     stack, m, n = total.shape
     if m % ROWS or n % COLUMNS or total.strides[2] != 4:
         return None
-    return of_matrices(np.arange(stack) * (total.strides[0] // 4), m, n, total.strides[1] // 4)
+    return strided_layout(np.arange(stack) * (total.strides[0] // 4), m, n, total.strides[1] // 4)
 
 
-def of_matrices(firsts: np.ndarray, m: int, n: int, row: int) -> Layout:
+def strided_layout(firsts: np.ndarray, m: int, n: int, row: int) -> AccumulatorLayout:
     """The layout of matrices (m, n) that begin anywhere, with contiguous rows ``row`` from each other, all counted in float32."""
-    return Layout(firsts[:, None] + np.arange(0, m, ROWS) * row, np.arange(0, n, COLUMNS), row, PIECE)
+    return AccumulatorLayout(firsts[:, None] + np.arange(0, m, ROWS) * row, np.arange(0, n, COLUMNS), row, PIECE)
 
 
-def is_worth_it(multiplications: int) -> bool:
+def is_profitable(multiplications: int) -> bool:
     """Whether a process that will multiply so many times more has multiplied enough in all."""
-    global _multiplied
-    _multiplied += multiplications
+    global _multiplications
+    _multiplications += multiplications
     return is_ready()
 
 
 def is_ready() -> bool:
     """Whether the process has multiplied enough, or some and those before it the rest."""
-    return _multiplied > BEFORE or (_multiplied > KEPT and _multiplied + _before() > BEFORE)
+    return _multiplications > COMPILE_COST or (
+        _multiplications > CACHED_CODE_COST and _multiplications + _before() > COMPILE_COST
+    )
 
 
 @lru_cache
 def _before() -> int:
     """Multiplications of processes before this one that have noted them."""
-    return code_cache.noted(__name__)
+    return code_cache.read_count(__name__)
 
 
-def note() -> None:
+def record_multiplications() -> None:
     """At the end of a launch: let the next processes know, as long as it is not enough for them."""
-    global _noted
-    if _multiplied > max(KEPT, _noted) and _before() <= BEFORE and _noted <= BEFORE:
-        code_cache.note(__name__, _before() + _multiplied)
-        _noted = _multiplied
+    global _recorded
+    if _multiplications > max(CACHED_CODE_COST, _recorded) and _before() <= COMPILE_COST and _recorded <= COMPILE_COST:
+        code_cache.write_count(__name__, _before() + _multiplications)
+        _recorded = _multiplications
 
 
-def add(
-    out: np.ndarray, old: Sequence[np.ndarray], layout: Layout, steps: Sequence[tuple[Matrices, Matrices]], errors: np.ndarray
+def accumulate(
+    out: np.ndarray, old: Sequence[np.ndarray], layout: AccumulatorLayout, steps: Sequence[tuple[PackableMatrices, PackableMatrices]], errors: np.ndarray
 ) -> None:  # fmt: skip
     """Let ``out`` be ``old`` (zeros if empty) plus the products of the steps: A (stack or 1, m, k), B (stack or 1, n, k).
 
@@ -120,15 +122,17 @@ def add(
     """
     shapes = [side.shape for side in steps[0]]
     is_checked = is_any(errors)
-    tile = tile_of(layout.rows.shape[1], len(layout.columns))
-    chunk = max(NEAR // (8 * tile.rows * shapes[0][2] * len(steps)), 1) * tile.fours
+    tile = select_tile(layout.rows.shape[1], len(layout.columns))
+    chunk = max(L1_BYTES // (8 * tile.rows * shapes[0][2] * len(steps)), 1) * tile.fours
     size = len(steps) * sum(8 * rows * k for _, rows, k in shapes)  # bytes of the factors of one matrix
-    each = min(max(TOGETHER // size, 1), layout.stack)
-    a, b = (Side([step[side] for step in steps], side, each, is_apart=layout.is_apart) for side in (0, 1))
-    ratios = [Ratios(side.out, max(step[i].bits for step in steps)) for i, side in enumerate((a, b)) if is_checked]
+    each = min(max(L2_BYTES // size, 1), layout.stack)
+    a, b = (PackedOperand([step[side] for step in steps], side, each, is_apart=layout.is_apart) for side in (0, 1))
+    ratios = [
+        MagnitudeRatios(side.out, max(step[i].bits for step in steps)) for i, side in enumerate((a, b)) if is_checked
+    ]
     errors = np.ascontiguousarray(errors)
-    tables = [layout.rows, *layout.olds.rows]
-    columns = [address(table) for table in (layout.columns, *layout.olds.columns)]
+    tables = [layout.rows, *layout.previous.rows]
+    columns = [address(table) for table in (layout.columns, *layout.previous.columns)]
     olds = places_of(old) if old else layout.columns
     places = [(address(table), table.strides[0]) for table in tables]
     for first in range(0, layout.stack, each):
@@ -140,8 +144,8 @@ def add(
             ratio.measure()
         known = [ratio.address for ratio in ratios] if is_doubtful else [None] * 2
         rows = [place + first * stride for place, stride in places]
-        adder(is_doubtful, tile)(
+        compile_kernel(is_doubtful, tile)(
             address(out), address(olds) if old else None, a.address, b.address, address(errors[first:]), *known, *rows, *columns, len(steps), count,
             layout.rows.shape[1], len(layout.columns), a.step, b.step, a.matrix, b.matrix, layout.row, layout.vector,
-            *layout.olds.vector, chunk, shapes[0][2],
+            *layout.previous.vector, chunk, shapes[0][2],
         )  # fmt: skip

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ..jit.llvm_jit import compiled, has, processor
+from ..jit.llvm_jit import compile_function, cpu_name, has_cpu_feature
 from . import exact_dot_products_jit
 from .pack_operands import COLUMNS, ROWS
 
 PIECE = 4  # columns whose sums are neighbors in memory
-AT_ONCE = 4  # columns of A and rows of B between two looks whether there are more
+K_UNROLL = 4  # columns of A and rows of B between two looks whether there are more
 
 _PLACES = ("rows", "rows.old", "rows.in", "columns", "columns.old", "columns.in")
 _POINTERS = ("out", "olds", "as", "bs", "errors", "a.ratios", "b.ratios", *_PLACES)
@@ -77,22 +77,22 @@ class Tile:
 PIECES = COLUMNS // PIECE  # of eight columns
 # The broad one multiplies more often for each number that it loads; its sixteen sums in float64 leave no register for those in
 # float32, which are read and written once for each step.
-NARROW, WIDE, BROAD = Tile(1, 1, PIECE), Tile(2, 1, COLUMNS), Tile(2, 2, COLUMNS)
+NARROW, WIDE, WIDE_2X2 = Tile(1, 1, PIECE), Tile(2, 1, COLUMNS), Tile(2, 2, COLUMNS)
 WIDE_FEATURE = "avx512f"  # of a CPU whose 32 registers hold eight float64
 # CPUs that multiply one such register in a cycle, not two: eight sums keep them busy, and those in float32 stay in registers.
 IN_HALVES = {"znver4"}
 
 
-def tile_of(fours: int, eights: int) -> Tile:
+def select_tile(fours: int, eights: int) -> Tile:
     """The tile for matrices of so many times four rows and eight columns."""
-    if fours % WIDE.fours or not has(WIDE_FEATURE):
+    if fours % WIDE.fours or not has_cpu_feature(WIDE_FEATURE):
         return NARROW
-    return WIDE if eights % BROAD.eights or processor() in IN_HALVES else BROAD
+    return WIDE if eights % WIDE_2X2.eights or cpu_name() in IN_HALVES else WIDE_2X2
 
 
 @lru_cache(maxsize=16)
-def adder(is_checked: bool, tile: Tile) -> Callable[..., int]:
-    return compiled(_text(is_checked, tile), "add", len(_POINTERS), len(_NUMBERS))
+def compile_kernel(is_checked: bool, tile: Tile) -> Callable[..., int]:
+    return compile_function(_text(is_checked, tile), "add", len(_POINTERS), len(_NUMBERS))
 
 
 # Loops over matrices, chunks of rows, eight columns, rows of a tile, and steps: the factors of a chunk stay in the first-level cache.
@@ -233,7 +233,7 @@ _OLD_THEN = """  %then.{g}.old.ptr = getelementptr i64, ptr %rows.old, i64 %r.th
   %then.{g}.old = load i64, ptr %then.{g}.old.ptr
   %then.{g}.in.ptr = getelementptr i64, ptr %rows.in, i64 %r.then.{g}
   %then.{g}.in = load i64, ptr %then.{g}.in.ptr"""
-_ASK = """  %then.old.{g}.{p} = add i64 %then.{g}.old, %old.at.{p}
+_PREFETCH_OLD = """  %then.old.{g}.{p} = add i64 %then.{g}.old, %old.at.{p}
   %then.array.{g}.{p}.ptr = getelementptr i64, ptr %olds, i64 %then.old.{g}.{p}
   %then.array.{g}.{p}.number = load i64, ptr %then.array.{g}.{p}.ptr
   %then.array.{g}.{p} = inttoptr i64 %then.array.{g}.{p}.number to ptr
@@ -244,7 +244,7 @@ _LOAD = f"""  %in{{i}}.{{p}} = add i64 %in.number.{{g}}.{{p}}, %row.{{j}}
   %q{{i}}.{{p}} = getelementptr float, ptr %old.{{g}}.{{p}}.array, i64 %in{{i}}.{{p}}
   %l{{i}}.{{p}} = load {_QUAD}, ptr %q{{i}}.{{p}}, align 4"""
 _START = "  %o{i}.{v} = phi {single} [zeroinitializer, %four], [%{loaded}, %load]"
-_SUM = "  %x{i}.{v} = phi {single} [%o{i}.{v}, %begin], [%y{i}.{v}, %sure]"
+_ACCUMULATOR_PHI = "  %x{i}.{v} = phi {single} [%o{i}.{v}, %begin], [%y{i}.{v}, %sure]"
 # A product that is zero is a positive zero, as in ``products._add_first``.
 _ADD = """  %z{i}.{v} = fadd {single} %f{i}.{v}, zeroinitializer
   %y{i}.{v} = fadd {single} %z{i}.{v}, %x{i}.{v}"""
@@ -286,11 +286,11 @@ doubtful:
 {calls}
 {loads}
   br label %sure"""
-_FIND = """  %exact.{g}.{e} = getelementptr {single}, ptr %exact.sums, i64 {place}
+_CALL_EXACT = """  %exact.{g}.{e} = getelementptr {single}, ptr %exact.sums, i64 {place}
   call void @exact(ptr %a.four.{g}, ptr %b.eight.{e}, ptr %exact.{g}.{e}, i64 %k)"""
 _EXACT = """  %exact{i}.{v}.ptr = getelementptr {single}, ptr %exact.sums, i64 {place}
   %exact{i}.{v} = load {single}, ptr %exact{i}.{v}.ptr"""
-_EITHER = "  %f{i}.{v} = phi {single} [%g{i}.{v}, %round], [%low{i}.{v}, %check], [%exact{i}.{v}, %doubtful]"
+_ROUNDED_PHI = "  %f{i}.{v} = phi {single} [%g{i}.{v}, %round], [%low{i}.{v}, %check], [%exact{i}.{v}, %doubtful]"
 _STORE = f"  store {_QUAD} %{{stored}}, ptr %p{{i}}.{{p}}, align 4"
 _B_EIGHT = """  %b.at.{e} = mul i64 %columns.k, {e}
   %b.eight.{e} = getelementptr double, ptr %b, i64 %b.at.{e}"""
@@ -305,7 +305,7 @@ _MULTIPLY = """  %m{i}.{v}.{k} = fmul contract {wide} %a.{k}.{i}, %b.{k}.{v}
   %s{i}.{v}.{k} = fadd contract {wide} {before}, %m{i}.{v}.{k}"""
 # A vector of a wide tile is two pieces in memory.
 _JOIN = f"""  %w{{i}}.{{v}} = shufflevector {_QUAD} %l{{i}}.{{low}}, {_QUAD} %l{{i}}.{{high}}, <{COLUMNS} x i32> <{", ".join(f"i32 {n}" for n in range(COLUMNS))}>"""
-_PART = (
+_EXTRACT_PIECE = (
     f"""  %d{{i}}.{{p}} = shufflevector {{single}} %y{{i}}.{{v}}, {{single}} poison, <{PIECE} x i32> <{{lanes_of}}>"""
 )
 
@@ -350,15 +350,15 @@ def _text(is_checked: bool, tile: Tile) -> str:
     factors = [_A_FOUR.format(g=g) for g in range(tile.fours)] + [_B_EIGHT.format(e=e) for e in range(tile.eights)]
     text = _LOOPS.format(
         parameters=", ".join([*(f"ptr %{name}" for name in _POINTERS), *(f"i64 %{name}" for name in _NUMBERS)]),
-        columns=COLUMNS, rows=ROWS, at_once=AT_ONCE, fours=tile.fours, eights=tile.eights, places="\n".join(_places(tile)),
+        columns=COLUMNS, rows=ROWS, run_with_jit=K_UNROLL, fours=tile.fours, eights=tile.eights, places="\n".join(_places(tile)),
         columns_at="\n".join(_columns(tile, _EIGHT, _AT)),
         loads="\n".join(_loads(tile)), room=f"  %exact.sums = alloca [{len(tile.both)} x {tile.single}]",
-        starts=_each(_START, tile), sums=_each(_SUM, tile), factors="\n".join(factors),
-        before=_each(_BEFORE, tile, last=AT_ONCE - 1), products="\n".join(_products(tile)), checks=_checks(tile) if is_checked else "  br label %sure",
-        adds="\n".join([_each(_EITHER, tile) if is_checked else _rounded("f", tile), _each(_ADD, tile)]),
+        starts=_each(_START, tile), sums=_each(_ACCUMULATOR_PHI, tile), factors="\n".join(factors),
+        before=_each(_BEFORE, tile, last=K_UNROLL - 1), products="\n".join(_multiply_adds(tile)), checks=_checks(tile) if is_checked else "  br label %sure",
+        adds="\n".join([_each(_ROUNDED_PHI, tile) if is_checked else _rounded("f", tile), _each(_ADD, tile)]),
         stores="\n".join(_stores(tile)),
     )  # fmt: skip
-    return text + exact_dot_products_jit.text(ROWS, tile.each, tile.lanes) if is_checked else text
+    return text + exact_dot_products_jit.exact_dot_ir(ROWS, tile.each, tile.lanes) if is_checked else text
 
 
 def _places(tile: Tile) -> list[str]:
@@ -379,14 +379,14 @@ def _loads(tile: Tile) -> list[str]:
     joins = (
         [] if tile is NARROW else [_JOIN.format(i=i, v=v, low=PIECES * v, high=PIECES * v + 1) for i, v in tile.both]
     )
-    ahead = _fours(tile, _OLD_THEN, _ASK)
+    ahead = _fours(tile, _OLD_THEN, _PREFETCH_OLD)
     return [*columns, *fours, *arrays, *_pieces(_LOAD, tile), *joins, *ahead]
 
 
 def _stores(tile: Tile) -> list[str]:
     """Lines that store a tile."""
     parts = [] if tile is NARROW else [
-        _PART.format(i=i, p=p, v=p // PIECES, single=tile.single, lanes_of=", ".join(f"i32 {p % PIECES * PIECE + n}" for n in range(PIECE)))
+        _EXTRACT_PIECE.format(i=i, p=p, v=p // PIECES, single=tile.single, lanes_of=", ".join(f"i32 {p % PIECES * PIECE + n}" for n in range(PIECE)))
         for i in range(tile.rows) for p in tile.pieces
     ]  # fmt: skip
     return parts + _pieces(_STORE, tile)
@@ -397,13 +397,13 @@ def _checks(tile: Tile) -> str:
     lines, shape = [], {"wide": tile.wide, "single": tile.single, "lanes": tile.lanes}
     for number, (i, v) in enumerate(tile.both):
         before = f"%some.{number - 1}" if number else "zeroinitializer"
-        lines.append(_CHECK.format(i=i, v=v, last=AT_ONCE - 1, number=number, before=before, **shape))
+        lines.append(_CHECK.format(i=i, v=v, last=K_UNROLL - 1, number=number, before=before, **shape))
     error = _ERROR.format(
         wide=tile.wide, lanes=tile.lanes, last_four=tile.fours - 1, last_eight=tile.eights - 1,
         ratios="\n".join([*_ratios("a", tile.fours), *_ratios("b", tile.eights)]), rounded=_rounded("g", tile),
     )  # fmt: skip
     calls = [
-        _FIND.format(g=g, e=e, place=_place_of(ROWS * g, tile.each * e, tile), single=tile.single)
+        _CALL_EXACT.format(g=g, e=e, place=_place_of(ROWS * g, tile.each * e, tile), single=tile.single)
         for g in range(tile.fours) for e in range(tile.eights)
     ]  # fmt: skip
     decide = _DECIDE.format(
@@ -414,7 +414,7 @@ def _checks(tile: Tile) -> str:
 
 def _rounded(f: str, tile: Tile) -> str:
     """Lines that round the sums of a step."""
-    return _each(_ROUND, tile, f=f, last=AT_ONCE - 1)
+    return _each(_ROUND, tile, f=f, last=K_UNROLL - 1)
 
 
 def _ratios(x: str, count: int) -> list[str]:
@@ -422,11 +422,11 @@ def _ratios(x: str, count: int) -> list[str]:
     return [_RATIO.format(x=x, n=n, before=f"%{x}.most.{n - 1}" if n else "0.0") for n in range(count)]
 
 
-def _products(tile: Tile) -> list[str]:
+def _multiply_adds(tile: Tile) -> list[str]:
     """The products of some columns of A and rows of B."""
     lines = [_A_DEPTH.format(g=g) for g in range(tile.fours)]
     lines += [_B_DEPTH.format(e=e) for e in range(tile.eights)]
-    return lines + [_one_of_k(n, tile) for n in range(AT_ONCE)]
+    return lines + [_one_of_k(n, tile) for n in range(K_UNROLL)]
 
 
 def _one_of_k(n: int, tile: Tile) -> str:

@@ -24,94 +24,98 @@ from ..numerics import float_arithmetic
 from ..numerics.small_float_formats import f32, f64
 from ..simt.broadcasting import are_all, is_any
 from . import gemm_jit, gemm_microkernel, pack_operands
-from .operands import FEW, Factor, find_extremes
+from .operands import MIN_EXACT_EXPONENT, MatmulOperand, compute_extremes
 
 SMALLEST_NORMAL = 2.0**-126  # of float32
 EXACT = {f32: 2.0**24, f64: 2.0**53}  # up to which all multiples of 1 are in the type
 
 
-EXACTLY, BY_BLAS = SUMS = ("exact", "blas")  # how a launch may have its products added up
+ROUNDED_ONCE, BLAS_ORDER = ROUNDING_MODES = ("exact", "blas")  # how a launch may have its products added up
 
 
-def multiply(left: Factor, right: Factor, sums: str = EXACTLY) -> np.ndarray:
+def multiply(left: MatmulOperand, right: MatmulOperand, rounding: str = ROUNDED_ONCE) -> np.ndarray:
     """A B (stack, m, n) in float32; the stacks are as long as each other, or one is of length 1."""
-    if sums == BY_BLAS:
+    if rounding == BLAS_ORDER:
         return in_blocks(left.values.astype(f32, copy=False), right.values.astype(f32, copy=False).swapaxes(-1, -2))
     stack = max(len(left.values), len(right.values))
     out = np.empty((stack, left.values.shape[1], right.values.shape[1]), f32)
-    add_products(out, [(left, right)], fresh=True)
+    accumulate(out, [(left, right)], fresh=True)
     return out
 
 
 @np.errstate(all="ignore")
-def add_products(
-    total: np.ndarray, steps: list[tuple[Factor, Factor]], sums: str = EXACTLY, *, fresh: bool = False
+def accumulate(
+    total: np.ndarray,
+    steps: list[tuple[MatmulOperand, MatmulOperand]],
+    rounding: str = ROUNDED_ONCE,
+    *,
+    fresh: bool = False,
 ) -> None:
     """Add products of pairs (A, B) to ``total`` (stack, m, n), one after the other, each as ``multiply`` rounds it.
 
     ``fresh``: there is nothing in ``total`` yet. All that belongs to some elements is done while they are in the caches.
     """
-    if sums == BY_BLAS:
+    if rounding == BLAS_ORDER:
         return _add_by_blas(total, steps, fresh)
-    layout = gemm_jit.plain(total)
-    if layout is not None and (errors := errors_by_machine_code(steps, len(total))) is not None:
-        return gemm_jit.add(total, [] if fresh else [total], layout, steps, errors)
-    add_in_parts(total, steps, fresh=fresh)
+    layout = gemm_jit.contiguous_layout(total)
+    if layout is not None and (errors := jit_error_bounds(steps, len(total))) is not None:
+        return gemm_jit.accumulate(total, [] if fresh else [total], layout, steps, errors)
+    accumulate_in_slices(total, steps, fresh=fresh)
 
 
 @np.errstate(all="ignore")
-def add_in_parts(total: np.ndarray, steps: list[tuple[Factor, Factor]], *, fresh: bool) -> None:
-    """As ``add_products``, by NumPy: for callers that know that the products are not for machine code."""
-    ways = [_Way(left, right) for left, right in steps]
+def accumulate_in_slices(total: np.ndarray, steps: list[tuple[MatmulOperand, MatmulOperand]], *, fresh: bool) -> None:
+    """As ``accumulate_fp8``, by NumPy: for callers that know that the products are not for machine code."""
+    ways = [_MultiplyPlan(left, right) for left, right in steps]
     room = None
-    for part in parts(total.shape, max(way.k for way in ways)):
+    for part in slices(total.shape, max(way.k for way in ways)):
         old = total[part]
-        room = room or _Room(old.size)  # the first part is the largest
+        room = room or _Scratch(old.size)  # the first part is the largest
         views = room.of(old.shape)
-        _add_first(old, ways[0].product(part, views), fresh)
+        _add_first(old, ways[0].multiply_slice(part, views), fresh)
         for way in ways[1:]:
-            np.add(way.product(part, views), old, out=old)
+            np.add(way.multiply_slice(part, views), old, out=old)
 
 
-def errors_by_machine_code(steps: list[tuple[Factor, Factor]], stack: int) -> np.ndarray | None:
+def jit_error_bounds(steps: list[tuple[MatmulOperand, MatmulOperand]], stack: int) -> np.ndarray | None:
     """For ``machine_code.add`` of these products to ``stack`` matrices: the errors (stack, steps) of their sums; None where NumPy has to do it,
     or where machine code is not worth it."""
     (left, right), *_ = steps
     (_, m, k), n = left.shape, right.shape[1]
-    if k % gemm_microkernel.AT_ONCE or not all(map(_needs_float64, steps)):
+    if k % gemm_microkernel.K_UNROLL or not all(map(_needs_float64, steps)):
         return None
     sides = [(pack_operands.kind_of(side), bool(side.blocks)) for step in steps for side in step]
     if None in {kind for kind, _ in sides} or any(len(set(sides[side::2])) > 1 for side in (0, 1)):
         return None
-    if not gemm_jit.is_worth_it(stack * m * n * k * len(steps)):
+    if not gemm_jit.is_profitable(stack * m * n * k * len(steps)):
         return None
-    if _have_exact_sums(left, right):
+    if _types_sum_exactly(left, right):
         return np.zeros((stack, len(steps))) if all(map(_are_finite, zip(*steps))) else None
-    if min(left.numbers.lowest, right.numbers.lowest) < FEW:  # all matrices together say nothing
-        known = errors_of_matrices(steps, stack)
+    if min(left.numbers.lowest, right.numbers.lowest) < MIN_EXACT_EXPONENT:  # all matrices together say nothing
+        known = matrix_error_bounds(steps, stack)
         if known is not None:
             return known
     for factors in zip(*steps):
-        find_extremes(factors)
+        compute_extremes(factors)
     errors = np.array([_largest_error(*step) for step in steps])
     if not are_all(np.isfinite(errors)):
         return None
-    known = errors_of_matrices(steps, stack) if is_any(errors) else None
+    known = matrix_error_bounds(steps, stack) if is_any(errors) else None
     return np.broadcast_to(errors, (stack, len(steps))) if known is None else known
 
 
-def _have_exact_sums(left: Factor, right: Factor) -> bool:
+def _types_sum_exactly(left: MatmulOperand, right: MatmulOperand) -> bool:
     """Whether all products of numbers of these types have exact sums in float64."""
     return left.shape[-1] * left.numbers.ratio * right.numbers.ratio <= EXACT[f64]
 
 
-def _are_finite(factors: Sequence[Factor]) -> bool:
+def _are_finite(factors: Sequence[MatmulOperand]) -> bool:
     """Whether all numbers of factors of one kind and shape are finite."""
-    find_extremes(factors)
+    compute_extremes(factors)
     return all(math.isfinite(factor.extremes[0]) for factor in factors)
 
 
-def errors_of_matrices(steps: list[tuple[Factor, Factor]], stack: int) -> np.ndarray | None:
+def matrix_error_bounds(steps: list[tuple[MatmulOperand, MatmulOperand]], stack: int) -> np.ndarray | None:
     """The errors (stack, steps), by the numbers of each matrix, which machine code finds; None where it cannot, or one is not finite."""
     of_left, of_right = (_extremes(factors) for factors in zip(*steps))
     if of_left is None or of_right is None:
@@ -124,12 +128,12 @@ def errors_of_matrices(steps: list[tuple[Factor, Factor]], stack: int) -> np.nda
     return np.broadcast_to(np.where(left_bound * right_bound * k <= EXACT[f64], 0.0, errors), (stack, len(steps)))
 
 
-def _needs_float64(step: tuple[Factor, Factor]) -> bool:
+def _needs_float64(step: tuple[MatmulOperand, MatmulOperand]) -> bool:
     left, right = step
     return left.shape[-1] * left.numbers.ratio * right.numbers.ratio > EXACT[f32]
 
 
-def _largest_error(left: Factor, right: Factor) -> float:
+def _largest_error(left: MatmulOperand, right: MatmulOperand) -> float:
     """Of k fused or other additions in float64 in any order, and of one more (Higham, "Accuracy and Stability", section 3.1);
     not finite where a number is not."""
     k = left.shape[-1]
@@ -138,9 +142,9 @@ def _largest_error(left: Factor, right: Factor) -> float:
     return left.extremes[0] * right.extremes[0] * (k * (k + 2) * 2.0**-53)
 
 
-def _extremes(factors: Sequence[Factor]) -> tuple[np.ndarray, np.ndarray] | None:
+def _extremes(factors: Sequence[MatmulOperand]) -> tuple[np.ndarray, np.ndarray] | None:
     """(largest magnitude, bound), both (stack, steps), of the matrices of factors of one kind; None where machine code cannot find them."""
-    groups = [pieces for factor in factors if (pieces := factor.pieces())]
+    groups = [pieces for factor in factors if (pieces := factor.memory_pieces())]
     count, kind = factors[0].shape[0], pack_operands.known_kind_of(factors[0])
     if len(groups) < len(factors) or any(piece.nbytes % (32 * count) for pieces in groups for piece in pieces):
         return None
@@ -150,14 +154,14 @@ def _extremes(factors: Sequence[Factor]) -> tuple[np.ndarray, np.ndarray] | None
     return largest.T, np.ldexp(largest, -exponents).T
 
 
-def _are_exact_sums(left: Factor, right: Factor) -> np.ndarray:
+def _matrices_sum_exactly(left: MatmulOperand, right: MatmulOperand) -> np.ndarray:
     """Per matrix: whether what is added is a multiple of a unit and adds up to at most 2^53 of them (Cauchy and Schwarz)."""
-    return left.lengths * right.lengths <= EXACT[f64] * left.units * right.units
+    return left.row_norms * right.row_norms <= EXACT[f64] * left.units * right.units
 
 
-def _add_by_blas(total: np.ndarray, steps: list[tuple[Factor, Factor]], fresh: bool) -> None:
+def _add_by_blas(total: np.ndarray, steps: list[tuple[MatmulOperand, MatmulOperand]], fresh: bool) -> None:
     for number, (left, right) in enumerate(steps):
-        product = multiply(left, right, BY_BLAS)
+        product = multiply(left, right, BLAS_ORDER)
         if fresh and not number:
             total[...] = product
         else:
@@ -167,7 +171,7 @@ def _add_by_blas(total: np.ndarray, steps: list[tuple[Factor, Factor]], fresh: b
 def in_blocks(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """np.matmul of stacks of small matrices, in blocks of columns for which BLAS starts no threads."""
     (m, k), n = a.shape[-2:], b.shape[-1]
-    step = max(ONE_THREAD // (m * k), 1)
+    step = max(BLAS_ONE_THREAD // (m * k), 1)
     if n <= step:
         return np.matmul(a, b)
     shape = (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), m, n)
@@ -177,14 +181,14 @@ def in_blocks(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return out
 
 
-def _add_first(old: np.ndarray, product: np.ndarray, fresh: bool) -> None:
+def _add_first(old: np.ndarray, product_f32: np.ndarray, fresh: bool) -> None:
     """Add a product whose zeros become positive; the sum has no negative zero, so that those added to it may have some."""
-    np.add(product, f32(0), out=old if fresh else product)
+    np.add(product_f32, f32(0), out=old if fresh else product_f32)
     if not fresh:
-        np.add(product, old, out=old)
+        np.add(product_f32, old, out=old)
 
 
-class _Room:
+class _Scratch:
     """Arrays for one part at a time: its sums in float64 and float32, those that an error could make of them, and a mask."""
 
     def __init__(self, size: int):
@@ -195,14 +199,14 @@ class _Room:
         return [array[:size].reshape(shape) for array in self.arrays]
 
 
-ONE_THREAD = 1 << 18  # m * n * k up to which OpenBLAS has no threads, which cost far more than they give here
-PART = 1 << 14  # elements whose sums, in float64 and float32, fit a second-level cache
+BLAS_ONE_THREAD = 1 << 18  # m * n * k up to which OpenBLAS has no threads, which cost far more than they give here
+SLICE_ELEMENTS = 1 << 14  # elements whose sums, in float64 and float32, fit a second-level cache
 
 
-def parts(shape: tuple[int, int, int], k: int):
+def slices(shape: tuple[int, int, int], k: int):
     """Slices (of the stack, of the rows) of parts of a stack of products."""
     stack, m, n = shape
-    most = min(ONE_THREAD // k, PART)
+    most = min(BLAS_ONE_THREAD // k, SLICE_ELEMENTS)
     count = max(most // (m * n), 1)
     rows = m if count > 1 else min(max(most // n, 1), m)
     for first in range(0, stack, count):
@@ -210,10 +214,10 @@ def parts(shape: tuple[int, int, int], k: int):
             yield slice(first, first + count), slice(row, row + rows)
 
 
-class _Way:
+class _MultiplyPlan:
     """How one pair of factors is multiplied: in ``type``, and with which error of a sum, per matrix; None where all are exact."""
 
-    def __init__(self, left: Factor, right: Factor):
+    def __init__(self, left: MatmulOperand, right: MatmulOperand):
         self.k = left.values.shape[-1]
         self.errors = None
         exact = [EXACT[kind] for kind in (f32, f64) if self.surely_within(left, right, EXACT[kind])]
@@ -223,25 +227,25 @@ class _Way:
         self.left, self.right = left.values, right.values
         self.columns, self.columns_of = self.right, slice(0)  # of ``right`` in ``type``, and which part
 
-    def surely_within(self, left: Factor, right: Factor, most: float) -> bool:
+    def surely_within(self, left: MatmulOperand, right: MatmulOperand, limit: float) -> bool:
         """Whether all sums are exact in a type that has all multiples of 1 up to ``most``: quickly known."""
-        if self.k * left.numbers.ratio * right.numbers.ratio <= most:
+        if self.k * left.numbers.ratio * right.numbers.ratio <= limit:
             return True
-        leaves_float32 = min(left.numbers.lowest, right.numbers.lowest) < FEW
-        return not (leaves_float32 and most == EXACT[f32]) and self.k * left.bound * right.bound <= most
+        leaves_float32 = min(left.numbers.lowest, right.numbers.lowest) < MIN_EXACT_EXPONENT
+        return not (leaves_float32 and limit == EXACT[f32]) and self.k * left.bound * right.bound <= limit
 
-    def possible_errors(self, left: Factor, right: Factor) -> np.ndarray | None:
+    def possible_errors(self, left: MatmulOperand, right: MatmulOperand) -> np.ndarray | None:
         """Per matrix, of k additions in float64 in any order (Higham, "Accuracy and Stability", section 3.1)."""
-        exact = _are_exact_sums(left, right)
+        exact = _matrices_sum_exactly(left, right)
         if are_all(exact):
             return None
         return np.where(exact, 0, left.largest * right.largest * (self.k * (self.k + 1) * 2.0**-53))
 
-    def product(self, part: tuple[slice, slice], views: list[np.ndarray]) -> np.ndarray:
+    def multiply_slice(self, piece: tuple[slice, slice], views: list[np.ndarray]) -> np.ndarray:
         """The part's sums in float32, in one of the arrays of a ``_Room``."""
         wide, out, other, near = views
         room = out if self.type is f32 else wide
-        stack, rows = part
+        stack, rows = piece
         a = self.left[stack if len(self.left) > 1 else slice(1), rows].astype(self.type)
         which = stack if len(self.right) > 1 else slice(1)
         if which != self.columns_of:
@@ -257,31 +261,33 @@ class _Way:
         np.subtract(room, error, out=out, casting="same_kind")
         np.add(room, error, out=other, casting="same_kind")
         if is_any(np.not_equal(out, other, out=near)):
-            _correct(out, room, near, a, self.columns)
+            _round_near_midpoints(out, room, near, a, self.columns)
         return out
 
 
 # -- sums that float64 may not hold ------------------------------------------------------------------
 CHUNK = 1 << 14  # sums at a time: their products fit a second-level cache
-FEW_SUMS = 64  # that are added up one by one
+FEW_DOTS = 64  # that are added up one by one
 
 
-def _correct(out: np.ndarray, sums: np.ndarray, near: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> None:
+def _round_near_midpoints(
+    out: np.ndarray, results: np.ndarray, near: np.ndarray, rows: np.ndarray, columns: np.ndarray
+) -> None:
     """Round sums (stack, m, n) that may be ``near`` to the middle of two float32 numbers from their exact values."""
-    near &= np.isfinite(sums)
-    np.copyto(out, sums, casting="same_kind", where=~np.isfinite(sums))
-    flat, (_, m, n) = np.flatnonzero(near), sums.shape
+    near &= np.isfinite(results)
+    np.copyto(out, results, casting="same_kind", where=~np.isfinite(results))
+    flat, (_, m, n) = np.flatnonzero(near), results.shape
     for start in range(0, len(flat), CHUNK):
         some = flat[start : start + CHUNK]
         at, row, column = some // (m * n), some // n % m, some % n
         terms = rows[at if len(rows) > 1 else 0, row] * columns[at if len(columns) > 1 else 0, column]
         out[at, row, column] = (
-            round_sums(terms) if len(at) > FEW_SUMS else [_round_sum(line) for line in terms.tolist()]
+            round_dots(terms) if len(at) > FEW_DOTS else [_round_dot(line) for line in terms.tolist()]
         )
 
 
 @np.errstate(over="ignore")
-def round_sums(terms: np.ndarray) -> np.ndarray:
+def round_dots(terms: np.ndarray) -> np.ndarray:
     """The exact sums of float64 terms (sums, k), rounded once to float32."""
     terms = np.ascontiguousarray(terms.T)
     total, lost = terms[0], np.zeros(terms.shape[1], bool)
@@ -295,27 +301,27 @@ def round_sums(terms: np.ndarray) -> np.ndarray:
 
 
 def _round_inexact(terms: np.ndarray) -> np.ndarray:
-    """As ``round_sums``, of (k, sums): with a second sum, of the errors of the first."""
+    """As ``round_dots``, of (k, sums): with a second sum, of the errors of the first."""
     total, rest = terms[0], np.zeros(terms.shape[1])
     lost = np.zeros(terms.shape[1], bool)
     for term in terms[1:]:
         total, error = float_arithmetic.two_sum(total, term)
         rest, error = float_arithmetic.two_sum(rest, error)
         lost |= error != 0
-    out = float_arithmetic.sum_odd(total, rest).astype(f32)
+    out = float_arithmetic.add_to_odd(total, rest).astype(f32)
     for i in np.flatnonzero(lost):
-        out[i] = _round_sum(terms[:, i].tolist())
+        out[i] = _round_dot(terms[:, i].tolist())
     return out
 
 
-def _round_sum(terms: list[float]) -> np.float32:
+def _round_dot(terms: list[float]) -> np.float32:
     high = math.fsum(terms)
-    if _surely(high):
+    if _rounds_the_same(high):
         return f32(high)
-    return float_arithmetic.sum_odd(f64(high), f64(math.fsum([*terms, -high]))).astype(f32)
+    return float_arithmetic.add_to_odd(f64(high), f64(math.fsum([*terms, -high]))).astype(f32)
 
 
-def _surely(nearest: float) -> bool:
+def _rounds_the_same(nearest: float) -> bool:
     """Whether the float64 nearest to a number rounds to the same float32 as the number itself."""
     low = struct.unpack("<Q", struct.pack("<d", nearest))[0] & (1 << 29) - 1
     return low != 1 << 28 and abs(nearest) >= SMALLEST_NORMAL

@@ -13,11 +13,13 @@ from ..numerics import small_float_formats
 from ..numerics.small_float_formats import f32, f64
 from . import gemm_jit, pack_operands
 
-FEW = -30  # types with smaller exponents have units that say nothing, and products that float32 may not have
+MIN_EXACT_EXPONENT = (
+    -30
+)  # types with smaller exponents have units that say nothing, and products that float32 may not have
 
 
 @dataclass(frozen=True)
-class Numbers:
+class FloatRange:
     """Floats of ``bits`` significant bits, at least 2^lowest but for subnormal ones, at most ``maximum``."""
 
     bits: int
@@ -30,22 +32,22 @@ class Numbers:
         return self.maximum * 2.0 ** min(self.bits - 1 - self.lowest, 1000)
 
 
-def _numbers(fmt: small_float_formats.Format) -> Numbers:
-    return Numbers(fmt.mantissa + 1, 1 - fmt.bias, fmt.maximum)
+def _float_range(fmt: small_float_formats.Format) -> FloatRange:
+    return FloatRange(fmt.mantissa + 1, 1 - fmt.bias, fmt.maximum)
 
 
-NUMBERS = {
-    **{name: _numbers(fmt) for name, fmt in small_float_formats.FORMATS.items()},
-    "e2m1_packed": _numbers(small_float_formats.FORMATS["e2m1"]),
-    "scaled": Numbers(8, -1022, math.inf),  # fp8 times a power of two, or fp4 times fp8
-    **{name: Numbers(bits, bits - 1, 2.0**bits) for bits, names in ((8, ("s8", "u8")), (4, ("s4", "u4"))) for name in names},
+FLOAT_RANGES = {
+    **{name: _float_range(fmt) for name, fmt in small_float_formats.FORMATS.items()},
+    "e2m1_packed": _float_range(small_float_formats.FORMATS["e2m1"]),
+    "scaled": FloatRange(8, -1022, math.inf),  # fp8 times a power of two, or fp4 times fp8
+    **{name: FloatRange(bits, bits - 1, 2.0**bits) for bits, names in ((8, ("s8", "u8")), (4, ("s4", "u4"))) for name in names},
 }  # fmt: skip
 
 
-UNKNOWN = Numbers(0, 0, math.nan)
+UNKNOWN_RANGE = FloatRange(0, 0, math.nan)
 
 
-class Factor:
+class MatmulOperand:
     """A stack of matrices A (…, m, k), or the columns (…, n, k) of matrices B.
 
     ``kind`` is a row of ``NUMBERS``, or f64, which ``multiply`` does not take: its products are not exact.
@@ -56,7 +58,7 @@ class Factor:
 
     def __init__(self, values: np.ndarray, kind: str):
         self.values, self.kind = values, kind
-        self.numbers = NUMBERS.get(kind, UNKNOWN)
+        self.numbers = FLOAT_RANGES.get(kind, UNKNOWN_RANGE)
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -73,22 +75,22 @@ class Factor:
         return self.numbers.bits
 
     @cached_property
-    def wide(self) -> np.ndarray:
+    def as_float64(self) -> np.ndarray:
         return self.values.astype(f64, copy=False)
 
     @cached_property
-    def apart(self) -> Factor:
+    def even_columns_first(self) -> MatmulOperand:
         """Columns of a matrix B in eights, of which first the even and then the odd ones."""
         stack, n, k = self.values.shape
         values = self.values.reshape(stack, n // 8, 4, 2, k).swapaxes(2, 3).reshape(stack, n, k)
-        return self.with_what_is_known(Factor(values, self.kind))
+        return self.with_known_statistics(MatmulOperand(values, self.kind))
 
-    def with_what_is_known(self, other: Factor) -> Factor:
+    def with_known_statistics(self, other: MatmulOperand) -> MatmulOperand:
         """``other``, the same matrices with their rows in another order."""
-        other.__dict__ |= {name: value for name, value in self.__dict__.items() if name in _OF_ANY_ORDER}
+        other.__dict__ |= {name: value for name, value in self.__dict__.items() if name in _ORDER_INDEPENDENT}
         return other
 
-    def in_stacks(self, count: int) -> Factor:
+    def stacked_rows(self, count: int) -> MatmulOperand:
         """Rows of matrices A that meet the same one of ``count`` matrices B under each other."""
         if count == 1 or count == len(self.stored):
             return self
@@ -109,16 +111,16 @@ class Factor:
     @cached_property
     def extremes(self) -> tuple[float, float]:
         """The largest magnitude and, at most, the smallest but zero."""
-        if find_extremes([self]):
+        if compute_extremes([self]):
             return self.__dict__.pop("extremes")
         bits, one = self.magnitudes, self.magnitudes.dtype.type(1)
         largest = float(bits.max().view(self.values.dtype))
-        if self.numbers.lowest >= FEW:
+        if self.numbers.lowest >= MIN_EXACT_EXPONENT:
             return largest, 2.0**self.numbers.lowest  # the smallest unit of the type says enough
         smallest = (bits - one).min() + one  # a zero less one is the largest of all
         return largest, float(smallest.view(self.values.dtype))
 
-    def pieces(self) -> Sequence[np.ndarray] | None:
+    def memory_pieces(self) -> Sequence[np.ndarray] | None:
         """Where machine code finds all numbers, each piece of one size; None where NumPy has to find the extremes."""
         stored = self.stored
         if (
@@ -143,9 +145,9 @@ class Factor:
         return np.ldexp(1.0, exponents + 1 - self.numbers.bits)
 
     @cached_property
-    def lengths(self) -> np.ndarray:
+    def row_norms(self) -> np.ndarray:
         """Per matrix: the largest Euclidean norm of a row, a little more for what is rounded; NaN where it has one."""
-        return np.sqrt(np.einsum("...k,...k->...", self.wide, self.wide).max(axis=-1)) * (1 + 1e-9)
+        return np.sqrt(np.einsum("...k,...k->...", self.as_float64, self.as_float64).max(axis=-1)) * (1 + 1e-9)
 
     @cached_property
     def largest(self) -> np.ndarray:
@@ -153,15 +155,15 @@ class Factor:
         largest = self.magnitudes.max(axis=(-2, -1)).view(self.values.dtype).astype(f64)
         if np.isfinite(largest).all():
             return largest
-        finite = np.isfinite(self.wide)
-        return np.abs(self.wide, where=finite, out=np.zeros_like(self.wide)).max(axis=(-2, -1))
+        finite = np.isfinite(self.as_float64)
+        return np.abs(self.as_float64, where=finite, out=np.zeros_like(self.as_float64)).max(axis=(-2, -1))
 
 
-class Codes(Factor):
+class EncodedOperand(MatmulOperand):
     """A factor whose array holds the bits of numbers of a kind, a row of ``DECODE``: NumPy decodes them where it multiplies."""
 
     def __init__(self, codes: np.ndarray, kind: str):
-        self.codes, self.kind, self.numbers = codes, kind, NUMBERS[kind]
+        self.codes, self.kind, self.numbers = codes, kind, FLOAT_RANGES[kind]
 
     @property
     def stored(self) -> np.ndarray:
@@ -172,9 +174,9 @@ class Codes(Factor):
         return decode(self.codes, self.kind)
 
 
-def factor_of(array: np.ndarray, kind: str) -> Factor:
+def make_operand(array: np.ndarray, kind: str) -> MatmulOperand:
     """A factor of numbers, or of their bits."""
-    return Codes(array, kind) if array.dtype.kind == "u" else Factor(array, kind)
+    return EncodedOperand(array, kind) if array.dtype.kind == "u" else MatmulOperand(array, kind)
 
 
 def decode(array: np.ndarray, kind: str) -> np.ndarray:
@@ -182,7 +184,12 @@ def decode(array: np.ndarray, kind: str) -> np.ndarray:
     return DECODE[kind](array) if array.dtype.kind == "u" else array
 
 
-CODES = {"bf16": np.uint16, "tf32": np.uint32, "e4m3": np.uint8, "e5m2": np.uint8}  # types whose numbers stay bits
+CODE_DTYPES = {
+    "bf16": np.uint16,
+    "tf32": np.uint32,
+    "e4m3": np.uint8,
+    "e5m2": np.uint8,
+}  # types whose numbers stay bits
 DECODE: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "bf16": lambda codes: (codes.astype(np.uint32) << np.uint32(16)).view(f32),
     "tf32": lambda codes: (codes & np.uint32(0xFFFFE000)).view(f32),
@@ -191,12 +198,12 @@ DECODE: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 
 
-def find_extremes(factors: Sequence[Factor]) -> bool:
+def compute_extremes(factors: Sequence[MatmulOperand]) -> bool:
     """Let factors of one kind and shape know their extremes, by machine code at once; whether they do now."""
     if not gemm_jit.is_ready():
         return False
     some = [factor for factor in factors if "extremes" not in factor.__dict__]
-    groups = [pieces for factor in some if (pieces := factor.pieces())]
+    groups = [pieces for factor in some if (pieces := factor.memory_pieces())]
     if len(groups) < len(some) or len({(len(pieces), pieces[0].nbytes) for pieces in groups}) > 1:
         return False
     kind = pack_operands.known_kind_of(factors[0])  # those that machine code does not know have no pieces
@@ -207,7 +214,7 @@ def find_extremes(factors: Sequence[Factor]) -> bool:
     return True
 
 
-_OF_ANY_ORDER = {
+_ORDER_INDEPENDENT = {
     "bound",
     "extremes",
     "units",

@@ -20,20 +20,20 @@ from .pack_operands_jit import (
     MAGNITUDES,
     ROWS,
     WIDEN,
-    blocks,
     extremes,
-    neighbors,
+    pack_contiguous,
+    pack_register_blocks,
+    pack_strided,
     side_of,
-    strided,
 )
 
 WIDTHS = ROWS, COLUMNS  # of A and of B
-FEW = 6  # arrays whose addresses are found one by one
-IN_ORDER = np.arange(COLUMNS)
-APART = np.concatenate([IN_ORDER[::2], IN_ORDER[1::2]])
+FEW_ARRAYS = 6  # arrays whose addresses are found one by one
+IDENTITY_ORDER = np.arange(COLUMNS)
+EVEN_COLUMNS_FIRST = np.concatenate([IDENTITY_ORDER[::2], IDENTITY_ORDER[1::2]])
 
 
-class Matrices(Protocol):
+class PackableMatrices(Protocol):
     """What is packed: ``stored``, an array (stack, rows, k), or if there are any ``blocks``, (rows / 8, columns of blocks) arrays (warps, 32 words) of the
     numbers of a ``kind`` with significant ``bits``, warps of which ``fold`` are one matrix."""
 
@@ -51,7 +51,7 @@ class Matrices(Protocol):
     def bits(self) -> int: ...
 
 
-def kind_of(factor: Matrices) -> str | None:
+def kind_of(factor: PackableMatrices) -> str | None:
     """The type of the numbers that are packed, a row of ``WIDEN``; None where they cannot be."""
     if factor.blocks:
         return {"f16": "f16", "bf16": "bf16", "tf32": "tf32"}.get(factor.kind)
@@ -62,25 +62,25 @@ def kind_of(factor: Matrices) -> str | None:
 _OF_NUMBERS = {np.dtype(np.float16): "f16", np.dtype(np.float32): "f32"}
 
 
-def known_kind_of(factor: Matrices) -> str:
+def known_kind_of(factor: PackableMatrices) -> str:
     """The type of numbers that can be packed."""
     kind = kind_of(factor)
     assert kind is not None
     return kind
 
 
-class Side:
+class PackedOperand:
     """One factor of every step, packed: (steps, matrices, rows / width, k, width), of ``each`` matrices of the stack at a time,
     or of the one that there is. ``step`` and ``matrix`` are how far the next one is, in numbers."""
 
-    def __init__(self, steps: Sequence[Matrices], side: int, each: int, *, is_apart: bool):
+    def __init__(self, steps: Sequence[PackableMatrices], side: int, each: int, *, is_apart: bool):
         stack, rows, k = steps[0].shape
         self.is_shared, self.width = stack == 1, WIDTHS[side]
         self.out = np.empty((len(steps), 1 if self.is_shared else each, rows // self.width, k, self.width))
         self.address, self.step = address(self.out), self.out[0].size
         self.matrix = 0 if self.is_shared else rows * k
-        self.kept: list[np.ndarray] = []  # whose addresses are in use
-        order = APART if is_apart and side else IN_ORDER[: self.width]
+        self.keepalive: list[np.ndarray] = []  # whose addresses are in use
+        order = EVEN_COLUMNS_FIRST if is_apart and side else IDENTITY_ORDER[: self.width]
         prepare = self.from_registers if steps[0].blocks else self.from_arrays
         self.pack_some = prepare(steps, order)
 
@@ -91,7 +91,7 @@ class Side:
         elif not first:
             self.pack_some(0, 1)
 
-    def from_arrays(self, steps: Sequence[Matrices], order: np.ndarray) -> Callable[[int, int], object]:
+    def from_arrays(self, steps: Sequence[PackableMatrices], order: np.ndarray) -> Callable[[int, int], object]:
         arrays, kind = [factor.stored for factor in steps], known_kind_of(steps[0])
         _, rows, k = arrays[0].shape
         if rows % BLOCK == 0 and all(one.strides == arrays[0].strides for one in arrays):
@@ -114,8 +114,8 @@ class Side:
         _, rows, k = array.shape
         start, bytes_ = address(array), array.strides[0]
         matrix, row, column = (stride // array.itemsize for stride in array.strides)
-        code, lanes = strided(kind, self.width), order * row
-        self.kept.append(lanes)
+        code, lanes = pack_strided(kind, self.width), order * row
+        self.keepalive.append(lanes)
         return lambda first, count: code(
             place, start + first * bytes_, address(lanes), rows // self.width, count, k, matrix, self.width * row, column
         )  # fmt: skip
@@ -124,11 +124,11 @@ class Side:
         """Of arrays in which the numbers of a column follow each other, all with the same strides."""
         _, rows, k = arrays[0].shape
         bytes_, size, column = arrays[0].strides
-        code = neighbors(kind, self.width, tuple(order.tolist()))
+        code = pack_contiguous(kind, self.width, tuple(order.tolist()))
         table = np.array(
             [[address(one), self.address + 8 * self.step * number] for number, one in enumerate(arrays)]
         ).T.copy()
-        self.kept.append(table)
+        self.keepalive.append(table)
         source, place = address(table), address(table) + table.strides[0]
         return lambda first, count: code(
             source, place, len(arrays), first * bytes_, rows // BLOCK, count, k, bytes_ // size, column // size
@@ -142,12 +142,12 @@ class Side:
         side = side_of(kind)
         shape = rows // BLOCK, k // side
         sources = (starts + _lines(*shape, row, side * size)).reshape(-1)
-        return self.turned(kind, order, sources, (len(arrays), *shape, k), (row, matrix), 1)
+        return self.from_register_blocks(kind, order, sources, (len(arrays), *shape, k), (row, matrix), 1)
 
-    def from_registers(self, steps: Sequence[Matrices], order: np.ndarray) -> Callable[[int, int], object]:
+    def from_registers(self, steps: Sequence[PackableMatrices], order: np.ndarray) -> Callable[[int, int], object]:
         blocks = [block for factor in steps for line in factor.blocks for block in line]
         shape = len(steps), len(steps[0].blocks), len(steps[0].blocks[0]), steps[0].shape[2]
-        return self.turned(
+        return self.from_register_blocks(
             known_kind_of(steps[0]),
             order,
             places_of(blocks),
@@ -157,16 +157,16 @@ class Side:
             steps[0].shape[1],
         )
 
-    def turned(
+    def from_register_blocks(
         self, kind: str, order: np.ndarray, sources: np.ndarray, shape: tuple[int, int, int, int],
         strides: tuple[int, int], fold: int, rows: int | None = None
     ) -> Callable[[int, int], object]:  # fmt: skip
         """Of blocks, eight lines each, from ``sources`` on: (steps, rows, columns) of them, and k. ``strides``: bytes from a line
         to the next, and from a matrix, or one of ``fold`` parts of it that have their ``rows`` after each other, to the next."""
         steps, lines, columns, k = shape
-        call = blocks(kind, self.width, tuple(order.tolist()))
+        call = pack_register_blocks(kind, self.width, tuple(order.tolist()))
         table = np.array([sources, self.address + _offsets(steps, lines, columns, k, self.step, self.width)])
-        self.kept.append(table)
+        self.keepalive.append(table)
         source, place = address(table), address(table) + table.strides[0]
         per_part = (BLOCK * lines if rows is None else rows // fold) * k
 
@@ -194,7 +194,7 @@ def places_of(blocks: Sequence[np.ndarray]) -> np.ndarray:
     """Where arrays begin that are in one piece of memory."""
     first, out = blocks[0], np.empty(len(blocks), np.int64)
     if (
-        len(blocks) < FEW
+        len(blocks) < FEW_ARRAYS
         or first.ndim != 2
         or addresses(tuple(blocks), _kinds(first.dtype, len(blocks)), first.shape, out)
     ):
@@ -208,22 +208,22 @@ def _kinds(kind: np.dtype, count: int) -> np.ndarray:
 
 
 # -- how large the numbers are -----------------------------------------------------------------------
-def magnitudes(groups: Sequence[Sequence[np.ndarray]], kind: str, parts: int = 1) -> np.ndarray:
+def magnitudes(groups: Sequence[Sequence[np.ndarray]], kind: str, parts_per_group: int = 1) -> np.ndarray:
     """The bits (groups, 2) of the largest magnitude and of the smallest but zero (0 if there is none) in groups of blocks of a
     kind, each in one piece of memory, all of one size: a multiple of 32 bytes. All groups have as many.
 
     ``parts``: of which each block has as many, for which the bits (groups, parts, 2) are found apart.
     """
     type_, _ = WIDEN[kind]
-    out = np.empty((len(groups), parts, 2), MAGNITUDES[type_][0])
-    size = groups[0][0].nbytes // parts
+    out = np.empty((len(groups), parts_per_group, 2), MAGNITUDES[type_][0])
+    size = groups[0][0].nbytes // parts_per_group
     blocks = places_of([block for blocks in groups for block in blocks]).reshape(len(groups), 1, -1)
-    sources = np.ascontiguousarray(blocks + np.arange(0, parts * size, size)[:, None])
-    extremes(type_)(address(out), address(sources), len(groups) * parts, sources.shape[-1], size // 32)
+    sources = np.ascontiguousarray(blocks + np.arange(0, parts_per_group * size, size)[:, None])
+    extremes(type_)(address(out), address(sources), len(groups) * parts_per_group, sources.shape[-1], size // 32)
     return out
 
 
-def has_nan(places: np.ndarray, size: int) -> bool:
+def any_nan(places: np.ndarray, size: int) -> bool:
     """Whether a float32 in one of the pieces of memory at ``places`` (int64) is none, each of ``size`` bytes: a multiple of 32."""
     out = np.empty((1, 2), np.uint32)
     extremes("float")(address(out), address(np.ascontiguousarray(places)), 1, len(places), size // 32)

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..jit.llvm_jit import compiled
+from ..jit.llvm_jit import compile_function
 from ..numerics import small_float_formats
 
 ROWS, COLUMNS = 4, 8  # of A and of B
@@ -15,22 +15,22 @@ BLOCK, LINE = 8, 16  # rows of so many bytes, which a register of a warp holds: 
 
 # -- the types of numbers ----------------------------------------------------------------------------
 # The bits of a finite float16, sign, exponent and fraction, as those of a float32 are 2^112 times too small.
-_HALF = """  %long.{n} = sext <{width} x i16> {source} to <{width} x i32>
+_F16 = """  %long.{n} = sext <{width} x i16> {source} to <{width} x i32>
   %moved.{n} = shl <{width} x i32> %long.{n}, splat (i32 13)
   %bits.{n} = and <{width} x i32> %moved.{n}, splat (i32 -1879056384)
   %small.{n} = bitcast <{width} x i32> %bits.{n} to <{width} x float>
   %small.wide.{n} = fpext <{width} x float> %small.{n} to <{width} x double>
   %wide.{n} = fmul <{width} x double> %small.wide.{n}, splat (double 0x46F0000000000000)"""
-_BRAIN = """  %long.{n} = zext <{width} x i16> {source} to <{width} x i32>
+_BF16 = """  %long.{n} = zext <{width} x i16> {source} to <{width} x i32>
   %bits.{n} = shl <{width} x i32> %long.{n}, splat (i32 16)
   %small.{n} = bitcast <{width} x i32> %bits.{n} to <{width} x float>
   %wide.{n} = fpext <{width} x float> %small.{n} to <{width} x double>"""
-_TENSOR = """  %bits.{n} = and <{width} x i32> {source}, splat (i32 -8192)
+_TF32 = """  %bits.{n} = and <{width} x i32> {source}, splat (i32 -8192)
   %small.{n} = bitcast <{width} x i32> %bits.{n} to <{width} x float>
   %wide.{n} = fpext <{width} x float> %small.{n} to <{width} x double>"""
-_SINGLE = "  %wide.{n} = fpext <{width} x float> {source} to <{width} x double>"
+_F32 = "  %wide.{n} = fpext <{width} x float> {source} to <{width} x double>"
 # The same of a finite float of 8 bits: its exponent is moved to that of a float32, from where it is 2^(127 - bias) times too small.
-_BYTE = """  %long.{{n}} = sext <{{width}} x i8> {{source}} to <{{width}} x i32>
+_FP8 = """  %long.{{n}} = sext <{{width}} x i8> {{source}} to <{{width}} x i32>
   %moved.{{n}} = shl <{{width}} x i32> %long.{{n}}, splat (i32 {shift})
   %bits.{{n}} = and <{{width}} x i32> %moved.{{n}}, splat (i32 {mask})
   %small.{{n}} = bitcast <{{width}} x i32> %bits.{{n}} to <{{width}} x float>
@@ -42,11 +42,11 @@ def _byte(mantissa: int, bias: int) -> tuple[str, str]:
     shift = 23 - mantissa
     mask = (127 << shift) - (1 << 31)  # the sign, and what is below it
     scale = f"0x{1023 + 127 - bias << 52:016X}"
-    return "i8", _BYTE.format(shift=shift, mask=mask, scale=scale)
+    return "i8", _FP8.format(shift=shift, mask=mask, scale=scale)
 
 
 WIDEN = {
-    "f16": ("i16", _HALF), "bf16": ("i16", _BRAIN), "tf32": ("i32", _TENSOR), "f32": ("float", _SINGLE),
+    "f16": ("i16", _F16), "bf16": ("i16", _BF16), "tf32": ("i32", _TF32), "f32": ("float", _F32),
     **{name: _byte(small_float_formats.FORMATS[name].mantissa, small_float_formats.FORMATS[name].bias) for name in ("e4m3", "e5m2")},
 }  # fmt: skip
 _SIDES = {"i8": 8, "i16": 8, "i32": 4, "float": 4}  # numbers of a row, and rows that are turned together
@@ -58,7 +58,7 @@ def side_of(kind: str) -> int:
 
 # -- from registers, and from lines of arrays ----------------------------------------------------------------------------------
 # Loops over blocks and warps; a block is turned by interleaving its rows, as often as its words have numbers.
-_TURN = """
+_PACK_REGISTER_BLOCKS = """
 define void @pack(ptr noalias %sources, ptr noalias %places, i64 %blocks, i64 %first, i64 %warps, i64 %warp, i64 %group,
                   i64 %row.bytes, i64 %warp.bytes) {{
 entry:
@@ -96,7 +96,7 @@ done:
 
 
 @lru_cache
-def blocks(kind: str, width: int, order: tuple[int, ...]) -> Callable[..., int]:
+def pack_register_blocks(kind: str, width: int, order: tuple[int, ...]) -> Callable[..., int]:
     """The function that packs blocks of registers, whose rows are taken in ``order`` by eights, or twice by fours."""
     type_, widen = WIDEN[kind]
     each = _SIDES[type_]
@@ -111,17 +111,17 @@ def blocks(kind: str, width: int, order: tuple[int, ...]) -> Callable[..., int]:
             lines.append(f"  {name}.ptr = getelementptr i8, ptr %from, i64 {name}.at")
             lines.append(f"  {name} = load <{each} x {type_}>, ptr {name}.ptr, align 1")
             rows.append(name)
-        columns.append(turned(rows, f"{first}", f"<{each} x {type_}>", lines))
+        columns.append(transpose(rows, f"{first}", f"<{each} x {type_}>", lines))
     stores: list[str] = []
     for part, names in enumerate(columns):
         for k, name in enumerate(names):
             stores.append(widen.format(n=f"{part}.{k}", width=each, source=name))
             stores += _stored(f"%wide.{part}.{k}", each, part * each, k, width)
-    text = _TURN.format(rows="\n".join(lines), stores="\n".join(stores))
-    return compiled(text, "pack", 2, 7)
+    text = _PACK_REGISTER_BLOCKS.format(rows="\n".join(lines), stores="\n".join(stores))
+    return compile_function(text, "pack", 2, 7)
 
 
-def turned(rows: list[str], prefix: str, type_: str, lines: list[str]) -> list[str]:
+def transpose(rows: list[str], prefix: str, type_: str, lines: list[str]) -> list[str]:
     """The columns of a square matrix of rows, by perfect shuffles."""
     count = len(rows)
     half, index = count // 2, range(count)
@@ -225,13 +225,13 @@ def extremes(type_: str) -> Callable[..., int]:
     _, one, mask = MAGNITUDES[type_]
     lanes = 256 // int(one[1:])
     text = _EXTREMES.format(type=f"<{lanes} x {one}>", name=f"v{lanes}{one}", one=one, mask=mask)
-    return compiled(text, "extremes", 2, 3)
+    return compile_function(text, "extremes", 2, 3)
 
 
 # -- from arrays -------------------------------------------------------------------------------------
 _PACK = ("to", "values", "lanes", "groups", "stacks", "k", "stride", "group_stride", "k_stride")
 # Loops over matrices, groups of rows, and k.
-_GROUPS = """
+_PACK_STRIDED = """
 define void @pack(ptr noalias %to, ptr noalias %values, ptr noalias %lanes, {numbers}) {{
 entry:
 {lanes}
@@ -282,21 +282,21 @@ _GATHER = """  %at.{i} = add i64 %place, %lane.{i}
 
 
 @lru_cache
-def strided(kind: str, width: int) -> Callable[..., int]:
+def pack_strided(kind: str, width: int) -> Callable[..., int]:
     """The function that packs groups of ``width`` rows of numbers of a kind, wherever they are."""
     type_, widen = WIDEN[kind]
     before = ["poison", *(f"%narrow.{i}" for i in range(width - 1))]
     gather = [_GATHER.format(i=i, type=type_, width=width, before=before[i]) for i in range(width)]
-    text = _GROUPS.format(
+    text = _PACK_STRIDED.format(
         width=width, numbers=", ".join(f"i64 %{name}" for name in _PACK[3:]),
         lanes="\n".join(_LANE.format(i=i) for i in range(width)), gather="\n".join(gather),
         widen=widen.format(n=0, width=width, source=f"%narrow.{width - 1}"),
     )  # fmt: skip
-    return compiled(text, "pack", 3, len(_PACK) - 3)
+    return compile_function(text, "pack", 3, len(_PACK) - 3)
 
 
 # Of each array, eight rows whose numbers follow each other, for each k.
-_EIGHTS = """
+_PACK_CONTIGUOUS = """
 define void @pack(ptr noalias %sources, ptr noalias %places, i64 %arrays, i64 %skip, i64 %blocks, i64 %stacks, i64 %k,
                   i64 %stride, i64 %k_stride) {{
 entry:
@@ -361,12 +361,12 @@ done:
 
 
 @lru_cache
-def neighbors(kind: str, width: int, order: tuple[int, ...]) -> Callable[..., int]:
+def pack_contiguous(kind: str, width: int, order: tuple[int, ...]) -> Callable[..., int]:
     """As ``strided``, of eight rows that are neighbors in memory, taken in ``order`` if they are one group."""
     type_, widen = WIDEN[kind]
     order = order if width == BLOCK else tuple(range(BLOCK))
-    text = _EIGHTS.format(
+    text = _PACK_CONTIGUOUS.format(
         width=width, block=BLOCK, type=type_, order=", ".join(f"i32 {row}" for row in order),
         widen=widen.format(n=0, width=BLOCK, source="%narrow"), stores="\n".join(_stored("%wide.0", BLOCK, 0, 0, width)),
     )  # fmt: skip
-    return compiled(text, "pack", 2, 7)
+    return compile_function(text, "pack", 2, 7)

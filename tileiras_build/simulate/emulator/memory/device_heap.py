@@ -6,16 +6,16 @@ import numpy as np
 
 from .address_space import Memory
 
-BYTES = 8 << 20  # cudaLimitMallocHeapSize where nobody has set it
+HEAP_BYTES = 8 << 20  # cudaLimitMallocHeapSize where nobody has set it
 ALIGNMENT = 16  # of every address that malloc gives
-FILL = 0xCD  # what nobody has written reads as this
+POISON_BYTE = 0xCD  # what nobody has written reads as this
 
 
-class Heap:
+class DeviceHeap:
     """Blocks in the memory of one launch; one that was freed faults when it is used."""
 
     def __init__(self, memory: Memory):
-        self._memory, self._left = memory, BYTES
+        self._memory, self._left = memory, HEAP_BYTES
         self._blocks: dict[int, np.ndarray] = {}
         self._freed: list[np.ndarray] = []  # kept, so that no other block gets their addresses
 
@@ -23,7 +23,7 @@ class Heap:
         """The address of ``size`` bytes; 0 if there are not as many left."""
         if size > self._left:
             return 0
-        block = np.full(size + ALIGNMENT, FILL, np.uint8)
+        block = np.full(size + ALIGNMENT, POISON_BYTE, np.uint8)
         address = -(-block.__array_interface__["data"][0] // ALIGNMENT) * ALIGNMENT
         self._memory.map(address, max(size, 1), block)
         self._blocks[address] = block

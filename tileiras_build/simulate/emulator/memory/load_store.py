@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import MISALIGNED, OTHER, OUT_OF_BOUNDS, EmulatorFault
 from ..simt.active_threads import Selection, bias_of, flat_threads
-from ..simt.broadcasting import are_all, distinct, each, is_any
+from ..simt.broadcasting import are_all, broadcast_int64, is_any, unique_integers
 from ..simt.cta_clusters import OFFSET_MASK, RANK_SHIFT
 from .address_space import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 
@@ -19,7 +19,7 @@ WRITERS = {"st", "red", "atom"}  # operations whose accesses write, or read and 
 _SHIFT = {1: 0, 2: 1, 4: 2, 8: 3, 16: 4, 32: 5}
 
 
-class Place:
+class ResolvedAddress:
     """Where addresses point: byte offsets ``offset`` into something viewable, plus a per-thread ``bias``."""
 
     __slots__ = ("bias", "offset", "view")
@@ -61,7 +61,7 @@ class Site:
             writes=self.ins.op in WRITERS,
         )  # fmt: skip
 
-    def blame(self, group, bad, why: str, addresses, selection=None, kind: str = OTHER):
+    def raise_first_fault(self, group, bad, why: str, addresses, selection=None, kind: str = OTHER):
         """Fault for the first True of ``bad``."""
         if np.ndim(bad) == 0:
             return self.fault(group, why, None if selection is None else 0, addresses, selection, kind)
@@ -72,7 +72,7 @@ class Site:
         return self.fault(group, why, (int(where[0]), int(where[1])), address, None, kind)
 
     # -- where ---------------------------------------------------------------------------------------
-    def locate(self, group, address, selection=None) -> list[tuple[Place, object]]:
+    def locate(self, group, address, selection=None) -> list[tuple[ResolvedAddress, object]]:
         """Places of all addresses: [(place, None)], or [(place, mask)] pieces when they lie in several regions."""
         space = self.space
         if space == "shared":
@@ -83,14 +83,14 @@ class Site:
             return [(self.in_param(group, address, selection), None)]
         region = group.machine.region_of.get(self)
         if region is None:
-            region = self.guess(group.machine, address)
+            region = self.region_of_first(group.machine, address)
         if region is not None:
             place = self.in_region(region, address)
             if place is not None:
                 return [(place, None)]
-        return self.locate_slowly(group, address, selection)
+        return self.locate_across_regions(group, address, selection)
 
-    def guess(self, machine, address):
+    def region_of_first(self, machine, address):
         """The region of the first address: most instructions stay in one region."""
         if np.size(address) == 0:
             return None
@@ -111,16 +111,16 @@ class Site:
             return None
         if region.pad and int(offset if scalar else offset.min()) < region.pad:
             return None
-        return Place(region.view, offset.astype(np.int64) if scalar else offset.view(np.int64))
+        return ResolvedAddress(region.view, offset.astype(np.int64) if scalar else offset.view(np.int64))
 
-    def locate_slowly(self, group, address, selection):
+    def locate_across_regions(self, group, address, selection):
         machine = group.machine
         addresses = np.asarray(address + np.uint64(self.offset & 0xFFFFFFFFFFFFFFFF))
         if addresses.size == 0:
             return []
         bad = (addresses & np.uint64(self.align)) != 0
         if is_any(bad):
-            self.blame(
+            self.raise_first_fault(
                 group,
                 bad if bad.ndim else bad[()],
                 f"misaligned address (needs {self.align + 1} bytes)",
@@ -130,7 +130,7 @@ class Site:
             )
         window = addresses >> np.uint64(56)
         if is_any(window):
-            return self.locate_windows(group, addresses, window, selection)
+            return self.locate_in_windows(group, addresses, window, selection)
         index = machine.memory.locate(addresses)
         known = index >= 0
         ends = np.array([r.base + r.size for r in machine.memory.regions] or [0], np.uint64)
@@ -138,32 +138,34 @@ class Site:
         if not are_all(known):
             bad = ~known
             outside = bad if bad.ndim else bad[()]
-            self.blame(group, outside, "address outside mapped memory", addresses, selection, OUT_OF_BOUNDS)
+            self.raise_first_fault(group, outside, "address outside mapped memory", addresses, selection, OUT_OF_BOUNDS)
         pieces = []
-        which = [int(index.min())] if index.min() == index.max() else distinct(index)
+        which = [int(index.min())] if index.min() == index.max() else unique_integers(index)
         for number in which:
             region = machine.memory.regions[number]
             offset = (addresses - np.uint64(region.origin)).view(np.int64)
             if len(which) == 1:
                 machine.region_of[self] = region
-                return [(Place(region.view, offset if offset.ndim else offset[()]), None)]
+                return [(ResolvedAddress(region.view, offset if offset.ndim else offset[()]), None)]
             mask = index == number
-            pieces.append((Place(region.view, offset[mask]), mask))
+            pieces.append((ResolvedAddress(region.view, offset[mask]), mask))
         return pieces
 
-    def locate_windows(self, group, addresses, window, selection):
+    def locate_in_windows(self, group, addresses, window, selection):
         """Generic addresses of shared, local and parameter memory, possibly mixed with global ones."""
         pieces = []
         if self.space != "generic":
-            self.blame(group, window != 0, "not a global address", addresses, selection)
-        for tag in distinct(window):
+            self.raise_first_fault(group, window != 0, "not a global address", addresses, selection)
+        for tag in unique_integers(window):
             mask = window == tag
             whole = are_all(mask)
             low = addresses & np.uint64((1 << 56) - 1)
             part = {1: "shared", 2: "local", 4: "param", 0: "global"}.get(int(tag))
             if part is None:
-                self.blame(group, mask, "address outside mapped memory", addresses, selection, OUT_OF_BOUNDS)
-            site = self.variant(part)
+                self.raise_first_fault(
+                    group, mask, "address outside mapped memory", addresses, selection, OUT_OF_BOUNDS
+                )
+            site = self.for_space(part)
             if whole:
                 target, sub = (low if part != "global" else addresses)[()], selection
             else:
@@ -180,7 +182,7 @@ class Site:
                 pieces.append((place, None if whole else mask))
         return pieces
 
-    def variant(self, space: str) -> Site:
+    def for_space(self, space: str) -> Site:
         key = f"_{space}"
         found = self.__dict__.get(key)
         if found is None:
@@ -191,7 +193,7 @@ class Site:
     def check(self, group, offset, limit: int, selection, what: str):
         high = int(offset if np.ndim(offset) == 0 else np.bitwise_or.reduce(offset, axis=None))
         if high & self.align:
-            self.blame(
+            self.raise_first_fault(
                 group,
                 (offset & offset.dtype.type(self.align)) != 0,
                 f"misaligned address (needs {self.align + 1} bytes)",
@@ -205,19 +207,21 @@ class Site:
                 else np.ones(np.shape(offset), bool)[()]
             )
             if np.any(bad):
-                self.blame(group, bad, f"address outside the {what} memory ({limit} bytes)", offset, selection)
+                self.raise_first_fault(
+                    group, bad, f"address outside the {what} memory ({limit} bytes)", offset, selection
+                )
 
-    def advanced(self, address):
+    def add_offset(self, address):
         """The address plus the instruction's constant offset, which may be negative: both wrap at the address's width."""
         if not self.offset:
             return address
         return address + address.dtype.type(self.offset & ((1 << 8 * address.dtype.itemsize) - 1))
 
-    def in_shared(self, group, address, selection) -> Place:
+    def in_shared(self, group, address, selection) -> ResolvedAddress:
         machine = group.machine
-        offset = self.advanced(address)
+        offset = self.add_offset(address)
         if np.ndim(offset) and offset.size == 0:
-            return Place(machine.shared_view, offset.astype(np.int64), np.zeros(0, np.int64))
+            return ResolvedAddress(machine.shared_view, offset.astype(np.int64), np.zeros(0, np.int64))
         if offset.dtype == np.uint64 and np.any(offset >> np.uint64(56) == np.uint64(1)):
             # A generic address used with .shared: the window's low bits are the offset.
             offset = offset & np.uint64((1 << 56) - 1)
@@ -225,11 +229,11 @@ class Site:
             return self.in_cluster(group, offset, selection)
         self.check(group, offset, machine.shared_limit, selection, "shared")
         if machine.ctas == 1:
-            return Place(machine.shared_view, offset)
+            return ResolvedAddress(machine.shared_view, offset)
         bias = group.cta * machine.shared_size if selection is None else bias_of(group, selection)
-        return Place(machine.shared_view, offset.astype(np.int64), bias)
+        return ResolvedAddress(machine.shared_view, offset.astype(np.int64), bias)
 
-    def each_in_shared(self, group, address, selection) -> tuple[np.ndarray, np.ndarray]:
+    def shared_offset_and_bias(self, group, address, selection) -> tuple[np.ndarray, np.ndarray]:
         """(offset in the CTA's shared memory, where that begins in the batch's), int64, of each selected thread; nobody may write them.
 
         Equal groups that use the same address again are told what was found out before.
@@ -240,12 +244,12 @@ class Site:
             if (found := group.known.get(key)) is not None:
                 return found
         place, count = self.in_shared(group, selection.pick(address), selection), len(selection.rows)
-        found = each(place.offset, count), each(0 if place.bias is None else place.bias, count)
+        found = broadcast_int64(place.offset, count), broadcast_int64(0 if place.bias is None else place.bias, count)
         if key is not None:
             group.known[key] = found
         return found
 
-    def in_cluster(self, group, address, selection) -> Place:
+    def in_cluster(self, group, address, selection) -> ResolvedAddress:
         """Shared memory of the CTA whose rank the address holds."""
         machine, clusters = group.machine, group.machine.clusters
         kind = address.dtype.type
@@ -253,69 +257,73 @@ class Site:
         self.check(group, offset, machine.shared_limit, selection, "shared")
         cta = group.cta if selection is None else selection.pick(group.cta)
         if np.any(rank >= clusters.size):
-            self.blame(group, rank >= clusters.size, "address outside the cluster's shared memory", address, selection)
-        target = clusters.of_rank(cta, rank)
+            self.raise_first_fault(
+                group, rank >= clusters.size, "address outside the cluster's shared memory", address, selection
+            )
+        target = clusters.ctas_with_rank(cta, rank)
         other = target != cta
         if is_any(other):
             self.check_remote(group, other, target, address, selection)
-        return Place(machine.shared_view, offset.astype(np.int64), target * machine.shared_size)
+        return ResolvedAddress(machine.shared_view, offset.astype(np.int64), target * machine.shared_size)
 
     def check_remote(self, group, other, target, address, selection):
         """Accesses of other CTAs' shared memory need .shared::cluster or generic addresses, and a CTA that still runs."""
         if any(m.startswith("shared") and m != "shared::cluster" for m in self.ins.mods) and not any(
             m == "shared::cluster" for m in self.ins.mods
         ):
-            self.blame(group, other, "shared memory of another CTA in a .shared::cta access", address, selection)
+            self.raise_first_fault(
+                group, other, "shared memory of another CTA in a .shared::cta access", address, selection
+            )
         machine = group.machine
-        if machine.race is not None:
+        if machine.racecheck is not None:
             flat = group.cta * machine.threads + group.tid if selection is None else flat_threads(group, selection)
             some, flat, target_of = np.broadcast_arrays(other, flat, target)
-            machine.race.visited(self.ins, flat[some], target_of[some])
+            machine.racecheck.visited(self.ins, flat[some], target_of[some])
         gone = ~machine.clusters.alive(target)
         if is_any(gone):
-            self.blame(group, gone, "shared memory of a CTA that has exited", address, selection)
+            self.raise_first_fault(group, gone, "shared memory of a CTA that has exited", address, selection)
 
-    def in_local(self, group, address, selection) -> Place:
+    def in_local(self, group, address, selection) -> ResolvedAddress:
         machine = group.machine
-        offset = self.advanced(address)
+        offset = self.add_offset(address)
         if np.ndim(offset) and offset.size == 0:
-            return Place(machine.local_view, offset.astype(np.int64), np.zeros(0, np.int64))
+            return ResolvedAddress(machine.local_view, offset.astype(np.int64), np.zeros(0, np.int64))
         self.check(group, offset, machine.local_size, selection, "local")
         thread = group.cta * machine.threads + group.tid
         if selection is not None:
             thread = selection.pick(thread)
-        return Place(machine.local_view, offset.astype(np.int64), thread * machine.local_size)
+        return ResolvedAddress(machine.local_view, offset.astype(np.int64), thread * machine.local_size)
 
-    def in_param(self, group, address, selection) -> Place:
+    def in_param(self, group, address, selection) -> ResolvedAddress:
         """Generic addresses of kernel parameters; direct loads take ``load_param``."""
         offset = np.asarray(address) & np.uint64(WINDOW_SIZE - 1)
         self.check(group, offset, group.machine.program.param_size, selection, "parameter")
-        return Place(group.machine.params.view, offset)
+        return ResolvedAddress(group.machine.params.view, offset)
 
     # -- reading -------------------------------------------------------------------------------------
     def load(self, group, address, mask=None):
         """A tuple of ``count`` values (unsigned, ``size`` bytes each); zeros where the mask is off."""
         if mask is not None and not (are_all(mask) if np.ndim(mask) else mask):
-            return self.load_some(group, address, mask)
+            return self.load_masked(group, address, mask)
         if self.space == "param":
             return self.load_param(group, address)
         pieces = self.locate(group, address)
         place = pieces[0][0]
-        if group.machine.watch is not None:
-            group.machine.watch(self, group, pieces, False, None)
+        if group.machine.observers is not None:
+            group.machine.observers(self, group, pieces, False, None)
         if pieces[0][1] is None:
             return self.gather(place)
         shape = np.broadcast_shapes(*(m.shape for _, m in pieces))
-        return self.collect(pieces, shape)
+        return self.merge_pieces(pieces, shape)
 
-    def collect(self, pieces, shape):
+    def merge_pieces(self, pieces, shape):
         out = tuple(np.zeros(shape, self.dtype) for _ in range(self.count))
         for place, mask in pieces:
             for o, v in zip(out, self.gather(place)):
                 o[mask] = v
         return out
 
-    def load_some(self, group, address, mask):
+    def load_masked(self, group, address, mask):
         out = tuple(np.zeros(group.shape, self.dtype) for _ in range(self.count))
         selection = Selection(group, mask)
         if not len(selection.rows):
@@ -325,14 +333,14 @@ class Site:
             values = self.load_param(group, target)
         else:
             pieces = self.locate(group, target, selection)
-            if group.machine.watch is not None:
-                group.machine.watch(self, group, pieces, False, selection)
-            values = self.gather(pieces[0][0]) if pieces[0][1] is None else self.collect(pieces, np.shape(target))
+            if group.machine.observers is not None:
+                group.machine.observers(self, group, pieces, False, selection)
+            values = self.gather(pieces[0][0]) if pieces[0][1] is None else self.merge_pieces(pieces, np.shape(target))
         for o, v in zip(out, values):
             o[selection.rows, selection.columns] = v
         return out
 
-    def gather(self, place: Place):
+    def gather(self, place: ResolvedAddress):
         if self.count == 1:
             return (place.view(self.dtype)[place.index(self.size)],)
         if self.bytes > 16:
@@ -341,7 +349,7 @@ class Site:
         parts = np.asarray(chunk)[..., None].view(self.dtype)
         return tuple(np.ascontiguousarray(np.moveaxis(parts, -1, 0))) if np.ndim(chunk) else tuple(parts)
 
-    def gather_wide(self, place: Place):
+    def gather_wide(self, place: ResolvedAddress):
         view, index = place.view(np.complex128), place.index(16)
         out = []
         for i in range(self.bytes // 16):
@@ -372,8 +380,8 @@ class Site:
             address = selection.pick(address)
             values = [selection.pick(v) for v in values]
         pieces = self.locate(group, address, selection)
-        if group.machine.watch is not None:
-            group.machine.watch(self, group, pieces, True, selection, values)
+        if group.machine.observers is not None:
+            group.machine.observers(self, group, pieces, True, selection, values)
         for place, inside in pieces:
             part = values
             if inside is not None:
@@ -387,7 +395,7 @@ class Site:
                 ]
             self.scatter(place, part)
 
-    def scatter(self, place: Place, values):
+    def scatter(self, place: ResolvedAddress, values):
         if self.count == 1:
             self.assign(place.view(self.dtype), place.index(self.size), values[0])
             return

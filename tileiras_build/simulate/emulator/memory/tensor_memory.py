@@ -18,9 +18,9 @@ import numpy as np
 
 from ..errors import EmulatorFault
 from ..isa.smem_matrix_descriptors import CHUNK
-from ..jit.shared_memory_chunks import are_equal, gather
+from ..jit.shared_memory_chunks import chunks_equal, gather
 from ..matmul import gemm_jit
-from ..matmul.matmul import BY_BLAS
+from ..matmul.matmul import BLAS_ORDER
 from ..simt.broadcasting import are_all, is_any
 from . import buffer_pool
 
@@ -28,10 +28,10 @@ LANES, COLUMNS, GRANULE = 128, 512, 32
 POISON = np.uint32(0xFFFFFFFF)
 BYTES = LANES * COLUMNS * 4
 FREE = -1
-TOGETHER, FEW_TOGETHER = 16, 8  # operations that are carried out together: more leave the caches
+MAX_BATCHED, MAX_BATCHED_LARGE = 16, 8  # operations that are carried out together: more leave the caches
 
 
-def tensor_of(machine) -> TensorMemory:
+def tensor_memory_of(machine) -> TensorMemory:
     """The batch's tensor memory, made on first use."""
     if machine.tensor is None:
         machine.tensor = TensorMemory(machine)
@@ -48,7 +48,7 @@ def fault(machine, ins, why: str, cta: int, tid: int = 0, address: int | None = 
     machine.options.findings.report(finding, found)
 
 
-def _meet(one, other, count: int) -> bool:
+def _overlap(one, other, count: int) -> bool:
     """Whether two indices of ``count`` things have one in common."""
     mark = np.zeros(count, bool)
     mark[one] = True
@@ -70,13 +70,13 @@ class Span:
         """The part of a (CTAs, 2, columns) table."""
         return table[self.ctas, self.halves, self.first : self.last]
 
-    def meets_columns(self, other: Span) -> bool:
+    def shares_columns(self, other: Span) -> bool:
         return self.first < other.last and other.first < self.last
 
     def overlaps(self, other: Span, ctas: int) -> bool:
         if self.first >= other.last or other.first >= self.last:
             return False
-        return _meet(self.halves, other.halves, 2) and _meet(self.ctas, other.ctas, ctas)
+        return _overlap(self.halves, other.halves, 2) and _overlap(self.ctas, other.ctas, ctas)
 
     def add(self, table: np.ndarray, amount) -> None:
         table[self.ctas, self.halves, self.first : self.last] += table.dtype.type(amount)
@@ -89,13 +89,13 @@ class Operation:
     writes: tuple = ()
     reads: tuple = ()
     issuers: tuple[np.ndarray, int] = (np.zeros(0, np.int64), 0)  # the CTAs, and the number of the thread in each
-    is_mark = False  # whether it does nothing but stand in the queue
+    is_commit = False  # whether it does nothing but stand in the queue
     place_key: tuple | None = None  # equal for operations of which the ISA asks the same order to what is in the queue
 
     def run(self, tensor) -> None:
         raise NotImplementedError
 
-    def committers(self) -> Iterable[tuple[int, int]]:
+    def committing_threads(self) -> Iterable[tuple[int, int]]:
         """Of a commit, the CTAs and numbers of the threads that execute it."""
         return ()
 
@@ -103,16 +103,16 @@ class Operation:
         """Whether both are products with the same accumulators and shape."""
         return False
 
-    def joins(self, earlier) -> bool:
+    def can_join(self, earlier) -> bool:
         """Whether this may run together with the operation before it, see ``run_all``."""
         return False
 
-    def run_all(self, tensor, others) -> None:
+    def run_joined(self, tensor, others) -> None:
         """Carry out this operation and those that join it."""
         self.run(tensor)
 
 
-class Source:
+class SharedSource:
     """Chunks of the shared memory of some CTAs that an operation reads at some time from its issue to its completion.
 
     They must hold the same bytes at both ends: data that had not arrived yet, or was overwritten too early, is a fault.
@@ -121,11 +121,11 @@ class Source:
     def __init__(self, machine, ins, what: str, ctas: np.ndarray, chunks: np.ndarray, issuers: tuple):
         """``issuers``: for each CTA the one that issues, and the number of the issuing thread."""
         self.machine, self.ins, self.what, self.ctas = machine, ins, what, ctas
-        self.starts = tensor_of(machine).starts_of(ctas)
+        self.starts = tensor_memory_of(machine).starts_of(ctas)
         self.chunks = np.ascontiguousarray(chunks, np.int64)
         self.issued: np.ndarray | None = self.fetch()
-        if machine.race is not None:
-            machine.race.tensor_reads(ins, self.index, *issuers)
+        if machine.racecheck is not None:
+            machine.racecheck.tensor_reads(ins, self.index, *issuers)
 
     @property
     def index(self) -> np.ndarray:
@@ -143,7 +143,7 @@ class Source:
         """The bytes at completion (CTAs, …, 16)."""
         issued, self.issued = self.issued, None
         assert issued is not None  # an operation is carried out once
-        if not (gemm_jit.is_ready() and are_equal(self.machine.shared, self.starts, self.chunks, issued)):
+        if not (gemm_jit.is_ready() and chunks_equal(self.machine.shared, self.starts, self.chunks, issued)):
             changed = (self.fetch().view(np.uint64) != issued.view(np.uint64)).reshape(len(self.ctas), -1).any(axis=1)
             if is_any(changed):
                 why = f"shared memory of {self.what} changed between the issue of this instruction and its completion"
@@ -155,7 +155,7 @@ class TensorMemory:
     def __init__(self, machine):
         ctas, warps = machine.ctas, -(-machine.threads // 32)
         self.machine, self.warps = machine, warps
-        self.cells = buffer_pool.take("tensor memory", ctas * BYTES).view(np.uint32).reshape(ctas, COLUMNS, LANES)
+        self.cells = buffer_pool.acquire("tensor memory", ctas * BYTES).view(np.uint32).reshape(ctas, COLUMNS, LANES)
         self.owner = np.full((ctas, COLUMNS), FREE, np.int16)  # first column of the allocation that holds a column
         self.allocated: set[tuple] = set()  # keys of spans that have been found so since columns were last given back
         self.sources: dict[int, object] = {}  # CTA -> its last alloc instruction
@@ -196,7 +196,7 @@ class TensorMemory:
         return found
 
     # -- allocation ----------------------------------------------------------------------------------
-    def fit(self, ctas, columns: int) -> int:
+    def find_free(self, ctas, columns: int) -> int:
         """The first column where ``columns`` are free in every one of ``ctas``, else FREE."""
         free = (self.owner[ctas] == FREE).all(axis=0).reshape(-1, GRANULE).all(axis=1)
         need = columns // GRANULE
@@ -205,7 +205,7 @@ class TensorMemory:
                 return start * GRANULE
         return FREE
 
-    def take(self, cta: int, start: int, columns: int) -> None:
+    def allocate(self, cta: int, start: int, columns: int) -> None:
         self.owner[cta, start : start + columns] = start
         self.cells[cta, start : start + columns] = POISON
 
@@ -223,7 +223,7 @@ class TensorMemory:
         if self.queue and (is_any(span.of(self.writing)) or is_any(span.of(self.reading))):
             fault(self.machine, ins, "operations on these columns have not been waited for", cta, tid, start)
         for table in (self.loading, self.storing):
-            self.enter(table)
+            self.apply_marks(table)
         if self.are_marked[id(self.loading)] and is_any(self.loading[cta, :, :, start : start + columns]):
             why = "a tcgen05.ld of these columns has not been waited for"
             fault(self.machine, ins, why, cta, tid, start, "load-not-waited")
@@ -237,7 +237,7 @@ class TensorMemory:
         for cta in np.flatnonzero((self.owner != FREE).any(axis=1))[:1].tolist():
             count = int((self.owner[cta] != FREE).sum())
             fault(self.machine, self.sources[cta], f"{count} columns of tensor memory are still allocated at exit", cta)
-        buffer_pool.give("tensor memory", self.cells)
+        buffer_pool.release("tensor memory", self.cells)
 
     # -- checks --------------------------------------------------------------------------------------
     def require_allocated(self, ins, span: Span, ctas, what: str) -> None:
@@ -272,7 +272,7 @@ class TensorMemory:
             )  # kept, so that nothing else gets their identities
         return found[0]
 
-    def enter(self, table: np.ndarray) -> None:
+    def apply_marks(self, table: np.ndarray) -> None:
         """Let a table have all that has been noted."""
         notes = self.notes[id(table)]
         for note in notes:
@@ -283,12 +283,12 @@ class TensorMemory:
         table[ctas, warps, span.halves, span.first : span.last] = True
         self.marked[id(table)][ctas, warps] = self.are_marked[id(table)] = True
 
-    def waited(self, table: np.ndarray, ctas, warps) -> None:
+    def wait_done(self, table: np.ndarray, ctas, warps) -> None:
         """Warps have waited for their accesses."""
         if notes := self.notes[id(table)]:
             notes[:] = [note for note in notes if note[0] is not ctas or note[1] is not warps]
             if not all(self.are_apart((ctas, warps), note[:2]) for note in notes):
-                self.enter(table)
+                self.apply_marks(table)
         if self.are_marked[id(table)]:
             marked = self.marked[id(table)]
             table[ctas, warps] = marked[ctas, warps] = False
@@ -298,10 +298,10 @@ class TensorMemory:
         """The CTAs of a span."""
         return np.arange(self.machine.ctas)[span.ctas]
 
-    def require_quiet(self, ins, span: Span, ctas, table, why: str) -> None:
+    def require_no_pending(self, ins, span: Span, ctas, table, why: str) -> None:
         """No access recorded in a (CTAs, 2, columns) or (CTAs, warps, 2, columns) table; ``ctas`` as above."""
-        if (notes := self.notes.get(id(table))) and any(note[2].meets_columns(span) for note in notes):
-            self.enter(table)
+        if (notes := self.notes.get(id(table))) and any(note[2].shares_columns(span) for note in notes):
+            self.apply_marks(table)
         if not self.are_marked.get(id(table), True):
             return
         at = (span.ctas, slice(None), span.halves) if table.ndim == 4 else (span.ctas, span.halves)
@@ -315,9 +315,9 @@ class TensorMemory:
     # -- the queue -----------------------------------------------------------------------------------
     def issue(self, operation: Operation) -> None:
         for span in operation.writes:
-            self.use(self.writing, span, 1)
+            self.count_use(self.writing, span, 1)
         for span in operation.reads:
-            self.use(self.reading, span, 1)
+            self.count_use(self.reading, span, 1)
         self.queue.append(operation)
         self.issued += 1
 
@@ -329,14 +329,14 @@ class TensorMemory:
         since, self.ordered[key] = self.issued - self.ordered.get(key, 0), self.issued
         return self.queue[max(len(self.queue) - since, 0) :]
 
-    def reach(self, commits: Sequence[Operation]) -> None:
+    def complete_commits(self, commits: Sequence[Operation]) -> None:
         """Somebody looks at mbarriers of commits: carry out all that leads to them, if that is still to be done."""
         wanted = set(map(id, commits))
         for i in reversed(range(len(self.queue))):
             if id(self.queue[i]) in wanted:
-                return self.carry_out(self.bring_forward(i + 1, wanted))
+                return self.run_first(self.reorder_for_commits(i + 1, wanted))
 
-    def bring_forward(self, count: int, wanted: set[int]) -> int:
+    def reorder_for_commits(self, count: int, wanted: set[int]) -> int:
         """Put those of the first ``count`` operations ahead that lead to one of the commits ``wanted``; how many they are.
 
         A commit waits for what its own thread has issued (9.7.16.12.1), and so for what that comes behind in a pipeline.
@@ -346,11 +346,11 @@ class TensorMemory:
         threads: dict[int, set[int]] = {}  # number of a thread -> the CTAs where it commits
         for operation in reversed(self.queue[:count]):
             if id(operation) in wanted:
-                for cta, tid in operation.committers():
+                for cta, tid in operation.committing_threads():
                     threads.setdefault(tid, set()).add(cta)
             leads = _is_of(operation, threads) or any(self.is_ahead_of(operation, other) for other in leading)
             (leading if leads else others).append(operation)
-        while others and others[-1].is_mark:  # nothing of what it waits for is left
+        while others and others[-1].is_commit:  # nothing of what it waits for is left
             others.pop()
         self.queue[:count] = [*reversed(leading), *reversed(others)]
         return len(leading)
@@ -361,36 +361,36 @@ class TensorMemory:
         pairs = [(operation.writes, later.writes + later.reads), (operation.reads, later.writes)]
         return any(one.overlaps(other, ctas) for mine, theirs in pairs for one in mine for other in theirs)
 
-    def carry_out(self, count: int) -> None:
+    def run_first(self, count: int) -> None:
         """The first ``count`` operations, those that can together; nobody sees what is between two of them, but in the sums of
         the BLAS, which depend on the sizes of matrices."""
-        is_apart = self.machine.options.sums == BY_BLAS
-        most = FEW_TOGETHER if is_apart else TOGETHER
+        is_apart = self.machine.options.sums == BLAS_ORDER
+        most = MAX_BATCHED_LARGE if is_apart else MAX_BATCHED
         done, self.queue = self.queue[:count], self.queue[count:]
         some: list[Operation] = []
         for operation in done:
-            if operation.is_mark and not is_apart:
+            if operation.is_commit and not is_apart:
                 continue
-            if some and not (len(some) < most and operation.joins(some[-1])):
-                self.finish_some(some)
+            if some and not (len(some) < most and operation.can_join(some[-1])):
+                self.run_batch(some)
                 some = []
             some.append(operation)
-        self.finish_some(some)
+        self.run_batch(some)
 
-    def finish_some(self, some: list[Operation]) -> None:
+    def run_batch(self, some: list[Operation]) -> None:
         """Carry out operations that join each other."""
         if some:
-            some[0].run_all(self, some[1:])
+            some[0].run_joined(self, some[1:])
         for operation in some:
             self.complete(operation)
 
     def complete(self, operation: Operation) -> None:
         for span in operation.writes:
-            self.use(self.writing, span, -1)
+            self.count_use(self.writing, span, -1)
         for span in operation.reads:
-            self.use(self.reading, span, -1)
+            self.count_use(self.reading, span, -1)
 
-    def use(self, table: np.ndarray, span: Span, more: int) -> None:
+    def count_use(self, table: np.ndarray, span: Span, more: int) -> None:
         """Count one operation more, or less, that writes or reads a span: a table counts the same span once."""
         if span.key is None:
             return span.add(table, more)
@@ -414,7 +414,7 @@ def pair_of(machine, ins, ctas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if clusters.size % 2:
         fault(machine, ins, "cta_group::2 needs a cluster of an even number of CTAs", ctas[0])
     rank = clusters.rank(ctas)
-    even, odd = clusters.of_rank(ctas, rank & ~1), clusters.of_rank(ctas, rank | 1)
+    even, odd = clusters.ctas_with_rank(ctas, rank & ~1), clusters.ctas_with_rank(ctas, rank | 1)
     if not are_all(clusters.alive(even) & clusters.alive(odd)):
         fault(machine, ins, "the peer CTA has exited", ctas[0])
     return even, odd

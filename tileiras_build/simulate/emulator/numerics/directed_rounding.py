@@ -26,7 +26,7 @@ def directed(r, error, mode: str):
     return np.where((error < 0) & (r > 0), down, np.where((error > 0) & (r < 0), up, r))
 
 
-def sum_error(a, b, r):
+def addition_error(a, b, r):
     """Sign-correct error of r = RN(a + b), overflow included."""
     _, e = two_sum(a, b)
     over = np.isinf(r) & np.isfinite(a) & np.isfinite(b)
@@ -118,7 +118,7 @@ def _error64(name: str, values, r, fast):
 
 def _add64(a, b, mode):
     r = a + b
-    return negative_zero(directed(r, sum_error(a, b, r), mode), a, b, mode)
+    return negative_zero(directed(r, addition_error(a, b, r), mode), a, b, mode)
 
 
 def _mul64(a, b, mode):

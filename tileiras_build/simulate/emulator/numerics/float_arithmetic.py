@@ -37,7 +37,7 @@ def bits32(x):
 
 
 @export
-def tidy(x):
+def canonicalize_nans(x):
     """A float32 result, NaNs canonical."""
     return bits32(x).view(f32)
 
@@ -84,7 +84,7 @@ def two_product(a, b):
     return p, ((ah * bh - p) + ah * bl + al * bh) + al * bl
 
 
-def to_odd(s, e):
+def round_to_odd(s, e):
     """Round a float64 value s + e to odd: inexact values end in a one bit, so a later rounding is correct."""
     b = np.asarray(s).view(u64)
     fix = (e != 0) & ((b & u64(1)) == 0) & np.isfinite(s)
@@ -94,10 +94,10 @@ def to_odd(s, e):
     return np.where(fix, moved, b).view(f64)
 
 
-def sum_odd(p, c):
+def add_to_odd(p, c):
     """p + c (float64) rounded to odd."""
     s, e = two_sum(p, c)
-    return to_odd(s, np.where(np.isfinite(e), e, 0.0))
+    return round_to_odd(s, np.where(np.isfinite(e), e, 0.0))
 
 
 _LOW29, _HALF29 = u64(0x1FFFFFFF), u64(0x10000000)
@@ -106,7 +106,7 @@ _LOW29, _HALF29 = u64(0x1FFFFFFF), u64(0x10000000)
 @export
 def fma32(a, b, c):
     """Correctly rounded float32 fused multiply-add (the product is exact in float64)."""
-    if (by_code := elementwise_f32.apply("fma", a, b, c)) is not None:
+    if (by_code := elementwise_f32.try_apply("fma", a, b, c)) is not None:
         return by_code
     p = np.multiply(a, b, dtype=f64)
     s = p + c
@@ -115,10 +115,10 @@ def fma32(a, b, c):
     doubtful |= np.abs(r) < TINY32
     if doubtful.any():
         if np.ndim(r) == 0:
-            return sum_odd(p, f64(c)).astype(f32)[()]
+            return add_to_odd(p, f64(c)).astype(f32)[()]
         pick = np.nonzero(doubtful)
         cc = np.broadcast_to(c, r.shape)[pick].astype(f64)
-        r[pick] = sum_odd(np.broadcast_to(p, r.shape)[pick], cc).astype(f32)
+        r[pick] = add_to_odd(np.broadcast_to(p, r.shape)[pick], cc).astype(f32)
     return r
 
 
@@ -126,10 +126,10 @@ _NEAREST = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "fma": fma32}
 
 
 @export
-def paired(name: str, *values):
+def f32x2_operation(name: str, *values):
     """One half of an operation of f32x2 that rounds to nearest even, NaNs canonical."""
-    by_code = elementwise_f32.apply(name, *values)  # which makes no NaN
-    return tidy(_NEAREST[name](*values)) if by_code is None else by_code
+    by_code = elementwise_f32.try_apply(name, *values)  # which makes no NaN
+    return canonicalize_nans(_NEAREST[name](*values)) if by_code is None else by_code
 
 
 _libm = ctypes.CDLL(ctypes.util.find_library("m") or "libm.so.6")
@@ -146,7 +146,7 @@ def fma64(a, b, c):
     ph, pl = two_product(a, b)
     th, tl = two_sum(c, pl)
     vh, vl = two_sum(ph, th)
-    z = sum_odd(tl, vl)
+    z = add_to_odd(tl, vl)
     r = vh + z
     size = np.abs(ph)
     safe = (size > 1e-250) & (size < 1e290) & (np.abs(a) < 1e290) & (np.abs(b) < 1e290) & (np.abs(c) < 1e290)
@@ -161,13 +161,13 @@ def fma64(a, b, c):
 
 # -- comparisons that select -------------------------------------------------------------------------
 @export
-def extreme(name: str, a, b, nan: bool = False, xorsign: bool = False):
+def min_max(name: str, a, b, nan: bool = False, xorsign: bool = False):
     """min/max: a NaN loses (or, with .NaN, wins), -0 < +0; .xorsign.abs compares magnitudes, sign is the xor."""
     if xorsign:
         sign = np.signbit(a) != np.signbit(b)
-        r = extreme(name, np.abs(a), np.abs(b), nan)
+        r = min_max(name, np.abs(a), np.abs(b), nan)
         return np.where(sign, -r, r)
-    if a.dtype == f32 and (by_code := elementwise_f32.apply(name, a, b)) is not None:
+    if a.dtype == f32 and (by_code := elementwise_f32.try_apply(name, a, b)) is not None:
         return by_code
     if nan:
         r = np.minimum(a, b) if name == "min" else np.maximum(a, b)
@@ -204,7 +204,7 @@ def approximate(name: str, x):
 @export
 def approximate_flushed(name: str, x):
     """As ``approximate``, with .ftz."""
-    if name == "ex2" and (by_code := elementwise_f32.apply("ex2.ftz", x)) is not None:
+    if name == "ex2" and (by_code := elementwise_f32.try_apply("ex2.ftz", x)) is not None:
         return by_code
     return flush(approximate(name, flush(x)))
 
@@ -215,17 +215,17 @@ _APPROXIMATE = {
 
 
 # -- 16-bit arithmetic -------------------------------------------------------------------------------
-def _small_fma(a, b, c):
-    return sum_odd(np.multiply(a, b, dtype=f64), c.astype(f64))
+def _half_fma(a, b, c):
+    return add_to_odd(np.multiply(a, b, dtype=f64), c.astype(f64))
 
 
-_SMALL = {
-    "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b, "fma": _small_fma,
+_HALF_OPS = {
+    "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b, "fma": _half_fma,
 }  # fmt: skip
 
 
 @export
-def small(name: str, fmt: str, packed: bool, flags: frozenset, *bits):
+def half_arithmetic(name: str, fmt: str, packed: bool, flags: frozenset, *bits):
     """16-bit float arithmetic on codes: uint16 values, or pairs packed in uint32."""
     if packed:
         bits = [halves(b) for b in bits]
@@ -242,9 +242,9 @@ def small(name: str, fmt: str, packed: bool, flags: frozenset, *bits):
     if name in ("min", "max"):
         r = values[0]
         for v in values[1:]:
-            r = extreme(name, r, v, "NaN" in flags, "xorsign" in flags)
-    elif name in _SMALL:
-        r = _SMALL[name](*values)
+            r = min_max(name, r, v, "NaN" in flags, "xorsign" in flags)
+    elif name in _HALF_OPS:
+        r = _HALF_OPS[name](*values)
     else:
         r = approximate(name, values[0])
     out = narrow(fmt, np.asarray(r))
@@ -261,6 +261,6 @@ def small(name: str, fmt: str, packed: bool, flags: frozenset, *bits):
 
 
 @export
-def compare_small(fmt: str, bits):
+def half_as_float32(fmt: str, bits):
     """float32 values of 16-bit codes, for setp."""
     return widen(fmt, np.asarray(bits))

@@ -252,7 +252,7 @@ def saturating(a, b, subtract):
     return np.clip(wide, -(1 << 31), (1 << 31) - 1).astype(np.int32)
 
 
-def _pairwise(operation, a, b, kind):
+def _per_half(operation, a, b, kind):
     """Apply to both 16-bit halves of packed words."""
     t = {"u16x2": np.uint16, "s16x2": np.int16}[kind]
     x, y = (np.ascontiguousarray(v)[..., None].view(t) if np.ndim(v) else np.asarray(v)[None].view(t) for v in (a, b))
@@ -262,4 +262,4 @@ def _pairwise(operation, a, b, kind):
 @helper
 def packed_halves(name, a, b, kind):
     operations = {"add": np.add, "sub": np.subtract, "min": np.minimum, "max": np.maximum}
-    return _pairwise(operations[name], a, b, kind)
+    return _per_half(operations[name], a, b, kind)

@@ -130,7 +130,7 @@ def widen(name: str, bits):
 def narrow(name: str, x, mode: str = "rn", satfinite: bool = False):
     """16-bit codes (uint16) of float32 or float64 values; NaNs canonical (0x7fff)."""
     if mode == "rn" and not satfinite and x.dtype == f32:
-        if (by_code := elementwise_f32.apply(name, x)) is not None:
+        if (by_code := elementwise_f32.try_apply(name, x)) is not None:
             return by_code
         nan = np.isnan(x)
         if name == "f16":

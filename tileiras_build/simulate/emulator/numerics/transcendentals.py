@@ -66,14 +66,14 @@ FUNCTIONS = {
 
 def evaluate(name: str, x):
     """A row of ``FUNCTIONS`` of float32 numbers, rounded to nearest even."""
-    if name in elementwise_f32.OPERATIONS and (by_code := elementwise_f32.apply(name, x)) is not None:
+    if name in elementwise_f32.OPERATIONS and (by_code := elementwise_f32.try_apply(name, x)) is not None:
         return by_code
     shape, x = np.shape(x), np.atleast_1d(x)
     wide = FUNCTIONS[name][0](x.astype(f64))
     out = wide.astype(f32)
-    near = between_two(wide, out)
+    near = is_near_midpoint(wide, out)
     if near.any():
-        out[near] = [decide(name, value) for value in x[near].tolist()]
+        out[near] = [round_correctly(name, value) for value in x[near].tolist()]
     return out.reshape(shape)[()]
 
 
@@ -81,7 +81,7 @@ _LOW, _FIRST, _SPAN = u64((1 << 29) - 1), u64((1 << 28) - 64), u64(128)  # ERROR
 TINY = f32(2.0**-126)
 
 
-def between_two(wide: np.ndarray, out: np.ndarray) -> np.ndarray:
+def is_near_midpoint(wide: np.ndarray, out: np.ndarray) -> np.ndarray:
     """Which numbers within ERROR may round to either of two float32: from the bits that rounding to ``out`` drops."""
     near = ((wide.view(u64) - _FIRST) & _LOW) <= _SPAN
     near |= np.abs(out) < TINY
@@ -91,14 +91,14 @@ def between_two(wide: np.ndarray, out: np.ndarray) -> np.ndarray:
     return near
 
 
-def decide(name: str, x: float) -> np.float32:
+def round_correctly(name: str, x: float) -> np.float32:
     """The float32 nearest to the function of x."""
     with localcontext(CONTEXT):
         exact = FUNCTIONS[name][1](Decimal(x))
-        return nearest(exact)
+        return nearest_float32(exact)
 
 
-def nearest(exact: Decimal) -> np.float32:
+def nearest_float32(exact: Decimal) -> np.float32:
     """The float32 nearest to a decimal number: of the float64 nearest to it and that one's neighbors in float32."""
     first = f32(float(exact))
     candidates = (np.nextafter(first, f32(-np.inf)), first, np.nextafter(first, f32(np.inf)))

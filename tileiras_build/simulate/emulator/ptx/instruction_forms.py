@@ -84,8 +84,13 @@ OPERANDS = {
 _FLOAT = "*<rounding> ftz sat relu oob approx full"
 _ATOMIC = "*<order> global <shared> noftz L2::cache_hint"
 
-_PRODUCT = "?satfinite / f16 f32 f64 s32 / <factor> / <factor> / f16 f32 f64 s32"
-_COPIED = "add / ?noftz / <word> f32 f64 f16 bf16", "min max / <word> f16 bf16", "inc dec / u32", "and or xor / b32 b64"
+_MMA_MODIFIERS = "?satfinite / f16 f32 f64 s32 / <factor> / <factor> / f16 f32 f64 s32"
+_BULK_REDUCTIONS = (
+    "add / ?noftz / <word> f32 f64 f16 bf16",
+    "min max / <word> f16 bf16",
+    "inc dec / u32",
+    "and or xor / b32 b64",
+)
 
 FORMS: dict[str, tuple[str, ...]] = {
     # -- integers
@@ -306,10 +311,10 @@ FORMS: dict[str, tuple[str, ...]] = {
     "stmatrix": ("sync / aligned / ...: m w",),
     "movmatrix": ("sync / aligned / m8n8 / trans / b16: d a",),
     "mma": (
-        f"sync / aligned / ... / {_PRODUCT}: v w w w",
-        f"sp sp::ordered_metadata / sync / aligned / ... / {_PRODUCT}: v w w w w i",
-        f"sync / aligned / ... / block_scale / ... / {_PRODUCT} / ue8m0 ue4m3: v w w w w b w b",
-        f"sp::ordered_metadata / sync / aligned / ... / block_scale / ... / {_PRODUCT} / ue8m0 ue4m3: v w w w w i w b w b",
+        f"sync / aligned / ... / {_MMA_MODIFIERS}: v w w w",
+        f"sp sp::ordered_metadata / sync / aligned / ... / {_MMA_MODIFIERS}: v w w w w i",
+        f"sync / aligned / ... / block_scale / ... / {_MMA_MODIFIERS} / ue8m0 ue4m3: v w w w w b w b",
+        f"sp::ordered_metadata / sync / aligned / ... / block_scale / ... / {_MMA_MODIFIERS} / ue8m0 ue4m3: v w w w w i w b w b",
     ),
     "wgmma": (
         "fence commit_group / sync / aligned:",
@@ -333,8 +338,8 @@ FORMS: dict[str, tuple[str, ...]] = {
         "async / bulk / tensor / 1d 2d 3d 4d 5d / ?<group> / <shared> / global / ...: m t m x? x?",
         "async / bulk / tensor / 1d 2d 3d 4d 5d / ?<group> / <shared> / global / ... / multicast::cluster / ...: m t m x x? x?",
         "async / bulk / tensor / 1d 2d 3d 4d 5d / global / <own> / ...: t m x? x?",
-        *(f"reduce / async / bulk / <shared> / <shared> / ... / {what}: m m a m" for what in _COPIED),
-        *(f"reduce / async / bulk / global / <own> / ... / {what}: m m a a?" for what in _COPIED),
+        *(f"reduce / async / bulk / <shared> / <shared> / ... / {what}: m m a m" for what in _BULK_REDUCTIONS),
+        *(f"reduce / async / bulk / global / <own> / ... / {what}: m m a a?" for what in _BULK_REDUCTIONS),
         "reduce / async / bulk / tensor / 1d 2d 3d 4d 5d / global / <own> / ...: t m x?",
     ),
     # -- tensor memory

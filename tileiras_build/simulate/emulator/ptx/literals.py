@@ -14,14 +14,14 @@ _INTEGER = re.compile(r"([+-]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[0-7]*|[1-9][0-9]*
 _FLOAT = re.compile(r"[+-]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _HEXADECIMAL = re.compile(r"0([fFdD])([0-9a-fA-F]+)")
 _DIGITS = {"f": (8, "f32"), "d": (16, "f64")}
-_MOST_DIGITS = 80  # of an integer of 64 bits, in binary
+_MAX_DIGITS = 80  # of an integer of 64 bits, in binary
 _BASES = {"0x": 16, "0b": 2}
 
 
 def integer(text: str) -> int:
     """An integer that fits 64 bits, with or without a sign."""
     found = _INTEGER.fullmatch(text)
-    if found is None or len(text) > _MOST_DIGITS:
+    if found is None or len(text) > _MAX_DIGITS:
         raise ValueError(f"cannot read the number {text[:40]!r}")
     digits = found[2]
     base = _BASES.get(digits[:2].lower(), 8 if digits[0] == "0" else 10)
@@ -31,11 +31,11 @@ def integer(text: str) -> int:
     return value
 
 
-def count(text: str, most: int) -> int:
+def count(text: str, maximum: int) -> int:
     """A number of things, of which there are at most so many."""
     value = integer(text.strip())
-    if not 0 <= value <= most:
-        raise ValueError(f"{text.strip()} is more than the {most} that are possible")
+    if not 0 <= value <= maximum:
+        raise ValueError(f"{text.strip()} is more than the {maximum} that are possible")
     return value
 
 

@@ -45,7 +45,7 @@ _NAME = re.compile(r"[\w$%.]+")
 _LONG_NAME = 1000
 # Limits of the hardware: bytes of local memory per thread, of shared memory per CTA, of parameters, of constants (CUDA C++
 # Programming Guide, compute capabilities); of the emulator: bytes of a variable in global memory.
-MOST_BYTES = {
+MAX_BYTES = {
     "local": 512 << 10,
     "shared": 228 << 10,
     "param": 512 << 10,
@@ -53,9 +53,9 @@ MOST_BYTES = {
     "global": 1 << 30,
     "tex": 1 << 20,
 }
-_MOST_REGISTERS = 1 << 24
-_MOST_OF_A_LAUNCH = 1 << 31
-_MOST_ALIGNMENT = 1 << 20
+_MAX_REGISTERS = 1 << 24
+_MAX_LAUNCH_EXTENT = 1 << 31
+_MAX_ALIGNMENT = 1 << 20
 _FUNCTION_TUNING = re.compile(r"\.(reqntid|maxntid|minnctapersm|maxnreg|reqnctapercluster|maxclusterrank)\s+([\d,\s]+)")
 _VARIABLE = re.compile(
     r"(?:\.(?P<link>visible|extern|weak|common)\s+)?\.(?P<space>param|local|shared|global|const|tex)\b(?P<attrs>[^=]*?)"
@@ -206,7 +206,7 @@ class _Parser:
         function = Function(name, header.group(1) == "entry", self.formals(params), self.formals(results))
         for tuning in _FUNCTION_TUNING.finditer(head):
             numbers = [n for n in tuning.group(2).split(",") if n.strip()]
-            function.directives[tuning.group(1)] = tuple(count(n, _MOST_OF_A_LAUNCH) for n in numbers)
+            function.directives[tuning.group(1)] = tuple(count(n, _MAX_LAUNCH_EXTENT) for n in numbers)
         if re.search(r"\.blocksareclusters\b", head):
             function.directives["blocksareclusters"] = ()
         if "reqntid" in function.directives:
@@ -246,7 +246,7 @@ class _Parser:
             name = name.strip()
             ranged = _RANGE.match(name)
             if ranged:
-                self.scope.ranges[ranged.group(1)] = (count(ranged.group(2).lstrip("0") or "0", _MOST_REGISTERS), type_)
+                self.scope.ranges[ranged.group(1)] = (count(ranged.group(2).lstrip("0") or "0", _MAX_REGISTERS), type_)
             else:
                 self.scope.names[name] = self.new_register(name, type_)
 
@@ -280,14 +280,14 @@ class _Parser:
         vector = re.search(r"\.v([248])\b", match["attrs"])
         align = re.search(r"\.align\s+(\d+)", match["attrs"])
         dimensions = re.findall(r"\[\s*(\d*)\s*\]", declarator)
-        most = MOST_BYTES[match["space"]]
+        most = MAX_BYTES[match["space"]]
         elements = int(vector.group(1)) if vector else 1
         natural = width * elements
         for dimension in dimensions:
             elements *= count(dimension, most) if dimension else 0
         if elements * width > most:
             self.fail(f"{name.group()} has {elements * width} bytes, and .{match['space']} room for {most}")
-        alignment = count(align[1], _MOST_ALIGNMENT) if align else natural
+        alignment = count(align[1], _MAX_ALIGNMENT) if align else natural
         if alignment & (alignment - 1) or not alignment:
             self.fail(f"{name.group()} is aligned to {alignment}, which is no power of two")
         variable = Variable(

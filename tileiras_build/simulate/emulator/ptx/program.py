@@ -14,28 +14,28 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import isa
-from ..batch_cost_model import Costs
+from ..batch_cost_model import BatchCostModel
 from ..codegen import runtime_support
 from ..codegen.emit_block import DTYPES, Emitter
-from ..codegen.python_code_cache import Translations
-from ..codegen.tiering import Body, FirstCalls
-from ..codegen.tiering import Function as Generated
-from ..errors import EmulatorError, PtxSyntaxError, UnsupportedInstruction, failures_named
-from ..isa.system_calls import BUILTIN_CALLS
+from ..codegen.python_code_cache import PythonCodeCache
+from ..codegen.tiering import BaselineFunction, FunctionBody
+from ..codegen.tiering import GeneratedFunction as Generated
+from ..errors import EmulatorError, PtxSyntaxError, UnsupportedInstruction, name_internal_errors
+from ..isa.system_calls import SYSTEM_CALLS
 from ..memory.address_space import PARAM_WINDOW
 from ..numerics import directed_rounding, float_arithmetic, float_conversions, small_float_formats
-from ..pause_gc import garbage_kept
+from ..pause_gc import gc_paused
 from ..sanitizers import wgmma_register_hazards
-from ..simt.schedule_order import turns_of
+from ..simt.schedule_order import schedule_order
 from .ast import Address, Function, Instruction, Name, Register, Variable, Vector
-from .parser import MOST_BYTES, parse
-from .register_liveness import LiveRegisters
+from .parser import MAX_BYTES, parse
+from .register_liveness import RegisterLiveness
 from .register_types import find_kinds
-from .register_uses_defs import mask, results_of, slots_of, sources_of
-from .verify_instruction_forms import check
+from .register_uses_defs import mask, registers_read, registers_written, slots_of
+from .verify_instruction_forms import verify_instruction
 
 if TYPE_CHECKING:
-    from ..jit.register_split_merge import Registers
+    from ..jit.register_split_merge import RegisterBatch
 
 _BARRIERS = {"bar", "barrier", "setmaxnreg"}
 
@@ -44,12 +44,12 @@ class Program:
     """One kernel ready to run. Attributes of use elsewhere: ``threads`` (reqntid or None), ``params``
     (Variables with offsets into the parameter block), ``shared_static``, ``local_size``, ``register_template``."""
 
-    def __init__(self, module, entry: str, cluster=None, translations: Translations | None = None):
+    def __init__(self, module, entry: str, cluster=None, translations: PythonCodeCache | None = None):
         if entry not in module.functions or not module.functions[entry].entry:
             names = ", ".join(n for n, f in module.functions.items() if f.entry)
             raise EmulatorError(f"no kernel {entry!r} in this PTX; it has: {names or 'none'}")
         self.module, self.entry = module, module.functions[entry]
-        self.translations = translations or Translations("", entry)
+        self.translations = translations or PythonCodeCache("", entry)
         required = self.entry.directives.get("reqnctapercluster")
         self.explicit_cluster = required is not None or cluster is not None
         self.cluster = (*(required if required and all(required) else cluster or (1,)), 1, 1)[:3]
@@ -75,21 +75,21 @@ class Program:
         self.lay_out_variables()
         self.flatten()
         self.find_blocks()
-        self.turns = turns_of(len(self.code), self.starts.values(), self.block_end, self.successors)
-        results = list(map(results_of, self.code))
-        sources = list(map(sources_of, self.code, results))
+        self.schedule_order = schedule_order(len(self.code), self.starts.values(), self.block_end, self.successors)
+        results = list(map(registers_written, self.code))
+        sources = list(map(registers_read, self.code, results))
         self.used = find_kinds(self.code, sources, results)
         self.reads, self.writes = list(map(mask, sources)), list(map(mask, results))
-        self.lives = LiveRegisters(self)
+        self.lives = RegisterLiveness(self)
         self.violations = wgmma_register_hazards.find_violations(self)
         self.templates()
         self.cache: dict[tuple, Generated] = {}
-        self.mates: dict[int, bool] = {}  # by place: ``needs_mates``
+        self.convergence_cache: dict[int, bool] = {}  # by place: ``needs_convergence``
         self.slot_cache: dict[int, list[int]] = {}
         self.sites: list = []
-        self.moved: dict[tuple[int, ...], Registers] = {}  # registers that have been moved together, by slot
+        self.moved: dict[tuple[int, ...], RegisterBatch] = {}  # registers that have been moved together, by slot
         self.translating = 0.0  # seconds of processor time so far
-        self.costs = Costs()
+        self.costs = BatchCostModel()
         self.had_to_say = False  # of a launch by several processes, which gave it up
         self.synchronises = any(
             ins.op in ("atom", "red") or (ins.op == "ld" and {"acquire", "volatile", "relaxed"} & set(ins.mods))
@@ -114,7 +114,7 @@ class Program:
     def callees(self, ins: Instruction) -> list[Function]:
         out = []
         for arg in ins.args:
-            if isinstance(arg, Name) and arg.name not in BUILTIN_CALLS:
+            if isinstance(arg, Name) and arg.name not in SYSTEM_CALLS:
                 function = self.module.functions.get(arg.name)
                 if function is None or not function.defined:
                     raise UnsupportedInstruction(
@@ -156,8 +156,8 @@ class Program:
         sizes = {"shared": self.shared_static, "local": self.local_size, "param": self.param_size}
         sizes["global"] = sum(len(buffer) for _, buffer in self.buffers)
         for space, size in sizes.items():
-            if size > MOST_BYTES[space]:
-                raise PtxSyntaxError(f"its variables take {size} bytes of .{space}, which has {MOST_BYTES[space]}")
+            if size > MAX_BYTES[space]:
+                raise PtxSyntaxError(f"its variables take {size} bytes of .{space}, which has {MAX_BYTES[space]}")
 
     def place(self, variable: Variable):
         if variable.space == "shared":
@@ -241,7 +241,7 @@ class Program:
                 place[i] = len(self.code)
                 self.expand(ins)
             place[len(function.body)] = len(self.code)
-            if not function.body or may_go_on(function):
+            if not function.body or can_fall_through(function):
                 self.code.append(Instruction("ret", (), [], None, False, 0, "ret"))
             fixups.append((self.starts[function.name], len(self.code), place))
         for start, end, place in fixups:
@@ -288,7 +288,7 @@ class Program:
     def check_forms(self):
         for function in self.functions:
             for ins in function.body:
-                check(ins)
+                verify_instruction(ins)
 
     @staticmethod
     def ends_block(ins: Instruction) -> bool:
@@ -341,7 +341,7 @@ class Program:
     def templates(self):
         size = max(self.used, default=-1) + 1
         self.register_template: list[np.generic | tuple[np.generic, ...] | None] = [None] * size
-        self.words = {slot: np.dtype(DTYPES[used.kind]) for slot, used in self.used.items() if used.bits == 32}
+        self.word_registers = {slot: np.dtype(DTYPES[used.kind]) for slot, used in self.used.items() if used.bits == 32}
         for slot, register in self.used.items():
             if register.bits == 128:
                 self.register_template[slot] = (np.uint64(0), np.uint64(0))
@@ -356,29 +356,31 @@ class Program:
         return name
 
     # -- code generation -----------------------------------------------------------------------------
-    def function_at(self, pc: int, fine: bool, options) -> Generated:
+    def function_at(self, pc: int, diverged: bool, options) -> Generated:
         """The generated function that starts at ``pc``. ``fine`` stops before each warp-wide instruction."""
-        key = (pc, fine, options)
+        key = (pc, diverged, options)
         found = self.cache.get(key)
-        return found or self.keep(key, lambda: FirstCalls(self.generate(pc, fine), partial(self.keep, key)))
+        return found or self.install(
+            key, lambda: BaselineFunction(self.generate(pc, diverged), partial(self.install, key))
+        )
 
-    def keep(self, key: tuple, make: Callable[[], Generated]) -> Generated:
+    def install(self, key: tuple, make: Callable[[], Generated]) -> Generated:
         """What ``make`` makes is the function of ``key`` from now on."""
         start = time.process_time()
-        with garbage_kept():
+        with gc_paused():
             found = self.cache[key] = make()
         self.translating += time.process_time() - start
         return found
 
-    def generate(self, pc: int, fine: bool) -> Body:
+    def generate(self, pc: int, diverged: bool) -> FunctionBody:
         end = self.block_end[int(self.leader_of[pc])]
-        end = self.stop_early(pc, end, fine)
-        emitter = Emitter(self, pc, fine)
+        end = self.function_end(pc, end, diverged)
+        emitter = Emitter(self, pc, diverged)
         tail = None
         for at in range(pc, end):
             ins = self.code[at]
             emitter.ins, emitter.pc = ins, at
-            tail = self.one(emitter, ins, at)
+            tail = self.emit_instruction(emitter, ins, at)
         if tail is None:
             tail = f"return {end}"
         live = (
@@ -388,23 +390,23 @@ class Program:
         )
         return emitter.finish(live, tail, f"<ptx {self.entry.name}:{pc}>", end)
 
-    def needs_mates(self, pc: int) -> bool:
+    def needs_convergence(self, pc: int) -> bool:
         """Whether the function at ``pc`` has a warp-wide instruction, so that a group without some of a warp takes the fine one."""
-        found = self.mates.get(pc)
+        found = self.convergence_cache.get(pc)
         if found is None:
-            end = self.stop_early(pc, self.block_end[int(self.leader_of[pc])], False)
-            found = self.mates[pc] = any(map(isa.is_warp_wide, self.code[pc:end]))
+            end = self.function_end(pc, self.block_end[int(self.leader_of[pc])], False)
+            found = self.convergence_cache[pc] = any(map(isa.is_warp_wide, self.code[pc:end]))
         return found
 
-    def stop_early(self, pc: int, end: int, fine: bool) -> int:
+    def function_end(self, pc: int, end: int, diverged: bool) -> int:
         """Where to end a function so that an instruction that may have to wait for other threads starts its own."""
-        together = self.code[pc].op in isa.GROUP_WIDE
+        together = self.code[pc].op in isa.CONVERGENT_GROUP_OPS
         for at in range(pc + 1, end):
-            if isa.starts_function(self.code[at], together, fine):
+            if isa.starts_function(self.code[at], together, diverged):
                 return at
         return end
 
-    def one(self, emitter: Emitter, ins: Instruction, pc: int):
+    def emit_instruction(self, emitter: Emitter, ins: Instruction, pc: int):
         """Emit one instruction; control flow returns the function's last line."""
         emitter.predicate = None
         if ins.predicate is not None:
@@ -414,12 +416,12 @@ class Program:
                 emitter.predicate = emitter.temp(f"~{name}")
         if pc in self.violations:
             what = f"{emitter.constant(ins, 'ins')}, {emitter.constant(self.violations[pc], 'violation')}"
-            emitter.line(f"violate(g, {what}, {emitter.predicate})")
-        with failures_named(f"at line {ins.line}: {ins.text}"):
+            emitter.line(f"report_hazard(g, {what}, {emitter.predicate})")
+        with name_internal_errors(f"at line {ins.line}: {ins.text}"):
             return isa.HANDLERS[ins.op](emitter, ins)
 
 
-def may_go_on(function: Function) -> bool:
+def can_fall_through(function: Function) -> bool:
     """Whether threads may come to the end of a function's text."""
     last = function.body[-1]
     leaves = last.op in ("ret", "exit", "trap", "bra") and last.predicate is None
@@ -429,5 +431,5 @@ def may_go_on(function: Function) -> bool:
 @lru_cache(maxsize=256)
 def load(text: str, entry: str, cluster: tuple | None = None) -> Program:
     """Parse and load a kernel, for clusters of a shape unless it says one; the same arguments give the same Program."""
-    with garbage_kept(), failures_named(f"while it reads kernel {entry}"):
-        return Program(parse(text), entry, cluster, Translations(text, entry))
+    with gc_paused(), name_internal_errors(f"while it reads kernel {entry}"):
+        return Program(parse(text), entry, cluster, PythonCodeCache(text, entry))

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .program import Program
 
-_EACH = 64  # instructions of a block for one place whose live registers are kept
+_CHECKPOINT_DISTANCE = 64  # instructions of a block for one place whose live registers are kept
 
 
-class LiveRegisters:
+class RegisterLiveness:
     """Bit masks of registers: ``at`` an instruction those that may be read there or after it in its function, ``behind``, by
     the first instruction of a block, those that may be read after the block."""
 
@@ -26,9 +26,9 @@ class LiveRegisters:
             return self._known[pc]
         start = int(self.leader_of[pc])
         end = self.block_end[start]
-        after = min((pc // _EACH + 1) * _EACH, end)
+        after = min((pc // _CHECKPOINT_DISTANCE + 1) * _CHECKPOINT_DISTANCE, end)
         if after < end and after not in self._known:
-            self._keep_some(start, end)
+            self._checkpoints(start, end)
         live = self.behind[start] if after == end else self._known[after]
         live = self._known[pc] = self._before(live, pc, after)
         return live
@@ -58,10 +58,10 @@ class LiveRegisters:
                     live_in[start] = new
                     changed = True
 
-    def _keep_some(self, start: int, end: int):
+    def _checkpoints(self, start: int, end: int):
         """Those of some places of a block, so that nobody goes through all of a long one for each of its instructions."""
         live, after = self.behind[start], end
-        for at in range((end - 1) // _EACH * _EACH, start, -_EACH):
+        for at in range((end - 1) // _CHECKPOINT_DISTANCE * _CHECKPOINT_DISTANCE, start, -_CHECKPOINT_DISTANCE):
             live = self._known[at] = self._before(live, at, after)
             after = at
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from ..codegen.emit_block import items_of
+from ..codegen.emit_block import vector_items
 from .ast import SINK, Address, Arguments, Instruction, Negated, Pair, Register, Vector
 
 _NO_RESULT = {"bra", "brx", "bar", "barrier", "nanosleep", "call", "ret", "exit", "trap", "st", "red", "setmaxnreg",
               "discard", "prefetch", "prefetchu", "pmevent", "tensormap", "_call", "_arguments"}  # fmt: skip
 
 
-def results_of(ins: Instruction) -> list[Register]:
+def registers_written(ins: Instruction) -> list[Register]:
     """Registers that an instruction writes. The first operand is the destination unless it is an address."""
     args = ins.args
     if not args or ins.op in _NO_RESULT:
@@ -22,10 +22,10 @@ def results_of(ins: Instruction) -> list[Register]:
     if ins.mods[:1] == ("dealloc",):
         return []
     if isinstance(first, Pair):
-        return [r for part in (first.first, first.second) for r in items_of(part) if isinstance(r, Register)]
+        return [r for part in (first.first, first.second) for r in vector_items(part) if isinstance(r, Register)]
     if ins.op == "tcgen05" and "red" in ins.mods:
-        return [r for r in (*items_of(first), args[1]) if isinstance(r, Register)]
-    return [r for r in items_of(first) if isinstance(r, Register)]
+        return [r for r in (*vector_items(first), args[1]) if isinstance(r, Register)]
+    return [r for r in vector_items(first) if isinstance(r, Register)]
 
 
 def _add_items(operand: Vector | Arguments, out: list[Register]) -> None:
@@ -44,7 +44,7 @@ def _add_pair(operand: Pair, out: list[Register]) -> None:
     _add(operand.second, out)
 
 
-_PARTS: dict[type, Callable[..., None]] = {
+_REGISTERS_OF: dict[type, Callable[..., None]] = {
     Register: lambda operand, out: out.append(operand),
     Vector: _add_items,
     Arguments: _add_items,
@@ -56,11 +56,11 @@ _PARTS: dict[type, Callable[..., None]] = {
 
 def _add(operand: object, out: list[Register]) -> None:
     """Add the registers of an operand."""
-    if (parts := _PARTS.get(type(operand))) is not None:
+    if (parts := _REGISTERS_OF.get(type(operand))) is not None:
         parts(operand, out)
 
 
-def sources_of(ins: Instruction, results: list[Register]) -> list[Register]:
+def registers_read(ins: Instruction, results: list[Register]) -> list[Register]:
     """Registers that an instruction reads; a predicated one also keeps its old results, a wgmma adds to them."""
     out: list[Register] = [*results] if ins.op == "wgmma" else []
     args = ins.args

@@ -31,25 +31,25 @@ _BITS = {1: "p", 128: "Q"}  # of registers that take part in nothing else
 _NAMED = re.compile(r"<(\w+)>")
 
 
-def check(ins: Instruction) -> None:
+def verify_instruction(ins: Instruction) -> None:
     """Raise UnsupportedInstruction where no row takes an instruction."""
     modifiers = "".join(f"{word}." for word in ins.mods)
-    what = _what_is_wrong(ins.op, modifiers, tuple(map(shape, ins.args)))
+    what = _explain_mismatch(ins.op, modifiers, tuple(map(operand_signature, ins.args)))
     if what is None:
         return
     raise UnsupportedInstruction(f"line {ins.line}: {what}: {ins.text}")
 
 
-def shape(operand: object) -> str:
+def operand_signature(operand: object) -> str:
     """An operand in letters: p, r or Q a register, i or f a number, s a special register, n a name, ``_`` nothing."""
     if isinstance(operand, Register):
         return _BITS.get(operand.bits, "r")
     return _SHAPES[type(operand)](operand)
 
 
-def _of_address(operand: Address) -> str:
-    extra = "".join(f":{shape(part)}" for part in operand.extra)
-    return f"[{shape(operand.base)}{extra}]"
+def _address_signature(operand: Address) -> str:
+    extra = "".join(f":{operand_signature(part)}" for part in operand.extra)
+    return f"[{operand_signature(operand.base)}{extra}]"
 
 
 _SHAPES = {
@@ -58,17 +58,19 @@ _SHAPES = {
     Name: lambda operand: "n",
     Variable: lambda operand: "n",
     type(SINK): lambda operand: "_",
-    Negated: lambda operand: f"!{shape(operand.operand)}",
-    Pair: lambda operand: f"{shape(operand.first)}|{shape(operand.second)}",
-    Vector: lambda operand: "".join(map(shape, operand.items)).join("{}" if len(operand.items) != 1 else ("", "")),
-    Arguments: lambda operand: "(" + ",".join(map(shape, operand.items)) + ")",
-    Address: _of_address,
+    Negated: lambda operand: f"!{operand_signature(operand.operand)}",
+    Pair: lambda operand: f"{operand_signature(operand.first)}|{operand_signature(operand.second)}",
+    Vector: lambda operand: "".join(map(operand_signature, operand.items)).join(
+        "{}" if len(operand.items) != 1 else ("", "")
+    ),
+    Arguments: lambda operand: "(" + ",".join(map(operand_signature, operand.items)) + ")",
+    Address: _address_signature,
 }
 
 
 @lru_cache(maxsize=4096)
-def _what_is_wrong(op: str, modifiers: str, shapes: tuple[str, ...]) -> str | None:
-    rows = _rows().get(op)
+def _explain_mismatch(op: str, modifiers: str, shapes: tuple[str, ...]) -> str | None:
+    rows = _form_patterns().get(op)
     if rows is None:
         return f"the emulator has no instruction {op!r}"
     possible = [operands for words, operands in rows if words.fullmatch(modifiers)]
@@ -77,11 +79,11 @@ def _what_is_wrong(op: str, modifiers: str, shapes: tuple[str, ...]) -> str | No
     text = "".join(f" {one}" for one in shapes)
     if any(_pattern(operands).fullmatch(text) for operands in possible):
         return None
-    return f"the operands of {op} are {' or '.join(dict.fromkeys(map(_in_words, possible)))}"
+    return f"the operands of {op} are {' or '.join(dict.fromkeys(map(_describe_operands, possible)))}"
 
 
 @cache
-def _rows() -> dict[str, list[tuple[re.Pattern[str], str]]]:
+def _form_patterns() -> dict[str, list[tuple[re.Pattern[str], str]]]:
     """Opcode -> its forms: the pattern of the modifiers, the operands."""
     found: dict[str, list[tuple[re.Pattern[str], str]]] = {}
     for opcodes, forms in FORMS.items():
@@ -115,6 +117,6 @@ def _pattern(operands: str) -> re.Pattern[str]:
     return re.compile("".join(parts))
 
 
-def _in_words(operands: str) -> str:
+def _describe_operands(operands: str) -> str:
     words = [f"{'perhaps ' * ('?' in letter)}{OPERANDS[letter[0]][1]}" for letter in operands.split()]
     return ", ".join(words) or "no operands"

@@ -7,31 +7,35 @@ import numpy as np
 from ..memory.address_space import Region
 from ..performance_counters import count_global
 from ..simt.active_threads import flat_threads
-from ..simt.broadcasting import distinct
-from .async_copy_hazards import Flight
-from .racecheck_between_ctas import applies
-from .racecheck_global_memory import STRONG, GlobalRaces
-from .racecheck_shared_memory import Races
+from ..simt.broadcasting import unique_integers
+from .async_copy_hazards import AsyncCopyMarks
+from .racecheck_between_ctas import lacks_cta_ordering
+from .racecheck_global_memory import STRONG, GlobalMemoryRacecheck
+from .racecheck_shared_memory import SharedMemoryRacecheck
 
 UNORDERED = {"tcgen05"}  # what tcgen05.alloc writes is no ordinary store (races.py: tensor_writes)
 
 
-def flight_of(machine) -> Flight:
+def async_copy_marks_of(machine) -> AsyncCopyMarks:
     """The batch's marks of copies on their way, made (and looked at from then on) when the first one is issued."""
-    if machine.flight is None:
-        machine.flight = Flight(machine)
-        if machine.watch is None:
-            machine.watch = Watch(machine, False, None)
-    return machine.flight
+    if machine.async_copy_marks is None:
+        machine.async_copy_marks = AsyncCopyMarks(machine)
+        if machine.observers is None:
+            machine.observers = AccessObservers(machine, False, None)
+    return machine.async_copy_marks
 
 
-class Watch:
+class AccessObservers:
     """Called for every access of one batch. ``races`` and ``counters`` switch the optional observers."""
 
     def __init__(self, machine, races: bool, counters):
         self.machine, self.counters = machine, counters
-        self.races = Races(machine) if races else None
-        self.global_races = GlobalRaces(self.races) if self.races is not None and applies(machine.program) else None
+        self.racecheck = SharedMemoryRacecheck(machine) if races else None
+        self.global_races = (
+            GlobalMemoryRacecheck(self.racecheck)
+            if self.racecheck is not None and lacks_cta_ordering(machine.program)
+            else None
+        )
         self.idle = not races and counters is None
 
     def __call__(self, site, group, pieces, writes: bool, selection, values=None):
@@ -39,10 +43,10 @@ class Watch:
         for place, inside in pieces:
             if place.view != machine.shared_view:
                 if place.bias is None:
-                    self.see_global(site, group, place, inside, selection, writes, values)
+                    self.observe_global(site, group, place, inside, selection, writes, values)
                 continue
-            if machine.flight is not None and site.ins.op != "cp":
-                machine.flight.check(site, group, place, inside, writes, selection)
+            if machine.async_copy_marks is not None and site.ins.op != "cp":
+                machine.async_copy_marks.check(site, group, place, inside, writes, selection)
             if self.idle:
                 continue
             start = place.offset.astype(np.int64) if place.bias is None else place.offset.astype(np.int64) + place.bias
@@ -57,11 +61,11 @@ class Watch:
             start, threads = np.broadcast_to(start, shape).reshape(-1), np.broadcast_to(threads, shape).reshape(-1)
             if self.counters is not None:
                 self.count(site, start, threads, writes)
-            if self.races is not None and site.ins.op not in UNORDERED:
+            if self.racecheck is not None and site.ins.op not in UNORDERED:
                 flat = group.cta * machine.threads + group.tid if selection is None else flat_threads(group, selection)
                 flat = flat if inside is None else np.broadcast_to(flat, inside.shape)[inside]
                 data = None if values is None or inside is not None else self.bytes_of(values, shape)
-                self.races.access(site, start, np.broadcast_to(flat, shape).reshape(-1), writes, data)
+                self.racecheck.access(site, start, np.broadcast_to(flat, shape).reshape(-1), writes, data)
 
     @staticmethod
     def bytes_of(values, shape):
@@ -69,14 +73,14 @@ class Watch:
         return np.concatenate(columns, axis=1)
 
     # -- global memory -------------------------------------------------------------------------------
-    def see_global(
+    def observe_global(
         self, site, group, place, inside, selection, writes: bool, values=None, atomic: bool = False
     ) -> None:
         """An access of global memory: counted, looked at for races of threads and of CTAs, and for reads of what nobody has
         written; local memory and parameters are none."""
         options = self.machine.options
-        region, races = getattr(place.view, "__self__", None), None if atomic else options.block_races
-        unwritten = None if writes and not atomic else options.unwritten
+        region, races = getattr(place.view, "__self__", None), None if atomic else options.cta_racecheck
+        unwritten = None if writes and not atomic else options.initcheck
         if not isinstance(region, Region) or region is self.machine.params:
             return
         threads = None if atomic or not STRONG.isdisjoint(site.ins.mods) else self.global_races
@@ -112,7 +116,7 @@ class Watch:
         lanes = {8: 16, 16: 8}.get(site.bytes, 32)
         phase = (cta * machine.threads + threads) // lanes
         words = (offset[:, None] + np.arange(0, max(site.bytes, 4), 4)) >> 2
-        pair = distinct(np.repeat(phase, words.shape[1]) * (1 << 32) + words.reshape(-1))
+        pair = unique_integers(np.repeat(phase, words.shape[1]) * (1 << 32) + words.reshape(-1))
         bank = (pair >> 32) * 32 + (pair & 31)
         unique, number = np.unique(bank, return_counts=True)
         worst = np.zeros(int(unique.max() >> 5) + 1, np.int64)

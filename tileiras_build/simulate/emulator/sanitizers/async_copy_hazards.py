@@ -9,52 +9,52 @@ from __future__ import annotations
 
 import numpy as np
 
-WORD = 4  # the least that a copy writes, in bytes
+WORD_BYTES = 4  # the least that a copy writes, in bytes
 _KINDS = {4: np.uint8, 8: np.uint16, 16: np.uint32}  # marks of what an access of so many bytes touches
-_EVERY = {size: int(np.iinfo(kind).max) // 255 for size, kind in _KINDS.items()}  # a mark of 1 on each word of them
+_SPLAT = {size: int(np.iinfo(kind).max) // 255 for size, kind in _KINDS.items()}  # a mark of 1 on each word of them
 _SHIFTS = {1: 2, 2: 1}  # from the index of a smaller element to that of its word
-MOST = 255  # instructions with a mark of their own; more share the last one
+MAX_MARK = 255  # instructions with a mark of their own; more share the last one
 
 
-class Flight:
+class AsyncCopyMarks:
     """The marks of one batch, a byte per word: 0, or the number of the instruction that is on its way there."""
 
     def __init__(self, machine):
         self.machine = machine
-        marks = np.zeros(len(machine.shared) // WORD, np.uint8)
+        marks = np.zeros(len(machine.shared) // WORD_BYTES, np.uint8)
         self.marks = {size: marks.view(kind) for size, kind in _KINDS.items()}
         self.numbers: dict = {}
         self.instructions: list = []
 
-    def begin(self, ins, index, size: int, per_cta: int = 0) -> None:
+    def mark_written(self, ins, index, size: int, per_cta: int = 0) -> None:
         """Elements ``index`` of ``size`` bytes (4, 8 or 16) of the batch's shared memory are on their way; with ``per_cta``
         they are those of arrays (CTAs, ``per_cta``)."""
-        self.of(size, per_cta)[index] = self.mark(ins, size)
+        self.marks_of(size, per_cta)[index] = self.mark_value(ins, size)
 
-    def end(self, index, size: int, per_cta: int = 0) -> None:
-        self.of(size, per_cta)[index] = 0
+    def clear(self, index, size: int, per_cta: int = 0) -> None:
+        self.marks_of(size, per_cta)[index] = 0
 
-    def of(self, size: int, per_cta: int) -> np.ndarray:
+    def marks_of(self, size: int, per_cta: int) -> np.ndarray:
         """The marks of elements, or of those of each CTA."""
         marks = self.marks[size]
         return marks.reshape(-1, per_cta) if per_cta else marks
 
-    def mark(self, ins, size: int) -> int:
+    def mark_value(self, ins, size: int) -> int:
         """The mark of elements of ``size`` bytes."""
-        return self.number(ins) * _EVERY[size]
+        return self.number(ins) * _SPLAT[size]
 
     def number(self, ins) -> int:
         found = self.numbers.get(id(ins))
         if found is None:
             self.instructions.append(ins)
-            found = self.numbers[id(ins)] = min(len(self.instructions), MOST)
+            found = self.numbers[id(ins)] = min(len(self.instructions), MAX_MARK)
         return found
 
     def check(self, site, group, place, inside, writes: bool, selection) -> None:
         """An ordinary access of a place in shared memory, by the threads ``inside`` of those selected (None: all)."""
         size = site.bytes
         if size in _SHIFTS:
-            found = self.marks[WORD].take(place.index(size) >> _SHIFTS[size])
+            found = self.marks[WORD_BYTES].take(place.index(size) >> _SHIFTS[size])
         else:
             found = self.marks[min(size, 16)].take(place.index(min(size, 16)))
             if size > 16:
@@ -63,20 +63,20 @@ class Flight:
             self.fault(site, group, place, found, inside, writes, selection)
 
     def fault(self, site, group, place, found, inside, writes: bool, selection):
-        why = self.reason(found, writes)
+        why = self.explain(found, writes)
         if inside is not None:
             site.fault(group, why)
         shape = group.shape if selection is None else len(selection.rows)
-        site.blame(group, np.broadcast_to(found != 0, shape), why, place.offset, selection)
+        site.raise_first_fault(group, np.broadcast_to(found != 0, shape), why, place.offset, selection)
 
     def check_chunks(self, site, group, index) -> None:
         """A product or a copy reads 16-byte chunks of the batch's shared memory."""
         found = self.marks[16].take(index)
         if np.count_nonzero(found):
             at = int(index.reshape(-1)[int(np.argmax(found.reshape(-1) != 0))])
-            site.fault(group, self.reason(found, False), address=at * 16 % self.machine.shared_size)
+            site.fault(group, self.explain(found, False), address=at * 16 % self.machine.shared_size)
 
-    def reason(self, found, writes: bool) -> str:
+    def explain(self, found, writes: bool) -> str:
         number = int(found.reshape(-1)[int(np.argmax(found.reshape(-1) != 0))] if np.ndim(found) else found)
         while not number & 0xFF:
             number >>= 8

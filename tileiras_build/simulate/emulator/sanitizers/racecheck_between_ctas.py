@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from ..memory.address_space import Region
     from ..ptx.ast import Instruction
     from ..ptx.program import Program
-    from ..simt.cta_batch import Machine
+    from ..simt.cta_batch import CtaBatch
 
-NOBODY, MANY = -1, -2
+NO_CTA, SEVERAL_CTAS = -1, -2
 ORDERING = {"acquire", "volatile", "relaxed"}
 
 
-def applies(program: Program) -> bool:
+def lacks_cta_ordering(program: Program) -> bool:
     """Whether a kernel's CTAs have no way to order their accesses by what lies in global memory."""
     return not any(_orders(ins) for ins in program.code)
 
@@ -34,15 +34,15 @@ def _orders(ins: Instruction) -> bool:
     return ins.op in ("atom", "red") or (ins.op == "ld" and not ORDERING.isdisjoint(ins.mods))
 
 
-class BlockRaces:
+class CtaRacecheck:
     """Of one launch, all of whose CTAs run in one process."""
 
     def __init__(self) -> None:
-        self._regions: dict[int, _Marks] = {}
+        self._regions: dict[int, _CtaShadow] = {}
 
     def access(
         self,
-        machine: Machine,
+        machine: CtaBatch,
         ins: Instruction,
         region: Region,
         flat: np.ndarray,
@@ -55,15 +55,15 @@ class BlockRaces:
         they write. Raises EmulatorFault for the first byte that races."""
         marks = self._regions.get(region.base)
         if marks is None or len(marks.writer) != region.size:
-            marks = self._regions[region.base] = _Marks(region.size)
+            marks = self._regions[region.base] = _CtaShadow(region.size)
         index = start[:, None] - region.base + np.arange(size)
         cta = np.broadcast_to((machine.first + flat // machine.threads)[:, None], index.shape)
-        bad = marks.clash(index, cta, writes)
+        bad = marks.find_conflicts(index, cta, writes)
         if writes and data is not None and bad.any():
             bad &= region.bytes()[index] != data
         other = marks.other(index, cta, writes)
         if not bad.any():
-            bad = marks.note(index, cta, writes, data)
+            bad = marks.record_access(index, cta, writes, data)
             other = marks.writer[index]
         if bad.any():
             row, column = np.argwhere(bad)[0]
@@ -71,9 +71,11 @@ class BlockRaces:
 
     @staticmethod
     def _report(
-        machine: Machine, ins: Instruction, flat: int, address: int, size: int, writes: bool, other: int
+        machine: CtaBatch, ins: Instruction, flat: int, address: int, size: int, writes: bool, other: int
     ) -> None:
-        who = "another block" if other == MANY else f"block {machine.clusters.coordinates(other - machine.first)}"
+        who = (
+            "another block" if other == SEVERAL_CTAS else f"block {machine.clusters.coordinates(other - machine.first)}"
+        )
         raise EmulatorFault(
             f"{who} accesses it as well in this launch, and nothing orders the two",
             instruction=ins.text, line=ins.line, thread=machine.thread_name(*divmod(flat, machine.threads)),
@@ -81,34 +83,34 @@ class BlockRaces:
         )  # fmt: skip
 
 
-class _Marks:
+class _CtaShadow:
     """Of each byte of a region: the CTA that wrote it last, the one that has read it, and what was written."""
 
     def __init__(self, size: int):
-        self.writer, self.reader = np.full(size, NOBODY, np.int32), np.full(size, NOBODY, np.int32)
+        self.writer, self.reader = np.full(size, NO_CTA, np.int32), np.full(size, NO_CTA, np.int32)
         self.image = np.zeros(size, np.uint8)
 
-    def clash(self, index: np.ndarray, cta: np.ndarray, writes: bool) -> np.ndarray:
+    def find_conflicts(self, index: np.ndarray, cta: np.ndarray, writes: bool) -> np.ndarray:
         """Which bytes another CTA has written, or read where these are written."""
         writer = self.writer[index]
-        bad = (writer != NOBODY) & (writer != cta)
+        bad = (writer != NO_CTA) & (writer != cta)
         if writes:
             reader = self.reader[index]
-            bad |= (reader != NOBODY) & (reader != cta)
+            bad |= (reader != NO_CTA) & (reader != cta)
         return bad
 
     def other(self, index: np.ndarray, cta: np.ndarray, writes: bool) -> np.ndarray:
         """The other CTA of a byte that clashes."""
         writer = self.writer[index]
-        return np.where((writer != NOBODY) & (writer != cta), writer, self.reader[index])
+        return np.where((writer != NO_CTA) & (writer != cta), writer, self.reader[index])
 
-    def note(self, index: np.ndarray, cta: np.ndarray, writes: bool, data: np.ndarray | None) -> np.ndarray:
+    def record_access(self, index: np.ndarray, cta: np.ndarray, writes: bool, data: np.ndarray | None) -> np.ndarray:
         """Note an access; which bytes several CTAs write with this one instruction, and not the same."""
         if not writes:
             reader = self.reader[index]
-            self.reader[index] = np.where((reader == NOBODY) | (reader == cta), cta, MANY)
+            self.reader[index] = np.where((reader == NO_CTA) | (reader == cta), cta, SEVERAL_CTAS)
             several = self.reader[index] != cta
-            self.reader[index[several]] = MANY
+            self.reader[index[several]] = SEVERAL_CTAS
             return np.zeros(index.shape, bool)
         self.writer[index] = cta
         twice = self.writer[index] != cta

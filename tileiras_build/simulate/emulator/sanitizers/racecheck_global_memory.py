@@ -3,7 +3,7 @@
 The clocks are those of shared memory (``vector_clocks.py``), and so are the rules (PTX ISA 9.0, 8.7.1). Seen are ordinary accesses, not
 those of the async proxy; of each byte the last write and every warp's last read, whichever CTA of the batch they are of: where
 another cluster has been at a byte since, that is for ``racecheck_between_ctas.py`` to say. Kernels that may order threads by what lies in
-global memory are not judged (``block_races.applies``).
+global memory are not judged (``cta_racecheck.applies``).
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import THREAD_RACE, EmulatorFault
-from ..simt.broadcasting import distinct
-from .shadow_memory import CHUNK, Shadow
+from ..simt.broadcasting import unique_integers
+from .shadow_memory import CHUNK, ShadowMemory
 from .vector_clocks import ORDER
 
 if TYPE_CHECKING:
     from ..memory.address_space import Region
-    from .racecheck_shared_memory import Races
+    from .racecheck_shared_memory import SharedMemoryRacecheck
 
 _LANES = 64  # who accesses is (CTA * agents + agent) * 64 + lane
 STRONG = {"volatile", "relaxed", "acquire", "release", "mmio"}  # accesses that do not race with each other
 
 
-class GlobalRaces:
+class GlobalMemoryRacecheck:
     """Of one batch of CTAs."""
 
-    def __init__(self, races: Races):
+    def __init__(self, races: SharedMemoryRacecheck):
         self.races, self.machine = races, races.machine
-        self.shadows: dict[int, Shadow] = {}
+        self.shadows: dict[int, ShadowMemory] = {}
 
     def access(self, site, region: Region, flat: np.ndarray, start: np.ndarray, writes: bool, data) -> None:
         """Threads ``flat`` (n) access ``site.bytes`` bytes from addresses ``start`` (n); ``data`` (n, bytes) is what they write."""
@@ -38,41 +38,41 @@ class GlobalRaces:
         self.index = shadow.of_spans(start - region.origin, site.bytes)
         cta, tid = np.divmod(flat[:, None], self.machine.threads)
         warp, self.lane = np.divmod(tid, 32)
-        self.me = cta * self.races.agents + self.races.first_agent[cta] + warp
+        self.me = cta * self.races.clock_count + self.races.first_async_clock[cta] + warp
         self.now, self.known = self.races.clock(cta, warp), self.races.known[cta[:, 0], warp[:, 0], ORDER]
         self.site, self.region, self.flat, self.start = site, region, flat, start
         self.data: np.ndarray | None = data if writes else None
         last = shadow.writer.take(self.index)
-        self._look(last, shadow.write_clock.take(self.index), shadow.write_site, "wrote", writes)
+        self._find_conflicts(last, shadow.write_clock.take(self.index), shadow.write_site, "wrote", writes)
         if not writes:
             return self._note_read(shadow)
         for clocks, readers in shadow.readers.values():
-            self._look(readers.take(self.index), clocks.take(self.index), shadow.read_site, "read", True)
+            self._find_conflicts(readers.take(self.index), clocks.take(self.index), shadow.read_site, "read", True)
         self._note_write(shadow)
 
-    def _shadow(self, region: Region) -> Shadow:
+    def _shadow(self, region: Region) -> ShadowMemory:
         found = self.shadows.get(region.base)
         if found is None:
             size = -(-region.end // CHUNK) * CHUNK
-            found = self.shadows[region.base] = Shadow(size, who=np.int64)
+            found = self.shadows[region.base] = ShadowMemory(size, who=np.int64)
         return found
 
-    def _look(self, last, when, sites, did: str, writes: bool) -> None:
+    def _find_conflicts(self, last, when, sites, did: str, writes: bool) -> None:
         """Whether granules were accessed before by a thread of the same cluster whose access is not known."""
         if not when.any():
             return
         whose, lane = np.divmod(last, _LANES)
-        size = self.races.clusters.size * self.races.agents
+        size = self.races.clusters.size * self.races.clock_count
         near = (when > 0) & (whose // size == self.me // size)
         if not near.any():
             return
-        agent = np.where(near, whose % self.races.agents, 0)
+        agent = np.where(near, whose % self.races.clock_count, 0)
         bad = near & (when > np.take_along_axis(self.known, agent, axis=1))
         bad |= near & (whose == self.me) & (when == self.now) & (lane != self.lane)
         if bad.any():
-            self._settle(bad, last, sites, did, "write" if writes else "read")
+            self._report_unless_same_value(bad, last, sites, did, "write" if writes else "read")
 
-    def _settle(self, bad, last, sites, did: str, what: str) -> None:
+    def _report_unless_same_value(self, bad, last, sites, did: str, what: str) -> None:
         """Fault for the first bad byte, unless a write puts there what is there already."""
         grain = self.site.bytes // self.index.shape[1]
         bytes_ = np.repeat(bad, grain, axis=1)
@@ -87,37 +87,37 @@ class GlobalRaces:
             row, int(self.start[row]) + column, int(last[row, column // grain]), int(sites[granule]), did, what
         )
 
-    def _report(self, row: int, address: int, last: int, number: int, did: str, what: str) -> None:
+    def _report(self, thread_index: int, address: int, last: int, number: int, did: str, what: str) -> None:
         machine, races = self.machine, self.races
         other, ins = races.sites[number].ins, self.site.ins
-        cta, agent = divmod(last // _LANES, races.agents)
+        cta, agent = divmod(last // _LANES, races.clock_count)
         thread = machine.thread_name(cta, agent % races.roles * 32 + last % _LANES % 32)[1]
         raise EmulatorFault(
             f"race on global memory: tid {thread} {did} it at line {other.line} ({other.text}) with no barrier before this {what}",
-            instruction=ins.text, line=ins.line, thread=machine.thread_name(*divmod(int(self.flat[row]), machine.threads)),
+            instruction=ins.text, line=ins.line, thread=machine.thread_name(*divmod(int(self.flat[thread_index]), machine.threads)),
             address=address, kind=THREAD_RACE, size=self.site.bytes, writes=what == "write",
         )  # fmt: skip
 
-    def _note_read(self, shadow: Shadow) -> None:
-        shadow.read_site[self.index] = self.races.number(self.site)
-        role = self.me % self.races.agents
-        for agent in distinct(role).tolist():
+    def _note_read(self, shadow: ShadowMemory) -> None:
+        shadow.read_site[self.index] = self.races.site_number(self.site)
+        role = self.me % self.races.clock_count
+        for agent in unique_integers(role).tolist():
             rows = (role == agent)[:, 0]
             clocks, readers = shadow.column(agent)
             readers[self.index[rows]] = (self.me * _LANES + self.lane)[rows]
             clocks[self.index[rows]] = self.now[rows]
 
-    def _note_write(self, shadow: Shadow) -> None:
+    def _note_write(self, shadow: ShadowMemory) -> None:
         who = np.broadcast_to(self.me * _LANES + self.lane, self.index.shape)
         shadow.writer[self.index], shadow.write_clock[self.index] = who, self.now
-        shadow.write_site[self.index] = self.races.number(self.site)
+        shadow.write_site[self.index] = self.races.site_number(self.site)
         last = shadow.writer.take(self.index)
         if (twice := last != who).any() and self.data is not None:
-            size = self.races.clusters.size * self.races.agents
+            size = self.races.clusters.size * self.races.clock_count
             twice &= last // _LANES // size == self.me // size
-            self._settle_twice(shadow, twice, last, self.data)
+            self._check_writes_of_one_instruction(shadow, twice, last, self.data)
 
-    def _settle_twice(self, shadow: Shadow, twice, last, data: np.ndarray) -> None:
+    def _check_writes_of_one_instruction(self, shadow: ShadowMemory, twice, last, data: np.ndarray) -> None:
         """Several threads write with this one instruction, and not the same."""
         place = (self.start - self.region.origin)[:, None] + np.arange(self.site.bytes)
         image = dict(zip(place.reshape(-1).tolist(), data.reshape(-1).tolist()))

@@ -21,24 +21,24 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import RACE, EmulatorFault
-from ..simt.broadcasting import distinct
-from .racecheck_tensor_memory import TensorRaces
-from .shadow_memory import Shadow
-from .vector_clocks import FENCED, MET, ORDER
+from ..simt.broadcasting import unique_integers
+from .racecheck_tensor_memory import TensorMemoryRacecheck
+from .shadow_memory import ShadowMemory
+from .vector_clocks import FENCED, ORDER, SYNCHRONIZED
 
-MANY, ASYNC = 32, 33  # in the place of a lane
-RELAXED = "arrival-relaxed"
+SEVERAL_LANES, ASYNC_PROXY = 32, 33  # in the place of a lane
+RELAXED_FINDING = "arrival-relaxed"
 _LANES = 64  # a reader or writer is agent * 64 + lane
 
 
-class Races(TensorRaces):
+class SharedMemoryRacecheck(TensorMemoryRacecheck):
     def __init__(self, machine):
         super().__init__(machine)
         self.groups: dict[
             tuple, list
         ] = {}  # (cta, warpgroup) -> clocks of each committed group of products, see ``product``
         self.begun: dict[tuple, np.ndarray] = {}  # (cta, warpgroup) -> what its warps knew when the last product began
-        self.shadow = Shadow(machine.ctas * machine.shared_size)
+        self.shadow = ShadowMemory(machine.ctas * machine.shared_size)
         self.sites: list = []
         self.numbers: dict = {}
 
@@ -50,17 +50,19 @@ class Races(TensorRaces):
         cta, tid = np.divmod(flat, self.machine.threads)
         warp, lane = (tid // 32)[:, None], (tid % 32)[:, None]
         cta = cta[:, None]
-        mine = self.first_agent[cta] + warp
+        mine = self.first_async_clock[cta] + warp
         clock = self.clock(cta, warp)
-        known, row = self.known.reshape(-1), (cta * self.warps + warp) * self.known.shape[2] * self.agents
-        met = row + MET * self.agents
+        known, row = self.known.reshape(-1), (cta * self.warps + warp) * self.known.shape[2] * self.clock_count
+        met = row + SYNCHRONIZED * self.clock_count
         writer, when = shadow.writer.take(index), shadow.write_clock.take(index)
         agent = writer // _LANES
         bad = when > known.take(row + agent)  # a warp knows its own clock
         own = (when == clock) & (agent == mine) & (writer % _LANES != lane)
         if own.any() or bad.any():
             worst = _worst(bad, own, when > known.take(met + agent))
-            self.settle(site, start, index, worst, data, flat, writer, shadow.write_site, "wrote", writes)
+            self.report_unless_same_value(
+                site, start, index, worst, data, flat, writer, shadow.write_site, "wrote", writes
+            )
         if not writes:
             return self.note_read(site, index, mine, clock, lane)
         for reader, (clocks, lanes) in shadow.readers.items():
@@ -71,10 +73,14 @@ class Races(TensorRaces):
             if own.any() or bad.any():
                 owner = reader * _LANES + lanes.take(index).astype(np.int64)
                 worst = _worst(bad, own, when > known.take(met + reader))
-                self.settle(site, start, index, worst, data, flat, owner, shadow.read_site, "read", True)
+                self.report_unless_same_value(
+                    site, start, index, worst, data, flat, owner, shadow.read_site, "read", True
+                )
         self.note_write(site, start, index, mine * _LANES + lane, clock, data, flat)
 
-    def settle(self, site, start, index, worst, data, flat, owner, sites, did: str, writes: bool) -> None:
+    def report_unless_same_value(
+        self, site, start, index, worst, data, flat, owner, sites, did: str, writes: bool
+    ) -> None:
         """Fault for the first bad byte, unless a write puts there what is there already; ``worst``: which are bad, and
         the finding that is, if it is one."""
         bad, finding = worst
@@ -93,25 +99,25 @@ class Races(TensorRaces):
             self.report(site, start[row] + column, flat[row], who, sites, did, what, finding=finding)
 
     def note_read(self, site, index, mine, clock, lane) -> None:
-        self.shadow.read_site[index] = self.number(site)
-        for agent in distinct(mine).tolist():
+        self.shadow.read_site[index] = self.site_number(site)
+        for agent in unique_integers(mine).tolist():
             rows = (mine == agent)[:, 0]
             places, now, who = index[rows], clock[rows], lane[rows]
             clocks, lanes = self.shadow.column(agent)
             again = clocks.take(places) == now
             if again.any():
-                who = np.where(again & (lanes.take(places) != who), MANY, who)
+                who = np.where(again & (lanes.take(places) != who), SEVERAL_LANES, who)
             lanes[places] = who
             shared = lanes.take(places) != who  # several lanes of this instruction read the byte
             if shared.any():
-                lanes[places[shared]] = MANY
+                lanes[places[shared]] = SEVERAL_LANES
             clocks[places] = now
 
     def note_write(self, site, start, index, who, clock, data, flat) -> None:
         shadow, who = self.shadow, np.broadcast_to(who, index.shape)
         shadow.writer[index] = who
         shadow.write_clock[index] = clock
-        shadow.write_site[index] = self.number(site)
+        shadow.write_site[index] = self.site_number(site)
         twice = (owner := shadow.writer.take(index)) != who
         if not twice.any():
             return
@@ -136,21 +142,21 @@ class Races(TensorRaces):
 
     def copy_in(self, ins, index, positions, flat, clocks) -> None:
         """Copies land: they write bytes ``index`` (n, …)."""
-        site, shadow = Async(ins), self.shadow
+        site, shadow = AsyncSite(ins), self.shadow
         for i, position in enumerate(positions.tolist()):
             owner = position // (self.machine.shared_size // 8)
-            agent = int(self.first_agent[owner]) + self.copy_role(position)
+            agent = int(self.first_async_clock[owner]) + self.copy_role(position)
             places = shadow.of_bytes(index[i].reshape(-1))
             self.check_write_before(site, places, clocks[i], flat[i], "this copy")
             for reader, (when, lanes) in shadow.readers.items():
                 now = when.take(places)
                 if (bad := now > clocks[i, ORDER, reader]).any():
-                    bad, finding = _worst(bad, False, now > clocks[i, MET, reader])
+                    bad, finding = _worst(bad, False, now > clocks[i, SYNCHRONIZED, reader])
                     at = int(places[bad][0])
                     owner, first = reader * _LANES + int(lanes[at]), at * shadow.grain
                     self.report(site, first, flat[i], owner, shadow.read_site, "read", "this copy", finding=finding)
-            shadow.writer[places], shadow.write_clock[places] = agent * _LANES + ASYNC, clocks[i, ORDER, agent]
-            shadow.write_site[places] = self.number(site)
+            shadow.writer[places], shadow.write_clock[places] = agent * _LANES + ASYNC_PROXY, clocks[i, ORDER, agent]
+            shadow.write_site[places] = self.site_number(site)
 
     def check_write_before(self, site, places, known, flat, what: str) -> None:
         """The last writes are known to an asynchronous access, those of ordinary stores over a proxy fence."""
@@ -159,7 +165,7 @@ class Races(TensorRaces):
         agent = writer // _LANES
         unknown = (writer >= 0) & (when > known[ORDER, agent])
         if unknown.any():
-            unknown, finding = _worst(unknown, False, when > known[MET, agent])
+            unknown, finding = _worst(unknown, False, when > known[SYNCHRONIZED, agent])
             at = int(np.argmax(unknown))
             first, sites = places[at] * shadow.grain, shadow.write_site
             return self.report(site, first, flat, writer[at], sites, "wrote", what, finding=finding)
@@ -169,13 +175,13 @@ class Races(TensorRaces):
             first, sites = places[at] * shadow.grain, shadow.write_site
             self.report(site, first, flat, writer[at], sites, "wrote", what, "fence.proxy.async")
 
-    def read_async(self, ins, places, known, flat, agent: int, now: int, what: str) -> None:
+    def read_async(self, ins, places, known, flat, clock_id: int, now: int, what: str) -> None:
         """An asynchronous operation reads granules."""
-        site = Async(ins)
+        site = AsyncSite(ins)
         self.check_write_before(site, places, known, flat, what)
-        clocks, lanes = self.shadow.column(agent)
-        clocks[places], lanes[places] = now, ASYNC
-        self.shadow.read_site[places] = self.number(site)
+        clocks, lanes = self.shadow.column(clock_id)
+        clocks[places], lanes[places] = now, ASYNC_PROXY
+        self.shadow.read_site[places] = self.site_number(site)
 
     def issue_stores(self, ins, index, flat) -> np.ndarray:
         """Bulk stores read bytes ``index`` (n, …) until they are waited for; returns their clocks (n)."""
@@ -191,7 +197,7 @@ class Races(TensorRaces):
         """The issuing warps have waited for bulk stores."""
         cta, tid = np.divmod(np.asarray(flat), self.machine.threads)
         for c, warp, now in zip(cta.tolist(), (tid // 32).tolist(), clocks.tolist()):
-            agent = self.first_agent[c] + self.first_store + warp
+            agent = self.first_async_clock[c] + self.first_store + warp
             self.known[c, warp, :, agent] = np.maximum(self.known[c, warp, :, agent], now)
 
     # -- products ------------------------------------------------------------------------------------
@@ -199,14 +205,14 @@ class Races(TensorRaces):
         cta, tid = np.divmod(group.flat[::128], self.machine.threads)
         return zip(cta.tolist(), (tid // 128).tolist())
 
-    def product(self, site, group, chunks) -> None:
+    def wgmma_reads(self, site, group, chunks) -> None:
         """Products read 16-byte chunks (warpgroups, …) of shared memory until they are waited for.
 
         They are of all four warps: where one is done, each of these has begun it."""
         for i, (cta, which) in enumerate(self.warpgroups(group)):
-            agent, now = self.next_async(cta, self.first_product + which)
+            agent, now = self.next_async(cta, self.first_wgmma_clock + which)
             warps = self.known[cta, 4 * which : 4 * which + 4]
-            self.begun[cta, which] = warps[:, MET].max(axis=0)
+            self.begun[cta, which] = warps[:, SYNCHRONIZED].max(axis=0)
             known = warps.min(axis=0)  # all four warps must know
             known[:, agent] = now
             places = self.shadow.of_chunks(chunks[i if len(chunks) > 1 else 0])
@@ -214,21 +220,21 @@ class Races(TensorRaces):
             for warp in range(4 * which, 4 * which + 4):
                 self.tick(cta, warp)
 
-    def commit_products(self, group) -> None:
+    def commit_wgmma(self, group) -> None:
         for cta, which in self.warpgroups(group):
-            now, begun = int(self.async_clock[cta, self.first_product + which]), self.begun.get((cta, which), 0)
+            now, begun = int(self.async_clock[cta, self.first_wgmma_clock + which]), self.begun.get((cta, which), 0)
             self.groups.setdefault((cta, which), []).append((now, begun))
 
-    def wait_products(self, group, keep: int) -> None:
+    def wait_wgmma(self, group, newest: int) -> None:
         for cta, which in self.warpgroups(group):
             waited = self.groups.get((cta, which), [])
-            if len(waited) > keep:
-                now, begun = waited[len(waited) - keep - 1]
-                del waited[: len(waited) - keep]
-                agent = self.first_agent[cta] + self.first_product + which
+            if len(waited) > newest:
+                now, begun = waited[len(waited) - newest - 1]
+                del waited[: len(waited) - newest]
+                agent = self.first_async_clock[cta] + self.first_wgmma_clock + which
                 warps = self.known[cta, 4 * which : 4 * which + 4]
                 warps[:, :, agent] = now
-                warps[:, MET] = np.maximum(warps[:, MET], begun)
+                warps[:, SYNCHRONIZED] = np.maximum(warps[:, SYNCHRONIZED], begun)
 
     # -- tensor memory -------------------------------------------------------------------------------
     def tensor_reads(self, ins, chunks, ctas, tid: int) -> None:
@@ -248,21 +254,21 @@ class Races(TensorRaces):
             agent, now = self.next_async(cta, self.first_tensor + warp)
             self.known[cta, warp, :, agent] = now
             places = shadow.of_bytes(np.arange(first, first + 4))
-            shadow.writer[places], shadow.write_clock[places] = agent * _LANES + ASYNC, now
-            shadow.write_site[places] = self.number(Async(ins))
+            shadow.writer[places], shadow.write_clock[places] = agent * _LANES + ASYNC_PROXY, now
+            shadow.write_site[places] = self.site_number(AsyncSite(ins))
 
     def commit_tensor(self, flat) -> np.ndarray:
         """Vector clocks (n, 3, agents) of commits by threads: what their warps know and have issued."""
         cta, warp = np.asarray(flat) // self.machine.threads, np.asarray(flat) % self.machine.threads // 32
         clocks = self.known[cta, warp]
-        clocks[np.arange(len(cta)), :, self.first_agent[cta] + self.first_tensor + warp] = self.async_clock[
+        clocks[np.arange(len(cta)), :, self.first_async_clock[cta] + self.first_tensor + warp] = self.async_clock[
             cta, self.first_tensor + warp, None
         ]
         self.tick(*self.pairs(flat))
         return clocks
 
     # -- reports -------------------------------------------------------------------------------------
-    def number(self, site) -> int:
+    def site_number(self, site) -> int:
         found = self.numbers.get(id(site.ins))
         if found is None:
             found = self.numbers[id(site.ins)] = len(self.sites)
@@ -278,7 +284,7 @@ class Races(TensorRaces):
         cta, offset = divmod(int(byte), machine.shared_size)
         thread = machine.thread_name(*divmod(int(flat), machine.threads))
         found = EmulatorFault(
-            f"race on shared byte {offset:#x}: {self.whom(cta, int(owner))} {did} it at line {other.line} ({other.text}) "
+            f"race on shared byte {offset:#x}: {self.describe_owner(cta, int(owner))} {did} it at line {other.line} ({other.text}) "
             f"with no {missing} before {what}",
             instruction=site.ins.text, line=site.ins.line, thread=thread, address=offset, kind=RACE,
         )  # fmt: skip
@@ -286,15 +292,15 @@ class Races(TensorRaces):
             raise found
         machine.options.findings.report(finding, found)
 
-    def whom(self, cta: int, owner: int) -> str:
+    def describe_owner(self, cta: int, owner: int) -> str:
         agent, lane = divmod(owner, _LANES)
         rank, role = divmod(agent, self.roles)
         where = f" of CTA rank {rank}" if self.clusters.size > 1 else ""
         if role < self.warps:
             tid = self.machine.thread_name(cta, role * 32 + lane)[1]
-            return (f"tid {tid}" if lane < MANY else f"several threads of warp {role}") + where
+            return (f"tid {tid}" if lane < SEVERAL_LANES else f"several threads of warp {role}") + where
         if role < self.first_store:
-            return f"a product of warpgroup {role - self.first_product}" + where
+            return f"a product of warpgroup {role - self.first_wgmma_clock}" + where
         in_tensor = self.first_tensor <= role < self.first_copy
         return ("an operation of tensor memory" if in_tensor else "a bulk copy") + where
 
@@ -302,10 +308,10 @@ class Races(TensorRaces):
 def _worst(bad, own, unmet) -> tuple[np.ndarray, str | None]:
     """Of bad accesses, and those of a warp's ``own`` lanes: what races; where nothing does, what only relaxed arrivals order."""
     races = (bad & unmet) | own
-    return (races, None) if races.any() else (bad, RELAXED)
+    return (races, None) if races.any() else (bad, RELAXED_FINDING)
 
 
-class Async:
+class AsyncSite:
     """The site of an asynchronous access: only its instruction matters."""
 
     __slots__ = ("ins",)

@@ -11,7 +11,7 @@ import numpy as np
 CHUNK = 16  # bytes; shared memory has a multiple of them
 
 
-class Shadow:
+class ShadowMemory:
     """Arrays with one entry for each granule: ``writer``, ``write_clock``, ``write_site``, ``read_site``; ``readers`` by agent."""
 
     def __init__(self, size: int, who: type[np.signedinteger] | None = None):
@@ -22,12 +22,12 @@ class Shadow:
         self.write_site, self.read_site = np.zeros(count, np.int32), np.zeros(count, np.int32)
         self.readers: dict[int, tuple[np.ndarray, np.ndarray]] = {}  # agent -> (clock, lane) of the last read
 
-    def column(self, agent: int) -> tuple[np.ndarray, np.ndarray]:
+    def column(self, clock_id: int) -> tuple[np.ndarray, np.ndarray]:
         """(clock, lane) of an agent's last reads."""
-        found = self.readers.get(agent)
+        found = self.readers.get(clock_id)
         if found is None:
             count = len(self.writer)
-            found = self.readers[agent] = (np.zeros(count, np.int32), np.zeros(count, self.who or np.int8))
+            found = self.readers[clock_id] = (np.zeros(count, np.int32), np.zeros(count, self.who or np.int8))
         return found
 
     # -- granules of bytes ---------------------------------------------------------------------------

@@ -13,47 +13,49 @@ import numpy as np
 
 from ..errors import RACE, EmulatorFault
 from ..ptx.ast import Instruction
-from .vector_clocks import MET, Clocks
+from .vector_clocks import SYNCHRONIZED, VectorClocks
 
-FINDING = "peer-not-there"
+FINDING = "peer-cta-not-running"
 
 
-class PeerRaces(Clocks):
+class ClusterSynccheck(VectorClocks):
     def __init__(self, machine):
         super().__init__(machine)
         self.visits: dict[
             int, dict[int, tuple]
         ] = {}  # CTA -> agent -> (clock, instruction, CTA and thread) of its last use
-        self.parting: dict[int, np.ndarray] = {}  # CTA -> what those of its threads knew that have exited
+        self.exit_clocks: dict[int, np.ndarray] = {}  # CTA -> what those of its threads knew that have exited
 
-    def visited(self, ins: Instruction, flat, targets) -> None:
+    def peer_accessed(self, ins: Instruction, flat, targets) -> None:
         """Threads (n) use shared memory of CTAs ``targets`` (n)."""
         ctas, tids = np.divmod(np.asarray(flat), self.machine.threads)
         for cta, warp, target in {*zip(ctas.tolist(), (tids // 32).tolist(), np.asarray(targets).tolist())}:
-            agent = int(self.first_agent[cta]) + warp
-            self._visit(ins, (cta, warp), target, agent, int(self.known[cta, warp, MET, agent]))
+            agent = int(self.first_async_clock[cta]) + warp
+            self._record_peer_access(ins, (cta, warp), target, agent, int(self.known[cta, warp, SYNCHRONIZED, agent]))
 
-    def needs(self, ins: Instruction, flat, targets) -> None:
+    def peer_required(self, ins: Instruction, flat, targets) -> None:
         """Threads (n) do something together with CTAs ``targets`` (n), which is done before those end."""
         ctas, tids = np.divmod(np.asarray(flat), self.machine.threads)
         for cta, warp, target in {*zip(ctas.tolist(), (tids // 32).tolist(), np.asarray(targets).tolist())}:
             self._require_begun(ins, (cta, warp), target)
 
-    def visited_by_operations(self, ins: Instruction, cta: int, tid: int, targets: Iterable[int], role: int) -> None:
+    def peer_accessed_async(self, ins: Instruction, cta: int, tid: int, targets: Iterable[int], role: int) -> None:
         """What a thread issues uses them until it is done."""
-        agent, clock = int(self.first_agent[cta]) + role, int(self.async_clock[cta, role])
+        agent, clock = int(self.first_async_clock[cta]) + role, int(self.async_clock[cta, role])
         for target in targets:
-            self._visit(ins, (cta, tid // 32), target, agent, clock)
+            self._record_peer_access(ins, (cta, tid // 32), target, agent, clock)
 
-    def _visit(self, ins: Instruction, by: tuple[int, int], target: int, agent: int, clock: int) -> None:
+    def _record_peer_access(
+        self, ins: Instruction, by: tuple[int, int], target: int, clock_id: int, clock: int
+    ) -> None:
         if target == by[0]:
             return
         self._require_begun(ins, by, target)
-        self.visits.setdefault(target, {})[agent] = clock, ins, by
+        self.visits.setdefault(target, {})[clock_id] = clock, ins, by
 
     def _require_begun(self, ins: Instruction, by: tuple[int, int], target: int) -> None:
-        first = int(self.first_agent[target])
-        if not self.known[*by, MET, first : first + self.roles].any():
+        first = int(self.first_async_clock[target])
+        if not self.known[*by, SYNCHRONIZED, first : first + self.roles].any():
             self._report(
                 ins, by, f"nothing says that CTA {self._name(target)}, whose shared memory this uses, has begun"
             )
@@ -61,13 +63,15 @@ class PeerRaces(Clocks):
     def exits(self, flat) -> None:
         """Threads exit."""
         for cta, warp in zip(*(x.tolist() for x in self.pairs(flat))):
-            known = self.known[cta, warp, MET]
-            self.parting[cta] = np.maximum(self.parting[cta], known) if cta in self.parting else known.copy()
+            known = self.known[cta, warp, SYNCHRONIZED]
+            self.exit_clocks[cta] = (
+                np.maximum(self.exit_clocks[cta], known) if cta in self.exit_clocks else known.copy()
+            )
 
-    def gone(self, ctas: Iterable[int]) -> None:
+    def ctas_exited(self, ctas: Iterable[int]) -> None:
         """CTAs have ended."""
         for cta in ctas:
-            known = self.parting.pop(cta, None)
+            known = self.exit_clocks.pop(cta, None)
             for agent, (clock, ins, by) in self.visits.pop(cta, {}).items():
                 if known is not None and clock > known[agent]:
                     self._report(

@@ -13,31 +13,31 @@ import numpy as np
 
 from ..errors import RACE, EmulatorFault
 from ..ptx.ast import Instruction
-from ..simt.broadcasting import distinct
-from .synccheck_cluster import PeerRaces
-from .vector_clocks import MET, ORDER
+from ..simt.broadcasting import unique_integers
+from .synccheck_cluster import ClusterSynccheck
+from .vector_clocks import ORDER, SYNCHRONIZED
 
 UNORDERED = "this may arrive in the phase before: nothing orders it behind all arrivals there"
 OVERTAKEN = "this completes a phase, and nothing orders a wait for the one before it, which may be missed"
 
 
 @dataclass
-class Made:
+class MbarrierInit:
     """How an mbarrier was initialised: by whom, when, and its clock at the fence that released that alone."""
 
-    agent: int
+    clock_id: int
     clock: int
     ins: Instruction
     released: int | None = None
 
     def is_known(self, known: np.ndarray) -> bool:
         """Whether who knows that knows of it."""
-        released = self.released is not None and self.released <= known[MET, self.agent]
-        return released or self.clock <= known[ORDER, self.agent]
+        released = self.released is not None and self.released <= known[SYNCHRONIZED, self.clock_id]
+        return released or self.clock <= known[ORDER, self.clock_id]
 
 
 @dataclass
-class Round:
+class PhaseArrivals:
     """Of an mbarrier: who has arrived in the phase under way and in the one before, and who has waited for that; agents' clocks."""
 
     arrived: dict[int, int] = field(default_factory=dict)
@@ -45,14 +45,14 @@ class Round:
     waited: dict[int, int] = field(default_factory=dict)
 
 
-class PhaseRaces(PeerRaces):
+class MbarrierSynccheck(ClusterSynccheck):
     def __init__(self, machine):
         super().__init__(machine)
         self.pending: dict[int, np.ndarray] = {}  # mbarrier position -> what arrived in its phase, and
         self.done: dict[int, np.ndarray] = {}  # what arrived in completed ones
-        self.made: dict[int, Made] = {}  # by the position of an mbarrier
-        self.unreleased: dict[tuple[int, int], list[Made]] = {}  # by (CTA, warp)
-        self.rounds: dict[int, Round] = {}
+        self.made: dict[int, MbarrierInit] = {}  # by the position of an mbarrier
+        self.unreleased: dict[tuple[int, int], list[MbarrierInit]] = {}  # by (CTA, warp)
+        self.rounds: dict[int, PhaseArrivals] = {}
 
     def init_fence(self, flat) -> None:
         """fence.mbarrier_init.release.cluster: of all that went before it releases initialisations."""
@@ -63,9 +63,9 @@ class PhaseRaces(PeerRaces):
     def initialised(self, ins, positions, flat) -> None:
         cta, tid = np.divmod(np.asarray(flat), self.machine.threads)
         warp = tid // 32
-        agents, clocks = self.first_agent[cta] + warp, self.clock(cta, warp)
+        agents, clocks = self.first_async_clock[cta] + warp, self.clock(cta, warp)
         for i, position in enumerate(positions.tolist()):
-            made = self.made[position] = Made(int(agents[i]), int(clocks[i]), ins)
+            made = self.made[position] = MbarrierInit(int(agents[i]), int(clocks[i]), ins)
             self.unreleased.setdefault((int(cta[i]), int(warp[i])), []).append(made)
             self.pending.pop(position, None)
             self.done.pop(position, None)
@@ -74,10 +74,12 @@ class PhaseRaces(PeerRaces):
     def used(self, ins, positions, flat) -> None:
         """Threads use mbarriers: they must know of the initialisation."""
         for position, cta, warp in self.warps_at(positions, flat):
-            made, own = self.made.get(position), int(self.first_agent[cta]) + warp
-            if made is None or made.agent == own or made.is_known(self.known[cta, warp]):
+            made, own = self.made.get(position), int(self.first_async_clock[cta]) + warp
+            if made is None or made.clock_id == own or made.is_known(self.known[cta, warp]):
                 continue
-            missing = "barrier" if made.clock > self.known[cta, warp, MET, made.agent] else "fence.mbarrier_init"
+            missing = (
+                "barrier" if made.clock > self.known[cta, warp, SYNCHRONIZED, made.clock_id] else "fence.mbarrier_init"
+            )
             place = position % (self.machine.shared_size // 8) * 8
             raise EmulatorFault(
                 f"race on the mbarrier at shared {place:#x}: it is initialised at line {made.ins.line} ({made.ins.text}) "
@@ -89,15 +91,15 @@ class PhaseRaces(PeerRaces):
         """(position, CTA, warp) of threads at mbarriers, each once."""
         cta, tid = np.divmod(np.asarray(flat), self.machine.threads)
         # In one number each: rows would be sorted as records, which takes ten times as long.
-        each = distinct((positions * self.machine.ctas + cta) * self.warps + tid // 32)
+        each = unique_integers((positions * self.machine.ctas + cta) * self.warps + tid // 32)
         places, warp = np.divmod(each, self.warps)
         return list(zip(*(x.tolist() for x in (*np.divmod(places, self.machine.ctas), warp))))
 
     def arrived(self, ins, positions, flat, relaxed: bool) -> None:
         for position, cta, warp in self.warps_at(positions, flat):
-            agent = int(self.first_agent[cta]) + warp
+            agent = int(self.first_async_clock[cta]) + warp
             self._count(ins, position, (cta, warp), self.known[cta, warp], agent)
-            self.add(self.pending, position, self.told(cta, warp, relaxed))
+            self.add(self.pending, position, self.release_clock(cta, warp, relaxed))
         self.tick(*self.pairs(flat))
 
     def landed(self, positions, clocks) -> None:
@@ -109,18 +111,18 @@ class PhaseRaces(PeerRaces):
         """The same of commits, which arrive."""
         cta, tid = np.divmod(np.asarray(flat), self.machine.threads)
         for i, position in enumerate(positions.tolist()):
-            agent = int(self.first_agent[cta[i]]) + self.first_tensor + int(tid[i]) // 32
+            agent = int(self.first_async_clock[cta[i]]) + self.first_tensor + int(tid[i]) // 32
             self._count(ins, position, (int(cta[i]), int(tid[i]) // 32), clocks[i], agent)
         self.landed(positions, clocks)
 
-    def _count(self, ins, position: int, by: tuple[int, int], known: np.ndarray, agent: int) -> None:
+    def _count(self, ins, position: int, by: tuple[int, int], known: np.ndarray, clock_id: int) -> None:
         """An arrival in the phase under way, which must come behind all those in the phase before."""
-        this = self.rounds.setdefault(position, Round())
-        if any(clock > known[MET, other] for other, clock in this.before.items()):
+        this = self.rounds.setdefault(position, PhaseArrivals())
+        if any(clock > known[SYNCHRONIZED, other] for other, clock in this.before.items()):
             self._report_phase(ins, position, by, UNORDERED)
-        this.arrived[agent] = int(known[MET, agent])
+        this.arrived[clock_id] = int(known[SYNCHRONIZED, clock_id])
 
-    def crossed(self, ins, positions, flat, position: int) -> None:
+    def phase_overfilled(self, ins, positions, flat, position: int) -> None:
         """Threads arrive together, more of them than are left in the phase."""
         cta, tid = divmod(int(flat[int(np.argmax(positions == position))]), self.machine.threads)
         self._report_phase(ins, position, (cta, tid // 32), UNORDERED)
@@ -130,20 +132,22 @@ class PhaseRaces(PeerRaces):
             known = self.pending.pop(position, None)
             if known is None:
                 continue
-            this = self.rounds.setdefault(position, Round())
-            if any(clock > known[MET, agent] for agent, clock in this.waited.items()):
+            this = self.rounds.setdefault(position, PhaseArrivals())
+            if any(clock > known[SYNCHRONIZED, agent] for agent, clock in this.waited.items()):
                 cta, tid = divmod(thread, self.machine.threads)
                 self._report_phase(ins, position, (cta, tid // 32), OVERTAKEN)
-            self.rounds[position] = Round(before=this.arrived)
+            self.rounds[position] = PhaseArrivals(before=this.arrived)
             self.add(self.done, position, known)
 
     def acquired(self, positions, flat, relaxed: bool) -> None:
         """Threads have seen a phase complete."""
         for position, cta, warp in self.warps_at(positions, flat):
-            agent = int(self.first_agent[cta]) + warp
-            self.rounds.setdefault(position, Round()).waited[agent] = int(self.known[cta, warp, MET, agent])
+            agent = int(self.first_async_clock[cta]) + warp
+            self.rounds.setdefault(position, PhaseArrivals()).waited[agent] = int(
+                self.known[cta, warp, SYNCHRONIZED, agent]
+            )
             if position in self.done:
-                self.hear(cta, warp, self.done[position], relaxed)
+                self.acquire(cta, warp, self.done[position], relaxed)
 
     def _report_phase(self, ins, position: int, by: tuple[int, int], why: str) -> None:
         owner, word = divmod(position, self.machine.shared_size // 8)

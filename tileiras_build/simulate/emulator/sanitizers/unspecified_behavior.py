@@ -24,16 +24,16 @@ FINDINGS = {
     "shared memory outlives its CTA is not said (9.7.9.25)",
     "load-not-waited": "tensor memory that a `tcgen05.ld` reads is written or given back before its `tcgen05.wait::ld`; "
     "ptxas waits for the registers, if it can see them used (9.7.16.8)",
-    "peer-not-there": "shared memory of another CTA of the cluster that is used with nothing to say that this has begun, or that it "
+    "peer-cta-not-running": "shared memory of another CTA of the cluster that is used with nothing to say that this has begun, or that it "
     "does not end before; so does tensor memory that a pair allocates (CUDA Programming Guide, distributed shared memory; 9.7.16.5.1)",
-    "product-not-fenced": "registers of a `wgmma` are written or read between the last `wgmma.fence` and the product; "
+    "wgmma-not-fenced": "registers of a `wgmma` are written or read between the last `wgmma.fence` and the product; "
     "right where ptxas makes copies of registers disappear (9.7.15.7)",
     "registers-differ": "the warps of a warpgroup change to different register counts with `setmaxnreg`, or not in turn; "
     "the change is a hint (9.7.19.5)",
     "tensor-not-fenced": "tensor memory that other threads use, over a synchronisation with no `tcgen05.fence` on one of its "
     "sides; ptxas moves none of these instructions over a wait (9.7.16.6.4)",
 }
-FAULT, WARNING, SILENT = WAYS = ("fault", "warning", "silent")
+FAULT, WARNING, SILENT = ACTIONS = ("fault", "warning", "silent")
 
 
 class Findings:
@@ -42,20 +42,20 @@ class Findings:
     Raises ValueError for a name or a way that does not exist.
     """
 
-    __slots__ = ("noted", "ways")
+    __slots__ = ("actions", "warned")
 
     def __init__(self, choice: str | Mapping[str, str] | None = None, default: str = FAULT):
         chosen = dict.fromkeys(FINDINGS, choice) if isinstance(choice, str) else dict(choice or {})
         if unknown := set(chosen) - set(FINDINGS):
             raise ValueError(f"there is no finding {sorted(unknown)[0]!r}: use {', '.join(FINDINGS)}")
-        if wrong := [way for way in chosen.values() if way not in WAYS]:
-            raise ValueError(f"a finding cannot be treated as {wrong[0]!r}: use {', '.join(WAYS)}")
-        self.ways = dict.fromkeys(FINDINGS, default) | chosen
-        self.noted: dict[tuple, str] = {}  # (name, line) -> what was warned of
+        if wrong := [way for way in chosen.values() if way not in ACTIONS]:
+            raise ValueError(f"a finding cannot be treated as {wrong[0]!r}: use {', '.join(ACTIONS)}")
+        self.actions = dict.fromkeys(FINDINGS, default) | chosen
+        self.warned: dict[tuple, str] = {}  # (name, line) -> what was warned of
 
     def report(self, name: str, fault: EmulatorFault) -> None:
         """Raise ``fault``, or warn once for each instruction, or do nothing."""
-        way = self.ways[name]
+        way = self.actions[name]
         if way == FAULT:
             raise EmulatorFault(
                 f"{fault.message} (finding {name})", instruction=fault.instruction, line=fault.line,
@@ -66,11 +66,11 @@ class Findings:
 
     def warn(self, key: tuple, text: str) -> None:
         """Warn once of each ``key``: (name, line)."""
-        if key in self.noted:
+        if key in self.warned:
             return
-        self.noted[key] = text
+        self.warned[key] = text
         warnings.warn(text, EmulatorWarning, stacklevel=3)
 
-    def strictly(self) -> Findings:
+    def warnings_as_faults(self) -> Findings:
         """As these, but what is warned of is a fault."""
-        return Findings({name: FAULT if way == WARNING else way for name, way in self.ways.items()})
+        return Findings({name: FAULT if way == WARNING else way for name, way in self.actions.items()})

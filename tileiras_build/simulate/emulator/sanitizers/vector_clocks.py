@@ -12,32 +12,32 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..simt.broadcasting import distinct
+from ..simt.broadcasting import unique_integers
 
 MBARRIERS = 64  # mbarriers of a CTA with a role of their own; more share them
-ORDER, FENCED, MET = 0, 1, 2  # the vector clocks
-WIDE = {"cluster", "gpu", "sys", "gl"}  # scopes of fences that reach other CTAs of a cluster
+ORDER, FENCED, SYNCHRONIZED = 0, 1, 2  # the vector clocks
+CLUSTER_OR_WIDER = {"cluster", "gpu", "sys", "gl"}  # scopes of fences that reach other CTAs of a cluster
 RELEASES, ACQUIRES = {"acq_rel", "sc", "release"}, {"acq_rel", "sc", "acquire"}
 
 
-class Clocks:
+class VectorClocks:
     """The vector clocks of all warps, (CTAs, warps, 3, agents), and those that are published; ``races.py`` says what they are."""
 
     def __init__(self, machine):
         self.machine, self.clusters = machine, machine.clusters
         self.warps = -(-machine.threads // 32)
-        self.first_product = self.warps
-        self.first_store = self.first_product + -(-self.warps // 4)
+        self.first_wgmma_clock = self.warps
+        self.first_store = self.first_wgmma_clock + -(-self.warps // 4)
         self.first_tensor = self.first_store + self.warps
         self.first_copy = self.first_tensor + self.warps
         self.roles = self.first_copy + MBARRIERS
-        self.agents = self.roles * self.clusters.size
+        self.clock_count = self.roles * self.clusters.size
         ctas = machine.ctas
-        self.first_agent = self.clusters.rank(np.arange(ctas)) * self.roles
-        self.known = np.zeros((ctas, self.warps, 3, self.agents), np.int32)
+        self.first_async_clock = self.clusters.rank(np.arange(ctas)) * self.roles
+        self.known = np.zeros((ctas, self.warps, 3, self.clock_count), np.int32)
         for warp in range(self.warps):
-            for which in (ORDER, MET):
-                self.known[np.arange(ctas), warp, which, self.first_agent + warp] = 1
+            for which in (ORDER, SYNCHRONIZED):
+                self.known[np.arange(ctas), warp, which, self.first_async_clock + warp] = 1
         self.async_clock = np.zeros((ctas, self.roles), np.int32)
         self.copy_roles: dict[int, int] = {}
         self.at_barrier: dict[tuple, np.ndarray] = {}
@@ -53,26 +53,26 @@ class Clocks:
     def pairs(self, flat) -> tuple[np.ndarray, np.ndarray]:
         """(CTA, warp) of the warps of threads, each once."""
         cta, tid = np.divmod(np.asarray(flat), self.machine.threads)
-        both = distinct(cta * self.warps + tid // 32)
+        both = unique_integers(cta * self.warps + tid // 32)
         return np.divmod(both, self.warps)
 
     def tick(self, cta, warp) -> None:
-        for which in (ORDER, MET):
-            self.known[cta, warp, which, self.first_agent[cta] + warp] += 1
+        for which in (ORDER, SYNCHRONIZED):
+            self.known[cta, warp, which, self.first_async_clock[cta] + warp] += 1
 
     def clock(self, cta, warp):
-        return self.known[cta, warp, ORDER, self.first_agent[cta] + warp]
+        return self.known[cta, warp, ORDER, self.first_async_clock[cta] + warp]
 
     def next_async(self, cta: int, role: int) -> tuple[int, int]:
         """(agent, its new clock)."""
         self.async_clock[cta, role] += 1
-        return int(self.first_agent[cta]) + role, int(self.async_clock[cta, role])
+        return int(self.first_async_clock[cta]) + role, int(self.async_clock[cta, role])
 
     def copy_role(self, position: int) -> int:
         word = position % (self.machine.shared_size // 8)
         return self.first_copy + self.copy_roles.setdefault(word, len(self.copy_roles) % MBARRIERS)
 
-    def learn(self, cta, warp, known) -> None:
+    def join(self, cta, warp, known) -> None:
         np.maximum(self.known[cta, warp], known, out=self.known[cta, warp])
 
     # -- synchronisation -----------------------------------------------------------------------------
@@ -90,7 +90,7 @@ class Clocks:
             self.publish(self.at_barrier, (cta, barrier), cta, warp)
 
     def publish(self, place: dict, key, cta: int, warp: int, relaxed: bool = False) -> None:
-        self.add(place, key, self.told(cta, warp, relaxed))
+        self.add(place, key, self.release_clock(cta, warp, relaxed))
         self.tick(cta, warp)
 
     @staticmethod
@@ -98,24 +98,24 @@ class Clocks:
         old = place.get(key)
         place[key] = known.copy() if old is None else np.maximum(old, known)
 
-    def told(self, cta: int, warp: int, relaxed: bool) -> np.ndarray:
+    def release_clock(self, cta: int, warp: int, relaxed: bool) -> np.ndarray:
         """What a warp tells others where it arrives."""
         if not relaxed:
             return self.known[cta, warp]
         out = np.zeros_like(self.known[cta, warp])
-        out[MET] = self.known[cta, warp, MET]
+        out[SYNCHRONIZED] = self.known[cta, warp, SYNCHRONIZED]
         return np.maximum(out, self.released[cta, warp]) if (cta, warp) in self.released else out
 
-    def hear(self, cta: int, warp: int, known: np.ndarray, relaxed: bool) -> None:
+    def acquire(self, cta: int, warp: int, known: np.ndarray, relaxed: bool) -> None:
         """A warp has waited for others, who told what they knew."""
         if not relaxed:
-            return self.learn(cta, warp, known)
+            return self.join(cta, warp, known)
         self.add(self.unacquired, (cta, warp), known)
-        np.maximum(self.known[cta, warp, MET], known[MET], out=self.known[cta, warp, MET])
+        np.maximum(self.known[cta, warp, SYNCHRONIZED], known[SYNCHRONIZED], out=self.known[cta, warp, SYNCHRONIZED])
 
-    def leave(self, group, barrier: int) -> None:
+    def leave_barrier(self, group, barrier: int) -> None:
         for cta, warp in zip(*(x.tolist() for x in self.pairs(group.flat))):
-            self.learn(cta, warp, self.at_barrier[cta, barrier])
+            self.join(cta, warp, self.at_barrier[cta, barrier])
 
     def reset(self, done) -> None:
         """Barriers (ctas, numbers) are complete."""
@@ -128,7 +128,7 @@ class Clocks:
 
     def leave_in_cluster(self, flat) -> None:
         for cta, warp in zip(*(x.tolist() for x in self.pairs(flat))):
-            self.learn(cta, warp, self.at_cluster[cta // self.clusters.size])
+            self.join(cta, warp, self.at_cluster[cta // self.clusters.size])
 
     def proxy_fence(self, flat) -> None:
         """fence.proxy.async: the async proxy sees what is known up to here."""
@@ -143,7 +143,7 @@ class Clocks:
             if (is_full or not ACQUIRES.isdisjoint(mods)) and (
                 heard := self.unacquired.pop((cta, warp), None)
             ) is not None:
-                self.learn(cta, warp, heard)
+                self.join(cta, warp, heard)
             if is_full or not RELEASES.isdisjoint(mods):
                 self.released[cta, warp] = self.known[cta, warp].copy()
                 self.tick(cta, warp)

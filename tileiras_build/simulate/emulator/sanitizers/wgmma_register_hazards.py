@@ -19,11 +19,11 @@ from dataclasses import dataclass
 
 from ..ptx.ast import Immediate, Register, Vector
 
-UNFENCED = "product-not-fenced"
-AGES = 9  # a wait for all but more groups than this clears nothing
+UNFENCED = "wgmma-not-fenced"
+MAX_PENDING_GROUPS = 9  # a wait for all but more groups than this clears nothing
 _WRITTEN, _READ, _D = 0, 1, 2
-_A = _D + AGES
-_SHAPES = _A + AGES
+_A = _D + MAX_PENDING_GROUPS
+_SHAPES = _A + MAX_PENDING_GROUPS
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def find_violations(program) -> dict[int, Violation]:
     """What is wrong at which pc."""
     if not any(ins.op == "wgmma" for ins in program.code):
         return {}
-    analysis = _Analysis(program)
+    analysis = _HazardAnalysis(program)
     analysis.run()
     return analysis.report()
 
@@ -52,12 +52,12 @@ def _mask(operand) -> int:
     return out
 
 
-class _Analysis:
+class _HazardAnalysis:
     def __init__(self, program):
         self.program = program
         self.never = max(program.used, default=0) + 1  # the bit of no register: set until the first fence
         self.entry: dict[int, tuple] = {}  # state at the start of each block
-        shapes = {shape_of(ins) for ins in program.code if is_product(ins)}
+        shapes = {wgmma_shape(ins) for ins in program.code if is_wgmma_mma(ins)}
         self.shapes = {shape: _SHAPES + i for i, shape in enumerate(sorted(shapes))}
 
     def run(self) -> None:
@@ -76,7 +76,7 @@ class _Analysis:
 
     def join(self, block: int, state: tuple) -> bool:
         old = self.entry.get(block)
-        new = state if old is None else _joined(old, state)
+        new = state if old is None else _merge_states(old, state)
         self.entry[block] = new
         return new != old
 
@@ -95,8 +95,8 @@ class _Analysis:
         ins = self.program.code[pc]
         if ins.op == "wgmma":
             after = self.step_wgmma(ins, list(state))
-            return after if ins.predicate is None else _joined(state, after)
-        if is_copy(ins):
+            return after if ins.predicate is None else _merge_states(state, after)
+        if is_register_move(ins):
             return self.step_copy(ins, state)
         read, written = self.program.reads[pc], self.program.writes[pc]
         if not read and not written:
@@ -109,13 +109,13 @@ class _Analysis:
             state[_WRITTEN] = state[_READ] = 0
         elif form == "commit_group":
             for first in (_D, _A):
-                ages = state[first : first + AGES]
+                ages = state[first : first + MAX_PENDING_GROUPS]
                 ages[-1] |= ages[-2]
-                state[first : first + AGES] = [0, *ages[:-2], ages[-1]]
+                state[first : first + MAX_PENDING_GROUPS] = [0, *ages[:-2], ages[-1]]
         elif form == "wait_group":
             keep = ins.args[0].value
             for first in (_D, _A):
-                for age in range(keep + 1, AGES):
+                for age in range(keep + 1, MAX_PENDING_GROUPS):
                     state[first + age] = 0
         else:
             d, a = _mask(ins.args[0]), _mask(ins.args[1]) if isinstance(ins.args[1], Vector) else 0
@@ -123,7 +123,7 @@ class _Analysis:
                 state[at] &= ~d
             state[_D] |= d
             state[_A] |= a
-            state[self.shapes[shape_of(ins)]] |= d
+            state[self.shapes[wgmma_shape(ins)]] |= d
         return tuple(state)
 
     @staticmethod
@@ -138,13 +138,13 @@ class _Analysis:
     # -- rules ---------------------------------------------------------------------------------------
     def violation(self, pc: int, state: tuple) -> Violation | None:
         ins = self.program.code[pc]
-        if is_product(ins):
-            return self.violation_of_product(ins, state)
+        if is_wgmma_mma(ins):
+            return self.violation_of_wgmma(ins, state)
         if ins.op == "wgmma":
             return None
         d, a = _union(state[_D:_A]), _union(state[_A:_SHAPES])
         read, touched = self.program.reads[pc] & d, self.program.writes[pc] & (d | a)
-        if is_copy(ins):
+        if is_register_move(ins):
             read, touched = 0, 0 if _mask(ins.args[1]) & (d | a) else touched
         if read:
             return Violation(f"{self.names(read)} read before a wgmma.wait_group for the product that writes it")
@@ -152,7 +152,7 @@ class _Analysis:
             return Violation(f"{self.names(touched)} written before a wgmma.wait_group for the product that uses it")
         return None
 
-    def violation_of_product(self, ins, state: tuple) -> Violation | None:
+    def violation_of_wgmma(self, ins, state: tuple) -> Violation | None:
         target, left = _mask(ins.args[0]), _mask(ins.args[1]) if isinstance(ins.args[1], Vector) else 0
         d, a = _union(state[_D:_A]), _union(state[_A:_SHAPES])
         if state[_WRITTEN] >> self.never & 1:
@@ -166,7 +166,7 @@ class _Analysis:
             return Violation(f"A in {self.names(left & d)}, which a product before may still be writing")
         if target & a:
             return Violation(f"D in {self.names(target & a)}, which a product before may still be reading as A")
-        shape = shape_of(ins)
+        shape = wgmma_shape(ins)
         others = d & target & _union(state[at] for other, at in self.shapes.items() if other != shape)
         why = f"D in {self.names(others)}, which a product of another shape may still be writing"
         return Violation(why) if others else None
@@ -183,20 +183,20 @@ def _union(masks) -> int:
     return out
 
 
-def _joined(one: tuple, other: tuple) -> tuple:
+def _merge_states(one: tuple, other: tuple) -> tuple:
     return tuple(a | b for a, b in zip(one, other))
 
 
-def is_product(ins) -> bool:
+def is_wgmma_mma(ins) -> bool:
     return ins.op == "wgmma" and ins.mods[0] == "mma_async"
 
 
-def shape_of(ins) -> str:
+def wgmma_shape(ins) -> str:
     """The shape of a product, as in m64n128k16."""
     return next((mod for mod in ins.mods if mod.startswith("m64n")), "")
 
 
-def is_copy(ins) -> bool:
+def is_register_move(ins) -> bool:
     """Whether an instruction only moves a register or a constant into a register."""
     if ins.op != "mov" or not isinstance(ins.args[0], Register):
         return False

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from .broadcasting import spread
+from .broadcasting import broadcast
 
 
 class Selection:
@@ -29,7 +29,7 @@ class Selection:
         if not isinstance(value, np.ndarray) or not value.ndim:
             return value
         if self.is_all:
-            return spread(value, self.shape).reshape(-1)
+            return broadcast(value, self.shape).reshape(-1)
         if value.shape == self.shape:
             return value[self.rows, self.columns]
         if value.shape == (1, self.shape[1]):
@@ -39,7 +39,7 @@ class Selection:
         return np.broadcast_to(value, self.shape)[self.rows, self.columns]
 
 
-class Firsts(Selection):
+class FirstThreads(Selection):
     """The first thread of each CTA of a product set."""
 
     __slots__ = ()
@@ -50,14 +50,14 @@ class Firsts(Selection):
         self.shape, self.mask = group.shape, None
 
 
-class Everyone(Selection):
+class AllThreads(Selection):
     """All threads of a group. It keeps what it has been asked, but not the group, which would outlive its use."""
 
     is_all, of = True, "all"
 
     def __init__(self, group):
         super().__init__(group, True)
-        self.cta, self.tid, self.is_product, self.machine_shared = (
+        self.cta, self.tid, self.is_product_set, self.machine_shared = (
             group.cta,
             group.tid,
             group.product,
@@ -66,7 +66,7 @@ class Everyone(Selection):
 
     @cached_property
     def ctas(self) -> np.ndarray:
-        return self.cta[self.rows, 0] if self.is_product else self.cta[0, self.columns]
+        return self.cta[self.rows, 0] if self.is_product_set else self.cta[0, self.columns]
 
     @cached_property
     def tids(self) -> np.ndarray:
@@ -84,15 +84,15 @@ def selected(group, mask) -> Selection:
         return Selection(group, mask)
     threads = group.threads
     if threads.everyone is None:
-        threads.everyone = Everyone(group)
+        threads.everyone = AllThreads(group)
     return threads.everyone
 
 
-def first_ones(group) -> Selection:
+def first_threads(group) -> Selection:
     """The first thread of each CTA of a product set."""
     threads = group.threads
     if threads.firsts is None:
-        threads.firsts = Firsts(group)
+        threads.firsts = FirstThreads(group)
     return threads.firsts
 
 

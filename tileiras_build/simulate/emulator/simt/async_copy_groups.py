@@ -3,13 +3,13 @@
 A piece of work is an object with ``land(machine)``, which does it, and ``only(member)``, the part that belongs to the
 threads where the mask over the batch's threads holds (or None). It is done at the wait, the latest moment that the
 ISA allows, so that a missing wait reads stale bytes. Bulk copies also have ``read(machine)``, which takes what they
-copy but writes nothing yet, and ``was_read``.
+copy but writes nothing yet, and ``source_was_read``.
 """
 
 from __future__ import annotations
 
 
-class GroupQueue:
+class AsyncCopyGroups:
     """Committed groups, oldest first, and what is not committed yet, of the threads of one ``Group``."""
 
     __slots__ = ("groups", "pending")
@@ -25,34 +25,34 @@ class GroupQueue:
         self.groups.append(self.pending)
         self.pending = []
 
-    def land(self, machine, keep: int) -> None:
+    def perform(self, machine, newest: int) -> None:
         """Do the work of all groups but the newest ``keep``."""
-        while len(self.groups) > keep:
+        while len(self.groups) > newest:
             for work in self.groups.pop(0):
                 work.land(machine)
 
-    def read(self, machine, keep: int) -> None:
+    def read(self, machine, newest: int) -> None:
         """Let all groups but the newest ``keep`` read their sources; what they write is not seen yet."""
-        for batch in self.groups[: max(len(self.groups) - keep, 0)]:
+        for batch in self.groups[: max(len(self.groups) - newest, 0)]:
             for work in batch:
                 work.read(machine)
 
-    def land_all(self, machine) -> None:
+    def perform_all(self, machine) -> None:
         if self.pending:
             self.commit()
-        self.land(machine, 0)
+        self.perform(machine, 0)
 
-    def only(self, member) -> GroupQueue:
+    def only(self, member) -> AsyncCopyGroups:
         """The part of the threads where ``member`` holds."""
-        out = GroupQueue()
+        out = AsyncCopyGroups()
         out.groups = [_only(batch, member) for batch in self.groups]
         out.pending = _only(self.pending, member)
         return out
 
     @staticmethod
-    def joined(queues: list[GroupQueue]) -> GroupQueue:
+    def joined(queues: list[AsyncCopyGroups]) -> AsyncCopyGroups:
         """The queue of several sets of threads as one; waits count from the newest group."""
-        out = GroupQueue()
+        out = AsyncCopyGroups()
         depth = max(len(q.groups) for q in queues)
         out.pending = [work for q in queues for work in q.pending]
         out.groups = [[] for _ in range(depth)]

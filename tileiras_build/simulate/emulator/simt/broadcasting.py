@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 
-def spread(value: np.ndarray | np.generic | bool | int, shape: tuple[int, ...]) -> np.ndarray:
+def broadcast(value: np.ndarray | np.generic | bool | int, shape: tuple[int, ...]) -> np.ndarray:
     """A value in a shape that it can be broadcast to; nobody may write it."""
     if isinstance(value, np.ndarray) and value.shape == shape:
         return value
@@ -22,7 +22,7 @@ def are_all(mask: np.ndarray) -> bool:
     return np.count_nonzero(mask) == mask.size
 
 
-def each(value: np.ndarray | np.generic | int, count: int) -> np.ndarray:
+def broadcast_int64(value: np.ndarray | np.generic | int, count: int) -> np.ndarray:
     """A value, or one for each of ``count``, as int64 for each; nobody may write it."""
     if isinstance(value, np.ndarray) and value.ndim:
         return (
@@ -33,21 +33,21 @@ def each(value: np.ndarray | np.generic | int, count: int) -> np.ndarray:
     return out
 
 
-def begins_run(values: np.ndarray) -> np.ndarray:
+def run_starts(values: np.ndarray) -> np.ndarray:
     """Which of some values are not what the one before is."""
     found = np.ones(len(values), bool)
     np.not_equal(values[1:], values[:-1], out=found[1:])
     return found
 
 
-def distinct(values: np.ndarray | np.generic) -> np.ndarray:
+def unique_integers(values: np.ndarray | np.generic) -> np.ndarray:
     """The different integers among some, in ascending order. ``np.unique`` imports NumPy's masked arrays to ask for them, which
     takes longer than the whole launch of a small kernel."""
     ordered = np.sort(values, axis=None)
-    return ordered[begins_run(ordered)]
+    return ordered[run_starts(ordered)]
 
 
-def lines_of(value: np.ndarray | np.generic, shape: tuple[int, int]) -> tuple[np.ndarray, int]:
+def contiguous_rows(value: np.ndarray | np.generic, shape: tuple[int, int]) -> tuple[np.ndarray, int]:
     """The numbers (CTAs, threads) of a value in one piece of memory, and how far those of the next CTA are: 0 where all have the
     same."""
     if np.shape(value) != shape:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import OTHER
-from .broadcasting import are_all, distinct, is_any
-from .thread_group import Group, pick
+from .broadcasting import are_all, is_any, unique_integers
+from .thread_group import ThreadGroup, narrow_value
 
 if TYPE_CHECKING:
-    from .cta_batch import Machine
+    from .cta_batch import CtaBatch
 
 BARRIERS = 16
 
@@ -19,24 +19,26 @@ BARRIERS = 16
 class CtaBarriers:
     """``blocked``: (group, barrier, reduction) of the threads that wait."""
 
-    def __init__(self, machine: Machine):
+    def __init__(self, machine: CtaBatch):
         self.machine = machine
-        self.blocked: list[tuple[Group, int, str | None]] = []
+        self.blocked: list[tuple[ThreadGroup, int, str | None]] = []
         self.arrived, self.needed, self.votes = (np.zeros((machine.ctas, BARRIERS), np.int64) for _ in range(3))
 
-    def arrive(self, group: Group, barrier, count, red: str | None, predicate, waits: bool, after: int) -> Group | None:
+    def arrive(
+        self, group: ThreadGroup, barrier, count, red: str | None, predicate, waits: bool, after: int
+    ) -> ThreadGroup | None:
         """Arrive at (and unless bar.arrive, wait at) a CTA barrier; the group if it need not wait."""
         if np.ndim(barrier) and barrier.size > 1 and barrier.min() != barrier.max():
-            return self._arrive_apart(group, barrier, count, red, predicate, waits, after)
+            return self._arrive_at_several(group, barrier, count, red, predicate, waits, after)
         barrier = int(np.ravel(barrier)[0])
         if not 0 <= barrier < BARRIERS:
             group.pc = after - 1
-            self.machine.stuck(group, f"barrier {barrier}: a CTA has barriers 0 to {BARRIERS - 1}", OTHER)
+            self.machine.raise_stuck(group, f"barrier {barrier}: a CTA has barriers 0 to {BARRIERS - 1}", OTHER)
         group.pc = after
         count = None if count is None else int(np.ravel(count)[0])
         whole = group.whole and count in (None, self.machine.threads)
         if whole and not is_any(self.arrived[group.cta[:, 0], barrier]):
-            return self._pass(group, red, predicate)
+            return self._complete_at_once(group, red, predicate)
         self._note(group, barrier, count or 0, red, predicate)
         if waits:
             self.blocked.append((group, barrier, red))
@@ -45,27 +47,29 @@ class CtaBarriers:
         self.release()
         return None
 
-    def _arrive_apart(self, group: Group, barrier, count, red: str | None, predicate, waits: bool, after: int) -> None:
+    def _arrive_at_several(
+        self, group: ThreadGroup, barrier, count, red: str | None, predicate, waits: bool, after: int
+    ) -> None:
         """Threads that name different barriers."""
-        for value in distinct(barrier):
-            child = group.take(barrier == value)
+        for value in unique_integers(barrier):
+            child = group.split_off(barrier == value)
             child.pc = after
-            parts = [None if x is None else pick(x, child.select) for x in (count, predicate)]
+            parts = [None if x is None else narrow_value(x, child.select) for x in (count, predicate)]
             if self.arrive(child, value, parts[0], red, parts[1], waits, after) is not None:
                 self.machine.push(child)
 
-    def _pass(self, group: Group, red: str | None, predicate) -> Group:
+    def _complete_at_once(self, group: ThreadGroup, red: str | None, predicate) -> ThreadGroup:
         """All threads of whole CTAs arrive at once."""
         if red is not None:
             votes = np.broadcast_to(predicate, group.shape).sum(axis=1, keepdims=True)
             group.barrier_value = _reduce_votes(red, votes, self.machine.threads)
-        if self.machine.race is not None:
-            self.machine.race.whole_barrier(group.cta[:, 0])
+        if self.machine.racecheck is not None:
+            self.machine.racecheck.whole_barrier(group.cta[:, 0])
         return group
 
-    def _note(self, group: Group, barrier: int, needed: int, red: str | None, predicate) -> None:
-        if self.machine.race is not None:
-            self.machine.race.arrive(group, barrier)
+    def _note(self, group: ThreadGroup, barrier: int, needed: int, red: str | None, predicate) -> None:
+        if self.machine.racecheck is not None:
+            self.machine.racecheck.arrive(group, barrier)
         ctas = group.full(group.cta)
         np.add.at(self.arrived[:, barrier], ctas, 1)
         self.needed[ctas, barrier] = needed
@@ -81,20 +85,20 @@ class CtaBarriers:
         if not is_any(done):
             return
         machine.waits.changes += 1
-        released = self._taken_out(done)
+        released = self._split_released(done)
         for group, barrier, red in released:
             if red is not None:
                 group.barrier_value = _reduce_votes(red, self.votes[group.cta, barrier], needed[group.cta, barrier])
-            if machine.race is not None:
-                machine.race.leave(group, barrier)
-        if machine.race is not None:
-            machine.race.reset(done)
+            if machine.racecheck is not None:
+                machine.racecheck.leave_barrier(group, barrier)
+        if machine.racecheck is not None:
+            machine.racecheck.reset(done)
         self.arrived[done] = 0
         self.votes[done] = 0
         for group, _, _ in released:
             machine.push(group)
 
-    def _taken_out(self, done: np.ndarray) -> list[tuple[Group, int, str | None]]:
+    def _split_released(self, done: np.ndarray) -> list[tuple[ThreadGroup, int, str | None]]:
         """Those of the blocked whose barriers are done; what remains of their groups stays blocked."""
         still, released = [], []
         for group, barrier, red in self.blocked:
@@ -103,7 +107,7 @@ class CtaBarriers:
                 still.append((group, barrier, red))
                 continue
             if not are_all(ready):
-                rest, part = group.take(~ready), group.take(ready)
+                rest, part = group.split_off(~ready), group.split_off(ready)
                 rest.pc = part.pc = group.pc
                 still.append((rest, barrier, red))
                 group = part

@@ -11,25 +11,25 @@ import time
 
 import numpy as np
 
-from ..errors import DEADLOCK, TIME_LIMIT, EmulatorError, EmulatorFault, failures_named
+from ..errors import DEADLOCK, TIME_LIMIT, EmulatorError, EmulatorFault, name_internal_errors
 from ..memory import buffer_pool
 from ..performance_counters import count_run
-from ..printf_output import Prints
+from ..printf_output import PrintfOutput
 from .cta_barriers import CtaBarriers
 from .cta_clusters import Clusters
-from .mbarrier_waits import Waits
-from .reconvergence import merge
-from .thread_group import Group, Split
-from .thread_sets import family_of
+from .mbarrier_waits import MbarrierWaits
+from .reconvergence import reconverge
+from .thread_group import Divergence, ThreadGroup
+from .thread_sets import thread_set_cache
 
 POISON = 0xFF  # uninitialised shared and local bytes: a NaN for every float format
-STARVED = 1000  # blocks run by others before a waiting group gets a turn out of order
-STARVED_BY_WAITING = 30  # the same where threads may wait for each other in loops
-QUANTUM = 40  # blocks of such a turn
-LOOKS = 16  # blocks between two looks at the limits of a launch that has any
+MAX_WAIT = 1000  # blocks run by others before a waiting group gets a turn out of order
+MAX_WAIT_WITH_SPINNING = 30  # the same where threads may wait for each other in loops
+STARVED_QUANTUM = 40  # blocks of such a turn
+LIMIT_CHECK_INTERVAL = 16  # blocks between two looks at the limits of a launch that has any
 
 
-class Machine:
+class CtaBatch:
     """One batch of CTAs. ``first`` is the linear index of its first CTA in the grid."""
 
     def __init__(
@@ -45,17 +45,19 @@ class Machine:
         self.cluster_size = self.clusters.size
         self.make_memories()
         self.region_of: dict = {}
-        self.ready: dict[tuple, list[Group]] = {}
+        self.ready: dict[tuple, list[ThreadGroup]] = {}
         self.barriers = CtaBarriers(self)
         self.clock = 0
-        self.patience = STARVED_BY_WAITING if program.waits else STARVED
+        self.max_wait = MAX_WAIT_WITH_SPINNING if program.waits else MAX_WAIT
         self.exits = 1
-        self.parked: list = []  # (group, why): groups that an instruction has stopped until ``unpark``
-        self.tensor = None
-        self.waiting: dict[tuple, list[Group]] = {}  # groups that wait for warp mates at a warp-wide instruction
-        self.waits = Waits(self)
-        self.cta_rows = np.arange(ctas)[:, None]
-        self.prints = Prints()
+        self.blocked_groups: list = []  # (group, why): groups that an instruction has stopped until ``unpark``
+        self.tensor_memory = None
+        self.waiting_for_convergence: dict[
+            tuple, list[ThreadGroup]
+        ] = {}  # groups that wait for warp mates at a warp-wide instruction
+        self.waits = MbarrierWaits(self)
+        self.cta_column = np.arange(ctas)[:, None]
+        self.prints = PrintfOutput()
 
     def make_memories(self):
         program = self.program
@@ -64,18 +66,18 @@ class Machine:
             self.shared_size = -(-program.shared_static // 16) * 16
         self.shared_limit = program.dynamic_base + self.dynamic_shared if program.dynamic else program.shared_static
         self.shared_size = max(self.shared_size, 16)
-        self.shared = buffer_pool.take("shared memory", self.shared_size * self.ctas + 64)[
+        self.shared = buffer_pool.acquire("shared memory", self.shared_size * self.ctas + 64)[
             : self.shared_size * self.ctas
         ]
         self.shared.fill(POISON)
         self.local_size = -(-program.local_size // 16) * 16
         self.local = np.full(self.local_size * self.threads * self.ctas, POISON, np.uint8)
-        self.race = self.watch = self.flight = None
-        if self.options.is_watched:
-            from ..sanitizers.access_observers import Watch
+        self.racecheck = self.observers = self.async_copy_marks = None
+        if self.options.has_observers:
+            from ..sanitizers.access_observers import AccessObservers
 
-            self.watch = Watch(self, self.options.races, self.options.counters)
-            self.race = self.watch.races
+            self.observers = AccessObservers(self, self.options.racecheck, self.options.counters)
+            self.racecheck = self.observers.racecheck
         self._shared_views: dict = {}
         self._local_views: dict = {}
 
@@ -91,7 +93,7 @@ class Machine:
             found = self._local_views[dtype] = self.local.view(dtype)
         return found
 
-    def special(self, group: Group, name: str):
+    def special(self, group: ThreadGroup, name: str):
         maker = self.options.specials.get(name)
         if maker is None:
             raise EmulatorError(f"the emulator has no special register %{name}")
@@ -106,9 +108,9 @@ class Machine:
     # -- scheduling ----------------------------------------------------------------------------------
     def run(self):
         program = self.program
-        family = family_of((program, self.grid, self.block, self.first, self.ctas, self.dynamic_shared))
+        family = thread_set_cache((program, self.grid, self.block, self.first, self.ctas, self.dynamic_shared))
         threads = family.of(np.arange(self.ctas)[:, None], np.arange(self.threads)[None], self.threads)
-        group = Group(self, threads.cta, threads.tid, list(program.register_template), threads=threads)
+        group = ThreadGroup(self, threads.cta, threads.tid, list(program.register_template), threads=threads)
         group.pc = program.starts[program.entry.name]
         self.push(group)
         while True:
@@ -120,15 +122,15 @@ class Machine:
             except EmulatorError:
                 raise
             except Exception as error:  # noqa: BLE001 - whatever it is, it is renamed and raised again
-                self.explain(error, found)
+                self.raise_at_instruction(error, found)
 
     def finish(self):
         """All threads have exited: nothing of theirs may be in flight or held."""
-        if self.tensor:
-            self.tensor.finish()
-        buffer_pool.give("shared memory", self.shared)
+        if self.tensor_memory:
+            self.tensor_memory.finish()
+        buffer_pool.release("shared memory", self.shared)
 
-    def explain(self, error: Exception, group: Group):
+    def raise_at_instruction(self, error: Exception, group: ThreadGroup):
         """Name the PTX instruction of an unexpected Python error inside generated code."""
         traceback, found = error.__traceback__, None
         while traceback is not None:
@@ -138,73 +140,77 @@ class Machine:
             traceback = traceback.tb_next
         if found is None:
             ins = self.program.code[min(group.pc, len(self.program.code) - 1)]
-            with failures_named(f"at line {ins.line}: {ins.text}"):
+            with name_internal_errors(f"at line {ins.line}: {ins.text}"):
                 raise error
         for (pc, _, _), function in self.program.cache.items():
             if pc == found[0] and found[1] <= len(function.origin):
                 ins = self.program.code[function.origin[found[1] - 1]]
-                with failures_named(f"at line {ins.line}: {ins.text}"):
+                with name_internal_errors(f"at line {ins.line}: {ins.text}"):
                     raise error
         raise error
 
-    def key(self, group: Group) -> tuple:
+    def schedule_key(self, group: ThreadGroup) -> tuple:
         """Where a group stands: the least is whose turn it is."""
-        return (-len(group.stack), self.program.turns[group.pc], group.stack)
+        return (-len(group.stack), self.program.schedule_order[group.pc], group.stack)
 
-    def push(self, group: Group):
+    def push(self, group: ThreadGroup):
         group.since = self.clock
-        key = self.key(group)
-        groups = self.ready.setdefault(key, self.waiting.pop(key, []))
+        key = self.schedule_key(group)
+        groups = self.ready.setdefault(key, self.waiting_for_convergence.pop(key, []))
         groups.append(group)
 
-    def next_group(self) -> Group | None:
+    def next_group(self) -> ThreadGroup | None:
         while not self.ready:
-            if self.somebody_waits() and self.waits.revive():
+            if self.has_waiters() and self.waits.make_progress():
                 continue
-            if self.barriers.blocked or self.waits.sleepers or self.parked or self.clusters.blocked:
+            if self.barriers.blocked or self.waits.sleepers or self.blocked_groups or self.clusters.blocked:
                 self.waits.deadlock()
-            if self.waiting:
-                group = next(iter(self.waiting.values()))[0]
-                self.stuck(group, "the other threads of the warp never reach this warp-wide instruction")
+            if self.waiting_for_convergence:
+                group = next(iter(self.waiting_for_convergence.values()))[0]
+                self.raise_stuck(group, "the other threads of the warp never reach this warp-wide instruction")
             return None
         self.quantum = 0
         key = min(self.ready) if len(self.ready) > 1 else next(iter(self.ready))
         if len(self.ready) > 1:
             oldest = min(self.ready, key=lambda k: self.ready[k][0].since)
-            if self.clock - self.ready[oldest][0].since > self.patience:
-                key, self.quantum = oldest, QUANTUM
+            if self.clock - self.ready[oldest][0].since > self.max_wait:
+                key, self.quantum = oldest, STARVED_QUANTUM
         groups = self.ready.pop(key)
         if len(groups) > 1 and self.program.ends_at(groups[0].pc) and not groups[0].stack:
             self.ready[key] = groups[1:]
             return groups[0]
-        return groups[0] if len(groups) == 1 else merge(self, groups)
+        return groups[0] if len(groups) == 1 else reconverge(self, groups)
 
-    def somebody_waits(self) -> bool:
+    def has_waiters(self) -> bool:
         return bool(
-            self.barriers.blocked or self.waiting or self.parked or self.waits.sleepers or self.clusters.blocked
+            self.barriers.blocked
+            or self.waiting_for_convergence
+            or self.blocked_groups
+            or self.waits.sleepers
+            or self.clusters.blocked
         )
 
-    def check_limits(self, group: Group) -> None:
+    def check_limits(self, group: ThreadGroup) -> None:
         """Fault where the launch has run for longer than it may."""
-        deadline, most = self.options.deadline, self.options.most_blocks
+        deadline, most = self.options.deadline, self.options.max_blocks
         if deadline is not None and time.monotonic() > deadline:
-            self.stuck(group, "the kernel still runs at its time limit", TIME_LIMIT)
+            self.raise_stuck(group, "the kernel still runs at its time limit", TIME_LIMIT)
         if most is not None and self.clock > most:
-            self.stuck(group, f"the kernel still runs after {most} blocks of instructions", TIME_LIMIT)
+            self.raise_stuck(group, f"the kernel still runs after {most} blocks of instructions", TIME_LIMIT)
 
-    def step(self, group: Group):
+    def step(self, group: ThreadGroup):
         """Run a group until it splits, waits, ends, or should give way."""
         program, options, codegen = self.program, self.options, self.options.codegen
         cache, counters = program.cache, options.counters
         while True:
             pc = group.pc
-            fine = not group.dense and program.needs_mates(pc) and not group.warps_complete()
+            fine = not group.dense and program.needs_convergence(pc) and not group.is_converged()
             function = cache.get((pc, fine, codegen)) or program.function_at(pc, fine, codegen)
             if group.parent is not None and function not in group.resolved:
                 group.resolve_all(function.loads)
                 group.resolved.add(function)
             self.clock += 1
-            if self.clock % LOOKS == 0 and options.is_limited:
+            if self.clock % LIMIT_CHECK_INTERVAL == 0 and options.has_limits:
                 self.check_limits(group)
             if counters is not None:
                 counters.blocks += 1
@@ -225,20 +231,20 @@ class Machine:
                 self.push(group)
                 return
 
-    def should_yield(self, group: Group) -> bool:
+    def should_yield(self, group: ThreadGroup) -> bool:
         if self.quantum > 0:
             self.quantum -= 1
             return self.quantum == 0
-        key = self.key(group)
+        key = self.schedule_key(group)
         if any(other <= key for other in self.ready):
             return True
-        return self.clock % 64 == 0 and any(self.clock - g[0].since > self.patience for g in self.ready.values())
+        return self.clock % 64 == 0 and any(self.clock - g[0].since > self.max_wait for g in self.ready.values())
 
-    def handle(self, group: Group, result):
+    def handle(self, group: ThreadGroup, result):
         """Act on a Split or Event. Returns the group if it may go on, else None."""
-        if type(result) is Split:
+        if type(result) is Divergence:
             for mask, pc in result.pieces:
-                child = group.take(np.asarray(mask))
+                child = group.split_off(np.asarray(mask))
                 child.pc = pc
                 if child.depth > 6:
                     child.detach()
@@ -246,81 +252,81 @@ class Machine:
             return None
         return getattr(self, f"on_{result.kind}")(group, *result.data)
 
-    def on_run(self, group: Group, function, *data):
+    def on_run(self, group: ThreadGroup, function, *data):
         """An instruction that may stop its group: ``function`` returns the group, or None if it has parked or pushed it."""
         return function(group, *data)
 
-    def unpark(self):
+    def retry_blocked(self):
         """Parked groups try their instruction again."""
-        parked, self.parked = self.parked, []
+        parked, self.blocked_groups = self.blocked_groups, []
         for group, _ in parked:
             self.push(group)
 
-    def on_call(self, group: Group, target: int, after: int):
+    def on_call(self, group: ThreadGroup, target: int, after: int):
         group.stack = (*group.stack, after)
         group.pc = target
         return group
 
-    def on_return(self, group: Group):
+    def on_return(self, group: ThreadGroup):
         if not group.stack:
             return self.on_exit(group)
         group.pc, group.stack = group.stack[-1], group.stack[:-1]
         return group
 
-    def on_leave(self, group: Group, predicate, event, after: int):
+    def on_leave(self, group: ThreadGroup, predicate, event, after: int):
         """A predicated ret or exit: some threads leave, the rest goes on."""
-        rest = group.take(~predicate)
+        rest = group.split_off(~predicate)
         rest.pc = after
         self.push(rest)
-        leaving = group.take(predicate)
+        leaving = group.split_off(predicate)
         leaving.pc = after
         leaving = self.handle(leaving, event)
         if leaving is not None:
             self.push(leaving)
 
-    def on_barrier(self, group: Group, *data):
+    def on_barrier(self, group: ThreadGroup, *data):
         return self.barriers.arrive(group, *data)
 
-    def on_exit(self, group: Group):
-        group.copies.land_all(self)
+    def on_exit(self, group: ThreadGroup):
+        group.cp_async_groups.perform_all(self)
         self.waits.check_exit(group)
-        if self.race is not None:
-            self.race.exits(group.flat)
+        if self.racecheck is not None:
+            self.racecheck.exits(group.flat)
         self.alive[group.flat] = False
         self.exits += 1
         self.waits.check_gone(group)
-        for key, groups in self.waiting.items():  # an exited thread is no longer waited for
+        for key, groups in self.waiting_for_convergence.items():  # an exited thread is no longer waited for
             self.ready.setdefault(key, []).extend(groups)
-        self.waiting.clear()
+        self.waiting_for_convergence.clear()
         if self.barriers.blocked:
             self.barriers.release()
-        self.clusters.exited()
+        self.clusters.on_threads_exited()
 
-    def on_mates(self, group: Group):
+    def on_warp_sync(self, group: ThreadGroup):
         """Wait, at this pc, for the other threads of the warps."""
-        key = self.key(group)
+        key = self.schedule_key(group)
         if key in self.ready:
             self.ready[key].append(group)
         else:
-            here = self.waiting.pop(key, [])
+            here = self.waiting_for_convergence.pop(key, [])
             here.append(group)
-            (self.ready if len(here) > 1 else self.waiting)[key] = here
+            (self.ready if len(here) > 1 else self.waiting_for_convergence)[key] = here
 
-    def stuck(self, group: Group, why: str, kind: str = DEADLOCK):
+    def raise_stuck(self, group: ThreadGroup, why: str, kind: str = DEADLOCK):
         ins = self.program.code[group.pc]
         cta, tid = divmod(int(group.flat[0]), self.threads)
         thread = self.thread_name(cta, tid)
         raise EmulatorFault(why, instruction=ins.text, line=ins.line, thread=thread, kind=kind)
 
-    def on_cluster_wait(self, group: Group, after: int):
+    def on_cluster_wait(self, group: ThreadGroup, after: int):
         self.clusters.wait(group, after)
 
-    def on_sleep(self, group: Group, ready, positions):
+    def on_sleep(self, group: ThreadGroup, ready, positions):
         """A failed mbarrier.try_wait: the threads that have not got their phase sleep until it completes."""
         if not ready.any():
             self.waits.sleep(group, positions)
             return
-        rest, part = group.take(~ready), group.take(ready)
+        rest, part = group.split_off(~ready), group.split_off(ready)
         rest.pc = part.pc = group.pc
         self.waits.sleep(rest, positions)
         self.push(part)

@@ -13,15 +13,15 @@ from ..errors import EmulatorError, EmulatorFault
 RANK_SHIFT = 24
 RANK_MASK = 0xFF
 OFFSET_MASK = (1 << RANK_SHIFT) - 1
-LARGEST = 16  # CTAs of a cluster, the non-portable limit
+MAX_CTAS_PER_CLUSTER = 16  # CTAs of a cluster, the non-portable limit
 _IDLE, _ARRIVED, _COMPLETE = 0, 1, 2
 
 
 def check_shape(shape, grid) -> None:
     """Whether a grid can be launched in clusters of a shape."""
     size = int(np.prod(shape))
-    if not 1 <= size <= LARGEST:
-        raise EmulatorError(f"a cluster of {size} CTAs: 1 to {LARGEST} are possible")
+    if not 1 <= size <= MAX_CTAS_PER_CLUSTER:
+        raise EmulatorError(f"a cluster of {size} CTAs: 1 to {MAX_CTAS_PER_CLUSTER} are possible")
     if any(g % c for g, c in zip(grid, shape)):
         raise EmulatorError(f"the grid {tuple(grid)} does not divide into clusters of {tuple(shape)}")
 
@@ -59,7 +59,7 @@ class Clusters:
     def rank(self, cta):
         return (self.machine.first + cta) % self.size
 
-    def of_rank(self, cta, rank):
+    def ctas_with_rank(self, cta, rank):
         """The CTAs of the batch with these ranks in the clusters of ``cta``."""
         return cta - self.rank(cta) + rank
 
@@ -73,8 +73,8 @@ class Clusters:
         if again.any():
             self.fault(ins, flat[again][0], "a thread arrives at the cluster's barrier twice without waiting")
         self.states[flat] = _ARRIVED
-        if self.machine.race is not None:
-            self.machine.race.arrive_in_cluster(flat, "relaxed" in ins.mods)
+        if self.machine.racecheck is not None:
+            self.machine.racecheck.arrive_in_cluster(flat, "relaxed" in ins.mods)
         self.complete()
 
     def wait(self, group, after: int):
@@ -116,12 +116,12 @@ class Clusters:
                 still.append(rest)
                 group = part
             self.states[group.flat] = _IDLE
-            if self.machine.race is not None:
-                self.machine.race.leave_in_cluster(group.flat)
+            if self.machine.racecheck is not None:
+                self.machine.racecheck.leave_in_cluster(group.flat)
             self.machine.push(group)
         self.blocked = still
 
-    def exited(self) -> None:
+    def on_threads_exited(self) -> None:
         """Threads have exited: nobody waits for them any more."""
         if (self.states == _ARRIVED).any():
             self.complete()

@@ -16,41 +16,41 @@ import numpy as np
 from ..errors import DEADLOCK, EmulatorFault
 from ..isa.mbarrier_state_word import describe
 from ..ptx.ast import Instruction
-from .broadcasting import distinct
+from .broadcasting import unique_integers
 
 if TYPE_CHECKING:
     from ..memory.tensor_memory import Operation
 
-SHOWN = 6  # waits that a deadlock message describes
-FRUITLESS = 2000  # failed mbarrier.test_wait in a row, with nobody else to run, that make a deadlock
-HOPELESS = 200_000  # the same with others that run
+MAX_SHOWN_WAITS = 6  # waits that a deadlock message describes
+MAX_FAILED_TESTS_ALONE = 2000  # failed mbarrier.test_wait in a row, with nobody else to run, that make a deadlock
+MAX_FAILED_TESTS = 200_000  # the same with others that run
 
 
-class Lands(Protocol):
+class InFlight(Protocol):
     """What is on its way: copies, and commits of tensor cores. ``flat``: the threads that have issued it."""
 
     ins: Instruction
     flat: np.ndarray
     landed: bool
 
-    def land(self, machine) -> None: ...
+    def perform(self, machine) -> None: ...
 
 
-class Arrives:
+class InFlightArrival:
     """What is on its way and brings no data, only an arrival at mbarriers of one CTA, behind operations of tensor memory."""
 
     commit: Operation
 
 
-class Waits:
+class MbarrierWaits:
     """Sleepers and copies in flight of one batch, by the index of the 8-byte word of their mbarrier."""
 
     def __init__(self, machine):
         self.machine = machine
         self.sleepers: dict[int, list] = {}
-        self.flying: list[tuple[frozenset[int], Lands]] = []  # (mbarriers, copy), in the order of issue
+        self.flying: list[tuple[frozenset[int], InFlight]] = []  # (mbarriers, copy), in the order of issue
         self.unseen: list[
-            tuple[frozenset[int], Lands]
+            tuple[frozenset[int], InFlight]
         ] = []  # that landed with no thread looking at their mbarriers yet
         self.changes = 0  # of mbarriers, barriers and living threads: what a waiting thread may wait for
         self.revived_at = -1
@@ -58,12 +58,12 @@ class Waits:
         self.failures = 0  # failed tests since the last change, whoever runs
 
     # -- copies --------------------------------------------------------------------------------------
-    def fly(self, positions: np.ndarray | frozenset[int], copy: Lands) -> None:
+    def add_in_flight(self, positions: np.ndarray | frozenset[int], copy: InFlight) -> None:
         """``copy.land(machine)`` completes bytes on the mbarriers at ``positions``."""
         places = positions if isinstance(positions, frozenset) else frozenset(positions.tolist())
         self.flying.append((places, copy))
 
-    def land(self, positions: Iterable[int]) -> bool:
+    def perform(self, positions: Iterable[int]) -> bool:
         """Finish the copies in flight towards these mbarriers, of the first one first; whether there were any."""
         if not self.flying:
             return False
@@ -73,15 +73,15 @@ class Waits:
         ]
         copies = [self.flying[i][1] for _, i in sorted(found)]
         self.flying = [entry for entry in self.flying if wanted.isdisjoint(entry[0])]
-        for _, some in groupby(copies, lambda copy: isinstance(copy, Arrives)):
+        for _, some in groupby(copies, lambda copy: isinstance(copy, InFlightArrival)):
             landing = list(some)
-            if commits := [copy.commit for copy in landing if isinstance(copy, Arrives)]:
+            if commits := [copy.commit for copy in landing if isinstance(copy, InFlightArrival)]:
                 self.machine.tensor.reach(commits)  # at once: what leads to them may be carried out together
             for copy in landing:
-                copy.land(self.machine)
+                copy.perform(self.machine)
         return bool(copies)
 
-    def look(self, positions: np.ndarray) -> None:
+    def observe(self, positions: np.ndarray) -> None:
         """Threads look at these mbarriers: they learn of what has landed there."""
         wanted = frozenset(positions.tolist())
         self.unseen = [entry for entry in self.unseen if wanted.isdisjoint(entry[0])]
@@ -89,7 +89,7 @@ class Waits:
     # -- sleepers ------------------------------------------------------------------------------------
     def sleep(self, group, positions) -> None:
         group.asleep = True
-        for position in distinct(positions).tolist():
+        for position in unique_integers(positions).tolist():
             self.sleepers.setdefault(position, []).append(group)
 
     def completed(self, positions) -> None:
@@ -104,13 +104,13 @@ class Waits:
                 group.asleep = False
                 self.machine.push(group)
 
-    def revive(self) -> bool:
+    def make_progress(self) -> bool:
         """Nobody can run: land copies and what sleepers wait for, or let their waits fail once. Whether somebody can run now."""
         if self.flying:
             before, awaited = self.changes, frozenset(self.sleepers)
-            copies = [(places, copy) for places, copy in self.flying if not isinstance(copy, Arrives)]
+            copies = [(places, copy) for places, copy in self.flying if not isinstance(copy, InFlightArrival)]
             self.unseen += [(places, copy) for places, copy in copies if awaited.isdisjoint(places)]
-            self.land(awaited.union(*(places for places, _ in copies)))
+            self.perform(awaited.union(*(places for places, _ in copies)))
             if self.machine.ready or self.changes != before:
                 return True
         if not self.sleepers or self.revived_at == self.changes:
@@ -129,19 +129,19 @@ class Waits:
         alone = not self.machine.ready and changes == self.changes
         self.fruitless = (count + 1 if alone else 0, self.changes)
         self.failures = self.failures + 1 if changes == self.changes else 0
-        if self.fruitless[0] > FRUITLESS or self.failures > HOPELESS:
+        if self.fruitless[0] > MAX_FAILED_TESTS_ALONE or self.failures > MAX_FAILED_TESTS:
             self.deadlock([(group, group.pc, "tests an mbarrier in a loop that nobody completes")])
 
     # -- exits ---------------------------------------------------------------------------------------
     def check_exit(self, group) -> None:
         """Threads exit: their bulk copies must have read shared memory; they write at the latest now."""
         self.changes += 1
-        copies = [copy for batch in (*group.bulk.groups, group.bulk.pending) for copy in batch]
-        unread = [copy for copy in copies if not copy.was_read]
+        copies = [copy for batch in (*group.bulk_copy_groups.groups, group.bulk_copy_groups.pending) for copy in batch]
+        unread = [copy for copy in copies if not copy.source_was_read]
         if unread:
             why = "a thread exits before its bulk copy has read shared memory (no wait_group)"
             self.machine.options.findings.report("exit-before-read", self.unfinished(unread[0], why))
-        group.bulk.land_all(self.machine)
+        group.bulk_copy_groups.perform_all(self.machine)
 
     def check_gone(self, group) -> None:
         """Threads have exited: nothing may be on its way to the shared memory of CTAs that are gone with them.
@@ -149,20 +149,20 @@ class Waits:
         A copy that landed while nobody could run may as well land later, if nobody has looked at its mbarrier since.
         """
         under_way = [*self.flying, *self.unseen]
-        if not under_way and self.machine.race is None:
+        if not under_way and self.machine.racecheck is None:
             return
         machine, words = self.machine, self.machine.shared_size // 8
-        ctas = distinct(group.flat // machine.threads)
+        ctas = unique_integers(group.flat // machine.threads)
         gone = frozenset(ctas[~machine.clusters.alive(ctas)].tolist())
         for places, copy in under_way if gone else ():
             if not gone.isdisjoint(place // words for place in places):
-                self.outlived(copy)
-        if machine.race is not None:
-            machine.race.gone(gone)
+                self.report_outlived(copy)
+        if machine.racecheck is not None:
+            machine.racecheck.ctas_exited(gone)
 
-    def outlived(self, copy: Lands) -> None:
+    def report_outlived(self, copy: InFlight) -> None:
         """Fault, or report, what is on its way to shared memory that nobody has any more."""
-        if not isinstance(copy, Arrives):
+        if not isinstance(copy, InFlightArrival):
             raise self.unfinished(
                 copy, "a CTA ends while this copy to its shared memory is in flight (nobody waits for it)"
             )
@@ -178,13 +178,20 @@ class Waits:
     def deadlock(self, more=()) -> None:
         """Fault: nobody can run. Describes who of the first waiting CTA's cluster waits where."""
         machine = self.machine
-        waiting = [*self.barriers(), *self.mbarriers(), *self.cluster_barriers(), *self.parked(), *self.mates(), *more]
+        waiting = [
+            *self.barriers(),
+            *self.mbarriers(),
+            *self.cluster_barriers(),
+            *self.blocked_groups(),
+            *self.groups_awaiting_convergence(),
+            *more,
+        ]
         first = int(waiting[0][0].flat[0]) // machine.threads
         cluster = first // machine.cluster_size
         lines = []
         for group, pc, why in waiting:
             flat = group.flat[group.flat // machine.threads // machine.cluster_size == cluster]
-            for cta in distinct(flat // machine.threads).tolist():
+            for cta in unique_integers(flat // machine.threads).tolist():
                 tids = flat[flat // machine.threads == cta] % machine.threads
                 where = machine.program.code[pc]
                 who = f"{warps(tids)} of CTA {machine.thread_name(cta, 0)[0]}"
@@ -192,10 +199,10 @@ class Waits:
         group, pc, why = waiting[0]
         cta, tid = divmod(int(group.flat[0]), machine.threads)
         head = why(cta) if callable(why) else why
-        rest = f"; and {len(lines) - SHOWN} more" if len(lines) > SHOWN else ""
+        rest = f"; and {len(lines) - MAX_SHOWN_WAITS} more" if len(lines) > MAX_SHOWN_WAITS else ""
         ins = machine.program.code[pc]
         raise EmulatorFault(
-            f"deadlock: {self.summary(head)} and no other thread can run: {'; '.join(lines[:SHOWN])}{rest}",
+            f"deadlock: {self.summary(head)} and no other thread can run: {'; '.join(lines[:MAX_SHOWN_WAITS])}{rest}",
             instruction=ins.text, line=ins.line, thread=machine.thread_name(cta, tid), kind=DEADLOCK,
         )  # fmt: skip
 
@@ -232,12 +239,12 @@ class Waits:
         cta, word = divmod(position, machine.shared_size // 8)
         return f"waits for the mbarrier at shared {word * 8:#x} of CTA {machine.thread_name(cta, 0)[0]}, {describe(machine, position)}"
 
-    def parked(self):
+    def blocked_groups(self):
         """Threads stopped by an instruction that waits for something else, such as tensor memory."""
-        for group, why in self.machine.parked:
+        for group, why in self.machine.blocked_groups:
             yield group, group.pc, why
 
-    def mates(self):
+    def groups_awaiting_convergence(self):
         for groups in self.machine.waiting.values():
             for group in groups:
                 yield group, group.pc, "waits for the other threads of its warp or warpgroup"

@@ -7,26 +7,26 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..jit import register_split_merge
-from .async_copy_groups import GroupQueue
-from .broadcasting import distinct, spread
-from .thread_group import LAZY, Group, is_of_ctas
+from .async_copy_groups import AsyncCopyGroups
+from .broadcasting import broadcast, unique_integers
+from .thread_group import UNRESOLVED, ThreadGroup, is_uniform_per_cta
 
 if TYPE_CHECKING:
-    from .cta_batch import Machine
-    from .thread_sets import Family, Threads
+    from .cta_batch import CtaBatch
+    from .thread_sets import ThreadSet, ThreadSetCache
 
 
 # -- merging -------------------------------------------------------------------------------------
-def merge(machine: Machine, groups: list[Group]) -> Group:
+def reconverge(machine: CtaBatch, groups: list[ThreadGroup]) -> ThreadGroup:
     """One group of the threads of several that stand at the same place."""
-    groups = families(groups)
-    return groups[0] if len(groups) == 1 else _merge_apart(machine, groups)
+    groups = collapse_families(groups)
+    return groups[0] if len(groups) == 1 else _merge_unrelated(machine, groups)
 
 
-def families(groups: list[Group]) -> list[Group]:
+def collapse_families(groups: list[ThreadGroup]) -> list[ThreadGroup]:
     """Groups with those that are all parts of another replaced by it, and it by the one that it is a part of."""
     while True:
-        parts: dict[int, list[Group]] = {}
+        parts: dict[int, list[ThreadGroup]] = {}
         for group in groups:
             if group.parent is not None:
                 parts.setdefault(id(group.parent), []).append(group)
@@ -34,16 +34,16 @@ def families(groups: list[Group]) -> list[Group]:
             parent = some[0].parent
             if sum(group.size for group in some) == parent.size:
                 groups = [group for group in groups if group.parent is not parent]
-                groups.append(_rejoin(parent, some))
+                groups.append(_reconverge_with_parent(parent, some))
                 break
         else:
             return groups
 
 
-def _merge_apart(machine: Machine, groups: list[Group]) -> Group:
+def _merge_unrelated(machine: CtaBatch, groups: list[ThreadGroup]) -> ThreadGroup:
     """A group of its own of the threads of several."""
     threads, positions = _joined(machine, groups)
-    merged = Group(machine, threads.cta, threads.tid, list(machine.program.register_template), threads=threads)
+    merged = ThreadGroup(machine, threads.cta, threads.tid, list(machine.program.register_template), threads=threads)
     merged.pc, merged.stack = groups[0].pc, groups[0].stack
     live = list(merged.live_slots())
     for group in groups:
@@ -59,10 +59,10 @@ def _merge_apart(machine: Machine, groups: list[Group]) -> Group:
     return merged
 
 
-def _rejoin(parent: Group, groups: list[Group]) -> Group:
+def _reconverge_with_parent(parent: ThreadGroup, groups: list[ThreadGroup]) -> ThreadGroup:
     """All children of a split meet again: take up the parent's registers, with the children's changes."""
     live = list(groups[0].live_slots())
-    changers: dict[int, list[Group]] = {}  # of registers, the children that have changed them
+    changers: dict[int, list[ThreadGroup]] = {}  # of registers, the children that have changed them
     for group in groups:
         for slot in _changed(group, live):
             changers.setdefault(slot, []).append(group)
@@ -70,21 +70,21 @@ def _rejoin(parent: Group, groups: list[Group]) -> Group:
     for slot, who in changers.items():
         changes.setdefault(tuple(map(id, who)), []).append(slot)
     for slots in changes.values():
-        _take_up(parent, slots, changers[slots[0]])
+        _adopt_values(parent, slots, changers[slots[0]])
     parent.pc, parent.stack = groups[0].pc, groups[0].stack
-    parent.barrier_value, parent.copies, parent.bulk = None, GroupQueue(), GroupQueue()
+    parent.barrier_value, parent.cp_async_groups, parent.bulk_copy_groups = None, AsyncCopyGroups(), AsyncCopyGroups()
     _merge_state(parent, groups, None)
     return parent
 
 
-def _changed(group: Group, slots: list[int]) -> list[int]:
+def _changed(group: ThreadGroup, slots: list[int]) -> list[int]:
     """Registers that a part of a group has values of its own for."""
-    registers, borrowed = group.R, group.borrowed
-    own = [slot for slot in slots if registers[slot] is not LAZY]  # few: a part has only what it has used
-    return [slot for slot in own if registers[slot] is not borrowed.get(slot, LAZY)]
+    registers, borrowed = group.R, group.parent_values
+    own = [slot for slot in slots if registers[slot] is not UNRESOLVED]  # few: a part has only what it has used
+    return [slot for slot in own if registers[slot] is not borrowed.get(slot, UNRESOLVED)]
 
 
-def _take_up(parent: Group, slots: list[int], groups: list[Group]) -> None:
+def _adopt_values(parent: ThreadGroup, slots: list[int], groups: list[ThreadGroup]) -> None:
     """Give the parent the values of registers that some of its children have changed."""
     bases = None
     if sum(group.size for group in groups) < parent.size:
@@ -100,7 +100,7 @@ def _take_up(parent: Group, slots: list[int], groups: list[Group]) -> None:
             parent.R[slot] = overlay(parent.resolve(slot), changed, parent.shape)
 
 
-def _joined(machine: Machine, groups: list[Group]) -> tuple[Threads, list[np.ndarray]]:
+def _joined(machine: CtaBatch, groups: list[ThreadGroup]) -> tuple[ThreadSet, list[np.ndarray]]:
     """The threads of several groups, and where those of each are among them."""
     sets = tuple(group.threads for group in groups)
     family = sets[0].family
@@ -112,7 +112,7 @@ def _joined(machine: Machine, groups: list[Group]) -> tuple[Threads, list[np.nda
     return found
 
 
-def _gathered(machine: Machine, groups: list[Group]) -> tuple[Threads, list[np.ndarray]]:
+def _gathered(machine: CtaBatch, groups: list[ThreadGroup]) -> tuple[ThreadSet, list[np.ndarray]]:
     """Of any groups."""
     flats = [g.flat for g in groups]
     flat = np.concatenate(flats)
@@ -121,10 +121,10 @@ def _gathered(machine: Machine, groups: list[Group]) -> tuple[Threads, list[np.n
     return _threads_of(machine, groups[0].threads.family, flat[order]), positions
 
 
-def _stacked(machine: Machine, groups: list[Group]) -> tuple[Threads, list[np.ndarray]] | None:
+def _stacked(machine: CtaBatch, groups: list[ThreadGroup]) -> tuple[ThreadSet, list[np.ndarray]] | None:
     """Of product sets of the same threads of different CTAs; None where they are not."""
     tid = groups[0].tid
-    if not all(g.product and (g.tid is tid or np.array_equal(g.tid, tid)) for g in groups):
+    if not all(g.is_product_set and (g.tid is tid or np.array_equal(g.tid, tid)) for g in groups):
         return None
     ctas = np.concatenate([g.cta[:, 0] for g in groups])
     order = np.argsort(ctas)
@@ -135,32 +135,32 @@ def _stacked(machine: Machine, groups: list[Group]) -> tuple[Threads, list[np.nd
     return merged, [part.reshape(-1) for part in np.split(places, edges)]
 
 
-def _threads_of(machine: Machine, family: Family, flat: np.ndarray) -> Threads:
+def _threads_of(machine: CtaBatch, family: ThreadSetCache, flat: np.ndarray) -> ThreadSet:
     """The threads with these indices in the batch."""
     cta, tid = np.divmod(flat, machine.threads)
-    rows, columns = distinct(cta), distinct(tid)
+    rows, columns = unique_integers(cta), unique_integers(tid)
     if len(rows) * len(columns) == len(flat):
         return family.of(rows[:, None], columns[None], machine.threads)
     return family.of(cta[None], tid[None], machine.threads)
 
 
-def _merge_state(merged: Group, groups: list[Group], positions: list[np.ndarray] | None) -> None:
+def _merge_state(merged: ThreadGroup, groups: list[ThreadGroup], positions: list[np.ndarray] | None) -> None:
     """What barriers have told the groups, and the copies that they have started."""
-    merged.copies = GroupQueue.joined([g.copies for g in groups])
-    merged.bulk = GroupQueue.joined([g.bulk for g in groups])
+    merged.cp_async_groups = AsyncCopyGroups.joined([g.cp_async_groups for g in groups])
+    merged.bulk_copy_groups = AsyncCopyGroups.joined([g.bulk_copy_groups for g in groups])
     if any(g.barrier_value is not None for g in groups):
-        told = [spread(0 if g.barrier_value is None else g.barrier_value, g.shape) for g in groups]
-        merged.barrier_value = _side_by_side(merged, groups, told, positions)
+        told = [broadcast(0 if g.barrier_value is None else g.barrier_value, g.shape) for g in groups]
+        merged.barrier_value = _concatenated(merged, groups, told, positions)
 
 
-def _side_by_side(
-    merged: Group, groups: list[Group], values: list[np.ndarray], positions: list[np.ndarray] | None
+def _concatenated(
+    merged: ThreadGroup, groups: list[ThreadGroup], values: list[np.ndarray], positions: list[np.ndarray] | None
 ) -> np.ndarray:
     """The values of several groups as one of the group that they have become."""
     if positions is None:
         out = np.zeros(merged.shape, np.int64)
         for group, value in zip(groups, values):
-            place(out, group.select, value)
+            scatter_child(out, group.select, value)
         return out
     flat = np.zeros(len(merged.flat), np.int64)
     for value, position in zip(values, positions):
@@ -168,7 +168,7 @@ def _side_by_side(
     return flat.reshape(merged.shape)
 
 
-def place(out: np.ndarray, select, value) -> None:
+def scatter_child(out: np.ndarray, select, value) -> None:
     """Write a child's values into an array of its parent's shape."""
     if select[0] == "rows":
         out[select[1]] = value
@@ -186,13 +186,13 @@ def overlay(base, changed, shape):
     given = [value for _, value in changed] + ([] if is_whole else [base])
     if all(value.ndim == 0 for value in given) and len({value.tobytes() for value in given}) == 1:
         return given[0]
-    if all(group.select[0] == "rows" for group, _ in changed) and all(map(is_of_ctas, given)):
+    if all(group.select[0] == "rows" for group, _ in changed) and all(map(is_uniform_per_cta, given)):
         shape = (shape[0], 1)  # each CTA has its own
     out = np.empty(shape, given[0].dtype)
     if not is_whole:
         out[...] = base
     for group, value in changed:
-        place(out, group.select, value if group.select[0] != "flat" else spread(value, group.shape))
+        scatter_child(out, group.select, value if group.select[0] != "flat" else broadcast(value, group.shape))
     return out
 
 
@@ -205,5 +205,5 @@ def assemble(values, groups, positions, count, shape):
         return first
     out = np.empty(count, np.asarray(first).dtype)
     for value, group, position in zip(values, groups, positions):
-        out[position] = spread(value, group.shape).reshape(-1)
+        out[position] = broadcast(value, group.shape).reshape(-1)
     return out.reshape(shape)

@@ -14,7 +14,7 @@ from heapq import heapify, heappop, heappush
 Successors = Mapping[int, Sequence[int]]
 
 
-def turns_of(
+def schedule_order(
     count: int, starts: Iterable[int], ends: Mapping[int, int], successors: Callable[[int], list[int]]
 ) -> list[int]:
     """The turn of each of ``count`` places. ``starts``: where functions begin; ``ends``: of each block, by its first place;
@@ -24,7 +24,7 @@ def turns_of(
     entries = sorted(starts)
     for start, end in zip(entries, [*entries[1:], count]):
         inside = {block for block in graph if start <= block < end}
-        order += chained({block: [s for s in graph[block] if s in inside] for block in inside}, start)
+        order += order_nodes({block: [s for s in graph[block] if s in inside] for block in inside}, start)
     out, turn = [0] * count, 0
     for block in order:
         for place in range(block, ends[block]):
@@ -33,41 +33,41 @@ def turns_of(
     return out
 
 
-def chained(graph: Successors, entry: int) -> list[int]:
+def order_nodes(graph: Successors, entry: int) -> list[int]:
     """The nodes of a graph, in order."""
     order: list[int] = []
-    for nodes in in_order(graph, components(graph)):
+    for nodes in order_components(graph, components(graph)):
         if len(nodes) == 1:
             order += nodes
             continue
-        head = head_of(graph, nodes, entry)
+        head = loop_header(graph, nodes, entry)
         rest = nodes - {head}
         inner = {node: [s for s in graph[node] if s in rest] for node in rest}
-        order += [head, *chained(inner, min((s for s in graph[head] if s in rest), default=min(rest)))]
+        order += [head, *order_nodes(inner, min((s for s in graph[head] if s in rest), default=min(rest)))]
     return order
 
 
-def in_order(graph: Successors, parts: Sequence[set[int]]) -> Iterator[set[int]]:
+def order_components(graph: Successors, components_: Sequence[set[int]]) -> Iterator[set[int]]:
     """Components, each after those that lead to it, else in the order of the text."""
-    part_of = {node: number for number, nodes in enumerate(parts) for node in nodes}
+    part_of = {node: number for number, nodes in enumerate(components_) for node in nodes}
     edges = {(part_of[node], part_of[s]) for node, after in graph.items() for s in after if part_of[node] != part_of[s]}
     after: dict[int, list[int]] = {}
-    missing = [0] * len(parts)
+    missing = [0] * len(components_)
     for before, number in edges:
         after.setdefault(before, []).append(number)
         missing[number] += 1
-    ready = [(min(nodes), number) for number, nodes in enumerate(parts) if not missing[number]]
+    ready = [(min(nodes), number) for number, nodes in enumerate(components_) if not missing[number]]
     heapify(ready)
     while ready:
         _, number = heappop(ready)
-        yield parts[number]
+        yield components_[number]
         for other in after.get(number, ()):
             missing[other] -= 1
             if not missing[other]:
-                heappush(ready, (min(parts[other]), other))
+                heappush(ready, (min(components_[other]), other))
 
 
-def head_of(graph: Successors, nodes: set[int], entry: int) -> int:
+def loop_header(graph: Successors, nodes: set[int], entry: int) -> int:
     """Where a loop is entered, the first such place."""
     if entry in nodes:
         return entry

@@ -12,18 +12,18 @@ from collections.abc import Iterable
 import numpy as np
 
 from ..jit import register_split_merge
-from .async_copy_groups import GroupQueue
-from .broadcasting import spread
+from .async_copy_groups import AsyncCopyGroups
+from .broadcasting import broadcast
 from .cta_clusters import RANK_SHIFT
-from .thread_sets import Threads
+from .thread_sets import ThreadSet
 
-LAZY = type("Lazy", (), {"__repr__": lambda self: "LAZY"})()
+UNRESOLVED = type("Lazy", (), {"__repr__": lambda self: "LAZY"})()
 
 
 _NO_CARRY = np.bool_(False)
 
 
-class Split:
+class Divergence:
     """A branch on which the threads of a group disagree: pieces of (threads' mask, pc)."""
 
     __slots__ = ("pieces",)
@@ -32,7 +32,7 @@ class Split:
         self.pieces = pieces
 
 
-class Event:
+class SchedulerEvent:
     """Something only the scheduler can do: barrier, exit, call, return, wait for warp mates."""
 
     __slots__ = ("data", "kind")
@@ -41,14 +41,14 @@ class Event:
         self.kind, self.data = kind, data
 
 
-class Group:
+class ThreadGroup:
     """Threads at one pc; those of a subgroup see the registers of its ``parent`` through ``select``."""
 
-    def __init__(self, machine, cta, tid, registers, parent=None, select=None, threads: Threads | None = None):
+    def __init__(self, machine, cta, tid, registers, parent=None, select=None, threads: ThreadSet | None = None):
         self.machine = self.m = machine
-        self.threads = threads = threads or Threads(cta, tid, machine.threads)
+        self.threads = threads = threads or ThreadSet(cta, tid, machine.threads)
         self.cta, self.tid = cta, tid  # index arrays, (Cg, 1) and (1, Tg), or both (1, n)
-        self.product = threads.product  # otherwise any set of threads, as (1, n)
+        self.is_product_set = threads.is_product_set  # otherwise any set of threads, as (1, n)
         self.shape, self.whole, self.dense = threads.shape, threads.whole, threads.dense
         self.known, self.specials = threads.known, threads.specials
         self.R, self.parent, self.select = registers, parent, select
@@ -56,12 +56,15 @@ class Group:
         self.stack: tuple[int, ...] = ()
         self.barrier_value: np.ndarray | None = None
         self.carry = _NO_CARRY
-        self.copies, self.bulk = GroupQueue(), GroupQueue()  # of cp.async and cp.async.bulk
+        self.cp_async_groups, self.bulk_copy_groups = (
+            AsyncCopyGroups(),
+            AsyncCopyGroups(),
+        )  # of cp.async and cp.async.bulk
         self.asleep = self.times_out = False  # at an mbarrier; a sleeper's next try fails
         self.since = 0
-        self.borrowed: dict = {}  # register values taken from the parent and not written since
+        self.parent_values: dict = {}  # register values taken from the parent and not written since
         self.resolved: set = set()  # functions whose registers have been filled
-        self._complete: bool | int | None = None  # whether warps are, or at how many exits they were not
+        self._converged_at: bool | int | None = None  # whether warps are, or at how many exits they were not
 
     @property
     def flat(self) -> np.ndarray:
@@ -87,10 +90,10 @@ class Group:
     def to_warps(self, value) -> np.ndarray:
         """A register value as (warps, 32); absent lanes hold zeros."""
         if self.dense:
-            return spread(value, self.shape).reshape(-1, 32)
+            return broadcast(value, self.shape).reshape(-1, 32)
         slots, present, _ = self.threads.scattered
         out = np.zeros(present.shape, np.asarray(value).dtype)
-        out[slots] = spread(value, self.shape).reshape(-1)
+        out[slots] = broadcast(value, self.shape).reshape(-1)
         return out
 
     def from_warps(self, value: np.ndarray) -> np.ndarray:
@@ -99,12 +102,12 @@ class Group:
             return value.reshape(self.shape)
         return value[self.threads.scattered[0]].reshape(self.shape)
 
-    def warps_complete(self, mask=None) -> bool:
+    def is_converged(self, mask=None) -> bool:
         """Whether every living thread of each warp (and of ``mask``, a value) is in the group."""
         if self.dense:
             return True
-        if mask is None and self._complete in (True, self.machine.exits):
-            return self._complete is True
+        if mask is None and self._converged_at in (True, self.machine.exits):
+            return self._converged_at is True
         _, present, numbers = self.threads.scattered
         per_cta = -(-self.machine.threads // 32)
         cta, warp = np.divmod(numbers, per_cta)
@@ -120,11 +123,11 @@ class Group:
             needed &= (bits[:, None] >> np.arange(32, dtype=np.uint32)) & np.uint32(1) != 0
         complete = not needed.any()
         if mask is None:
-            self._complete = complete or self.machine.exits
+            self._converged_at = complete or self.machine.exits
         return complete
 
-    def require_warps(self, mask=None):
-        return None if self.warps_complete(mask) else Event("mates")
+    def require_convergence(self, mask=None):
+        return None if self.is_converged(mask) else SchedulerEvent("warp_sync")
 
     # -- values --------------------------------------------------------------------------------------
     def special(self, name: str):
@@ -143,7 +146,7 @@ class Group:
 
     def full(self, value) -> np.ndarray:
         """A value for each thread, flat."""
-        return spread(value, self.shape).reshape(-1)
+        return broadcast(value, self.shape).reshape(-1)
 
     def branch(self, predicate, taken: int, otherwise: int):
         """Where a conditional branch goes: a pc, or a Split where the threads disagree."""
@@ -154,22 +157,25 @@ class Group:
             return taken
         if not count:
             return otherwise
-        return Split([(predicate, taken), (~predicate, otherwise)])
+        return Divergence([(predicate, taken), (~predicate, otherwise)])
 
-    def take(self, mask) -> Group:
+    def split_off(self, mask) -> ThreadGroup:
         """The subgroup of the threads where ``mask`` holds; its registers are filled on demand."""
-        threads, select = self.threads.part(mask)
-        child = Group(self.machine, threads.cta, threads.tid, [LAZY] * len(self.R), self, select, threads)
+        threads, select = self.threads.subset(mask)
+        child = ThreadGroup(self.machine, threads.cta, threads.tid, [UNRESOLVED] * len(self.R), self, select, threads)
         child.stack = self.stack
-        if self.copies or self.bulk:
-            self._split_copies(child)
+        if self.cp_async_groups or self.bulk_copy_groups:
+            self._split_async_copies(child)
         return child
 
-    def _split_copies(self, child: Group) -> None:
+    def _split_async_copies(self, child: ThreadGroup) -> None:
         """A subgroup waits for the copies that its threads have started."""
         member = np.zeros(len(self.machine.alive), bool)
         member[child.flat] = True
-        child.copies, child.bulk = self.copies.only(member), self.bulk.only(member)
+        child.cp_async_groups, child.bulk_copy_groups = (
+            self.cp_async_groups.only(member),
+            self.bulk_copy_groups.only(member),
+        )
 
     @property
     def depth(self) -> int:
@@ -193,42 +199,42 @@ class Group:
         self.resolve_all(list(self.live_slots()))
         template = self.machine.program.register_template
         for slot, value in enumerate(self.R):
-            if value is LAZY:
+            if value is UNRESOLVED:
                 self.R[slot] = template[slot]
         self.parent = self.select = None
-        self.borrowed.clear()
+        self.parent_values.clear()
 
     def resolve_all(self, slots: list[int]) -> None:
         """Fill the registers among some that are not there yet."""
         registers = self.R
-        lazy = [slot for slot in slots if registers[slot] is LAZY]
+        lazy = [slot for slot in slots if registers[slot] is UNRESOLVED]
         if not lazy or self.parent is None:
             return
         self.parent.resolve_all(lazy)
         register_split_merge.pick(self, lazy)
-        of_parent, borrowed, select = self.parent.R, self.borrowed, self.select
+        of_parent, borrowed, select = self.parent.R, self.parent_values, self.select
         for slot in lazy:
-            if registers[slot] is LAZY:
-                registers[slot] = borrowed[slot] = pick(of_parent[slot], select)
+            if registers[slot] is UNRESOLVED:
+                registers[slot] = borrowed[slot] = narrow_value(of_parent[slot], select)
 
     def resolve(self, slot: int):
         """The value of a register, taken from the parent on first use."""
         value = self.R[slot]
-        if value is LAZY:
-            value = pick(self.parent.resolve(slot), self.select)
-            self.R[slot] = self.borrowed[slot] = value
+        if value is UNRESOLVED:
+            value = narrow_value(self.parent.resolve(slot), self.select)
+            self.R[slot] = self.parent_values[slot] = value
         return value
 
 
-def is_of_ctas(value) -> bool:
+def is_uniform_per_cta(value) -> bool:
     """Whether the threads of each CTA have the same value."""
     return np.ndim(value) == 0 or value.shape[1] == 1
 
 
-def pick(value, select):
+def narrow_value(value, select):
     """The part of a register value that a subgroup sees."""
     if isinstance(value, tuple):
-        return tuple(pick(part, select) for part in value)
+        return tuple(narrow_value(part, select) for part in value)
     if np.ndim(value) == 0:
         return value
     if select[0] == "rows":

@@ -12,11 +12,11 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from ....core.byte_sizes import size_text
-from ....core.terminal import say
+from ....core.terminal import print_stderr
 from .action_result import DamagedRecord, Digest, decode, encode
 from .store import BLOBS, RESULTS, Store, StoreError, StoreInterrupted, StoreTooSlow
 
-FAILURES = 3  # in a row, and the rest of the build goes without
+MAX_FAILURES = 3  # in a row, and the rest of the build goes without
 RECORD_LIMIT = 1 << 20  # bytes; a record of a thousand files has 150 KiB
 
 
@@ -41,20 +41,20 @@ class BuildCache:
 
     store: Store
     readonly: bool = False
-    warn: Callable[[str], None] = say
+    warn: Callable[[str], None] = print_stderr
     counts: Counts = field(default_factory=Counts)
 
     def __post_init__(self):
         self._lock = threading.Lock()
-        self._reading = _Direction(self, "read", "it builds without the cache")
-        self._writing = _Direction(self, "written", "it only reads")
+        self._reading = _FailureCounter(self, "read", "it builds without the cache")
+        self._writing = _FailureCounter(self, "written", "it only reads")
 
     def find(self, key: str, names: Collection[str], *, counted: bool = True) -> dict[str, bytes] | None:
         """The files ``names`` that the step ``key`` (64 hex digits) made; None where it must run.
 
         What is no step's result, but leads to one, is not ``counted``.
         """
-        if self._reading.given_up:
+        if self._reading.is_disabled:
             return None
         found, damaged = None, False
         try:
@@ -79,7 +79,7 @@ class BuildCache:
 
     def keep(self, key: str, files: dict[str, bytes]) -> None:
         """Keep what the step ``key`` made. The record is written last: it promises the blobs."""
-        if self.readonly or self._writing.given_up or self._reading.given_up:
+        if self.readonly or self._writing.is_disabled or self._reading.is_disabled:
             return
         digests = {name: Digest.of(data) for name, data in files.items()}
         try:
@@ -105,7 +105,7 @@ class BuildCache:
             return ""
         damaged = f"; {counts.damaged} damaged, made anew" if counts.damaged else ""
         return (
-            f"cache {self.store.place}: {counts.hits} of {steps} steps found ({100 * counts.hits / steps:.1f} %), "
+            f"cache {self.store.location}: {counts.hits} of {steps} steps found ({100 * counts.hits / steps:.1f} %), "
             f"{size_text(counts.read)} read, {size_text(counts.written)} written{damaged}"
         )
 
@@ -127,36 +127,36 @@ class BuildCache:
         return files
 
 
-class _Direction:
+class _FailureCounter:
     """Reading or writing: counts the failures in a row, and gives up after FAILURES of them."""
 
     def __init__(self, cache: BuildCache, verb: str, consequence: str):
         self.cache, self.verb, self.consequence = cache, verb, consequence
-        self.in_a_row, self.given_up, self.warned = 0, False, False
+        self.in_a_row, self.is_disabled, self.warned = 0, False, False
 
     def worked(self) -> None:
         self.in_a_row = 0
 
     def failed(self, error: StoreError) -> None:
         if (message := self._count(error)) is not None:
-            place = self.cache.store.place
+            place = self.cache.store.location
             self.cache.warn(f"warning[cache-failed]: the cache {place} cannot be {self.verb}: {error}; {message}")
 
     def _count(self, error: StoreError) -> str | None:
         """What comes of the failure; None where that has been said, or nobody waits for it any more."""
         with self.cache._lock:
-            if self.given_up or isinstance(error, StoreInterrupted):
-                self.given_up = True
+            if self.is_disabled or isinstance(error, StoreInterrupted):
+                self.is_disabled = True
                 return None
             self.in_a_row += 1
             first, self.warned = not self.warned, True
             if isinstance(error, StoreTooSlow):
                 # The next one would hold a step up as long.
-                self.given_up = True
+                self.is_disabled = True
                 return f"for the rest of this build {self.consequence}"
-            if self.in_a_row >= FAILURES:
-                self.given_up = True
-                return f"{FAILURES} failures in a row, so for the rest of this build {self.consequence}"
+            if self.in_a_row >= MAX_FAILURES:
+                self.is_disabled = True
+                return f"{MAX_FAILURES} failures in a row, so for the rest of this build {self.consequence}"
         if not first:
             return None
         return "the step is built instead" if self.verb == "read" else "the step is not kept"

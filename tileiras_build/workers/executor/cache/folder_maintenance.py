@@ -24,11 +24,11 @@ from .build_cache import RECORD_LIMIT
 from .folder_store import TOUCH_AFTER, read_record
 from .store import BLOBS, RESULTS
 
-_PART, _NAME = re.compile("[0-9a-f]{2}", re.ASCII), re.compile("[0-9a-f]{64}", re.ASCII)
+_SHARD, _NAME = re.compile("[0-9a-f]{2}", re.ASCII), re.compile("[0-9a-f]{64}", re.ASCII)
 
 
 @dataclass(frozen=True)
-class Contents:
+class FolderContents:
     """How much a cache folder holds: steps, their distinct files and all bytes; ``leftovers`` of killed builds too."""
 
     steps: int
@@ -49,17 +49,17 @@ def parse_size(text: str) -> int:
     return size
 
 
-def measure(folder: Path) -> Contents:
-    """How much ``folder`` holds; raises InvalidInput[cache-place] where it is no cache."""
+def measure(folder: Path) -> FolderContents:
+    """How much ``folder`` holds; raises InvalidInput[cache-value] where it is no cache."""
     if not folder.is_dir():
-        raise InvalidInput("cache-place", "this is not a folder", location=Location(str(folder)))
+        raise InvalidInput("cache-value", "this is not a folder", location=Location(str(folder)))
     results, blobs, leftovers = _records(folder, RESULTS), _records(folder, BLOBS), _leftovers(folder)
     size = sum(map(_size, [*results, *blobs, *leftovers]))
-    return Contents(len(results), len(blobs), size, len(leftovers))
+    return FolderContents(len(results), len(blobs), size, len(leftovers))
 
 
 @dataclass(frozen=True)
-class Damage:
+class DamagedEntry:
     """Something in a cache folder that no build takes, and why; ``final`` where this user may not even look at it."""
 
     path: Path
@@ -71,22 +71,22 @@ class Damage:
         return f"{text if text.isprintable() else ascii(text)}: {self.reason}"
 
 
-def verify(folder: Path) -> Iterator[Damage]:
+def verify(folder: Path) -> Iterator[DamagedEntry]:
     """Read everything; what is damaged, one after the other."""
     for kind in (RESULTS, BLOBS):
         place = folder / kind
         if place.is_symlink() and place.is_dir():
             # One of the two may lie on another disk.
             place = place.resolve()
-        yield from _verify_folder(place, lambda part: _verify_part(kind, part))  # noqa: B023
+        yield from _verify_folder(place, lambda part: _verify_shard(kind, part))  # noqa: B023
 
 
-def _verify_part(kind: str, part: Path) -> Iterator[Damage]:
-    if _PART.fullmatch(part.name):
-        yield from _verify_folder(part, lambda path: filter(None, [_damage(kind, path)]))
+def _verify_shard(kind: str, shard: Path) -> Iterator[DamagedEntry]:
+    if _SHARD.fullmatch(shard.name):
+        yield from _verify_folder(shard, lambda path: filter(None, [_damage(kind, path)]))
 
 
-def _verify_folder(folder: Path, look: Callable[[Path], Iterable[Damage]]) -> Iterator[Damage]:
+def _verify_folder(folder: Path, look: Callable[[Path], Iterable[DamagedEntry]]) -> Iterator[DamagedEntry]:
     """What ``look`` says of each entry of a folder; that it is none, or cannot be read."""
     try:
         found = os.lstat(folder)
@@ -94,14 +94,14 @@ def _verify_folder(folder: Path, look: Callable[[Path], Iterable[Damage]]) -> It
             for path in _entries(folder):
                 yield from look(path)
         else:
-            yield Damage(folder, "not a folder")
+            yield DamagedEntry(folder, "not a folder")
     except FileNotFoundError:
         return
     except OSError as error:
         yield _unreadable(folder, error)
 
 
-def remove(damage: Damage) -> str | None:
+def remove(damage: DamagedEntry) -> str | None:
     """Remove what is damaged; why it is still there, if it is."""
     if damage.final:
         return "it is not yours"
@@ -112,26 +112,26 @@ def remove(damage: Damage) -> str | None:
     return None
 
 
-def _damage(kind: str, path: Path) -> Damage | None:
+def _damage(kind: str, path: Path) -> DamagedEntry | None:
     if path.name.startswith("."):
-        return None if _is_file(path) else Damage(path, "not a file")
+        return None if _is_file(path) else DamagedEntry(path, "not a file")
     if not _NAME.fullmatch(path.name) or not path.name.startswith(path.parent.name):
-        return Damage(path, "not the name of a record")
+        return DamagedEntry(path, "not the name of a record")
     try:
         data = read_record(path, RECORD_LIMIT if kind == RESULTS else BLOB_LIMIT)
         if data is None:
-            return Damage(path, "not a file")
+            return DamagedEntry(path, "not a file")
         reason = _CHECKS[kind](path.name, data)
     except FileNotFoundError:
         # A build or another job has removed it.
         return None
     except OSError as error:
         return _unreadable(path, error)
-    return Damage(path, reason) if reason else None
+    return DamagedEntry(path, reason) if reason else None
 
 
-def _unreadable(path: Path, error: OSError) -> Damage:
-    return Damage(path, f"cannot be read: {error.strerror or error}", isinstance(error, PermissionError))
+def _unreadable(path: Path, error: OSError) -> DamagedEntry:
+    return DamagedEntry(path, f"cannot be read: {error.strerror or error}", isinstance(error, PermissionError))
 
 
 def _wrong_result(name: str, data: bytes) -> str | None:
@@ -167,8 +167,8 @@ def trim(folder: Path, limit: int) -> None:
             _remove_if_possible(path)
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+def _count(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _entries(folder: Path) -> list[Path]:
@@ -183,7 +183,7 @@ def _all(folder: Path, kind: str) -> list[Path]:
     """What is where records of the kind lie."""
     found: list[Path] = []
     with suppress(OSError):
-        parts = [path for path in _entries(folder / kind) if _PART.fullmatch(path.name) and not path.is_symlink()]
+        parts = [path for path in _entries(folder / kind) if _SHARD.fullmatch(path.name) and not path.is_symlink()]
         for part in parts:
             with suppress(OSError):
                 found += _entries(part)

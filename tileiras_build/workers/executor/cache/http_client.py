@@ -23,15 +23,15 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import HTTPError, NewConnectionError, ProxySchemeUnknown
 from urllib3.exceptions import TimeoutError as TooLate
 
-from ..tls_certificates import words_of
+from ..tls_certificates import tls_error_text
 from .store import StoreError
 
-_HEAD = 1 << 18  # bytes of headers, and of what a transfer encoding adds
+_MAX_HEADERS = 1 << 18  # bytes of headers, and of what a transfer encoding adds
 _CONNECTIONS = 256  # that are kept open; there are no more than the build has threads
 _BUSY = (429, 502, 503, 504)  # a proxy's and an overloaded server's words for: later
 
 
-class Requests:
+class HttpClient:
     """Requests to the server of ``address``; ``user`` is "name:password", or None. Used by several threads at once."""
 
     def __init__(self, address: str, user: str | None):
@@ -44,15 +44,15 @@ class Requests:
         self._base = address if proxy and parts.scheme == "http" else parts.path
         self._headers = urllib3.make_headers(basic_auth=user) if user is not None else {}
 
-    def ask(self, method: str, path: str, body: bytes | None, limit: int, seconds: float) -> tuple[int, bytes]:
+    def request(self, method: str, path: str, body: bytes | None, limit: int, seconds: float) -> tuple[int, bytes]:
         """Status and body of the answer, or its first ``limit`` + 1 bytes. Raises StoreError, TimeoutError."""
         # Chunks of one byte are six bytes on the wire, and no server sends them.
-        _bounds.set(_Bounds(time.monotonic() + seconds, _HEAD + 2 * limit))
+        _bounds.set(_ReadLimits(time.monotonic() + seconds, _MAX_HEADERS + 2 * limit))
         options: dict[str, Any] = {"body": body, "headers": self._headers, "timeout": seconds} | _OPTIONS
         try:
             response = self._pool.urlopen(method, f"{self._base}/{path}", **options)
             return response.status, _read(response, limit)
-        except (HTTPError, http.client.HTTPException, OSError, ValueError, _Ended) as error:
+        except (HTTPError, http.client.HTTPException, OSError, ValueError, _ReadAborted) as error:
             raise _reason(error) from None
 
 
@@ -86,7 +86,7 @@ _OPTIONS = {"retries": _RETRIES, "redirect": False, "preload_content": False, "a
 
 
 # ---- what an answer may take ---------------------------------------------------------------------
-class _Ended(Exception):
+class _ReadAborted(Exception):
     """The reading of an answer; no error that a library knows, so that none repeats the request for it."""
 
     def __init__(self, reason: Exception):
@@ -94,7 +94,7 @@ class _Ended(Exception):
         self.reason = reason
 
 
-class _Bounds:
+class _ReadLimits:
     """Until when (of ``time.monotonic``) the answer to a request is read, and how many bytes of it."""
 
     def __init__(self, until: float, size: int):
@@ -104,12 +104,12 @@ class _Bounds:
         """Raises where it was too much. Who has asked may not wait any more, but this thread would read for ever."""
         self.size -= count
         if time.monotonic() > self.until:
-            raise _Ended(TimeoutError())
+            raise _ReadAborted(TimeoutError())
         if self.size < 0:
-            raise _Ended(StoreError("its answer is too long"))
+            raise _ReadAborted(StoreError("its answer is too long"))
 
 
-_bounds: ContextVar[_Bounds] = ContextVar("bounds")  # of the request that this thread is at
+_bounds: ContextVar[_ReadLimits] = ContextVar("bounds")  # of the request that this thread is at
 
 
 class _Counted(io.RawIOBase):
@@ -207,7 +207,9 @@ def _reason(error: BaseException) -> Exception:
     if any(isinstance(cause, http.client.HTTPException) for cause in causes):
         return StoreError(f"its answer is not whole ({type(error).__name__})")
     found = next((cause for cause in reversed(causes) if isinstance(cause, OSError)), None)
-    return StoreError(words_of(found) if found is not None else f"its answer is not whole ({type(error).__name__})")
+    return StoreError(
+        tls_error_text(found) if found is not None else f"its answer is not whole ({type(error).__name__})"
+    )
 
 
 def _is_too_late(error: BaseException) -> bool:

@@ -15,14 +15,14 @@ from .remote_store import TIMEOUT, RemoteStore
 from .store import StoreError
 
 if TYPE_CHECKING:
-    from .http_client import Requests
+    from .http_client import HttpClient
 
 _ANSWER = 1 << 16  # bytes of an answer to PUT that are read; longer ones cost the connection
 _ABSENT = (404, 410)
 _STORED = (200, 201, 202, 204)
 
 
-class HttpStore(RemoteStore["Requests"]):
+class HttpStore(RemoteStore["HttpClient"]):
     """Records on the server at ``address``."""
 
     def __init__(self, address: str, timeout: float = TIMEOUT):
@@ -50,13 +50,13 @@ class HttpStore(RemoteStore["Requests"]):
     def _exchange(self, method: str, path: str, body: bytes | None = None, limit: int = _ANSWER) -> tuple[int, bytes]:
         """Status and body of the answer, or its first ``limit`` + 1 bytes. Raises StoreError."""
         requests = self._connected()
-        request = lambda seconds: requests.ask(method, path, body, limit, seconds)
-        return self._ask(request, max(limit, len(body or b"")))
+        request = lambda seconds: requests.request(method, path, body, limit, seconds)
+        return self._request(request, max(limit, len(body or b"")))
 
-    def _connect(self) -> Requests:
-        from .http_client import Requests
+    def _connect(self) -> HttpClient:
+        from .http_client import HttpClient
 
-        return Requests(self.place, self._user)
+        return HttpClient(self.place, self._user)
 
 
 def _answered(status: int) -> str:

@@ -50,15 +50,15 @@ class ObjectStore(RemoteStore["_Files"]):
     def read(self, kind: str, name: str, limit: int) -> bytes | None:
         """The record, None where there is none; raises StoreError."""
         path, files = f"{kind}/{name}", self._connected()
-        return self._ask(lambda _: _worded(lambda: files.read(path, limit)), limit)
+        return self._request(lambda _: _translate_errors(lambda: files.read(path, limit)), limit)
 
     def write(self, kind: str, name: str, data: bytes) -> None:
         """Keep a record; raises StoreError."""
         path, files = f"{kind}/{name}", self._connected()
-        self._ask(lambda _: _worded(lambda: files.write(path, data)), len(data))
+        self._request(lambda _: _translate_errors(lambda: files.write(path, data)), len(data))
 
     def _connect(self) -> _Files:
-        return _worded(lambda: _Files(self.place))
+        return _translate_errors(lambda: _Files(self.place))
 
 
 class _Files:
@@ -89,19 +89,19 @@ class _Files:
         self._system.pipe_file(f"{self._root}/{path}", data)
 
 
-def _worded(request: Callable[[], T]) -> T:
+def _translate_errors(request: Callable[[], T]) -> T:
     """What ``request()`` returns; each service's library has errors of its own, here they are StoreError."""
     try:
         return request()
     except TimeoutError:
         raise
     except OSError as error:
-        raise StoreError(_said_of(error)) from None
+        raise StoreError(_error_text(error)) from None
     except Exception as error:
         raise StoreError(f"{type(error).__name__}: {_first_line(error)}") from None
 
 
-def _said_of(error: OSError) -> str:
+def _error_text(error: OSError) -> str:
     if error.strerror:
         return " ".join(error.strerror.split())
     said = _first_line(error) or type(error).__name__

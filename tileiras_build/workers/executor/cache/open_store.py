@@ -15,7 +15,7 @@ _REMEDY = "use a folder, or http://host:port/path, or s3://bucket/path"
 def open_store(text: str, base: str | os.PathLike = ".") -> Store:
     """The store called ``text``: an http(s) address, one of an object store, or a folder (relative to ``base``).
 
-    Nothing is asked of a server yet. Raises InvalidInput: cache-place where ``text`` is none of them, cache-missing where a
+    Nothing is asked of a server yet. Raises InvalidInput: cache-value where ``text`` is none of them, cache-missing where a
     library is not installed.
     """
     protocol = text.partition("://")[0].lower()
@@ -29,10 +29,10 @@ def open_store(text: str, base: str | os.PathLike = ".") -> Store:
         if protocol in PROTOCOLS:
             check_library(text)
             return ObjectStore(text)
-        raise InvalidInput("cache-place", f"cache={text} is neither a folder nor an HTTP server", remedy=_REMEDY)
+        raise InvalidInput("cache-value", f"cache={text} is neither a folder nor an HTTP server", remedy=_REMEDY)
     folder = Path(base, os.path.expanduser(text))
     if folder.exists() and not folder.is_dir():
-        raise InvalidInput("cache-place", f"cache={text} is a file", remedy=_REMEDY)
+        raise InvalidInput("cache-value", f"cache={text} is a file", remedy=_REMEDY)
     from .folder_store import FolderStore
 
     return FolderStore(folder)
@@ -46,4 +46,4 @@ def _checked_address(text: str) -> str:
         reason = "it lacks a host, or has a query"
     except ValueError as error:
         reason = str(error)
-    raise InvalidInput("cache-place", f"cache={text} is not the address of a server: {reason}", remedy=_REMEDY)
+    raise InvalidInput("cache-value", f"cache={text} is not the address of a server: {reason}", remedy=_REMEDY)

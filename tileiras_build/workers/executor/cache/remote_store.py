@@ -7,11 +7,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from ..calls_with_deadline import BoundedCalls, Interrupted
+from ..calls_with_deadline import DeadlineCalls, Interrupted
 from .store import StoreInterrupted, StoreTooSlow
 
 TIMEOUT = 10.0  # seconds for a request, from the look-up of the host's name to the last byte of the answer
-LEAST_SPEED = 1 << 20  # bytes a second; what a large record may take besides
+MIN_SPEED = 1 << 20  # bytes a second; what a large record may take besides
 T = TypeVar("T")
 Client = TypeVar("Client")
 
@@ -20,7 +20,7 @@ class RemoteStore(ABC, Generic[Client]):
     """A store whose requests are made by threads that may be left behind (``calls_with_deadline.py`` says why)."""
 
     def __init__(self, timeout: float):
-        self._timeout, self._calls = timeout, BoundedCalls()
+        self._timeout, self._calls = timeout, DeadlineCalls()
         self._connecting = threading.Lock()
         self._client: Client | None = None
 
@@ -38,9 +38,9 @@ class RemoteStore(ABC, Generic[Client]):
                 self._client = self._connect()
             return self._client
 
-    def _ask(self, request: Callable[[float], T], size: int) -> T:
+    def _request(self, request: Callable[[float], T], size: int) -> T:
         """What ``request(seconds)`` returns or raises, which moves ``size`` bytes; raises StoreTooSlow, StoreInterrupted."""
-        seconds = self._timeout + size / LEAST_SPEED
+        seconds = self._timeout + size / MIN_SPEED
         try:
             return self._calls.run(lambda: request(seconds), seconds)
         except Interrupted:

@@ -22,7 +22,7 @@ class StoreInterrupted(StoreError):
 class Store(Protocol):
     """Records of bytes by kind and name (64 hex digits); used by several threads at once."""
 
-    place: str  # what diagnostics call it
+    location: str  # what diagnostics call it
 
     def read(self, kind: str, name: str, limit: int) -> bytes | None:
         """The record, or None where there is none. One of more than ``limit`` bytes comes cut off after ``limit`` + 1.
