@@ -306,7 +306,7 @@ HEAD = """# Instructions of the emulator
 
 Which instructions of the PTX ISA 9.0 (section 9.7) the emulator implements, by family. Forms are listed where they
 have a section of their own. This page is written by `tools/emulator_page.py`, which asks the emulator for code of each;
-`tests/tools/test_emulator_page.py` checks it, and that every implemented instruction is tested in `tests/emulator`.
+`tests/tools/test_emulator_page.py` checks it, and that every implemented instruction is tested in `tests/simulate/emulator`.
 
 A kernel with an instruction that is missing is refused when it is loaded, with the instruction's line.
 

@@ -3,7 +3,7 @@
 import cuda.tile as ct
 import numpy as np
 
-from tileiras_build.frontend.kernel_case_api import Array, Case, Values, ceil_div, place, poisoned, tolerate, wide
+from tileiras_build.cases import Array, Case, Values, ceil_div, place, poisoned, tolerate, wide
 
 BATCH, M, N, K = 3, 50, 40, 72
 TILE_M, TILE_N, TILE_K = 32, 32, 32

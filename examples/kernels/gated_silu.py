@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tileiras_build.frontend.kernel_case_api import Reference, Values, first_tiles, place, poisoned, tolerate, wide
+from tileiras_build.cases import Reference, Values, first_tiles, place, poisoned, tolerate, wide
 
 
 def _gated_silu(dtype: str, type_name: str, tile: int) -> Reference:

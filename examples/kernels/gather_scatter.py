@@ -3,7 +3,7 @@
 import cuda.tile as ct
 import numpy as np
 
-from tileiras_build.frontend.kernel_case_api import Array, Case, Values, first_tiles, place, poisoned
+from tileiras_build.cases import Array, Case, Values, first_tiles, place, poisoned
 
 ROWS, COLUMNS, COUNT, TILE = 20, 30, 500, 128
 

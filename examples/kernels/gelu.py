@@ -9,7 +9,7 @@ import math
 import cuda.tile as ct
 import numpy as np
 
-from tileiras_build.frontend.kernel_case_api import (
+from tileiras_build.cases import (
     Array,
     Case,
     Tolerance,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tileiras_build.frontend.kernel_case_api import (
+from tileiras_build.cases import (
     Reference,
     Values,
     ceil_div,

@@ -3,7 +3,7 @@
 import cuda.tile as ct
 import numpy as np
 
-from tileiras_build.frontend.kernel_case_api import Array, Case, Scalar, Values, place, poisoned, tolerate, wide
+from tileiras_build.cases import Array, Case, Scalar, Values, place, poisoned, tolerate, wide
 
 ROWS, COLUMNS, TILE = 6, 300, 128
 EPSILON = 1e-5

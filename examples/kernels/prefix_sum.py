@@ -3,7 +3,7 @@
 import cuda.tile as ct
 import numpy as np
 
-from tileiras_build.frontend.kernel_case_api import (
+from tileiras_build.cases import (
     EXACT,
     Array,
     Case,

@@ -6,7 +6,7 @@ Shows a scalar kernel parameter, ``where``, an array that is read and written, a
 import cuda.tile as ct
 import numpy as np
 
-from tileiras_build.frontend.kernel_case_api import Array, Case, Scalar, Values, first_tiles, place, tolerate, wide
+from tileiras_build.cases import Array, Case, Scalar, Values, first_tiles, place, tolerate, wide
 
 ROWS, COLUMNS = 50, 100
 TILE_M, TILE_N = 32, 64

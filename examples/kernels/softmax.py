@@ -6,7 +6,7 @@ Several rows per block, and a last block whose tile holds fewer rows than it has
 import cuda.tile as ct
 import numpy as np
 
-from tileiras_build.frontend.kernel_case_api import Array, Case, Values, first_tiles, place, poisoned, tolerate, wide
+from tileiras_build.cases import Array, Case, Values, first_tiles, place, poisoned, tolerate, wide
 
 ROWS, COLUMNS = 10, 200
 TILE_M, TILE_N = 4, 256

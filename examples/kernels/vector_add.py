@@ -6,7 +6,7 @@ Loads beyond the end give padding, stores beyond it are dropped; the kernel says
 import cuda.tile as ct
 import numpy as np
 
-from tileiras_build.frontend.kernel_case_api import (
+from tileiras_build.cases import (
     Array,
     Case,
     Tolerance,

@@ -11,17 +11,17 @@ from tileiras_build.pipeline.tileas_to_ll.emission.handler_table import FAMILIES
 
 FOLDER = Path(__file__).parents[1] / "pipeline" / "tileas_to_ll"
 # What emitters of several families share.
-SHARED = ("memory/heap_storage", "memory/shared_memory", "values/float_conversions", "values/packed_elements")
+SHARED = ("memory/heap_storage", "memory/shared_memory", "arith/float_conversions", "memory/fp4_access")
 TABLE = re.compile(r"^HANDLERS\b", re.MULTILINE)
 CONVERSION = {"convert-tile-as-to-llvm", "ll"}
 
 
 def families() -> list[str]:
-    """The modules of the edge's rooms that have a table of handlers, and those that families share: "values/shapes"."""
+    """The modules of the edge's packages that have a table of handlers, and those that families share: "arith/elementwise"."""
     root = Path(tileas_to_ll.__file__).parent
     names = {path: path.relative_to(root).with_suffix("").as_posix() for path in root.glob("*/*.py")}
     tables = [name for path, name in names.items() if TABLE.search(path.read_text())]
-    return sorted({*tables, *SHARED} - {"emission/handlers"})
+    return sorted({*tables, *SHARED} - {"emission/handler_table"})
 
 
 @pytest.mark.parametrize("name", families())

@@ -32,7 +32,7 @@ def test_every_pass_runs(edge):
 
 @pytest.mark.parametrize("edge", EDGES)
 def test_no_pass_needs_a_later_one(edge):
-    """What several passes must know is asked in pipeline/analysis. Those of pipeline/shared stand in several edges."""
+    """What several passes must know is asked in pipeline/analysis. Those of pipeline/common run in several edges."""
     stage = next(stage for stage in STAGES if stage.edge and stage.edge.startswith(edge))
     modules = [entry.__module__ for entry in stage.passes if entry.__module__.startswith(edge)]
     later = {module: needed_by(module) & set(modules[place:]) - {module} for place, module in enumerate(modules)}

@@ -17,7 +17,7 @@ FILES = sorted(path for path in TESTS.rglob("*") if path.suffix in (".py", ".mli
 QUICK = [path for path in FILES if has_quick_tests(path) and path.name.startswith("test_")]
 # Builds by SCons, clusters, browsers, the driver made of C, walks through every kernel of the corpus.
 SLOW = re.compile(
-    r'"SCons"|scons_tool\.test_build|dask_cluster|playwright|chromium|strict_driver|tests\.corpus|mutate_inputs'
+    r'"SCons"|tests\.build\.test_build_session|dask_cluster|playwright|chromium|strict_driver|tests\.corpus|mutate_inputs'
 )
 
 

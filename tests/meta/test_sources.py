@@ -116,8 +116,8 @@ def dotted(package: str) -> str:
     return f"{PACKAGE.name}.{package.replace('/', '.')}"
 
 
-# Files that say where a step runs and where its files lie for a while, and decide nothing of what it makes.
-RUNNERS = ("cpu_count.py", "lazy_class_creation.py", "executor/", "user_tmp.py", "reads/", "server/")
+# Files that decide where a step runs and where its temporary files are, and nothing of its output.
+RUNNERS = ("core/cpu_count.py", "core/user_tmp.py", "core/tracing/", "workers/")
 
 
 def check(stage, traced: dict) -> None:

@@ -24,7 +24,15 @@ LIBRARIES = {
     "google.protobuf",
     "fsspec",
 }
-STARTS = ("cli", "tileiras_command", "scons_tool", "driver", "executor.worker", "bytecode.export")
+STARTS = (
+    "cli.main",
+    "cli.dispatch",
+    "cli.cmd_as",
+    "build",
+    "driver",
+    "workers.executor.worker",
+    "frontend.export_cutile",
+)
 
 
 @pytest.mark.parametrize("module", STARTS)
@@ -36,7 +44,7 @@ def test_libraries_are_imported_where_they_are_used(module):
 
 
 # What a launch needs, and who imports the runtime does not wait for.
-OF_A_LAUNCH = {"msgspec", "numpy", "ctypes", "inspect", "dataclasses", f"{PACKAGE.name}.targets"}
+OF_A_LAUNCH = {"msgspec", "numpy", "ctypes", "inspect", "dataclasses", f"{PACKAGE.name}.target.targets"}
 
 
 def test_the_runtime_is_imported_without_what_a_launch_needs():
@@ -52,7 +60,7 @@ def test_the_runtime_is_imported_without_what_a_launch_needs():
 
 # What no command for one kernel of single numbers imports, in its own process or in the one that compiles: arrays, the
 # network, other processes, the search for toolkits, and what another serializer reads.
-BESIDE_THE_POINT = {
+NEEDLESS = {
     "numpy",
     "ml_dtypes",
     "msgspec",
@@ -69,35 +77,35 @@ BESIDE_THE_POINT = {
     "subprocess",
     "sysconfig",
     "unittest",
-    f"{PACKAGE.name}.executor.worker_pool",
+    f"{PACKAGE.name}.workers.executor.worker_pool",
     f"{PACKAGE.name}.pipeline.ll_to_ptx.nvvm_ir",
-    f"{PACKAGE.name}.reads",
+    f"{PACKAGE.name}.core.tracing",
 }
-_OF_THE_COMPILER = {"xdsl", "llvmlite", "pickle", f"{PACKAGE.name}.dialects", f"{PACKAGE.name}.driver"}
+_OF_THE_COMPILER = {"xdsl", "llvmlite", "pickle", f"{PACKAGE.name}.ir.dialects", f"{PACKAGE.name}.driver"}
 _KERNEL = "examples/prebuilt/vector_add_f32.tilebc"
 _COMMANDS = {
-    "targets": ("main(['targets'])", BESIDE_THE_POINT | _OF_THE_COMPILER | {"rich"}),
-    "targets --json": ("main(['targets', '--json'])", BESIDE_THE_POINT | _OF_THE_COMPILER),
-    "--version": ("main(['--version'])", BESIDE_THE_POINT | _OF_THE_COMPILER),
+    "targets": ("main(['targets'])", NEEDLESS | _OF_THE_COMPILER | {"rich"}),
+    "targets --json": ("main(['targets', '--json'])", NEEDLESS | _OF_THE_COMPILER),
+    "--version": ("main(['--version'])", NEEDLESS | _OF_THE_COMPILER),
     "as --version": (
         "main(['as', '--version'])",
         {"numpy", "ml_dtypes", "msgspec", "cuda.pathfinder", "xdsl", "llvmlite"},
     ),
-    "lower": (f"main(['lower', '{_KERNEL}', '--sm', '90', '--to', 'll', '-o', OUT])", BESIDE_THE_POINT | {"xdsl"}),
+    "lower": (f"main(['lower', '{_KERNEL}', '--sm', '90', '--to', 'll', '-o', OUT])", NEEDLESS | {"xdsl"}),
     "lower in process": (
-        f"defer(); main(['lower', '{_KERNEL}', '--sm', '90', '--to', 'ptx', '-o', OUT, '--in-process'])",
-        BESIDE_THE_POINT,
+        f"enable(); main(['lower', '{_KERNEL}', '--sm', '90', '--to', 'ptx', '-o', OUT, '--in-process'])",
+        NEEDLESS,
     ),
-    "as": (f"main(['as', '{_KERNEL}', '--gpu-name=sm_90', '-o', OUT])", BESIDE_THE_POINT | {"xdsl"}),
+    "as": (f"main(['as', '{_KERNEL}', '--gpu-name=sm_90', '-o', OUT])", NEEDLESS | {"xdsl"}),
     "assemble": (
         f"""
 from {PACKAGE.name}.pipeline.job import Job
-from {PACKAGE.name}.targets import find_target
-from {PACKAGE.name}.tileiras_command import assemble
-defer()
+from {PACKAGE.name}.target.targets import find_target
+from {PACKAGE.name}.cli.cmd_as import assemble
+enable()
 assemble(open("{_KERNEL}", "rb").read(), Job(find_target("sm_90")), "k", {{}})
 """,
-        BESIDE_THE_POINT,
+        NEEDLESS,
     ),
 }
 
@@ -108,8 +116,8 @@ def test_a_command_imports_what_it_needs(command, tmp_path):
     code = f"""
 import sys
 OUT = {str(tmp_path / "out")!r}
-from {PACKAGE.name}.cli import main
-from {PACKAGE.name}.deferral import defer
+from {PACKAGE.name}.cli.dispatch import main
+from {PACKAGE.name}.workers.lazy_class_creation import enable
 {call}
 print(*sys.modules, sep="\\n")
 """
@@ -120,11 +128,11 @@ print(*sys.modules, sep="\\n")
 
 def test_few_classes_are_defined_for_a_small_kernel(tmp_path):
     code = f"""
-from {PACKAGE.name}.cli import main
-from {PACKAGE.name}.deferral import defer
-defer()
+from {PACKAGE.name}.cli.dispatch import main
+from {PACKAGE.name}.workers.lazy_class_creation import enable
+enable()
 main(["lower", "{_KERNEL}", "--sm", "90", "--to", "ptx", "-o", {str(tmp_path / "out")!r}, "--in-process"])
-from {PACKAGE.name}.dialects.deferred_definitions import _pending
+from {PACKAGE.name}.ir.dialects.lazy_definitions import _pending
 print(len(_pending))
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=PACKAGE.parent, capture_output=True, text=True, check=False)

@@ -12,7 +12,7 @@ from tileiras_build.pipeline.ptx_to_cubin import find_ptxas
 from tileiras_build.simulate.emulator.isa import HANDLERS
 from tools import emulator_page
 
-TESTS = Path(__file__).parents[1] / "emulator"
+TESTS = Path(__file__).parents[1] / "simulate/emulator"
 SAMPLES = {
     name: sample for rows in emulator_page.INSTRUCTIONS.values() for name, sample in rows.items() if sample is not None
 }

@@ -1,6 +1,6 @@
 """What a kernel file says of its kernels: for which types they are built, how they are launched, what they must compute.
 
-    from tileiras_build.frontend.kernel_case_api import Array, Case, first_tiles, place, poisoned, tolerate, wide
+    from tileiras_build.cases import Array, Case, first_tiles, place, poisoned, tolerate, wide
 
     def inputs(rng):
         return {"x": place(rng.uniform(-1, 1, 1000), "float16"), "out": poisoned((1000,), "float16")}

@@ -52,7 +52,7 @@ class _BeforeDialects:
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:
         if name == "xdsl.dialects":
             sys.meta_path.remove(self)
-            import_module("tileiras_build.ir.dialects.lazy_definitions").defer_definitions()
+            import_module("tileiras_build.ir.dialects.lazy_definitions").enable_lazy_definitions()
 
 
 class _WithoutSignatures(ModuleType):

@@ -2,7 +2,7 @@
 
 import cuda.tile as ct
 
-from tileiras_build.frontend.kernel_case_api import Array, Case, Scalar
+from tileiras_build.cases import Array, Case, Scalar
 
 TILE = 256
 

@@ -1,4 +1,4 @@
-"""Instructions are spelled in the book only: no name of an intrinsic, no template and no constraint stands elsewhere."""
+"""Only the PTX instruction table spells instructions: no other module has names of intrinsics, templates or constraints."""
 
 import ast
 import re
@@ -8,8 +8,8 @@ import pytest
 
 from tileiras_build.pipeline.stages import PACKAGE
 
-BOOK = "dialects/nvvm"
-FOLDERS = ("pipeline", "dialects")
+TABLE = "ir/dialects/nvvm"
+FOLDERS = ("pipeline", "ir/dialects")
 SPELLINGS = {
     "an intrinsic": re.compile(r"@llvm\.\w|\bllvm\.nvvm\.\w"),
     "a template": re.compile(r"\$\d"),
@@ -24,9 +24,9 @@ OTHERS = {
 
 
 def files() -> list[str]:
-    """The modules of the pipeline and of the dialects but for the book, by their paths in the package."""
+    """The modules of the pipeline and of the dialects but for the table, by their paths in the package."""
     paths = [path.relative_to(PACKAGE).as_posix() for folder in FOLDERS for path in (PACKAGE / folder).rglob("*.py")]
-    return sorted(path for path in paths if not path.startswith(BOOK))
+    return sorted(path for path in paths if not path.startswith(TABLE))
 
 
 @cache
@@ -39,7 +39,7 @@ def strings(path: str) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", SPELLINGS)
-def test_the_book_alone_spells(kind):
+def test_only_the_table_spells_instructions(kind):
     found = {(path, text) for path in files() for text in strings(path) if SPELLINGS[kind].search(text)}
     assert found - OTHERS == set()
 
