@@ -347,8 +347,8 @@ are, once a process has done each some millions of times (`simulate/emulator/jit
 NaN, a power of two next to the middle of two numbers, an address that is wrong - NumPy carries out the instruction, or says why not;
 `python benchmarks/emulator_speed.py --against CHECKOUT` compares the bits, and the time, with another version.
 
-`sums="blas"` makes the first two rows faster and dependent on the machine: products, those of fp8 as well, are added in
-float32 in the order of NumPy's BLAS. It is what `emulator.run_ptx` does unless told `sums="exact"`; compare such results
+`matmul_rounding="blas"` makes the first two rows faster and dependent on the machine: products, those of fp8 as well, are added in
+float32 in the order of NumPy's BLAS. It is what `emulator.run_ptx` does unless told `matmul_rounding="exact"`; compare such results
 within the error of the sums.
 """
 

@@ -126,7 +126,13 @@ COMMIT = "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 
 
 
 def run_tensor(
-    shared: np.ndarray, issue: str, cells: np.ndarray, grid: int = 1, races: bool = False, sums: str = "blas", **options
+    shared: np.ndarray,
+    issue: str,
+    cells: np.ndarray,
+    grid: int = 1,
+    races: bool = False,
+    matmul_rounding: str = "blas",
+    **options,
 ) -> np.ndarray:
     """Run ``issue``; returns the tensor memory after it. ``shared`` (CTAs, bytes), ``cells`` (CTAs, 128, columns)."""
     shared = aligned(np.atleast_2d(shared))
@@ -134,7 +140,7 @@ def run_tensor(
     out = aligned(np.zeros_like(cells))
     shared = aligned(np.broadcast_to(shared, (grid, shared.shape[-1])))
     ptx = tensor_program(shared.shape[-1], issue, cells.shape[-1], **options)
-    run(ptx, shared, cells, out, grid=grid, check_races=races, sums=sums)
+    run(ptx, shared, cells, out, grid=grid, check_races=races, matmul_rounding=matmul_rounding)
     return out
 
 

@@ -71,7 +71,7 @@ class LaunchOptions:
 
     def __post_init__(self):
         if self.matmul_rounding not in ROUNDING_MODES:
-            raise ValueError(f"sums cannot be {self.matmul_rounding!r}: use {' or '.join(ROUNDING_MODES)}")
+            raise ValueError(f"matmul_rounding cannot be {self.matmul_rounding!r}: use {' or '.join(ROUNDING_MODES)}")
         if self.jobs is not None and self.jobs < 1:
             raise ValueError(f"jobs cannot be {self.jobs}: use 1 or more")
 
@@ -115,7 +115,7 @@ def launch(
     shape is the kernel's ``.reqntid``, else ``artifacts.manifest["kernels"][entry]["threads_per_cta"]``; dynamic
     shared memory and, of a cubin, the registers at entry come from the manifest too. ``check_races=None`` asks ``TILEIRAS_EMULATOR_RACES``. ``findings`` says
     how those of ``findings.py`` are treated: "fault" (what None means: the code is ours), "warning" or "silent", for all or
-    by name. ``sums`` says how products of matrices are added up (``products.py``). After ``time_limit`` seconds the launch ends
+    by name. ``matmul_rounding`` says how matrix products are accumulated (``matmul.py``). After ``time_limit`` seconds the launch ends
     in a fault, and where the CTAs that run together have run more than ``block_limit`` blocks of instructions. ``jobs``: at most so many processes run CTAs, one where those may see each other (``processes.py``); None asks
     ``TILEIRAS_EMULATOR_JOBS`` and, unless it is set, takes as many as pay (``jobs.py``). With ``started`` clusters run one after
     the other, in this process, and it is called before each with its place in the grid of clusters: what the kernel then changes
@@ -167,7 +167,7 @@ def run_ptx(
     """Run a kernel of a PTX text. ``block`` may be None where the kernel has ``.reqntid``.
 
     ``cluster`` is the shape of its clusters where it has no ``.reqnctapercluster``. ``findings`` is as of ``launch``, but
-    None means "warning": the text is somebody's. So are ``sums``, but those of the BLAS, which are faster; ``jobs``, and ``time_limit``.
+    None means "warning": the text is somebody's. So is ``matmul_rounding``, but its default is "blas", which is faster; ``jobs``, and ``time_limit``.
     """
     program = load(ptx, entry, cluster_of(cluster))
     block = block or program.entry.reqntid

@@ -69,7 +69,7 @@ def d_rows_columns(n, packed):
 
 def execute(
     text, image, n, d_type, desc_a, desc_b, start=None, before="wgmma.fence.sync.aligned;", a=None, threads=THREADS,
-    sums="exact",
+    matmul_rounding="exact",
 ):  # fmt: skip
     """Run one product ``text`` (with {D} and {A}); returns D as (64, n) per warpgroup.
 
@@ -93,7 +93,7 @@ def execute(
     dtype = {"f16": np.float16, "f32": np.float32, "s32": np.int32}[d_type]
     matrix = np.zeros((64, n), dtype) if start is None else start.astype(dtype)
     words = aligned(np.ascontiguousarray(np.tile(matrix[row, column], (groups, 1))).view(np.uint32))
-    run(kernel("\n".join(lines), 3, threads), aligned(image), words, a, sums=sums)
+    run(kernel("\n".join(lines), 3, threads), aligned(image), words, a, matmul_rounding=matmul_rounding)
     out = np.zeros((groups, 64, n), dtype)
     for g in range(groups):
         out[g][row, column] = words[g * THREADS : (g + 1) * THREADS].view(dtype)

@@ -52,7 +52,7 @@ def launch(body: str) -> np.ndarray:
         np.stack([c[:, ROWS[i], COLUMNS[i]] for i in range(4)], axis=2).transpose(1, 0, 2),
     ]
     out = aligned(np.zeros((32, 4, 4), np.float32))
-    run(text(body), *(aligned(np.ascontiguousarray(array)) for array in memory), out, sums="exact")
+    run(text(body), *(aligned(np.ascontiguousarray(array)) for array in memory), out, matmul_rounding="exact")
     result = np.zeros((4, 16, 8), np.float32)
     for i in range(4):
         result[:, ROWS[i], COLUMNS[i]] = out[:, :, i].T
@@ -66,7 +66,7 @@ def text(body: str) -> str:
 def calls(body: str) -> int:
     """How many times generated code adds products."""
     lines = [line for function in load(text(body), "k", None).cache.values() for line in function.body.lines]
-    return sum(line.count("add_warp_tile(g") for line in lines)
+    return sum(line.count("accumulate_warp_tile(g") for line in lines)
 
 
 A, B, C = operands()

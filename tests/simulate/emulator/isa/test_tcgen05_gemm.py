@@ -129,14 +129,14 @@ def test_a_missing_wait_is_found(missing, message):
         run_gemm(gemm(64, **missing), 5, 64, 4, 1)
 
 
-@pytest.mark.parametrize("sums, times", [("exact", 1), ("blas", 2)])
-def test_products_are_carried_out_together_across_their_commits(monkeypatch, sums, times):
+@pytest.mark.parametrize("matmul_rounding, times", [("exact", 1), ("blas", 2)])
+def test_products_are_carried_out_together_across_their_commits(monkeypatch, matmul_rounding, times):
     """Two steps of four products, of which each has a commit: as one sum, but where its order depends on the sizes of matrices."""
     calls, run_all = [], Tcgen05Mma.run_joined
     monkeypatch.setattr(
         Tcgen05Mma, "run_joined", lambda self, memory, others: (calls.append(others), run_all(self, memory, others))
     )
-    got, want = run_gemm(gemm(64), 1, 64, 2, 1, sums=sums)
+    got, want = run_gemm(gemm(64), 1, 64, 2, 1, matmul_rounding=matmul_rounding)
     np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)
     assert [len(others) for others in calls] == [8 // times - 1] * times
 

@@ -306,7 +306,7 @@ def test_some_ctas_by_machine_code(kind, type_, code, k, keep, monkeypatch):
     results = []
     for before in (-1, 1 << 62):
         monkeypatch.setattr(gemm_jit, "COMPILE_COST", before)
-        results.append(run_tensor(shared, text, cells, grid=4, sums="exact"))
+        results.append(run_tensor(shared, text, cells, grid=4, matmul_rounding="exact"))
     assert results[0].tobytes() == results[1].tobytes()
     assert (results[0][1] == cells[1]).all()
     assert (results[0][3, 5, 40:] == 0x7FFFFFFF).all() == bool(keep)

@@ -32,7 +32,7 @@ def of_warpgroups() -> bytes:
 
 def of_tensor_memory() -> bytes:
     """TMA and tcgen05."""
-    return run_gemm(gemm(64), 3, 64, 3, 2, sums="exact")[0].tobytes()
+    return run_gemm(gemm(64), 3, 64, 3, 2, matmul_rounding="exact")[0].tobytes()
 
 
 def of_warps() -> bytes:
@@ -47,7 +47,7 @@ def of_warps() -> bytes:
     ex2.approx.ftz.f32 f0, f0; ex2.approx.ftz.f32 f1, f1; ex2.approx.f32 f3, f3; mul.f32 f3, f3, f2; cvt.rn.f16x2.f32 t8, f0, f1;
     cvt.rn.bf16x2.f32 t9, f2, f3; mad.wide.u32 u4, t2, 8, u1; st.global.v2.u32 [u4], {{t8, t9}};"""
     out = aligned(np.zeros((CTAS, 2 * THREADS), np.uint32))
-    run(kernel(body, 2, THREADS), source, out, grid=CTAS, sums="exact")
+    run(kernel(body, 2, THREADS), source, out, grid=CTAS, matmul_rounding="exact")
     return out.tobytes()
 
 

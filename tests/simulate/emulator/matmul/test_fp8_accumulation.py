@@ -61,14 +61,14 @@ def test_the_formula(a_type, b_type, type_):
         assert (float(got.astype(np.float16)) if type_ == "f16" else float(got)) == expected
 
 
-def through_ptx(a, b, start, d="f32", a_type="e4m3", b_type="e4m3", scale="scale", sums="exact", times=1):
+def through_ptx(a, b, start, d="f32", a_type="e4m3", b_type="e4m3", scale="scale", matmul_rounding="exact", times=1):
     """Products of matrices (64, 32) and (8, 32) with ``start`` (64, 8), the same one ``times``."""
     image = np.zeros(65536, np.uint8)
     wgmma.place(image, a, wgmma.A_AT, 32, 16, 256)
     wgmma.place(image, b, wgmma.B_AT, 32, 16, 256)
     layouts = wgmma.descriptor(wgmma.A_AT, 32, 16, 256), wgmma.descriptor(wgmma.B_AT, 32, 16, 256)
     text = f"{wgmma.opcode(8, 32, d, a_type, b_type)} {{D}}, da, db, {scale}, 1, 1;\n" * times
-    return wgmma.execute(text, image, 8, d, *layouts, start=start, sums=sums)
+    return wgmma.execute(text, image, 8, d, *layouts, start=start, matmul_rounding=matmul_rounding)
 
 
 def test_random_products_through_ptx():
@@ -147,5 +147,5 @@ def test_a_zero_is_positive():
 def test_blas_adds_in_f32():
     a, b = np.full((64, 32), 2.0**-6, E4M3), np.full((8, 32), 1, E4M3)
     for d, start in (("f32", 256.0), ("f16", 0.25)):
-        assert (through_ptx(a, b, np.full((64, 8), start), d=d, sums="blas") == start + 0.5).all()
-        assert (through_ptx(a, b, np.full((64, 8), start), d=d, sums="blas", scale="0") == 0.5).all()
+        assert (through_ptx(a, b, np.full((64, 8), start), d=d, matmul_rounding="blas") == start + 0.5).all()
+        assert (through_ptx(a, b, np.full((64, 8), start), d=d, matmul_rounding="blas", scale="0") == 0.5).all()

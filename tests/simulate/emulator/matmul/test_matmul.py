@@ -198,18 +198,18 @@ def launch_product(**options) -> np.ndarray:
 
 def test_sums_of_a_launch():
     """By default PTX is run with the order of the BLAS; both are close to each other, which is all that the ISA wants."""
-    exact, other = launch_product(sums="exact"), launch_product()
-    np.testing.assert_array_equal(other, launch_product(sums="blas"))
+    exact, other = launch_product(matmul_rounding="exact"), launch_product()
+    np.testing.assert_array_equal(other, launch_product(matmul_rounding="blas"))
     np.testing.assert_allclose(exact, other, rtol=0, atol=1e-4)
-    with pytest.raises(ValueError, match="sums cannot be 'fast'"):
-        launch_product(sums="fast")
+    with pytest.raises(ValueError, match="matmul_rounding cannot be 'fast'"):
+        launch_product(matmul_rounding="fast")
 
 
 SCRIPT = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from test_products import launch_product
-print(launch_product(sums="exact").tobytes().hex())
+print(launch_product(matmul_rounding="exact").tobytes().hex())
 """
 
 

@@ -26,7 +26,7 @@ def test_different_integers_are_those_of_numpy(values):
 
 def test_masked_arrays_are_not_imported_to_find_them():
     program = (
-        "import sys, numpy as np; from tileiras_build.simulate.emulator.simt.broadcasting import distinct\n"
-        "distinct(np.arange(8)); assert 'numpy.ma' not in sys.modules"
+        "import sys, numpy as np; from tileiras_build.simulate.emulator.simt.broadcasting import unique_integers\n"
+        "unique_integers(np.arange(8)); assert 'numpy.ma' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True)

@@ -69,6 +69,6 @@ def test_threads_that_end_are_not_one_group_before(monkeypatch):
         ended.append(machine.program.ends_at(groups[0].pc))
         return merge(machine, groups)
 
-    monkeypatch.setattr("tileiras_build.simulate.emulator.simt.cta_batch.merge", note)
+    monkeypatch.setattr("tileiras_build.simulate.emulator.simt.cta_batch.reconverge", note)
     np.testing.assert_array_equal(uneven(), expected())
     assert merged and not any(ended)

@@ -53,7 +53,7 @@ class LineCopy(InFlightCopy):
                 self.move(self.bytes_at(machine, self.to, i, size, True), self.prefetched[i])
         if self.positions is not None:
             for chunks in self.chunks():
-                machine.async_copy_marks.end(chunks, CHUNK)
+                machine.async_copy_marks.clear(chunks, CHUNK)
             sizes = self.sizes.astype(np.int64)
             arrive_and_expect_tx(machine, self.ins, self.positions, self.flat, 0 * sizes, -sizes, clocks=self.clocks)
 

@@ -61,7 +61,7 @@ class BulkSite:
         if not are_all(clusters.alive(target)):
             self.mbarrier.fault(group, "a multicast to a CTA that has exited")
         if machine.racecheck is not None:
-            machine.racecheck.visited(self.ins, flat[copy], target)
+            machine.racecheck.peer_accessed(self.ins, flat[copy], target)
         signalled = rank & ~1 | clusters.rank(positions[copy] // words) & 1 if pair else rank
         where = positions[copy] % words + clusters.ctas_with_rank(own, signalled) * words
         return copy, target * machine.shared_size, where

@@ -62,7 +62,7 @@ def return_or_exit_some(group, predicate, event, after):
         return after
     if np.all(predicate):
         return event
-    return SchedulerEvent("leave", predicate, event, after)
+    return SchedulerEvent("partial_exit", predicate, event, after)
 
 
 @handles("ret")

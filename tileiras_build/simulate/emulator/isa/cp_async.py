@@ -37,7 +37,7 @@ class PendingCpAsync:
             index, data = np.ascontiguousarray(self.index), np.ascontiguousarray(self.data)
             return cp_async.write_elements(index, data, machine.shared, marks)
         machine.shared_view(self.dtype)[self.index] = self.data
-        machine.async_copy_marks.end(self.index, self.data.itemsize)
+        machine.async_copy_marks.clear(self.index, self.data.itemsize)
 
 
 class CpAsyncSite:
@@ -63,16 +63,23 @@ class CpAsyncSite:
         if group.machine.observers is not None:
             group.machine.observers(self.target, group, [(place, None)], True, selection)
         count = len(selection.rows)
-        cta = group.cta[selection.rows, 0] if group.product else group.cta[0, selection.columns]
+        cta = group.cta[selection.rows, 0] if group.is_product_set else group.cta[0, selection.columns]
         flat = cta * group.machine.threads + group.tid[0, selection.columns]
         index = np.broadcast_to(place.index(self.size), count)
         async_copy_marks_of(group.machine).mark_written(self.target.ins, index, self.size)
-        group.copies.pending.append(PendingCpAsync(flat, self.target.dtype, index, np.broadcast_to(data, count)))
+        group.cp_async_groups.pending.append(
+            PendingCpAsync(flat, self.target.dtype, index, np.broadcast_to(data, count))
+        )
 
     def issue_with_jit(self, group, to, source, source_size) -> bool:
         """Whether machine code has done it; NumPy does the rest, or says what is wrong."""
         machine = group.machine
-        if not group.product or machine.options.has_observers or machine.cluster_size > 1 or not gemm_jit.is_ready():
+        if (
+            not group.is_product_set
+            or machine.options.has_observers
+            or machine.cluster_size > 1
+            or not gemm_jit.is_ready()
+        ):
             return False
         if (
             to.dtype != np.uint32
@@ -90,7 +97,7 @@ class CpAsyncSite:
             self.target.dtype, marks, mark,
         )  # fmt: skip
         if done is not None:
-            group.copies.pending.append(PendingCpAsync(group.flat, self.target.dtype, *done))
+            group.cp_async_groups.pending.append(PendingCpAsync(group.flat, self.target.dtype, *done))
         return done is not None
 
     def fetch(self, group, source, source_size, selection):

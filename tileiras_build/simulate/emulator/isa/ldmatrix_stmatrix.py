@@ -92,7 +92,7 @@ class MatrixSite:
         is_watched = machine.observers is not None and not machine.observers.idle
         if is_watched or machine.cluster_size > 1 or self.change or not gemm_jit.is_ready():
             return None
-        is_plain = self.site.space == "shared" and group.dense and group.product
+        is_plain = self.site.space == "shared" and group.dense and group.is_product_set
         shapes = group.shape, (1, group.shape[1])
         if not is_plain or np.shape(address) not in shapes or address.dtype != np.uint32:
             return None

@@ -198,7 +198,7 @@ class MbarrierSite:
         if (
             group.shape[1] == 1
             or group.m.racecheck is not None
-            or not group.product
+            or not group.is_product_set
             or not all(map(is_uniform_per_cta, given))
         ):
             return None
@@ -209,11 +209,11 @@ class MbarrierSite:
         return None if before is None else before[:, None]
 
     def test(self, group, address, state, parity, mask, sleeps=False):
-        """Whether the phase named by a state (or a parity) has completed; an Event where the group shall sleep."""
+        """Whether the phase named by a state (or a parity) has completed; a SchedulerEvent where the group shall sleep."""
         if (
             mask is None
             and group.m.racecheck is None
-            and group.product
+            and group.is_product_set
             and is_uniform_per_cta(address)
             and is_uniform_per_cta(state)
         ):
@@ -229,7 +229,7 @@ class MbarrierSite:
         if group.m.racecheck is not None:
             group.m.racecheck.used(self.ins, index, flat)
         if group.m.waits.unseen:
-            group.m.waits.look(index)
+            group.m.waits.observe(index)
         wanted = np.asarray(selection.pick(state)).astype(_u64)
         wanted = wanted & _u64(1) if parity else wanted >> _u64(63)
         words = group.m.shared_view(_u64)[index]
@@ -254,7 +254,7 @@ class MbarrierSite:
             return False
         (index, _), view = self.where(group, address, selection), group.m.shared_view(_u64)
         if group.m.waits.unseen:
-            group.m.waits.look(index)
+            group.m.waits.observe(index)
         wanted = int(state) & 1 if parity else int(state) >> 63
         found = mbarrier_arrive.phases_completed(view, index, wanted)
         if found is False and group.m.waits.perform(index[view[index] >> _u64(63) == _u64(wanted)].tolist()):
@@ -262,14 +262,14 @@ class MbarrierSite:
         return bool(found)
 
     def wait(self, group, selection, ready, index, done, sleeps):
-        """Some tests failed: an Event, or None where the threads shall see that. ``ready``: ones, for the threads or the CTAs."""
+        """Some tests failed: a SchedulerEvent, or None where the threads shall see that. ``ready``: ones, for the threads or the CTAs."""
         if not sleeps:
             return group.m.waits.failed_test(group)
         if group.times_out:
             group.times_out = False
             return None
         ready[selection.rows, selection.columns] = done
-        return SchedulerEvent("sleep", ready, index[~done])
+        return SchedulerEvent("mbarrier_wait", ready, index[~done])
 
 
 @handles("mbarrier")
@@ -314,13 +314,13 @@ def emit_wait(e, ins, form, site, base, rest, mask):
     sleeps = form == "try_wait"
     done = e.temp(f"{site}.test(g, {base}, {state}, {parity}, {mask}, {sleeps})")
     if sleeps:
-        e.line(f"if type({done}) is Event: return {done}")
+        e.line(f"if type({done}) is SchedulerEvent: return {done}")
     e.set(ins.args[0], "p", done)
 
 
 @helper
 def arrive_after_copies(site, group, address, count, mask):
     """cp.async.mbarrier.arrive: the thread's earlier copies land, then it arrives."""
-    group.copies.perform_all(group.m)
+    group.cp_async_groups.perform_all(group.m)
     if count:
         site.arrive(group, address, count, 0, mask)

@@ -160,7 +160,7 @@ def accumulate_warp_tile(
 
     ``start``: the sums before, register after register, of the same matrix.
     """
-    if group.machine.options.sums == BLAS_ORDER:
+    if group.machine.options.matmul_rounding == BLAS_ORDER:
         return accumulate_warp_tile_in_order(group, lefts, rights, list(start))
     rows, columns, warps = len(lefts[0]), len(rights[0]), group.warps
     steps = [(join_rows(left), join_rows(right)) for left, right in zip(lefts, rights)]
@@ -181,7 +181,7 @@ def accumulate_warp_tile(
 @helper
 def accumulate_warpgroup_mma(group, steps: list[tuple], start: Sequence[np.ndarray]):
     """Registers of D (64 x n) after products of A (stack, 64, k) and B (stack or one for each CTA, n, k); ``steps`` with scale-d."""
-    if group.machine.options.sums == BLAS_ORDER:
+    if group.machine.options.matmul_rounding == BLAS_ORDER:
         return accumulate_warpgroup_mma_in_order(group, steps, list(start))
     uniform = [_uniform(keep) for _, _, keep in steps]
     if None in uniform:
@@ -199,7 +199,7 @@ def accumulate_warpgroup_mma(group, steps: list[tuple], start: Sequence[np.ndarr
         old = [] if fresh else registers_of(group, start)
         layout = warpgroup_register_layout(stack, count // stack, columns)
         return accumulate_in_registers(group, (columns * 2, count * 32), old, layout, pairs, errors)
-    pairs = [(left, right.apart) for left, right in pairs]
+    pairs = [(left, right.even_columns_first) for left, right in pairs]
     total = np.empty((stack, count * 64 // stack, columns), np.float32)
     inside = total.view(LANE_QUAD).reshape(count, 4, 2, 8, columns // COLUMNS, 2).transpose(4, 2, 5, 0, 1, 3)
     if not fresh:

@@ -109,11 +109,11 @@ def change_registers(group, ins, wanted: int, grows: bool, after: int):
         group.pc = after
         return group
     mask = served[group.threads.scattered[0][0]].reshape(group.shape)
-    rest = group.take(~mask)
+    rest = group.split_off(~mask)
     rest.pc = group.pc
     machine.blocked_groups.append((rest, f"waits for {wanted} registers per thread of the CTA's pool"))
     if is_any(served):
-        part = group.take(mask)
+        part = group.split_off(mask)
         part.pc = after
         machine.push(part)
     return None
@@ -123,7 +123,7 @@ def apply_change(machine, pool, ins, cta: int, warp: int, wanted: int, grows: bo
     """One warp's change; False where the pool has too little."""
     if pool.ignored:
         check_warpgroup_agrees(machine, pool, ins, cta, warp, wanted)
-        pool.note(cta, warp, wanted)
+        pool.set_registers(cta, warp, wanted)
         return True
     more = wanted - int(pool.owned[cta, warp])
     if more > 0 and not grows or more < 0 and grows and pool.known:
@@ -136,15 +136,15 @@ def apply_change(machine, pool, ins, cta: int, warp: int, wanted: int, grows: bo
     if more > 0 or not grows:  # else the CTA was launched with fewer, and has them now
         pool.free[cta] -= more
         pool.owned[cta, warp] = wanted
-    pool.note(cta, warp, wanted)
+    pool.set_registers(cta, warp, wanted)
     return True
 
 
 def check_warpgroup_agrees(machine, pool, ins, cta: int, warp: int, wanted: int) -> None:
     """The other warps of the warpgroup have made the same changes, or are about to."""
-    turn = pool.turns[cta, warp]
+    turn = pool.change_counts[cta, warp]
     for other in range(warp // 4 * 4, min(warp // 4 * 4 + 4, pool.owned.shape[1])):
-        theirs = pool.turns[cta, other]
+        theirs = pool.change_counts[cta, other]
         if theirs < turn:
             why = f"warp {other} of the warpgroup has not changed its registers before"
             machine.options.findings.report("registers-differ", fault(machine, ins, cta, warp, why))
@@ -164,4 +164,4 @@ def handle_setmaxnreg(e, ins):
     if not MIN_REGISTERS <= wanted <= MAX_REGISTERS or wanted % REGISTER_STEP:
         e.fail(f"{wanted} registers: a multiple of {REGISTER_STEP} from {MIN_REGISTERS} to {MAX_REGISTERS} is possible")
     emit_warp_sync(e)
-    return f"return SchedulerEvent('run', change_registers, {e.constant(ins, 'ins')}, {wanted}, {'inc' in ins.mods}, {e.pc + 1})"
+    return f"return SchedulerEvent('retry', change_registers, {e.constant(ins, 'ins')}, {wanted}, {'inc' in ins.mods}, {e.pc + 1})"

@@ -68,7 +68,7 @@ class AsyncStoreSite:
     def arrive(self, machine, index) -> None:
         if self.atomic is None:
             for i in range(self.count):
-                machine.async_copy_marks.end(index + i, self.size)
+                machine.async_copy_marks.clear(index + i, self.size)
 
     def write(self, machine, index, values):
         view = machine.shared_view(self.target.dtype)

@@ -64,7 +64,7 @@ def each_thread(group):
         for j in range(group.shape[1]):
             mask = np.zeros(group.shape, bool)
             mask[i, j] = True
-            yield group.take(mask)
+            yield group.split_off(mask)
 
 
 def format_c(text: str, fetch) -> str:

@@ -138,7 +138,7 @@ def multicast_targets(group, ins, selection, index, flat, multicast):
                 fault(machine, ins, f"CTA {rank} of the mask is not in the cluster", ctas[0])
             there = machine.clusters.ctas_with_rank(ctas[chosen], rank)
             if machine.racecheck is not None:
-                machine.racecheck.visited(ins, flat[chosen], there)
+                machine.racecheck.peer_accessed(ins, flat[chosen], there)
             places.append(there * words + index[chosen] % words)
             threads.append(flat[chosen])
     return np.concatenate(places), np.concatenate(threads)

@@ -22,7 +22,7 @@ def handle_alloc(e, ins):
     space = "shared" if any(m.startswith("shared") for m in ins.mods) else "generic"
     base, offset = address_expression(e, space, ins.args[0])
     site = e.constant(Site(ins, space, 4, 1, offset), "site")
-    return f"return SchedulerEvent('run', tcgen05_alloc, {site}, {base}, {e.use(ins.args[1], 'u32')}, {e.pc + 1})"
+    return f"return SchedulerEvent('retry', tcgen05_alloc, {site}, {base}, {e.use(ins.args[1], 'u32')}, {e.pc + 1})"
 
 
 @helper
@@ -59,12 +59,12 @@ def allocate_or_wait(group, site, address, starts, after):
     """Park the warps that must wait; those that have their columns go on."""
     machine, served = group.machine, starts != tensor_memory.FREE
     mask = group.from_warps(np.repeat(served[:, None], 32, axis=1))
-    rest = group.take(~mask)
+    rest = group.split_off(~mask)
     rest.pc = group.pc
     machine.blocked_groups.append((rest, "waits for free columns of tensor memory"))
     if not is_any(served):
         return
-    part = group.take(mask)
+    part = group.split_off(mask)
     write_addresses(part, site, narrow_value(address, part.select), starts[served])
     part.pc = after
     machine.push(part)
@@ -105,7 +105,7 @@ def try_allocate(memory, ins, cta: int, tid: int, columns: int) -> int:
 
 def record_allocation(memory, ins, ctas, start: int, columns: int):
     for cta in ctas:
-        memory.take(cta, start, columns)
+        memory.allocate(cta, start, columns)
         memory.largest[cta] = columns
         memory.sources[cta] = ins
 

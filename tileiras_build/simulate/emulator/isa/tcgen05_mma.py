@@ -47,7 +47,7 @@ class Tcgen05Mma(Operation):
         self.ins, self.form, self.shape, self.place = form.ins, form, shape, place
         self.sides, self.issuers = operation_ctas(machine, form.ins, ctas), (ctas, tid)
         self.rows = [memory.rows_of(side) for side in self.sides]
-        self.accumulate, self.disabled, self.zero = operands["keep"], operands["disabled"], operands["zero"]
+        self.accumulate, self.disabled, self.zero = operands["accumulate"], operands["disabled"], operands["zero"]
         self.scale_places, self.metadata = operands["scales"], operands["metadata"]
         self.a_place = operands["a"] if form.a_in_tensor_memory else None
         if (known := self.known(machine, operands)) is not None:
@@ -68,7 +68,7 @@ class Tcgen05Mma(Operation):
         """What an earlier one of the same instruction, operands and CTAs has found out; None if there was none."""
         self.key: tuple | None = None
         if len(self.rows) == 1:
-            words = operands["a"], operands["b"], self.metadata, *self.scale_places, self.zero and self.zero.word
+            words = operands["a"], operands["b"], self.metadata, *self.scale_places, self.zero and self.zero.descriptor
             self.key = (operands["instruction"], self.place, *words, key_of(self.rows[0]), machine.shared_limit)
         return self.form.matrices.get(self.key)
 
@@ -165,11 +165,11 @@ class Tcgen05Mma(Operation):
         """The sum of the products of this operation and the others, added to D (or D where the first does not keep it)."""
         every = [self, *others]
         rights = [p.operand_b() for p in every]
-        lefts = [None if p.form.a_in_tensor_memory else p.left() for p in every]
+        lefts = [None if p.form.a_in_tensor_memory else p.operand_a() for p in every]
         names = ("scaled",) * 2 if self.form.scale else (self.shape.a, self.shape.b)
         for block in self.blocks:
-            factors = [p.factors(memory, block, left, right) for p, left, right in zip(every, lefts, rights)]
-            pairs = self.pairs(factors, names, memory.machine.options.sums)
+            factors = [p.scaled_operands(memory, block, left, right) for p, left, right in zip(every, lefts, rights)]
+            pairs = self.pairs(factors, names, memory.machine.options.matmul_rounding)
             self.add(memory, block, pairs)
 
     def pairs(
@@ -192,7 +192,7 @@ class Tcgen05Mma(Operation):
             b = np.where(self.zero.columns(self.shape)[:, None], b.dtype.type(0), b)
         return b
 
-    def operand_type(self, memory, block: AccumulatorBlock, left, right):
+    def scaled_operands(self, memory, block: AccumulatorBlock, left, right):
         """(A, B) of a block, scaled: (CTAs, rows, k) and (CTAs, columns, k)."""
         if left is None:
             a = self.operand_a_cells(memory, block)
@@ -253,7 +253,7 @@ class Tcgen05Mma(Operation):
 
     def add(self, memory, block: AccumulatorBlock, pairs: list[tuple[MatmulOperand, MatmulOperand]]) -> None:
         """Add products (CTAs, columns, rows) to the cells of D, one after the other."""
-        rows, sums = self.rows[block.side], memory.machine.options.sums
+        rows, sums = self.rows[block.side], memory.machine.options.matmul_rounding
         first, count = self.column, pairs[0][0].shape[1]
         errors = None
         if self.result_layout() and sums == matmul.ROUNDED_ONCE:
@@ -394,7 +394,7 @@ def tcgen05_mma(form, group, mask, d, a, b, idesc, accumulate, lanes, scales, ze
         assert isinstance(shape, InstructionDescriptor)
         words, more = more[: len(lanes)], more[len(lanes) :]
         operands = {
-            "instruction": idesc_, "a": a_, "b": b_, "keep": bool(keep_), "disabled": lane_mask(words), "scales": more[: len(scales)],
+            "instruction": idesc_, "a": a_, "b": b_, "accumulate": bool(keep_), "disabled": lane_mask(words), "scales": more[: len(scales)],
             "metadata": more[len(scales)] if places else None, "zero": ZeroMask(more[-1]) if zeros and more[-1] else None,
         }  # fmt: skip
         if (counters := group.machine.options.counters) is not None:

@@ -385,14 +385,14 @@ class BoxCopy(InFlightCopy):
         shared, dense = machine.shared_view(np.complex128), self.dense
         if dense is None:
             shared[self.chunks] = data.reshape(self.chunks.shape)
-            machine.async_copy_marks.end(self.chunks, CHUNK)
+            machine.async_copy_marks.clear(self.chunks, CHUNK)
             return
         per_cta, where = dense.per_cta(machine), dense.where(machine)
         data = data.reshape(len(self.flat), dense.count)
         if any(tensor_map.CHUNK_XOR[self.tensor.swizzle]):
             data = data.take(order_of_box(self.tensor, dense.start), axis=1)
         shared.reshape(-1, per_cta)[where] = data
-        machine.async_copy_marks.end(where, CHUNK, per_cta)
+        machine.async_copy_marks.clear(where, CHUNK, per_cta)
 
     def out_of_bounds_fill(self, dtype):
         """What elements outside the tensor read as."""

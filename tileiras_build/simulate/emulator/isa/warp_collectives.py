@@ -51,9 +51,9 @@ def uniform(value) -> bool:
 @helper
 def shuffle_constant(group, value, source, same):
     """A shuffle by a fixed permutation."""
-    if uniform(value) or (group.product and value.shape[1] == 1 and group.shape[1] > 1):
+    if uniform(value) or (group.is_product_set and value.shape[1] == 1 and group.shape[1] > 1):
         return value
-    if group.dense and value.shape[0] == 1 and group.product:
+    if group.dense and value.shape[0] == 1 and group.is_product_set:
         return value.reshape(-1, 32)[:, source].reshape(1, -1)
     return group.from_warps(group.to_warps(value)[:, source])
 

@@ -58,7 +58,7 @@ CONVERGENT_GROUP_OPS.add("wgmma")
 # -- the warpgroup -----------------------------------------------------------------------------------
 @helper
 def require_warpgroups(group):
-    """None where the group's threads are whole warpgroups, else an Event: wait here for the others."""
+    """None where the group's threads are whole warpgroups, else a SchedulerEvent: wait here for the others."""
     found = group.__dict__.get("_warpgroups")
     if found is None:
         found = group._warpgroups = whole_warpgroups(group)
@@ -128,13 +128,13 @@ class SharedOperand:
         if group.machine.async_copy_marks is not None:
             group.machine.async_copy_marks.check_chunks(self.site, group, index)
         if group.machine.racecheck is not None:
-            group.machine.racecheck.product(self.site, group, index)
+            group.machine.racecheck.wgmma_reads(self.site, group, index)
         return self.decode(group.machine.shared_view(np.complex128)[self.shared(group, index)])
 
     def read_with_jit(self, group, descriptor) -> np.ndarray | None:
         """The chunks by machine code where all CTAs have the same descriptors; None where they do not, or somebody watches."""
         machine = group.machine
-        if not group.product or machine.racecheck is not None or not gemm_jit.is_ready():
+        if not group.is_product_set or machine.racecheck is not None or not gemm_jit.is_ready():
             return None
         different = self.of_each(group, descriptor)
         if different is None:
@@ -165,7 +165,7 @@ class SharedOperand:
     def shared(self, group, index):
         """Of chunk numbers (warpgroups, …) those of each CTA, where its warpgroups read the same."""
         each = group.shape[1] // WARPGROUP_THREADS
-        if not self.once or not group.product or each == 1:
+        if not self.once or not group.is_product_set or each == 1:
             return index
         per_cta = index.reshape(-1, each, *index.shape[1:])
         return per_cta[:, 0] if are_all(per_cta == per_cta[:, :1]) else index
@@ -239,7 +239,7 @@ def warpgroup_fragment(group, a, type_, negative):
 @helper
 def warpgroup_multiply(group, a, b, integers):
     """A (n, 64, k) times B (n, columns, k): per register of D in order, each of the group's shape."""
-    product = matmul.multiply(a, b, group.machine.options.sums)
+    product = matmul.multiply(a, b, group.machine.options.matmul_rounding)
     if integers:
         product = product.astype(np.int32)
     return warpgroup_accumulator_registers(group, product)
@@ -254,7 +254,7 @@ def accumulate_fp8(group, a, b, olds, accumulate, type_):
         words = np.stack([small_float_formats.widen("f16", half.astype(np.uint16)) for half in halves], 1)
     parts = words.reshape(-1, 2, 2, len(a.values), 4, 8, 4)  # as in warpgroup_multiply
     total = parts.transpose(3, 4, 1, 5, 0, 6, 2).reshape(len(a.values), 64, -1)
-    sums = group.machine.options.sums
+    sums = group.machine.options.matmul_rounding
     if sums == matmul.ROUNDED_ONCE:
         fp8_accumulation.accumulate_fp8(total, a, b, type_)
     else:

@@ -158,7 +158,7 @@ step:
 depth:
   %d = phi i64 [0, %step], [%d.next, %depth]
 {before}
-  %d.next = add i64 %d, {at_once}
+  %d.next = add i64 %d, {k_unroll}
   %d.rows = mul i64 %d, {rows}
   %d.columns = mul i64 %d, {columns}
 {products}
@@ -350,7 +350,7 @@ def _text(is_checked: bool, tile: Tile) -> str:
     factors = [_A_FOUR.format(g=g) for g in range(tile.fours)] + [_B_EIGHT.format(e=e) for e in range(tile.eights)]
     text = _LOOPS.format(
         parameters=", ".join([*(f"ptr %{name}" for name in _POINTERS), *(f"i64 %{name}" for name in _NUMBERS)]),
-        columns=COLUMNS, rows=ROWS, run_with_jit=K_UNROLL, fours=tile.fours, eights=tile.eights, places="\n".join(_places(tile)),
+        columns=COLUMNS, rows=ROWS, k_unroll=K_UNROLL, fours=tile.fours, eights=tile.eights, places="\n".join(_places(tile)),
         columns_at="\n".join(_columns(tile, _EIGHT, _AT)),
         loads="\n".join(_loads(tile)), room=f"  %exact.sums = alloca [{len(tile.both)} x {tile.single}]",
         starts=_each(_START, tile), sums=_each(_ACCUMULATOR_PHI, tile), factors="\n".join(factors),

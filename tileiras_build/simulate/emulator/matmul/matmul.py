@@ -3,7 +3,7 @@
 The PTX ISA leaves the order and the rounding of the additions of a product open, above single precision (PTX ISA 9.0,
 sections 9.7.14.5.14, 9.7.15.5 and 9.7.16.10). Here an element of A B is the exact sum of its k products, rounded once to
 float32: to nearest even, a zero is +0. So a product is the same on every CPU, with every BLAS, for any number of threads,
-and however matrices are batched. (``sums="blas"`` of a launch leaves the order to NumPy's BLAS in float32: faster, and other
+and however matrices are batched. (``matmul_rounding="blas"`` of a launch leaves the order to NumPy's BLAS in float32: faster, and other
 last bits on another CPU.)
 
 BLAS does the work where the order cannot matter. With numbers of A that are multiples of a unit u and at most a, those of B

@@ -278,7 +278,7 @@ class Site:
         if machine.racecheck is not None:
             flat = group.cta * machine.threads + group.tid if selection is None else flat_threads(group, selection)
             some, flat, target_of = np.broadcast_arrays(other, flat, target)
-            machine.racecheck.visited(self.ins, flat[some], target_of[some])
+            machine.racecheck.peer_accessed(self.ins, flat[some], target_of[some])
         gone = ~machine.clusters.alive(target)
         if is_any(gone):
             self.raise_first_fault(group, gone, "shared memory of a CTA that has exited", address, selection)

@@ -33,9 +33,9 @@ MAX_BATCHED, MAX_BATCHED_LARGE = 16, 8  # operations that are carried out togeth
 
 def tensor_memory_of(machine) -> TensorMemory:
     """The batch's tensor memory, made on first use."""
-    if machine.tensor is None:
-        machine.tensor = TensorMemory(machine)
-    return machine.tensor
+    if machine.tensor_memory is None:
+        machine.tensor_memory = TensorMemory(machine)
+    return machine.tensor_memory
 
 
 def fault(machine, ins, why: str, cta: int, tid: int = 0, address: int | None = None, finding: str | None = None):
@@ -364,7 +364,7 @@ class TensorMemory:
     def run_first(self, count: int) -> None:
         """The first ``count`` operations, those that can together; nobody sees what is between two of them, but in the sums of
         the BLAS, which depend on the sizes of matrices."""
-        is_apart = self.machine.options.sums == BLAS_ORDER
+        is_apart = self.machine.options.matmul_rounding == BLAS_ORDER
         most = MAX_BATCHED_LARGE if is_apart else MAX_BATCHED
         done, self.queue = self.queue[:count], self.queue[count:]
         some: list[Operation] = []

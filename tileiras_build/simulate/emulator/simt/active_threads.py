@@ -60,7 +60,7 @@ class AllThreads(Selection):
         self.cta, self.tid, self.is_product_set, self.machine_shared = (
             group.cta,
             group.tid,
-            group.product,
+            group.is_product_set,
             group.machine.shared_size,
         )
 
@@ -100,7 +100,7 @@ def ctas_of(group, selection) -> np.ndarray:
     """The CTA of each selected thread."""
     if selection.is_all:
         return selection.ctas
-    return group.cta[selection.rows, 0] if group.product else group.cta[0, selection.columns]
+    return group.cta[selection.rows, 0] if group.is_product_set else group.cta[0, selection.columns]
 
 
 def tids_of(group, selection) -> np.ndarray:

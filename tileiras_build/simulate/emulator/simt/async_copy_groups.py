@@ -29,7 +29,7 @@ class AsyncCopyGroups:
         """Do the work of all groups but the newest ``keep``."""
         while len(self.groups) > newest:
             for work in self.groups.pop(0):
-                work.land(machine)
+                work.perform(machine)
 
     def read(self, machine, newest: int) -> None:
         """Let all groups but the newest ``keep`` read their sources; what they write is not seen yet."""

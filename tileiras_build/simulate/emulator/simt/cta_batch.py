@@ -241,7 +241,7 @@ class CtaBatch:
         return self.clock % 64 == 0 and any(self.clock - g[0].since > self.max_wait for g in self.ready.values())
 
     def handle(self, group: ThreadGroup, result):
-        """Act on a Split or Event. Returns the group if it may go on, else None."""
+        """Act on a Divergence or SchedulerEvent. Returns the group if it may go on, else None."""
         if type(result) is Divergence:
             for mask, pc in result.pieces:
                 child = group.split_off(np.asarray(mask))
@@ -252,7 +252,7 @@ class CtaBatch:
             return None
         return getattr(self, f"on_{result.kind}")(group, *result.data)
 
-    def on_run(self, group: ThreadGroup, function, *data):
+    def on_retry(self, group: ThreadGroup, function, *data):
         """An instruction that may stop its group: ``function`` returns the group, or None if it has parked or pushed it."""
         return function(group, *data)
 
@@ -273,7 +273,7 @@ class CtaBatch:
         group.pc, group.stack = group.stack[-1], group.stack[:-1]
         return group
 
-    def on_leave(self, group: ThreadGroup, predicate, event, after: int):
+    def on_partial_exit(self, group: ThreadGroup, predicate, event, after: int):
         """A predicated ret or exit: some threads leave, the rest goes on."""
         rest = group.split_off(~predicate)
         rest.pc = after
@@ -321,7 +321,7 @@ class CtaBatch:
     def on_cluster_wait(self, group: ThreadGroup, after: int):
         self.clusters.wait(group, after)
 
-    def on_sleep(self, group: ThreadGroup, ready, positions):
+    def on_mbarrier_wait(self, group: ThreadGroup, ready, positions):
         """A failed mbarrier.try_wait: the threads that have not got their phase sleep until it completes."""
         if not ready.any():
             self.waits.sleep(group, positions)

@@ -111,7 +111,7 @@ class Clusters:
                 still.append(group)
                 continue
             if not ready.all():
-                rest, part = group.take(~ready), group.take(ready)
+                rest, part = group.split_off(~ready), group.split_off(ready)
                 rest.pc = part.pc = group.pc
                 still.append(rest)
                 group = part

@@ -76,7 +76,9 @@ class MbarrierWaits:
         for _, some in groupby(copies, lambda copy: isinstance(copy, InFlightArrival)):
             landing = list(some)
             if commits := [copy.commit for copy in landing if isinstance(copy, InFlightArrival)]:
-                self.machine.tensor.reach(commits)  # at once: what leads to them may be carried out together
+                self.machine.tensor_memory.complete_commits(
+                    commits
+                )  # at once: what leads to them may be carried out together
             for copy in landing:
                 copy.perform(self.machine)
         return bool(copies)
@@ -245,7 +247,7 @@ class MbarrierWaits:
             yield group, group.pc, why
 
     def groups_awaiting_convergence(self):
-        for groups in self.machine.waiting.values():
+        for groups in self.machine.waiting_for_convergence.values():
             for group in groups:
                 yield group, group.pc, "waits for the other threads of its warp or warpgroup"
 
