@@ -1,4 +1,4 @@
-"""TILEIRAS_CHECK=2 proves what a pass made: each proof finds IR that is broken right behind the pass."""
+"""TILEIRAS_CHECK=2 runs the pass verifiers: each finds IR that is broken right after its pass."""
 
 from collections.abc import Callable
 from importlib import import_module
@@ -66,26 +66,26 @@ def beyond(module: ModuleOp) -> None:
             conversion.attributes["scratch_offset"] = IntegerAttr(1 << 20, i32)
 
 
-# Kernel, GPU, pass, damage behind it, the proof that finds it, and what it says.
+# Kernel, GPU, pass, damage after it, the id of the verifier that finds it, and a part of its message.
 BROKEN = [
-    ("stored_tiles.read_back", "sm_90", "tileas-insert-barriers", without("barrier"), "barrier-verifier", "no barrier on a"),
-    ("fetched_products.nested", "sm_90", "tileas-specialize-warps", without("async.pipeline.consumer_wait"),
+    ("tma_stored_tiles.read_back", "sm_90", "tileas-insert-barriers", without("barrier"), "barrier-verifier", "no barrier on a"),
+    ("tma_dots.nested", "sm_90", "tileas-specialize-warps", without("async.pipeline.consumer_wait"),
      "pipeline-verifier", "item"),
     ("cluster_kernels.product_tall_2", "sm_100", "tileas-use-two-cta-mma", unmarked("async.umma", "pair"), "cluster-verifier",
      "not one product of two CTAs"),
     ("cluster_kernels.product_2", "sm_90", "tileas-multicast-loads", waits_for_too_few, "cluster-verifier", "is waited for by"),
-    ("overlapped_products.weighted_steps", "sm_90", "tileas-rotate-mma-loop", without("async.pipeline.consumer_release"),
+    ("rotated_dots.weighted_steps", "sm_90", "tileas-rotate-mma-loop", without("async.pipeline.consumer_release"),
      "pipeline-verifier", "released"),
     ("cluster_kernels.persistent_2", "sm_90", "tileas-hoist-async-mma-issue", without("async.pipeline.producer_acquire"),
      "pipeline-verifier", "item"),
     ("matmul_f16_nn", "sm_80", "tileas-software-pipeline-loads", without("async_wait"), "cp-async-verifier", "is read before"),
-    ("stepped_products.f16_half_sum", "sm_80", "tileas-prefetch-fragments", without("async_wait"), "cp-async-verifier", "is read before"),
-    ("stored_tiles.read_back", "sm_90", "tileas-use-tma-stores", without("barrier"), "barrier-verifier", "no barrier on a"),
+    ("k_step_dots.f16_half_sum", "sm_80", "tileas-prefetch-fragments", without("async_wait"), "cp-async-verifier", "is read before"),
+    ("tma_stored_tiles.read_back", "sm_90", "tileas-use-tma-stores", without("barrier"), "barrier-verifier", "no barrier on a"),
     ("matmul_f16_nn_f16", "sm_80", "tileas-allocate-shared-memory", unmarked("convert_layout", "sync_before"), "cp-async-verifier",
      "writes over stage"),
     ("matmul_f16_nn_f16", "sm_80", "tileas-allocate-shared-memory", beyond, "scratch-verifier", "does not lie"),
-    ("stored_tiles.f16", "sm_90", "tileas-allocate-shared-memory", moved, "tma-store-verifier", "no swizzle starts"),
-    ("stored_tiles.f16", "sm_90", "tileas-ping-pong-warpgroups", without("async.tma_store_wait"), "tma-store-verifier",
+    ("tma_stored_tiles.f16", "sm_90", "tileas-allocate-shared-memory", moved, "tma-store-verifier", "no swizzle starts"),
+    ("tma_stored_tiles.f16", "sm_90", "tileas-ping-pong-warpgroups", without("async.tma_store_wait"), "tma-store-verifier",
      "may still read"),
 ]  # fmt: skip
 
@@ -118,34 +118,34 @@ def refused(kernel: str, sm: str, name: str, damage: Damage) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize(("kernel", "sm", "name", "damage", "proof", "message"), BROKEN,
+@pytest.mark.parametrize(("kernel", "sm", "name", "damage", "error_id", "message"), BROKEN,
                          ids=[f"{row[2]}-{row[4]}" for row in BROKEN])  # fmt: skip
-def test_broken_ir_is_found_behind_its_pass(monkeypatch, kernel, sm, name, damage, proof, message):
+def test_broken_ir_is_found_after_its_pass(monkeypatch, kernel, sm, name, damage, error_id, message):
     monkeypatch.setenv("TILEIRAS_CHECK", "2")
     said = refused(kernel, sm, name, damage)
-    assert said.startswith(f"internal error[{proof}]: after pass {name}, check_") and message in said
+    assert said.startswith(f"internal error[{error_id}]: after pass {name}, verify_") and message in said
 
 
-def test_a_wrong_plan_is_found_behind_the_layouts(monkeypatch):
+def test_a_wrong_plan_is_found_after_layout_assignment(monkeypatch):
     monkeypatch.setenv("TILEIRAS_CHECK", "2")
     monkeypatch.setattr(layout_conversions, "conversion_plan", lambda *_: NoOp())
     said = refused("matmul_f16_nn_f16", "sm_80", "tileas-assign-layouts", lambda module: None)
-    assert said.startswith("internal error[layout-proof]: after pass tileas-assign-layouts, check_conversions found:")
+    assert said.startswith("internal error[layout-verifier]: after pass tileas-assign-layouts, verify_layout_conversions found:")
 
 
-def test_without_the_knob_nothing_is_proved(monkeypatch):
+def test_without_the_knob_no_verifier_runs(monkeypatch):
     def fail(name: str, module: ModuleOp) -> None:
         raise AssertionError(name)
 
-    monkeypatch.setattr("tileiras_build.pipeline.pass_manager.prove", fail)
+    monkeypatch.setattr("tileiras_build.pipeline.pass_manager.run_verifiers", fail)
     job = Job(find_target("sm_80"))
     tileaa_to_tileas.lower(module_of("matmul_f16_nn", job), job)
 
 
-def test_a_proof_that_fails_is_named(monkeypatch):
+def test_a_verifier_that_raises_is_named(monkeypatch):
     monkeypatch.setattr(pass_verifiers, "find_verifier", lambda name: lambda module: {}["x"])
     with pytest.raises(
-        InternalError, match="proof-failed.*after pass tileas-insert-barriers, check_barriers failed: KeyE"
+        InternalError, match="verifier-failed.*after pass tileas-insert-barriers, verify_token_barriers failed: KeyE"
     ):
         pass_verifiers.run_verifiers("tileas-insert-barriers", ModuleOp([]))
 
@@ -154,15 +154,15 @@ def test_rows_name_passes_that_run():
     assert pass_verifiers.PASS_VERIFIERS.keys() <= {entry.name for stage in STAGES for entry in stage.passes}
 
 
-def test_no_proof_of_modules_is_left_out():
-    """Those of checkers.layouts are of layouts and plans: ``conversions`` asks them about modules."""
-    files = {path.stem for path in Path(verifiers.__path__[0]).glob("*.py")} - {"layouts"}
+def test_every_module_verifier_has_a_row():
+    """Those of ``linear_layouts`` take layouts and plans: ``layout_conversions`` calls them for modules."""
+    files = {path.stem for path in Path(verifiers.__path__[0]).glob("*.py")} - {"linear_layouts"}
     modules = [import_module(f"tileiras_build.pipeline.verifiers.{name}") for name in files if name != "__init__"]
     checks = {
         value
         for module in modules
         for name, value in vars(module).items()
-        if name.startswith("check_") and value.__module__ == module.__name__
+        if name.startswith("verify_") and value.__module__ == module.__name__
     }
     assert {
         pass_verifiers.find_verifier(name) for row in pass_verifiers.PASS_VERIFIERS.values() for name in row

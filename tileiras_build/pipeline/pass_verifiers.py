@@ -1,8 +1,8 @@
-"""PROOFS: what ``TILEIRAS_CHECK=2`` proves of the IR behind a pass, besides that it verifies.
+"""PASS_VERIFIERS: the verifiers that ``TILEIRAS_CHECK=2`` runs after each pass, besides the verifiers of operations.
 
-A proof is a function of ``checkers``, named ``"module:function"`` and imported where it runs: the bytes of no artifact
-depend on it. It takes a module, and raises InternalError where the module may go wrong. A row stands behind the pass
-that makes what is proved, and again behind each later pass that moves it.
+A pass verifier is a function of ``verifiers/``, named ``"module:function"`` and imported when it runs, so that no artifact
+depends on its source. It takes a module and raises InternalError where a run of it may go wrong. It runs after the pass
+that creates what it checks, and after each later pass that moves it.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from ..core.errors import InternalError, describe_exception
 Verifier = Callable[[ModuleOp], object]
 
 _VERIFIERS = "tileiras_build.pipeline.verifiers"
-BARRIERS = f"{_VERIFIERS}.barriers:check_barriers"
-CLUSTERS = f"{_VERIFIERS}.clusters:check_clusters"
-CONVERSIONS = f"{_VERIFIERS}.conversions:check_conversions"
-PEERS = f"{_VERIFIERS}.peers:check_peers"
-PIPELINES = f"{_VERIFIERS}.pipelines:check_pipelines"
-CP_ASYNC_BUFFERS = f"{_VERIFIERS}.rings:check_rings"
-SHARED_MEMORY = f"{_VERIFIERS}.scratch:check_scratch"
-TMA_STORES = f"{_VERIFIERS}.tma_stores:check_tma_stores"
+BARRIERS = f"{_VERIFIERS}.token_barriers:verify_token_barriers"
+CLUSTERS = f"{_VERIFIERS}.cluster_multicast:verify_cluster_multicast"
+CONVERSIONS = f"{_VERIFIERS}.layout_conversions:verify_layout_conversions"
+PEERS = f"{_VERIFIERS}.cluster_peer_lifetime:verify_peer_lifetime"
+PIPELINES = f"{_VERIFIERS}.mbarrier_pipelines:verify_pipelines"
+CP_ASYNC_BUFFERS = f"{_VERIFIERS}.cp_async_buffers:verify_cp_async_buffers"
+SHARED_MEMORY = f"{_VERIFIERS}.shared_memory_allocation:verify_shared_memory_allocation"
+TMA_STORES = f"{_VERIFIERS}.tma_stores:verify_tma_stores"
 
 PASS_VERIFIERS: Mapping[str, tuple[str, ...]] = {
     "tileas-insert-barriers": (BARRIERS,),
@@ -36,7 +36,7 @@ PASS_VERIFIERS: Mapping[str, tuple[str, ...]] = {
     "tileas-hoist-async-mma-issue": (PIPELINES,),
     "tileas-software-pipeline-loads": (BARRIERS, CP_ASYNC_BUFFERS),
     "tileas-prefetch-fragments": (BARRIERS, CP_ASYNC_BUFFERS),
-    # Its copies stay under way until a wait: where their bytes lie, AllocateSharedMemory says.
+    # Its copies stay in flight until a wait; AllocateSharedMemory assigns their addresses later.
     "tileas-use-tma-stores": (BARRIERS,),
     "tileas-allocate-shared-memory": (CP_ASYNC_BUFFERS, SHARED_MEMORY, TMA_STORES),
     "tileas-ping-pong-warpgroups": (BARRIERS, CLUSTERS, PIPELINES, CP_ASYNC_BUFFERS, SHARED_MEMORY, TMA_STORES),
@@ -45,15 +45,15 @@ PASS_VERIFIERS: Mapping[str, tuple[str, ...]] = {
 
 
 def run_verifiers(name: str, module: ModuleOp) -> None:
-    """Run the proofs that stand behind pass ``name``; raises InternalError naming the pass and the proof."""
-    for proof in PASS_VERIFIERS.get(name, ()):
-        _run_verifier(name, proof, module)
+    """Run the verifiers of pass ``name``; raise InternalError naming the pass and the verifier."""
+    for verifier in PASS_VERIFIERS.get(name, ()):
+        _run_verifier(name, verifier, module)
 
 
-def _run_verifier(name: str, proof: str, module: ModuleOp) -> None:
-    function = proof.partition(":")[2]
+def _run_verifier(name: str, verifier: str, module: ModuleOp) -> None:
+    function = verifier.partition(":")[2]
     try:
-        find_verifier(proof)(module)
+        find_verifier(verifier)(module)
     except InternalError as error:
         message = f"after pass {name}, {function} found: {error.message}"
         raise InternalError(error.id, message, location=error.location, remedy=error.remedy) from error
@@ -63,6 +63,6 @@ def _run_verifier(name: str, proof: str, module: ModuleOp) -> None:
 
 
 def find_verifier(name: str) -> Verifier:
-    """The function of a proof."""
+    """Import a verifier named ``"module:function"``."""
     module, _, function = name.partition(":")
     return getattr(import_module(module), function)

@@ -171,7 +171,7 @@ def test_an_agent_that_goes_on_where_another_returns_is_refused(agent):
     module = scheduled_case(KERNELS, "guarded", "sm_90")
     [gone] = returns(module)[agent]
     gone.detach()
-    with pytest.raises(InternalError, match="pipeline-proof.*items"):
+    with pytest.raises(InternalError, match="pipeline-verifier.*items"):
         verify_pipelines(module)
 
 
@@ -179,5 +179,5 @@ def test_a_return_before_a_store_has_been_read_is_refused():
     module = scheduled_case(KERNELS, "between", "sm_100")
     [end] = returns(module)[-1]
     end.prev_op.detach()
-    with pytest.raises(InternalError, match="tma-store-proof.*return comes while"):
+    with pytest.raises(InternalError, match="tma-store-verifier.*return comes while"):
         verify_tma_stores(module)

@@ -54,7 +54,7 @@ def test_both_operands_that_all_rows_need():
 
 
 def refused(module, message):
-    with pytest.raises(InternalError, match=f"cluster-proof.*{message}"):
+    with pytest.raises(InternalError, match=f"cluster-verifier.*{message}"):
         verify_cluster_multicast(module)
 
 
@@ -163,5 +163,5 @@ def test_a_sum_that_is_not_released():
     module, find = pair_of("pair_persistent_2")
     [release] = find("consumer_release")
     release.detach()
-    with pytest.raises(InternalError, match="pipeline-proof.*are not released"):
+    with pytest.raises(InternalError, match="pipeline-verifier.*are not released"):
         verify_pipelines(module)

@@ -37,7 +37,7 @@ def found(module: ModuleOp, name: str) -> list[Operation]:
 
 
 def refused(module: ModuleOp, message: str) -> None:
-    with pytest.raises(InternalError, match=f"peer-proof.*{message}"):
+    with pytest.raises(InternalError, match=f"peer-verifier.*{message}"):
         verify_peer_lifetime(module)
 
 
@@ -90,12 +90,12 @@ def test_an_arrival_at_an_mbarrier_of_another_cta():
     refused(module, "nvvm.mbarrier.arrive.* needs another CTA")
 
 
-def test_the_proof_stands_behind_its_pass(monkeypatch):
+def test_the_verifier_runs_after_its_pass(monkeypatch):
     def run(self: ConvertNVGPUAndGPUToNVVM, module: ModuleOp, job: Job) -> None:
         ConvertNVGPUAndGPUToNVVM.run(self, module, job)
         found(module, "cluster.wait")[0].detach()
 
     monkeypatch.setenv("TILEIRAS_CHECK", "2")
     broken = type("Broken", (ConvertNVGPUAndGPUToNVVM,), {"run": run, "__doc__": ConvertNVGPUAndGPUToNVVM.__doc__})
-    with pytest.raises(InternalError, match="peer-proof.*after pass convert-nvgpu-and-gpu-to-nvvm, check_peers found"):
+    with pytest.raises(InternalError, match="peer-verifier.*after pass convert-nvgpu-and-gpu-to-nvvm, verify_peer_lifetime found"):
         run_passes((*PASSES[:-1], broken), scheduled_case(KERNELS, "product_2", "sm_90"), Job(find_target("sm_90")))

@@ -20,5 +20,5 @@ def test_examples_are_proved(name, sm):
 
 def test_a_wrong_plan_names_the_layouts(monkeypatch):
     monkeypatch.setattr(layout_conversions, "conversion_plan", lambda *_: NoOp())
-    with pytest.raises(InternalError, match=r"layout-proof.*convert_layout from tensor<.*> to tensor<.*>: register"):
+    with pytest.raises(InternalError, match=r"layout-verifier.*convert_layout from tensor<.*> to tensor<.*>: register"):
         layout_conversions.verify_layout_conversions(scheduled("matmul_f16_nn_f16", "sm_80"))

@@ -36,7 +36,7 @@ def test_examples_are_proved(name, sm):
 
 
 def refused(module, message):
-    with pytest.raises(InternalError, match=f"pipeline-proof.*{message}"):
+    with pytest.raises(InternalError, match=f"pipeline-verifier.*{message}"):
         verify_pipelines(module)
 
 

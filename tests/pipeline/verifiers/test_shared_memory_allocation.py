@@ -70,7 +70,7 @@ def test_an_iteration_that_is_cut_short_is_followed():
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_overlapping_users_are_refused(name):
-    with pytest.raises(InternalError, match="scratch-proof.*convert_layout .* may write where"):
+    with pytest.raises(InternalError, match="scratch-verifier.*convert_layout .* may write where"):
         verify_shared_memory_allocation(kernel(REFUSED[name]))
 
 
@@ -100,7 +100,7 @@ def test_examples_without_their_barriers_are_refused(name):
     users = [op for op in module.walk() if "sync_before" in op.attributes]
     for op in users:
         kept = op.attributes.pop("sync_before")
-        with pytest.raises(InternalError, match="scratch-proof|ring-proof"):
+        with pytest.raises(InternalError, match="scratch-verifier|cp-async-verifier"):
             verify_shared_memory_allocation(module)
             verify_cp_async_buffers(module)
         op.attributes["sync_before"] = kept

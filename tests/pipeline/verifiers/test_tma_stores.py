@@ -42,7 +42,7 @@ def drop(op):
 
 
 def refused(module, message, check=verify_tma_stores):
-    with pytest.raises(InternalError, match=f"-proof.*{message}"):
+    with pytest.raises(InternalError, match=f"-verifier.*{message}"):
         check(module)
 
 

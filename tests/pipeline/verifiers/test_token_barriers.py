@@ -28,7 +28,7 @@ def test_every_barrier_is_needed(title):
     assert barriers
     for number in barriers:
         text = "\n".join(lines[:number] + lines[number + 1 :])
-        with pytest.raises(InternalError, match="barrier-proof.*no barrier on a path from nv_tileas"):
+        with pytest.raises(InternalError, match="barrier-verifier.*no barrier on a path from nv_tileas"):
             verify_token_barriers(parse(text.encode(), title))
 
 
@@ -63,5 +63,5 @@ nv_tileaa.func @k {
 
 def test_what_the_iteration_before_gave_is_another_token():
     verify_token_barriers(parse(LOADED_BEFORE.replace("LAST", "loaded").encode(), "k"))
-    with pytest.raises(InternalError, match="barrier-proof.*from nv_tileas.load to nv_tileas.store"):
+    with pytest.raises(InternalError, match="barrier-verifier.*from nv_tileas.load to nv_tileas.store"):
         verify_token_barriers(parse(LOADED_BEFORE.replace("LAST", "t2").encode(), "k"))

@@ -16,7 +16,7 @@ For each pipeline whose stages two CTAs hold together (``pair``):
 - how often anything happens on either pipeline, does not depend on the rank;
 - a sum that is made again is made only after the warps of both CTAs have released the last one.
 
-Every check raises ``InternalError`` with id ``cluster-proof`` and says what is wrong with which load or pipeline.
+Every check raises ``InternalError`` with id ``cluster-verifier`` and says what is wrong with which load or pipeline.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ memory). What needs another CTA:
 On every path from the kernel's entry to such an operation stands a wait at the cluster's barrier; on every path from it to
 the kernel's end an arrival there. Giving tensor memory back may come last: the pair does so together.
 
-A violation raises ``InternalError`` with id ``peer-proof``.
+A violation raises ``InternalError`` with id ``peer-verifier``.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ groups of iterations, and every branch taken to either side, or to the one that 
 - scratch memory over a ring is written only where no copy to its bytes is under way and no thread may still be reading
   them; it ends what the stages held, and no copy may follow before a barrier has ended the reading of the scratch.
 
-Every check raises ``InternalError`` with id ``ring-proof`` and says what is wrong with which stage.
+Every check raises ``InternalError`` with id ``cp-async-verifier`` and says what is wrong with which stage.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _group_trip_counts(kernel: Operation) -> list[int]:
 class _Run(IntegerInterpreter):
     """One run: the state of every stage."""
 
-    proof, arithmetic, compare = "cp-async-verifier", ARITHMETIC, {"eq": eq}
+    error_id, arithmetic, compare = "cp-async-verifier", ARITHMETIC, {"eq": eq}
 
     def __init__(self, kernel: Operation, trips: int, arm: int):
         super().__init__(kernel, trips, arm)

@@ -3,7 +3,7 @@
 The plan is that which scratch memory and code are made from. ``layouts.check_conversion`` executes it on a tile whose
 elements are their own coordinates. Equal conversions are proved once.
 
-Every check raises ``InternalError`` with id ``layout-proof`` and names the two layouts.
+Every check raises ``InternalError`` with id ``layout-verifier`` and names the two layouts.
 """
 
 from __future__ import annotations

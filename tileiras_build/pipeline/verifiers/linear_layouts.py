@@ -4,7 +4,7 @@ Nothing of the F2 algebra is used here. A layout is only asked ``apply(register,
 ``element(offset)``; plans are executed step by step as the instructions that they stand for, on tiles whose elements
 are their own coordinates. The only fields read are those that code emission reads.
 
-Every check raises ``InternalError`` with id ``layout-proof`` and says which register of which thread is wrong.
+Every check raises ``InternalError`` with id ``layout-verifier`` and says which register of which thread is wrong.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ stage n mod S with phase (n div S) mod 2. Along such a run:
   yet filled, each is filled once, and the agents that compute read one that they waited for and did not release. All
   agents together, each going on as far as mbarriers let it, come to their ends.
 
-Every check raises ``InternalError`` with id ``pipeline-proof`` and says what is wrong with which item.
+Every check raises ``InternalError`` with id ``pipeline-verifier`` and says what is wrong with which item.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ class _Resources:
 class _Partition(IntegerInterpreter):
     """One run of one agent: how far it is in each pipeline."""
 
-    proof, arithmetic, compare = "pipeline-verifier", ARITHMETIC, COMPARE
+    error_id, arithmetic, compare = "pipeline-verifier", ARITHMETIC, COMPARE
 
     def __init__(
         self, kernel: Operation, trips: tuple[int, int], arm: int, places: _Resources, assumed: dict[SSAValue, int]

@@ -10,7 +10,7 @@ and ``tma_stores.py`` prove when scratch may lie over it; here, that a barrier f
 
 Not proved here: that a region is as large as its operation needs; the emulator faults where it is not.
 
-Every check raises ``InternalError`` with id ``scratch-proof`` and names both operations.
+Every check raises ``InternalError`` with id ``scratch-verifier`` and names both operations.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from each store every path is followed
 A ring of buffers that another agent fills may share bytes with a store only where no path leads back to a use of the
 ring, or, where a third agent reads it, to a wait for what that one makes: then the agents are done with it.
 
-Every check raises ``InternalError`` with id ``tma-store-proof`` and names both operations.
+Every check raises ``InternalError`` with id ``tma-store-verifier`` and names both operations.
 """
 
 from __future__ import annotations

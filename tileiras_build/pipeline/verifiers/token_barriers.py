@@ -5,7 +5,7 @@ If one of the two writes, or the earlier acquires or the later releases, then ev
 one must pass a barrier. The paths are those of ``program_paths``, the dependencies those of ``token_paths``; the pass that
 inserts the barriers walks the program once instead.
 
-Every check raises ``InternalError`` with id ``barrier-proof`` and names both operations.
+Every check raises ``InternalError`` with id ``barrier-verifier`` and names both operations.
 """
 
 from __future__ import annotations
