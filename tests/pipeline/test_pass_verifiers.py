@@ -130,7 +130,9 @@ def test_a_wrong_plan_is_found_after_layout_assignment(monkeypatch):
     monkeypatch.setenv("TILEIRAS_CHECK", "2")
     monkeypatch.setattr(layout_conversions, "conversion_plan", lambda *_: NoOp())
     said = refused("matmul_f16_nn_f16", "sm_80", "tileas-assign-layouts", lambda module: None)
-    assert said.startswith("internal error[layout-verifier]: after pass tileas-assign-layouts, verify_layout_conversions found:")
+    assert said.startswith(
+        "internal error[layout-verifier]: after pass tileas-assign-layouts, verify_layout_conversions found:"
+    )
 
 
 def test_without_the_knob_no_verifier_runs(monkeypatch):

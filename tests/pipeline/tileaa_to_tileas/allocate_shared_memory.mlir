@@ -181,7 +181,7 @@ nv_tileaa.func @k attributes {num_warps = 8 : i32} {
     %sums = nv_tileas.splat %x : (f16) -> !sums
     nv_tileas.for %i, %n, %i : (i32, i32, i32) -> () {
     ^bb1(%j: i32):
-      %u = nv_tileas.async.tiled_tma_store %view, %desc, %sums coords(%i, %i) {placement = #cute.shared<16, swizzle<3,3,3> o (128,(64,2)):(64,(1,8192))>, parts = 1 : i32, slots = 1 : i32} : (!view, !nv_tileas.tma_desc, !sums, i32, i32) -> !nv_tileaa.mem_token
+      %u = nv_tileas.async.tiled_tma_store %view, %desc, %sums coords(%i, %i) {placement = #cute.shared<16, swizzle<3,3,3> o (128,(64,2)):(64,(1,8192))>, chunks = 1 : i32, slots = 1 : i32} : (!view, !nv_tileas.tma_desc, !sums, i32, i32) -> !nv_tileaa.mem_token
       nv_tileas.continue
     }
     nv_tileas.async.tma_store_wait {read}
@@ -209,7 +209,7 @@ nv_tileaa.func @k attributes {num_warps = 8 : i32, shared_bytes = 32768 : i32} {
     nv_tileas.for %i, %n, %i : (i32, i32, i32) -> () {
     ^bb0(%j: i32):
       nv_tileas.async.tma_store_wait {read}
-      %u = nv_tileas.async.tiled_tma_store %view, %desc, %sums coords(%i, %i) {placement = #cute.shared<16, swizzle<3,3,3> o (128,(64,2)):(64,(1,8192))>, parts = 1 : i32, slots = 1 : i32, scratch_bytes = 32768 : i32, scratch_offset = 0 : i32, sync_before} : (!view0, !nv_tileas.tma_desc, !tile_128x128xf16, i32, i32) -> !nv_tileaa.mem_token
+      %u = nv_tileas.async.tiled_tma_store %view, %desc, %sums coords(%i, %i) {placement = #cute.shared<16, swizzle<3,3,3> o (128,(64,2)):(64,(1,8192))>, chunks = 1 : i32, slots = 1 : i32, scratch_bytes = 32768 : i32, scratch_offset = 0 : i32, sync_before} : (!view0, !nv_tileas.tma_desc, !tile_128x128xf16, i32, i32) -> !nv_tileaa.mem_token
       nv_tileas.continue
     }
     nv_tileas.async.tma_store_wait {read}
@@ -235,7 +235,7 @@ nv_tileaa.func @k attributes {num_warps = 8 : i32} {
     nv_tileas.yield
   } {
     %sums = nv_tileas.splat %x : (f16) -> !sums
-    %u = nv_tileas.async.tiled_tma_store %view, %desc, %sums coords(%i, %i) {placement = #cute.shared<16, swizzle<3,3,3> o (128,(64,2)):(64,(1,8192))>, parts = 1 : i32, slots = 1 : i32} : (!view, !nv_tileas.tma_desc, !sums, i32, i32) -> !nv_tileaa.mem_token
+    %u = nv_tileas.async.tiled_tma_store %view, %desc, %sums coords(%i, %i) {placement = #cute.shared<16, swizzle<3,3,3> o (128,(64,2)):(64,(1,8192))>, chunks = 1 : i32, slots = 1 : i32} : (!view, !nv_tileas.tma_desc, !sums, i32, i32) -> !nv_tileaa.mem_token
     nv_tileas.barrier
     %r = nv_tileas.convert_layout %sums : (!sums) -> !rows
     nv_tileas.barrier
@@ -264,7 +264,7 @@ nv_tileaa.func @k attributes {num_warps = 8 : i32, shared_bytes = 65536 : i32} {
     nv_tileas.yield
   } {
     %sums = nv_tileas.splat %x : (f16) -> !tile_128x128xf16
-    %u = nv_tileas.async.tiled_tma_store %view, %desc, %sums coords(%i, %i) {placement = #cute.shared<16, swizzle<3,3,3> o (128,(64,2)):(64,(1,8192))>, parts = 1 : i32, slots = 1 : i32, scratch_bytes = 32768 : i32, scratch_offset = 0 : i32} : (!view0, !nv_tileas.tma_desc, !tile_128x128xf16, i32, i32) -> !nv_tileaa.mem_token
+    %u = nv_tileas.async.tiled_tma_store %view, %desc, %sums coords(%i, %i) {placement = #cute.shared<16, swizzle<3,3,3> o (128,(64,2)):(64,(1,8192))>, chunks = 1 : i32, slots = 1 : i32, scratch_bytes = 32768 : i32, scratch_offset = 0 : i32} : (!view0, !nv_tileas.tma_desc, !tile_128x128xf16, i32, i32) -> !nv_tileaa.mem_token
     nv_tileas.barrier
     %r = nv_tileas.convert_layout %sums {scratch_bytes = 32768 : i32, scratch_offset = 32768 : i32} : (!tile_128x128xf16) -> !tile_128x128xf16_v1
     nv_tileas.barrier
@@ -293,11 +293,11 @@ nv_tileaa.func @k attributes {num_warps = 8 : i32} {
     nv_tileas.yield
   } {
     %sums = nv_tileas.splat %x : (f16) -> !sums
-    %u = nv_tileas.async.tiled_tma_store %view, %desc, %sums coords(%i, %i) {placement = #cute.shared<16, swizzle<3,3,3> o (128,(64,2)):(64,(1,8192))>, parts = 1 : i32, slots = 1 : i32} : (!view, !nv_tileas.tma_desc, !sums, i32, i32) -> !nv_tileaa.mem_token
+    %u = nv_tileas.async.tiled_tma_store %view, %desc, %sums coords(%i, %i) {placement = #cute.shared<16, swizzle<3,3,3> o (128,(64,2)):(64,(1,8192))>, chunks = 1 : i32, slots = 1 : i32} : (!view, !nv_tileas.tma_desc, !sums, i32, i32) -> !nv_tileaa.mem_token
     %r = nv_tileas.convert_layout %sums : (!sums) -> !rows
     nv_tileas.async.tma_store_wait
     nv_tileas.barrier
-    %v = nv_tileas.async.tiled_tma_store %view, %desc, %sums coords(%i, %i) {placement = #cute.shared<16, swizzle<3,3,3> o (128,(64,2)):(64,(1,8192))>, parts = 1 : i32, slots = 1 : i32} : (!view, !nv_tileas.tma_desc, !sums, i32, i32) -> !nv_tileaa.mem_token
+    %v = nv_tileas.async.tiled_tma_store %view, %desc, %sums coords(%i, %i) {placement = #cute.shared<16, swizzle<3,3,3> o (128,(64,2)):(64,(1,8192))>, chunks = 1 : i32, slots = 1 : i32} : (!view, !nv_tileas.tma_desc, !sums, i32, i32) -> !nv_tileaa.mem_token
     nv_tileas.async.tma_store_wait {read}
     nv_tileas.yield
   }
@@ -322,11 +322,11 @@ nv_tileaa.func @k attributes {num_warps = 8 : i32, shared_bytes = 65536 : i32} {
     nv_tileas.yield
   } {
     %sums = nv_tileas.splat %x : (f16) -> !tile_128x128xf16
-    %u = nv_tileas.async.tiled_tma_store %view, %desc, %sums coords(%i, %i) {placement = #cute.shared<16, swizzle<3,3,3> o (128,(64,2)):(64,(1,8192))>, parts = 1 : i32, slots = 1 : i32, scratch_bytes = 32768 : i32, scratch_offset = 0 : i32} : (!view0, !nv_tileas.tma_desc, !tile_128x128xf16, i32, i32) -> !nv_tileaa.mem_token
+    %u = nv_tileas.async.tiled_tma_store %view, %desc, %sums coords(%i, %i) {placement = #cute.shared<16, swizzle<3,3,3> o (128,(64,2)):(64,(1,8192))>, chunks = 1 : i32, slots = 1 : i32, scratch_bytes = 32768 : i32, scratch_offset = 0 : i32} : (!view0, !nv_tileas.tma_desc, !tile_128x128xf16, i32, i32) -> !nv_tileaa.mem_token
     %r = nv_tileas.convert_layout %sums {scratch_bytes = 32768 : i32, scratch_offset = 32768 : i32} : (!tile_128x128xf16) -> !tile_128x128xf16_v1
     nv_tileas.async.tma_store_wait
     nv_tileas.barrier
-    %v = nv_tileas.async.tiled_tma_store %view, %desc, %sums coords(%i, %i) {placement = #cute.shared<16, swizzle<3,3,3> o (128,(64,2)):(64,(1,8192))>, parts = 1 : i32, slots = 1 : i32, scratch_bytes = 32768 : i32, scratch_offset = 0 : i32} : (!view0, !nv_tileas.tma_desc, !tile_128x128xf16, i32, i32) -> !nv_tileaa.mem_token
+    %v = nv_tileas.async.tiled_tma_store %view, %desc, %sums coords(%i, %i) {placement = #cute.shared<16, swizzle<3,3,3> o (128,(64,2)):(64,(1,8192))>, chunks = 1 : i32, slots = 1 : i32, scratch_bytes = 32768 : i32, scratch_offset = 0 : i32} : (!view0, !nv_tileas.tma_desc, !tile_128x128xf16, i32, i32) -> !nv_tileaa.mem_token
     nv_tileas.async.tma_store_wait {read}
     nv_tileas.yield
   }

@@ -23,7 +23,7 @@ nv_tileaa.func @k attributes {num_warps = 16 : i32} {
 nv_tileaa.func @k attributes {num_warps = 16 : i32, occupancy = 2 : i32} {
 ^bb0(%x: !tile_32768xf32):
   %a = math.exp %x : !tile_32768xf32
-  %0 = nv_tileas.spill %a {words = 44 : i32} : !tile_32768xf32
+  %0 = nv_tileas.spill %a {regs = 44 : i32} : !tile_32768xf32
   %s = nv_tileas.reduce %0 attributes {axis = 0 : i32} : (!tile_32768xf32) -> f32 {
   ^bb0(%p: f32, %q: f32):
     %r = nv_tileas.addf %p, %q : f32
@@ -63,7 +63,7 @@ nv_tileaa.func @k attributes {num_warps = 16 : i32} {
 nv_tileaa.func @k attributes {num_warps = 16 : i32, occupancy = 2 : i32} {
 ^bb0(%x: !tile_32768xf32):
   %a = math.exp %x : !tile_32768xf32
-  %0 = nv_tileas.spill %a {words = 44 : i32} : !tile_32768xf32
+  %0 = nv_tileas.spill %a {regs = 44 : i32} : !tile_32768xf32
   %s = nv_tileas.reduce %0 attributes {axis = 0 : i32} : (!tile_32768xf32) -> f32 {
   ^bb0(%p: f32, %q: f32):
     %r = nv_tileas.addf %p, %q : f32
@@ -72,7 +72,7 @@ nv_tileaa.func @k attributes {num_warps = 16 : i32, occupancy = 2 : i32} {
   %b = nv_tileas.splat %s : (f32) -> !tile_32768xf32
   %1 = nv_tileas.reload %0 : !tile_32768xf32
   %c = nv_tileas.subf %1, %b : !tile_32768xf32
-  %2 = nv_tileas.spill %c instead(%0) {words = 44 : i32} : !tile_32768xf32
+  %2 = nv_tileas.spill %c overwrites(%0) {regs = 44 : i32} : !tile_32768xf32
   %m = nv_tileas.reduce %2 attributes {axis = 0 : i32} : (!tile_32768xf32) -> f32 {
   ^bb0(%t: f32, %u: f32):
     %v = arith.maxnumf %t, %u : f32
@@ -162,7 +162,7 @@ nv_tileaa.func @k attributes {num_warps = 16 : i32, occupancy = 2 : i32} {
   }
   %b = nv_tileas.splat %s : (f32) -> !tile_32768xf32
   %c = nv_tileas.subf %a, %b : !tile_32768xf32
-  %0 = nv_tileas.spill %c {words = 44 : i32} : !tile_32768xf32
+  %0 = nv_tileas.spill %c {regs = 44 : i32} : !tile_32768xf32
   %m = nv_tileas.reduce %0 attributes {axis = 0 : i32} : (!tile_32768xf32) -> f32 {
   ^bb0(%d: f32, %e: f32):
     %f = nv_tileas.addf %d, %e : f32
@@ -171,7 +171,7 @@ nv_tileaa.func @k attributes {num_warps = 16 : i32, occupancy = 2 : i32} {
   %n = nv_tileas.splat %m : (f32) -> !tile_32768xf32
   %1 = nv_tileas.reload %0 : !tile_32768xf32
   %g = nv_tileas.mulf %1, %n : !tile_32768xf32
-  %y, %u = nv_tileas.tiled_load %w coords(%z) {mem_semantic = "weak", vector = 8 : i32, in_bounds = array<i1: false>, late} : (!view0, i32) -> (!tile_32768xf16, !nv_tileaa.mem_token)
+  %y, %u = nv_tileas.tiled_load %w coords(%z) {mem_semantic = "weak", vector = 8 : i32, in_bounds = array<i1: false>, lazy} : (!view0, i32) -> (!tile_32768xf16, !nv_tileaa.mem_token)
   %h = nv_tileas.fp_to_fp %y : (!tile_32768xf16) -> !tile_32768xf32
   %k = nv_tileas.mulf %g, %h : !tile_32768xf32
   %l = nv_tileas.fp_to_fp %k : (!tile_32768xf32) -> !tile_32768xf16
@@ -254,10 +254,10 @@ nv_tileaa.func @k attributes {num_warps = 16 : i32} {
 !tile_32768xf32 = tensor<32768xf32, #layout0>
 nv_tileaa.func @k attributes {num_warps = 16 : i32, occupancy = 2 : i32} {
 ^bb0(%v: !view0, %z: i32):
-  %h, %t = nv_tileas.tiled_load %v coords(%z) {mem_semantic = "weak", vector = 8 : i32, in_bounds = array<i1: false>, whole} : (!view0, i32) -> (!tile_32768xf16, !nv_tileaa.mem_token)
+  %h, %t = nv_tileas.tiled_load %v coords(%z) {mem_semantic = "weak", vector = 8 : i32, in_bounds = array<i1: false>, full_tile_version} : (!view0, i32) -> (!tile_32768xf16, !nv_tileaa.mem_token)
   %x = nv_tileas.fp_to_fp %h : (!tile_32768xf16) -> !tile_32768xf32
   %a = math.exp %x : !tile_32768xf32
-  %0 = nv_tileas.spill %a {words = 44 : i32} : !tile_32768xf32
+  %0 = nv_tileas.spill %a {regs = 44 : i32} : !tile_32768xf32
   %s = nv_tileas.reduce %0 attributes {axis = 0 : i32} : (!tile_32768xf32) -> f32 {
   ^bb0(%p: f32, %q: f32):
     %r = nv_tileas.addf %p, %q : f32

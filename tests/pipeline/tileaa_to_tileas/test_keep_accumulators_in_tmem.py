@@ -72,7 +72,7 @@ def test_left_operands_are_written_and_multiplied_in_parts(name):
     """What is not needed for them, as the sum of a row, is computed behind the last part."""
     found = re.findall(r"nv_tileas\.(tmem_\w+|reduce)\b", loop(name))
     assert found == ["tmem_load", "reduce", "tmem_scale", "tmem_store", "tmem_store", "reduce"]
-    issued = re.findall(r"async\.umma .*?(?:part = array<i64: (\d, \d)>|, loc)", tileas(name))
+    issued = re.findall(r"async\.umma .*?(?:chunk = array<i64: (\d, \d)>|, loc)", tileas(name))
     assert issued == ["", "0, 2", "1, 2"]
 
 
@@ -90,7 +90,7 @@ def test_a_sum_may_start_from_a_tile():
     rng = np.random.default_rng(5)
     q, k, v = (rng.integers(-1, 2, (rows, 64)).astype(np.float16) for rows in (128, 192, 192))
     start = rng.integers(-9, 9, (128, 64)).astype(np.float32)
-    assert tileas("continued").count("part = array") == 2
+    assert tileas("continued").count("chunk = array") == 2
     found = run(KERNELS, "continued", "sm_100", [q, k, v, start.copy()], (1, 1, 1))[3]
     np.testing.assert_array_equal(found, (q.astype(np.float64) @ k.T) ** 2 @ v + start)
 

@@ -206,8 +206,8 @@ def test_all_of_memory_is_fenced_only_after_other_accesses(name, wider):
 @pytest.mark.parametrize(("sm", "parts", "slots"), [("sm_90", 4, 2), ("sm_100", 2, 1), ("sm_120", 4, 2)])
 def test_a_tile_that_has_no_room_beside_the_ring_is_stored_in_parts(sm, parts, slots):
     """Two at a time, where warps do not divide the columns."""
-    assert f"parts = {parts} : i32, slots = {slots} : i32" in compiled(KERNELS, "persistent_wide", sm).tileas
-    assert "parts = 1 : i32, slots = 1 : i32" in compiled(KERNELS, "bf16_wide", sm).tileas
+    assert f"chunks = {parts} : i32, slots = {slots} : i32" in compiled(KERNELS, "persistent_wide", sm).tileas
+    assert "chunks = 1 : i32, slots = 1 : i32" in compiled(KERNELS, "bf16_wide", sm).tileas
 
 
 @pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
@@ -219,7 +219,7 @@ def test_stages_are_not_fewer_for_a_store(sm):
 def test_what_rings_leave_of_the_share_of_two_ctas_is_room():
     """The next turn's tiles fill the rings while a result leaves: half of it has room beside them."""
     tileas = compiled(FAST_PATH, "attention_f16_256x128", "sm_100").tileas
-    assert "parts = 2 : i32, slots = 1 : i32" in tileas
+    assert "chunks = 2 : i32, slots = 1 : i32" in tileas
     taken = int(re.search(r"shared_bytes = (\d+)", tileas)[1])
     assert 3 * 32768 + 16384 <= taken <= find_target("sm_100").shared_memory_of(2)
 

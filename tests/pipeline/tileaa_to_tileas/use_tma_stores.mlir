@@ -40,7 +40,7 @@ nv_tileaa.func @k attributes {num_warps = 8 : i32} {
     nv_tileas.yield
   } {
     %sums = nv_tileas.splat %x : (f16) -> !tile_128x128xf16
-    %u = nv_tileas.async.tiled_tma_store %view, %0, %sums coords(%i, %i) token(%t) {placement = #cute.shared<16, swizzle<3,3,3> o (128,(64,2)):(64,(1,8192))>, parts = 1 : i32, slots = 1 : i32, copy_atom = "stmatrix"} : (!view0, !nv_tileas.tma_desc, !tile_128x128xf16, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
+    %u = nv_tileas.async.tiled_tma_store %view, %0, %sums coords(%i, %i) token(%t) {placement = #cute.shared<16, swizzle<3,3,3> o (128,(64,2)):(64,(1,8192))>, chunks = 1 : i32, slots = 1 : i32, copy_atom = "stmatrix"} : (!view0, !nv_tileas.tma_desc, !tile_128x128xf16, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
     nv_tileas.async.tma_store_wait {read}
     nv_tileas.yield
   }
@@ -95,7 +95,7 @@ nv_tileaa.func @k attributes {num_warps = 8 : i32} {
     ^bb0(%j: i32, %before: !nv_tileaa.mem_token):
       nv_tileas.async.tma_store_wait
       nv_tileas.barrier
-      %u = nv_tileas.async.tiled_tma_store %view, %0, %sums coords(%i, %i) token(%before) {placement = #cute.shared<16, swizzle<3,3,3> o (128,(64,2)):(64,(1,8192))>, parts = 1 : i32, slots = 1 : i32, copy_atom = "stmatrix"} : (!view0, !nv_tileas.tma_desc, !tile_128x128xf16, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
+      %u = nv_tileas.async.tiled_tma_store %view, %0, %sums coords(%i, %i) token(%before) {placement = #cute.shared<16, swizzle<3,3,3> o (128,(64,2)):(64,(1,8192))>, chunks = 1 : i32, slots = 1 : i32, copy_atom = "stmatrix"} : (!view0, !nv_tileas.tma_desc, !tile_128x128xf16, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
       nv_tileas.continue %u : (!nv_tileaa.mem_token) -> ()
     }
     nv_tileas.async.tma_store_wait {read}
@@ -149,7 +149,7 @@ nv_tileaa.func @k attributes {num_warps = 8 : i32} {
     %sums = nv_tileas.splat %x : (f16) -> !tile_128x128xf16
     %end = nv_tileas.for %i, %n, %i initial(%t) : (i32, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token {
     ^bb0(%j: i32, %before: !nv_tileaa.mem_token):
-      %u = nv_tileas.async.tiled_tma_store %view, %0, %sums coords(%i, %i) token(%t) {placement = #cute.shared<16, swizzle<3,3,3> o (128,(64,2)):(64,(1,8192))>, parts = 1 : i32, slots = 1 : i32, copy_atom = "stmatrix"} : (!view0, !nv_tileas.tma_desc, !tile_128x128xf16, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
+      %u = nv_tileas.async.tiled_tma_store %view, %0, %sums coords(%i, %i) token(%t) {placement = #cute.shared<16, swizzle<3,3,3> o (128,(64,2)):(64,(1,8192))>, chunks = 1 : i32, slots = 1 : i32, copy_atom = "stmatrix"} : (!view0, !nv_tileas.tma_desc, !tile_128x128xf16, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
       nv_tileas.continue %before : (!nv_tileaa.mem_token) -> ()
     }
     nv_tileas.async.tma_store_wait {read}
@@ -200,7 +200,7 @@ nv_tileaa.func @k attributes {num_warps = 8 : i32} {
     nv_tileas.yield
   } {
     %sums = nv_tileas.splat %x : (f16) -> !tile_128x128xf16
-    %u = nv_tileas.async.tiled_tma_store %view, %0, %sums coords(%i, %i) token(%t) {placement = #cute.shared<16, swizzle<3,3,3> o (128,(64,2)):(64,(1,8192))>, parts = 1 : i32, slots = 1 : i32, copy_atom = "stmatrix"} : (!view0, !nv_tileas.tma_desc, !tile_128x128xf16, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
+    %u = nv_tileas.async.tiled_tma_store %view, %0, %sums coords(%i, %i) token(%t) {placement = #cute.shared<16, swizzle<3,3,3> o (128,(64,2)):(64,(1,8192))>, chunks = 1 : i32, slots = 1 : i32, copy_atom = "stmatrix"} : (!view0, !nv_tileas.tma_desc, !tile_128x128xf16, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
     nv_tileas.async.tma_store_wait
     nv_tileas.barrier
     %v, %w = nv_tileas.tiled_load %view coords(%i, %i) token(%u) {mem_semantic = "weak", vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view0, i32, i32, !nv_tileaa.mem_token) -> (!tile_128x128xf16_v1, !nv_tileaa.mem_token)
@@ -253,7 +253,7 @@ nv_tileaa.func @k attributes {num_warps = 8 : i32} {
   } {
     %sums = nv_tileas.splat %x : (f16) -> !tile_128x128xf16
     %v, %w = nv_tileas.tiled_load %view coords(%i, %i) token(%t) {mem_semantic = "weak", vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view0, i32, i32, !nv_tileaa.mem_token) -> (!tile_128x128xf16_v1, !nv_tileaa.mem_token)
-    %u = nv_tileas.async.tiled_tma_store %view, %0, %sums coords(%i, %i) token(%w) {placement = #cute.shared<16, swizzle<3,3,3> o (128,(64,2)):(64,(1,8192))>, parts = 1 : i32, slots = 1 : i32, copy_atom = "stmatrix", after_accesses} : (!view0, !nv_tileas.tma_desc, !tile_128x128xf16, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
+    %u = nv_tileas.async.tiled_tma_store %view, %0, %sums coords(%i, %i) token(%w) {placement = #cute.shared<16, swizzle<3,3,3> o (128,(64,2)):(64,(1,8192))>, chunks = 1 : i32, slots = 1 : i32, copy_atom = "stmatrix", after_accesses} : (!view0, !nv_tileas.tma_desc, !tile_128x128xf16, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
     nv_tileas.async.tma_store_wait {read}
     nv_tileas.yield
   }

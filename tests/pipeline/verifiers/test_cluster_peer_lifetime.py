@@ -97,5 +97,7 @@ def test_the_verifier_runs_after_its_pass(monkeypatch):
 
     monkeypatch.setenv("TILEIRAS_CHECK", "2")
     broken = type("Broken", (ConvertNVGPUAndGPUToNVVM,), {"run": run, "__doc__": ConvertNVGPUAndGPUToNVVM.__doc__})
-    with pytest.raises(InternalError, match="peer-verifier.*after pass convert-nvgpu-and-gpu-to-nvvm, verify_peer_lifetime found"):
+    with pytest.raises(
+        InternalError, match="peer-verifier.*after pass convert-nvgpu-and-gpu-to-nvvm, verify_peer_lifetime found"
+    ):
         run_passes((*PASSES[:-1], broken), scheduled_case(KERNELS, "product_2", "sm_90"), Job(find_target("sm_90")))

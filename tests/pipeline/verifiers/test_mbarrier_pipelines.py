@@ -57,7 +57,7 @@ def test_a_release_that_is_missing(sm):
 def test_a_release_of_what_is_under_way():
     module = module_of("f16_columns", "sm_90")
     [release] = find(module, "consumer_release")
-    del release.attributes["behind"]
+    del release.attributes["previous_stage"]
     refused(module, "the release after|under way")
 
 
@@ -148,7 +148,7 @@ def chained():
 
 
 def parts_of(module):
-    return [op for op in find(module, "tmem_store") if "part" in op.attributes]
+    return [op for op in find(module, "tmem_store") if "chunk" in op.attributes]
 
 
 def test_a_left_operand_in_parts():
@@ -157,7 +157,7 @@ def test_a_left_operand_in_parts():
 
 def test_a_part_that_is_written_twice():
     module = chained()
-    parts_of(module)[1].attributes["part"] = IntegerAttr(0, i32)
+    parts_of(module)[1].attributes["chunk"] = IntegerAttr(0, i32)
     refused(module, "part 0 is written as item 1")
 
 

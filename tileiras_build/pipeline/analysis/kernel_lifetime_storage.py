@@ -25,7 +25,7 @@ def _pipeline_storage(op: TableOp) -> tuple[int, int]:
 def _spill_storage(op: TableOp) -> tuple[int, int]:
     """Of all threads; none where another tile's is taken."""
     warps = unwrap(as_op(enclosing_kernel(op)).num_warps)
-    return (0 if op.instead is not None else spill_bytes(op.words, warps)), ALIGNMENT
+    return (0 if op.overwrites is not None else spill_bytes(op.regs, warps)), ALIGNMENT
 
 
 def _tensor_memory_storage(op: TableOp) -> tuple[int, int]:

@@ -129,7 +129,7 @@ def _atomic_bytes(op: TableOp, job: Job) -> int:
 
 
 def _tma_store_bytes(op: TableOp, job: Job) -> int:
-    return op.placement.size_bytes // op.parts * op.slots
+    return op.placement.size_bytes // op.chunks * op.slots
 
 
 SIZES = {

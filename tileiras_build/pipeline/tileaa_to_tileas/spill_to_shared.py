@@ -132,9 +132,9 @@ def _fits_slot(chain: _SpillSlot, one: LiveTile) -> bool:
 def _mark_lazy_loads(rows: ReductionBlock) -> None:
     """Issue slots are short where shares of a sum are computed, and registers where a row is multiplied by others."""
     for load in rows.loads_before():
-        load.whole = True
+        load.full_tile_version = True
     for load in rows.lazy_loads_after():
-        load.late = True
+        load.lazy = True
 
 
 # ---- how -------------------------------------------------------------------------------------------
@@ -147,7 +147,7 @@ def _insert_spills(chain: _SpillSlot, rows: ReductionBlock) -> None:
 def _insert_spill_and_reloads(one: LiveTile, regs: int, before: SSAValue | None, rows: ReductionBlock) -> SSAValue:
     """Park a tile where it is made, and take it back for its uses behind each meeting; the parked tile."""
     instead = [] if before is None else [before]
-    park = SpillOp.make([[one.tile], instead], [one.tile.type], words=regs)
+    park = SpillOp.make([[one.tile], instead], [one.tile.type], regs=regs)
     made = rows.ops[one.def_position]
     parent_block(made).insert_op_after(park, made)
     for meeting, numbers in _uses_by_barrier(one, rows.reductions).items():

@@ -225,7 +225,7 @@ def _replace_store(store: _Store, entry: Block, switch: Operation) -> TableOp:
         types,
         where,
         placement=box.placement,
-        parts=parts,
+        chunks=parts,
         slots=slots,
         copy_atom=atom,
         index_checks=op.index_checks,

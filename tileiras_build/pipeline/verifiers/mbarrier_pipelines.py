@@ -280,7 +280,7 @@ class _Partition(IntegerInterpreter):
     def release(self, op: TableOp) -> None:
         if op.enabled is not None and self.known_integers.get(op.enabled) == 0:
             return
-        pipeline, behind = op.pipeline, int("behind" in op.attributes)
+        pipeline, behind = op.pipeline, int("previous_stage" in op.attributes)
         token, stages = self.known_integers.get(op.token), op.pipeline.type.stages.data
         item = self.released[pipeline]
         if token is None or (token // 2 - behind) % stages != item % stages:
@@ -411,7 +411,7 @@ class _Partition(IntegerInterpreter):
         """A tile in tensor memory that has stages is that of an item which was waited for and is not released."""
         if "line_dim" in op.attributes:
             return self.scales.store(op)
-        if op.name == TMEM_STORE and op.part is not None:
+        if op.name == TMEM_STORE and op.chunk is not None:
             self._fill_chunk(op)
         tile = op.dest if op.name == TMEM_STORE else op.operands[0]
         if tile not in self.accumulators:
@@ -422,8 +422,8 @@ class _Partition(IntegerInterpreter):
             self.fail(f"{op.name} of stage {stage}, which holds no sum that was waited for and is not released")
 
     def _fill_chunk(self, op: TableOp) -> None:
-        if (item := self.filled[op.filled]) % _stages(op.filled) != op.part:
-            self.fail(f"part {op.part} is written as item {item}")
+        if (item := self.filled[op.filled]) % _stages(op.filled) != op.chunk:
+            self.fail(f"part {op.chunk} is written as item {item}")
         self._fill_item(op.filled)
 
 

@@ -71,7 +71,7 @@ TENSOR_ADDRESS_BYTES = 4  # tcgen05.alloc writes one address to shared memory
 
 def _storage_bytes(op: Operation, kernel: Operation) -> int:
     if op.name == "nv_tileas.spill":
-        return int_attr(op, "words") * SPILLED_REGISTER_BYTES * WARP * int_attr(kernel, "num_warps")
+        return int_attr(op, "regs") * SPILLED_REGISTER_BYTES * WARP * int_attr(kernel, "num_warps")
     if op.name == "nv_tileas.create_tmem":
         return TENSOR_ADDRESS_BYTES
     held = op.results[0].type

@@ -8,7 +8,7 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32, shared_bytes = 640 : i32} {
 ^bb0(%d: f32):
   %i = nv_tileas.make_range : !ints
   %a = arith.sitofp %i : (!ints) -> !tile
-  %p = nv_tileas.spill %a {words = 4 : i32, shared_offset = 128 : i32} : !tile
+  %p = nv_tileas.spill %a {regs = 4 : i32, shared_offset = 128 : i32} : !tile
   %s = nv_tileas.reduce %p attributes {axis = 0 : i32} : (!tile) -> f32 {
   ^bb1(%x: f32, %y: f32):
     %z = nv_tileas.addf %x, %y {rounding_mode = "nearest_even"} : f32

@@ -362,12 +362,12 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32, producer_warps = 1 : i32, sha
   } {
     %t = arith.constant 2 : i32
     nv_tileas.async.pipeline.consumer_wait %parts, %t : (!parts, i32) -> ()
-    nv_tileas.async.umma %a, %b, %a, %more rhs_stage(%t) {rhs_placement = #cute.shared<16, swizzle<2,3,3> o (32,32):(1,32)>, atom = "tcgen05_k16_f16_f16_f32", shape = array<i64: 128, 32, 32>, part = array<i64: 1, 2>} : (!columns, !rhs, !columns, i1, i32) -> ()
+    nv_tileas.async.umma %a, %b, %a, %more rhs_stage(%t) {rhs_placement = #cute.shared<16, swizzle<2,3,3> o (32,32):(1,32)>, atom = "tcgen05_k16_f16_f16_f32", shape = array<i64: 128, 32, 32>, chunk = array<i64: 1, 2>} : (!columns, !rhs, !columns, i1, i32) -> ()
     nv_tileas.yield
   } {
     %p = nv_tileas.splat %x : (f16) -> !tile
-    nv_tileas.tmem_store %p, %a filled(%parts) {part = 0 : i32} : (!tile, !columns, !parts) -> ()
-    nv_tileas.tmem_store %p, %a filled(%parts) {part = 1 : i32} : (!tile, !columns, !parts) -> ()
+    nv_tileas.tmem_store %p, %a filled(%parts) {chunk = 0 : i32} : (!tile, !columns, !parts) -> ()
+    nv_tileas.tmem_store %p, %a filled(%parts) {chunk = 1 : i32} : (!tile, !columns, !parts) -> ()
     nv_tileas.yield
   }
   nv_tileaa.return

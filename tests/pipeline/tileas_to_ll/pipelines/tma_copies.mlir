@@ -149,7 +149,7 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32, shared_bytes = 1024 : i32} {
   %v = nv_tileas.block_tile %m : (!memref) -> !view
   %map = nv_tileas.make_tiled_tma_desc %m {dims = array<i64: 1, 0>, box = array<i64: 32, 8>, swizzle_mode = "none"} : (!memref) -> !nv_tileas.tma_desc
   %x = nv_tileas.splat %value : (f32) -> !tile
-  %t = nv_tileas.async.tiled_tma_store %v, %map, %x coords(%i, %i) {copy_atom = "stmatrix", placement = #cute.shared<32, (8,32):(32,1)>, parts = 1 : i32, slots = 1 : i32, scratch_bytes = 1024 : i32, scratch_offset = 0 : i32, sync_before} : (!view, !nv_tileas.tma_desc, !tile, i32, i32) -> !nv_tileaa.mem_token
+  %t = nv_tileas.async.tiled_tma_store %v, %map, %x coords(%i, %i) {copy_atom = "stmatrix", placement = #cute.shared<32, (8,32):(32,1)>, chunks = 1 : i32, slots = 1 : i32, scratch_bytes = 1024 : i32, scratch_offset = 0 : i32, sync_before} : (!view, !nv_tileas.tma_desc, !tile, i32, i32) -> !nv_tileaa.mem_token
   nv_tileas.async.tma_store_wait {read}
   nv_tileas.async.tma_store_wait
   nv_tileaa.return

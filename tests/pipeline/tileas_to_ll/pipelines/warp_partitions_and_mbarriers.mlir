@@ -15,7 +15,7 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32, producer_warps = 1 : i32, sha
   } {
     %t = arith.constant 0 : i32
     nv_tileas.async.pipeline.consumer_wait %p, %t : (!ring, i32) -> ()
-    nv_tileas.async.pipeline.consumer_release %p, %t enabled(%on) {behind} : (!ring, i32, i1) -> ()
+    nv_tileas.async.pipeline.consumer_release %p, %t enabled(%on) {previous_stage} : (!ring, i32, i1) -> ()
     %u = nv_tileas.async.pipeline.advance %p, %t : (!ring, i32) -> i32
     nv_tileas.async.pipeline.consumer_wait %p, %u : (!ring, i32) -> ()
     nv_tileas.async.pipeline.consumer_release %p, %u : (!ring, i32) -> ()

@@ -49,11 +49,11 @@ OPERAND_PLACEMENTS: Declared = {"lhs_placement": PLACEMENT.optional(), "rhs_plac
 # What scheduling writes on an operation that nv_tileaa has as well.
 SCHEDULING_ATTRIBUTES: dict[str, Declared] = {
     # ``steps``: iterations of the loop that load the same tile, one after the other.
-    # ``cache``: how caches should treat it, in PTX's words. ``late``: each access where its elements are used, when the next
-    # one is under way. ``whole``: another way through the code, without bounds, for a tile that is inside the tensor.
+    # ``cache``: how caches should treat it, in PTX's words. ``lazy``: each access is issued where its elements are used, while the
+    # next one is in flight. ``full_tile_version``: a second version of the code, without bounds checks, for tiles inside the tensor.
     "tiled_load": VIEW_ACCESS
     | {"cache": TEXT.optional(), "tma": FLAG, "swizzle": TEXT.optional(), "steps": I32.optional(1)}
-    | {"late": FLAG, "whole": FLAG},
+    | {"lazy": FLAG, "full_tile_version": FLAG},
     "tiled_store": VIEW_ACCESS,
     "tiled_atomic_rmw": VIEW_ACCESS | REDUCE_ATOM,
     "load": POINTER_VECTOR,
@@ -113,19 +113,19 @@ ConvertLayoutOp = define(
     attributes=SCRATCH | {"chunk_bytes": I32.optional()},
     op_traits=OpTraits(LayoutTrait.CUSTOM, forwarding=ValueForwarding.LAYOUT_CAST | ValueForwarding.PRESERVES_ZERO),
 )
-# Tiles that wait for the threads to meet, in part in shared memory: each thread has places of its own there.
+# Tiles that are partly spilled to shared memory across a barrier. Each thread has slots of its own there.
 SpillOp = define(
     "nv_tileas.spill",
     "value overwrites?",
     "result",
-    "the tile, of whose elements each thread keeps the last ``words`` in shared memory; where another one's were, if it says",
+    "a tile of which each thread spills the last ``regs`` registers to shared memory, to the slot of the tile that it overwrites, if any",
     pure=False,
-    attributes=LIFETIME_STORAGE | {"words": I32},
+    attributes=LIFETIME_STORAGE | {"regs": I32},
     op_traits=CUSTOM_LAYOUT,
 )
 ReloadOp = define(
     "nv_tileas.reload",
-    "parked",
+    "spilled",
     "result",
     "a spilled tile in registers, each element reloaded when it is used",
     pure=False,
@@ -241,9 +241,9 @@ ConsumerReleaseOp = define(
     "nv_tileas.async.pipeline.consumer_release",
     "pipeline token enabled?",
     "",
-    "this warp no longer reads the stage, or the one ``behind`` it",
+    "this warp no longer reads the stage, or the ``previous_stage``",
     pure=False,
-    attributes={"behind": FLAG},
+    attributes={"previous_stage": FLAG},
     op_traits=NO_TILES,
 )
 AdvanceOp = define(
@@ -263,12 +263,12 @@ AsyncTiledTmaStoreOp = define(
     "view desc value coords* token?",
     "result_token",
     "a tile goes to the operation's shared memory, and from there by copies of one thread to its place in the tensor; "
-    "in ``parts``, a group each, of which so many as there are ``slots`` are in shared memory at once",
+    "in ``chunks``, a bulk group each, of which at most ``slots`` are in shared memory at once",
     pure=False,
     attributes=SCRATCH
     | COPY_ATOM
     | BOUNDS_CHECKS
-    | {"placement": PLACEMENT, "parts": I32, "slots": I32, "after_accesses": FLAG},
+    | {"placement": PLACEMENT, "chunks": I32, "slots": I32, "after_accesses": FLAG},
     op_traits=OpTraits(LayoutTrait.CUSTOM, MemoryEffect.WRITE | MemoryEffect.COPY),
 )
 AsyncTmaStoreWaitOp = define(
@@ -329,10 +329,10 @@ TmemStoreOp = define(
     "nv_tileas.tmem_store",
     "value dest enabled? stage? filled?",
     "",
-    "write a tile, or the one of a stage, from registers, or nothing where not enabled; ``part``: of as many parts of its columns "
-    "as the pipeline ``filled`` has stages this one, whose stage each warp then fills",
+    "write a tile, or the one of a stage, from registers, or nothing where not enabled; ``chunk``: only this chunk of the columns, "
+    "of as many as the pipeline ``filled`` has stages; each warp then fills its stage",
     pure=False,
-    attributes={"line_dim": I32.optional(), "part": I32.optional()},
+    attributes={"line_dim": I32.optional(), "chunk": I32.optional()},
     op_traits=CUSTOM_LAYOUT,
 )
 TmemScaleOp = define(
@@ -367,9 +367,9 @@ AsyncUmmaOp = define(
     "one thread multiplies operands in shared memory (lhs: or tensor memory) into tensor memory; what is done later "
     "empties the stage of the pipeline, and fills ready",
     pure=False,
-    # ``scale_iteration``: the iteration's number in the ring of groups of scales. ``part``: number and count of parts along k, of which it
-    # multiplies one.
-    attributes=MMA | OPERAND_PLACEMENTS | {"atom": TEXT, "shape": I64S, "pair": FLAG, "part": I64S.optional()},
+    # ``scale_iteration``: the iteration's number in the ring of groups of scales. ``chunk``: the index of the
+    # chunk of k that it multiplies, and the number of chunks.
+    attributes=MMA | OPERAND_PLACEMENTS | {"atom": TEXT, "shape": I64S, "pair": FLAG, "chunk": I64S.optional()},
     op_traits=NO_TILES,
 )
 UmmaCommitOp = define(

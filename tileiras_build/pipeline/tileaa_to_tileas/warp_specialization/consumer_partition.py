@@ -138,7 +138,7 @@ class ConsumerPartition:
             return
         ran = loop_continues_at(loop, loop.lower)
         operands = [ring.pipeline, tokens[ring.stages], ran.results[0]]
-        release = ConsumerReleaseOp.make(operands, [], behind=True)
+        release = ConsumerReleaseOp.make(operands, [], previous_stage=True)
         parent_block(loop).insert_op_after(release, wait)
         parent_block(loop).insert_op_after(ran, wait)
 
@@ -186,7 +186,7 @@ def _emit_mma_and_release(mma_pipeline: MmaPipeline, stage: SSAValue, token: SSA
     if product.warpgroup is not None and _emit_mma(mma_pipeline, stage):
         block = parent_block(product)
         later = insert_before(is_not_first_iteration(as_op(block.parent_op()), block.args[0]), after)
-        insert_before(ConsumerReleaseOp.make([mma_pipeline.pipeline, token, later], [], behind=True), after)
+        insert_before(ConsumerReleaseOp.make([mma_pipeline.pipeline, token, later], [], previous_stage=True), after)
         return
     if product.warpgroup is None:
         for fetch in mma_pipeline.operand_loads:

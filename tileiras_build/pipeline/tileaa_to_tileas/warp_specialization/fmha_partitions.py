@@ -136,7 +136,7 @@ class FmhaMmaPartition(PartitionSlice):
         left, adds, *stages = read
         [right] = [fetch.buffer for fetch in mma_pipeline.operand_loads]
         operands = [left, right, mma_pipeline.accumulator.tile, adds, *stages, *ends, None, None, None, None]
-        told = umma_attributes(mma_pipeline.dot) | ({} if chunk is None else {"part": chunk})
+        told = umma_attributes(mma_pipeline.dot) | ({} if chunk is None else {"chunk": chunk})
         insert(AsyncUmmaOp.make(operands, [], async_mma_attributes(mma_pipeline), **told))
 
     def _accumulate_flag(self, ring: MmaPipeline, insert: Inserter) -> SSAValue:
@@ -187,7 +187,7 @@ class FmhaAccumulators(TmemAccumulators):
         _rescale_accumulator(mma_pipeline)
         for part in range(left.k_chunks):
             operands = [product.lhs, mma_pipeline.accumulator.lhs_tile, None, None, left.pipeline]
-            insert_before(TmemStoreOp.make(operands, [], part=part), product)
+            insert_before(TmemStoreOp.make(operands, [], chunk=part), product)
         product.result.replace_all_uses_with(product.acc)
         _sink_after(block, product)
 

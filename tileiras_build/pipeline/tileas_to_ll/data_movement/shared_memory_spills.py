@@ -45,10 +45,10 @@ def _store(e: KernelEmitter, element: Element, op: TableOp, number: int, values:
 
 def emit_reload(e: KernelEmitter, op: TableOp) -> None:
     """Each element where it is used, from shared memory if it is there."""
-    parked, element = defining_table_op(op.parked), e.element(op.result)
-    found: list[Packed] = [*e.registers(op.parked)]
-    for number, group in enumerate(_groups(parked)):
-        _assign_groups(found, group, LateInBlock(partial(_load, e, element, parked, number)))
+    spilled, element = defining_table_op(op.spilled), e.element(op.result)
+    found: list[Packed] = [*e.registers(op.spilled)]
+    for number, group in enumerate(_groups(spilled)):
+        _assign_groups(found, group, LateInBlock(partial(_load, e, element, spilled, number)))
     e.values[op.result] = _reused_slots(found, op)
 
 
@@ -73,15 +73,15 @@ def _groups(op: TableOp) -> list[Sequence[int]]:
     The last ones: those that wait in registers are used first, and leave theirs to what comes back.
     """
     _, distinct, _ = layout_of(op.value).distinct_registers()
-    return spilled_together(distinct[-op.words :])
+    return spilled_together(distinct[-op.regs :])
 
 
 def _spill_address(e: KernelEmitter, op: TableOp, number: int) -> tuple[Value, int]:
     """The thread's address, and what to add to it for a group of registers."""
     with e.b.at_function_start():
         base = e.b.add(e.b.mul(e.thread, SPILLED_ELEMENT_BYTES), e.shared_base)
-    while op.instead is not None:
-        op = defining_table_op(op.instead)
+    while op.overwrites is not None:
+        op = defining_table_op(op.overwrites)
     return base, int_attr(op, "shared_offset") + spill_bytes(number * SPILL_VECTOR_REGS, e.num_warps)
 
 

@@ -146,7 +146,7 @@ def _takes_late(op: Operation) -> bool:
 
 def _is_part(op: Operation) -> bool:
     """Whether it stores a part of a tile, and others the other parts."""
-    return op.name == TMEM_STORE and "part" in op.attributes
+    return op.name == TMEM_STORE and "chunk" in op.attributes
 
 
 class KernelEmitter:

@@ -230,7 +230,7 @@ def emit_tiled_load(e: KernelEmitter, op: TableOp) -> None:
         return _load_tile(e, op, addresses, vector, masked)
 
     has_boundary_tile = "has_boundary_tile" in op.attributes and vector > element.per_byte
-    if not has_boundary_tile and "whole" not in op.attributes:
+    if not has_boundary_tile and "full_tile_version" not in op.attributes:
         e.set(op.value, load(vector, True))
         return
     # The choice is the same for all threads. Rows whose length no vector divides are then still read in vectors.
@@ -248,7 +248,7 @@ def _load_tile(e: KernelEmitter, op: TableOp, addresses: TileAddresses, vector: 
     known: dict[int, list[Any]] = {}
     registers: list[Any] = []
     in_words = fill == 0 and stays_packed(op, element, vector)
-    late = LazyLoads(e) if "late" in op.attributes else None
+    late = LazyLoads(e) if "lazy" in op.attributes else None
     for first in range(0, layout.num_registers, vector):
         key = layout.register_offsets[first]
         if (values := known.get(key)) is None:

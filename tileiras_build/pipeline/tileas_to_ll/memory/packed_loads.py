@@ -21,7 +21,7 @@ VIEW_LIKE_OPS = ("nv_tileas.permute", "nv_tileas.view")
 
 def stays_packed(op: TableOp, element: Element, vector: int) -> bool:
     """Whether ``vector`` elements at a time stay in words: bytes that are scales, and halves of which two ways meet."""
-    if "whole" in op.attributes and element.bits == HALF_BITS:
+    if "full_tile_version" in op.attributes and element.bits == HALF_BITS:
         return vector * HALF_BITS % REGISTER_TYPE.bits == 0
     return _is_stored_packed(op, vector)
 

@@ -135,7 +135,7 @@ def _elements(e: KernelEmitter, loaded: SSAValue) -> list[SSAValue]:
 def emit_tmem_store(e: KernelEmitter, op: TableOp) -> None:
     if "line_dim" in op.attributes:
         return _store_scales(e, op)
-    if op.part is not None:
+    if op.chunk is not None:
         return _store_chunk(e, op)
     if op.enabled is None:
         return _store(e, op)
@@ -162,7 +162,7 @@ def _store(e: KernelEmitter, op: TableOp) -> None:
 
 def _store_chunk(e: KernelEmitter, op: TableOp) -> None:
     """Each warp writes its lanes' part of the columns, and arrives."""
-    if op.part == 0:
+    if op.chunk == 0:
         _begin_chunk(e, 0)
     element, shape, parts = e.element(op.value), op.value.type.get_shape(), op.filled.type.stages.data
     tile = unwrap(tmem_tile(*shape, element.bits, e.num_warps))
@@ -171,17 +171,17 @@ def _store_chunk(e: KernelEmitter, op: TableOp) -> None:
     place, start = tile_start(e, op.dest, op.stage, tile.total_tmem_columns), 0
     for own, first, repetitions in tile.pieces(min(e.vector_registers, words)):
         count = repetitions * tile.shape.registers
-        if first // words == op.part:
+        if first // words == op.chunk:
             held = registers[start * per_word : (start + count) * per_word]
             address = pointer_to(e, warp_address(e, tile, place, own, first))
             together = vector_of(e, pack_registers(e, element, held))
             e.b.issue(StoreTensorMemoryOp, address, together, type=None, **form_of(tile.shape.name, repetitions))
         start += count
-    if op.part + 1 < parts:
-        _begin_chunk(e, op.part + 1)
+    if op.chunk + 1 < parts:
+        _begin_chunk(e, op.chunk + 1)
     e.b.issue(instructions.WaitStoreOp)
     e.b.issue(instructions.FenceBeforeOp)
-    arrive_of_warp(e, barrier_in(e, op.filled, op.part))
+    arrive_of_warp(e, barrier_in(e, op.filled, op.chunk))
 
 
 def _begin_chunk(e: KernelEmitter, chunk: int) -> None:
@@ -339,7 +339,7 @@ class _Umma:
         return layout, _descriptor(self.e, address, layout.tcgen05_descriptor)
 
     def emit(self) -> None:
-        part, parts = (0, 1) if self.op.part is None else self.op.part
+        part, parts = (0, 1) if self.op.chunk is None else self.op.chunk
         for row, column, k in self.product.instructions():
             if k * parts // self.product.k == part:
                 self._instruction(row, column, k)

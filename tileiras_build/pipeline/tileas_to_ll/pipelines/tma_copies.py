@@ -102,7 +102,7 @@ def emit_async_tiled_tma_load(e: KernelEmitter, op: TableOp) -> None:
 def emit_async_tiled_tma_store(e: KernelEmitter, op: TableOp) -> None:
     """For each part: all threads write it to shared memory and meet; what they wrote is seen by the copies."""
     placement, scratch = op.placement, int_attr(op, "scratch_offset")
-    parts, slots = (int_attr(op, key) for key in ("parts", "slots"))
+    parts, slots = (int_attr(op, key) for key in ("chunks", "slots"))
     box = box_of(op.desc.owner, placement)
     matrices = "copy_atom" in op.attributes and str_attr(op, "copy_atom") == STMATRIX
     whole = unwrap(tile_chunks(layout_of(op.value), placement, parts, box.elements, matrices))

@@ -309,7 +309,7 @@ def _sync_before_mma(op: TableOp) -> bool:
 
 def emit_consumer_release(e: KernelEmitter, op: TableOp) -> None:
     b, stage = e.b, stage_of(e, op)
-    if "behind" in op.attributes:
+    if "previous_stage" in op.attributes:
         last = op.pipeline.type.stages.data - 1
         first = b.compare("eq", stage, 0)
         stage = b.select(first, last, b.sub(stage, 1), I32)
