@@ -1,6 +1,6 @@
-"""Which functions of the compiler nobody calls: how many lines of pipeline/, dialects/ and book/ are theirs.
+"""Which functions of the compiler nobody calls: how many lines of pipeline/, ir/dialects/ and target/isa/ are theirs.
 
-    python tools/uncalled_functions.py                    a sample of kernels and targets, which tests/meta/test_reach.py runs
+    python tools/uncalled_functions.py                    a sample of kernels and targets, which tests/meta/test_uncalled_functions.py runs
     python tools/uncalled_functions.py --whole            every example for four targets, and what the tests' kernels have besides
     python tools/uncalled_functions.py --functions 40     also the largest of these functions
     python tools/uncalled_functions.py --corpus FOLDER    also compiles the bytecode files below FOLDER
@@ -34,10 +34,10 @@ from types import CodeType
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "tileiras_build"
 TESTS = ROOT / "tests"
-FOLDERS = ("pipeline", "dialects", "book")
+FOLDERS = ("pipeline", "ir/dialects", "target/isa")
 # One target of each way to multiply matrices and to copy.
 TARGETS = ("sm_80", "sm_90", "sm_100", "sm_120")
-for _path in (ROOT, TESTS / "bytecode"):  # tests import what lies beside them
+for _path in (ROOT, TESTS / "ir/bytecode"):  # tests import what lies beside them
     sys.path.insert(0, str(_path))
 
 from tools import seed_row_coverage
@@ -255,7 +255,7 @@ def run_test_kernels(kernels: Mapping[str, bytes]) -> None:
     """The kernels of the tests of the last two edges."""
     from tileiras_build.frontend.export_cutile import load_cases
 
-    for folder in ("tileas_to_ll", "tileas_to_ll/values", "tileas_to_ll/products", "tileaa_to_tileas"):
+    for folder in ("tileas_to_ll", "tileas_to_ll/arith", "tileas_to_ll/mma", "tileaa_to_tileas"):
         for path in sorted((TESTS / "pipeline" / folder).glob("*.py")):
             if "\nCASES" in path.read_text():
                 _compile(_kernels(path, [case.name for case in load_cases(path)]))

@@ -1,12 +1,30 @@
-"""No file of the compiler is longer than one can keep in mind."""
+"""No module is longer than one can keep in mind."""
 
 from tileiras_build.pipeline.stages import PACKAGE
 
-MOST_LINES = 450
-FOLDERS = ("pipeline", "dialects", "layouts", "emulator")
+MAX_LINES = 450
+# Modules that are still longer, with their lines at most; a row goes when its module is split.
+LONGER: dict[str, int] = {
+    "build/incremental/sconscript_trace.py": 500,
+    "build/kernel_library.py": 460,
+    "core/tracing/audit_hooks.py": 781,
+    "ir/bytecode/printer.py": 693,
+    "ir/bytecode/reader.py": 741,
+    "ir/bytecode/writer.py": 646,
+    "pipeline/analysis/kernel_parameters.py": 452,
+    "pipeline/tileas_to_ll/convert_nvgpu_and_gpu_to_nvvm/rewriter.py": 451,
+    "pipeline/verifiers/linear_layouts.py": 485,
+    "pipeline/verifiers/mbarrier_pipelines.py": 484,
+    "simulate/emulator/isa/tma_box_copies.py": 460,
+    "simulate/estimate/cta_timeline.py": 453,
+    "target/targets.py": 773,
+}
 
 
-def test_no_file_is_too_long():
-    files = (path for folder in FOLDERS for path in (PACKAGE / folder).rglob("*.py"))
-    lines = {path.relative_to(PACKAGE).as_posix(): len(path.read_text().splitlines()) for path in files}
-    assert {name: count for name, count in lines.items() if count > MOST_LINES} == {}
+def test_no_module_is_too_long():
+    lines = {path.relative_to(PACKAGE).as_posix(): len(path.read_text().splitlines()) for path in PACKAGE.rglob("*.py")}
+    assert {name: count for name, count in lines.items() if count > LONGER.get(name, MAX_LINES)} == {}
+
+
+def test_rows_are_needed():
+    assert [name for name in LONGER if len((PACKAGE / name).read_text().splitlines()) <= MAX_LINES] == []

@@ -14,27 +14,27 @@ GOOD = ("LDGSTS", "LDSM", "HMMA", "BRA")
 
 
 @pytest.fixture
-def fast_path(monkeypatch):
+def compare_sass(monkeypatch):
     """The program as its folder's scripts see it."""
     monkeypatch.syspath_prepend(str(FOLDER))
-    import fast_path
+    import compare_sass
 
-    yield fast_path
-    for name in ("fast_path", "compile_speed"):
+    yield compare_sass
+    for name in ("compare_sass", "compile_speed"):
         sys.modules.pop(name, None)
 
 
-def failures(fast_path, opcodes, sm="sm_80", kernel="matmul_f16", peer=100):
+def failures(compare_sass, opcodes, sm="sm_80", kernel="matmul_f16", peer=100):
     def measured(opcodes):
         lines = tuple(Line(opcode, "", "loop" if opcode == "BRA" else None) for opcode in opcodes)
-        return fast_path.Measured(Listing("k", lines, {"loop": 2}), 0, 0, 1.0)
+        return compare_sass.Measured(Listing("k", lines, {"loop": 2}), 0, 0, 1.0)
 
     theirs = measured(["MOV"] * peer) if peer else None
-    return fast_path.Row(kernel, TARGETS[sm], measured(opcodes), theirs).failures()
+    return compare_sass.Row(kernel, TARGETS[sm], measured(opcodes), theirs).failures()
 
 
-def test_code_that_meets_all_demands(fast_path):
-    assert failures(fast_path, GOOD) == []
+def test_code_that_meets_all_demands(compare_sass):
+    assert failures(compare_sass, GOOD) == []
 
 
 @pytest.mark.parametrize(
@@ -49,25 +49,25 @@ def test_code_that_meets_all_demands(fast_path):
         ((*GOOD[:-1], "MEMBAR.ALL.GPU", "BRA"), {}, "fences of the whole GPU in a loop: MEMBAR.ALL.GPU"),
     ],
 )
-def test_each_demand(fast_path, opcodes, more, words):
-    assert any(words in failure for failure in failures(fast_path, opcodes, **more))
+def test_each_demand(compare_sass, opcodes, more, words):
+    assert any(words in failure for failure in failures(compare_sass, opcodes, **more))
 
 
-def test_nothing_to_compare_with(fast_path):
-    assert failures(fast_path, GOOD, peer=0) == []
+def test_nothing_to_compare_with(compare_sass):
+    assert failures(compare_sass, GOOD, peer=0) == []
 
 
-def test_products_without_an_instruction_have_no_demands(fast_path):
+def test_products_without_an_instruction_have_no_demands(compare_sass):
     opcodes = ("HMMA",)
-    assert failures(fast_path, opcodes, kernel="matmul_f8e4m3") == []
-    assert failures(fast_path, opcodes, kernel="matmul_f8e4m3", sm="sm_89")
+    assert failures(compare_sass, opcodes, kernel="matmul_f8e4m3") == []
+    assert failures(compare_sass, opcodes, kernel="matmul_f8e4m3", sm="sm_89")
 
 
 def test_kernels_are_listed():
     assert len(list_cases(FOLDER / "key_kernels.py")) >= 16
 
 
-def test_results_of_32_bits_need_no_tensor_copy(fast_path):
+def test_results_of_32_bits_need_no_tensor_copy(compare_sass):
     opcodes = ("UTMALDG", "HGMMA", "BRA")
-    assert failures(fast_path, opcodes, sm="sm_90", kernel="matmul_tf32") == []
-    assert failures(fast_path, opcodes, sm="sm_90", kernel="matmul_f16")
+    assert failures(compare_sass, opcodes, sm="sm_90", kernel="matmul_tf32") == []
+    assert failures(compare_sass, opcodes, sm="sm_90", kernel="matmul_f16")

@@ -1,0 +1,141 @@
+"""Identifiers, comments, docstrings and messages of the package use the field's words, not words of this project alone."""
+
+import ast
+import io
+import re
+import tokenize
+from collections import Counter
+from functools import cache
+
+import pytest
+
+from tileiras_build.pipeline.stages import PACKAGE
+
+# A word of this project, and what CUDA, PTX, MLIR, CUTLASS, Triton, Ninja or Bazel call it.
+WORDS = {
+    r"products?": "matmul, MMA, dot",
+    r"sums?": "accumulator, reduction, partial sum",
+    r"agents?": "warp partition; producer, consumer, epilogue warps",
+    r"park(ed|s|ing)?": "spill to shared memory",
+    r"meetings?": "barrier, synchronization point",
+    r"turns": "iterations over sub-tiles",
+    r"house|rooms?": "architecture, package, capacity",
+    r"books?": "instruction table",
+    r"savings?": "fallback",
+    r"under way": "in flight",
+    r"multiprocessors?": "SM",
+    r"numbers": "values, elements, results",
+    r"(is|are|was|were) (told|said)": "is reported, is documented",
+    r"carried out": "executed",
+    r"dear": "slow, expensive",
+}
+# Where the field has the same word.
+ALLOWED = {
+    "Python's functions, also under names of their own": r"\b(math )?f?sum\(|\bsum (of|over|up)\b|\bsums of\b|\bproducts? of\b|(itertools|functools)\S* product|\bproduct\(",
+    "operations of NVIDIA's dialects, and their attributes": r"\bagent switch\b|\bagent id\b|nv tileas agent",
+    "arithmetic": r"\b(prefix|partial|running|weighted|check|inner|outer|cartesian|dot|cross|scalar|exact) (sums?|products?)\b",
+    "numbers of something": r"\b(line|version|block|phase|page|port|process|subnormal|random|prime|floating point|floating|natural|whole|odd|even|hexadecimal|decimal|binary|register|row|section) numbers\b|\bnumbers (of|that|in|from|with)\b",
+    "verbs": r"\b(it|that|which|this|and|what|pass|loop|compiler) turns\b",
+}
+# How many words a folder has left; the numbers only go down. A folder without a row has none.
+LEFT: dict[str, int] = {
+    "build": 14,
+    "cli": 3,
+    "config": 1,
+    "core": 9,
+    "cutile": 34,
+    "frontend": 4,
+    "ir": 124,
+    "launch": 18,
+    "manifest": 7,
+    "pipeline": 849,
+    "reports": 19,
+    "simulate": 512,
+    "target": 45,
+    "verify": 8,
+    "workers": 21,
+}
+
+_WORD = re.compile(rf"\b({'|'.join(WORDS)})\b")
+_ALLOWED = re.compile("|".join(ALLOWED.values()))
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|_+")
+FOLDERS = sorted(path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name != "__pycache__")
+
+
+def words_of(text: str) -> str:
+    """A text or an identifier in lower case, with its parts as words: ``MmaSum_rows`` is "mma sum rows"."""
+    return " ".join(_CAMEL.sub(" ", text).lower().split())
+
+
+def found_in(text: str) -> Counter[str]:
+    """The project's own words in a text, but for those that the field has too."""
+    return Counter(match[0] for match in _WORD.finditer(_ALLOWED.sub(" ", words_of(text))))
+
+
+def texts(source: str) -> list[str]:
+    """The identifiers, comments and strings of a module, without repetitions of an identifier."""
+    names: set[str] = set()
+    prose: list[str] = []
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.NAME and token.string != "sum":
+            names.add(token.string)
+        elif token.type == tokenize.COMMENT:
+            prose.append(token.string)
+    prose += [
+        node.value
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    return [*sorted(names - _imported(source)), *prose]
+
+
+def _imported(source: str) -> set[str]:
+    """What the module imports of other distributions: those name it."""
+    nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom) and not node.level]
+    return {alias.name for node in nodes for alias in node.names}
+
+
+@cache
+def left_in(folder: str) -> dict[str, Counter[str]]:
+    """The project's own words that the modules of a folder still have, by module."""
+    modules: dict[str, Counter[str]] = {}
+    for path in sorted((PACKAGE / folder).rglob("*.py")):
+        found: Counter[str] = Counter()
+        for text in (path.stem, *texts(path.read_text())):
+            found += found_in(text)
+        if found:
+            modules[path.relative_to(PACKAGE).as_posix()] = found
+    return modules
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_words_are_the_fields(folder):
+    left = left_in(folder)
+    assert sum(found.total() for found in left.values()) <= LEFT.get(folder, 0), left
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("ProductReader", {"product": 1}),
+        ("row_sums", {"sums": 1}),
+        ("sum(counts) is the sum of all", {}),
+        ("nv_tileas.agent_switch", {}),
+        ("AgentSwitchOp", {}),
+        ("the agents wait", {"agents": 1}),
+        ("line numbers, and numbers", {"numbers": 1}),
+    ],
+)
+def test_a_word_is_found(text, found):
+    assert found_in(text) == found
+
+
+def test_every_row_has_a_folder():
+    assert LEFT.keys() <= set(FOLDERS)
+
+
+if __name__ == "__main__":
+    for name in FOLDERS:
+        for module, words in left_in(name).items():
+            print(module, dict(words))
+        print(f'    "{name}": {sum(words.total() for words in left_in(name).values())},')
