@@ -150,5 +150,5 @@ def test_races_are_looked_for_between_programs():
     parameters = pack_arguments(cases(KERNELS)["one_place"], [out])
     with pytest.raises(emulator.EmulatorError, match="nothing orders the two"):
         emulator.launch(
-            artifacts, "one_place", (PERSISTENT_CLUSTERS + 1, 1, 1), parameters, memory=memory, check_blocks=True
+            artifacts, "one_place", (PERSISTENT_CLUSTERS + 1, 1, 1), parameters, memory=memory, cta_racecheck=True
         )

@@ -188,7 +188,7 @@ class CpuDevice:
         def run(unwritten: Initcheck | None, counters: emulator.Counters | None = None) -> None:
             emulator.launch(
                 compiled, compiled.entry, grid, params, memory=memory, check_races=options.race_check or None,
-                check_blocks=options.race_check, initcheck=unwritten,
+                cta_racecheck=options.race_check, initcheck=unwritten,
                 counters=counters, time_limit=options.time_limit, jobs=self._jobs(compiled),
             )  # fmt: skip
 

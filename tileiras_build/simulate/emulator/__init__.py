@@ -17,7 +17,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from .errors import EmulatorError, EmulatorFault, EmulatorWarning, PtxSyntaxError, UnsupportedInstruction
 from .launch import launch, run_ptx, single_process_reason
-from .memory.address_space import Counters, Memory
+from .memory.address_space import Memory
+from .performance_counters import Counters
 
 __all__ = [
     "Counters", "EmulatorError", "EmulatorFault", "EmulatorWarning", "Memory", "PtxSyntaxError",

@@ -15,8 +15,9 @@ from .isa.special_registers import SPECIALS
 from .matmul import gemm_jit
 from .matmul.matmul import BLAS_ORDER, ROUNDED_ONCE, ROUNDING_MODES
 from .memory import tensor_memory
-from .memory.address_space import Counters, Memory
+from .memory.address_space import Memory
 from .parallel_ctas import run_batches
+from .performance_counters import Counters
 from .persistent_grid import expand_persistent
 from .process_count import ProcessPlan, requested_jobs
 from .ptx.program import Program, load
@@ -111,18 +112,18 @@ def launch(
 
     ``grid`` counts CTAs per axis, or clusters where the kernel says ``.blocksareclusters``; ``params`` holds one bytes object per kernel parameter, in order; trailing tensor
     maps may be left out: they are encoded from the manifest (EmulatorError where a driver would refuse), and so may the grid's
-    extents of a persistent kernel (``persistent.py``), whose ``grid`` counts tile programs. The CTA's
+    extents of a persistent kernel (``persistent_grid.py``), whose ``grid`` counts tile programs. The CTA's
     shape is the kernel's ``.reqntid``, else ``artifacts.manifest["kernels"][entry]["threads_per_cta"]``; dynamic
     shared memory and, of a cubin, the registers at entry come from the manifest too. ``check_races=None`` asks ``TILEIRAS_EMULATOR_RACES``. ``findings`` says
-    how those of ``findings.py`` are treated: "fault" (what None means: the code is ours), "warning" or "silent", for all or
+    how those of ``unspecified_behavior.py`` are treated: "fault" (what None means: the code is ours), "warning" or "silent", for all or
     by name. ``matmul_rounding`` says how matrix products are accumulated (``matmul.py``). After ``time_limit`` seconds the launch ends
-    in a fault, and where the CTAs that run together have run more than ``block_limit`` blocks of instructions. ``jobs``: at most so many processes run CTAs, one where those may see each other (``processes.py``); None asks
-    ``TILEIRAS_EMULATOR_JOBS`` and, unless it is set, takes as many as pay (``jobs.py``). With ``started`` clusters run one after
+    in a fault, and where the CTAs that run together have run more than ``block_limit`` blocks of instructions. ``jobs``: at most so many processes run CTAs, one where those may see each other (``parallel_ctas.py``); None asks
+    ``TILEIRAS_EMULATOR_JOBS`` and, unless it is set, takes as many as pay (``process_count.py``). With ``started`` clusters run one after
     the other, in this process, and it is called before each with its place in the grid of clusters: what the kernel then changes
-    is that cluster's doing. ``check_blocks`` looks for races between CTAs on global memory (``racecheck_between_ctas.py``), in one process;
-    ``unwritten`` notes the first read of memory that nobody has written (``unwritten.py``), in one process too. Raises ValueError
-    for a finding or
-    sums that do not exist, and for fewer than one job.
+    is that cluster's doing. ``cta_racecheck`` looks for races between CTAs on global memory
+    (``racecheck_between_ctas.py``), in one process; ``initcheck`` records the first read of memory that nothing has written
+    (``initcheck.py``), in one process too. Raises ValueError for a finding or a ``matmul_rounding`` that does not exist, and for
+    fewer than one job.
     """
     kernel = (getattr(artifacts, "manifest", None) or {}).get("kernels", {}).get(entry, {})
     program = load(artifacts.ptx, entry, cluster_of(kernel.get("cluster")))

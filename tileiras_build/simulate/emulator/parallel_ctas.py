@@ -28,7 +28,8 @@ import numpy as np
 
 from .errors import TIME_LIMIT, EmulatorFault
 from .isa.system_calls import ORDERED_SYSTEM_CALLS
-from .memory.address_space import Counters, Memory, Region
+from .memory.address_space import Memory, Region
+from .performance_counters import Counters
 from .ptx.ast import Instruction, Name
 
 if TYPE_CHECKING:

@@ -19,7 +19,6 @@ from .simt.broadcasting import unique_integers
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .memory.address_space import Counters
     from .ptx.ast import Instruction
 
 SECTOR = 32  # bytes
@@ -68,6 +67,31 @@ def instruction_mix(code: Iterable[Instruction]) -> tuple[Counter[str], float]:
             kinds[instruction_class(ins)] += 1
         operations += tensor_operations(ins) / _THREADS.get(ins.op, 1)
     return kinds, operations
+
+
+class Counters:
+    """Optional counts of a launch (the module says of what). ``bank_conflicts`` maps (line, instruction) to extra
+    shared-memory wavefronts, ``accesses`` to those it would have at least; ``instructions`` maps a kind to instructions."""
+
+    def __init__(self):
+        self.bank_conflicts: dict[tuple[int, str], int] = {}
+        self.accesses: dict[tuple[int, str], int] = {}
+        self.blocks = 0
+        self.thread_instructions = 0
+        self.instructions: dict[str, int] = {}
+        self.tensor_operations = 0
+        self.global_read = self.global_written = 0  # bytes
+        self.shared_read = self.shared_written = 0
+        self.requests = self.sectors = self.bulk_copies = 0
+
+    def add(self, other: Counters) -> None:
+        """Add the counts of another part of the launch."""
+        for name, value in vars(other).items():
+            own = getattr(self, name)
+            if isinstance(value, dict):
+                own.update({key: own.get(key, 0) + count for key, count in value.items()})
+            else:
+                setattr(self, name, own + value)
 
 
 def count_run(counters: Counters, code: Iterable[Instruction], key: tuple, threads: int) -> None:

@@ -20,8 +20,8 @@ SPACE = {
     "k_f32_1": np.float32(1.5), "k_u32_2": np.uint32(16),
 }  # fmt: skip
 LINES = [
-    "t1 = paired('fma', r1, k_f32_1, r2.view(f32))",
-    "t2 = extreme('max', extreme('max', t1, r1, False, False), r3, False, False)",
+    "t1 = f32x2_operation('fma', r1, k_f32_1, r2.view(f32))",
+    "t2 = min_max('max', min_max('max', t1, r1, False, False), r3, False, False)",
     "r3 = approximate_flushed('ex2', t2)",
     "r6 = r3 * r1",
     "t3 = narrow('f16', r3, 'rn', False)",
@@ -108,8 +108,8 @@ def test_bad_strips_are_computed_by_the_lines(machine):
 
 
 HALVES = [
-    "t1 = lower_half(r8)", "t2 = upper_half(r8)", "t3 = paired('fma', t1.view(f32), k_f32_1, r1)",
-    "t4 = paired('fma', t2.view(f32), k_f32_1, r1)", "t5 = extreme('max', t3, t4, False, False)",
+    "t1 = lower_half(r8)", "t2 = upper_half(r8)", "t3 = f32x2_operation('fma', t1.view(f32), k_f32_1, r1)",
+    "t4 = f32x2_operation('fma', t2.view(f32), k_f32_1, r1)", "t5 = min_max('max', t3, t4, False, False)",
     "t6 = joined_halves(bits32(t5), t1)", "r9 = joined_halves(lower_half(t6), bits32(t4))",
 ]  # fmt: skip
 
@@ -141,9 +141,9 @@ def test_stores_come_after_what_is_computed_behind_them(machine):
         f"site_{i}": SimpleNamespace(store=lambda g, a, v, i=i: stored.append((i, v[0].copy()))) for i in (1, 2, 3)
     }
     body = [
-        "r3 = approximate_flushed('ex2', r1)", "site_1.store(g, r5, [r3])", "r6 = extreme('max', r1, r3, False, False)",
-        "r2 = bits32(paired('fma', r6, r3, paired('fma', r3, r3, r1)))", "site_2.store(g, r5, [r6])", "r6 = approximate_flushed('ex2', r3)",
-        "r9 = paired('fma', paired('fma', r6, r6, paired('fma', r1, r1, r6)), r6, r3)", "site_3.store(g, r5, [r9])",
+        "r3 = approximate_flushed('ex2', r1)", "site_1.store(g, r5, [r3])", "r6 = min_max('max', r1, r3, False, False)",
+        "r2 = bits32(f32x2_operation('fma', r6, r3, f32x2_operation('fma', r3, r3, r1)))", "site_2.store(g, r5, [r6])", "r6 = approximate_flushed('ex2', r3)",
+        "r9 = f32x2_operation('fma', f32x2_operation('fma', r6, r6, f32x2_operation('fma', r1, r1, r6)), r6, r3)", "site_3.store(g, r5, [r9])",
     ]  # fmt: skip
     lines, runs = ["r1 = R[1]", "r5 = R[5]", *body, "R[2] = r2"], []
     kinds = {**KINDS, "r9": "f32"}
@@ -184,7 +184,7 @@ def test_the_lines_are_executed_where_machine_code_may_not(why, machine, monkeyp
 
 @pytest.mark.parametrize(
     "line",
-    ["r8 = r8 + r8", "t9 = R[1]", "g.step(r1)", "r1 = rounded('add', 'rz', r1, r3)", "r6 = extreme('max', r1, r3, False, True)",
+    ["r8 = r8 + r8", "t9 = R[1]", "g.step(r1)", "r1 = rounded('add', 'rz', r1, r3)", "r6 = min_max('max', r1, r3, False, True)",
      "r2 = r4 | r4", "r6 = t99 + r1"],
 )  # fmt: skip
 def test_a_line_that_no_row_computes_stays(line):

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from tileiras_build.core import user_cache
-from tileiras_build.simulate.emulator.jit import code_cache, executable_memory, llvm_jit
+from tileiras_build.simulate.emulator.jit import code_cache, executable_memory, host_cpu, llvm_jit
 
 pytestmark = pytest.mark.skipif(not executable_memory.IS_SUPPORTED, reason="this is x86-64 under Linux only")
 CODE = Path(code_cache.__file__).parent
 TEXT = "define i64 @given(i64 %n) {\n  %more = add i64 %n, AMOUNT\n  ret i64 %more\n}\n"
 PROGRAM = f"""
 import sys
-from tileiras_build.simulate.emulator.jit.llvm_jit import NUMBER, compiled, has
-print(compiled({TEXT!r}.replace("AMOUNT", sys.argv[1]), "given", 0, 1, NUMBER)(1), has("sse2"), "llvmlite" in sys.modules)
+from tileiras_build.simulate.emulator.jit.llvm_jit import NUMBER, compile_function, has_cpu_feature
+print(compile_function({TEXT!r}.replace("AMOUNT", sys.argv[1]), "given", 0, 1, NUMBER)(1), has_cpu_feature("sse2"), "llvmlite" in sys.modules)
 """
 
 
@@ -203,20 +203,22 @@ def test_all_code_that_makes_it_counts(monkeypatch, tmp_path):
     (tmp_path / "llvm_jit.py").unlink()
     assert code_cache._code_here() is None
     seen = {
-        path.name for path in CODE.glob("*.py") if "object_code" in path.read_text() or "executable" in path.read_text()
+        path.name
+        for path in CODE.glob("*.py")
+        if "elf_linker" in path.read_text() or "executable_memory" in path.read_text()
     }
     assert seen <= {*code_cache._CODE}
 
 
 def test_where_code_can_only_be_put_by_llvm_nothing_is_kept(folder, made, monkeypatch):
     monkeypatch.setattr(executable_memory, "IS_SUPPORTED", False)
-    executable_memory.host_cpu_id.cache_clear()
+    host_cpu.host_cpu_id.cache_clear()
     assert (added(), added()) == (11, 11) and len(made) == 2 and not folder.exists()
-    executable_memory.host_cpu_id.cache_clear()
+    host_cpu.host_cpu_id.cache_clear()
 
 
 def test_where_the_system_executes_nothing_that_was_written_llvm_is_asked(folder, made, monkeypatch):
-    executable_memory.host_cpu_id()
+    host_cpu.host_cpu_id()
     monkeypatch.setattr(executable_memory, "map_code", lambda code: None)
     assert (added(), added()) == (11, 11) and len(made) == 4
 

@@ -1,10 +1,7 @@
-"""Memory that a process executes, and what the CPU says of itself."""
+"""Executable memory: code is mapped, runs, and can no longer be written."""
 
 import ctypes
 import mmap
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -23,42 +20,12 @@ def mode_of(place: int) -> str:
     raise LookupError(hex(place))
 
 
-def test_code_runs_and_nobody_writes_it():
+def test_mapped_code_runs_and_is_read_only():
     place = executable_memory.map_code(SEVEN)
     assert place is not None and ctypes.CFUNCTYPE(ctypes.c_int)(place)() == 7
     assert mode_of(place) == "r-xp" and place % mmap.PAGESIZE == 0
 
 
-def test_a_system_that_lets_nothing_be_executed(monkeypatch):
+def test_map_code_returns_none_where_mprotect_fails(monkeypatch):
     monkeypatch.setattr(executable_memory, "_protect", lambda: lambda *_: -1)
     assert executable_memory.map_code(SEVEN) is None
-
-
-def test_a_processor_is_the_same_on_each_core():
-    program = "from tileiras_build.simulate.emulator.jit.executable_memory import processor; print(processor())"
-    cores = sorted(os.sched_getaffinity(0))
-    found = {
-        subprocess.run(
-            [sys.executable, "-c", f"import os; os.sched_setaffinity(0, [{core}]); {program}"],
-            check=True, capture_output=True, text=True,
-        ).stdout
-        for core in (cores[0], cores[-1])
-    }  # fmt: skip
-    assert found == {f"{executable_memory.host_cpu_id()}\n"}
-
-
-def test_a_processor_tells_who_made_it():
-    numbers = executable_memory.host_cpu_id()
-    assert numbers is not None
-    maker = b"".join(numbers[i].to_bytes(4, "little") for i in (1, 3, 2)).decode()
-    vendors = {
-        line.split(":")[1].strip()
-        for line in Path("/proc/cpuinfo").read_text().splitlines()
-        if line.startswith("vendor_id")
-    }
-    assert vendors == {maker}
-
-
-def test_elsewhere_no_processor_is_asked(monkeypatch):
-    monkeypatch.setattr(executable_memory, "IS_SUPPORTED", False)
-    assert executable_memory.host_cpu_id.__wrapped__() is None

@@ -27,7 +27,7 @@ THREADS, CTAS = 128, 32
 
 def of_warpgroups() -> bytes:
     """TMA, wgmma on shared memory, stmatrix."""
-    return multiply(256, 384, 192, 2, rounding="exact")[0].tobytes()
+    return multiply(256, 384, 192, 2, matmul_rounding="exact")[0].tobytes()
 
 
 def of_tensor_memory() -> bytes:
@@ -79,14 +79,14 @@ def of_branches() -> bytes:
 
 USES = {
     of_warpgroups: {
-        (shared_memory_chunks, "land"),
+        (shared_memory_chunks, "write_boxes"),
         (shared_memory_chunks, "gather"),
-        (gemm_jit, "add"),
-        (mbarrier_arrive, "change"),
+        (gemm_jit, "accumulate"),
+        (mbarrier_arrive, "arrive_and_expect_tx"),
     },
-    of_tensor_memory: {(shared_memory_chunks, "land"), (gemm_jit, "add"), (tcgen05_ld_st, "load")},
+    of_tensor_memory: {(shared_memory_chunks, "write_boxes"), (gemm_jit, "accumulate"), (tcgen05_ld_st, "load")},
     of_warps: {(vector_vm, "run")},
-    of_copies: {(cp_async, "issue"), (cp_async, "land"), (batch_shared_loads, "_code")},
+    of_copies: {(cp_async, "issue"), (cp_async, "write_elements"), (batch_shared_loads, "_code")},
     of_branches: {(register_split_merge, "_move"), (register_split_merge, "_spread")},
 }
 

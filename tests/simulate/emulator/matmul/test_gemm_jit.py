@@ -97,7 +97,7 @@ def test_tiles_of_either_width(tile, kind, spread, calls, monkeypatch):
 @pytest.mark.parametrize(
     ("shape", "processor", "tile"),
     [
-        ((4, 2), "sapphirerapids", "BROAD"), ((4, 3), "sapphirerapids", "WIDE"), ((4, 2), "znver4", "WIDE"),
+        ((4, 2), "sapphirerapids", "WIDE_2X2"), ((4, 3), "sapphirerapids", "WIDE"), ((4, 2), "znver4", "WIDE"),
         ((5, 2), "sapphirerapids", "NARROW"), ((4, 2), None, "NARROW"),
     ],
 )  # fmt: skip
@@ -158,8 +158,8 @@ def fresh(monkeypatch):
     monkeypatch.setattr(gemm_jit, "_multiplications", 0)
     monkeypatch.setattr(gemm_jit, "_recorded", 0)
     monkeypatch.setattr(gemm_jit, "_before", lru_cache(gemm_jit._before.__wrapped__))
-    monkeypatch.setattr(gemm_jit.kept_code, "note", notes.__setitem__)
-    monkeypatch.setattr(gemm_jit.kept_code, "noted", lambda what: notes.get(what, 0))
+    monkeypatch.setattr(gemm_jit.code_cache, "write_count", notes.__setitem__)
+    monkeypatch.setattr(gemm_jit.code_cache, "read_count", lambda what: notes.get(what, 0))
     return notes
 
 

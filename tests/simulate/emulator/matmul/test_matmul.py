@@ -208,7 +208,7 @@ def test_sums_of_a_launch():
 SCRIPT = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from test_products import launch_product
+from test_matmul import launch_product
 print(launch_product(matmul_rounding="exact").tobytes().hex())
 """
 

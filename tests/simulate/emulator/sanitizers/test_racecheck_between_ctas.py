@@ -24,7 +24,7 @@ def launch(word: str, row: str = "0") -> np.ndarray:
     tensor, memory = aligned(np.zeros((24, 16), np.uint32)), emulator.Memory()
     box = TensorMap("u32", memory.map_array(tensor), (16, 24), (64,), (16, 8), (1, 1), "none", "zero")
     ptx = HEADER + STORE.format(word=word, row=row)
-    emulator.launch(SimpleNamespace(ptx=ptx), "k", 3, [box.encode()], memory=memory, check_blocks=True)
+    emulator.launch(SimpleNamespace(ptx=ptx), "k", 3, [box.encode()], memory=memory, cta_racecheck=True)
     return tensor
 
 

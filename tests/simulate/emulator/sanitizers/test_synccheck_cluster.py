@@ -49,9 +49,7 @@ def test_ctas_that_meet_before_and_after(name, met):
 
 @pytest.mark.parametrize("name", [name for name in USES if name not in BYTES and name != "arrival"])
 def test_a_cta_that_may_not_have_begun(name):
-    message = (
-        r"nothing says that CTA \(., 0, 0\), whose shared memory this uses, has begun .*\(finding peer-not-there\)"
-    )
+    message = r"nothing says that CTA \(., 0, 0\), whose shared memory this uses, has begun .*\(finding peer-cta-not-running\)"
     with pytest.raises(EmulatorFault, match=message):
         check(USES[name] + MET)
     check(USES[name] + MET, findings="silent")
@@ -61,7 +59,7 @@ def test_a_cta_that_may_not_have_begun(name):
 def test_a_cta_that_may_have_ended(name):
     """In the emulator both end together."""
     with pytest.raises(
-        EmulatorFault, match=r"whose shared memory this uses, may have ended before .*\(finding peer-not-there\)"
+        EmulatorFault, match=r"whose shared memory this uses, may have ended before .*\(finding peer-cta-not-running\)"
     ):
         check(MET + USES[name])
 

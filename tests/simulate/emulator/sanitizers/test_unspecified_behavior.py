@@ -35,10 +35,10 @@ KERNELS = {
         """@!p0 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 32; bar.sync 0; ld.shared.b32 t2, [slot];
         @!p0 tcgen05.ld.sync.aligned.32x32b.x1.b32 {t3}, [t2];
         @!p0 tcgen05.dealloc.cta_group::1.sync.aligned.b32 t2, 32;""", "tcgen05.ld of these columns"),
-    "peer-not-there": (
+    "peer-cta-not-running": (
         """mov.u32 t2, %cluster_ctarank; xor.b32 t2, t2, 1; mapa.shared::cluster.u32 t3, t1, t2; @!p3 st.shared::cluster.b32 [t3], t0;
         barrier.cluster.arrive; barrier.cluster.wait;""", "whose shared memory this uses, has begun"),
-    "product-not-fenced": (
+    "wgmma-not-fenced": (
         """shr.u32 t2, t1, 4; cvt.u64.u32 u1, t2; or.b64 u1, u1, 0x0000000800010000; mov.pred p1, 1; wgmma.fence.sync.aligned;
         add.f32 d0, d0, d0;
         wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {d0, d1, d2, d3}, u1, u1, p1, 1, 1, 0, 0;
@@ -55,8 +55,8 @@ KERNELS = {
         tcgen05.ld.sync.aligned.32x32b.x1.b32 {t3}, [t2]; tcgen05.wait::ld.sync.aligned;
         E: @!p0 tcgen05.dealloc.cta_group::1.sync.aligned.b32 t2, 32;""", "ordered before this operation by no tcgen05.fence"),
 }  # fmt: skip
-WATCHED = {"arrival-relaxed", "peer-not-there", "tensor-not-fenced"}  # by the race check
-OF_PAIRS = {"peer-not-there"}  # whose kernels run in clusters of two CTAs
+WATCHED = {"arrival-relaxed", "peer-cta-not-running", "tensor-not-fenced"}  # by the race check
+OF_PAIRS = {"peer-cta-not-running"}  # whose kernels run in clusters of two CTAs
 
 
 def text(name: str) -> str:

@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 from ....core.user_cache import cache_key, user_cache
 from .elf_linker import LinkedCode
-from .executable_memory import host_cpu_id
+from .host_cpu import host_cpu_id
 
-_CODE = ("executable_memory.py", "llvm_jit.py", "code_cache.py", "elf_linker.py")
+_CODE = ("executable_memory.py", "host_cpu.py", "llvm_jit.py", "code_cache.py", "elf_linker.py")
 _process_start = time.time_ns()  # about when this process has read its code
 
 

@@ -112,28 +112,3 @@ class Memory:
         index = np.searchsorted(self._bases, addresses, "right").astype(np.int64) - 1
         inside = (index >= 0) & (addresses < self._ends[np.maximum(index, 0)])
         return np.where(inside, index, -1)
-
-
-class Counters:
-    """Optional counts of a launch (``counting.py`` says of what). ``bank_conflicts`` maps (line, instruction) to extra
-    shared-memory wavefronts, ``accesses`` to those it would have at least; ``instructions`` maps a kind to instructions."""
-
-    def __init__(self):
-        self.bank_conflicts: dict[tuple[int, str], int] = {}
-        self.accesses: dict[tuple[int, str], int] = {}
-        self.blocks = 0
-        self.thread_instructions = 0
-        self.instructions: dict[str, int] = {}
-        self.tensor_operations = 0
-        self.global_read = self.global_written = 0  # bytes
-        self.shared_read = self.shared_written = 0
-        self.requests = self.sectors = self.bulk_copies = 0
-
-    def add(self, other: Counters) -> None:
-        """Add the counts of another part of the launch."""
-        for name, value in vars(other).items():
-            own = getattr(self, name)
-            if isinstance(value, dict):
-                own.update({key: own.get(key, 0) + count for key, count in value.items()})
-            else:
-                setattr(self, name, own + value)
