@@ -151,7 +151,7 @@ def test_importing_the_package_loads_no_compiler():
 
 
 def test_emulator_is_an_attribute():
-    code = "import tileiras_build; print(tileiras_build.simulate.emulator.__name__)"
+    code = "import tileiras_build; print(tileiras_build.emulator.__name__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "tileiras_build.simulate.emulator\n"
 

@@ -1,7 +1,7 @@
 """tileiras_build: an open, build-system-integrated batch compiler for CUDA Tile IR.
 
     artifacts = tileiras_build.compile(bytecode, "sm_90")     # .tileaa .tileas .ll .ptx .cubin .manifest
-    tileiras_build.simulate.emulator.launch(artifacts, entry, grid, params, memory=memory)
+    tileiras_build.emulator.launch(artifacts, entry, grid, params, memory=memory)
 
 Importing the package loads none of the compiler: functions and subpackages are imported on first use.
 """

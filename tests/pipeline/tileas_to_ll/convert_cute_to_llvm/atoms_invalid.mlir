@@ -70,7 +70,7 @@ func.func @few(%s: i32) {
   func.return
 }
 // ==>
-// error[atom-words]: 'cute_nvgpu.arch.copy.stsm' op copies '8x8 x2' from 1 registers
+// error[atom-parameters]: 'cute_nvgpu.arch.copy.stsm' op copies '8x8 x2' from 1 registers
 
 // ---- a_reduction_that_no_instruction_has
 // run: convert-cute-and-cute-nvgpu-to-llvm sm_90
@@ -112,4 +112,4 @@ func.func @nothing() {
   func.return
 }
 // ==>
-// error[atom-words]: 'cute.mma_atom_call' op has the atom !cute_nvgpu.sm80.mma<"16x8x16 f16 f15 f32">: no product has elements of f15
+// error[atom-parameters]: 'cute.mma_atom_call' op has the atom !cute_nvgpu.sm80.mma<"16x8x16 f16 f15 f32">: no product has elements of f15

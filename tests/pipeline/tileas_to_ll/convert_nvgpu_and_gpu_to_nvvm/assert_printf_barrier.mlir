@@ -28,7 +28,7 @@ gpu.module @m {
 // seed: nvgpu-gpu-to-nvvm concept-assert assert-globals assert-guard assert-signature assert-preserved
 gpu.module @m {
   gpu.func @k(%cond: i1) kernel {
-    cf.assert %cond, "out of range" loc("library_member.py":12:5)
+    cf.assert %cond, "out of range" loc("kernel.py":12:5)
     %a = gpu.thread_id x
     gpu.return
   }
@@ -36,7 +36,7 @@ gpu.module @m {
 // ==>
 gpu.module @m {
   llvm.mlir.global internal constant @".assert_func"("k\00") {addr_space = 1 : i32, alignment = 1 : i64} : !llvm.array<2 x i8>
-  llvm.mlir.global internal constant @".assert_file"("library_member.py\00") {addr_space = 1 : i32, alignment = 1 : i64} : !llvm.array<10 x i8>
+  llvm.mlir.global internal constant @".assert_file"("kernel.py\00") {addr_space = 1 : i32, alignment = 1 : i64} : !llvm.array<10 x i8>
   llvm.mlir.global internal constant @".assert_msg"("out of range\00") {addr_space = 1 : i32, alignment = 1 : i64} : !llvm.array<13 x i8>
   llvm.func @__assertfail(!llvm.ptr, !llvm.ptr, i32, !llvm.ptr, i64)
   llvm.func @k(%cond: i1) attributes {gpu.kernel, nvvm.kernel} {
