@@ -13,24 +13,25 @@ from tileiras_build.simulate.emulator.persistent_grid import MAX_TILE_PROGRAMS, 
 from tileiras_build.target.occupancy import occupancy
 from tileiras_build.target.targets import find_target
 
-PLACED, KERNELS = (Path(__file__).with_name(f"{name}_programs.py") for name in ("placed", "persistent"))
+PROGRAM_IDS = Path(__file__).with_name("program_id_kernels.py")
+KERNELS = Path(__file__).with_name("persistent_programs.py")
 GPUS = ["sm_80", "sm_90", "sm_100", "sm_120"]
 
 
 @pytest.mark.parametrize("group", [1, 4])
 @pytest.mark.parametrize("grid", [(1, 1, 1), (1, 7, 2), (4, 3, 2), (5, 9, 2)])
 def test_each_place_is_taken_once(grid, group):
-    [out] = run(PLACED, "places", "sm_80", [np.zeros(grid, np.int32)], grid, persistent=1, grid_swizzle=group)
+    [out] = run(PROGRAM_IDS, "places", "sm_80", [np.zeros(grid, np.int32)], grid, persistent=1, grid_swizzle=group)
     x, y, z = np.indices(grid, np.int32)
     np.testing.assert_array_equal(out, 10000 * x + 100 * y + z + 1)
 
 
 def places_of(grid, **options):
     """The places in the order in which programs begin, each with a CTA of its own."""
-    artifacts, out, seen = compiled(PLACED, "places", "sm_80", **options), aligned(np.zeros(grid, np.int32)), []
+    artifacts, out, seen = compiled(PROGRAM_IDS, "places", "sm_80", **options), aligned(np.zeros(grid, np.int32)), []
     memory = emulator.Memory()
     memory.map(out.ctypes.data, out.nbytes)
-    parameters = pack_arguments(cases(PLACED)["places"], [out])
+    parameters = pack_arguments(cases(PROGRAM_IDS)["places"], [out])
     emulator.launch(artifacts, "places", grid, parameters, memory=memory, started=seen.append)
     assert (out > 0).all()
     return seen
@@ -46,10 +47,10 @@ def test_products(name, sm):
     rng = np.random.default_rng(3)
     a, b = (rng.integers(-3, 4, shape).astype(np.float16) for shape in ((272, 128), (128, 336)))
     found = run(
-        PLACED, name, sm, [a, b, np.full((272, 336), np.nan, np.float16)], (3, 6, 1), persistent=1, grid_swizzle=4
+        PROGRAM_IDS, name, sm, [a, b, np.full((272, 336), np.nan, np.float16)], (3, 6, 1), persistent=1, grid_swizzle=4
     )
     np.testing.assert_array_equal(found[2], a.astype(np.float32) @ b.astype(np.float32))
-    artifacts = compiled(PLACED, name, sm, persistent=1, grid_swizzle=4)
+    artifacts = compiled(PROGRAM_IDS, name, sm, persistent=1, grid_swizzle=4)
     # What fetches, and on sm_100 what multiplies, goes on to the next program while a result leaves.
     assert ("agent_switch" in artifacts.tileas) == (sm != "sm_80")
     assert ("umma_acquire" in artifacts.tileas) == (sm == "sm_100")
@@ -115,7 +116,7 @@ def test_why_a_kernel_stays_one_program(body, reason):
 
 def test_the_manifest_says_so():
     """Parameters behind the program's own, and how many CTAs a multiprocessor holds."""
-    launch = read_launch_manifest(assembled(PLACED, "product", "sm_90", persistent=1).manifest).kernels["product"]
+    launch = read_launch_manifest(assembled(PROGRAM_IDS, "product", "sm_90", persistent=1).manifest).kernels["product"]
     assert launch.grid.axes == [0, 1] and [param.axis for param in launch.extents] == [0, 1, 2]
     assert [param.role for param in launch.params[15:]] == ["grid"] * 3 + ["tensor_map"] * len(launch.tensor_maps)
     assert len(launch.param_sizes) == len(launch.caller_parameters) == 15 and launch.tensor_maps
@@ -126,7 +127,7 @@ def test_the_manifest_says_so():
 
 
 def test_clusters_stay_whole():
-    manifest = assembled(PLACED, "product_in_clusters", "sm_90", persistent=1).manifest
+    manifest = assembled(PROGRAM_IDS, "product_in_clusters", "sm_90", persistent=1).manifest
     launch = read_launch_manifest(manifest).kernels["product_in_clusters"]
     assert launch.blocks((64, 64, 1), 133) == (133 * launch.grid.persistent // 2, 1, 1)
     assert launch.blocks((64, 64, 1), 1)[0] >= 1
@@ -134,7 +135,7 @@ def test_clusters_stay_whole():
 
 def test_the_emulator_lets_programs_follow_each_other():
     """Its launches would prove nothing otherwise; and numbers of programs stay in 32 bits."""
-    kernel = compiled(PLACED, "places", "sm_80", persistent=1).manifest["kernels"]["places"]
+    kernel = compiled(PROGRAM_IDS, "places", "sm_80", persistent=1).manifest["kernels"]["places"]
     grid, params, _ = emulator.persistent_grid.expand_persistent(kernel, (5, 9, 2), [b"1234"], 4)
     assert grid == (PERSISTENT_CLUSTERS, 1, 1) and params[1:] == [bytes([n, 0, 0, 0]) for n in (5, 9, 2)]
     with pytest.raises(ValueError, match="more than a persistent kernel can number"):
