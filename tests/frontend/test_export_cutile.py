@@ -118,7 +118,7 @@ def test_a_file_in_a_package_imports_from_packages_above(write):
     for folder in ("lib", "lib/kernels"):
         write(f"{folder}/__init__.py", "")
     write("lib/sizes.py", "SIZES = (1, 2)\n")
-    write("lib/kernels/symbol_names.py", "from ..sizes import SIZES\nNAMES = [f'k_{size}' for size in SIZES]\n")
+    write("lib/kernels/names.py", "from ..sizes import SIZES\nNAMES = [f'k_{size}' for size in SIZES]\n")
     text = "from ..sizes import SIZES\nfrom .names import NAMES\nCASES = [Case(name, SIZES, ()) for name in NAMES]\n"
     path = write("lib/kernels/k.py", head + text)
     assert [case.kernel for case in load_cases(path)] == [(1, 2), (1, 2)]

@@ -11,7 +11,7 @@ KERNELS = HERE / "kernels.tilebc"
 def make_toolkit(folder: Path, version: str = "13.5, V13.5.37") -> Path:
     """A toolkit in ``folder``; the path of its nvcc."""
     texts = {
-        "bin/package": str(HERE.parents[1]),
+        "bin/package": str(HERE.parents[2]),
         "bin/version": version,
         "bin/nvcc.profile": "profile 1",
         "nvvm/bin/cicc": "cicc 1",

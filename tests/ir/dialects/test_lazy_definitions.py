@@ -5,28 +5,28 @@ import sys
 
 _TEXT = "builtin.module {\\n  %0 = arith.constant 1 : i32\\n  %1 = arith.addi %0, %0 : i32\\n}"
 _USED = f"""
-from tileiras_build.workers.lazy_class_creation import defer
-defer()
+from tileiras_build.workers.lazy_class_creation import enable
+enable()
 from xdsl.context import Context
 from xdsl.dialects import arith, builtin
 from xdsl.parser import Parser
-from tileiras_build.ir.dialects import deferred_definitions
+from tileiras_build.ir.dialects import lazy_definitions
 
-before = {{kind.name for kind in deferred_definitions._pending}}
+before = {{kind.name for kind in lazy_definitions._pending}}
 context = Context()
 context.load_dialect(builtin.Builtin)
 context.load_dialect(arith.Arith)
 module = Parser(context, "{_TEXT}").parse_module()
 module.verify()
 assert str(module) == "{_TEXT}", str(module)
-print(sorted(before - {{kind.name for kind in deferred_definitions._pending}}))
+print(sorted(before - {{kind.name for kind in lazy_definitions._pending}}))
 """
 
 # Every class of some dialects: what it is called, what its definition says, and what it has.
 _ALL = """
 if DEFER:
-    from tileiras_build.workers.lazy_class_creation import defer
-    defer()
+    from tileiras_build.workers.lazy_class_creation import enable
+    enable()
 from xdsl.dialects import arith, builtin, cf, gpu, llvm, memref, scf, vector
 from tileiras_build.ir.dialects import cuda_tile, nvgpu, nvvm
 

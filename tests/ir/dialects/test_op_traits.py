@@ -66,9 +66,9 @@ def test_two_rows_of_a_name_agree():
 
 
 OF_ROWS = (
-    "is_counted_loop is_loop is_choice is_structured is_combination is_agents is_continue is_break is_exit is_yield"
+    "is_counted_loop is_loop is_if is_structured_control_flow is_combiner_region is_agent_switch is_continue is_break"
+    " is_loop_exit is_yield is_region_end is_access is_atomic_rmw is_store is_fence"
 )
-OF_ROWS += " is_leave is_access is_exchange is_store is_fence"
 
 
 @pytest.mark.parametrize("ask", OF_ROWS.split())

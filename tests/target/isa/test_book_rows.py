@@ -37,7 +37,7 @@ def shown() -> list[str]:
     cases = [case for path in goldens for case in split_file(path.read_text())[1]]
     texts = [text for case in cases for text in (case.source, case.expected) if "nvvm." in text]
     programs = [text for text in texts if not text.startswith("//") and "define " not in text]
-    return [(TESTS / "book" / "instructions.mlir").read_text(), *programs]
+    return [Path(__file__).with_name("instructions.mlir").read_text(), *programs]
 
 
 @cache

@@ -14,7 +14,7 @@ for tcgen05             tmem_tile(rows, columns, element_bits, num_warps) -> Tme
 both                    matrix_operand(shared, k_dim) -> MatrixOperand: the canonical layout of a placement
 which element is where  .index .apply .register_offsets .thread_index .preimage .as_array
 replication             .free_bits(input) .is_injective .distinct_registers()
-derived layouts         .reshape .permute_dims .transpose .expand_dims .squeeze .resize .then
+derived layouts         .reshape .permute_dims .transpose .expand_dims .squeeze .resize .compose
                         reduction: .project .drop_dim .bits_along .is_separable; broadcast: .broadcast_dim
                         .cat .join .slice .slice_registers
 global vector width     .contiguous(order)

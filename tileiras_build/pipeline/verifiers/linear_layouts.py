@@ -423,11 +423,11 @@ def verify_tmem_tile(tile) -> None:
         group_m, group_n = warp // 4 % tile.groups_m, warp // 4 // tile.groups_m
         for lane in range(LANES):
             register = 0
-            for own, first, repetitions in tile.pieces(tile.shape.most):
+            for own, first, repetitions in tile.pieces(tile.shape.max_repetitions):
                 for i in range(repetitions * tile.shape.registers):
                     place, word = DATA_PATHS[tile.shape.name](lane, i)
                     row = warp % 4 * min(32, tile.rows // 4) + place + 128 * (own * tile.groups_m + group_m)
-                    column = (group_n * tile.warp_words + first + word) * per_word
+                    column = (group_n * tile.tmem_columns_per_warp + first + word) * per_word
                     for neighbor in range(per_word):
                         _expect(tile.layout, register, lane, warp, (row, column + neighbor))
                         register += 1
