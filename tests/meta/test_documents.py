@@ -48,10 +48,10 @@ def test_the_architecture_names_the_passes_of_the_last_edge_in_order():
     assert listed == [entry.name for entry in STAGES[3].passes]
 
 
-def test_the_architecture_names_a_room_for_each_edge():
+def test_the_architecture_names_a_package_for_each_lowering():
     text = (ROOT / "docs" / "architecture.md").read_text()
-    rooms = {stage.edge.split(":")[0].replace(".", "/") for stage in STAGES[1:]}
-    assert all(f"`{room}/`" in text for room in rooms)
+    packages = {stage.edge.split(":")[0].replace(".", "/") for stage in STAGES[1:]}
+    assert all(f"`{package}/`" in text for package in packages)
 
 
 def test_the_journey_of_an_operation_is_the_one_it_makes():
