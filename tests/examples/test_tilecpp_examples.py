@@ -12,7 +12,7 @@ from tileiras_build.frontend.tilecpp.compile_and_check import compile_checked
 from tileiras_build.frontend.tilecpp.nvcc_toolchain import toolchain_fault
 from tileiras_build.frontend.tilecpp.run_nvcc import BYTECODE, Request
 from tileiras_build.target.targets import TARGETS
-from tileiras_build.verify import run_and_compare
+from tileiras_build.verify import check_kernels
 
 MISSING = toolchain_fault()
 pytestmark = pytest.mark.skipif(MISSING is not None, reason=str(MISSING))
@@ -53,7 +53,7 @@ def test_every_kernel_has_a_reference(file):
 @pytest.mark.parametrize("file", FILES)
 def test_numbers_are_those_of_numpy(file, target):
     data, source = bytecode_of(file, TARGETS[target].number), FOLDER / "kernels" / file
-    outcomes = run_and_compare(data, artifacts_of(file, target), target, str(source))
+    outcomes = check_kernels(data, artifacts_of(file, target), target, str(source))
     assert sorted(one.entry for one in outcomes) == sorted(names_of(file))
     assert all(one.share <= 1 and one.interpreter is not None for one in outcomes)
 

@@ -14,9 +14,9 @@ from tileiras_build.target.targets import find_target
 
 KERNEL = "vector_add_f32"
 SOURCE = "examples/kernels/vector_add.py"
-LINE = 20  # of its only store
 STAGES = ("tilebc", "tileaa", "tileas", "ll", "ptx", "cubin")
 ROOT = Path(__file__).parents[2]
+LINE = 1 + next(i for i, text in enumerate((ROOT / SOURCE).read_text().splitlines()) if "ct.store(" in text)
 
 
 def write_lined(project: Path) -> Path:

@@ -109,7 +109,7 @@ def test_a_package_of_kernels_imports_it(environment, tmp_path):
     )
     script = f"from {package.name} import library; import sys; print(type(library).__module__, library.targets)"
     said = environment.run([environment.python, "-c", script], tmp_path, PYTHONPATH=str(package.parent))
-    assert said == "tileiras_build_runtime.runtime.library ('sm_80',)\n"
+    assert said == "tileiras_build_runtime.launch.runtime.kernel_library ('sm_80',)\n"
 
 
 def test_beside_the_compiler_there_is_one_runtime(environment, tmp_path):

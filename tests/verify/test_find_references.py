@@ -7,7 +7,7 @@ from tests.simulate.interpreter.kernels import kernel, load, store
 from tileiras_build.core.errors import InvalidInput
 from tileiras_build.ir.bytecode.text_parser import parse_text
 from tileiras_build.ir.bytecode.writer import write_module
-from tileiras_build.verify import run_and_compare
+from tileiras_build.verify import check_kernels
 
 BODY = load("x", "px", (64,), "f32") + "\n  %r = addf %x, %x : tile<64xf32>" + store("r", "pr", (64,), "f32")
 ROWS = """import numpy as np
@@ -29,7 +29,7 @@ def checked(tmp_path):
     def check(text):
         if text is not None:
             (tmp_path / "twice.py").write_text(text)
-        return run_and_compare(BYTECODE, compiled(BYTECODE, "sm_80"), "sm_80", str(tmp_path / "twice.tilebc"))
+        return check_kernels(BYTECODE, compiled(BYTECODE, "sm_80"), "sm_80", str(tmp_path / "twice.tilebc"))
 
     return check
 

@@ -7,7 +7,7 @@ import pytest
 from tests.compiled_once import compiled, once
 from tileiras_build.core.errors import InternalError, InvalidInput
 from tileiras_build.frontend.export_cutile import export_kernels
-from tileiras_build.verify import run_and_compare, verify_file
+from tileiras_build.verify import check_kernels, verify_file
 
 HEAD = """import cuda.tile as ct
 import numpy as np
@@ -64,7 +64,7 @@ def checked(tmp_path):
         path.write_text(HEAD + text)
         [data] = once(("exported", text), lambda: export_kernels(path)).values()
         made = compiled(data, target)
-        return run_and_compare(data, SimpleNamespace(ptx=change(made.ptx), manifest=made.manifest), target, str(path))
+        return check_kernels(data, SimpleNamespace(ptx=change(made.ptx), manifest=made.manifest), target, str(path))
 
     return check
 

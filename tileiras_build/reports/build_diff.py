@@ -1,4 +1,4 @@
-"""How the kernels of two builds differ: a row per kernel and GPU, "29 -> 31" where a number has changed."""
+"""The differences between two builds: a row per changed kernel and GPU, "29 -> 31" for a changed metric."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .build_history import NUMBERS, Values
 
 @dataclass(frozen=True)
 class KernelMetrics:
-    """One kernel on one GPU: numbers, and bytes of spills, stack and shared memory; ``microseconds`` is estimated, None = not asked."""
+    """Metrics of one kernel on one GPU; spills, stack and shared memory in bytes; ``microseconds`` is an estimate. None: unknown."""
 
     registers: float | None
     spills: float | None
@@ -28,7 +28,7 @@ Key = tuple[str, str]  # kernel, with its library where several have one of that
 
 
 def metrics_of(rows: Mapping[str, Values]) -> dict[Key, KernelMetrics]:
-    """What is compared of the numbers that a history keeps, by kernel and target with a space between."""
+    """The compared metrics from the values of a history, whose keys are "kernel target"."""
     return {_key(key): _metrics(dict(zip(NUMBERS, values, strict=True))) for key, values in rows.items()}
 
 
@@ -37,11 +37,11 @@ def _key(text: str) -> Key:
     return kernel, target
 
 
-def _metrics(number: Mapping[str, int | float | None]) -> KernelMetrics:
-    stores = number["spill_stores"]
-    spills = None if stores is None else stores + (number["spill_loads"] or 0)
+def _metrics(values: Mapping[str, int | float | None]) -> KernelMetrics:
+    stores = values["spill_stores"]
+    spills = None if stores is None else stores + (values["spill_loads"] or 0)
     names = ("shared", "stack", "instructions", "microseconds")
-    return KernelMetrics(number["registers"], spills, *(number[name] for name in names))
+    return KernelMetrics(values["registers"], spills, *(values[name] for name in names))
 
 
 def header(with_estimate: bool) -> tuple[str, ...]:
@@ -52,7 +52,7 @@ def header(with_estimate: bool) -> tuple[str, ...]:
 def changed(
     before: Mapping[Key, KernelMetrics], now: Mapping[Key, KernelMetrics], with_estimate: bool
 ) -> Iterator[Key]:
-    """The kernels that are new, gone or another one in a column that is shown."""
+    """The kernels that are new, removed or changed in a shown column."""
     names = _names(with_estimate)
     for key in dict.fromkeys([*now, *before]):
         old, new = before.get(key), now.get(key)
@@ -63,7 +63,7 @@ def changed(
 def changes(
     before: Mapping[Key, KernelMetrics], now: Mapping[Key, KernelMetrics], with_estimate: bool
 ) -> list[tuple[str, ...]]:
-    """A row of the table for each of them."""
+    """A table row for each changed kernel."""
     return [
         (*key, *(_cell(name, before.get(key), now.get(key)) for name in _names(with_estimate)))
         for key in changed(before, now, with_estimate)
@@ -73,7 +73,7 @@ def changes(
 def changed_documents(
     before: Mapping[Key, KernelMetrics], now: Mapping[Key, KernelMetrics], with_estimate: bool
 ) -> list[dict[str, object]]:
-    """The same for programs: null before or now for what is new or gone."""
+    """The changes as JSON objects: ``before`` or ``now`` is null for a new or removed kernel."""
     return [
         {"kernel": key[0], "target": key[1], "before": _document(before.get(key)), "now": _document(now.get(key))}
         for key in changed(before, now, with_estimate)
@@ -85,11 +85,11 @@ def _document(measure: KernelMetrics | None) -> dict[str, object] | None:
 
 
 def summary(before: Mapping[Key, KernelMetrics], now: Mapping[Key, KernelMetrics], with_estimate: bool) -> str:
-    """How many kernels are what, in one line."""
+    """The counts of changed, new, removed and unchanged kernels, in one line."""
     found = set(changed(before, now, with_estimate))
-    new, gone = found - set(before), found - set(now)
-    other = len(found) - len(new) - len(gone)
-    return f"{other} changed, {len(new)} new, {len(gone)} gone, {len(now) - len(new) - other} as before"
+    new, removed = found - set(before), found - set(now)
+    other = len(found) - len(new) - len(removed)
+    return f"{other} changed, {len(new)} new, {len(removed)} removed, {len(now) - len(new) - other} unchanged"
 
 
 def _names(with_estimate: bool) -> list[str]:
@@ -100,7 +100,7 @@ def _cell(name: str, old: KernelMetrics | None, new: KernelMetrics | None) -> st
     texts = [_text(name, getattr(one, name)) if one is not None else None for one in (old, new)]
     if texts[0] is None or texts[0] == texts[1]:
         return texts[1] or "-"
-    return f"{texts[0]} -> {texts[1] or 'gone'}"
+    return f"{texts[0]} -> {texts[1] or 'removed'}"
 
 
 def _text(name: str, value: float | None) -> str:

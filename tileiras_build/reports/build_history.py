@@ -1,7 +1,7 @@
-"""What the kernels of a build folder were like in earlier reports: its builds in order, of which people may name some.
+"""The history of a build folder: the metrics of its kernels in earlier builds, some of which have a user-given name.
 
-A report adds a build where a number of its kernels is another one than in the last; only what has changed is kept, and
-of at most ``LIMIT`` builds: without a name the oldest go first.
+A report adds a build if a metric of a kernel differs from the last one. Only changes are stored, of at most ``LIMIT``
+builds; the oldest unnamed ones are dropped first.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..core.file_io import read_stored, write_files
 
 VERSION = 2
 LIMIT = 40
-# The numbers of a row that are kept, in this order; the estimate is last, as it depends on the problem too.
+# The stored metrics of a row, in this order; the estimate is last, as it also depends on the problem.
 NUMBERS = (
     "registers",
     "spill_stores",
@@ -30,13 +30,13 @@ NUMBERS = (
     "size",
     "microseconds",
 )
-_LAST = 2.5e11  # seconds since 1970, in the last year that calendars know
+_LAST = 2.5e11  # seconds since 1970: the largest time that datetime can represent
 Values = tuple[int | float | None, ...]
 
 
 @dataclass
 class BuildRecord:
-    """One build: when its report was made, in seconds since 1970, the name that people gave it, and what was estimated."""
+    """One build: the time of its report in seconds since 1970, its user-given name, and the estimated problem."""
 
     when: float
     name: str | None = None
@@ -44,20 +44,20 @@ class BuildRecord:
 
     @property
     def title(self) -> str:
-        """What tables call it."""
+        """Its title in tables."""
         return self.name or time.strftime("%Y-%m-%d %H:%M", time.localtime(self.when))
 
 
 @dataclass
 class History:
-    """``rows``: for each kernel and GPU the numbers of the builds in which they changed; None = it was not there."""
+    """``rows``: for each kernel and GPU (build, metrics) of the builds in which they changed; None if it was absent."""
 
     version: int = VERSION
     builds: list[BuildRecord] = field(default_factory=list)
     rows: dict[str, list[tuple[int, Values | None]]] = field(default_factory=dict)
 
     def of(self, key: str) -> list[Values | None]:
-        """The numbers of one kernel on one GPU in each build."""
+        """The metrics of one kernel on one GPU in each build."""
         found: list[Values | None] = []
         for number, values in self.rows.get(key, []):
             found += (found[-1:] or [None]) * (number - len(found))
@@ -65,11 +65,11 @@ class History:
         return found + (found[-1:] or [None]) * (len(self.builds) - len(found))
 
     def at(self, number: int) -> dict[str, Values]:
-        """The numbers of all kernels in one build."""
+        """The metrics of all kernels in one build."""
         return {key: values for key in self.rows if (values := self.of(key)[number]) is not None}
 
     def comparable(self, number: int) -> dict[str, Values]:
-        """The same for a comparison with the newest build: without estimates where they are of another problem."""
+        """The metrics for a comparison with the newest build, without estimates for another problem."""
         found = self.at(number)
         if self.builds[number].problem == self.builds[-1].problem:
             return found
@@ -88,7 +88,7 @@ class History:
         return next((n for n in range(len(self.builds) - 1, -1, -1) if self.builds[n].name == name), None)
 
     def add(self, now: Mapping[str, Values], when: float, problem: str = "", name: str | None = None) -> None:
-        """The newest build: a new one, or the last where no number of a kernel differs and it has no other name."""
+        """Record a build: append it, or update the last one if no metric differs and the name does not either."""
         last = self.builds[-1] if self.builds else None
         if last is None or _built(self.at(-1)) != _built(now) or (name and last.name not in (None, name)):
             self.builds.append(BuildRecord(when, name, problem))
@@ -96,7 +96,7 @@ class History:
         elif problem:
             last.problem = problem
         else:
-            # Nothing was estimated this time.
+            # No estimate in this report: keep the earlier one.
             old = self.at(-1)
             now = {key: (*values[:-1], old[key][-1]) for key, values in now.items()}
         last.name = name or last.name
@@ -114,7 +114,7 @@ class History:
         self.rows = {key: steps for key, steps in self.rows.items() if steps}
 
     def _drop(self, number: int) -> None:
-        """Forget one build."""
+        """Remove one build."""
         kept = {key: [values for n, values in enumerate(self.of(key)) if n != number] for key in self.rows}
         del self.builds[number]
         steps = {
@@ -125,12 +125,12 @@ class History:
 
 
 def _built(values: Mapping[str, Values]) -> dict[str, Values]:
-    """The numbers without those that depend on the problem that is estimated."""
+    """The metrics without the estimate, which depends on the problem."""
     return {key: tuple(one[:-1]) for key, one in values.items()}
 
 
 def read_history(path: Path) -> History:
-    """What earlier reports have kept, empty where there is nothing. Raises InvalidInput[report-history]."""
+    """The stored history, empty if there is none. Raises InvalidInput[report-history]."""
     if not path.exists():
         return History()
     try:
@@ -140,23 +140,23 @@ def read_history(path: Path) -> History:
         _check(found)
         return found
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        message = f"this is not what an earlier report has said: {error}"
+        message = f"corrupt report history: {error}"
         raise InvalidInput("report-history", message, location=Location(str(path)), remedy="delete it") from None
 
 
 def _check(history: History) -> None:
-    """Raise ValueError for numbers that no report has written."""
+    """Raise ValueError for values that no report writes."""
     for build in history.builds:
         if not 0 <= build.when < _LAST:
-            raise ValueError(f"a build of the moment {build.when}")
+            raise ValueError(f"invalid build time {build.when}")
     for key, steps in history.rows.items():
         numbers = [number for number, _ in steps]
         if numbers != sorted(set(numbers)) or not set(numbers) <= set(range(len(history.builds))):
-            raise ValueError(f"the row {key!a} is of no build")
+            raise ValueError(f"entry {key!a} has no build")
         if any(values is not None and len(values) != len(NUMBERS) for _, values in steps):
-            raise ValueError(f"the row {key!a} has other numbers")
+            raise ValueError(f"entry {key!a} is inconsistent")
 
 
 def write_history(history: History, path: Path) -> None:
-    """Keep it. Raises InvalidInput[write-failed]."""
+    """Write the history. Raises InvalidInput[write-failed]."""
     write_files({path: msgspec.json.encode(history)})

@@ -1,10 +1,9 @@
-"""When each step of a build ran, and where: recorded while SCons runs, kept as JSON, shown as a Chrome trace.
+"""The timeline of a build: when and where each step ran, recorded while SCons runs, stored as JSON, exported as a Chrome trace.
 
     {"version": 1, "start": seconds since 1970, "jobs": 8,
      "spans": [[stage, target, kernel, lane, start, end, outcome], ...]}         # seconds since "start"
 
-A lane is one of the steps that run at once, of which there are as many as jobs: it runs one step after the other, each in
-a process of its own or on a cluster.
+There are as many lanes as jobs. A lane runs one step at a time, each in a process of its own or on a cluster.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ from ..core.file_io import read_stored, write_files
 VERSION = 1
 BUILT, FAILED, CACHED = "built", "failed", "cached"
 OUTCOMES = (BUILT, FAILED, CACHED)
-_MAX_TIME, _MAX_SPANS = 2.5e11, 1 << 16  # seconds since 1970 of the last year that calendars know; lanes
+_MAX_TIME, _MAX_SPANS = 2.5e11, 1 << 16  # seconds since 1970 (the largest that datetime represents); lanes
 
 
 @dataclass(frozen=True)
 class Span:
-    """One step: what it made, the lane that it ran on, and its start and end in seconds since the build's start.
+    """One step: its output, its lane, and its start and end in seconds since the build's start.
 
     ``target`` is "" for bytecode; ``outcome`` is one of OUTCOMES.
     """
@@ -65,7 +64,7 @@ class Timeline:
 
 @dataclass(frozen=True)
 class Begun:
-    """A step that runs: its lane, and its start in seconds since the build's start."""
+    """A running step: its lane, and its start in seconds since the build's start."""
 
     lane: int
     start: float
@@ -86,9 +85,9 @@ class Recorder:
         return self._clock() - self._begun
 
     def begin(self, jobs: int) -> Begun:
-        """A step begins on the first free of ``jobs`` lanes.
+        """Start a step on the first free of ``jobs`` lanes.
 
-        Where none is free it waits: a thread that SCons starts before it has counted the first one is one too many.
+        It waits if none is free: SCons may start one thread too many before it has counted the first one.
         """
         with self._changed:
             self._changed.wait_for(lambda: len(self._taken) < jobs)
@@ -96,7 +95,7 @@ class Recorder:
             return Begun(lane, self.now())
 
     def end(self, begun: Begun, stage: str, target: str, kernel: str, outcome: str = BUILT) -> None:
-        """The step that has ``begun`` has just ended."""
+        """Record the end of a step that ``begin`` returned."""
         with self._changed:
             span = Span(stage, target, kernel, begun.lane, begun.start, self.now(), outcome)
             self.timeline.spans.append(span)
@@ -104,7 +103,7 @@ class Recorder:
             self._changed.notify()
 
     def add_cached(self, jobs: int, stage: str, target: str, kernel: str) -> None:
-        """A step for which a cache answered, nobody knows when. It waits for nobody: at a build's end steps may be stuck."""
+        """Record a cache hit, whose time is unknown. Never waits: at the end of a build, steps may be stuck."""
         with self._changed:
             now = self.now()
             self.timeline.spans.append(Span(stage, target, kernel, self._free_lane(jobs), now, now, CACHED))
@@ -114,25 +113,25 @@ class Recorder:
 
 
 def write_timeline(timeline: Timeline, path: Path) -> None:
-    """Keep a timeline as JSON, times in whole microseconds. Raises InvalidInput[write-failed]."""
+    """Write a timeline as JSON, times in microsecond resolution. Raises InvalidInput[write-failed]."""
     spans = [[*astuple(span)[:4], round(span.start, 6), round(span.end, 6), span.outcome] for span in timeline.spans]
     content = {"version": VERSION, "start": timeline.start, "jobs": timeline.jobs, "spans": spans}
     write_files({path: (json.dumps(content, separators=(",", ":")) + "\n").encode()})
 
 
 def read_timeline(path: Path) -> Timeline | None:
-    """The timeline kept at ``path``, None if there is none; raises InvalidInput[report-timeline] for anything else."""
+    """The timeline at ``path``, None if there is none; raises InvalidInput[report-timeline] if it is damaged."""
     if not path.exists():
         return None
     try:
         return _parse(read_stored(path))
     except (ValueError, RecursionError) as error:
-        message = f"this is not the timeline of a build: {error}"
+        message = f"corrupt timeline file: {error}"
         raise InvalidInput("report-timeline", message, location=Location(str(path)), remedy="delete it") from None
 
 
 def _parse(data: bytes) -> Timeline:
-    """What is kept; raises ValueError in words."""
+    """The timeline in ``data``; raises ValueError with a message for the user."""
     import msgspec
 
     class Document(msgspec.Struct):
@@ -145,11 +144,13 @@ def _parse(data: bytes) -> Timeline:
     if found.version != VERSION:
         raise ValueError(f"version {found.version}, expected {VERSION}")
     if not 0 <= found.start < _MAX_TIME or not 1 <= found.jobs <= _MAX_SPANS:
-        raise ValueError(f"a build that began at {found.start} and had {found.jobs} jobs")
+        raise ValueError(f"invalid start {found.start} or jobs {found.jobs}")
     spans = [Span(*row) for row in found.spans]
     for span in spans:
         if not 0 <= span.start <= span.end < _MAX_TIME or not 0 <= span.lane < _MAX_SPANS:
-            raise ValueError(f"{span.stage} of {span.kernel!a} ran on lane {span.lane} from {span.start} to {span.end}")
+            raise ValueError(
+                f"invalid span: {span.stage} of {span.kernel!a}, lane {span.lane}, {span.start} to {span.end}"
+            )
     return Timeline(found.start, found.jobs, spans)
 
 

@@ -24,11 +24,11 @@ from .verification_results import VerificationResult, verification_results
 
 @dataclass(frozen=True)
 class KernelRow:
-    """One kernel on one GPU. Bytes: ``shared``, ``stack``, ``spill_*`` and ``size`` (of the cubin's file).
+    """One kernel on one GPU. In bytes: ``shared``, ``stack``, ``spill_*`` and ``size`` (of the cubin file).
 
-    ``instructions`` are those of its code. ``occupancy`` is in percent of a multiprocessor's warps, ``ctas`` how many run together, ``limit`` what limits them.
-    ``reference`` says how it agrees with its author's reference. ``microseconds`` are estimated for a problem, and
-    ``estimate_limit`` is the bound that they are. ``library`` is said where a project has several. None = not known.
+    ``instructions``: SASS instructions. ``occupancy``: percent of an SM's warps; ``ctas``: CTAs per SM; ``limit``: the limiting
+    resource. ``reference``: result of the comparison with the author's reference. ``microseconds``: the estimate for a problem;
+    ``estimate_limit``: its bound. ``library``: set if a project has several. None: unknown.
     """
 
     kernel: str
@@ -52,7 +52,7 @@ class KernelRow:
 
 @dataclass(frozen=True)
 class BuiltKernel:
-    """One kernel on one GPU with what it is read from: its cubin, bytecode and symbol; and how it was compared and estimated."""
+    """One kernel on one GPU with its inputs (cubin, bytecode, symbol), its verification result and its estimate."""
 
     row: KernelRow
     member: Member
@@ -64,20 +64,20 @@ class BuiltKernel:
 
 @dataclass(frozen=True)
 class EstimateProblems:
-    """What is estimated: kernels with the parameters of ``given``; or each by the launch that ``scons verify`` has compared."""
+    """Which launches are estimated: ``explicit`` for all kernels it fits, or the launches of ``scons verify``."""
 
     explicit: Problem | None = None
     of_references: bool = False
 
     @property
     def wanted(self) -> bool:
-        """Whether there is anything to estimate."""
+        """Whether any estimate is requested."""
         return self.explicit is not None or self.of_references
 
     @property
     def text(self) -> str:
-        """What people are told of them; "" where nothing is estimated."""
-        words = ["compared launches"] if self.of_references else []
+        """The problems as reports print them; "" if nothing is estimated."""
+        words = ["launches of scons verify"] if self.of_references else []
         return "; ".join([*words, *([self.explicit.text] if self.explicit else [])])
 
     def of(self, compared: VerificationResult | None) -> Problem | None:
@@ -96,16 +96,16 @@ def read_rows(build_dir: Path, problems: EstimateProblems = NO_PROBLEMS) -> list
 def read_built(
     build_dir: Path, without: Collection[Path] = (), problems: EstimateProblems = NO_PROBLEMS
 ) -> list[BuiltKernel]:
-    """The kernels of the cubins of ``build_dir``, and of the project's libraries that are elsewhere, but for the cubins ``without``.
+    """The kernels of all cubins of ``build_dir`` and of the project's libraries elsewhere, except the cubins ``without``.
 
-    Raises InvalidInput where there is none, or a file is damaged.
+    Raises InvalidInput if there is none or a file is damaged.
     """
     members = read_members(build_dir)
     several = len({member.library for member in members}) > 1
     chosen = [member for member in members if member.cubin not in without]
     found = [one for member in chosen for one in _built_of(member, problems, several)]
     if not found:
-        raise InvalidInput("report-no-cubins", "no cubin is in this folder", location=Location(str(build_dir)))
+        raise InvalidInput("report-no-cubins", "no .cubin files in this folder", location=Location(str(build_dir)))
     return sorted(found, key=lambda one: (one.row.kernel, TARGETS[one.row.target].number, one.row.library or ""))
 
 
@@ -139,7 +139,7 @@ def _instructions(cubin: bytes, kernel: str) -> int | None:
     try:
         return count_instructions(cubin, kernel)
     except InvalidInput:
-        # The rest of the row is the manifest's, which does not need the cubin.
+        # The rest of the row comes from the manifest.
         return None
 
 
@@ -148,7 +148,7 @@ def _row(kernel: str, target: Target, entry: dict, size: int) -> KernelRow:
     registers, shared = used.get("registers"), used.get("shared")
     if shared is not None:
         shared += entry.get("shared_memory", {}).get("dynamic", 0)
-    room = occupancy(target, threads, registers, shared) if None not in (registers, shared) and threads else None
+    found = occupancy(target, threads, registers, shared) if None not in (registers, shared) and threads else None
     return KernelRow(
         kernel,
         target.name,
@@ -158,38 +158,38 @@ def _row(kernel: str, target: Target, entry: dict, size: int) -> KernelRow:
         shared,
         used.get("stack"),
         threads,
-        round(100 * room.share, 1) if room else None,
-        room.ctas if room else None,
-        room.limit if room else "",
+        round(100 * found.share, 1) if found else None,
+        found.ctas if found else None,
+        found.limit if found else "",
         size,
     )
 
 
 def keys_of(rows: Iterable[KernelRow]) -> list[Key]:
-    """What identifies each row from one report to the next: kernel and GPU.
+    """The keys that identify rows across reports: kernel and GPU.
 
-    A library is part of that only where several have a kernel of this name, so that another one changes nothing for the rest.
+    The library is part of a key only if several libraries have a kernel of this name.
     """
-    given = list(rows)
-    count = Counter((row.kernel, row.target) for row in given)
+    all_rows = list(rows)
+    count = Counter((row.kernel, row.target) for row in all_rows)
     label = lambda row: f"{row.kernel} [{row.library}]" if count[row.kernel, row.target] > 1 else row.kernel
-    return [(label(row), row.target) for row in given]
+    return [(label(row), row.target) for row in all_rows]
 
 
 def values_of(rows: Iterable[KernelRow]) -> dict[str, Values]:
-    """The numbers that a history keeps."""
-    given = list(rows)
-    numbers = (tuple(getattr(row, name) for name in NUMBERS) for row in given)
-    return dict(zip(map(" ".join, keys_of(given)), numbers, strict=True))
+    """The metrics that a history stores, by key."""
+    all_rows = list(rows)
+    values = (tuple(getattr(row, name) for name in NUMBERS) for row in all_rows)
+    return dict(zip(map(" ".join, keys_of(all_rows)), values, strict=True))
 
 
 def remember(
     history: History, rows: Iterable[KernelRow], when: float, problem: str = "", name: str | None = None
 ) -> dict[str, Values] | None:
-    """Add a build of these rows; the numbers of the last one that differed, by key, None if there was none.
+    """Add a build of these rows to the history; return the metrics of the last build that differed, None if there is none.
 
-    Reports of an unchanged build compare with the same one again, so that making a report twice, with estimates for one
-    problem or another, loses nothing.
+    Repeated reports of an unchanged build compare with the same earlier build, whatever problems they
+    estimate.
     """
     history.add(values_of(rows), when, problem, name)
     before = history.before()

@@ -1,4 +1,4 @@
-"""The rows of a report for programs: as CSV, and as JSON, which a later report is compared with."""
+"""The rows of a report as CSV, and as JSON, which is also the baseline format of later reports."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class _Document:
 
 
 def json_text(rows: Iterable[KernelRow]) -> str:
-    """One document with ``version`` and ``rows``; sizes in bytes, null = not known."""
+    """One document with ``version`` and ``rows``; sizes in bytes, null for unknown."""
     return json.dumps({"version": VERSION, "rows": [asdict(row) for row in rows]}, indent=2) + "\n"
 
 
 def csv_text(rows: Iterable[KernelRow]) -> str:
-    """A line with the names of the columns, then one for each row; nothing in a cell = not known."""
+    """A header line, then one line per row; empty cells for unknown values."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -40,13 +40,13 @@ def csv_text(rows: Iterable[KernelRow]) -> str:
 
 
 def read_baseline(path: Path) -> list[KernelRow]:
-    """The rows that ``json_text`` has written. Raises InvalidInput[report-baseline] for any other file."""
+    """The rows written by ``json_text``. Raises InvalidInput[report-baseline] for any other file."""
     try:
         document = msgspec.json.decode(read_file(path), type=_Document)
         if document.version != VERSION:
             raise ValueError(f"version {document.version}, expected {VERSION}")
         return document.rows
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        message = f"this is not the JSON of a report: {error}"
+        message = f"not a report JSON file: {error}"
         remedy = "write one with tileiras-build report DIR --json"
         raise InvalidInput("report-baseline", message, location=Location(str(path)), remedy=remedy) from None

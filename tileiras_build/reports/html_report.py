@@ -23,8 +23,8 @@ from .report_cache import ReportCache
 from .report_paths import details_path, history_path, page_path, timeline_path, trace_path
 
 LAST = "the last report"
-FOLDER = "_kernels"  # behind the name of the page of all: the folder of their pages
-PACKED_LIMIT = 24 << 20  # bytes of kernels' parts in one file
+FOLDER = "_kernels"  # suffix of the folder with the kernels' own pages
+PACKED_LIMIT = 24 << 20  # bytes of kernel sections in one file
 _OURS = b'<meta name="generator" content="tileiras-build report">'
 _DIGITS = 5  # of times in seconds: ten microseconds
 _PLAIN = re.compile(r"[^\w.-]", re.ASCII)
@@ -32,7 +32,7 @@ _PLAIN = re.compile(r"[^\w.-]", re.ASCII)
 
 @dataclass(frozen=True)
 class Baseline:
-    """What a page is compared with: a name for people, and the numbers of the other report."""
+    """The baseline of a comparison: a display name and the metrics of the other report."""
 
     name: str
     rows: Mapping[str, Values]
@@ -40,7 +40,7 @@ class Baseline:
 
 @dataclass(frozen=True)
 class ReportForm:
-    """How a report is written: ``pages``, one for each kernel; ``keep`` names this build; ``jobs`` programs may run at a time."""
+    """How a report is written: ``pages``: one page per kernel; ``label`` of this build; ``jobs``: concurrent programs."""
 
     pages: bool = False
     label: str | None = None
@@ -49,7 +49,7 @@ class ReportForm:
 
 @dataclass(frozen=True)
 class KernelSections:
-    """What the page of all holds of kernels: their packed parts by name or, of pages of their own, the addresses; and sentences."""
+    """The kernel sections of the main page: packed sections by name, or the addresses of the kernels' own pages, and notes."""
 
     packed: dict[str, str] = field(default_factory=dict)
     pages: dict[str, str] = field(default_factory=dict)
@@ -66,9 +66,9 @@ def write_report(
 ) -> Path:
     """Write the page (default: ``report/index.html`` in the build folder) and, beside it, the Chrome trace.
 
-    ``without`` are cubins that an earlier build has left. The page shows what has changed since ``baseline``, where there is
-    none since the last report that differed, and estimates for ``problems``. Raises InvalidInput where the folder
-    holds no build, or a file in it is damaged.
+    ``without`` are cubins left from an earlier build. The page shows the changes since ``baseline``, or, if it is
+    None, since the last report that differed, and estimates for ``problems``. Raises InvalidInput if the folder
+    has no build or a damaged file.
     """
     built, timeline = read_built(build_dir, without, problems), read_timeline(timeline_path(build_dir))
     history = read_history(history_path(build_dir))
@@ -99,7 +99,7 @@ def render_page(
     since: str = LAST,
     sections: KernelSections = KernelSections(),
 ) -> str:
-    """The page's text; ``before`` are the numbers of another report, called ``since``, by key, None if this is the first."""
+    """The page as HTML; ``before`` are the metrics of the report ``since`` by key, None if there is none."""
     keys = list(map(" ".join, keys_of(rows)))
     then = {key: dict(zip(NUMBERS, values, strict=True)) for key, values in (before or {}).items()}
     data = {
@@ -117,7 +117,7 @@ def render_page(
 
 
 def _in_one_file(packed: Mapping[str, str]) -> KernelSections:
-    """All kernels for one file; those that would make it too large are left to pages of their own."""
+    """The kernel sections for one file, without those that would exceed the size limit."""
     parts, size, left = KernelSections(), 0, 0
     for name, part in packed.items():
         if size + len(part) > PACKED_LIMIT:
@@ -127,8 +127,8 @@ def _in_one_file(packed: Mapping[str, str]) -> KernelSections:
         parts.packed[name] = part
     if left:
         parts.notes.append(
-            f"{left} kernels are without sources, stages and machine code, which would make this file larger than "
-            f"{PACKED_LIMIT >> 20} MiB: scons report pages=yes writes a page for each."
+            f"Code views of {left} kernels omitted (file size limit {PACKED_LIMIT >> 20} MiB). "
+            "Use pages=yes for one page per kernel."
         )
     return parts
 
@@ -148,14 +148,14 @@ def _own_pages(build: str, packed: Mapping[str, str], page: Path) -> tuple[Kerne
 
 
 def _remove_others(folder: Path, files: Collection[Path]) -> None:
-    """Remove the pages that an earlier report has written for kernels, and no other files."""
+    """Remove kernel pages of an earlier report, and no other files."""
     for path in folder.glob("*.html"):
         if path not in files and path.is_file() and _OURS in path.read_bytes()[:400]:
             path.unlink(missing_ok=True)
 
 
 def file_name(kernel: str) -> str:
-    """The file of a kernel's own page: its name where that is one that files and addresses may have, else with a digest."""
+    """The file name of a kernel's own page: the kernel's name if it is valid in files and URLs, else with a digest."""
     plain = _PLAIN.sub("_", kernel)[:80]
     own = "" if plain == kernel else f"-{hashlib.sha256(kernel.encode()).hexdigest()[:10]}"
     return f"{plain}{own}.html"

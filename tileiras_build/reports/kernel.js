@@ -1,11 +1,11 @@
-/* ---- one kernel's part: two panes with its source, stages and machine code, whose lines lead to each other ---- */
+/* ---- one kernel's section: two panes with its source, stages and SASS, with linked lines ---- */
 
-/* A text: its lines, for each the keys of the source lines that it is made from, and of machine code the line of PTX. */
+/* A text: its lines, for each line the keys of its source lines and, for SASS, the PTX line. */
 function readText(node) {
   const lines = node.textContent.split("\n"), { name, title, file, places = "", ptx } = node.dataset;
   if (file !== undefined && lines.at(-1) === "") lines.pop();
   const prefix = file === undefined || file === "0" ? "" : `${file}:`;
-  const said = places.split(","), keys = lines.map((_, i) => (file !== undefined ? [`${prefix}${i + 1}`] : said[i] ? said[i].split("|") : []));
+  const rows = places.split(","), keys = lines.map((_, i) => (file !== undefined ? [`${prefix}${i + 1}`] : rows[i] ? rows[i].split("|") : []));
   const text = { name, title, isSource: file !== undefined, lines, keys, ptx: ptx ? ptx.split(",").map(Number) : null, byKey: new Map(), byPtx: new Map() };
   const note = (map, key, i) => { if (!map.has(key)) map.set(key, []); map.get(key).push(i); };
   keys.forEach((list, i) => list.forEach((key) => note(text.byKey, key, i)));
@@ -13,7 +13,7 @@ function readText(node) {
   return text;
 }
 
-/* The lines of one text that belong to a line of another: PTX and machine code by lines of PTX, all else by the source. */
+/* The lines of one text that correspond to a line of another: PTX and SASS by PTX lines, all others by source lines. */
 function related(from, i, to) {
   if (from === to) return [i];
   if (from.name === "ptx" && to.ptx) return to.byPtx.get(i + 1) ?? [];
@@ -81,21 +81,21 @@ class CodeView {
     this.used = new Set(this.texts.filter((text) => !text.isSource).flatMap((text) => [...text.byKey.keys()]));
     const named = (name) => this.texts.find((text) => text.name === name);
     const left = this.texts[0].isSource ? this.texts[0] : named("ptx") ?? this.texts[0];
-    this.panes = [new Pane(this, "Text on the left", left), new Pane(this, "Text on the right", named("sass") ?? this.texts.at(-1))];
-    this.said = make("p", { className: "said", role: "status", textContent: "Click a line to see what it becomes, and what it is made from." });
-    this.root.replaceChildren(...this.panes.map((pane) => pane.root), this.said);
+    this.panes = [new Pane(this, "Left pane", left), new Pane(this, "Right pane", named("sass") ?? this.texts.at(-1))];
+    this.note = make("p", { className: "note", role: "status", textContent: "Click a line to highlight the corresponding code." });
+    this.root.replaceChildren(...this.panes.map((pane) => pane.root), this.note);
   }
   choose(pane, i) {
     this.chosen = { text: pane.text, i };
     this.mark();
     for (const other of this.panes) if (other !== pane && other.text !== pane.text) other.show(related(pane.text, i, other.text)[0]);
-    this.said.textContent = this.sentence(pane);
+    this.note.textContent = this.sentence(pane);
     const key = pane.text.keys[i].at(-1);
     keepAddress(this.kernel, this.gpu, key);
   }
   sentence(pane) {
     const { text, i } = this.chosen, counts = this.panes.filter((other) => other !== pane && other.text !== text).map((other) => `${several(related(text, i, other.text).length, "line")} of ${other.text.title}`);
-    return `Line ${i + 1} of ${text.title}: ${counts.join(", ") || "choose another text beside it"}.`;
+    return `Line ${i + 1} of ${text.title}: ${counts.join(", ") || "choose another view in the other pane"}.`;
   }
   mark() {
     for (const pane of this.panes) pane.mark("chosen", this.chosen ? related(this.chosen.text, this.chosen.i, pane.text) : []);
@@ -103,7 +103,7 @@ class CodeView {
   hover(from, i) {
     for (const pane of this.panes) pane.mark("near", i === null ? [] : related(from.text, i, pane.text));
   }
-  /* A line of the source, by its key. */
+  /* Select a source line by its key. */
   chooseKey(key) {
     const text = this.texts.find((one) => one.isSource && one.byKey.has(key));
     if (!text) return;

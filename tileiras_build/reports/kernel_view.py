@@ -1,4 +1,4 @@
-"""What a report says of one kernel, ready for its template: source, stages, machine code, remarks, comparisons, estimate, history."""
+"""The view model of one kernel for its HTML template: source, stages, SASS, remarks, verification, estimate, history."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ TITLES = {
     "sass": "SASS",
 }
 _FILES = ("tileaa", "tileas", "ll", "ptx")  # stages whose artifact is text
-_SMALL = 0.01  # of an estimate: bounds below are summed up
-WITHOUT_LINES = "This was built without source lines, so LLVM IR, PTX and machine code are not linked with the source: build with lineinfo=yes."
+_SMALL = 0.01  # bounds below this share of the estimate are listed by name only
+WITHOUT_LINES = "Built without line info: rebuild with lineinfo=yes to link source, PTX and SASS."
 
 
 @dataclass(frozen=True)
 class Text:
-    """A text for a pane; ``places`` has for each line the source lines, as "13" or, of the second file, "1:13"."""
+    """A text for a pane; ``places`` has the source lines of each line, as "13" or, for the second file, "1:13"."""
 
     name: str
     title: str
@@ -43,7 +43,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Bar:
-    """One bound of an estimate: its clocks, and their part of the estimate, at most 1."""
+    """One bound of an estimate: its cycles, and their share of the estimate."""
 
     name: str
     clocks: float
@@ -53,7 +53,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Bars:
-    """An estimate by its bounds, the largest first; ``small`` are the names of those that hardly count."""
+    """An estimate with its bounds, largest first; ``small`` are the names of negligible ones."""
 
     microseconds: float
     machine: str
@@ -65,7 +65,7 @@ class Bars:
 
 @dataclass(frozen=True)
 class RemarkView:
-    """A remark, with the key of its source line where that is shown."""
+    """A remark, with the key of its source line if that file is shown."""
 
     remark: Remark
     place: str
@@ -74,10 +74,10 @@ class RemarkView:
 
 @dataclass(frozen=True)
 class OnGpu:
-    """What there is of the kernel on one GPU; ``notes`` are sentences about what there is not."""
+    """The kernel on one GPU; ``notes`` are sentences about missing data."""
 
     target: str
-    numbers: list[tuple[str, str]]
+    metrics: list[tuple[str, str]]
     reference: str | None
     interpreted: str | None
     estimate: Bars | None
@@ -89,7 +89,7 @@ class OnGpu:
 
 @dataclass(frozen=True)
 class KernelView:
-    """One kernel of one library on all GPUs; ``files`` are those that debug information names, of which ``sources`` are shown."""
+    """One kernel of one library on all GPUs; ``files`` are named by debug information, ``sources`` are the shown ones."""
 
     name: str
     library: str | None
@@ -99,7 +99,7 @@ class KernelView:
 
 
 def inputs_of(one: BuiltKernel) -> ArtifactContents:
-    """The contents that the facts of a kernel are of."""
+    """The artifacts of a kernel that its details are derived from."""
     cubin = one.member.cubin
     return ArtifactContents(
         one.row.target, _optional(one.member.bytecode), _optional(cubin.with_suffix(".tileas")), read_stored(cubin)
@@ -117,16 +117,16 @@ def view_kernel(
     names = _order_files(texts)
     bytecode = built[0].member.bytecode
     sources = [source for name in names if (source := files.read(name, bytecode)).text is not None]
-    numbers = {source.name: number for number, source in enumerate(sources)}
+    file_index = {source.name: index for index, source in enumerate(sources)}
     gpus = [
-        _on_gpu(one, found, lines, numbers, _missing(names, numbers, found), history)
+        _on_gpu(one, found, lines, file_index, _missing(names, file_index, found), history)
         for one, found, lines, history in zip(built, facts, texts, histories, strict=True)
     ]
     return KernelView(built[0].row.kernel, built[0].row.library, sources, gpus, names)
 
 
 def text_files_of(one: BuiltKernel) -> dict[str, Path]:
-    """The artifacts of a kernel that are texts, by stage."""
+    """The text artifacts of a kernel, by stage."""
     paths = {name: one.member.cubin.with_suffix(f".{name}") for name in _FILES}
     return {name: path for name, path in paths.items() if path.exists()}
 
@@ -143,66 +143,68 @@ def _lines_of(one: BuiltKernel, facts: ArtifactDetails) -> dict[str, list[Line]]
 
 
 def _order_files(texts: Iterable[Mapping[str, list[Line]]]) -> list[str]:
-    """The source files, those that most lines are of first."""
+    """The source files, the one with the most lines first."""
     count = Counter(file for one in texts for lines in one.values() for line in lines for file, _ in line.places)
     return [file for file, _ in count.most_common()]
 
 
-def _missing(names: Sequence[str], numbers: Mapping[str, int], facts: ArtifactDetails) -> Iterator[str]:
+def _missing(names: Sequence[str], file_index: Mapping[str, int], facts: ArtifactDetails) -> Iterator[str]:
     if "tilebc" not in {**facts.texts, **facts.missing}:
-        yield "The kernel's bytecode is not in the build folder."
+        yield "Bytecode not found in the build folder."
     if not names:
-        yield "No source lines are known."
-    elif not numbers:
-        yield f"The source, {names[0]}, is not in the project's folder."
-    elif others := [name for name in names if name not in numbers]:
-        yield f"Without the source of: {', '.join(others)}."
+        yield "No line info."
+    elif not file_index:
+        yield f"Source {names[0]} is outside the project folder."
+    elif others := [name for name in names if name not in file_index]:
+        yield f"Source not available: {', '.join(others)}"
     yield from facts.missing.values()
 
 
 def _on_gpu(
-    one: BuiltKernel, facts: ArtifactDetails, lines: Mapping[str, list[Line]], numbers: Mapping[str, int], missing: Iterable[str],
+    one: BuiltKernel, facts: ArtifactDetails, lines: Mapping[str, list[Line]], file_index: Mapping[str, int], missing: Iterable[str],
     history: HistoryView | None,
 ) -> OnGpu:  # fmt: skip
     linked = any(line.places for line in lines.get("sass", ()))
     notes = [*missing, *([WITHOUT_LINES] if lines.get("sass") and not linked else [])]
-    remarks = [_remark(remark, numbers) for remark in facts.remarks if remark.function == one.symbol]
-    texts = [_text(name, found, numbers) for name, found in lines.items()]
+    remarks = [_remark(remark, file_index) for remark in facts.remarks if remark.function == one.symbol]
+    texts = [_text(name, found, file_index) for name, found in lines.items()]
     compared = interpreted(one.member.cubin, one.symbol)
     return OnGpu(
-        one.row.target, list(_numbers(one)), one.row.reference, compared, _bars(one), texts, notes, remarks, history
+        one.row.target, list(_metrics(one)), one.row.reference, compared, _bars(one), texts, notes, remarks, history
     )
 
 
-def _text(name: str, lines: Sequence[Line], numbers: Mapping[str, int]) -> Text:
-    places = ",".join("|".join(_key(place, numbers) for place in line.places if place[0] in numbers) for line in lines)
+def _text(name: str, lines: Sequence[Line], file_index: Mapping[str, int]) -> Text:
+    places = ",".join(
+        "|".join(_key(place, file_index) for place in line.places if place[0] in file_index) for line in lines
+    )
     ptx = ",".join(str(line.ptx or "") for line in lines) if any(line.ptx for line in lines) else ""
     return Text(name, TITLES[name], "\n".join(line.text for line in lines), places.rstrip(","), ptx)
 
 
-def _key(place: tuple[str, int], numbers: Mapping[str, int]) -> str:
-    number = numbers[place[0]]
-    return f"{number}:{place[1]}" if number else str(place[1])
+def _key(place: tuple[str, int], file_index: Mapping[str, int]) -> str:
+    index = file_index[place[0]]
+    return f"{index}:{place[1]}" if index else str(place[1])
 
 
-def _remark(remark: Remark, numbers: Mapping[str, int]) -> RemarkView:
+def _remark(remark: Remark, file_index: Mapping[str, int]) -> RemarkView:
     found = remark.location
     if found is None or not found.file or not found.line:
         return RemarkView(remark, "", "")
     place = (found.file, found.line)
-    return RemarkView(remark, _key(place, numbers) if found.file in numbers else "", f"{found.file}:{found.line}")
+    return RemarkView(remark, _key(place, file_index) if found.file in file_index else "", f"{found.file}:{found.line}")
 
 
-def _numbers(one: BuiltKernel) -> Iterator[tuple[str, str]]:
+def _metrics(one: BuiltKernel) -> Iterator[tuple[str, str]]:
     row = one.row
     spills = None if row.spill_stores is None else row.spill_stores + (row.spill_loads or 0)
     yield "registers", _shown(row.registers)
     yield "spills", _size(spills)
     yield "shared memory", _size(row.shared)
     yield "stack", _size(row.stack)
-    yield "threads of a block", str(row.threads)
+    yield "threads per CTA", str(row.threads)
     if row.occupancy is not None:
-        yield "occupancy", f"{row.occupancy:.1f} %, {row.ctas} blocks; limited by {row.limit}"
+        yield "occupancy", f"{row.occupancy:.1f} %, {row.ctas} CTAs per SM; limited by {row.limit}"
     yield "instructions", _shown(row.instructions)
     yield "cubin", _size(row.size)
 

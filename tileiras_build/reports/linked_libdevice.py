@@ -1,4 +1,4 @@
-"""What a kernel links from libdevice: the functions it calls, and what each brings along."""
+"""The libdevice functions that a kernel links: those it calls, and the helpers of each."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ def linked_functions(text: str, library: Library) -> list[str]:
 
 
 def linked_table(text: str, path: str | None, number: int) -> str:
-    """One line for each library function that an .ll calls, for the GPU sm_<number>.
+    """A table with a line for each library function that an .ll calls, on sm_<number>.
 
-    ``path`` is where the library is, None = the installed one. Raises InvalidInput[libdevice-missing, ...].
+    ``path`` is the library's file, None for the installed one. Raises InvalidInput[libdevice-missing, ...].
     """
     note = named_string(text, "tileiras.libdevice")
     if note is None:
-        return "links nothing: the module names no libdevice"
+        return "no libdevice functions used"
     library = Library.from_blob(resolve(note, path))
     rows = [_row(library, name, number) for name in linked_functions(text, library)]
-    return table_text(("function", "lines of IR", "depends on the GPU", "with"), rows)
+    return table_text(("function", "IR lines", "GPU-dependent", "helpers"), rows)
 
 
 def _row(library: Library, name: str, number: int) -> tuple[str, int, str, str]:

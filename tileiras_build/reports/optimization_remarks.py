@@ -1,8 +1,8 @@
-"""Remarks on a lowered module: which instructions were chosen, and why not better ones.
+"""Optimization remarks on a lowered module: which instructions were selected, and why not better ones.
 
-They are read off the ``.tileas`` artifact: layout assignment has written the width of each memory access, the
-dimensions that need no bounds check, and the matrix instruction of each product on the operations. Both output forms
-are those of NVIDIA's ``tileiras`` 13.5; cuTile Python keeps the YAML beside its cached cubins.
+They are read from the ``.tileas`` artifact. Layout assignment has annotated its operations with the vector width of each
+memory access, the dimensions that need no bounds check, and the MMA atom of each dot. Both output formats are those of
+NVIDIA's ``tileiras`` 13.5; cuTile Python stores the YAML next to its cached cubins.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ YAML_TAGS = {PASSED: "Passed", MISSED: "Missed", FAILED: "Failure", ANALYSIS: "A
 
 @dataclass(frozen=True)
 class Remark:
-    """One remark: ``notes`` are (key, text) pairs, ``reasons`` say why nothing better was chosen."""
+    """One remark: ``notes`` are (key, text) pairs, ``reasons`` state why nothing better was selected."""
 
     kind: str
     category: str
@@ -50,7 +50,7 @@ class Remark:
 
 
 def collect(module: ModuleOp, target: Target) -> list[Remark]:
-    """The remarks on the kernels of a ``.tileas`` module, in program order; what a loop's copies repeat is said once."""
+    """The remarks on the kernels of a ``.tileas`` module, in program order, without the duplicates of unrolled loops."""
     kernels = [func for func in module.body.block.ops if func.name == "nv_tileaa.func"]
     return list(dict.fromkeys(remark for func in kernels for remark in _Kernel(func, target).remarks()))
 
@@ -74,18 +74,18 @@ class _Kernel:
                 yield from describe(self, op)
 
     def _cluster(self) -> Iterator[Remark]:
-        """What became of the hint num_cta_in_cga."""
+        """Whether the hint num_cta_in_cga was applied."""
         if (ctas := self.func.attributes.get("num_ctas")) is not None:
             notes = (("CTAs", ctas.value.data),)
             yield self.remark(
-                self.func, PASSED, MEMORY, "RemarkMemoryCluster", "Tiles are split over the CTAs of a cluster", notes
+                self.func, PASSED, MEMORY, "RemarkMemoryCluster", "CTA cluster used: tiles split across CTAs", notes
             )
         if (reason := self.func.attributes.get("num_ctas_declined")) is not None:
-            message = "Tiles are not split over the CTAs of a cluster"
+            message = "No CTA cluster: tiles not split across CTAs"
             yield self.remark(self.func, MISSED, MEMORY, "RemarkMemoryCluster", message, (), (reason.data,))
 
     def _order(self) -> Iterator[Remark]:
-        """What became of the option grid_swizzle."""
+        """Whether the option grid_swizzle was applied."""
         if (group := self.func.attributes.get("grid_swizzle")) is not None:
             notes = (("Rows", group.value.data),)
             yield self.remark(
@@ -93,15 +93,15 @@ class _Kernel:
                 PASSED,
                 MEMORY,
                 "RemarkMemoryTileOrder",
-                "Grid order is swizzled for L2 reuse (grouped rows)",
+                "Grouped (swizzled) block order",
                 notes,
             )
         if (reason := self.func.attributes.get("grid_swizzle_declined")) is not None:
-            message = "Grid order is not swizzled"
+            message = "Row-major block order"
             yield self.remark(self.func, MISSED, MEMORY, "RemarkMemoryTileOrder", message, (), (reason.data,))
 
     def _persistent(self) -> Iterator[Remark]:
-        """What became of the option persistent."""
+        """Whether the option persistent was applied."""
         if "persistent_axes" in self.func.attributes:
             message = "Persistent grid: CTAs loop over tile blocks"
             yield self.remark(self.func, PASSED, MEMORY, "RemarkMemoryPersistent", message)
@@ -110,26 +110,26 @@ class _Kernel:
             yield self.remark(self.func, MISSED, MEMORY, "RemarkMemoryPersistent", message, (), (reason.data,))
 
     def _occupancy(self) -> Iterator[Remark]:
-        """What became of the hint occupancy."""
-        if (asked := self.func.attributes.get("requested_occupancy")) is not None:
-            notes = (("Asked", asked.value.data), ("CTAs", self.func.attributes["occupancy"].value.data))
-            reasons = ("the tiles of its dots would not stay in registers",)
-            message = "Fewer CTAs share an SM"
+        """Whether the hint occupancy was applied."""
+        if (requested := self.func.attributes.get("requested_occupancy")) is not None:
+            notes = (("Requested", requested.value.data), ("CTAs", self.func.attributes["occupancy"].value.data))
+            reasons = ("accumulators would spill",)
+            message = "Requested occupancy reduced"
             yield self.remark(self.func, MISSED, MEMORY, "RemarkMemoryOccupancy", message, notes, reasons)
 
     def _hints(self, op: Operation) -> Iterator[Remark]:
-        """The hints of an operation that have no value which means something."""
+        """The optimization hints of an operation that have invalid values."""
         hints = op.attributes.get("optimization_hints")
         values = hints.for_target(self.target.name) if isinstance(hints, OptimizationHintsAttr) else {}
         for name, value in values.items():
             if name in HINTS and not HINTS[name].accepts(value):
-                reason = f"it is {HINTS[name].values()}"
-                yield self.remark(op, MISSED, MEMORY, "RemarkHint", "A hint is ignored", ((name, value),), (reason,))
+                reason = f"the value must be {HINTS[name].values()}"
+                yield self.remark(op, MISSED, MEMORY, "RemarkHint", "Hint ignored", ((name, value),), (reason,))
 
     def _shared_memory(self) -> Iterator[Remark]:
-        """What the kernel gave up for want of shared memory."""
+        """The fallback of a kernel whose tiles exceed shared memory."""
         if (reason := self.func.attributes.get("shared_memory_fallback")) is not None:
-            message = "Shared memory does not hold the kernel's tiles"
+            message = "Tiles exceed shared memory; fallback used"
             yield self.remark(self.func, MISSED, MEMORY, "RemarkMemoryShared", message, (), (reason.data,))
 
     def remark(self, op: Operation, kind: str, category: str, name: str, message: str, notes=(), reasons=()) -> Remark:
@@ -140,28 +140,26 @@ class _Kernel:
 
 # ---- memory --------------------------------------------------------------------------------------
 def _tiled(kernel: _Kernel, op: TableOp) -> Iterator[Remark]:
-    """A load or store of a view's tile."""
+    """A load or store of a tile of a view."""
     shape, bytes = list(op.view.type.tile), element_of(op.view.type.source.element_type).bytes
     yield from _selected(kernel, op, shape, bytes, _tiled_reasons(kernel, op))
     unchecked = list(int_array_attr(op, "in_bounds"))
     if not all(unchecked):
         dims = [dim for dim, safe in enumerate(unchecked) if not safe]
-        reason = f"the extents of dimensions {dims} are not known to be multiples of the tile's"
-        yield kernel.remark(
-            op, MISSED, MEMORY, "RemarkMemoryBoundsCheck", "Could not drop bounds checks", (), (reason,)
-        )
+        reason = f"extents of dimensions {dims} not known to be multiples of the tile size"
+        yield kernel.remark(op, MISSED, MEMORY, "RemarkMemoryBoundsCheck", "Bounds checks kept", (), (reason,))
     if kernel.target.has("tma"):
         what = "store" if _is_store(op) else "load"
         yield kernel.remark(
-            op, FAILED, MEMORY, f"RemarkMemoryTma{what.capitalize()}Failed", f"Failed to select TMA {what} instruction",
+            op, MISSED, MEMORY, f"RemarkMemoryTma{what.capitalize()}Failed", f"TMA not used for this {what}",
             (), (*_misalignments(kernel, op), TENSOR_COPY_LIMITS[what]),
         )  # fmt: skip
 
 
 def _misalignments(kernel: _Kernel, op: TableOp) -> list[str]:
-    """The promises that TMA would need."""
+    """The alignments that TMA requires and the access does not have."""
     return [
-        f"{what} is only known to be a multiple of {bytes} bytes, and TMA needs {TMA_ALIGNMENT}"
+        f"{what} is aligned to {bytes} bytes only; TMA requires {TMA_ALIGNMENT}"
         for what, bytes in alignment_faults(ViewAccessInfo(op.view, kernel.analysis))
     ]
 
@@ -179,7 +177,7 @@ def _tma_copy(kernel: _Kernel, op: TableOp) -> Iterator[Remark]:
 def _pointers(kernel: _Kernel, op: TableOp) -> Iterator[Remark]:
     """A load or store through pointers."""
     if isinstance(op.value.type, TensorType):
-        reason = "the pointers (or their mask) are not known to be contiguous and aligned over more elements"
+        reason = "pointer contiguity and alignment are not known beyond this width"
         yield from _selected(kernel, op, list(op.value.type.get_shape()), element_of(op.value.type).bytes, [reason])
 
 
@@ -189,14 +187,14 @@ def _selected(kernel: _Kernel, op: TableOp, shape: list[int], bytes: int, reason
     instruction = INSTRUCTIONS.get(op.name, f"Global-memory {what.lower()} instruction")
     notes = [("Instruction", instruction), ("Shape", shape), ("Width", f"{held} bytes")]
     if "has_boundary_tile" in op.attributes:
-        notes.append(("Edges", "element by element where the tensor ends inside an access"))
+        notes.append(("Boundary tiles", "scalar accesses"))
     yield kernel.remark(
         op, PASSED, MEMORY, f"RemarkMemory{what}InstructionSelected", f"{what} instruction selected", notes
     )
     if held < VECTOR_BYTES:
         yield kernel.remark(
             op, MISSED, MEMORY, "RemarkMemoryVectorWidth",
-            f"{what} instruction moves {held} of {VECTOR_BYTES} bytes", (), reasons,
+            f"{what} vectorized to {held} bytes (maximum {VECTOR_BYTES})", (), reasons,
         )  # fmt: skip
 
 
@@ -205,7 +203,7 @@ def _is_store(op: Operation) -> bool:
 
 
 def _tiled_reasons(kernel: _Kernel, op: TableOp) -> list[str]:
-    """Every fact that alone keeps the access as narrow as it is."""
+    """Each fact that by itself limits the access to its vector width."""
     vector = int_attr(op, "vector")
     if "mem_semantic" in op.attributes and (semantic := str_attr(op, "mem_semantic")) != "weak":
         return [f"the access is {semantic}, not weak"]
@@ -213,13 +211,13 @@ def _tiled_reasons(kernel: _Kernel, op: TableOp) -> list[str]:
 
 
 def width_limits(op: TableOp, analysis: AxisAnalysis) -> list[tuple[int, str]]:
-    """(elements, reason) for each fact that limits the width of a tiled access; the least of them is the width."""
+    """(elements, reason) for each fact that limits the width of a tiled access; the minimum is the width."""
     facts = ViewAccessInfo(op.view, analysis)
     in_bounds = list(int_array_attr(op, "in_bounds"))
     fastest = facts.order[0] if facts.order else 0
     source = facts.type.dim_map[fastest] if facts.order else 0
     if not facts.order or facts.type.source.strides[source] != 1 or facts.type.sparse.data == fastest:
-        return [(1, "no dimension of the tile is contiguous in memory")]
+        return [(1, "no unit-stride dimension")]
     base = analysis(facts.memref.operands[0]).divisibility
     start = (facts.type.steps[fastest] & -facts.type.steps[fastest]) * analysis(op.coords[fastest]).divisibility
     limits = [
@@ -229,9 +227,7 @@ def width_limits(op: TableOp, analysis: AxisAnalysis) -> list[tuple[int, str]]:
     ]
     if not in_bounds[fastest] and not _may_end_inside(op):
         size = facts.sizes[source]
-        limits.append(
-            (size, f"the extent of dimension {fastest} {_multiple(size)}, so its end may fall inside an access")
-        )
+        limits.append((size, f"the extent of dimension {fastest} {_multiple(size)}: an access may cross the boundary"))
     for dim in range(len(facts.type.tile)):
         if dim != fastest and (stride := facts.strides[facts.type.dim_map[dim]]):
             limits.append((stride, f"the stride of dimension {dim} {_multiple(stride)}"))
@@ -239,16 +235,16 @@ def width_limits(op: TableOp, analysis: AxisAnalysis) -> list[tuple[int, str]]:
 
 
 def _may_end_inside(op: Operation) -> bool:
-    """Whether the access handles the tensor's end inside of it, so that only alignment limits its width."""
+    """Whether the access handles a tensor boundary inside it, so that only alignment limits its width."""
     return "has_boundary_tile" in op.attributes or op.name == "nv_tileas.async_tiled_load"
 
 
 def _multiple(known: int) -> str:
-    return f"is only known to be a multiple of {known}" if known > 1 else "is not known to be a multiple of 2"
+    return f"has divisibility {known}" if known > 1 else "has no known divisibility"
 
 
 def _conversion(kernel: _Kernel, op: TableOp) -> Iterator[Remark]:
-    """A change of layout that goes through shared memory."""
+    """A layout conversion through shared memory."""
     if "scratch_bytes" in op.attributes:
         notes = (("SharedBytes", int_attr(op, "scratch_bytes")), ("Tiles", len(op.results)))
         yield kernel.remark(
@@ -260,7 +256,7 @@ def _conversion(kernel: _Kernel, op: TableOp) -> Iterator[Remark]:
 def _dot(kernel: _Kernel, op: TableOp) -> Iterator[Remark]:
     types = [str(_element(value)) for value in (op.lhs, op.rhs, op.result)]
     if "atom" not in op.attributes:
-        reason = "no tensor-core instruction for {} x {} with {} accumulators on {}".format(*types, kernel.target.name)
+        reason = "no Tensor Core instruction for {} x {} -> {} on {}; using FMA".format(*types, kernel.target.name)
         yield kernel.remark(
             op, FAILED, TENSORCORE, "RemarkTensorCoreMMAFailed", "MMA operation does not use Tensor Cores",
             (("Instruction", "fma"),), (reason,),
@@ -278,12 +274,12 @@ def _dot(kernel: _Kernel, op: TableOp) -> Iterator[Remark]:
     if best != "mma_sync":
         yield kernel.remark(
             op, MISSED, TENSORCORE, "RemarkTensorCoreMMAGeneration", f"MMA operation does not use {best}", (),
-            (f"{best} is for {WARPGROUP_MMA_LIMIT}", *control_flow_obstacles(op)),
+            (f"{best} requires {WARPGROUP_MMA_LIMIT}", *control_flow_obstacles(op)),
         )  # fmt: skip
 
 
 def _async_dot(kernel: _Kernel, op: TableOp) -> Iterator[Remark]:
-    """A product whose operands lie in shared memory, by warpgroups or in tensor memory."""
+    """An asynchronous MMA with operands in shared or tensor memory: wgmma or tcgen05."""
     if op.name == "nv_tileas.async.dot":
         instruction = wgmma_atom_of(op).ptx.partition(".m64")[0]
     else:
@@ -302,12 +298,12 @@ TENSOR_COPIES = {
     "store": "Tensor copy from shared memory (cp.async.bulk.tensor)",
 }
 TENSOR_COPY_LIMITS = {
-    "load": "TMA loads operands of dots in a producer warp (strategy warp-specialize), and only where the "
-    "launcher encodes the tensor maps of the manifest",
-    "store": "TMA stores tiles of 16-byte aligned tensors that pass through shared memory anyway, in kernels whose "
-    "operands it fetches (strategy warp-specialize)",
+    "load": "TMA loads are used for MMA operands with strategy warp-specialize, if the launcher encodes the "
+    "manifest's tensor maps",
+    "store": "TMA stores are used for 16-byte aligned tensors staged through shared memory, in kernels with TMA "
+    "loads (strategy warp-specialize)",
 }
-WARPGROUP_MMA_LIMIT = "dots of whole warpgroups whose operands TMA loads (strategy warp-specialize)"
+WARPGROUP_MMA_LIMIT = "tiles of whole warpgroups with operands loaded by TMA (strategy warp-specialize)"
 INSTRUCTIONS = {"nv_tileas.async_tiled_load": "Asynchronous copy to shared memory (cp.async)"}
 DESCRIBE = {
     "nv_tileas.tiled_load": _tiled,
@@ -331,7 +327,7 @@ def select(remarks: Iterable[Remark], categories: Mapping[str, Sequence[str]]) -
 
 
 def render_text(remarks: Sequence[Remark]) -> str:
-    """The form for people: by function, then by category."""
+    """The remarks as text, by function, then by category."""
     lines: list[str] = []
     for function in dict.fromkeys(remark.function for remark in remarks):
         lines += [f"in function: {function}:", ""]
@@ -354,7 +350,7 @@ def _text(remark: Remark) -> Iterator[str]:
 
 
 def render_yaml(remarks: Sequence[Remark]) -> str:
-    """LLVM's form for programs: one document for each remark."""
+    """The remarks in LLVM's YAML format: one document per remark."""
     return "".join(_yaml(number, remark) for number, remark in enumerate(remarks, 1))
 
 

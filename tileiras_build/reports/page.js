@@ -4,7 +4,7 @@ const seconds = (s) => (s < 0.9995 ? `${Math.round(s * 1000)} ms` : s < 100 ? `$
 const gpuNumber = (name) => parseInt(name.replace(/\D/g, ""), 10);
 const unique = (list) => [...new Set(list)];
 
-/* ---- numbers: what they are called, how they read, and which way is better ---- */
+/* ---- metrics: title, format, and which direction is worse ---- */
 const METRICS = [
   { key: "registers", title: "registers", show: String, worse: 1 },
   { key: "spill_stores", title: "spill stores", show: bytes, worse: 1, spill: true },
@@ -29,9 +29,9 @@ for (const row of data.rows) {
   row.better = !row.worse && METRICS.some((m) => !m.minor && (row.deltas[m.key] || 0) * m.worse < 0);
 }
 const signed = (metric, n) => `${n > 0 ? "+" : "−"}${metric.show(+Math.abs(n).toFixed(2))}`;
-/* A column with changes keeps room for them in every row and its heading, so that its numbers stay in line. */
-const room = Object.fromEntries(METRICS.map((metric) => [metric.key, Math.max(0, ...data.rows.filter((row) => row.deltas[metric.key]).map((row) => signed(metric, row.deltas[metric.key]).length))]));
-const makeSlot = (key) => (room[key] ? [make("span", { className: "slot", style: `width:${18 + 7 * room[key]}px` })] : []);
+/* A column with changes reserves space for them in every row and its heading, so that its values stay aligned. */
+const deltaWidths = Object.fromEntries(METRICS.map((metric) => [metric.key, Math.max(0, ...data.rows.filter((row) => row.deltas[metric.key]).map((row) => signed(metric, row.deltas[metric.key]).length))]));
+const makeSlot = (key) => (deltaWidths[key] ? [make("span", { className: "slot", style: `width:${18 + 7 * deltaWidths[key]}px` })] : []);
 const gpus = unique(data.rows.map((row) => row.target)).sort((a, b) => gpuNumber(a) - gpuNumber(b));
 const inLibrary = (row) => JSON.stringify([row.kernel, row.library]);
 const names = unique(data.rows.map(inLibrary));
@@ -133,11 +133,11 @@ function drawTiles() {
   const spilling = data.rows.filter((row) => row.spills).length;
   const changed = data.rows.filter((row) => row.changed), worse = changed.filter((row) => row.worse).length;
   const better = changed.filter((row) => row.better).length, added = changed.filter((row) => row.isNew).length;
-  const said = [[worse, "worse"], [better, "better"], [added, "new"], [data.gone.length, "gone"]].filter(([n]) => n).map(([n, word]) => `${n} ${word}`);
+  const summary = [[worse, "worse"], [better, "better"], [added, "new"], [data.gone.length, "removed"]].filter(([n]) => n).map(([n, word]) => `${n} ${word}`);
   const tiles = [
     { value: several(names.length, "kernel"), label: `for ${several(gpus.length, "GPU")}: ${several(data.rows.length, "row")} below` },
     { value: spilling, label: spilling ? `of ${several(data.rows.length, "row")} spill registers` : "no kernel spills registers", look: spilling ? "bad" : "good", click: () => setOnly("spills", !state.spills) },
-    { value: data.compared ? changed.length : "–", label: data.compared ? `changed${said.length ? `: ${said.join(", ")}` : ""} since ${data.since}` : "first report: nothing to compare with", look: worse ? "bad" : better ? "good" : "", click: data.compared ? () => setOnly("changed", !state.changed) : null },
+    { value: data.compared ? changed.length : "–", label: data.compared ? `changed${summary.length ? `: ${summary.join(", ")}` : ""} since ${data.since}` : "first report, no baseline", look: worse ? "bad" : better ? "good" : "", click: data.compared ? () => setOnly("changed", !state.changed) : null },
   ];
   if (data.build) {
     const spans = data.build.spans, cached = spans.filter((s) => s[6] === "cached").length, failed = spans.filter((s) => s[6] === "failed").length;
@@ -158,7 +158,7 @@ function drawTiles() {
 
 function drawGone() {
   at("gone").hidden = data.gone.length === 0;
-  at("gone").replaceChildren(make("summary", { textContent: `${several(data.gone.length, "row")} of ${data.since} ${data.gone.length === 1 ? "is" : "are"} gone` }), make("ul", {}, ...data.gone.map((key) => make("li", { textContent: key }))));
+  at("gone").replaceChildren(make("summary", { textContent: `${several(data.gone.length, "row")} of ${data.since} removed` }), make("ul", {}, ...data.gone.map((key) => make("li", { textContent: key }))));
 }
 
 /* ---- tables ---- */
@@ -239,10 +239,10 @@ function drawMatrix(rows) {
 }
 function drawKernels() {
   const rows = chosen(), lines = state.view === "list" ? drawList(rows) : drawMatrix(rows);
-  const none = make("tr", {}, make("td", { className: "none", colSpan: 20, textContent: "No kernel is chosen by these filters." }));
+  const none = make("tr", {}, make("td", { className: "none", colSpan: 20, textContent: "No kernels match." }));
   at("kernels").tBodies[0].replaceChildren(...(lines.length ? lines : [none]));
   const total = state.view === "list" ? rows.length : unique(rows.map(inLibrary)).length;
   const all = state.view === "list" ? data.rows.length : names.length;
-  at("count").textContent = `${lines.length} of ${total === all ? all : `${total} chosen, ${all} in all`}`;
+  at("count").textContent = `${lines.length} of ${total === all ? all : `${total} selected, ${all} total`}`;
   at("more").hidden = lines.length >= total;
 }

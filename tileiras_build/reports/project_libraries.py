@@ -1,8 +1,8 @@
-"""The libraries of a project, which ``scons report`` notes in the build folder: whose kernels there are, and their bytecode.
+"""The libraries of a project as ``scons report`` records them in the build folder: their kernels and bytecode files.
 
     {"version": 1, "libraries": [{"name": "kernels", "folder": "build", "bytecode": {"sm_90/add_f32": "build/tilebc/add_f32.tilebc"}}]}
 
-Paths are seen from the project's folder, in which SCons runs. A build folder without this file is one library without a name.
+Paths are relative to the project's folder, in which SCons runs. A build folder without this file is one unnamed library.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ VERSION = 1
 
 @dataclass
 class Library:
-    """The kernels of one library in its build folder: the path of their bytecode by "GPU/name"."""
+    """One library in its build folder: the paths of its kernels' bytecode by "GPU/name"."""
 
     name: str
     folder: str
@@ -37,7 +37,7 @@ class _Document:
 
 @dataclass(frozen=True)
 class Member:
-    """A cubin, the library that it is of, "" where the folder does not say, and the bytecode that it is made from."""
+    """A cubin, its library ("" if unknown), and the bytecode that it was compiled from."""
 
     library: str
     cubin: Path
@@ -45,7 +45,7 @@ class Member:
 
 
 def write_project(build_dir: Path, libraries: Iterable[Library]) -> None:
-    """Note the libraries for reports on ``build_dir``. Raises InvalidInput[write-failed]."""
+    """Record the libraries for reports on ``build_dir``. Raises InvalidInput[write-failed]."""
     write_files({project_path(build_dir): msgspec.json.encode(_Document(VERSION, list(libraries)))})
 
 
@@ -69,7 +69,7 @@ def read_members(build_dir: Path) -> list[Member]:
 
 
 def _by_name(libraries: Iterable[Library]) -> dict[tuple[str, str], Library | None]:
-    """By folder and name the library of a kernel, also on GPUs that the last run has not asked for; None where there are several."""
+    """The library of a kernel by folder and name, for GPUs that the last run did not build too; None if ambiguous."""
     found: dict[tuple[str, str], Library | None] = {}
     for one in libraries:
         for name in {key.partition("/")[2] for key in one.bytecode}:
@@ -78,12 +78,12 @@ def _by_name(libraries: Iterable[Library]) -> dict[tuple[str, str], Library | No
 
 
 def project_root(build_dir: Path) -> Path:
-    """The project's folder, where the build folder says which one that is, else this one. Raises InvalidInput[report-project]."""
+    """The project's folder if the build folder records it, else the current one. Raises InvalidInput[report-project]."""
     return _root(build_dir, _read_libraries(project_path(build_dir)))
 
 
 def _root(build_dir: Path, libraries: list[Library]) -> Path:
-    """The folder from which the first library's is ``build_dir``; a relative path where it is this one."""
+    """The folder relative to which the first library's folder is ``build_dir``; a relative path if it is the current one."""
     parts, found = Path(libraries[0].folder).parts if libraries else (), build_dir.resolve()
     if not parts or found.parts[-len(parts) :] != parts:
         return Path()
@@ -92,7 +92,7 @@ def _root(build_dir: Path, libraries: list[Library]) -> Path:
 
 
 def _bytecode(cubin: Path, noted: Path | None) -> Path:
-    """Where it was, or else where a build leaves it: once for all GPUs, or that of C++ beside what is made of it."""
+    """The recorded path, or else where a build writes it: next to the cubin (C++), or one file for all GPUs."""
     own, shared = cubin.with_suffix(".tilebc"), cubin.parent.parent / "tilebc" / f"{cubin.stem}.tilebc"
     return next((path for path in (noted, own) if path and path.exists()), shared)
 
@@ -106,5 +106,5 @@ def _read_libraries(path: Path) -> list[Library]:
             raise ValueError(f"version {document.version}, expected {VERSION}")
         return document.libraries
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        message = f"this is not what a build notes of its libraries: {error}"
+        message = f"corrupt project record: {error}"
         raise InvalidInput("report-project", message, location=Location(str(path)), remedy="delete it") from None

@@ -1,4 +1,4 @@
-"""``tileiras-build report``: what built kernels are like, as a table, a page or for programs; or how they differ from an earlier report."""
+"""The command ``tileiras-build report``: kernels of a build as a table, HTML, CSV or JSON, or their changes since an earlier report."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ from .resource_usage import HEADER, ResourceRow, print_resources, read_folder
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print or write what is asked for.
+    """Print or write the report in the requested form.
 
-    Raises the errors of reading, InvalidInput[report-against] for CSV of changes, [report-html] for what only a page has, [report-grid] for ``--set`` without ``--grid``.
+    Raises the errors of reading, InvalidInput[report-against] for ``--csv`` with ``--against``, [report-html] for
+    HTML options without ``--html``, [report-grid] for ``--set`` without ``--grid``.
     """
     _check_form(options)
     folder, problems = Path(options.folder), _problems(options)
@@ -44,25 +45,25 @@ def _problems(options: argparse.Namespace) -> EstimateProblems:
     if options.grid:
         return EstimateProblems(Problem.read(options.settings, options.grid), options.estimate)
     if options.settings:
-        raise InvalidInput("report-grid", "--set is for estimates, which need --grid", remedy="give --grid X,Y,Z")
+        raise InvalidInput("report-grid", "--set requires --grid", remedy="give --grid X,Y,Z")
     return EstimateProblems(None, options.estimate)
 
 
 def _write_page(folder: Path, options: argparse.Namespace, problems: EstimateProblems) -> None:
     baseline = None if options.against is None else _read_against(folder, options.against)
-    form = ReportForm(options.pages, options.keep, cpu_count())
+    form = ReportForm(options.pages, options.label, cpu_count())
     print(write_report(folder, Path(options.html), baseline=baseline, problems=problems, form=form))
 
 
 def _check_form(options: argparse.Namespace) -> None:
     for name in ("pages", "label"):
         if getattr(options, name) and not options.html:
-            message = f"--{name} is for the HTML report"
-            raise InvalidInput("report-html", message, remedy=f"give --html PAGE, or leave --{name} out")
+            message = f"--{name} requires --html PAGE"
+            raise InvalidInput("report-html", message, remedy="add --html PAGE")
 
 
 def _read_against(folder: Path, name: str) -> Baseline:
-    """A file that --json has printed, or the build that --keep has named."""
+    """The baseline: a file written with --json, or a build labelled with --label."""
     path = Path(name)
     if not path.exists():
         history = read_history(history_path(folder))
@@ -70,18 +71,18 @@ def _read_against(folder: Path, name: str) -> Baseline:
         if number is not None:
             return Baseline(name, history.at(number))
         if known := sorted({one.name for one in history.builds if one.name}):
-            message = f"there is no file {name}, and no build of this name has been kept"
+            message = f"no file and no build labelled {name!r}"
             raise InvalidInput("report-baseline", message, remedy=suggest(name, known))
     return Baseline(path.name, values_of(read_baseline(path)))
 
 
 def _print_changes(folder: Path, options: argparse.Namespace, problems: EstimateProblems) -> None:
     if options.csv:
-        remedy = "leave --csv or --against out, or ask for --json"
-        raise InvalidInput("report-against", "changes are not written as CSV", remedy=remedy)
+        remedy = "use --json"
+        raise InvalidInput("report-against", "--csv cannot be combined with --against", remedy=remedy)
     before = metrics_of(_read_against(folder, options.against).rows)
     now = metrics_of(values_of(read_rows(folder, problems=problems)))
-    # A report without estimates differs in none.
+    # Estimates are compared only if both reports have them.
     estimated = all(any(one.microseconds is not None for one in measures.values()) for measures in (before, now))
     if options.json:
         print(json.dumps(changed_documents(before, now, estimated), indent=2))

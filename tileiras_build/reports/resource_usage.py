@@ -1,4 +1,4 @@
-"""What each kernel of a build uses on each SM: registers, shared memory, spills; read from launch manifests."""
+"""Resource usage of each kernel of a build on each SM: registers, shared memory, spills; read from launch manifests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HEADER = ("kernel", "SM", "registers", "shared memory", "stack", "spill stores",
 
 @dataclass(frozen=True)
 class ResourceRow:
-    """One kernel, by its symbol, on one SM; shared memory (static and dynamic), stack and spills in bytes, None = not known."""
+    """One kernel, by its symbol, on one SM; shared memory (static and dynamic), stack and spills in bytes, None if unknown."""
 
     kernel: str
     target: str
@@ -47,28 +47,28 @@ class ResourceRow:
 
 
 def print_resources(rows: Iterable[ResourceRow], stream: TextIO | None = None) -> None:
-    """Write the rows sorted by kernel and SM, as a table."""
+    """Print the rows as a table, sorted by kernel and SM."""
     ordered = sorted(rows, key=lambda row: (row.kernel, _number(row.target), row.target))
     print_table(HEADER, [row.cells for row in ordered], stream)
 
 
 def read_folder(folder: str | Path) -> list[ResourceRow]:
-    """The rows of every manifest beside a cubin in ``folder``; raises InvalidInput where there is none."""
+    """The rows of the manifests of all cubins in ``folder``; raises InvalidInput if there is none."""
     root = Path(folder)
     if not root.is_dir():
-        raise InvalidInput("report-no-folder", "this is not a folder", location=Location(str(folder)))
+        raise InvalidInput("report-no-folder", "not a folder", location=Location(str(folder)))
     cubins = sorted(root.rglob("*.cubin"))
     if not cubins:
-        raise InvalidInput("report-no-cubins", "no cubin is in this folder", location=Location(str(folder)))
+        raise InvalidInput("report-no-cubins", "no .cubin files in this folder", location=Location(str(folder)))
     return [row for cubin in cubins for row in read_manifest(_manifest_beside(cubin))]
 
 
 def _manifest_beside(cubin: Path) -> Path:
-    """Raises InvalidInput[report-manifest] where there is none, as beside a cubin that ``tileiras`` has made."""
+    """The manifest of a cubin. Raises InvalidInput[report-manifest] if there is none, as for cubins of ``tileiras``."""
     path = cubin.with_suffix(".json")
     if not path.exists():
-        remedy = "make it by scons or `tileiras-build lower --to cubin`, which write one, or keep it elsewhere"
-        message = f"no launch manifest, {path.name}, lies beside this cubin"
+        remedy = "build the cubin with scons or `tileiras-build lower --to cubin`"
+        message = f"missing launch manifest {path.name}"
         raise InvalidInput("report-manifest", message, location=Location(str(cubin)), remedy=remedy)
     return path
 
@@ -85,7 +85,7 @@ Number = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
 
 
 class _Kernel(ManifestStruct, frozen=True):
-    """What tables show of a kernel."""
+    """The fields of a kernel that tables show."""
 
     threads_per_cta: Number = 0
     resources: dict[str, Number | None] = msgspec.field(default_factory=dict)
@@ -93,7 +93,7 @@ class _Kernel(ManifestStruct, frozen=True):
 
 
 class _Manifest(ManifestStruct, frozen=True):
-    """A launch manifest, as far as tables show it."""
+    """The fields of a launch manifest that tables show."""
 
     version: Literal[2]
     target: str
@@ -101,7 +101,7 @@ class _Manifest(ManifestStruct, frozen=True):
 
 
 def read_document(path: Path) -> dict:
-    """A launch manifest as it is; raises InvalidInput as ``read_manifest`` does."""
+    """A launch manifest as parsed JSON; raises InvalidInput as ``read_manifest`` does."""
     data = read_stored(path)
     try:
         manifest = parse_json(data)
@@ -112,8 +112,8 @@ def read_document(path: Path) -> dict:
 
 
 def no_manifest(path: Path, error: Exception) -> InvalidInput:
-    """What to raise for a file that is none of ours."""
-    message = f"this is not a launch manifest: {error}"
+    """The error for a file that is not a launch manifest."""
+    message = f"not a launch manifest: {error}"
     return InvalidInput("report-manifest", message, location=Location(str(path)))
 
 

@@ -119,7 +119,7 @@ function setUpStages() {
 }
 function drawByStage() {
   const busy = spans.reduce((sum, span) => sum + span.end - span.start, 0) || 1;
-  heading(at("by-stage"), [{ title: "stage", word: true }, { title: "steps" }, { title: "cached" }, { title: "median" }, { title: "in all" }, { title: "" }]);
+  heading(at("by-stage"), [{ title: "stage", word: true }, { title: "steps" }, { title: "cached" }, { title: "median" }, { title: "total" }, { title: "" }]);
   at("by-stage").tBodies[0].replaceChildren(...stages.map((stage) => {
     const mine = spans.filter((span) => span.stage === stage), times = mine.map((span) => span.end - span.start).sort((a, b) => a - b);
     const sum = times.reduce((a, b) => a + b, 0), share = (100 * sum) / busy, cached = mine.filter((span) => span.outcome === "cached").length;
@@ -141,7 +141,7 @@ function saveTrace() {
   save("trace.json", "application/json", JSON.stringify({ traceEvents: events, displayTimeUnit: "ms" }));
 }
 
-/* ---- the page is drawn ---- */
+/* ---- initialization ---- */
 setUpControls();
 drawTiles();
 drawGone();

@@ -1,4 +1,4 @@
-"""What ``scons verify`` has found of the kernels beside a cubin, where it is still of their code."""
+"""Results of ``scons verify`` for the kernels of a cubin, if they still apply to its code."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ SUFFIX, VERIFIED = ".reference", ".verified"
 
 @dataclass(frozen=True)
 class VerificationResult:
-    """One kernel: how it agrees with its reference, in words, and the launch that was compared, None where it has a list."""
+    """One kernel: the result of the reference comparison as text, and its launch, None if an argument is a list."""
 
     text: str
     problem: Problem | None
 
 
 def verification_results(cubin: Path) -> dict[str, VerificationResult]:
-    """What is known of the kernels of a cubin, by the names that people call them.
+    """The results for the kernels of a cubin, by demangled name.
 
-    A kernel without a reference is not in it, nor is one whose PTX is another one than what was compared.
+    Kernels without a reference are left out, and kernels whose PTX has changed since.
     """
     try:
         found = json.loads(read_stored(cubin.with_suffix(SUFFIX)))
@@ -34,21 +34,21 @@ def verification_results(cubin: Path) -> dict[str, VerificationResult]:
         kernels = found["kernels"] if found["ptx"] == ptx else []
         return {kernel["entry"]: _compared(kernel) for kernel in kernels}
     except (OSError, InvalidInput, *MALFORMED):
-        # Not verified, or by another version.
+        # Not verified, or written by another version.
         return {}
 
 
 def _compared(kernel: dict) -> VerificationResult:
     settings = kernel.get("settings")
     problem = None if settings is None else Problem(dict(settings), tuple(kernel["grid"]))
-    return VerificationResult(f"agrees, {kernel['share']:.0%} of tolerance", problem)
+    return VerificationResult(f"match ({kernel['share']:.2g}x tolerance)", problem)
 
 
 def interpreted(cubin: Path, symbol: str) -> str | None:
-    """How a kernel, by its symbol, agrees with the interpreter, in words; None where its code was not compared, or another one since."""
+    """The result of the comparison with the interpreter as text; None if there is none for the current code."""
     verified = cubin.with_suffix(VERIFIED)
     try:
-        # A file that is older than the PTX is of what was there before.
+        # A result older than the PTX is for earlier code.
         checks = json.loads(read_stored(verified)) if _time(verified) >= _time(cubin.with_suffix(".ptx")) else []
         return next((_check(check) for check in checks if check["entry"] == symbol), None)
     except (OSError, InvalidInput, *MALFORMED):
@@ -61,7 +61,7 @@ def _time(path: Path) -> int:
 
 def _check(check: dict) -> str:
     if check["reason"]:
-        return f"not compared: {check['reason']}"
+        return f"not run: {check['reason']}"
     grid = "x".join(map(str, check["grid"]))
-    how = f"{check['share']:.0%} of tolerance" if check["share"] else "bit for bit"
-    return f"agrees, {how} (grid {grid}, {check['elements']:,} elements)"
+    accuracy = f"{check['share']:.2g}x tolerance" if check["share"] else "bit for bit"
+    return f"match ({accuracy}; grid {grid}, {check['elements']:,} elements)"

@@ -24,7 +24,7 @@ class FakeDriver:
     def device(self):
         return 0, self.number
 
-    def multiprocessors(self, device: int) -> int:
+    def sm_count(self, device: int) -> int:
         return 3
 
     def load(self, image: bytes):

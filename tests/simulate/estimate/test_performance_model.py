@@ -83,7 +83,7 @@ def test_a_product_multiplies_as_often_as_its_sizes_say(sm):
         found = product(sm, side)
         assert found.multiply_adds == side**3
         assert found.read == 2 * 2 * side**2 and found.written == 2 * side**2
-    assert not found.work.blind and not found.timeline.forced
+    assert not found.work.blind and not found.timeline.forced_waits
     # What frees tensor memory looks twice whether it was allocated.
     assert len(found.work.unknown) == (2 if sm == "sm_100" else 0)
 
@@ -94,7 +94,7 @@ def test_blocks_of_a_cluster_end_each_others_waits(sm):
     sizes = [f"{name}=1024x1024" for name in "abc"]
     found = estimated(CLUSTERED, sm, (8, 8, 1), *sizes)
     assert found.launch.cluster == (2, 1, 1) and found.multiply_adds == 1024**3
-    assert not found.timeline.forced
+    assert not found.timeline.forced_waits
 
 
 def test_a_pair_keeps_its_tensor_pipes_busy():

@@ -1,4 +1,4 @@
-"""The options of ``tileiras-build estimate``; the model itself is imported when it is asked."""
+"""Command-line options of ``tileiras-build estimate``. Importing this module does not import the model."""
 
 from __future__ import annotations
 
@@ -6,18 +6,25 @@ import argparse
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options of the command."""
+    """Add the command's options to ``parser``."""
     parser.add_argument(
-        "file", metavar="K.cubin", help="a cubin; its manifest is the .json of its name, if there is one"
+        "file", metavar="K.cubin", help="cubin (its launch manifest is the .json of the same name, if present)"
     )
-    parser.add_argument("--kernel", metavar="NAME", help="which one, where there are several")
-    what = "an array's lengths (a=4096x4096), a parameter or a number; without a manifest by place: 0=@BYTES, 1=N"
+    parser.add_argument("--kernel", metavar="NAME", help="kernel name, if the cubin has several")
+    what = (
+        "array shape (a=4096x4096) or scalar value (n=4096); without a manifest by position: 0=@BYTES, 1=N; repeatable"
+    )
     parser.add_argument("--set", dest="settings", action="append", default=[], metavar="NAME=VALUE", help=what)
     parser.add_argument(
-        "--grid", required=True, metavar="X[,Y,Z]", help="blocks (of a persistent kernel those launched)"
+        "--grid",
+        required=True,
+        metavar="X[,Y,Z]",
+        help="grid in CTAs (persistent: in tile blocks with a manifest, else launched CTAs)",
     )
-    parser.add_argument("--block", metavar="X[,Y,Z]", help="threads, where neither manifest nor cubin says")
-    parser.add_argument("--trips", action="append", default=[], metavar="ADDRESS=N", help="how often a jump back is taken "
-                        "whose condition is in memory")  # fmt: skip
-    parser.add_argument("--against", metavar="OTHER.cubin", help="another compiler's cubin of the same kernel")
+    parser.add_argument("--block", metavar="X[,Y,Z]", help="threads per CTA, if neither manifest nor cubin gives it")
+    parser.add_argument("--trips", action="append", default=[], metavar="ADDRESS=N", help="trip count of a loop with a "
+                        "data-dependent exit; repeatable")  # fmt: skip
+    parser.add_argument(
+        "--against", metavar="OTHER.cubin", help="cubin of the same kernel from another compiler, to compare with"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")

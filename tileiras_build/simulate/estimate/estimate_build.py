@@ -1,4 +1,4 @@
-"""Estimates of kernels that a build has left, one problem for all of them: those with other parameters are without."""
+"""Estimates the kernels of a build for one problem size. Kernels with other parameters get no estimate."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .problem_size import launch_of_manifest, read_extents, read_settings
 
 @dataclass(frozen=True)
 class Problem:
-    """What launches are estimated for: the values of parameters by name and the grid, as ``tileiras-build estimate`` takes them."""
+    """A problem size: parameter values by name and the grid, as ``tileiras-build estimate`` takes them."""
 
     settings: Mapping[str, str]
     grid: Shape
@@ -25,14 +25,14 @@ class Problem:
 
     @property
     def text(self) -> str:
-        """What people are told of it."""
+        """The problem as reports print it."""
         words = [f"grid {'x'.join(map(str, self.grid))}", *(f"{name}={value}" for name, value in self.settings.items())]
         return ", ".join(words)
 
 
 @dataclass(frozen=True)
 class KernelEstimate:
-    """Microseconds, and the bound that they are; the clocks of all bounds on a ``machine``, and what the model had to assume."""
+    """Estimated microseconds and the bound that sets them; the cycles of all bounds on ``gpu``, and the model's assumptions."""
 
     microseconds: float
     limit: str
@@ -44,7 +44,7 @@ class KernelEstimate:
 def estimate_kernel(
     cubin: bytes, name: str, manifest: Mapping[str, Manifest], problem: Problem
 ) -> KernelEstimate | None:
-    """None where the kernel has other parameters than those that are set, or the model has no answer for it."""
+    """The estimate; None if the kernel has other parameters than the problem sets, or the model cannot handle it."""
     from ...target.gpu_rates import gpu_model
     from .estimate_report import remarks
     from .kernel_from_cubin import read_kernels
@@ -54,10 +54,8 @@ def estimate_kernel(
         return None
     try:
         kernel = read_kernels(cubin)[name]
-        multiprocessors = gpu_model(kernel.target).sm_count
-        found = estimate(
-            kernel, launch_of_manifest(manifest[name], problem.settings, problem.grid, multiprocessors), {}
-        )
+        sm_count = gpu_model(kernel.target).sm_count
+        found = estimate(kernel, launch_of_manifest(manifest[name], problem.settings, problem.grid, sm_count), {})
     except TileirasError:
         return None
     return KernelEstimate(found.microseconds, found.limit, found.bounds, found.gpu.name, tuple(remarks(found)))

@@ -1,4 +1,4 @@
-"""``tileiras-build estimate``: read the cubins, their manifests and the problem, and print what the model says."""
+"""The command ``tileiras-build estimate``: reads cubins, launch manifests and the problem size, prints the estimate."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .problem_size import launch_of_cubin, launch_of_manifest, read_extents, rea
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print the estimate, beside that of the other cubin. Raises the errors of reading and of ``estimate``."""
+    """Print the estimate, with that of ``--against`` beside it. Raises the errors of reading and of ``estimate``."""
     ours = _estimate(options, options.file, options.kernel)
     theirs = None
     if options.against:
@@ -53,21 +53,21 @@ def _choose(kernels: dict[str, KernelModel], name: str | None, file: str) -> Ker
     if name is None and len(kernels) == 1:
         return next(iter(kernels.values()))
     if name not in kernels:
-        what = "several kernels are in this cubin" if name is None else f"the cubin has no kernel {name}"
+        what = "cubin has several kernels" if name is None else f"no kernel {name!r} in this cubin"
         remedy = f"{suggest(name or '', kernels)}, with --kernel"
         raise InvalidInput("estimate-kernel", what, location=Location(file), remedy=remedy)
     return kernels[name]
 
 
 def _manifest(file: str) -> Mapping[str, Manifest]:
-    """The kernels of the manifest beside a cubin; none where there is no such file."""
+    """The kernels of the launch manifest next to a cubin; empty if the file does not exist."""
     path = Path(file).with_suffix(".json")
     if not path.is_file():
         return {}
     try:
         return read_launch_manifest(parse_json(read_file(path))).kernels
     except (ValueError, UnicodeDecodeError) as error:
-        message = f"this is not a launch manifest: {error}"
+        message = f"not a launch manifest: {error}"
         raise InvalidInput("report-manifest", message, location=Location(str(path))) from None
 
 
@@ -82,8 +82,10 @@ def _launch(options: argparse.Namespace, kernel: KernelModel, manifest: Mapping[
 def _peer_launch(
     options: argparse.Namespace, kernel: KernelModel, launch: Launch, manifest: Mapping[str, Manifest]
 ) -> Launch:
-    """The launch of another compiler's kernel: the same arguments, its own blocks and shared memory; tile programs of which this
-    one takes several are blocks of a kernel that is not persistent."""
+    """The launch of another compiler's kernel: the same arguments, with its own block size and shared memory.
+
+    The CTAs of a non-persistent peer of a persistent kernel are the grid's tile blocks.
+    """
     row = manifest.get(kernel.name)
     if row and row.grid.persistent:
         return _launch(options, kernel, manifest)

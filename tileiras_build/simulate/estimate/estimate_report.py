@@ -1,4 +1,4 @@
-"""What an estimate says, as a table or as JSON."""
+"""Renders an estimate as a table or as JSON."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ MODEL_NOTE = "modelled, not measured (docs/estimate.md)"
 
 
 def table(ours: Estimate, theirs: Estimate | None = None) -> str:
-    """One kernel's bounds, the largest first, beside another cubin's where there is one."""
+    """The bounds of one kernel, largest first; with ``theirs``, the bounds of another cubin in further columns."""
     columns = [ours] if theirs is None else [ours, theirs]
     names = sorted({name for one in columns for name in one.bounds}, key=lambda name: -ours.bounds.get(name, 0.0))
     header = (
-        ("bound", "clocks", "of the estimate")
+        ("bound", "cycles", "share of total")
         if theirs is None
-        else ("bound", "clocks", "of the estimate", "against", "of it")
+        else ("bound", "cycles", "share of total", "against", "its share")
     )
     rows = [(name, *(cell for one in columns for cell in _cells(one, name))) for name in names]
     lines = [_head(ours), *_lines(ours), "", table_text(header, rows), "", _comparison("estimated", ours)]
     if theirs is not None:
-        lines += [_comparison("against", theirs), f"ratio: {ours.clocks / theirs.clocks:.2f} of its clocks"]
+        lines += [_comparison("against", theirs), f"ratio: {ours.clocks / theirs.clocks:.2f}x its cycles"]
     return "\n".join([*lines, MODEL_NOTE])
 
 
@@ -34,42 +34,42 @@ def _cells(one: Estimate, name: str) -> tuple[str, str]:
 
 
 def _head(one: Estimate) -> str:
-    return f"{one.kernel} on {one.gpu.name} ({one.target}, {one.gpu.sm_count} multiprocessors, {one.gpu.clock_mhz} MHz)"
+    return f"{one.kernel} on {one.gpu.name} ({one.target}, {one.gpu.sm_count} SMs, {one.gpu.clock_mhz} MHz)"
 
 
 def _lines(one: Estimate) -> Iterable[str]:
     launch, waves = one.launch, one.waves
     extents = "x".join(map(str, launch.grid))
-    yield f"grid {extents}, {launch.threads} threads: {waves.resident} blocks on a multiprocessor ({waves.limit})"
-    yield f"waves {waves.waves:.2f}, tail {waves.tail:.0%}: the busiest multiprocessor has {waves.busiest_sm_ctas} blocks of {waves.even_ctas_per_sm:.2f}"
+    yield f"grid {extents}, {launch.threads} threads: {waves.resident} CTAs per SM (limited by {waves.limit})"
+    yield f"{waves.waves:.2f} waves, tail {waves.tail:.0%}: busiest SM runs {waves.busiest_sm_ctas} CTAs (average {waves.even_ctas_per_sm:.2f})"
     if launch.tile_programs:
         clusters = launch.clusters[0]
-        yield f"tile programs {launch.tile_programs}: {launch.tile_programs / clusters:.2f} for each of {clusters} clusters, " \
-              f"{-(-launch.tile_programs // clusters)} at most"  # fmt: skip
-    yield f"DRAM reads {size_text(one.read)}, writes {size_text(one.written)}; {size_text(one.timeline.in_flight)} of a block in flight"
+        yield f"persistent: {launch.tile_programs} tile blocks over {clusters} clusters ({launch.tile_programs / clusters:.2f} each, " \
+              f"maximum {-(-launch.tile_programs // clusters)})"  # fmt: skip
+    yield f"DRAM read {size_text(one.read)}, written {size_text(one.written)}; {size_text(one.timeline.in_flight)} in flight per CTA"
     if one.multiply_adds:
-        yield f"a block alone: {one.timeline.clocks:.0f} clocks, {one.timeline.prologue:.0f} before its first product, " \
-              f"{one.timeline.epilogue:.0f} behind its last"  # fmt: skip
+        yield f"single-CTA latency {one.timeline.clocks:.0f} cycles (prologue before the first MMA {one.timeline.prologue:.0f}; " \
+              f"epilogue {one.timeline.epilogue:.0f})"  # fmt: skip
     yield from remarks(one)
 
 
 def remarks(one: Estimate) -> Iterable[str]:
-    """What the model had to assume."""
+    """The assumptions that the model made for this launch, one sentence each."""
     if one.work.unknown:
-        places = ", ".join(f"{16 * number:#x}" for number in sorted(one.work.unknown))
-        yield f"decided by memory, taken as not jumped: {places} (--trips ADDRESS=N for a loop)"
+        branches = [f"{16 * number:#x}" for number in sorted(one.work.unknown)]
+        yield f"data-dependent branch at {', '.join(branches)} assumed not taken; if it closes a loop, give --trips {branches[0]}=N"
     if one.work.blind:
-        yield f"{len(one.work.blind)} accesses at addresses that are not known are taken as coalesced and free of conflicts"
+        yield f"{len(one.work.blind)} accesses with unknown addresses assumed coalesced and conflict-free"
     if one.timeline.forced_waits:
-        yield f"{one.timeline.forced_waits} waits whose end was not seen are taken as met"
+        yield f"{one.timeline.forced_waits} barrier waits with unknown completion assumed satisfied"
 
 
 def _comparison(what: str, one: Estimate) -> str:
-    return f"{what}: {one.clocks:.0f} clocks, {one.microseconds:.1f} us; limit {one.limit}; {one.resource} busy {one.reached:.0%}"
+    return f"{what}: {one.clocks:.0f} cycles, {one.microseconds:.1f} us; limited by {one.limit}; {one.resource} utilization {one.reached:.0%}"
 
 
 def document(one: Estimate) -> dict[str, object]:
-    """The same for programs."""
+    """The estimate as a JSON object."""
     return {
         "kernel": one.kernel, "target": one.target, "machine": one.gpu.name, "model": MODEL_NOTE,
         "clocks": round(one.clocks, 1), "microseconds": round(one.microseconds, 3), "limit": one.limit,

@@ -1,4 +1,4 @@
-"""A kernel as the model needs it: machine code, what it takes of a multiprocessor, its constants and where parameters lie."""
+"""A kernel as the model needs it: SASS, SM resources, constant banks and parameter offsets, read from a cubin."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PARAMETERS, _REQUIRED, _CLUSTER = 0x0A, 0x10, 0x3D
 
 @dataclass(frozen=True)
 class KernelModel:
-    """One kernel of a cubin; ``threads`` is the block that it asks for, None where it takes any."""
+    """One kernel of a cubin; ``threads`` is its required block size (.reqntid), None if it has none."""
 
     name: str
     target: Target
@@ -34,23 +34,23 @@ class KernelModel:
 
     @cached_property
     def code(self) -> MachineCode:
-        """Its instructions. Raises InvalidInput[nvdisasm]."""
+        """Its SASS instructions. Raises InvalidInput[nvdisasm]."""
         found = _codes(self.cubin).get(self.name)
         if found is None:
-            raise InvalidInput("nvdisasm", f"nvdisasm prints no kernel {self.name}")
+            raise InvalidInput("nvdisasm", f"nvdisasm shows no kernel {self.name!r}")
         return found
 
 
 def read_kernels(cubin: bytes, file: str | None = None) -> dict[str, KernelModel]:
     """The kernels of a cubin by name.
 
-    Raises InvalidInput[cubin]; InvalidInput[estimate-no-kernel] where there is none.
+    Raises InvalidInput[cubin], or InvalidInput[estimate-no-kernel] if the cubin has no kernel.
     """
     found = read_cubin(cubin)
     target = find_target(str(found.number))
     kernels = {name: _kernel(cubin, name, target, used) for name, used in found.kernels.items()}
     if not kernels:
-        raise InvalidInput("estimate-no-kernel", "no kernel is in this cubin", location=Location(file))
+        raise InvalidInput("estimate-no-kernel", "cubin contains no kernels", location=Location(file))
     return kernels
 
 
@@ -72,6 +72,6 @@ def _kernel(cubin: bytes, name: str, target: Target, resources: KernelResources)
 
 
 def _extents(facts: dict[int, bytes], attribute: int) -> Shape | None:
-    """Three numbers that a record holds."""
+    """The x, y and z extents of a .nv.info record; None if it is absent."""
     record = facts.get(attribute, b"")
     return struct.unpack_from("<III", record) if len(record) >= 12 else None

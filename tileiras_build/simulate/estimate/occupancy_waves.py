@@ -1,9 +1,10 @@
-"""How blocks share the GPU: how many run together on a multiprocessor, in how many waves, and what the last one leaves idle."""
+"""Occupancy and waves of a launch: CTAs per SM, number of waves, and the tail effect of the last wave."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...core.byte_sizes import size_text
 from ...core.errors import InvalidInput
 from ...target.gpu_rates import GpuModel
 from ...target.occupancy import occupancy
@@ -13,10 +14,10 @@ from .launch_and_constant_banks import Launch
 
 @dataclass(frozen=True)
 class OccupancyWaves:
-    """``resident`` blocks on a multiprocessor at once, which ``limit`` bounds; ``waves`` are as many as it takes to start all.
+    """``resident`` CTAs run at once on an SM, bounded by the resource ``limit``; ``waves`` of them run all CTAs.
 
-    ``busiest`` is the number of blocks of the multiprocessor that gets the most, ``even`` what each would get if blocks were
-    divisible: what is between them is the tail.
+    ``busiest_sm_ctas`` is the CTA count of the SM that gets the most; ``even_ctas_per_sm`` is the average. Their difference is
+    the tail.
     """
 
     resident: int
@@ -27,21 +28,20 @@ class OccupancyWaves:
 
     @property
     def tail(self) -> float:
-        """How much longer the busiest multiprocessor works than all would if they shared evenly, less 1."""
+        """How much longer the busiest SM works than the average one, as a fraction."""
         return self.busiest_sm_ctas / self.even_ctas_per_sm - 1
 
 
 def occupancy_waves(target: Target, machine: GpuModel, launch: Launch, registers: int, shared: int) -> OccupancyWaves:
-    """For a kernel with ``registers`` of a thread and ``shared`` bytes of a block, static and dynamic.
+    """For a kernel with ``registers`` per thread and ``shared`` bytes per CTA, static and dynamic.
 
-    Raises InvalidInput[estimate-too-large] where not even one block fits.
+    Raises InvalidInput[estimate-too-large] if not even one CTA fits.
     """
     found = occupancy(target, launch.threads, registers, shared)
     if not found.ctas:
-        what = f"a block of {launch.threads} threads, {registers} registers and {shared} bytes of shared memory"
-        raise InvalidInput(
-            "estimate-too-large", f"{what} does not fit on a multiprocessor of {target.name}: {found.limit}"
-        )
+        usage = f"{launch.threads} threads, {registers} registers, {size_text(shared)} shared memory"
+        message = f"CTA does not fit on an SM of {target.name} ({usage}): limited by {found.limit}"
+        raise InvalidInput("estimate-too-large", message)
     everywhere = found.ctas * machine.sm_count
     even = launch.blocks / machine.sm_count
     return OccupancyWaves(

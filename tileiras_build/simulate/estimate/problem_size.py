@@ -1,8 +1,8 @@
-"""A launch from a problem's sizes: the manifest says which parameters there are, the user what is in them.
+"""Builds a launch from problem sizes: the manifest lists the parameters, the user gives their values.
 
-``a=4096x1024`` gives an array its shape and, stored without gaps, its strides and bytes; ``a_stride_0=2048`` any parameter its
-value; ``scale=0.5`` a number. Where there is no manifest, parameters are counted from 0: ``0=@4194304`` is an array of so many
-bytes, ``1=1024`` an integer, ``2=0.5`` a float.
+``a=4096x1024`` sets the shape of an array; its strides and bytes follow, as it is taken to be contiguous.
+``a_stride_0=2048`` sets any parameter, ``scale=0.5`` a scalar. Without a manifest, parameters are numbered from 0:
+``0=@4194304`` is an array of so many bytes, ``1=1024`` an integer, ``2=0.5`` a float.
 """
 
 from __future__ import annotations
@@ -29,25 +29,30 @@ def read_settings(texts: Iterable[str]) -> dict[str, str]:
     for text in texts:
         name, sign, value = text.partition("=")
         if not sign or not name or not value:
-            raise InvalidInput("estimate-set", f"{text!r} is not NAME=VALUE", remedy="write a=4096x4096 or scale=0.5")
+            raise InvalidInput(
+                "estimate-set", f"expected NAME=VALUE, got {text!r}", remedy="write a=4096x4096 or scale=0.5"
+            )
         found[name.strip()] = value.strip()
     return found
 
 
 def read_extents(text: str, what: str) -> Shape:
-    """``X[,Y[,Z]]`` as three numbers. Raises InvalidInput[estimate-set]."""
+    """``X[,Y[,Z]]`` as three extents. Raises InvalidInput[estimate-set]."""
     parts = text.replace("x", ",").split(",")
     if not 1 <= len(parts) <= 3 or not all(part.isdecimal() and int(part) > 0 for part in parts):
         raise InvalidInput(
-            "estimate-set", f"{text!r} is not the {what}: up to three positive numbers", remedy="write 64,32"
+            "estimate-set", f"invalid {what} {text!r}: expected one to three positive integers", remedy="write 64,32"
         )
     x, y, z = (*map(int, parts), 1, 1)[:3]
     return x, y, z
 
 
 def launch_of_manifest(manifest: Manifest, settings: Mapping[str, str], grid: Shape, sm_count: int = 1) -> Launch:
-    """The launch of a kernel with a manifest: of one that was built persistent, for a ``grid`` of tile programs, as its launcher
-    makes it on a GPU of so many multiprocessors. Raises InvalidInput[estimate-set] for what is missing or unknown."""
+    """The launch of a kernel with a manifest.
+
+    ``grid`` is in tile blocks. A persistent kernel gets the grid that its launcher computes on a GPU with ``sm_count`` SMs.
+    Raises InvalidInput[estimate-set] for missing or unknown parameters.
+    """
     values = _values(manifest, settings)
     ordinary = [Argument(param.offset, param.size, values[param.name]) for param in manifest.caller_parameters]
     extents = [Argument(param.offset, param.size, extent) for param, extent in zip(manifest.extents, grid)]
@@ -71,31 +76,31 @@ def _values(manifest: Manifest, settings: Mapping[str, str]) -> dict[str, Value]
             values |= _argument_values(parameters, left.pop(argument.name))
     values |= {name: _number(left.pop(name)) for name in list(left) if name in values}
     if left:
-        raise _wrong(f"the kernel has no parameter {', '.join(left)}", manifest)
+        raise _wrong(f"unknown parameter {', '.join(left)}", manifest)
     if missing := [name for name, value in values.items() if value is None]:
-        raise _wrong(f"no value is set for {', '.join(missing)}", manifest)
+        raise _wrong(f"missing value for {', '.join(missing)}", manifest)
     return values
 
 
 def _wrong(message: str, manifest: Manifest) -> InvalidInput:
     names = ", ".join(f"{one.name}={'x'.join(['N'] * (one.rank or 1))}" for one in manifest.arguments)
-    return InvalidInput("estimate-set", message, remedy=f"set {names}")
+    return InvalidInput("estimate-set", message, remedy=f"use --set {names}")
 
 
 def _argument_values(parameters: list[Parameter], text: str) -> dict[str, Value]:
-    """The values of an argument's parameters: an array's address, lengths and strides, or one number."""
+    """The values of an argument's parameters: address, extents and strides of an array, or one scalar."""
     first = parameters[0]
     if first.kind != "pointer":
         return {first.name: _number(text)}
     rank = (len(parameters) - 1) // 2
     shape = [int(part) for part in text.split("x")] if _SHAPE.match(text) else []
     if not shape or (rank and len(shape) != rank):
-        what = f"{first.name} has {rank or 1} axes, {text!r} is not their lengths"
+        what = f"{first.name} has rank {rank or 1}, got shape {text!r}"
         raise InvalidInput("estimate-set", what, remedy=f"write {first.name}={'x'.join(['1024'] * (rank or 1))}")
     size = _bytes(first.element, shape)
     lengths, strides = parameters[1 : 1 + rank], parameters[1 + rank :]
     values: dict[str, Value] = {first.name: GlobalBuffer(first.name, size, first.access or "updated")}
-    # A plain pointer has neither parameters of lengths nor of strides.
+    # A plain pointer has no extent or stride parameters.
     values |= {param.name: extent for param, extent in zip(lengths, shape, strict=False)}
     return values | {param.name: stride for param, stride in zip(strides, _strides(strides, shape), strict=False)}
 
@@ -109,7 +114,7 @@ def _bytes(element: str | None, shape: list[int]) -> int:
 
 
 def _strides(parameters: list[Parameter], shape: list[int]) -> list[int]:
-    """Of an array without gaps whose axis with a stride of one, as the kernel was promised, is innermost: else the last."""
+    """Strides of a contiguous array whose innermost axis is the one the kernel assumes to have stride 1, else the last."""
     inner = next((axis for axis, param in enumerate(parameters) if param.value == 1), len(shape) - 1)
     order = [inner, *(axis for axis in reversed(range(len(shape))) if axis != inner)]
     strides, step = [0] * len(shape), 1
@@ -119,15 +124,15 @@ def _strides(parameters: list[Parameter], shape: list[int]) -> list[int]:
 
 
 def launch_of_cubin(kernel: KernelModel, settings: Mapping[str, str], grid: Shape, block: Shape | None) -> Launch:
-    """The launch of a kernel of which only its cubin tells. Raises InvalidInput[estimate-set]."""
+    """The launch of a kernel without a manifest, from its cubin alone. Raises InvalidInput[estimate-set]."""
     places = kernel.resources.parameters
     missing = [str(n) for n in range(len(places)) if str(n) not in settings]
     unknown = [name for name in settings if not name.isdecimal() or int(name) >= len(places)]
     if missing or unknown:
-        what = f"{kernel.name} has parameters 0 to {len(places) - 1}: {', '.join(missing)} not set, {', '.join(unknown)} unknown"
-        raise InvalidInput("estimate-set", what, remedy="set 0=@BYTES for an array, 1=NUMBER for a number")
+        what = f"{kernel.name} has parameters 0 to {len(places) - 1}; missing: {', '.join(missing)}; unknown: {', '.join(unknown)}"
+        raise InvalidInput("estimate-set", what, remedy="use --set 0=@BYTES for an array, 1=N for a scalar")
     if block is None and kernel.threads is None:
-        raise InvalidInput("estimate-block", f"{kernel.name} takes blocks of any size", remedy="give --block")
+        raise InvalidInput("estimate-block", f"block size of {kernel.name} unknown", remedy="use --block")
     values = [_value(f"parameter {n}", settings[str(n)]) for n in range(len(places))]
     arguments = tuple(Argument(place.offset, place.size, value) for place, value in zip(places, values, strict=True))
     return Launch(grid, block or (kernel.threads or 1, 1, 1), arguments, kernel.cluster)
@@ -136,7 +141,7 @@ def launch_of_cubin(kernel: KernelModel, settings: Mapping[str, str], grid: Shap
 def _value(name: str, text: str) -> Value:
     if text.startswith("@"):
         if not text[1:].isdecimal():
-            raise InvalidInput("estimate-set", f"{text!r} is not @ and a number of bytes", remedy="write 0=@4194304")
+            raise InvalidInput("estimate-set", f"expected @BYTES, got {text!r}", remedy="write 0=@4194304")
         return GlobalBuffer(name, int(text[1:]))
     return _number(text)
 
@@ -147,4 +152,4 @@ def _number(text: str) -> int | float:
             return kind(text)
         except ValueError:
             continue
-    raise InvalidInput("estimate-set", f"{text!r} is not a number", remedy="write n=1024 or scale=0.5")
+    raise InvalidInput("estimate-set", f"not a number: {text!r}", remedy="write n=1024 or scale=0.5")
