@@ -309,9 +309,7 @@ def test_report_without_cubins(capsys, folder, id):
 
 def test_report_of_a_cubin_without_manifest(capsys):
     Path("k.cubin").touch()
-    assert refusal(capsys, "report", ".").startswith(
-        "k.cubin: error[report-manifest]: no launch manifest, k.json, lies beside"
-    )
+    assert refusal(capsys, "report", ".").startswith("k.cubin: error[report-manifest]: missing launch manifest k.json")
 
 
 def test_reader_that_closes_early_is_no_error():

@@ -13,7 +13,7 @@ def test_a_row_says_what_a_number_was():
     assert changes(before, now, False) == [
         ("a", "sm_90", "29 -> 40", "0 -> 12 B", "48 KiB", "0", "458"),
         ("new", "sm_90", "29", "0", "48 KiB", "0", "458"),
-        ("gone", "sm_90", "29 -> gone", "0 -> gone", "48 KiB -> gone", "0 -> gone", "458 -> gone"),
+        ("gone", "sm_90", "29 -> removed", "0 -> removed", "48 KiB -> removed", "0 -> removed", "458 -> removed"),
     ]
     assert len(header(False)) == 7 and header(True)[-1] == "estimate"
 

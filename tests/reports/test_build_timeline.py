@@ -78,7 +78,7 @@ DAMAGED = [
 def test_damaged_timeline_is_named(tmp_path, text):
     path = tmp_path / "timeline.json"
     path.write_text(text)
-    with pytest.raises(InvalidInput, match="not the timeline of a build") as caught:
+    with pytest.raises(InvalidInput, match="corrupt timeline file") as caught:
         read_timeline(path)
     assert str(path) in str(caught.value)
 

@@ -71,7 +71,7 @@ def test_changes_show_estimates_that_both_have(build, tmp_path, capsys):
     (changed,) = json.loads(run(capsys, "report", build, "--against", path, *WORDS, "--json"))
     assert changed["kernel"] == KERNEL and changed["before"]["microseconds"] == 99
     assert "99.0 us -> " in run(capsys, "report", build, "--against", path, *WORDS)
-    assert run(capsys, "report", build, "--against", path) == "0 changed, 0 new, 0 gone, 2 as before\n"
+    assert run(capsys, "report", build, "--against", path) == "0 changed, 0 new, 0 removed, 2 unchanged\n"
 
 
 def test_another_problem_leaves_what_is_compared_with(build):

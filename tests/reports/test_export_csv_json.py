@@ -70,14 +70,14 @@ def test_changes_are_a_table(build, baseline, capsys):
     lines = [line.split() for line in said.splitlines()]
     assert lines[2][:5] == [first.kernel, "sm_80", "7", "->", str(first.registers)]
     assert lines[3][:3] == [second.kernel, second.target, str(second.registers)]
-    assert lines[4][:5] == ["gone", "sm_80", str(first.registers), "->", "gone"]
-    assert said.splitlines()[-1] == "1 changed, 1 new, 1 gone, 4 as before"
+    assert lines[4][:5] == ["gone", "sm_80", str(first.registers), "->", "removed"]
+    assert said.splitlines()[-1] == "1 changed, 1 new, 1 removed, 4 unchanged"
 
 
 def test_an_unchanged_build_is_one_line(build, tmp_path, capsys):
     (tmp_path / "same.json").write_text(json_text(read_rows(build)))
     said = run(capsys, "report", build, "--against", tmp_path / "same.json")
-    assert said == "0 changed, 0 new, 0 gone, 6 as before\n"
+    assert said == "0 changed, 0 new, 0 removed, 6 unchanged\n"
 
 
 def test_changes_are_json(build, baseline, capsys):
@@ -111,7 +111,7 @@ def test_another_file_is_refused(build, tmp_path, capsys, what):
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     assert main(["report", str(build), "--against", str(path)]) == 1
     said = capsys.readouterr().err
-    assert said.startswith(f"{path}: error[report-baseline]: this is not the JSON of a report: ") and "--json" in said
+    assert said.startswith(f"{path}: error[report-baseline]: not a report JSON file: ") and "--json" in said
 
 
 def test_a_refused_baseline_leaves_no_page(build, tmp_path):
@@ -125,12 +125,12 @@ def test_a_refused_baseline_leaves_no_page(build, tmp_path):
 
 def test_changes_are_not_csv(build, baseline, capsys):
     assert main(["report", str(build), "--csv", "--against", str(baseline)]) == 1
-    assert "error[report-against]: changes are not written as CSV" in capsys.readouterr().err
+    assert "error[report-against]: --csv cannot be combined with --against" in capsys.readouterr().err
 
 
 def test_a_damaged_manifest_is_named(build):
     path = build / "sm_80" / f"{NAMES[0]}.json"
     path.write_text('{"version": 2, "kernels": {"k": 3}}')
-    with pytest.raises(InvalidInput, match="this is not a launch manifest") as caught:
+    with pytest.raises(InvalidInput, match="not a launch manifest") as caught:
         read_rows(build)
     assert str(path) in str(caught.value)

@@ -102,7 +102,7 @@ def test_names_cannot_end_the_data():
 
 
 def test_build_folder_without_cubins_is_one_sentence(tmp_path):
-    with pytest.raises(InvalidInput, match="no cubin is in this folder"):
+    with pytest.raises(InvalidInput, match="no .cubin files in this folder"):
         write_report(tmp_path)
 
 
@@ -267,7 +267,7 @@ def test_kernels_that_are_gone_are_named(browser, build):
     opened.goto(write_report(build).as_uri())
     opened.click("#gone summary")
     assert opened.locator("#gone").inner_text().split("\n") == [
-        "1 row of the last report is gone",
+        "1 row of the last report removed",
         f"{NAMES[7]} sm_120",
     ]
     opened.close()

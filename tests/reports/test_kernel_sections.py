@@ -151,7 +151,7 @@ def test_estimates_are_bars_of_which_one_is_the_limit(opened, build):
     rows.first.wait_for()
     widths = [rows.nth(n).locator(".length").bounding_box()["width"] for n in range(rows.count())]
     assert widths == sorted(widths, reverse=True) and widths[0] > widths[-1]
-    assert [text.endswith("the limit") for text in rows.all_inner_texts()] == [True] + [False] * (len(widths) - 1)
+    assert [text.endswith("limiter") for text in rows.all_inner_texts()] == [True] + [False] * (len(widths) - 1)
     assert data_of(opened.content())["rows"][0]["estimate_limit"] in rows.first.inner_text()
 
 

@@ -106,7 +106,7 @@ def test_a_stride_that_tma_cannot_rely_on():
     """fp4 whose rows are multiples of 16 elements: 8 bytes, where 32 elements would do."""
     tileas = scheduled_case(SCALED, "fp4_pairs_large", "sm_100")
     failed = [remark for remark in collect(tileas, TARGETS["sm_100"]) if remark.name == "RemarkMemoryTmaLoadFailed"]
-    known = "the stride of dimension 0 is only known to be a multiple of 8 bytes, and TMA needs 16"
+    known = "the stride of dimension 0 is aligned to 8 bytes only; TMA requires 16"
     assert sum(known in remark.reasons for remark in failed) == 1
 
 
@@ -125,7 +125,7 @@ def test_a_product_without_tensor_cores():
         del product.attributes["atom"]
     (failed,) = [remark for remark in collect(bare, TARGETS["sm_80"]) if remark.category == "tensorcore"]
     assert failed.kind == "failed"
-    assert failed.reasons == ("no tensor-core instruction for f16 x f16 with f32 accumulators on sm_80",)
+    assert failed.reasons == ("no Tensor Core instruction for f16 x f16 -> f32 on sm_80; using FMA",)
 
 
 @pytest.mark.parametrize("name", ["vector_add_f32", "matmul_f16_nt"])
@@ -145,10 +145,10 @@ def test_reasons_of_a_narrow_access():
             op.attributes["vector"] = IntegerAttr(1, i32)
     found = [remark for remark in collect(narrow, TARGETS["sm_90"]) if remark.name == "RemarkMemoryVectorWidth"]
     assert {remark.message for remark in found} == {
-        "Load instruction moves 4 of 16 bytes",
-        "Store instruction moves 4 of 16 bytes",
+        "Load vectorized to 4 bytes (maximum 16)",
+        "Store vectorized to 4 bytes (maximum 16)",
     }
-    assert all("the extent of dimension 0 is not known to be a multiple of 2" in remark.reasons[0] for remark in found)
+    assert all("the extent of dimension 0 has no known divisibility" in remark.reasons[0] for remark in found)
 
 
 def test_accesses_that_may_end_inside_say_so():
@@ -158,7 +158,7 @@ def test_accesses_that_may_end_inside_say_so():
         for op in module("vector_add_f32", "sm_90").walk()
         if op.name == VIEWS[1] and "has_boundary_tile" in op.attributes
     ]
-    assert ["Edges" in dict(remark.notes) for remark in selected] == [bool(has_boundary_tile)]
+    assert ["Boundary tiles" in dict(remark.notes) for remark in selected] == [bool(has_boundary_tile)]
 
 
 def test_tensor_copies_are_named_where_the_gpu_has_them():

@@ -22,11 +22,11 @@ def test_rows_say_how_kernels_agree(tmp_path):
     write_reference(tmp_path / "sm_90", one, 0.5, compared=b"what it was before")
     found = {(row.kernel, row.target): row.reference for row in read_rows(tmp_path)}
     assert found == {
-        (one, "sm_80"): "agrees, 12% of tolerance", (one, "sm_90"): None,
+        (one, "sm_80"): "match (0.12x tolerance)", (one, "sm_90"): None,
         (other, "sm_80"): None, (other, "sm_90"): None,
     }  # fmt: skip
     page = render_page("build", read_rows(tmp_path), None, None)
-    assert '"reference":"agrees, 12% of tolerance"' in page
+    assert '"reference":"match (0.12x tolerance)"' in page
 
 
 def test_damaged_files_say_nothing(tmp_path):
