@@ -38,7 +38,7 @@ def complete(commands, tmp_path_factory):
     [
         (["low"], ["lower"]),
         (["lower", "--to", "p"], ["ptx"]),
-        (["lower", "--t"], ["--to", "--timeout", "--grid-swizzle"]),
+        (["lower", "--t"], ["--to", "--timeout"]),
         (["lower", "k.tilebc", "--sm", "sm_8"], ["sm_80", "sm_86", "sm_87", "sm_88", "sm_89"]),
         (["lower", "--fp8-promotion-interval", ""], ["32", "64", "128"]),
         (["lower", "k.tilebc", "--sm", "sm_90,sm_80"], ["sm_90,sm_80"]),

@@ -391,7 +391,7 @@ def test_lower_has_one_goal(capsys):
 
 
 # ---- kernel files
-TILECPP_KERNELS = Path(__file__).parent / "tilecpp/kernels.tilebc"
+TILECPP_KERNELS = Path(__file__).parents[1] / "frontend/tilecpp/kernels.tilebc"
 
 
 def test_lower_takes_several_targets(tmp_path):

@@ -26,7 +26,7 @@ if not installed_version().looks_once:
 N = 128
 PROGRAM = """
 import cuda.tile as ct
-from tests.cutile import test_origins as tests
+from tests.cutile import test_kernel_fingerprint as tests
 import math
 {before}
 @ct.kernel{options}
@@ -256,11 +256,11 @@ def test_a_changed_cell_is_as_it_was_at_the_first_look(monkeypatch, tmp_path):
 
 def test_another_state_of_what_is_installed_is_another_key(monkeypatch, tmp_path):
     keys = [key_of(module_of(tmp_path))]
-    monkeypatch.setattr("tileiras_build.cutile.compiled_kernel_cache.state", lambda: "another")
+    monkeypatch.setattr("tileiras_build.cutile.compiled_kernel_cache.installation_fingerprint", lambda: "another")
     keys.append(key_of(module_of(tmp_path)))
     monkeypatch.setattr("tileiras_build.cutile.compiled_kernel_cache._read_files", lambda stop_at: (("libdevice", 1),))
     keys.append(key_of(module_of(tmp_path)))
-    monkeypatch.setattr("tileiras_build.cutile.compiled_kernel_cache.state", lambda: None)
+    monkeypatch.setattr("tileiras_build.cutile.compiled_kernel_cache.installation_fingerprint", lambda: None)
     assert len({*keys}) == 3 and key_of(module_of(tmp_path)) is None
 
 

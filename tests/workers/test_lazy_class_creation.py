@@ -12,8 +12,8 @@ from dataclasses import FrozenInstanceError, dataclass, field, replace
 from typing import ClassVar
 
 if DEFER:
-    from tileiras_build.workers.lazy_class_creation import defer
-    defer()
+    from tileiras_build.workers.lazy_class_creation import enable
+    enable()
 
 
 def show(what):
@@ -91,8 +91,8 @@ def test_deferred_dataclasses_behave_like_others():
 def test_methods_are_compiled_when_they_are_called():
     code = """
 import dataclasses
-from tileiras_build.workers.lazy_class_creation import defer
-defer()
+from tileiras_build.workers.lazy_class_creation import enable
+enable()
 compiled = []
 dataclasses.__builtins__["exec"], execute = lambda *words: compiled.append(words[0]) or execute(*words), exec
 Made = dataclasses.make_dataclass("Made", ["x"], frozen=True)
@@ -108,8 +108,8 @@ print(Made(1) == Made(1), len(compiled), Made(1) == Made(2), len(compiled))
 def test_where_others_run_their_code_too_only_named_packages_defer():
     code = """
 import dataclasses
-from tileiras_build.workers.lazy_class_creation import OWN, defer
-defer(*OWN)
+from tileiras_build.workers.lazy_class_creation import OWN, enable
+enable(*OWN)
 from tileiras_build.pipeline.job import Job
 Made = dataclasses.make_dataclass("Made", ["x"])
 print(Made.__init__.__code__.co_argcount, Job.__init__.__code__.co_argcount, Job(None).opt_level)

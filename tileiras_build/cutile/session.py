@@ -80,7 +80,7 @@ class Session:
                     kept, native, stream, grid, arguments, programmatic
                 ):
                     return
-        for way in kept.ways:
+        for way in kept.stubs:
             if way(grid, arguments, stream, programmatic):
                 return
         self.launch(stream, grid, kernel, arguments, programmatic)

@@ -41,7 +41,7 @@ def executor(shared):
 
 
 def connect(to, **more) -> DaskExecutor:
-    options = {"say": lambda text: None, "connect": 60.0, "patience": SECONDS} | more
+    options = {"log": lambda text: None, "connect": 60.0, "patience": SECONDS} | more
     return DaskExecutor(to.address, lambda: make_executor(0), **options)
 
 
@@ -169,7 +169,7 @@ def test_interrupt_ends_waiting_calls(shared):
 
 def test_few_jobs_get_a_hint(shared):
     said = []
-    connect(shared, say=said.append, jobs=1).close()
+    connect(shared, log=said.append, jobs=1).close()
     assert said == [f"cluster {shared.address}: 2 workers with 2 threads; -j1 keeps at most 1 of them busy: give -j4"]
 
 
@@ -227,7 +227,7 @@ def test_workers_of_another_version_get_nothing(tmp_path):
         made.add_worker(code=older)
         made.add_worker()
         said = []
-        with connect(made, say=said.append) as executor:
+        with connect(made, log=said.append) as executor:
             assert together(executor, 6)() == paused(6)
             assert len(executor._used) == 1
         assert "1 worker with 1 thread" in said[0]

@@ -53,13 +53,13 @@ DEADLINE = 60.0  # seconds for a server to begin
 CLIENT = f'''
 import sys
 from tileiras_build.workers.server import client
-from tileiras_build.workers.server.client import Unserved, run
+from tileiras_build.workers.server.client import NoServer, run
 
 # On a busy machine a server that lives takes its time.
 client._PATIENCE = 1.0 if "impatient" in sys.argv else {DEADLINE}
 try:
     status = run("an_image:serve", "an_image")
-except Unserved:
+except NoServer:
     import an_image
     status = an_image.main()
 sys.exit(status)

@@ -17,14 +17,14 @@ from tileiras_build.workers.server.staleness import Clock, LoadedCode, StaleServ
 
 # Patient until somebody has asked: on a busy machine a server may begin long before the client that is its first.
 SHORT = """
-from tileiras_build.workers.server import begin
+from tileiras_build.workers.server import server_main
 
-class Impatient(begin.Server):
-    def _hear(self, *client):
-        super()._hear(*client)
+class Impatient(server_main.Server):
+    def _on_message(self, *client):
+        super()._on_message(*client)
         self.idle = 0.2
 
-begin.Server = Impatient
+server_main.Server = Impatient
 """
 # Messages that end too early, or are none.
 HALVES = {"nothing": b"", "half a length": b"\0\0", "half a text": b"\0\0\0\x10ready", "no message": b"\xff" * 64}
