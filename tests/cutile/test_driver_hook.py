@@ -65,7 +65,7 @@ class Kernel:
     def __init__(self, refuses=()):
         param = SimpleNamespace(size=8)
         memory = SimpleNamespace(dynamic=DYNAMIC)
-        launch = SimpleNamespace(ordinary=(param, param), tensor_maps=("map",), shared_memory=memory)
+        launch = SimpleNamespace(caller_parameters=(param, param), tensor_maps=("map",), shared_memory=memory)
         self.compiled, self.layout = SimpleNamespace(launch=launch), self
         self.refuses, self.allowed, self.encoded = refuses, [], []
 

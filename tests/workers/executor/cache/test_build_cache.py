@@ -99,7 +99,7 @@ def test_readonly_cache_keeps_nothing(store, cache, tmp_path):
 class Failing:
     """A store that fails as often as told, and counts the questions."""
 
-    place = "http://host/cache"
+    location = "http://host/cache"
 
     def __init__(self, reads=0, writes=0):
         self.left = {"read": reads, "write": writes}
@@ -217,5 +217,5 @@ def test_summary_counts_steps_and_bytes(cache):
     assert cache.summary() == ""
     cache.counts = Counts(hits=99, misses=1, damaged=1, read=4_100_000, written=12_340)
     assert cache.summary() == (
-        f"cache {cache.store.place}: 99 of 100 steps found (99.0 %), 3.91 MiB read, 12.1 KiB written; 1 damaged, made anew"
+        f"cache {cache.store.location}: 99 of 100 steps found (99.0 %), 3.91 MiB read, 12.1 KiB written; 1 damaged, made anew"
     )

@@ -26,7 +26,7 @@ class FolderStore:
     """Records in ``folder``, which is made with the first one."""
 
     def __init__(self, folder: Path):
-        self.folder, self.place = folder, str(folder)
+        self.folder, self.location = folder, str(folder)
 
     def read(self, kind: str, name: str, limit: int) -> bytes | None:
         """The record, None where there is no file; raises StoreError."""

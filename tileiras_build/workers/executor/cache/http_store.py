@@ -29,7 +29,7 @@ class HttpStore(RemoteStore["HttpClient"]):
         super().__init__(timeout)
         parts = urlsplit(address)
         netloc = parts.netloc.rpartition("@")[2]
-        self.place = urlunsplit((parts.scheme, netloc, parts.path.rstrip("/"), "", ""))
+        self.location = urlunsplit((parts.scheme, netloc, parts.path.rstrip("/"), "", ""))
         self._user = None if parts.username is None else f"{unquote(parts.username)}:{unquote(parts.password or '')}"
 
     def read(self, kind: str, name: str, limit: int) -> bytes | None:
@@ -56,7 +56,7 @@ class HttpStore(RemoteStore["HttpClient"]):
     def _connect(self) -> HttpClient:
         from .http_client import HttpClient
 
-        return HttpClient(self.place, self._user)
+        return HttpClient(self.location, self._user)
 
 
 def _answered(status: int) -> str:

@@ -45,7 +45,7 @@ class ObjectStore(RemoteStore["_Files"]):
 
     def __init__(self, address: str, timeout: float = TIMEOUT):
         super().__init__(timeout)
-        self.place = address.rstrip("/")
+        self.location = address.rstrip("/")
 
     def read(self, kind: str, name: str, limit: int) -> bytes | None:
         """The record, None where there is none; raises StoreError."""
@@ -58,7 +58,7 @@ class ObjectStore(RemoteStore["_Files"]):
         self._request(lambda _: _translate_errors(lambda: files.write(path, data)), len(data))
 
     def _connect(self) -> _Files:
-        return _translate_errors(lambda: _Files(self.place))
+        return _translate_errors(lambda: _Files(self.location))
 
 
 class _Files:
