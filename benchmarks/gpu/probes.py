@@ -7,7 +7,8 @@ all ones and the number of bytes is 0, which never is.
 
 from __future__ import annotations
 
-from tileiras_build.target.targets import COMMON_SHARED_MEMORY, Target
+from tileiras_build.target.sm_limits import COMMON_SHARED_MEMORY
+from tileiras_build.target.targets import Target
 
 _STATIC_SHARED = """\
 .visible .entry static_shared(.param .u64 out) {

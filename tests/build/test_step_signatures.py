@@ -103,7 +103,7 @@ def change(project, what: str) -> list[str]:
         ),
         "the driver": lambda: append(folder / "package/driver.py", "# edited\n"),
         "the manifest's rules": lambda: append(folder / "package/pipeline/launch_manifest_json.py", "# edited\n"),
-        "the tables of targets": lambda: append(folder / "package/targets.py", "# edited\n"),
+        "the tables of targets": lambda: append(folder / "package/target/targets.py", "# edited\n"),
         "a version of LLVM": lambda: project.write("llvm", "22.2"),
         "nothing, ptxas touched": lambda: (folder / "ptxas").touch(),
     }

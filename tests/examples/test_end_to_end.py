@@ -10,7 +10,7 @@ from tileiras_build.frontend.export_cutile import pack_arguments
 from tileiras_build.target.targets import TARGETS
 from tileiras_build.verify import find_faults
 
-# One target of each way to multiply matrices and to copy (targets.py: tiers); the others share theirs.
+# One target of each way to multiply matrices and to copy (target/targets.py: TIERS); the others share theirs.
 EMULATED = ("sm_80", "sm_90", "sm_100", "sm_120")
 # The targets whose code nothing above runs are only assembled: it is that of the target above that has their tier, within
 # other limits of shared memory. Every kernel is assembled for two of them, for the others where all of it is asked for.

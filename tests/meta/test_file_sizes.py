@@ -17,7 +17,6 @@ LONGER: dict[str, int] = {
     "pipeline/verifiers/mbarrier_pipelines.py": 484,
     "simulate/emulator/isa/tma_box_copies.py": 460,
     "simulate/estimate/cta_timeline.py": 453,
-    "target/targets.py": 773,
 }
 
 

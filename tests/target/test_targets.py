@@ -8,15 +8,10 @@ import pytest
 from tileiras_build.core.errors import InvalidInput
 from tileiras_build.pipeline import ll_to_ptx, ptx_to_cubin
 from tileiras_build.pipeline.job import Job
-from tileiras_build.target.targets import (
-    CAPABILITIES,
-    COMMON_SHARED_MEMORY,
-    MMA_ATOMS,
-    TARGETS,
-    Target,
-    find_target,
-    parse_targets,
-)  # fmt: skip
+from tileiras_build.target.capabilities import CAPABILITIES
+from tileiras_build.target.mma_atoms import MMA_ATOMS
+from tileiras_build.target.sm_limits import COMMON_SHARED_MEMORY
+from tileiras_build.target.targets import TARGETS, Target, find_target, parse_targets
 
 NAMES = list(TARGETS)
 

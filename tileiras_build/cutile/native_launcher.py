@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..target.targets import COMMON_SHARED_MEMORY
+from ..target.sm_limits import COMMON_SHARED_MEMORY
 
 if TYPE_CHECKING:
     from .compiled_kernel_cache import CompiledKernel

@@ -22,7 +22,7 @@ multiprocessor at once; of PTX that was not assembled it is 1. The launcher give
 as the parameters of the role ``grid``, in this order x, y and z, and launches along x no more CTAs, or clusters of them, than
 there are tile programs; more than fit at once are right, and slower.
 
-``shared_memory`` is in bytes; all of a kernel is dynamic where it takes more than every kernel may (``targets.py``), and
+``shared_memory`` is in bytes; all of a kernel is dynamic where it takes more than every kernel may (``target/sm_limits.py``), and
 the launcher asks for that with ``CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES``.
 
 ``opt_level`` is ptxas' optimization level, where that is not 3.

@@ -39,7 +39,8 @@ _RUN = (
         "core/knobs.py",
         "core/system_limits.py",
     ),
-    *("pipeline/job.py", "pipeline/stages.py", "target/targets.py"),
+    *("pipeline/job.py", "pipeline/stages.py"),
+    *(f"target/{name}.py" for name in ("capabilities", "copy_atoms", "mma_atoms", "sm_limits", "targets")),
 )
 _IR_LIBRARIES = ("xdsl", "numpy", "ml_dtypes")
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .targets import RESERVED_SHARED_MEMORY, WARP, Target
+from .sm_limits import RESERVED_SHARED_MEMORY, WARP
+from .targets import Target
 
 _REGISTER_UNIT = 256  # registers are given to warps in units of so many
 _SHARED_UNIT = 128  # bytes

@@ -16,7 +16,8 @@ from tileiras_build.pipeline.analysis.resource_model import (
 )
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.opt import parse_module
-from tileiras_build.target.targets import SM_LIMITS, find_target
+from tileiras_build.target.sm_limits import SM_LIMITS
+from tileiras_build.target.targets import find_target
 
 FILE, UNIT, FETCHING_WARPS = 65536, 8, 4
 HOPPER = find_target("sm_90")

@@ -14,8 +14,10 @@ from tileiras_build.pipeline.ll_to_ptx.inline_assembly import faults, instructio
 from tileiras_build.pipeline.ll_to_ptx.llvm_ir_checks import check_module
 from tileiras_build.pipeline.ptx_to_cubin import find_ptxas
 from tileiras_build.pipeline.stages import PACKAGE
+from tileiras_build.target.capabilities import CAPABILITIES
 from tileiras_build.target.isa.ptx_instructions import ASSEMBLY, SPECIAL_REGISTERS
-from tileiras_build.target.targets import CAPABILITIES, MMA_ATOMS, TARGETS, TCGEN05_ATOMS, WGMMA_ATOMS
+from tileiras_build.target.mma_atoms import MMA_ATOMS, TCGEN05_ATOMS, WGMMA_ATOMS
+from tileiras_build.target.targets import TARGETS
 
 GATED = [(need, text) for need, text in SAMPLES if need is not None and any(not t.has(need) for t in TARGETS.values())]
 SM80, SM90, SM120 = TARGETS["sm_80"], TARGETS["sm_90"], TARGETS["sm_120"]

@@ -6,8 +6,9 @@ import pytest
 
 from tileiras_build.core.errors import ErrorGroup, InternalError, InvalidInput, TileirasError, Unsupported
 from tileiras_build.pipeline.ll_to_ptx.llvm_ir_checks import check_module
+from tileiras_build.target.capabilities import CAPABILITIES
 from tileiras_build.target.isa.llvm_intrinsics import NVVM, nvvm_need
-from tileiras_build.target.targets import CAPABILITIES, TARGETS
+from tileiras_build.target.targets import TARGETS
 
 SM80, SM90, SM100, SM120 = (TARGETS[f"sm_{number}"] for number in (80, 90, 100, 120))
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tileiras_build.pipeline.ll_to_ptx.nvvm_ir_llvm7 import INSTRUCTIONS, nvvm_ir_7
-from tileiras_build.target.targets import MMA_ATOMS
+from tileiras_build.target.mma_atoms import MMA_ATOMS
 
 VERSION = (2, 0, 3, 2)
 

@@ -8,10 +8,10 @@ from tileiras_build.ir.dialects.nvvm.instructions import INSTRUCTION_TABLE, Intr
 from tileiras_build.ir.dialects.nvvm.llvm_lowering import MAPPING, instruction_row
 from tileiras_build.pipeline.ll_to_ptx.inline_assembly import instructions, needs
 from tileiras_build.pipeline.opt import parse_module
+from tileiras_build.target.capabilities import CAPABILITIES
 from tileiras_build.target.isa.libnvvm_substitutions import INSTRUCTIONS
 from tileiras_build.target.isa.llvm_intrinsics import APPROXIMATE, GENERIC, NVVM, nvvm_need
 from tileiras_build.target.isa.ptx_instructions import ASSEMBLY
-from tileiras_build.target.targets import CAPABILITIES
 
 TESTS = Path(__file__).parents[2]
 KINDS = INSTRUCTION_TABLE.keys() | MAPPING.keys()

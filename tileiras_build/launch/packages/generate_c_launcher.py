@@ -14,7 +14,8 @@ from typing import NamedTuple
 from ...manifest.launch_manifest import Parameter, TensorMapSpec, Value
 from ...manifest.manifest_constants import MAX_TILE_PROGRAMS, POINTER
 from ...target.element_types import MAP_TYPES
-from ...target.targets import COMMON_SHARED_MEMORY, TARGETS
+from ...target.sm_limits import COMMON_SHARED_MEMORY
+from ...target.targets import TARGETS
 from ..runtime.library_manifest import CUBIN, Image, LibraryManifest
 from ..runtime.select_image import by_preference
 from .c_function_signatures import KernelFunction, Member, kernel_functions

@@ -137,7 +137,7 @@ class CudaDriver:
 
     def allow_shared_memory(self, kernel: SupportsInt, device: int, size: int) -> None:
         """Raise the kernel's limit where ``size`` is more than every kernel may take."""
-        from ...target.targets import COMMON_SHARED_MEMORY
+        from ...target.sm_limits import COMMON_SHARED_MEMORY
 
         if size > COMMON_SHARED_MEMORY:
             attribute = self._cuda.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES

@@ -22,15 +22,8 @@ from ...ir.layouts import (
     wgmma_tiling,
 )
 from ...ir.layouts.wgmma_layout import MAX_COLUMNS
-from ...target.targets import (
-    ELEMENT_BITS,
-    TCGEN05_ATOMS,
-    WGMMA_ATOMS,
-    MmaAtom,
-    Target,
-    Tcgen05Atom,
-    WgmmaAtom,
-)
+from ...target.mma_atoms import ELEMENT_BITS, TCGEN05_ATOMS, WGMMA_ATOMS, MmaAtom, Tcgen05Atom, WgmmaAtom
+from ...target.targets import Target
 
 FP4 = "f4E2M1FN"
 FP4_PAIR = "f4E2M1FNx2"  # two fp4 in a byte, the type of products that are ``packed``

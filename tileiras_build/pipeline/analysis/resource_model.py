@@ -16,7 +16,8 @@ from ...ir.casting import as_op, parent_op
 from ...ir.dialects.cute import layout_of
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
-from ...target.targets import WARP, Target
+from ...target.sm_limits import WARP
+from ...target.targets import Target
 from ..common.llvm_element_types import element_of
 from ..common.optimization_hints import hint, occupancy
 from ..job import Job

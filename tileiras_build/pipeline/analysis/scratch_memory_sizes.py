@@ -11,7 +11,7 @@ from ...ir.dialects.cute import layout_of
 from ...ir.dialects.nv_tileas.ops import AsyncTiledTmaStoreOp
 from ...ir.dialects.op_definition import TableOp
 from ...ir.layouts import SharedRoundTrip
-from ...target.targets import WARP
+from ...target.sm_limits import WARP
 from ..common.llvm_element_types import element_of
 from ..job import Job
 from ..shared_memory_fallbacks import fallback_of

@@ -13,7 +13,7 @@ from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import has_side_effects, waits_for_grid
 from ...ir.layouts import SharedLayout, matrix_operand
 from ...ir.layouts.wgmma_layout import A_VIA_REGISTERS_SWIZZLES
-from ...target.targets import Tcgen05Atom, WgmmaAtom
+from ...target.mma_atoms import Tcgen05Atom, WgmmaAtom
 from ..common.optimization_hints import hint
 from ..job import Job
 from .axis_info import AxisAnalysis

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
+from ...target.capabilities import CAPABILITIES
 from ...target.isa.ptx_instructions import ASSEMBLY, SPECIAL_REGISTERS
-from ...target.targets import CAPABILITIES, Target
+from ...target.targets import Target
 
 _ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2})")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)

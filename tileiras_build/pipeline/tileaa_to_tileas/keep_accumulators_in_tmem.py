@@ -25,7 +25,7 @@ from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_function
 from ...ir.layouts.matrix_descriptor import WIDE
 from ...ir.layouts.tmem_layout import ALL_COLUMNS, COLUMN_BITS, MAX_TMEM_COLUMNS, ROWS, WARPS, allocated_columns
-from ...target.targets import ELEMENT_BITS, Tcgen05Atom
+from ...target.mma_atoms import ELEMENT_BITS, Tcgen05Atom
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.chained_dots import ChainedDots, chained_dots_of, stationary_lhs_load
 from ..analysis.resource_model import MIN_WARPS, STAGES_SMEM_OVERHEAD, min_stages, registers_fit_with_setmaxnreg

@@ -29,7 +29,7 @@ from ...ir.layouts.matrix_descriptor import WIDE
 from ...ir.layouts.tmem_layout import ALL_COLUMNS, COLUMN_BITS, MAX_TMEM_COLUMNS
 from ...ir.layouts.tmem_layout import ROWS as LANES
 from ...ir.layouts.wgmma_layout import ROWS, WARPS, WgmmaTiling
-from ...target.targets import ELEMENT_BITS, Tcgen05Atom, WgmmaAtom
+from ...target.mma_atoms import ELEMENT_BITS, Tcgen05Atom, WgmmaAtom
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.buffer_sharing import buffer_sharing_class
 from ..analysis.chained_dots import DOT

@@ -21,7 +21,7 @@ from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_function
 from ...ir.layouts import wgmma_tiling
 from ...ir.layouts.wgmma_layout import A_VIA_REGISTERS_SWIZZLES
-from ...target.targets import ELEMENT_BITS
+from ...target.mma_atoms import ELEMENT_BITS
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.resource_model import MIN_WARPS, choose_warps
 from ..analysis.tma_operands import (

@@ -65,7 +65,7 @@ def chip_of(op: Operation) -> str:
     raise InvalidInput(
         "target-capability",
         "failed to get compute capability.",
-        remedy=f"give the module {CAPABILITY} = 90 : i32 or {SPECIFICATION} = \"sm_90\" (targets.py: TARGETS)",
+        remedy=f"give the module {CAPABILITY} = 90 : i32 or {SPECIFICATION} = \"sm_90\" (target/targets.py: TARGETS)",
     )
 
 

@@ -36,7 +36,8 @@ from ...ir.casting import cast, int_attr, str_attr
 from ...ir.dialects.cuda_tile.location import source_location
 from ...ir.dialects.fast_xdsl import create, replace_uses, walk
 from ...ir.dialects.nv_tileaa.kernel_spec import KernelSpecAttr
-from ...target.targets import WARP, Target
+from ...target.sm_limits import WARP
+from ...target.targets import Target
 from ..common.optimization_hints import occupancy
 from ..job import Job
 from ..pass_manager import EdgePass

@@ -22,7 +22,7 @@ from ...core.errors import InternalError
 from ...ir.casting import cast, defining_op, int_attr, str_attr
 from ...ir.dialects.nv_tileaa.types import PointerType
 from ...ir.dialects.nv_tileas.types import BufferType, PipelineType
-from ...target.targets import WARP
+from ...target.sm_limits import WARP
 from ..common.llvm_element_types import element_of
 from .control_flow_paths import control_flow_paths, kernels_of
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...target.gpu_rates import SM_PARTITIONS, SmRates
-from ...target.targets import WARP
+from ...target.sm_limits import WARP
 from .sass_parser import Instruction
 
 FMA, FMA_HEAVY, ALU, XU, FP64, SHUFFLE, UNIFORM, TENSOR = (

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ...target.targets import WARP
+from ...target.sm_limits import WARP
 
 Lanes = int | np.ndarray | None
 Truth = bool | np.ndarray | None

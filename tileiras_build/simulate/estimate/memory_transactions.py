@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...target.targets import WARP
+from ...target.sm_limits import WARP
 from .lane_values import Lanes, to_lanes
 from .launch_and_constant_banks import buffer_of
 from .sass_operands import MEMORY, Operand

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ...target.gpu_rates import GpuModel, gpu_model
-from ...target.targets import WARP
+from ...target.sm_limits import WARP
 from .cta_resource_usage import CtaWork, WorkCounter
 from .cta_timeline import Timeline, average, path_id, simulate_clusters
 from .kernel_from_cubin import KernelModel

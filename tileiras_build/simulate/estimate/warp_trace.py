@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ...core.errors import InvalidInput
-from ...target.targets import WARP
+from ...target.sm_limits import WARP
 from .backward_slice import addresses, backward_slice, read, results_of, width_of
 from .lane_values import ALL_LANES, LANES, Truth
 from .launch_and_constant_banks import Constants, Launch, Shape

@@ -6,7 +6,7 @@ that we call stand here, so that an instruction of ``dialects/nvvm`` with an int
 
 from __future__ import annotations
 
-from ..targets import MMA_ATOMS, MmaAtom
+from ..mma_atoms import MMA_ATOMS, MmaAtom
 
 # ---- both readers --------------------------------------------------------------------------------
 RENAMED = {"@llvm.rint.": "@llvm.roundeven."}  # equal, as PTX has no dynamic rounding mode
@@ -69,7 +69,7 @@ CONSTANTS = ("cp.async.wait_group",)  # whose operands are spelled in the text
 
 
 def _mma_intrinsics() -> dict[str, str]:
-    """The mma.sync intrinsics of targets.py as instructions."""
+    """The mma.sync intrinsics of mma_atoms.py as instructions."""
     rows = {}
     for atom in MMA_ATOMS:
         for signs in ((a, b) for a in (True, False) for b in (True, False)):

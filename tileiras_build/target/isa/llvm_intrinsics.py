@@ -3,12 +3,12 @@
 LLVM's NVPTX back end aborts the whole process ("Cannot select") on an intrinsic that the chosen GPU lacks, and on
 generic math intrinsics it has no lowering for. So names are checked against these rows first.
 Names are given without ``llvm.nvvm.`` or ``llvm.``; a row covers every name that begins with it at a dot, and the
-longest row wins. The need is a capability of targets.py, None = every GPU.
+longest row wins. The need is one of CAPABILITIES (target/capabilities.py), None = every GPU.
 """
 
 from __future__ import annotations
 
-from ..targets import MMA_ATOMS, OTHER_MMA_INTRINSICS
+from ..mma_atoms import MMA_ATOMS, OTHER_MMA_INTRINSICS
 
 
 def _rows(capability: str | None, *prefixes: str) -> dict[str, str | None]:

@@ -3,7 +3,7 @@
 LLVM passes assembly on as it is, and ptxas refuses what the GPU lacks in words about PTX that the user never wrote. So
 every instruction of a template is looked up here first. A row is an instruction's name or a part of it: the words between
 its dots, the first of them in its place, the others anywhere. All rows that an instruction has count: each says what it
-needs, a capability of targets.py, None = every GPU. An instruction whose first word has no row is not known.
+needs, one of CAPABILITIES (target/capabilities.py), None = every GPU. An instruction whose first word has no row is not known.
 
     mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.…    has "mma" (mma_sync) and "mma.block_scale"
 

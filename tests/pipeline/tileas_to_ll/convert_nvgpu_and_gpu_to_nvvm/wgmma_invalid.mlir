@@ -51,7 +51,7 @@ gpu.module @m {
   }
 }
 // ==>
-// error[wgmma-type]: 'nvgpu.warpgroup.mma' op has no row for f64 x f64 in f64; targets.py: WARPGROUP_ATOMS
+// error[wgmma-type]: 'nvgpu.warpgroup.mma' op has no row for f64 x f64 in f64; target/mma_atoms.py: WGMMA_ATOMS
 
 // ---- no_swizzle_and_no_strides
 // seed: nvgpu-gpu-to-nvvm wgmma-descriptor-bits

@@ -10,7 +10,8 @@ from tileiras_build.core.errors import InvalidInput
 from tileiras_build.ir.bytecode.text_parser import parse_text
 from tileiras_build.ir.bytecode.writer import write_module
 from tileiras_build.pipeline.ptx_to_cubin import read_cubin
-from tileiras_build.target.targets import COMMON_SHARED_MEMORY, PARAMETER_MEMORY, find_target
+from tileiras_build.target.sm_limits import COMMON_SHARED_MEMORY
+from tileiras_build.target.targets import PARAMETER_MEMORY, find_target
 
 SMS = ("sm_80", "sm_90", "sm_100", "sm_120")
 LARGE, SMALL, REGISTERS = "matmul_f16_nt_wide", "transpose_f32", "attention_f16"

@@ -1,4 +1,4 @@
-"""The words of atoms, and the rows of ``targets.py`` that those of products name.
+"""The spellings of atoms, and the rows of ``target/mma_atoms.py`` that those of MMAs name.
 
 16x8x16 f16 f16 f32              M x N x K, then PTX's names of the elements of A, B and the accumulator
 16x8x64 e2m1 e2m1 f32 ue4m3      with scales, whose type comes last
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Generic, NamedTuple, TypeVar
 
-from ....target.targets import MMA_ATOMS, PTX_TYPE, TCGEN05_ATOMS, MmaAtom, Tcgen05Atom
+from ....target.mma_atoms import MMA_ATOMS, PTX_TYPE, TCGEN05_ATOMS, MmaAtom, Tcgen05Atom
 from ..op_definition import TableOp
 from .ops import BY_NAME
 from .types import ATOMS, AtomType

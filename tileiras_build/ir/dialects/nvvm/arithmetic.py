@@ -12,7 +12,7 @@ from functools import cache
 from xdsl.dialects.builtin import f64
 from xdsl.ir import Operation, SSAValue
 
-from ....target.targets import MMA_ATOMS
+from ....target.mma_atoms import MMA_ATOMS
 from ..op_definition import TableOp
 from .instructions import NONE, Assembly, Intrinsic, define_instruction, keyword_attr
 
@@ -151,7 +151,7 @@ def _mma_atom_row(op: TableOp) -> str:
     )
 
 
-# ``nvvm.mma.sync`` of MLIR has no words for all rows of ``targets.py``; this names the row. ``unsigned_a``,
+# ``nvvm.mma.sync`` of MLIR has no spelling for some rows of ``target/mma_atoms.py``; this names the row. ``unsigned_a``,
 # ``unsigned_b``: so are the integers of the operand; ``satfinite``: their sums saturate. ``scales``: the words of A and of B, each followed by constants of
 # 16 bits: the byte in it and the thread that has it.
 MmaSyncAtomOp = define_instruction(

@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.core import OpOperands
 
 from ....core.errors import InternalError, Unsupported
-from ....target.targets import MMA_ATOMS, OTHER_MMA_INTRINSICS
+from ....target.mma_atoms import MMA_ATOMS, OTHER_MMA_INTRINSICS
 from ..checked_cast import cast
 from ..debuginfo.ops import MoveOp
 from ..fast_xdsl import integer_attr
@@ -106,7 +106,9 @@ def _mma(op: ops_matrix.MmaSyncOp) -> str:
     name = f"mma.m{m}n{n}k{k}.row.col.{a}"
     if a == b and name in OTHER_MMA_INTRINSICS:
         return f"llvm.nvvm.{name.replace('.row.col.', '.row.col.satfinite.') if saturates else name}"
-    raise Unsupported("mma-no-row", f"no tensor-core instruction {wanted}", remedy="targets.py: MMA_ATOMS lists them")
+    raise Unsupported(
+        "mma-no-row", f"no tensor-core instruction {wanted}", remedy="target/mma_atoms.py: MMA_ATOMS lists them"
+    )
 
 
 def _accumulator(op: ops_matrix.MmaSyncOp) -> str:

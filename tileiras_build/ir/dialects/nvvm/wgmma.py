@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from xdsl.dialects.builtin import DenseArrayBase
 
-from ....target.targets import WGMMA_ATOMS, WgmmaAtom
+from ....target.mma_atoms import WGMMA_ATOMS, WgmmaAtom
 from ..checked_cast import cast
 from ..op_definition import TableOp
 from .instructions import ALL, Assembly, braced, define_instruction, int_attr, keyword_attr, result_registers

@@ -7,7 +7,7 @@ from xdsl.ir import Operation, SSAValue
 from ....ir.casting import as_op, tile_type
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout, split_warps
-from ....target.targets import MmaAtom
+from ....target.mma_atoms import MmaAtom
 from ...analysis.access_vectorization import ViewAccessInfo, pointer_vector
 from ...analysis.kernel_target import kernel_target
 from ...analysis.mma_atom_selection import dot_shape, layout_atom, padded_shape, select_mma_sync_atom, tiling_for

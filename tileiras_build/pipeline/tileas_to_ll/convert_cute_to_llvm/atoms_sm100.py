@@ -14,7 +14,7 @@ from ....ir.dialects.llvm_ext import ExtractElementOp
 from ....ir.dialects.nvvm import tcgen05 as instructions
 from ....ir.dialects.nvvm.barriers import ClusterRankOp
 from ....ir.dialects.op_definition import TableOp
-from ....target.targets import Tcgen05Atom
+from ....target.mma_atoms import Tcgen05Atom
 from ...common.llvm_types import TENSOR as TENSOR_SPACE
 from ...common.llvm_types import pointer, vector
 from .atoms import MmaShape, atom, atom_of, pointer_of, rewrite, type_parameters, value_of
@@ -89,7 +89,7 @@ def _row_of(kind: AtomType, cv: Converter) -> tuple[MmaShape, SignedAtom[Tcgen05
     product = MmaShape.of(kind, cv)
     found = TENSOR.get(" ".join(kind.parameters[1:]))
     if found is None:
-        raise cv.unsupported("umma-type", f"multiplies {kind.data!r}", "see targets.py: TENSOR_MEMORY_ATOMS")
+        raise cv.unsupported("umma-type", f"multiplies {kind.data!r}", "see target/mma_atoms.py: TCGEN05_ATOMS")
     if not cv.job.target.has(found.row.capability):
         raise cv.invalid("umma-kind", "INT8 type is supported only on arch-conditional variants.")
     return product, found

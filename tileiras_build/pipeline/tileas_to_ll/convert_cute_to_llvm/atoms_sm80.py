@@ -14,7 +14,7 @@ from ....ir.dialects.nvvm.arithmetic import MmaSyncAtomOp
 from ....ir.dialects.nvvm.attrs import LoadCacheModifierAttr
 from ....ir.dialects.nvvm.memory_access import LoadMatrixOp, StoreMatrixOp
 from ....ir.dialects.op_definition import TableOp
-from ....target.targets import MmaAtom
+from ....target.mma_atoms import MmaAtom
 from ...analysis.mma_atom_selection import atoms_by_name
 from ..convert_nvgpu_and_gpu_to_nvvm.type_conversion import struct_of
 from .atoms import ATOMS, REWRITES, MmaShape, atom, atom_of, rewrite, type_parameters, view_of

@@ -32,7 +32,7 @@ from ....ir.dialects.nvvm.instructions import bits_of
 from ....ir.dialects.nvvm.wgmma import WgmmaGroupOp
 from ....ir.layouts.matrix_descriptor import ADDRESS_BITS, ADDRESS_MASK, UNIT_SHIFT, wgmma_descriptor
 from ....ir.layouts.wgmma_layout import MAX_COLUMNS
-from ....target.targets import PTX_TYPE, WGMMA_ATOMS, WgmmaAtom
+from ....target.mma_atoms import PTX_TYPE, WGMMA_ATOMS, WgmmaAtom
 from ..emission.attribute_values import Plain
 from ..type_converter import accumulator_registers
 from .mma_sync_and_ldmatrix import registers as registers_of
@@ -124,7 +124,7 @@ def _atom(op: nvgpu.WarpgroupMmaOp, emit: Emitter) -> WgmmaAtom:
     types = _name(element), _name(b.element_type), string_of(c.element_type)
     if (atom := ATOMS.get(types)) is None:
         found = f"has no row for {types[0]} x {types[1]} in {types[2]}"
-        raise emit.unsupported("wgmma-type", found, "targets.py: WARPGROUP_ATOMS")
+        raise emit.unsupported("wgmma-type", found, "target/mma_atoms.py: WGMMA_ATOMS")
     if depth % atom.k or rows % BLOCK_ROWS:
         found = f"needs rows of {BLOCK_ROWS} and a depth of {atom.k}, but A has {rows} x {depth} elements"
         raise emit.unsupported("wgmma-shape", found)

@@ -34,7 +34,8 @@ from ....ir.dialects.gpu_ext import GPUModuleOp
 from ....ir.dialects.llvm_ext import make_function, make_global
 from ....ir.dialects.op_definition import TableOp
 from ....manifest.manifest_constants import TENSOR_MAP, VERSION
-from ....target.targets import COMMON_SHARED_MEMORY, PARAMETER_MEMORY
+from ....target.sm_limits import COMMON_SHARED_MEMORY
+from ....target.targets import PARAMETER_MEMORY
 from ...analysis.kernel_parameters import Parameters, describe
 from ...analysis.tma_tensor_maps import MAP_BYTES
 from ...common.llvm_element_types import POINTER, element_of

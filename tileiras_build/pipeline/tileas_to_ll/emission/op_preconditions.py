@@ -16,7 +16,8 @@ from ....core.errors import InternalError
 from ....ir.casting import int_attr, str_attr
 from ....ir.dialects.nv_tileas.ops import LD_SHARED, ST_SHARED
 from ....ir.dialects.op_definition import TableOp
-from ....target.targets import TCGEN05_ATOMS, WGMMA_ATOMS, MmaAtom, Target, Tcgen05Atom, WgmmaAtom
+from ....target.mma_atoms import TCGEN05_ATOMS, WGMMA_ATOMS, MmaAtom, Tcgen05Atom, WgmmaAtom
+from ....target.targets import Target
 from ..type_converter import LLVMTypeConverter
 from .analyze_buffers import Buffers
 

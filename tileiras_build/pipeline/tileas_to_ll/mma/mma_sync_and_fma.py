@@ -1,6 +1,6 @@
 """Matrix products: mma.sync on fragments, or fused multiply-adds on any layout.
 
-``atom`` of the operation names the row of ``targets.py``; ``tiling`` is (warps_m, warps_n, warps_batch). Operands
+``atom`` of the operation names the row of ``target/mma_atoms.py``; ``tiling`` is (warps_m, warps_n, warps_batch). Operands
 shorter than the atom are held repeated (rows and columns: the copies compute copies) or masked to zero (along k).
 """
 
@@ -17,7 +17,7 @@ from ....ir.dialects.cute_nvgpu.atoms import mma_of
 from ....ir.dialects.nvvm import llvm_intrinsics
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout, MmaTiling, SharedLayout, shared_access, unpack
-from ....target.targets import MmaAtom
+from ....target.mma_atoms import MmaAtom
 from ...analysis.chunked_tile_slices import dim_stride
 from ...analysis.mma_atom_selection import atom_named, operand_signs, tiling_of
 from ...analysis.scratch_memory_sizes import align_to_banks, tile_bytes
@@ -32,7 +32,7 @@ from ..memory.shared_memory import load_shared, pack_register, pack_scales, stor
 VECTOR_BYTES = 16
 FP4_BITS, FP4_PADDING = 4, 2
 HALF_TYPES = vector(2, HALF)
-# The values of an atom's operands, as targets.py spells them.
+# The values of an atom's operands, as target/mma_atoms.py spells them.
 VALUE_TYPES: dict[str, Attribute] = {"i32": I32, "float": FLOAT, "double": DOUBLE, "<2 x half>": HALF_TYPES}
 
 MultiplyAdd = Callable[[Value, Value, Value], Value]

@@ -40,7 +40,7 @@ from ....ir.layouts import (
 from ....ir.layouts.linear_layout import log2_exact
 from ....ir.layouts.matrix_descriptor import ADDRESS_MASK, PATTERN_LINES, UNIT_SHIFT, plain_descriptor
 from ....ir.layouts.tmem_layout import COLUMN_BITS, COPIED_REGISTERS, LANES, ROWS, SCALES_PER_REGISTER, WARPS
-from ....target.targets import ELEMENT_BITS
+from ....target.mma_atoms import ELEMENT_BITS
 from ...analysis.mma_atom_selection import operand_signs, require_operands, tcgen05_atom_of
 from ...common.llvm_element_types import Element
 from ...common.llvm_types import I1, I16, I32, I64, SHARED, TENSOR, vector

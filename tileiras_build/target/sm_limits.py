@@ -1,0 +1,63 @@
+"""What the CTAs that run together on one SM share: threads, registers, shared memory. One row for each SM number.
+
+Sources: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"; ``cuda_occupancy.h`` of CUDA 13.5.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+WARP = 32
+# Bytes of shared memory that every kernel may take, static or dynamic; what is above is dynamic, and its launcher asks
+# for it (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability" and "Shared Memory").
+COMMON_SHARED_MEMORY = 48 * 1024
+# Bytes of a multiprocessor's shared memory that the system keeps for each CTA (the same table's notes).
+RESERVED_SHARED_MEMORY = 1024
+
+
+@dataclass(frozen=True)
+class SmLimits:
+    """What the CTAs that run together on one multiprocessor share; ``shared_memory`` in bytes.
+
+    A thread has a multiple of ``register_unit`` registers: a warp gets them 256 at a time, of one of the ``partitions`` that
+    have equal parts of them (NVIDIA A100 and H100 whitepapers: four processing blocks of 64 KiB each).
+    """
+
+    threads: int
+    ctas: int
+    shared_memory: int
+    registers: int = 65536
+    register_unit: int = 8
+    partitions: int = 4
+    # So many CTAs keep DRAM busy where each one loads a row, waits for it, and stores: while some compute, others load. By
+    # the model of `tileiras-build estimate`, whose DRAM gives an SM of sm_100 28 bytes a clock, of sm_80 and sm_90 10 and 14,
+    # of sm_120 four.
+    memory_bound_ctas_per_sm: int = 2
+
+    def __post_init__(self) -> None:
+        if self.threads % WARP or self.shared_memory % 1024:
+            raise ValueError(f"{self.threads} threads, {self.shared_memory} bytes of shared memory")
+
+    def registers_of(self, warps: int) -> int:
+        """Registers that each thread of so many warps can have: what the fullest partition leaves each of its own."""
+        fullest = -(-warps // self.partitions)
+        return self.registers // self.partitions // (WARP * fullest) // self.register_unit * self.register_unit
+
+
+_KIB = 1024
+# CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"; cuda_occupancy.h of CUDA 13.5. What
+# neither says of 88 and 107 is taken from their neighbors 86 and 103.
+SM_LIMITS = {
+    80: SmLimits(2048, 32, 164 * _KIB),
+    86: SmLimits(1536, 16, 100 * _KIB, memory_bound_ctas_per_sm=1),
+    87: SmLimits(1536, 16, 164 * _KIB),
+    88: SmLimits(1536, 16, 100 * _KIB, memory_bound_ctas_per_sm=1),
+    89: SmLimits(1536, 24, 100 * _KIB, memory_bound_ctas_per_sm=1),
+    90: SmLimits(2048, 32, 228 * _KIB),
+    100: SmLimits(2048, 32, 228 * _KIB, memory_bound_ctas_per_sm=3),
+    103: SmLimits(2048, 32, 228 * _KIB, memory_bound_ctas_per_sm=3),
+    107: SmLimits(2048, 16, 328 * _KIB, memory_bound_ctas_per_sm=3),
+    110: SmLimits(1536, 24, 228 * _KIB),
+    120: SmLimits(1536, 24, 100 * _KIB, memory_bound_ctas_per_sm=1),
+    121: SmLimits(1536, 24, 100 * _KIB, memory_bound_ctas_per_sm=1),
+}
