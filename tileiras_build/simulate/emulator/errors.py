@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, NoReturn
 
 from ...core.errors import TileirasError, describe_exception
+
+if TYPE_CHECKING:
+    from .ptx.ast import Instruction
+    from .simt.geometry import Geometry
 
 
 class EmulatorError(Exception):
@@ -89,3 +94,8 @@ class EmulatorFault(EmulatorError):
         who = f" [ctaid {thread[0]}, tid {thread[1]}]" if thread is not None else ""
         at = f" [address {address:#x}]" if address is not None else ""
         super().__init__(f"{message}{where}{who}{at}")
+
+
+def fault_at(geometry: Geometry, ins: Instruction, flat: int, why: str, **details) -> NoReturn:
+    """Raise the fault of an instruction in a thread, which is named by its index in the batch."""
+    raise EmulatorFault(why, instruction=ins.text, line=ins.line, thread=geometry.thread_at(flat), **details)

@@ -43,27 +43,27 @@ class BulkSite:
         A multicast writes the same place in every CTA of the mask and completes on the same mbarrier there - for
         pairs (.cta_group::2), on that of the CTA of the pair in which the given one lies (section 9.7.9.25.5.2).
         """
-        machine, clusters = group.machine, group.machine.clusters
+        machine, geometry = group.machine, group.machine.geometry
         words = machine.shared_size // 8
         pair = "cta_group::2" in self.ins.mods
         if masks is None:
-            if not pair and clusters.size > 1 and is_any(bias // machine.shared_size != positions // words):
+            if not pair and geometry.cluster_size > 1 and is_any(bias // machine.shared_size != positions // words):
                 self.mbarrier.fault(group, "the mbarrier is not in the CTA that the copy goes to")
             return np.arange(len(flat)), bias, positions
         masks = np.broadcast_to(selection.pick(masks), len(flat)).astype(np.int64)
-        if is_any(masks >> clusters.size):
+        if is_any(masks >> geometry.cluster_size):
             self.mbarrier.fault(
-                group, f"the multicast mask {masks.max():#x} names CTAs outside the cluster of {clusters.size}"
+                group, f"the multicast mask {masks.max():#x} names CTAs outside the cluster of {geometry.cluster_size}"
             )
-        copy, rank = np.nonzero(masks[:, None] >> np.arange(clusters.size) & 1)
-        own = flat[copy] // machine.threads
-        target = clusters.ctas_with_rank(own, rank)
-        if not are_all(clusters.alive(target)):
+        copy, rank = np.nonzero(masks[:, None] >> np.arange(geometry.cluster_size) & 1)
+        own = flat[copy] // machine.geometry.threads
+        target = geometry.ctas_with_rank(own, rank)
+        if not are_all(machine.are_ctas_alive(target)):
             self.mbarrier.fault(group, "a multicast to a CTA that has exited")
         if machine.racecheck is not None:
             machine.racecheck.peer_accessed(self.ins, flat[copy], target)
-        signalled = rank & ~1 | clusters.rank(positions[copy] // words) & 1 if pair else rank
-        where = positions[copy] % words + clusters.ctas_with_rank(own, signalled) * words
+        signalled = rank & ~1 | geometry.rank(positions[copy] // words) & 1 if pair else rank
+        where = positions[copy] % words + geometry.ctas_with_rank(own, signalled) * words
         return copy, target * machine.shared_size, where
 
     def check_end(self, group, flat, offset, bytes_):

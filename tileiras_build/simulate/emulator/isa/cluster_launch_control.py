@@ -45,7 +45,7 @@ class CancelSite(BulkSite):
         machine, flat = group.machine, flat_threads(group, selection)
         offset, bias = self.in_shared(self.shared_to, group, to, selection)
         positions = self.barriers(group, mbar, selection)
-        every = np.uint16((1 << machine.clusters.size) - 1) if everywhere else None
+        every = np.uint16((1 << machine.geometry.cluster_size) - 1) if everywhere else None
         some, bias, positions = self.targets(group, selection, flat, bias, positions, every)
         copy = Response(
             self.ins, flat[some], ("shared", offset[some] + bias), None, np.full(len(some), BYTES), positions
@@ -61,7 +61,7 @@ def response(machine) -> tuple[int, int, int, int]:
     first = machine.options.remaining.cancel()
     if first is None:
         return 0, 0, 0, RESPONSE_NOT_CANCELED
-    x, y, z = (int(n) for n in machine.clusters.coordinates(first - machine.first))
+    x, y, z = (int(n) for n in machine.geometry.cta_coordinates(first - machine.geometry.first))
     return x, y, z, RESPONSE_CANCELED
 
 

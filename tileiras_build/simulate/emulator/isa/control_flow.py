@@ -30,9 +30,9 @@ def handle_branch(e, ins):
 def branch_by_index(group, site, index, targets):
     """brx.idx: a pc, or a Split by target."""
     if np.max(index) >= len(targets):
-        cta, tid = divmod(int(group.flat[np.argmax(group.full(index))]), group.machine.threads)
+        cta, tid = divmod(int(group.flat[np.argmax(group.full(index))]), group.machine.geometry.threads)
         why = f"label {np.max(index)} of a list of {len(targets)}"
-        thread = group.machine.thread_name(cta, tid)
+        thread = group.machine.geometry.thread_name(cta, tid)
         raise EmulatorFault(why, instruction=site.text, line=site.line, thread=thread)
     if np.ndim(index) == 0:
         return targets[int(index)]
@@ -77,8 +77,10 @@ def handle_exit(e, ins):
 
 @helper
 def trap(group, site):
-    cta, tid = divmod(int(group.flat[0]), group.machine.threads)
-    raise EmulatorFault("trap", instruction=site.text, line=site.line, thread=group.machine.thread_name(cta, tid))
+    cta, tid = divmod(int(group.flat[0]), group.machine.geometry.threads)
+    raise EmulatorFault(
+        "trap", instruction=site.text, line=site.line, thread=group.machine.geometry.thread_name(cta, tid)
+    )
 
 
 @handles("trap")

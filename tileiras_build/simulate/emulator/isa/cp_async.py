@@ -64,7 +64,7 @@ class CpAsyncSite:
             group.machine.observers(self.target, group, [(place, None)], True, selection)
         count = len(selection.rows)
         cta = group.cta[selection.rows, 0] if group.is_product_set else group.cta[0, selection.columns]
-        flat = cta * group.machine.threads + group.tid[0, selection.columns]
+        flat = cta * group.machine.geometry.threads + group.tid[0, selection.columns]
         index = np.broadcast_to(place.index(self.size), count)
         async_copy_marks_of(group.machine).mark_written(self.target.ins, index, self.size)
         group.cp_async_groups.pending.append(
@@ -77,7 +77,7 @@ class CpAsyncSite:
         if (
             not group.is_product_set
             or machine.options.has_observers
-            or machine.cluster_size > 1
+            or machine.geometry.cluster_size > 1
             or not gemm_jit.is_ready()
         ):
             return False

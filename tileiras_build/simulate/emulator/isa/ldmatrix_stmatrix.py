@@ -90,7 +90,7 @@ class MatrixSite:
         """Registers (count, warps, 32) by machine code; None where NumPy has to do it, or to say what is wrong."""
         machine = group.machine
         is_watched = machine.observers is not None and not machine.observers.idle
-        if is_watched or machine.cluster_size > 1 or self.change or not gemm_jit.is_ready():
+        if is_watched or machine.geometry.cluster_size > 1 or self.change or not gemm_jit.is_ready():
             return None
         is_plain = self.site.space == "shared" and group.dense and group.is_product_set
         shapes = group.shape, (1, group.shape[1])

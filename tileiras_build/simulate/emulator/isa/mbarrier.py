@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import EmulatorFault
+from ..errors import fault_at
 from ..jit import mbarrier_arrive
 from ..matmul import gemm_jit
 from ..memory.load_store import Site
@@ -24,11 +24,7 @@ _u64, _TRUE, _NONE = np.uint64, np.bool_(True), np.zeros(1, np.int64)
 
 
 def fault(machine, ins, flat, why: str, position) -> None:
-    cta, tid = divmod(int(flat), machine.threads)
-    raise EmulatorFault(
-        why, instruction=ins.text, line=ins.line, thread=machine.thread_name(cta, tid),
-        address=int(position) % (machine.shared_size // 8) * 8,
-    )  # fmt: skip
+    fault_at(machine.geometry, ins, flat, why, address=int(position) % (machine.shared_size // 8) * 8)
 
 
 def arrive_and_expect_tx(machine, ins, positions, flat, arrivals, tx, drop: bool = False, clocks=None) -> np.ndarray:
@@ -142,7 +138,7 @@ class MbarrierSite:
     def where(self, group, address, selection):
         """(indices of 64-bit words, flat threads) of the selected threads; nobody may write them."""
         key = None
-        if selection.of and isinstance(address, np.generic) and group.machine.cluster_size == 1:
+        if selection.of and isinstance(address, np.generic) and group.machine.geometry.cluster_size == 1:
             key = self, selection.of, int(address)
             if (found := group.known.get(key)) is not None:
                 return found

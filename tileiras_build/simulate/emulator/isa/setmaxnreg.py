@@ -37,14 +37,14 @@ class RegisterPool:
     """Registers per thread of each warp of each CTA, what is left in the CTA's pool, and each warp's changes, turn after turn."""
 
     def __init__(self, machine):
-        bound = bound_at_entry(machine.program.entry.directives, machine.threads)
+        bound = bound_at_entry(machine.program.entry.directives, machine.geometry.threads)
         told = machine.options.registers
         self.ignored = bound is None
         self.known = told is not None
         entry = -(-(told or bound or 0) // REGISTER_STEP) * REGISTER_STEP  # registers are given in steps: 255 take 256
-        self.owned = np.full((machine.ctas, -(-machine.threads // 32)), entry)
+        self.owned = np.full((machine.geometry.ctas, -(-machine.geometry.threads // 32)), entry)
         self.change_counts = np.zeros_like(self.owned)  # how often each warp has changed
-        self.free = np.zeros(machine.ctas, np.int64)  # in units of a register of every thread of a warp
+        self.free = np.zeros(machine.geometry.ctas, np.int64)  # in units of a register of every thread of a warp
         self.changes: list[np.ndarray] = []  # of each turn: what the warps have changed to
 
     def set_registers(self, cta, warp, wanted: int) -> None:
@@ -88,7 +88,10 @@ def warps_of(group) -> tuple[np.ndarray, np.ndarray]:
     if (found := group.known.get("registers")) is None:
         slots, _, _ = group.threads.scattered
         flat = group.flat[np.flatnonzero(run_starts(slots[0]))]
-        found = group.known["registers"] = flat // group.machine.threads, flat % group.machine.threads // 32
+        found = group.known["registers"] = (
+            flat // group.machine.geometry.threads,
+            flat % group.machine.geometry.threads // 32,
+        )
     return found
 
 
@@ -154,7 +157,7 @@ def check_warpgroup_agrees(machine, pool, ins, cta: int, warp: int, wanted: int)
 
 
 def fault(machine, ins, cta: int, warp: int, why: str) -> EmulatorFault:
-    thread = machine.thread_name(cta, 32 * warp)
+    thread = machine.geometry.thread_name(cta, 32 * warp)
     return EmulatorFault(why, instruction=ins.text, line=ins.line, thread=thread)
 
 

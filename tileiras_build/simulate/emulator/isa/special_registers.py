@@ -14,19 +14,19 @@ def _constant(value):
 
 
 def _block(axis: int):
-    return lambda machine, group: _u32(machine.block[axis])
+    return lambda machine, group: _u32(machine.geometry.block[axis])
 
 
 def _grid(axis: int):
-    return lambda machine, group: _u32(machine.grid[axis])
+    return lambda machine, group: _u32(machine.geometry.grid[axis])
 
 
 def _tid(axis: int):
     def make(machine, group):
-        x, y, z = machine.block
-        if x * y * z == machine.block[axis]:
+        x, y, z = machine.geometry.block
+        if x * y * z == machine.geometry.block[axis]:
             return group.tid.astype(_u32)
-        if machine.block[axis] == 1:
+        if machine.geometry.block[axis] == 1:
             return _u32(0)
         t = group.tid
         return ((t % x), (t // x % y), (t // (x * y)))[axis].astype(_u32)
@@ -36,9 +36,9 @@ def _tid(axis: int):
 
 def _ctaid(axis: int):
     def make(machine, group):
-        if machine.grid[axis] == 1:
+        if machine.geometry.grid[axis] == 1:
             return _u32(0)
-        return _per_cta(machine.clusters.coordinates(group.cta)[axis])
+        return _per_cta(machine.geometry.cta_coordinates(group.cta)[axis])
 
     return make
 
@@ -49,19 +49,19 @@ def _per_cta(value):
 
 
 def _cluster(axis: int):
-    return lambda machine, group: _per_cta(machine.clusters.cluster_coordinates(group.cta)[axis])
+    return lambda machine, group: _per_cta(machine.geometry.cluster_coordinates(group.cta)[axis])
 
 
 def _clusters(axis: int):
-    return lambda machine, group: _u32(machine.grid[axis] // machine.clusters.shape[axis])
+    return lambda machine, group: _u32(machine.geometry.grid[axis] // machine.geometry.cluster_shape[axis])
 
 
 def _rank(axis: int):
-    return lambda machine, group: _per_cta(machine.clusters.rank_coordinates(group.cta)[axis])
+    return lambda machine, group: _per_cta(machine.geometry.rank_coordinates(group.cta)[axis])
 
 
 def _ranks(axis: int):
-    return lambda machine, group: _u32(machine.clusters.shape[axis])
+    return lambda machine, group: _u32(machine.geometry.cluster_shape[axis])
 
 
 def _lane(function):
@@ -81,8 +81,8 @@ SPECIALS = {
     **{f"nclusterid.{n}": _clusters(i) for i, n in enumerate("xyz")},
     **{f"cluster_ctaid.{n}": _rank(i) for i, n in enumerate("xyz")},
     **{f"cluster_nctaid.{n}": _ranks(i) for i, n in enumerate("xyz")},
-    "cluster_ctarank": lambda machine, group: _per_cta(machine.clusters.rank(group.cta)),
-    "cluster_nctarank": lambda machine, group: _u32(machine.clusters.size),
+    "cluster_ctarank": lambda machine, group: _per_cta(machine.geometry.rank(group.cta)),
+    "cluster_nctarank": lambda machine, group: _u32(machine.geometry.cluster_size),
     "is_explicit_cluster": lambda machine, group: np.bool_(machine.program.explicit_cluster),
     "laneid": _lane(lambda lane: lane),
     "warpid": lambda machine, group: (group.tid >> 5).astype(_u32),

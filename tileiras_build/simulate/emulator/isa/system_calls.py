@@ -128,12 +128,12 @@ def call_assertfail(group, ins, results, arguments):
     one = next(each_thread(group))
     message, file = (read_string(one, ins, int(argument(one, a)[0])) for a in arguments[:2])
     line = int(argument(one, arguments[2])[0])
-    cta, tid = divmod(int(one.flat[0]), group.machine.threads)
+    cta, tid = divmod(int(one.flat[0]), group.machine.geometry.threads)
     raise EmulatorFault(
         f"assertion failed: {message} ({file}:{line})",
         instruction=ins.text,
         line=ins.line,
-        thread=group.machine.thread_name(cta, tid),
+        thread=group.machine.geometry.thread_name(cta, tid),
         kind=ASSERTION,
     )
 
@@ -159,10 +159,10 @@ def call_free(group, ins, results, arguments):
     for one in each_thread(group):
         address = int(argument(one, arguments[0])[0])
         if not _heap(one.machine).free(address):
-            cta, tid = divmod(int(one.flat[0]), one.machine.threads)
+            cta, tid = divmod(int(one.flat[0]), one.machine.geometry.threads)
             raise EmulatorFault(
                 f"free of {address:#x}, which malloc did not give or free has taken",
                 instruction=ins.text,
                 line=ins.line,
-                thread=one.machine.thread_name(cta, tid),
+                thread=one.machine.geometry.thread_name(cta, tid),
             )

@@ -46,7 +46,7 @@ def per_warp(group, ins, value) -> np.ndarray:
     lanes = group.to_warps(value)
     if is_any(lanes != lanes[:, :1]):
         row = int(np.argmax((lanes != lanes[:, :1]).any(axis=1)))
-        cta, tid = divmod(int(group.flat[row * 32]), group.machine.threads)
+        cta, tid = divmod(int(group.flat[row * 32]), group.machine.geometry.threads)
         fault(group.machine, ins, "the threads of a warp give different operands", cta, tid)
     return lanes[:, 0]
 
@@ -54,10 +54,10 @@ def per_warp(group, ins, value) -> np.ndarray:
 def warps_of(group, ins) -> tuple[np.ndarray, np.ndarray]:
     """(CTA, warp in the CTA) of each warp of the group; all of its lanes must be there."""
     if not group.dense:
-        cta, tid = divmod(int(group.flat[0]), group.machine.threads)
+        cta, tid = divmod(int(group.flat[0]), group.machine.geometry.threads)
         fault(group.machine, ins, "not all 32 threads of the warp execute this instruction", cta, tid)
     if (found := group.known.get("warps")) is None:
-        cta, tid = np.divmod(group.flat[::32], group.machine.threads)
+        cta, tid = np.divmod(group.flat[::32], group.machine.geometry.threads)
         found = group.known["warps"] = cta, tid // 32
     return found
 
@@ -134,9 +134,9 @@ def multicast_targets(group, ins, selection, index, flat, multicast):
     for rank in range(16):
         chosen = masks >> np.uint32(rank) & np.uint32(1) != 0
         if is_any(chosen):
-            if rank >= machine.clusters.size:
+            if rank >= machine.geometry.cluster_size:
                 fault(machine, ins, f"CTA {rank} of the mask is not in the cluster", ctas[0])
-            there = machine.clusters.ctas_with_rank(ctas[chosen], rank)
+            there = machine.geometry.ctas_with_rank(ctas[chosen], rank)
             if machine.racecheck is not None:
                 machine.racecheck.peer_accessed(ins, flat[chosen], there)
             places.append(there * words + index[chosen] % words)

@@ -46,13 +46,13 @@ def tcgen05_alloc(group, site, address, columns, after):
 def require_peer_cta(machine, ins, ctas, warps):
     """The warps of a pair's CTAs agree on what they allocate and free, which they do in each other's shared memory."""
     if machine.racecheck is not None and is_pair(ins):
-        machine.racecheck.peer_required(ins, ctas * machine.threads + warps * 32, peer_ctas(machine, ctas))
+        machine.racecheck.peer_required(ins, ctas * machine.geometry.threads + warps * 32, peer_ctas(machine, ctas))
 
 
 def peer_ctas(machine, ctas):
     """The other CTAs of pairs."""
-    clusters = machine.clusters
-    return clusters.ctas_with_rank(ctas, clusters.rank(ctas) ^ 1)
+    geometry = machine.geometry
+    return geometry.ctas_with_rank(ctas, geometry.rank(ctas) ^ 1)
 
 
 def allocate_or_wait(group, site, address, starts, after):

@@ -324,13 +324,13 @@ def tcgen05_commit(site, group, address, multicast, mask):
     if multicast is not None:
         index, flat = multicast_targets(group, site.ins, selection, index, flat, multicast)
     index, flat, machine = np.asarray(index), np.asarray(flat), group.machine
-    commit = Commit(site.ins, *np.divmod(flat, machine.threads))
+    commit = Commit(site.ins, *np.divmod(flat, machine.geometry.threads))
     clocks = None if machine.racecheck is None else machine.racecheck.commit_tensor(flat)
     tensor_memory_of(machine).issue(commit)
-    if machine.cluster_size == 1:
+    if machine.geometry.cluster_size == 1:
         machine.waits.add_in_flight(index, CommitArrival(commit, index, flat, clocks))
         return
-    ranks = machine.clusters.rank(index // (machine.shared_size // 8))
+    ranks = machine.geometry.rank(index // (machine.shared_size // 8))
     for rank in unique_integers(ranks).tolist():
         there = ranks == rank
         known = None if clocks is None else clocks[there]

@@ -41,7 +41,7 @@ def _look(
     for earlier in queue:
         for use in uses:
             others = () if _is_pipelined(earlier, use, operation, does) else getattr(earlier, use)
-            if any(span.overlaps(other, machine.ctas) for other in others):
+            if any(span.overlaps(other, machine.geometry.ctas) for other in others):
                 before = earlier.ins.mods[0]
                 why = f"an earlier tcgen05.{before} still {use} what this one {does} in tensor memory: wait for its commit first"
                 fault(machine, operation.ins, why, ctas[0], tid, span.first, UNORDERED_FINDINGS.get((before, name)))

@@ -62,11 +62,11 @@ class MapSite:
 
     def shared_bytes(self, machine, flat: int, value: int):
         """A map in the thread's own CTA; in a cluster, addresses hold the CTA's rank."""
-        cta = flat // machine.threads
+        cta = flat // machine.geometry.threads
         offset = value
-        if machine.cluster_size > 1:
+        if machine.geometry.cluster_size > 1:
             rank, offset = value >> RANK_SHIFT, value & OFFSET_MASK
-            if rank != int(machine.clusters.rank(np.array([cta]))[0]):
+            if rank != int(machine.geometry.rank(np.array([cta]))[0]):
                 fault(machine, self.ins, flat, "tensor map in the shared memory of another CTA", value)
         if offset % 64 or offset + tensor_map.SIZE > machine.shared_limit:
             fault(machine, self.ins, flat, "tensor map misaligned or outside the shared memory", value)

@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from .. import tensor_map
-from ..errors import OTHER, OUT_OF_BOUNDS, EmulatorFault
+from ..errors import OTHER, OUT_OF_BOUNDS, fault_at
 from ..jit import shared_memory_chunks
 from ..matmul import gemm_jit
 from ..memory.address_space import Region
@@ -30,11 +30,8 @@ BOX_ALIGN = 128  # of a box in shared memory (table "alignment" of section 5.5.7
 
 
 def fault(machine, ins, flat, why: str, address=None, kind: str = OTHER, size: int = 0, writes: bool = False):
-    cta, tid = divmod(int(flat), machine.threads)
-    raise EmulatorFault(
-        why, instruction=ins.text, line=ins.line, thread=machine.thread_name(cta, tid),
-        address=None if address is None else int(address), kind=kind, size=size, writes=writes,
-    )  # fmt: skip
+    address = None if address is None else int(address)
+    fault_at(machine.geometry, ins, flat, why, address=address, kind=kind, size=size, writes=writes)
 
 
 @lru_cache(maxsize=1024)
@@ -239,7 +236,12 @@ class BoxCopy(InFlightCopy):
     def is_repeat_of(self, machine) -> bool:
         """Whether another copy of the same threads differs in its coordinates and their tensor alone, and nothing has to be asked of those."""
         tensor = self.tensor
-        return machine.racecheck is None and machine.cluster_size == 1 and tensor.is_plain and self.dense is not None
+        return (
+            machine.racecheck is None
+            and machine.geometry.cluster_size == 1
+            and tensor.is_plain
+            and self.dense is not None
+        )
 
     def with_coordinates(self, tensor: tensor_map.TensorMap, coordinates: np.ndarray) -> BoxCopy:
         """The same copy of other boxes, of the layout of these."""

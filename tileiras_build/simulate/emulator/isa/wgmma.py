@@ -66,7 +66,7 @@ def require_warpgroups(group):
 
 
 def whole_warpgroups(group) -> bool:
-    flat, per_cta = group.flat, group.machine.threads
+    flat, per_cta = group.flat, group.machine.geometry.threads
     if len(flat) % WARPGROUP_THREADS:
         return False
     rows = flat.reshape(-1, WARPGROUP_THREADS)
@@ -178,7 +178,7 @@ class SharedOperand:
         else:
             different, which = np.unique(descriptors, return_inverse=True)
             places = np.stack([self.places(group, descriptor) for descriptor in different.tolist()])[which]
-        cta = group.flat[::WARPGROUP_THREADS] // machine.threads
+        cta = group.flat[::WARPGROUP_THREADS] // machine.geometry.threads
         return places + (cta * (machine.shared_size // CHUNK))[:, None, None]
 
     def places(self, group, descriptor: int):

@@ -70,7 +70,7 @@ class BatchedStores:
         if (
             not group.is_product_set
             or machine.options.has_observers
-            or machine.cluster_size > 1
+            or machine.geometry.cluster_size > 1
             or not gemm_jit.is_ready()
         ):
             return False

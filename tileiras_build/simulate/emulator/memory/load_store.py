@@ -56,7 +56,7 @@ class Site:
         cta = group.cta[min(row, group.cta.shape[0] - 1), column if group.cta.shape[1] > 1 else 0]
         tid = group.tid[0, column]
         raise EmulatorFault(
-            why, instruction=self.ins.text, line=self.ins.line, thread=machine.thread_name(cta, tid),
+            why, instruction=self.ins.text, line=self.ins.line, thread=machine.geometry.thread_name(cta, tid),
             address=None if address is None else int(address), kind=kind, size=self.bytes,
             writes=self.ins.op in WRITERS,
         )  # fmt: skip
@@ -225,10 +225,10 @@ class Site:
         if offset.dtype == np.uint64 and np.any(offset >> np.uint64(56) == np.uint64(1)):
             # A generic address used with .shared: the window's low bits are the offset.
             offset = offset & np.uint64((1 << 56) - 1)
-        if machine.cluster_size > 1:
+        if machine.geometry.cluster_size > 1:
             return self.in_cluster(group, offset, selection)
         self.check(group, offset, machine.shared_limit, selection, "shared")
-        if machine.ctas == 1:
+        if machine.geometry.ctas == 1:
             return ResolvedAddress(machine.shared_view, offset)
         bias = group.cta * machine.shared_size if selection is None else bias_of(group, selection)
         return ResolvedAddress(machine.shared_view, offset.astype(np.int64), bias)
@@ -239,7 +239,7 @@ class Site:
         Equal groups that use the same address again are told what was found out before.
         """
         key = None
-        if selection.of and isinstance(address, np.generic) and group.machine.cluster_size == 1:
+        if selection.of and isinstance(address, np.generic) and group.machine.geometry.cluster_size == 1:
             key = self, selection.of, int(address)
             if (found := group.known.get(key)) is not None:
                 return found
@@ -251,16 +251,16 @@ class Site:
 
     def in_cluster(self, group, address, selection) -> ResolvedAddress:
         """Shared memory of the CTA whose rank the address holds."""
-        machine, clusters = group.machine, group.machine.clusters
+        machine, geometry = group.machine, group.machine.geometry
         kind = address.dtype.type
         offset, rank = address & kind(OFFSET_MASK), (address >> kind(RANK_SHIFT)).astype(np.int64)
         self.check(group, offset, machine.shared_limit, selection, "shared")
         cta = group.cta if selection is None else selection.pick(group.cta)
-        if np.any(rank >= clusters.size):
+        if np.any(rank >= geometry.cluster_size):
             self.raise_first_fault(
-                group, rank >= clusters.size, "address outside the cluster's shared memory", address, selection
+                group, rank >= geometry.cluster_size, "address outside the cluster's shared memory", address, selection
             )
-        target = clusters.ctas_with_rank(cta, rank)
+        target = geometry.ctas_with_rank(cta, rank)
         other = target != cta
         if is_any(other):
             self.check_remote(group, other, target, address, selection)
@@ -276,10 +276,14 @@ class Site:
             )
         machine = group.machine
         if machine.racecheck is not None:
-            flat = group.cta * machine.threads + group.tid if selection is None else flat_threads(group, selection)
+            flat = (
+                group.cta * machine.geometry.threads + group.tid
+                if selection is None
+                else flat_threads(group, selection)
+            )
             some, flat, target_of = np.broadcast_arrays(other, flat, target)
             machine.racecheck.peer_accessed(self.ins, flat[some], target_of[some])
-        gone = ~machine.clusters.alive(target)
+        gone = ~machine.are_ctas_alive(target)
         if is_any(gone):
             self.raise_first_fault(group, gone, "shared memory of a CTA that has exited", address, selection)
 
@@ -289,7 +293,7 @@ class Site:
         if np.ndim(offset) and offset.size == 0:
             return ResolvedAddress(machine.local_view, offset.astype(np.int64), np.zeros(0, np.int64))
         self.check(group, offset, machine.local_size, selection, "local")
-        thread = group.cta * machine.threads + group.tid
+        thread = group.cta * machine.geometry.threads + group.tid
         if selection is not None:
             thread = selection.pick(thread)
         return ResolvedAddress(machine.local_view, offset.astype(np.int64), thread * machine.local_size)

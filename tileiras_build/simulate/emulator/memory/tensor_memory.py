@@ -41,7 +41,11 @@ def tensor_memory_of(machine) -> TensorMemory:
 def fault(machine, ins, why: str, cta: int, tid: int = 0, address: int | None = None, finding: str | None = None):
     """Raise a fault, or report a finding."""
     found = EmulatorFault(
-        why, instruction=ins.text, line=ins.line, thread=machine.thread_name(int(cta), int(tid)), address=address
+        why,
+        instruction=ins.text,
+        line=ins.line,
+        thread=machine.geometry.thread_name(int(cta), int(tid)),
+        address=address,
     )
     if finding is None:
         raise found
@@ -153,7 +157,7 @@ class SharedSource:
 
 class TensorMemory:
     def __init__(self, machine):
-        ctas, warps = machine.ctas, -(-machine.threads // 32)
+        ctas, warps = machine.geometry.ctas, -(-machine.geometry.threads // 32)
         self.machine, self.warps = machine, warps
         self.cells = buffer_pool.acquire("tensor memory", ctas * BYTES).view(np.uint32).reshape(ctas, COLUMNS, LANES)
         self.owner = np.full((ctas, COLUMNS), FREE, np.int16)  # first column of the allocation that holds a column
@@ -296,7 +300,7 @@ class TensorMemory:
 
     def numbers(self, span: Span) -> np.ndarray:
         """The CTAs of a span."""
-        return np.arange(self.machine.ctas)[span.ctas]
+        return np.arange(self.machine.geometry.ctas)[span.ctas]
 
     def require_no_pending(self, ins, span: Span, ctas, table, why: str) -> None:
         """No access recorded in a (CTAs, 2, columns) or (CTAs, warps, 2, columns) table; ``ctas`` as above."""
@@ -357,7 +361,7 @@ class TensorMemory:
 
     def is_ahead_of(self, operation: Operation, later: Operation) -> bool:
         """Whether an operation of another thread writes what a later one uses, or uses what that writes: it is done before."""
-        ctas = self.machine.ctas
+        ctas = self.machine.geometry.ctas
         pairs = [(operation.writes, later.writes + later.reads), (operation.reads, later.writes)]
         return any(one.overlaps(other, ctas) for mine, theirs in pairs for one in mine for other in theirs)
 
@@ -410,12 +414,12 @@ def _is_of(operation: Operation, threads: dict[int, set[int]]) -> bool:
 # -- CTA pairs ---------------------------------------------------------------------------------------
 def pair_of(machine, ins, ctas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(even, odd) CTAs of the pairs of ``ctas``: their ranks in the cluster differ in the last bit (9.7.16.5.1)."""
-    clusters = machine.clusters
-    if clusters.size % 2:
+    geometry = machine.geometry
+    if geometry.cluster_size % 2:
         fault(machine, ins, "cta_group::2 needs a cluster of an even number of CTAs", ctas[0])
-    rank = clusters.rank(ctas)
-    even, odd = clusters.ctas_with_rank(ctas, rank & ~1), clusters.ctas_with_rank(ctas, rank | 1)
-    if not are_all(clusters.alive(even) & clusters.alive(odd)):
+    rank = geometry.rank(ctas)
+    even, odd = geometry.ctas_with_rank(ctas, rank & ~1), geometry.ctas_with_rank(ctas, rank | 1)
+    if not are_all(machine.are_ctas_alive(even) & machine.are_ctas_alive(odd)):
         fault(machine, ins, "the peer CTA has exited", ctas[0])
     return even, odd
 

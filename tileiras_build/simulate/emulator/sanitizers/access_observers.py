@@ -29,7 +29,7 @@ class AccessObservers:
     """Called for every access of one batch. ``races`` and ``counters`` switch the optional observers."""
 
     def __init__(self, machine, races: bool, counters):
-        self.machine, self.counters = machine, counters
+        self.machine, self.geometry, self.counters = machine, machine.geometry, counters
         self.racecheck = SharedMemoryRacecheck(machine) if races else None
         self.global_races = (
             GlobalMemoryRacecheck(self.racecheck)
@@ -62,7 +62,11 @@ class AccessObservers:
             if self.counters is not None:
                 self.count(site, start, threads, writes)
             if self.racecheck is not None and site.ins.op not in UNORDERED:
-                flat = group.cta * machine.threads + group.tid if selection is None else flat_threads(group, selection)
+                flat = (
+                    group.cta * machine.geometry.threads + group.tid
+                    if selection is None
+                    else flat_threads(group, selection)
+                )
                 flat = flat if inside is None else np.broadcast_to(flat, inside.shape)[inside]
                 data = None if values is None or inside is not None else self.bytes_of(values, shape)
                 self.racecheck.access(site, start, np.broadcast_to(flat, shape).reshape(-1), writes, data)
@@ -86,14 +90,14 @@ class AccessObservers:
         threads = None if atomic or not STRONG.isdisjoint(site.ins.mods) else self.global_races
         if self.counters is None and races is None and unwritten is None and threads is None:
             return
-        flat = group.cta * self.machine.threads + group.tid if selection is None else flat_threads(group, selection)
+        flat = group.cta * self.geometry.threads + group.tid if selection is None else flat_threads(group, selection)
         shape = flat.shape
         flat = (flat if inside is None else np.broadcast_to(flat, inside.shape)[inside]).reshape(-1)
         offset = np.asarray(place.offset, np.int64) + (region.base - region.pad)
         start = np.broadcast_to(offset, shape if inside is None else flat.shape).reshape(-1)
         if self.counters is not None:
-            cta, tid = np.divmod(flat, self.machine.threads)
-            warps = -(-self.machine.threads // 32)
+            cta, tid = np.divmod(flat, self.geometry.threads)
+            warps = -(-self.geometry.threads // 32)
             count_global(self.counters, cta * warps + tid // 32, start, site.bytes, writes)
         if unwritten is not None:
             unwritten.access(self.machine, site.ins, np.broadcast_to(flat, start.shape), start, site.bytes)
@@ -114,7 +118,7 @@ class AccessObservers:
         setattr(self.counters, name, getattr(self.counters, name) + site.bytes * len(start))
         cta, offset = np.divmod(start, machine.shared_size)
         lanes = {8: 16, 16: 8}.get(site.bytes, 32)
-        phase = (cta * machine.threads + threads) // lanes
+        phase = (cta * machine.geometry.threads + threads) // lanes
         words = (offset[:, None] + np.arange(0, max(site.bytes, 4), 4)) >> 2
         pair = unique_integers(np.repeat(phase, words.shape[1]) * (1 << 32) + words.reshape(-1))
         bank = (pair >> 32) * 32 + (pair & 31)

@@ -92,6 +92,6 @@ class Initcheck:
     def _note(self, machine: CtaBatch, ins: Instruction, flat: int, address: int, size: int) -> None:
         self.first = EmulatorFault(
             "which nobody has written, and what the kernel writes depends on it",
-            instruction=ins.text, line=ins.line, thread=machine.thread_name(*divmod(flat, machine.threads)),
+            instruction=ins.text, line=ins.line, thread=machine.geometry.thread_at(flat),
             address=address, kind=UNINITIALISED, size=size,
         )  # fmt: skip

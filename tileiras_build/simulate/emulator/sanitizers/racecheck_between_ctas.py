@@ -57,7 +57,7 @@ class CtaRacecheck:
         if marks is None or len(marks.writer) != region.size:
             marks = self._regions[region.base] = _CtaShadow(region.size)
         index = start[:, None] - region.base + np.arange(size)
-        cta = np.broadcast_to((machine.first + flat // machine.threads)[:, None], index.shape)
+        cta = np.broadcast_to((machine.geometry.first + flat // machine.geometry.threads)[:, None], index.shape)
         bad = marks.find_conflicts(index, cta, writes)
         if writes and data is not None and bad.any():
             bad &= region.bytes()[index] != data
@@ -74,11 +74,13 @@ class CtaRacecheck:
         machine: CtaBatch, ins: Instruction, flat: int, address: int, size: int, writes: bool, other: int
     ) -> None:
         who = (
-            "another block" if other == SEVERAL_CTAS else f"block {machine.clusters.coordinates(other - machine.first)}"
+            "another block"
+            if other == SEVERAL_CTAS
+            else f"block {machine.geometry.cta_coordinates(other - machine.geometry.first)}"
         )
         raise EmulatorFault(
             f"{who} accesses it as well in this launch, and nothing orders the two",
-            instruction=ins.text, line=ins.line, thread=machine.thread_name(*divmod(flat, machine.threads)),
+            instruction=ins.text, line=ins.line, thread=machine.geometry.thread_at(flat),
             address=address, kind=BLOCK_RACE, size=size, writes=writes,
         )  # fmt: skip
 

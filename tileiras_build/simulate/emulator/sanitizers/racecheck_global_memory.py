@@ -29,14 +29,14 @@ class GlobalMemoryRacecheck:
     """Of one batch of CTAs."""
 
     def __init__(self, races: SharedMemoryRacecheck):
-        self.races, self.machine = races, races.machine
+        self.races, self.machine, self.geometry = races, races.machine, races.geometry
         self.shadows: dict[int, ShadowMemory] = {}
 
     def access(self, site, region: Region, flat: np.ndarray, start: np.ndarray, writes: bool, data) -> None:
         """Threads ``flat`` (n) access ``site.bytes`` bytes from addresses ``start`` (n); ``data`` (n, bytes) is what they write."""
         shadow = self._shadow(region)
         self.index = shadow.of_spans(start - region.origin, site.bytes)
-        cta, tid = np.divmod(flat[:, None], self.machine.threads)
+        cta, tid = np.divmod(flat[:, None], self.geometry.threads)
         warp, self.lane = np.divmod(tid, 32)
         self.me = cta * self.races.clock_count + self.races.first_async_clock[cta] + warp
         self.now, self.known = self.races.clock(cta, warp), self.races.known[cta[:, 0], warp[:, 0], ORDER]
@@ -62,7 +62,7 @@ class GlobalMemoryRacecheck:
         if not when.any():
             return
         whose, lane = np.divmod(last, _LANES)
-        size = self.races.clusters.size * self.races.clock_count
+        size = self.races.geometry.cluster_size * self.races.clock_count
         near = (when > 0) & (whose // size == self.me // size)
         if not near.any():
             return
@@ -91,10 +91,10 @@ class GlobalMemoryRacecheck:
         machine, races = self.machine, self.races
         other, ins = races.sites[number].ins, self.site.ins
         cta, agent = divmod(last // _LANES, races.clock_count)
-        thread = machine.thread_name(cta, agent % races.roles * 32 + last % _LANES % 32)[1]
+        thread = machine.geometry.thread_name(cta, agent % races.roles * 32 + last % _LANES % 32)[1]
         raise EmulatorFault(
             f"race on global memory: tid {thread} {did} it at line {other.line} ({other.text}) with no barrier before this {what}",
-            instruction=ins.text, line=ins.line, thread=machine.thread_name(*divmod(int(self.flat[thread_index]), machine.threads)),
+            instruction=ins.text, line=ins.line, thread=machine.geometry.thread_at(self.flat[thread_index]),
             address=address, kind=THREAD_RACE, size=self.site.bytes, writes=what == "write",
         )  # fmt: skip
 
@@ -113,7 +113,7 @@ class GlobalMemoryRacecheck:
         shadow.write_site[self.index] = self.races.site_number(self.site)
         last = shadow.writer.take(self.index)
         if (twice := last != who).any() and self.data is not None:
-            size = self.races.clusters.size * self.races.clock_count
+            size = self.races.geometry.cluster_size * self.races.clock_count
             twice &= last // _LANES // size == self.me // size
             self._check_writes_of_one_instruction(shadow, twice, last, self.data)
 

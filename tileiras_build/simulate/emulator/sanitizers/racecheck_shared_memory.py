@@ -38,7 +38,7 @@ class SharedMemoryRacecheck(TensorMemoryRacecheck):
             tuple, list
         ] = {}  # (cta, warpgroup) -> clocks of each committed group of products, see ``product``
         self.begun: dict[tuple, np.ndarray] = {}  # (cta, warpgroup) -> what its warps knew when the last product began
-        self.shadow = ShadowMemory(machine.ctas * machine.shared_size)
+        self.shadow = ShadowMemory(machine.geometry.ctas * machine.shared_size)
         self.sites: list = []
         self.numbers: dict = {}
 
@@ -47,7 +47,7 @@ class SharedMemoryRacecheck(TensorMemoryRacecheck):
         """``flat`` threads (n) access ``site.bytes`` bytes from ``start`` (n); ``data`` (n, bytes) or None."""
         shadow = self.shadow
         index = shadow.of_spans(start, site.bytes)
-        cta, tid = np.divmod(flat, self.machine.threads)
+        cta, tid = np.divmod(flat, self.geometry.threads)
         warp, lane = (tid // 32)[:, None], (tid % 32)[:, None]
         cta = cta[:, None]
         mine = self.first_async_clock[cta] + warp
@@ -132,7 +132,7 @@ class SharedMemoryRacecheck(TensorMemoryRacecheck):
     def issue_copies(self, positions, flat) -> np.ndarray:
         """Vector clocks (n, 3, agents) of copies towards mbarriers, issued by threads now; each has an agent's new clock."""
         machine = self.machine
-        cta, tid = np.divmod(np.asarray(flat), machine.threads)
+        cta, tid = np.divmod(np.asarray(flat), machine.geometry.threads)
         clocks = self.known[cta, tid // 32]
         for i, position in enumerate(positions.tolist()):
             owner = position // (machine.shared_size // 8)
@@ -186,7 +186,7 @@ class SharedMemoryRacecheck(TensorMemoryRacecheck):
     def issue_stores(self, ins, index, flat) -> np.ndarray:
         """Bulk stores read bytes ``index`` (n, …) until they are waited for; returns their clocks (n)."""
         out = np.zeros(len(flat), np.int64)
-        cta, tid = np.divmod(np.asarray(flat), self.machine.threads)
+        cta, tid = np.divmod(np.asarray(flat), self.geometry.threads)
         for i, (c, warp) in enumerate(zip(cta.tolist(), (tid // 32).tolist())):
             agent, out[i] = self.next_async(c, self.first_store + warp)
             places = self.shadow.of_bytes(index[i].reshape(-1))
@@ -195,14 +195,14 @@ class SharedMemoryRacecheck(TensorMemoryRacecheck):
 
     def stores_done(self, flat, clocks) -> None:
         """The issuing warps have waited for bulk stores."""
-        cta, tid = np.divmod(np.asarray(flat), self.machine.threads)
+        cta, tid = np.divmod(np.asarray(flat), self.geometry.threads)
         for c, warp, now in zip(cta.tolist(), (tid // 32).tolist(), clocks.tolist()):
             agent = self.first_async_clock[c] + self.first_store + warp
             self.known[c, warp, :, agent] = np.maximum(self.known[c, warp, :, agent], now)
 
     # -- products ------------------------------------------------------------------------------------
     def warpgroups(self, group):
-        cta, tid = np.divmod(group.flat[::128], self.machine.threads)
+        cta, tid = np.divmod(group.flat[::128], self.geometry.threads)
         return zip(cta.tolist(), (tid // 128).tolist())
 
     def wgmma_reads(self, site, group, chunks) -> None:
@@ -243,14 +243,14 @@ class SharedMemoryRacecheck(TensorMemoryRacecheck):
         for cta, rows in zip(ctas.tolist(), chunks):
             agent, now = self.next_async(cta, self.first_tensor + warp)
             places = self.shadow.of_chunks(rows)
-            flat = cta * self.machine.threads + tid
+            flat = cta * self.geometry.threads + tid
             self.read_async(ins, places, self.known[cta, warp], flat, agent, now, "this operation")
 
     def tensor_writes(self, ins, start, flat) -> None:
         """tcgen05.alloc writes words at bytes ``start`` (n): its warp sees them, others after a barrier (no proxy fence)."""
         shadow = self.shadow
         for first, thread in zip(start.tolist(), np.asarray(flat).tolist()):
-            cta, warp = thread // self.machine.threads, thread % self.machine.threads // 32
+            cta, warp = thread // self.geometry.threads, thread % self.geometry.threads // 32
             agent, now = self.next_async(cta, self.first_tensor + warp)
             self.known[cta, warp, :, agent] = now
             places = shadow.of_bytes(np.arange(first, first + 4))
@@ -259,7 +259,7 @@ class SharedMemoryRacecheck(TensorMemoryRacecheck):
 
     def commit_tensor(self, flat) -> np.ndarray:
         """Vector clocks (n, 3, agents) of commits by threads: what their warps know and have issued."""
-        cta, warp = np.asarray(flat) // self.machine.threads, np.asarray(flat) % self.machine.threads // 32
+        cta, warp = np.asarray(flat) // self.geometry.threads, np.asarray(flat) % self.geometry.threads // 32
         clocks = self.known[cta, warp]
         clocks[np.arange(len(cta)), :, self.first_async_clock[cta] + self.first_tensor + warp] = self.async_clock[
             cta, self.first_tensor + warp, None
@@ -282,7 +282,7 @@ class SharedMemoryRacecheck(TensorMemoryRacecheck):
         missing = missing if finding is None else "barrier but a relaxed one"
         other = self.sites[sites[byte // self.shadow.grain]].ins
         cta, offset = divmod(int(byte), machine.shared_size)
-        thread = machine.thread_name(*divmod(int(flat), machine.threads))
+        thread = machine.geometry.thread_at(flat)
         found = EmulatorFault(
             f"race on shared byte {offset:#x}: {self.describe_owner(cta, int(owner))} {did} it at line {other.line} ({other.text}) "
             f"with no {missing} before {what}",
@@ -295,9 +295,9 @@ class SharedMemoryRacecheck(TensorMemoryRacecheck):
     def describe_owner(self, cta: int, owner: int) -> str:
         agent, lane = divmod(owner, _LANES)
         rank, role = divmod(agent, self.roles)
-        where = f" of CTA rank {rank}" if self.clusters.size > 1 else ""
+        where = f" of CTA rank {rank}" if self.geometry.cluster_size > 1 else ""
         if role < self.warps:
-            tid = self.machine.thread_name(cta, role * 32 + lane)[1]
+            tid = self.geometry.thread_name(cta, role * 32 + lane)[1]
             return (f"tid {tid}" if lane < SEVERAL_LANES else f"several threads of warp {role}") + where
         if role < self.first_store:
             return f"a product of warpgroup {role - self.first_wgmma_clock}" + where

@@ -46,7 +46,7 @@ class TensorMemoryRacecheck(MbarrierSynccheck):
 
     def _note(self, table: dict, key: tuple[str, int], cta: int, span: Span, clock: int) -> None:
         if key not in table:
-            table[key] = np.zeros((self.machine.ctas, 2, COLUMNS), np.int32)
+            table[key] = np.zeros((self.geometry.ctas, 2, COLUMNS), np.int32)
         table[key][cta, span.halves, span.first : span.last] = clock
 
     # ---- waits and fences
@@ -85,7 +85,7 @@ class TensorMemoryRacecheck(MbarrierSynccheck):
             self.peer_accessed_async(ins, cta, tid, there, self.first_tensor + tid // 32)
         for what, use, spans in ((MOVED, WRITTEN, writes), (STORED, USED, reads)):
             for span in spans:
-                reached = set(np.arange(self.machine.ctas)[span.ctas].tolist())
+                reached = set(np.arange(self.geometry.ctas)[span.ctas].tolist())
                 for cta, other in (pair for side in sides for pair in zip(ctas.tolist(), side.tolist())):
                     if other in reached:
                         self._require_ordered(ins, what, other, span, (cta, tid // 32))
@@ -121,7 +121,7 @@ class TensorMemoryRacecheck(MbarrierSynccheck):
     def _report_race(self, ins, what: str, clock_id: int, span: Span, by: tuple[int, int]) -> None:
         raise EmulatorFault(
             f"race on tensor memory: nothing orders {self._does(what, clock_id, span)} before this operation",
-            instruction=ins.text, line=ins.line, thread=self.machine.thread_name(by[0], by[1] * 32), kind=RACE,
+            instruction=ins.text, line=ins.line, thread=self.geometry.thread_name(by[0], by[1] * 32), kind=RACE,
         )  # fmt: skip
 
     def _report_wait(self, ins, clock_id: int, at: tuple, span: Span, by: tuple[int, int]) -> None:
@@ -164,5 +164,5 @@ class TensorMemoryRacecheck(MbarrierSynccheck):
         )
         raise EmulatorFault(
             f"race on tensor memory: nothing orders {self._does(kind, who, span)} {where} before this, which frees them",
-            instruction=ins.text, line=ins.line, thread=self.machine.thread_name(by[0], by[1] * 32), kind=RACE,
+            instruction=ins.text, line=ins.line, thread=self.geometry.thread_name(by[0], by[1] * 32), kind=RACE,
         )  # fmt: skip

@@ -28,14 +28,14 @@ class ClusterSynccheck(VectorClocks):
 
     def peer_accessed(self, ins: Instruction, flat, targets) -> None:
         """Threads (n) use shared memory of CTAs ``targets`` (n)."""
-        ctas, tids = np.divmod(np.asarray(flat), self.machine.threads)
+        ctas, tids = np.divmod(np.asarray(flat), self.geometry.threads)
         for cta, warp, target in {*zip(ctas.tolist(), (tids // 32).tolist(), np.asarray(targets).tolist())}:
             agent = int(self.first_async_clock[cta]) + warp
             self._record_peer_access(ins, (cta, warp), target, agent, int(self.known[cta, warp, SYNCHRONIZED, agent]))
 
     def peer_required(self, ins: Instruction, flat, targets) -> None:
         """Threads (n) do something together with CTAs ``targets`` (n), which is done before those end."""
-        ctas, tids = np.divmod(np.asarray(flat), self.machine.threads)
+        ctas, tids = np.divmod(np.asarray(flat), self.geometry.threads)
         for cta, warp, target in {*zip(ctas.tolist(), (tids // 32).tolist(), np.asarray(targets).tolist())}:
             self._require_begun(ins, (cta, warp), target)
 
@@ -79,9 +79,9 @@ class ClusterSynccheck(VectorClocks):
                     )
 
     def _name(self, cta: int) -> tuple:
-        return self.machine.thread_name(cta, 0)[0]
+        return self.geometry.thread_name(cta, 0)[0]
 
     def _report(self, ins: Instruction, by: tuple[int, int], why: str) -> None:
-        thread = self.machine.thread_name(by[0], by[1] * 32)
+        thread = self.geometry.thread_name(by[0], by[1] * 32)
         found = EmulatorFault(why, instruction=ins.text, line=ins.line, thread=thread, kind=RACE)
         self.machine.options.findings.report(FINDING, found)

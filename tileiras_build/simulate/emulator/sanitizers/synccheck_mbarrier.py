@@ -61,7 +61,7 @@ class MbarrierSynccheck(ClusterSynccheck):
                 made.released = int(self.clock(cta, warp))
 
     def initialised(self, ins, positions, flat) -> None:
-        cta, tid = np.divmod(np.asarray(flat), self.machine.threads)
+        cta, tid = np.divmod(np.asarray(flat), self.geometry.threads)
         warp = tid // 32
         agents, clocks = self.first_async_clock[cta] + warp, self.clock(cta, warp)
         for i, position in enumerate(positions.tolist()):
@@ -84,16 +84,16 @@ class MbarrierSynccheck(ClusterSynccheck):
             raise EmulatorFault(
                 f"race on the mbarrier at shared {place:#x}: it is initialised at line {made.ins.line} ({made.ins.text}) "
                 f"with no {missing} before this use",
-                instruction=ins.text, line=ins.line, thread=self.machine.thread_name(cta, warp * 32), address=place, kind=RACE,
+                instruction=ins.text, line=ins.line, thread=self.geometry.thread_name(cta, warp * 32), address=place, kind=RACE,
             )  # fmt: skip
 
     def warps_at(self, positions, flat) -> list:
         """(position, CTA, warp) of threads at mbarriers, each once."""
-        cta, tid = np.divmod(np.asarray(flat), self.machine.threads)
+        cta, tid = np.divmod(np.asarray(flat), self.geometry.threads)
         # In one number each: rows would be sorted as records, which takes ten times as long.
-        each = unique_integers((positions * self.machine.ctas + cta) * self.warps + tid // 32)
+        each = unique_integers((positions * self.geometry.ctas + cta) * self.warps + tid // 32)
         places, warp = np.divmod(each, self.warps)
-        return list(zip(*(x.tolist() for x in (*np.divmod(places, self.machine.ctas), warp))))
+        return list(zip(*(x.tolist() for x in (*np.divmod(places, self.geometry.ctas), warp))))
 
     def arrived(self, ins, positions, flat, relaxed: bool) -> None:
         for position, cta, warp in self.warps_at(positions, flat):
@@ -109,7 +109,7 @@ class MbarrierSynccheck(ClusterSynccheck):
 
     def committed(self, ins, positions, flat, clocks) -> None:
         """The same of commits, which arrive."""
-        cta, tid = np.divmod(np.asarray(flat), self.machine.threads)
+        cta, tid = np.divmod(np.asarray(flat), self.geometry.threads)
         for i, position in enumerate(positions.tolist()):
             agent = int(self.first_async_clock[cta[i]]) + self.first_tensor + int(tid[i]) // 32
             self._count(ins, position, (int(cta[i]), int(tid[i]) // 32), clocks[i], agent)
@@ -124,7 +124,7 @@ class MbarrierSynccheck(ClusterSynccheck):
 
     def phase_overfilled(self, ins, positions, flat, position: int) -> None:
         """Threads arrive together, more of them than are left in the phase."""
-        cta, tid = divmod(int(flat[int(np.argmax(positions == position))]), self.machine.threads)
+        cta, tid = divmod(int(flat[int(np.argmax(positions == position))]), self.geometry.threads)
         self._report_phase(ins, position, (cta, tid // 32), UNORDERED)
 
     def completed(self, ins, positions, flat) -> None:
@@ -134,7 +134,7 @@ class MbarrierSynccheck(ClusterSynccheck):
                 continue
             this = self.rounds.setdefault(position, PhaseArrivals())
             if any(clock > known[SYNCHRONIZED, agent] for agent, clock in this.waited.items()):
-                cta, tid = divmod(thread, self.machine.threads)
+                cta, tid = divmod(thread, self.geometry.threads)
                 self._report_phase(ins, position, (cta, tid // 32), OVERTAKEN)
             self.rounds[position] = PhaseArrivals(before=this.arrived)
             self.add(self.done, position, known)
@@ -151,8 +151,8 @@ class MbarrierSynccheck(ClusterSynccheck):
 
     def _report_phase(self, ins, position: int, by: tuple[int, int], why: str) -> None:
         owner, word = divmod(position, self.machine.shared_size // 8)
-        thread = self.machine.thread_name(by[0], by[1] * 32)
+        thread = self.geometry.thread_name(by[0], by[1] * 32)
         raise EmulatorFault(
-            f"race on the mbarrier at shared {word * 8:#x} of CTA {self.machine.thread_name(owner, 0)[0]}: {why}",
+            f"race on the mbarrier at shared {word * 8:#x} of CTA {self.geometry.thread_name(owner, 0)[0]}: {why}",
             instruction=ins.text, line=ins.line, thread=thread, address=word * 8, kind=RACE,
         )  # fmt: skip

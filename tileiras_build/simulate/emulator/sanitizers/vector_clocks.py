@@ -24,16 +24,16 @@ class VectorClocks:
     """The vector clocks of all warps, (CTAs, warps, 3, agents), and those that are published; ``races.py`` says what they are."""
 
     def __init__(self, machine):
-        self.machine, self.clusters = machine, machine.clusters
-        self.warps = -(-machine.threads // 32)
+        self.machine, self.geometry = machine, machine.geometry
+        self.warps = -(-machine.geometry.threads // 32)
         self.first_wgmma_clock = self.warps
         self.first_store = self.first_wgmma_clock + -(-self.warps // 4)
         self.first_tensor = self.first_store + self.warps
         self.first_copy = self.first_tensor + self.warps
         self.roles = self.first_copy + MBARRIERS
-        self.clock_count = self.roles * self.clusters.size
-        ctas = machine.ctas
-        self.first_async_clock = self.clusters.rank(np.arange(ctas)) * self.roles
+        self.clock_count = self.roles * self.geometry.cluster_size
+        ctas = machine.geometry.ctas
+        self.first_async_clock = self.geometry.rank(np.arange(ctas)) * self.roles
         self.known = np.zeros((ctas, self.warps, 3, self.clock_count), np.int32)
         for warp in range(self.warps):
             for which in (ORDER, SYNCHRONIZED):
@@ -52,7 +52,7 @@ class VectorClocks:
     # -- agents --------------------------------------------------------------------------------------
     def pairs(self, flat) -> tuple[np.ndarray, np.ndarray]:
         """(CTA, warp) of the warps of threads, each once."""
-        cta, tid = np.divmod(np.asarray(flat), self.machine.threads)
+        cta, tid = np.divmod(np.asarray(flat), self.geometry.threads)
         both = unique_integers(cta * self.warps + tid // 32)
         return np.divmod(both, self.warps)
 
@@ -124,11 +124,11 @@ class VectorClocks:
 
     def arrive_in_cluster(self, flat, relaxed: bool) -> None:
         for cta, warp in zip(*(x.tolist() for x in self.pairs(flat))):
-            self.publish(self.at_cluster, cta // self.clusters.size, cta, warp, relaxed)
+            self.publish(self.at_cluster, cta // self.geometry.cluster_size, cta, warp, relaxed)
 
     def leave_in_cluster(self, flat) -> None:
         for cta, warp in zip(*(x.tolist() for x in self.pairs(flat))):
-            self.join(cta, warp, self.at_cluster[cta // self.clusters.size])
+            self.join(cta, warp, self.at_cluster[cta // self.geometry.cluster_size])
 
     def proxy_fence(self, flat) -> None:
         """fence.proxy.async: the async proxy sees what is known up to here."""

@@ -117,4 +117,4 @@ def flat_threads(group, selection) -> np.ndarray:
     """Index in the batch of each selected thread."""
     if selection.is_all:
         return group.flat
-    return ctas_of(group, selection) * group.machine.threads + tids_of(group, selection)
+    return ctas_of(group, selection) * group.machine.geometry.threads + tids_of(group, selection)

@@ -22,7 +22,9 @@ class CtaBarriers:
     def __init__(self, machine: CtaBatch):
         self.machine = machine
         self.blocked: list[tuple[ThreadGroup, int, str | None]] = []
-        self.arrived, self.needed, self.votes = (np.zeros((machine.ctas, BARRIERS), np.int64) for _ in range(3))
+        self.arrived, self.needed, self.votes = (
+            np.zeros((machine.geometry.ctas, BARRIERS), np.int64) for _ in range(3)
+        )
 
     def arrive(
         self, group: ThreadGroup, barrier, count, red: str | None, predicate, waits: bool, after: int
@@ -36,7 +38,7 @@ class CtaBarriers:
             self.machine.raise_stuck(group, f"barrier {barrier}: a CTA has barriers 0 to {BARRIERS - 1}", OTHER)
         group.pc = after
         count = None if count is None else int(np.ravel(count)[0])
-        whole = group.whole and count in (None, self.machine.threads)
+        whole = group.whole and count in (None, self.machine.geometry.threads)
         if whole and not is_any(self.arrived[group.cta[:, 0], barrier]):
             return self._complete_at_once(group, red, predicate)
         self._note(group, barrier, count or 0, red, predicate)
@@ -62,7 +64,7 @@ class CtaBarriers:
         """All threads of whole CTAs arrive at once."""
         if red is not None:
             votes = np.broadcast_to(predicate, group.shape).sum(axis=1, keepdims=True)
-            group.barrier_value = _reduce_votes(red, votes, self.machine.threads)
+            group.barrier_value = _reduce_votes(red, votes, self.machine.geometry.threads)
         if self.machine.racecheck is not None:
             self.machine.racecheck.whole_barrier(group.cta[:, 0])
         return group
@@ -79,7 +81,7 @@ class CtaBarriers:
     def release(self) -> None:
         """Let go on whoever waits at a barrier where all have arrived."""
         machine = self.machine
-        living = machine.alive.reshape(machine.ctas, machine.threads).sum(axis=1)
+        living = machine.alive.reshape(machine.geometry.ctas, machine.geometry.threads).sum(axis=1)
         needed = np.where(self.needed > 0, self.needed, living[:, None])
         done = (self.arrived > 0) & (self.arrived >= needed)
         if not is_any(done):

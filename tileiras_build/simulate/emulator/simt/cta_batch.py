@@ -17,6 +17,7 @@ from ..performance_counters import count_run
 from ..printf_output import PrintfOutput
 from .cta_barriers import CtaBarriers
 from .cta_clusters import Clusters
+from .geometry import Geometry
 from .mbarrier_waits import MbarrierWaits
 from .reconvergence import reconverge
 from .thread_group import Divergence, ThreadGroup
@@ -35,14 +36,12 @@ class CtaBatch:
     def __init__(
         self, program, grid, block, first: int, ctas: int, params: np.ndarray, memory, dynamic_shared: int, options
     ):
-        self.program, self.grid, self.block = program, grid, block
-        self.threads = block[0] * block[1] * block[2]
-        self.first, self.ctas, self.memory, self.options = first, ctas, memory, options
+        self.program, self.memory, self.options = program, memory, options
+        self.geometry = Geometry(tuple(grid), tuple(block), tuple(program.cluster), first, ctas)
         self.dynamic_shared = dynamic_shared
         self.params = params
-        self.alive = np.ones(ctas * self.threads, bool)
-        self.clusters = Clusters(self, program.cluster)
-        self.cluster_size = self.clusters.size
+        self.alive = np.ones(ctas * self.geometry.threads, bool)
+        self.clusters = Clusters(self)
         self.make_memories()
         self.region_of: dict = {}
         self.ready: dict[tuple, list[ThreadGroup]] = {}
@@ -56,7 +55,6 @@ class CtaBatch:
             tuple, list[ThreadGroup]
         ] = {}  # groups that wait for warp mates at a warp-wide instruction
         self.waits = MbarrierWaits(self)
-        self.cta_column = np.arange(ctas)[:, None]
         self.prints = PrintfOutput()
 
     def make_memories(self):
@@ -66,12 +64,12 @@ class CtaBatch:
             self.shared_size = -(-program.shared_static // 16) * 16
         self.shared_limit = program.dynamic_base + self.dynamic_shared if program.dynamic else program.shared_static
         self.shared_size = max(self.shared_size, 16)
-        self.shared = buffer_pool.acquire("shared memory", self.shared_size * self.ctas + 64)[
-            : self.shared_size * self.ctas
+        self.shared = buffer_pool.acquire("shared memory", self.shared_size * self.geometry.ctas + 64)[
+            : self.shared_size * self.geometry.ctas
         ]
         self.shared.fill(POISON)
         self.local_size = -(-program.local_size // 16) * 16
-        self.local = np.full(self.local_size * self.threads * self.ctas, POISON, np.uint8)
+        self.local = np.full(self.local_size * self.geometry.threads * self.geometry.ctas, POISON, np.uint8)
         self.racecheck = self.observers = self.async_copy_marks = None
         if self.options.has_observers:
             from ..sanitizers.access_observers import AccessObservers
@@ -99,17 +97,26 @@ class CtaBatch:
             raise EmulatorError(f"the emulator has no special register %{name}")
         return maker(self, group)
 
-    def thread_name(self, cta: int, tid: int):
-        """((ctaid), (tid)) of a thread of the batch."""
-        bx, by, _ = self.block
-        tid = int(tid)
-        return self.clusters.coordinates(int(cta)), (tid % bx, tid // bx % by, tid // (bx * by))
+    def are_ctas_alive(self, ctas):
+        """Whether CTAs of the batch have threads that have not exited."""
+        return self.alive.reshape(self.geometry.ctas, -1).any(axis=1)[ctas]
 
     # -- scheduling ----------------------------------------------------------------------------------
     def run(self):
         program = self.program
-        family = thread_set_cache((program, self.grid, self.block, self.first, self.ctas, self.dynamic_shared))
-        threads = family.of(np.arange(self.ctas)[:, None], np.arange(self.threads)[None], self.threads)
+        family = thread_set_cache(
+            (
+                program,
+                self.geometry.grid,
+                self.geometry.block,
+                self.geometry.first,
+                self.geometry.ctas,
+                self.dynamic_shared,
+            )
+        )
+        threads = family.of(
+            np.arange(self.geometry.ctas)[:, None], np.arange(self.geometry.threads)[None], self.geometry.threads
+        )
         group = ThreadGroup(self, threads.cta, threads.tid, list(program.register_template), threads=threads)
         group.pc = program.starts[program.entry.name]
         self.push(group)
@@ -314,8 +321,7 @@ class CtaBatch:
 
     def raise_stuck(self, group: ThreadGroup, why: str, kind: str = DEADLOCK):
         ins = self.program.code[group.pc]
-        cta, tid = divmod(int(group.flat[0]), self.threads)
-        thread = self.thread_name(cta, tid)
+        thread = self.geometry.thread_at(group.flat[0])
         raise EmulatorFault(why, instruction=ins.text, line=ins.line, thread=thread, kind=kind)
 
     def on_cluster_wait(self, group: ThreadGroup, after: int):

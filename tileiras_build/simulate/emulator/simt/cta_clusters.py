@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import EmulatorError, EmulatorFault
+from ..errors import EmulatorError, fault_at
 
 RANK_SHIFT = 24
 RANK_MASK = 0xFF
@@ -27,51 +27,22 @@ def check_shape(shape, grid) -> None:
 
 
 class Clusters:
-    """The clusters of one batch; ``first`` is the number of the batch's first CTA in this order."""
+    """The barriers of the clusters of one batch."""
 
-    def __init__(self, machine, shape):
-        self.machine, self.shape, self.size = machine, shape, int(np.prod(shape))
-        self.states = np.zeros(machine.ctas * machine.threads, np.int8)
+    def __init__(self, machine):
+        self.machine = machine
+        self.states = np.zeros(machine.geometry.ctas * machine.geometry.threads, np.int8)
         self.blocked: list = []
 
-    # -- places --------------------------------------------------------------------------------------
-    def coordinates(self, cta) -> tuple:
-        """ctaid.x, .y, .z of CTAs of the batch (an integer or an array)."""
-        gx, gy, _ = self.machine.grid
-        linear = self.machine.first + cta
-        if self.size == 1:
-            return linear % gx, linear // gx % gy, linear // (gx * gy)
-        cluster, inside = self.cluster_coordinates(cta), self.rank_coordinates(cta)
-        return tuple(c * n + i for c, n, i in zip(cluster, self.shape, inside))
-
-    def cluster_coordinates(self, cta) -> tuple:
-        """clusterid of CTAs of the batch."""
-        cx, cy, _ = (g // n for g, n in zip(self.machine.grid, self.shape))
-        number = (self.machine.first + cta) // self.size
-        return number % cx, number // cx % cy, number // (cx * cy)
-
-    def rank_coordinates(self, cta) -> tuple:
-        """cluster_ctaid of CTAs of the batch."""
-        x, y, _ = self.shape
-        rank = self.rank(cta)
-        return rank % x, rank // x % y, rank // (x * y)
-
-    def rank(self, cta):
-        return (self.machine.first + cta) % self.size
-
-    def ctas_with_rank(self, cta, rank):
-        """The CTAs of the batch with these ranks in the clusters of ``cta``."""
-        return cta - self.rank(cta) + rank
-
-    def alive(self, cta):
-        """Whether CTAs of the batch have threads that have not exited."""
-        return self.machine.alive.reshape(self.machine.ctas, -1).any(axis=1)[cta]
-
-    # -- the barrier ---------------------------------------------------------------------------------
     def arrive(self, ins, flat) -> None:
         again = self.states[flat] != _IDLE
         if again.any():
-            self.fault(ins, flat[again][0], "a thread arrives at the cluster's barrier twice without waiting")
+            fault_at(
+                self.machine.geometry,
+                ins,
+                flat[again][0],
+                "a thread arrives at the cluster's barrier twice without waiting",
+            )
         self.states[flat] = _ARRIVED
         if self.machine.racecheck is not None:
             self.machine.racecheck.arrive_in_cluster(flat, "relaxed" in ins.mods)
@@ -82,8 +53,11 @@ class Clusters:
         flat = group.flat
         ins = self.machine.program.code[after - 1]
         if (self.states[flat] == _IDLE).any():
-            self.fault(
-                ins, flat[self.states[flat] == _IDLE][0], "a thread waits at the cluster's barrier without arriving"
+            fault_at(
+                self.machine.geometry,
+                ins,
+                flat[self.states[flat] == _IDLE][0],
+                "a thread waits at the cluster's barrier without arriving",
             )
         group.pc = after
         self.blocked.append(group)
@@ -92,7 +66,7 @@ class Clusters:
     def complete(self) -> None:
         """Complete the phase of clusters in which all living threads have arrived."""
         machine = self.machine
-        states = self.states.reshape(-1, self.size * machine.threads)
+        states = self.states.reshape(-1, machine.geometry.cluster_size * machine.geometry.threads)
         alive = machine.alive.reshape(states.shape)
         arrived = (states == _ARRIVED) & alive
         done = arrived.any(axis=1) & (arrived.sum(axis=1) == alive.sum(axis=1))
@@ -125,8 +99,3 @@ class Clusters:
         """Threads have exited: nobody waits for them any more."""
         if (self.states == _ARRIVED).any():
             self.complete()
-
-    def fault(self, ins, flat, why: str) -> None:
-        cta, tid = divmod(int(flat), self.machine.threads)
-        thread = self.machine.thread_name(cta, tid)
-        raise EmulatorFault(why, instruction=ins.text, line=ins.line, thread=thread)

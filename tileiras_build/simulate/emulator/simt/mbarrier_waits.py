@@ -154,8 +154,8 @@ class MbarrierWaits:
         if not under_way and self.machine.racecheck is None:
             return
         machine, words = self.machine, self.machine.shared_size // 8
-        ctas = unique_integers(group.flat // machine.threads)
-        gone = frozenset(ctas[~machine.clusters.alive(ctas)].tolist())
+        ctas = unique_integers(group.flat // machine.geometry.threads)
+        gone = frozenset(ctas[~machine.are_ctas_alive(ctas)].tolist())
         for places, copy in under_way if gone else ():
             if not gone.isdisjoint(place // words for place in places):
                 self.report_outlived(copy)
@@ -172,8 +172,8 @@ class MbarrierWaits:
         self.machine.options.findings.report("exit-before-arrival", self.unfinished(copy, why))
 
     def unfinished(self, copy, why: str) -> EmulatorFault:
-        cta, tid = divmod(int(copy.flat[0]), self.machine.threads)
-        thread = self.machine.thread_name(cta, tid)
+        cta, tid = divmod(int(copy.flat[0]), self.machine.geometry.threads)
+        thread = self.machine.geometry.thread_name(cta, tid)
         return EmulatorFault(why, instruction=copy.ins.text, line=copy.ins.line, thread=thread)
 
     # -- deadlock ------------------------------------------------------------------------------------
@@ -188,24 +188,24 @@ class MbarrierWaits:
             *self.groups_awaiting_convergence(),
             *more,
         ]
-        first = int(waiting[0][0].flat[0]) // machine.threads
-        cluster = first // machine.cluster_size
+        first = int(waiting[0][0].flat[0]) // machine.geometry.threads
+        cluster = first // machine.geometry.cluster_size
         lines = []
         for group, pc, why in waiting:
-            flat = group.flat[group.flat // machine.threads // machine.cluster_size == cluster]
-            for cta in unique_integers(flat // machine.threads).tolist():
-                tids = flat[flat // machine.threads == cta] % machine.threads
+            flat = group.flat[group.flat // machine.geometry.threads // machine.geometry.cluster_size == cluster]
+            for cta in unique_integers(flat // machine.geometry.threads).tolist():
+                tids = flat[flat // machine.geometry.threads == cta] % machine.geometry.threads
                 where = machine.program.code[pc]
-                who = f"{warps(tids)} of CTA {machine.thread_name(cta, 0)[0]}"
+                who = f"{warps(tids)} of CTA {machine.geometry.thread_name(cta, 0)[0]}"
                 lines.append(f"{who} at line {where.line} ({where.text}): {why(cta) if callable(why) else why}")
         group, pc, why = waiting[0]
-        cta, tid = divmod(int(group.flat[0]), machine.threads)
+        cta, tid = divmod(int(group.flat[0]), machine.geometry.threads)
         head = why(cta) if callable(why) else why
         rest = f"; and {len(lines) - MAX_SHOWN_WAITS} more" if len(lines) > MAX_SHOWN_WAITS else ""
         ins = machine.program.code[pc]
         raise EmulatorFault(
             f"deadlock: {self.summary(head)} and no other thread can run: {'; '.join(lines[:MAX_SHOWN_WAITS])}{rest}",
-            instruction=ins.text, line=ins.line, thread=machine.thread_name(cta, tid), kind=DEADLOCK,
+            instruction=ins.text, line=ins.line, thread=machine.geometry.thread_name(cta, tid), kind=DEADLOCK,
         )  # fmt: skip
 
     @staticmethod
@@ -225,7 +225,7 @@ class MbarrierWaits:
     def barrier_state(self, cta: int, barrier: int) -> str:
         machine = self.machine
         arrived, needed = (int(of[cta, barrier]) for of in (machine.barriers.arrived, machine.barriers.needed))
-        alive = int(machine.alive[cta * machine.threads : (cta + 1) * machine.threads].sum())
+        alive = int(machine.alive[cta * machine.geometry.threads : (cta + 1) * machine.geometry.threads].sum())
         return f"waits at barrier {barrier}, where {arrived} of {needed or alive} threads have arrived"
 
     def mbarriers(self):
@@ -239,7 +239,7 @@ class MbarrierWaits:
     def mbarrier_state(self, position: int) -> str:
         machine = self.machine
         cta, word = divmod(position, machine.shared_size // 8)
-        return f"waits for the mbarrier at shared {word * 8:#x} of CTA {machine.thread_name(cta, 0)[0]}, {describe(machine, position)}"
+        return f"waits for the mbarrier at shared {word * 8:#x} of CTA {machine.geometry.thread_name(cta, 0)[0]}, {describe(machine, position)}"
 
     def blocked_groups(self):
         """Threads stopped by an instruction that waits for something else, such as tensor memory."""

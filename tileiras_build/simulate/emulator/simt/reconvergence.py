@@ -131,17 +131,17 @@ def _stacked(machine: CtaBatch, groups: list[ThreadGroup]) -> tuple[ThreadSet, l
     places = np.empty((len(ctas), tid.shape[1]), np.int64)
     places[order] = np.arange(places.size).reshape(places.shape)
     edges = np.cumsum([len(g.cta) for g in groups])[:-1]
-    merged = groups[0].threads.family.of(ctas[order][:, None], tid, machine.threads)
+    merged = groups[0].threads.family.of(ctas[order][:, None], tid, machine.geometry.threads)
     return merged, [part.reshape(-1) for part in np.split(places, edges)]
 
 
 def _threads_of(machine: CtaBatch, family: ThreadSetCache, flat: np.ndarray) -> ThreadSet:
     """The threads with these indices in the batch."""
-    cta, tid = np.divmod(flat, machine.threads)
+    cta, tid = np.divmod(flat, machine.geometry.threads)
     rows, columns = unique_integers(cta), unique_integers(tid)
     if len(rows) * len(columns) == len(flat):
-        return family.of(rows[:, None], columns[None], machine.threads)
-    return family.of(cta[None], tid[None], machine.threads)
+        return family.of(rows[:, None], columns[None], machine.geometry.threads)
+    return family.of(cta[None], tid[None], machine.geometry.threads)
 
 
 def _merge_state(merged: ThreadGroup, groups: list[ThreadGroup], positions: list[np.ndarray] | None) -> None:

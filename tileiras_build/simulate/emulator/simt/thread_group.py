@@ -46,7 +46,7 @@ class ThreadGroup:
 
     def __init__(self, machine, cta, tid, registers, parent=None, select=None, threads: ThreadSet | None = None):
         self.machine = self.m = machine
-        self.threads = threads = threads or ThreadSet(cta, tid, machine.threads)
+        self.threads = threads = threads or ThreadSet(cta, tid, machine.geometry.threads)
         self.cta, self.tid = cta, tid  # index arrays, (Cg, 1) and (1, Tg), or both (1, n)
         self.is_product_set = threads.is_product_set  # otherwise any set of threads, as (1, n)
         self.shape, self.whole, self.dense = threads.shape, threads.whole, threads.dense
@@ -109,12 +109,14 @@ class ThreadGroup:
         if mask is None and self._converged_at in (True, self.machine.exits):
             return self._converged_at is True
         _, present, numbers = self.threads.scattered
-        per_cta = -(-self.machine.threads // 32)
+        per_cta = -(-self.machine.geometry.threads // 32)
         cta, warp = np.divmod(numbers, per_cta)
         tid = warp[:, None] * 32 + np.arange(32)
-        inside = tid < self.machine.threads
+        inside = tid < self.machine.geometry.threads
         alive = (
-            self.machine.alive[np.minimum(cta[:, None] * self.machine.threads + tid, len(self.machine.alive) - 1)]
+            self.machine.alive[
+                np.minimum(cta[:, None] * self.machine.geometry.threads + tid, len(self.machine.alive) - 1)
+            ]
             & inside
         )
         needed = alive & ~present
@@ -141,7 +143,7 @@ class ThreadGroup:
     @property
     def shared_window(self):
         """What the addresses of the CTA's own shared memory start from: its rank in the cluster."""
-        rank = self.machine.clusters.rank(self.cta)
+        rank = self.machine.geometry.rank(self.cta)
         return (rank << RANK_SHIFT).astype(np.uint32)
 
     def full(self, value) -> np.ndarray:
