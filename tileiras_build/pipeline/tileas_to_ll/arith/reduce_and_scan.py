@@ -251,7 +251,7 @@ def _store_partials(e, held, layout, reduced, warp_bits, along, elements, starts
 
 def _base_of(e: KernelEmitter, lanes: tuple[int, ...], warps: tuple[int, ...]) -> Value:
     with e.b.at_function_start():
-        return e.b.add(e.linear(lanes, warps), e.shared_base)
+        return e.b.add(e.threads.linear(lanes, warps), e.shared_base)
 
 
 def _load_partials(e, reduced, register, partials, elements, starts, combine) -> Tuple:
@@ -329,9 +329,9 @@ def _last_of_lower(
         return value
     with e.b.at_function_start():
         if reverse:
-            source = e.b.or_(e.b.and_(e.lane, ~lanes & 31), bit)
+            source = e.b.or_(e.b.and_(e.threads.lane, ~lanes & 31), bit)
         else:
-            source = e.b.or_(e.b.and_(e.lane, ~bit & 31), lanes)
+            source = e.b.or_(e.b.and_(e.threads.lane, ~bit & 31), lanes)
     return tuple(shuffle(e, element, part, ShuffleMode.IDX, source) for element, part in zip(elements, value))
 
 
@@ -350,7 +350,7 @@ def _register_level(e, held, bit, registers, lanes, elements, combine, reverse) 
 
 def _lane_level(e, held, bit, registers, lanes, elements, combine, reverse) -> dict[int, Tuple]:
     with e.b.at_function_start():
-        upper = e.b.compare("eq" if reverse else "ne", e.b.and_(e.lane, bit), 0)
+        upper = e.b.compare("eq" if reverse else "ne", e.b.and_(e.threads.lane, bit), 0)
     totals: dict[int, Tuple] = {}
     result = {}
     for register, value in held.items():

@@ -56,12 +56,12 @@ class _Elements:
 
     def bits(self, mask: int) -> Value:
         """The thread's part of the index bits in ``mask``."""
-        return self.e.linear(*(tuple(image & mask for image in images) for images in (self.lanes, self.warps)))
+        return self.e.threads.linear(*(tuple(image & mask for image in images) for images in (self.lanes, self.warps)))
 
     def address(self, offset: int, kept: int, bytes: int) -> Value:
         """Where an element lies in shared memory, less the scratch region's start."""
         lanes, warps = (tuple(pack_kept_bits(image, kept) * bytes for image in i) for i in (self.lanes, self.warps))
-        place = self.e.b.xor(self.e.linear(lanes, warps), pack_kept_bits(offset, kept) * bytes)
+        place = self.e.b.xor(self.e.threads.linear(lanes, warps), pack_kept_bits(offset, kept) * bytes)
         return self.e.b.add(place, self.e.shared_base)
 
 

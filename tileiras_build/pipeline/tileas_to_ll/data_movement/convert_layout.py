@@ -72,7 +72,7 @@ def _shuffle(e: KernelEmitter, plan: WarpShuffle, source: SSAValue, element: Ele
     registers = e.registers(source)
     words = [_pack(e, element, [registers[r] for r in members]) for members in plan.source_values]
     words = _swapped(e, words, plan.source_swaps)
-    lane = e.linear(plan.lane_bases, plan.warp_bases)
+    lane = e.threads.linear(plan.lane_bases, plan.warp_bases)
     received = [_received(e, plan, shuffle, words, lane) for shuffle in plan.shuffles]
     received = _swapped(e, received, plan.result_swaps)
     width = len(plan.source_values[0])
@@ -106,7 +106,7 @@ def _choice(e: KernelEmitter, condition: Value, then: Value, otherwise: Value) -
 
 def _parity(e: KernelEmitter, lane_mask: int, warp_mask: int) -> Value:
     with e.b.at_function_start():
-        bits = e.b.and_(e.thread, lane_mask | warp_mask << 5)
+        bits = e.b.and_(e.threads.thread, lane_mask | warp_mask << 5)
         odd = e.b.and_(e.b.issue(CtPopOp, bits, type=I32), 1)
         return e.b.compare("ne", odd, 0)
 

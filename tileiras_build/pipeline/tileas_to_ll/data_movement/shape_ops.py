@@ -62,7 +62,7 @@ def _emit_table(e: KernelEmitter, value: DenseIntOrFPElementsAttr, result: SSAVa
         numbers = [number & 1 for number in numbers]
     table, type = e.module.constant_table(numbers, element.bits), integer(element.bits)
     with e.b.at_function_start():
-        thread = e.linear(layout.lanes, layout.warps)
+        thread = e.threads.linear(layout.lanes, layout.warps)
     registers = []
     for offset in layout.register_offsets:
         address = e.b.offset(e.b.address_of(table, GLOBAL), e.b.xor(thread, offset), type, I32)
@@ -180,7 +180,7 @@ def _distributed(e: KernelEmitter, layout: LinearLayout, shape: tuple[int, ...],
         raise Unsupported("slice-layout", "a slice whose layout mixes thread and register bits has no lowering")
     lanes = tuple(slice_to_whole_index(image, part, shape) * element.bytes for image in layout.lanes)
     warps = tuple(slice_to_whole_index(image, part, shape) * element.bytes for image in layout.warps)
-    return e.linear(lanes, warps)
+    return e.threads.linear(lanes, warps)
 
 
 def emit_insert_slice(e: KernelEmitter, op: TableOp) -> None:

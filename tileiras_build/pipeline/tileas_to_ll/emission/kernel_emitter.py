@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import struct as struct_module
 from collections.abc import Callable, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -23,19 +22,19 @@ from ....ir.dialects import gpu_ext as gpu
 from ....ir.dialects.cuda_tile.location import source_location
 from ....ir.dialects.cute import layout_of
 from ....ir.dialects.fast_xdsl import VALUES, walk
-from ....ir.dialects.nvvm.barriers import ClusterRankOp
-from ....ir.dialects.nvvm.warp_sync import BarrierCountOp, BarWarpSyncOp, ElectOp
+from ....ir.dialects.nvvm.warp_sync import BarrierCountOp, BarWarpSyncOp
 from ....ir.dialects.op_definition import TableOp
 from ....ir.dialects.op_traits import LayoutTrait, traits_of
 from ....ir.layouts import LinearLayout
 from ...analysis.scratch_memory_sizes import SPILL_VECTOR_REGS
 from ...common.llvm_element_types import POINTER, Element, element_of, wrap_to_width
-from ...common.llvm_types import BFLOAT, DOUBLE, FLOAT, HALF, I1, I8, I32, SHARED, integer, struct
+from ...common.llvm_types import BFLOAT, DOUBLE, FLOAT, HALF, I1, I8, I32, SHARED, integer
 from ...common.llvm_types import vector as vector_of
 from .analyze_buffers import Buffers, analyze_buffers
 from .function_builder import Value
 from .instruction_builder import InstructionBuilder
 from .op_preconditions import check_operation
+from .thread_ids import ThreadIds
 
 if TYPE_CHECKING:
     from ...job import Job
@@ -161,6 +160,7 @@ class KernelEmitter:
         self.handlers = handlers
         self.buffers = Buffers()
         self.b = InstructionBuilder()
+        self.threads = ThreadIds(self.b, num_warps)
         self.values: dict[SSAValue, Held] = {}
         self.loops: list[Loop] = []
         self.heap: dict[Block, list[Value]] = {}  # addresses that blocks have allocated on the device's heap
@@ -176,76 +176,14 @@ class KernelEmitter:
         self.powers = 0  # groups of powers of two that were computed so, of which some are polynomials
         self.written_ahead: set[Operation] = set()  # by a handler, in each way through the code that it made
         self.partition_end: Block | None = None  # where a return of the agent whose code is written goes on
-        self.is_one_thread = False  # of the agent whose code is written, only one executes it
         self.name = ""
         self.max_registers: int | None = None  # of a thread, where the kernel says so
         self.pointer_space = "global"
-
-    # ---- thread position -------------------------------------------------------------------------
-    @cached_property
-    def thread(self) -> Value:
-        with self.b.at_function_start():
-            return self.b.query(gpu.ThreadIdOp)
-
-    @cached_property
-    def lane(self) -> Value:
-        with self.b.at_function_start():
-            return self.thread if self.num_warps == 1 else self.b.and_(self.thread, 31)
-
-    @cached_property
-    def warp(self) -> Value:
-        with self.b.at_function_start():
-            return 0 if self.num_warps == 1 else self.b.shift(self.thread, -5)
-
-    @cached_property
-    def uniform_warp(self) -> Value:
-        """The warp's number, which ptxas knows to be the same in all lanes: what is computed from it goes to uniform
-        registers."""
-        with self.b.at_function_start():
-            return 0 if self.num_warps == 1 else self.b.shuffle(gpu.ShuffleMode.IDX, self.warp, 0)
-
-    def linear(self, lane_images: tuple[int, ...], warp_images: tuple[int, ...]) -> Value:
-        """The F2-linear function of the thread's lane and warp, computed at the start of the kernel."""
-        with self.b.at_function_start():
-            return self.b.xor(self.b.linear(self.lane, lane_images), self.b.linear(self.warp, warp_images))
-
-    def elect(self) -> Value:
-        """Whether this is the one thread of its warp that acts for all."""
-        return self.b.field(self.b.issue(ElectOp, -1, type=struct(I32, I1)), 1)
-
-    @cached_property
-    def cta_rank(self) -> Value:
-        """The CTA's number in its cluster."""
-        with self.b.at_function_start():
-            return self.b.issue(ClusterRankOp, type=I32)
 
     @property
     def tensor_group(self) -> str:
         """The CTAs that tcgen05 acts for, all instructions of a kernel the same, as LLVM's names end."""
         return "cg2" if "pair" in unwrap(self.tensor_memory).attributes else "cg1"
-
-    @cached_property
-    def is_first_warp(self) -> Value:
-        with self.b.at_function_start():
-            return self.b.compare("eq", self.uniform_warp, 0)
-
-    @contextmanager
-    def one_warp(self):
-        """What the warp of ``one_thread`` does."""
-        if self.is_one_thread:
-            yield
-            return
-        with self.b.if_then(self.is_first_warp):
-            yield
-
-    @contextmanager
-    def one_thread(self):
-        """What one thread of the first warp does, always the same one; of an agent of one thread, that one."""
-        if self.is_one_thread:
-            yield
-            return
-        with self.one_warp(), self.b.if_then(self.elect()):
-            yield
 
     @property
     def vector_registers(self) -> int:
@@ -253,21 +191,6 @@ class KernelEmitter:
         warps = self.num_warps + self.producer_warps
         share = self.max_registers or self.target.sm_limits.registers_of(warps)
         return 1 << (share - RESERVED_REGISTERS).bit_length() - 1
-
-    def holder(self, layout: LinearLayout) -> Value | None:
-        """Whether this thread is the canonical holder of its elements; None where every thread is."""
-        lanes, warps = layout.free_bits("lane"), layout.free_bits("warp")
-        if not lanes and not warps:
-            return None
-        with self.b.at_function_start():
-            mask = lanes | warps << 5
-            return self.b.compare("eq", self.b.and_(self.thread, mask), 0)
-
-    @cached_property
-    def first_thread(self) -> Value:
-        """Whether this is thread 0 of the CTA."""
-        with self.b.at_function_start():
-            return self.b.compare("eq", self.thread, 0)
 
     # ---- values ----------------------------------------------------------------------------------
     def literal(self, element: Element, bits: int) -> Value:

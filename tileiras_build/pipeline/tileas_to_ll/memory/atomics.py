@@ -113,7 +113,7 @@ def emit_atomic_cas(e: KernelEmitter, op: TableOp) -> None:
 def _emit_elements(e: KernelEmitter, op: TableOp, element: Element, update: Update, operands: list[SSAValue]) -> None:
     tile = isinstance(e.values[op.value], list)
     layout = layout_of(op.value) if tile else None
-    holder = e.first_thread if layout is None else e.holder(layout)
+    holder = e.threads.is_first_thread if layout is None else e.threads.holds_canonical_copy(layout)
     pointers, columns = e.registers(op.pointer), [e.registers(value) for value in operands]
     masks = [None] * len(pointers) if op.mask is None else e.registers(op.mask)
     offsets = (0,) if layout is None else layout.register_offsets
@@ -143,7 +143,7 @@ def _shared_results(
     lanes = tuple(image * size for image in layout.lanes) if layout else ()
     warps = tuple(image * size for image in layout.warps) if layout else ()
     with e.b.at_function_start():
-        base = e.b.add(e.linear(lanes, warps), e.shared_base)
+        base = e.b.add(e.threads.linear(lanes, warps), e.shared_base)
     if "sync_before" in op.attributes:
         e.barrier()
     for offset, value in known.items():
@@ -158,7 +158,7 @@ def emit_tiled_atomic_rmw(e: KernelEmitter, op: TableOp) -> None:
     addresses: TileAddresses = tile_addresses(e, op, view, layout)
     element = addresses.element
     update = _modification(e, op, element)
-    values, holder = e.registers(op.value), e.holder(layout)
+    values, holder = e.registers(op.value), e.threads.holds_canonical_copy(layout)
     done: set[int] = set()
     for register, offset in enumerate(layout.register_offsets):
         if offset in done:

@@ -20,7 +20,7 @@ class ElementCoordinates:
         lanes = [unpack(image, shape) for image in layout.lanes]
         warps = [unpack(image, shape) for image in layout.warps]
         self.thread: list[Value] = [
-            e.linear(tuple(image[dim] for image in lanes), tuple(image[dim] for image in warps))
+            e.threads.linear(tuple(image[dim] for image in lanes), tuple(image[dim] for image in warps))
             for dim in range(layout.rank)
         ]
         self.registers = [unpack(offset, shape) for offset in layout.register_offsets]

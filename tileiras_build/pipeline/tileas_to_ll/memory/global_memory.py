@@ -348,7 +348,10 @@ def emit_tiled_store(e: KernelEmitter, op: TableOp) -> None:
 def _store_tile(e: KernelEmitter, op: TableOp, addresses: TileAddresses, vector: int, masked: bool) -> list[Value]:
     """Write the registers of a tile, those that repeat others left out."""
     layout, modifiers = addresses.layout, modifiers_of(e, op)
-    values, holder = e.packed(op.value) if e.computes_late else e.registers(op.value), e.holder(layout)
+    values, holder = (
+        e.packed(op.value) if e.computes_late else e.registers(op.value),
+        e.threads.holds_canonical_copy(layout),
+    )
     done: set[int] = set()
     for first in range(0, layout.num_registers, vector):
         if (key := layout.register_offsets[first]) in done:
@@ -408,12 +411,12 @@ def _emit_scalar_load(e: KernelEmitter, op: TableOp) -> None:
 def emit_store(e: KernelEmitter, op: TableOp) -> None:
     element, modifiers = e.element(op.value), modifiers_of(e, op)
     if not isinstance(e.values[op.value], list):
-        mask = _both(e, e.first_thread, None if op.mask is None else is_mask_needed(e.scalar(op.mask)))
+        mask = _both(e, e.threads.is_first_thread, None if op.mask is None else is_mask_needed(e.scalar(op.mask)))
         return store_vector(e, element, [e.scalar(op.value)], e.scalar(op.pointer), 0, mask, modifiers)
     layout = layout_of(op.value)
     pointers, values = e.registers(op.pointer), e.registers(op.value)
     masks = None if op.mask is None else e.registers(op.mask)
-    vector, holder = vector_of(op, layout, _pointer_order(op, layout)), e.holder(layout)
+    vector, holder = vector_of(op, layout, _pointer_order(op, layout)), e.threads.holds_canonical_copy(layout)
     done: set[int] = set()
     for first in range(0, layout.num_registers, vector):
         if (key := layout.register_offsets[first]) in done:

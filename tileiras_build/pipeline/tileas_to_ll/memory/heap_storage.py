@@ -26,7 +26,7 @@ def allocate(e: KernelEmitter, op: TableOp, offset: int) -> Value:
     b = e.b
     slot = b.pointer(b.add(e.shared_base, offset), SHARED)
     e.module.use_function("malloc", pointer(), (I64,))
-    with b.if_then(e.first_thread):
+    with b.if_then(e.threads.is_first_thread):
         block = b.call("malloc", (b.constant(max(size, 1) + alignment - 1, I64),), pointer())
         b.store(b.cast("ptrtoint", block, I64), slot, 8)
     e.barrier()
@@ -45,7 +45,7 @@ def free_in_block(e: KernelEmitter, block: Block) -> None:
         return
     e.module.use_function("free", None, (pointer(),))
     e.barrier()
-    with e.b.if_then(e.first_thread):
+    with e.b.if_then(e.threads.is_first_thread):
         for address in reversed(addresses):
             e.b.call("free", (e.b.cast("inttoptr", address, pointer()),))
 

@@ -34,7 +34,7 @@ def _address(e: KernelEmitter, access: Access, xor: int, scratch: int, start: Va
 
     ``start`` is the region's 32-bit address where it is known at run time only.
     """
-    thread = e.linear(access.lane_offsets, access.warp_offsets)
+    thread = e.threads.linear(access.lane_offsets, access.warp_offsets)
     with e.b.at_function_start():
         place = e.b.xor(thread, xor)
         base = e.b.add(place, e.shared_base) if start is None else place
@@ -59,7 +59,7 @@ def holder_of(e: KernelEmitter, lanes: int, warps: int) -> Value | None:
     if not lanes and not warps:
         return None
     with e.b.at_function_start():
-        return e.b.compare("eq", e.b.and_(e.thread, lanes | warps << 5), 0)
+        return e.b.compare("eq", e.b.and_(e.threads.thread, lanes | warps << 5), 0)
 
 
 def load_registers(
@@ -159,7 +159,7 @@ def _swap_lanes(e: KernelEmitter, access: MatrixAccess, regs: list[Value]) -> li
     if not access.swapped_lanes:
         return regs
     with e.b.at_function_start():
-        swapped = e.b.compare("ne", e.b.and_(e.thread, access.swapped_lanes), 0)
+        swapped = e.b.compare("ne", e.b.and_(e.threads.thread, access.swapped_lanes), 0)
     pairs = [(regs[number ^ 1], word) for number, word in enumerate(regs)]
     return [e.b.select(swapped, other, own, I32) for other, own in pairs]
 

@@ -149,7 +149,7 @@ def _masked(
     inside = None
     if thread_mask:
         with e.b.at_function_start():
-            inside = e.b.compare("eq", e.b.and_(e.thread, thread_mask), 0)
+            inside = e.b.compare("eq", e.b.and_(e.threads.thread, thread_mask), 0)
     result = []
     for register, offset in enumerate(layout.register_offsets):
         if offset & beyond:
@@ -289,7 +289,7 @@ class _Reader:
         lanes = tuple(self._offset(unpack(image, layout.shape)) for image in layout.lanes)
         warps = tuple(self._offset(unpack(image, layout.shape)) for image in layout.warps)
         with e.b.at_function_start():
-            self.thread = e.b.add(e.linear(lanes, warps), e.shared_base)
+            self.thread = e.b.add(e.threads.linear(lanes, warps), e.shared_base)
         # The right operand's rows are read in vectors where a thread holds neighbors.
         self.vector = 1 if is_left else min(layout.contiguous(), VECTOR_BYTES // bytes)
         self.known: dict[int, list[Value]] = {}

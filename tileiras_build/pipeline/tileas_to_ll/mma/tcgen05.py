@@ -90,7 +90,7 @@ def warp_address(e: KernelEmitter, tile: TmemTile, start: Value, own_tile: int, 
     images += [tile.tmem_columns << bit for bit in range(log2_exact(tile.groups_m))]
     images += [tile.tmem_columns_per_warp << bit for bit in range(log2_exact(tile.groups_n))]
     with e.b.at_function_start():
-        part = e.b.linear(e.uniform_warp, images)
+        part = e.b.linear(e.threads.uniform_warp, images)
     return e.b.add(e.b.add(start, part), own_tile * tile.groups_m * tile.tmem_columns + first)
 
 
@@ -201,8 +201,8 @@ def _store_scales(e: KernelEmitter, op: TableOp) -> None:
     )
     address = _stage_address(e, e.scalar(op.dest), columns, op.stage)
     with e.b.at_function_start():
-        lanes = e.b.linear(e.uniform_warp, [32 << LANE_SHIFT, 64 << LANE_SHIFT])
-        writes = e.b.compare("ult", e.uniform_warp, WARPS)
+        lanes = e.b.linear(e.threads.uniform_warp, [32 << LANE_SHIFT, 64 << LANE_SHIFT])
+        writes = e.b.compare("ult", e.threads.uniform_warp, WARPS)
     with e.b.if_then(writes):
         e.b.issue(instructions.FenceAfterOp)
         pointer = pointer_to(e, e.b.add(address, lanes))
@@ -215,7 +215,7 @@ def emit_store_scales(e: KernelEmitter, op: TableOp) -> None:
     """16 bytes of a lane of tensor memory at a time."""
     access = shared_access(layout_of(op.value), type_as(op.buffer, BufferType).placement.data)
     start, held = stage_address(e, op.buffer, e.scalar(op.stage)), e.packed(op.value)
-    thread = e.linear(access.lane_offsets, access.warp_offsets)
+    thread = e.threads.linear(access.lane_offsets, access.warp_offsets)
     for one in access.vectors:
         with e.b.at_function_start():
             place = e.b.xor(thread, one.xor)
@@ -262,7 +262,7 @@ def vector_of(e: KernelEmitter, words: list[Value]) -> Value:
 @contextmanager
 def _issuing(e: KernelEmitter):
     """What one thread does, in a pair of CTAs one of both."""
-    with nullcontext() if e.tensor_group == "cg1" else leading(e), e.one_thread():
+    with nullcontext() if e.tensor_group == "cg1" else leading(e), e.threads.one_thread():
         yield
 
 

@@ -223,7 +223,7 @@ class _Wgmma:
         for bit, offset in zip(warp_bits, layout.row_offsets[row_bit:]):
             images[bit] = offset
         with e.b.at_function_start():
-            group = b.linear(e.uniform_warp, images)
+            group = b.linear(e.threads.uniform_warp, images)
         address = b.add(stage_address(e, buffer, e.scalar(stage)), group)
         shape = (ROWS, self.k) if k_dim else (self.k, self.tiling.columns)
         type = _descriptor_type(*shape, type_as(buffer, BufferType).element_type)

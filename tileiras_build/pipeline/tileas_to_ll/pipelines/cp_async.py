@@ -56,7 +56,7 @@ def emit_async_tiled_load(e: KernelEmitter, op: TableOp) -> None:
     order = view.order
     access = shared_access(layout, placement, vector_of(op, layout, order))
     stage = stage_address(e, op.buffer, e.scalar(op.stage))
-    thread = e.linear(access.lane_offsets, access.warp_offsets)
+    thread = e.threads.linear(access.lane_offsets, access.warp_offsets)
     holder = holder_of(e, access.free_lanes, access.free_warps)
     for vector in access.vectors:
         first = vector.registers[0]

@@ -23,7 +23,7 @@ def _warpgroups(op: TableOp) -> int:
 
 def _warpgroup(e: KernelEmitter) -> Value:
     with e.b.at_function_start():
-        return e.b.shift(e.uniform_warp, -2)
+        return e.b.shift(e.threads.uniform_warp, -2)
 
 
 def _named_barrier(e: KernelEmitter, kind: type[TableOp], barrier: Value) -> None:
@@ -32,7 +32,7 @@ def _named_barrier(e: KernelEmitter, kind: type[TableOp], barrier: Value) -> Non
 
 def emit_open(e: KernelEmitter, op: TableOp) -> None:
     with e.b.at_function_start():
-        is_last = e.b.compare("uge", e.uniform_warp, WARPS * (_warpgroups(op) - 1))
+        is_last = e.b.compare("uge", e.threads.uniform_warp, WARPS * (_warpgroups(op) - 1))
     with e.b.if_then(is_last):
         _named_barrier(e, BarrierArriveCountOp, FIRST_BARRIER)
 
@@ -53,7 +53,7 @@ def emit_arrive(e: KernelEmitter, op: TableOp) -> None:
 
 def emit_close(e: KernelEmitter, op: TableOp) -> None:
     with e.b.at_function_start():
-        is_first = e.b.compare("ult", e.uniform_warp, WARPS)
+        is_first = e.b.compare("ult", e.threads.uniform_warp, WARPS)
     with e.b.if_then(is_first):
         _named_barrier(e, BarrierCountOp, FIRST_BARRIER)
 

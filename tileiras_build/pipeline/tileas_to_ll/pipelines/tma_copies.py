@@ -83,8 +83,8 @@ def emit_async_tiled_tma_load(e: KernelEmitter, op: TableOp) -> None:
         position = tile_dims.index(int_attr(op, "multicast"))
         extents[position] //= e.ctas
         corner = tuple(extent if index == position else 0 for index, extent in enumerate(extents))
-        starts[position] = e.b.add(starts[position], e.b.mul(e.cta_rank, extents[position]))
-        base = e.b.add(base, e.b.mul(e.cta_rank, _offset_bytes(placement, tile_dims, corner)))
+        starts[position] = e.b.add(starts[position], e.b.mul(e.threads.cta_rank, extents[position]))
+        base = e.b.add(base, e.b.mul(e.threads.cta_rank, _offset_bytes(placement, tile_dims, corner)))
     for corner in _corners(box, extents):
         place = e.b.add(base, _offset_bytes(placement, tile_dims, corner))
         coordinates = [e.b.add(start, step) for start, step in zip(starts, corner)]
@@ -117,7 +117,7 @@ def emit_async_tiled_tma_store(e: KernelEmitter, op: TableOp) -> None:
         store_registers(e, move, e.element(op.value), registers, start)
         e.b.issue(FenceProxyAsyncOp, shared="after_accesses" not in op.attributes)
         e.barrier()
-        with e.one_thread():
+        with e.threads.one_thread():
             _start_stores(e, op, box, partial(_in_chunk, whole, number), e.b.add(e.shared_base, start))
 
 
@@ -168,7 +168,7 @@ def emit_async_tma_store_wait(e: KernelEmitter, op: TableOp) -> None:
 
 def _wait_for_stores(e: KernelEmitter, pending: int, *, read: bool) -> None:
     """In the warp whose thread starts all copies; its other threads have started none, and wait for none."""
-    with e.b.if_then(e.is_first_warp):
+    with e.b.if_then(e.threads.is_first_warp):
         e.b.issue(tma_reduce.BulkWaitGroupOp, pending=pending, read=read)
 
 

@@ -91,7 +91,7 @@ def emit_create(e: KernelEmitter, op: TableOp) -> None:
 
 def _initialize(e: KernelEmitter) -> None:
     """One thread sets the arrivals that each mbarrier waits for; all agents see them after the barrier."""
-    with e.b.if_then(e.first_thread):
+    with e.b.if_then(e.threads.is_first_thread):
         for op in e.pipelines:
             stages, consumers = op.result.type.stages.data, int_attr(op, "consumers") * ctas_of(op.result)
             producers = int_attr(op, "producers", absent=1)
@@ -124,13 +124,13 @@ def _uses_cluster_barriers(e: KernelEmitter) -> bool:
 
 def leads_pair(e: KernelEmitter) -> Value:
     with e.b.at_function_start():
-        return e.b.compare("eq", e.cta_rank, 0)
+        return e.b.compare("eq", e.threads.cta_rank, 0)
 
 
 @contextmanager
 def leading(e: KernelEmitter):
     """What the first CTA of a pair does; an agent of one thread that issues products is in that one only."""
-    with nullcontext() if e.is_one_thread else e.b.if_then(leads_pair(e)):
+    with nullcontext() if e.threads.is_single_thread else e.b.if_then(leads_pair(e)):
         yield
 
 
@@ -182,7 +182,7 @@ def _alloc_tmem(e: KernelEmitter) -> None:
     group = {"cta_group": _ctas_of_group(e)}
     if _uses_cluster_barriers(e):
         _sync_cluster(e)
-    with e.b.if_then(e.is_first_warp):
+    with e.b.if_then(e.threads.is_first_warp):
         e.b.issue(
             cute_nvgpu.AllocateTensorMemoryOp, _tmem_address_slot(e), type=None, columns=_tmem_columns(e), **group
         )
@@ -199,7 +199,7 @@ def _ctas_of_group(e: KernelEmitter) -> int:
 
 def _dealloc_tmem(e: KernelEmitter) -> None:
     columns = _tmem_columns(e)
-    with e.b.if_then(e.is_first_warp):
+    with e.b.if_then(e.threads.is_first_warp):
         address = e.b.pointer(e.tensor_base, TENSOR)
         e.b.issue(cute_nvgpu.FreeTensorMemoryOp, address, columns=columns, cta_group=_ctas_of_group(e))
 
@@ -262,7 +262,7 @@ def arrive_of_warp(e: KernelEmitter, address: Value) -> None:
     """One arrival at an mbarrier, once all threads of this warp are here."""
     e.b.issue(warp_sync.BarWarpSyncOp, -1)
     with e.b.at_function_start():
-        leads = e.b.compare("eq", e.lane, 0)
+        leads = e.b.compare("eq", e.threads.lane, 0)
     at, first = mbarrier(e, e.b.pointer(address, SHARED))
     e.b.operation(nvgpu.MBarrierArriveOp, (at, first, e.b.of(leads, I1)))
 
@@ -274,9 +274,9 @@ def emit_consumer_wait(e: KernelEmitter, op: TableOp) -> None:
         if is_pair(op.pipeline):
             waiting.enter_context(leading(e))
         if alone:
-            waiting.enter_context(e.one_warp())
+            waiting.enter_context(e.threads.one_warp())
         wait(e, full_barrier(e, op, stage_of(e, op)), phase_of(e, op))
-    if by_products and not (alone or e.is_one_thread or _sync_before_mma(op)):
+    if by_products and not (alone or e.threads.is_single_thread or _sync_before_mma(op)):
         e.barrier()
 
 
@@ -315,7 +315,7 @@ def emit_consumer_release(e: KernelEmitter, op: TableOp) -> None:
         stage = b.select(first, last, b.sub(stage, 1), I32)
     ctas = ctas_of(op.pipeline)
     with e.b.at_function_start():
-        leads = b.compare("ult", e.lane, ctas) if ctas > 1 else b.compare("eq", e.lane, 0)
+        leads = b.compare("ult", e.threads.lane, ctas) if ctas > 1 else b.compare("eq", e.threads.lane, 0)
     enabled = leads if op.enabled is None else b.all_lanes(leads, e.scalar(op.enabled))
     b.issue(warp_sync.BarWarpSyncOp, -1)
     address = empty_barrier(e, op, stage)
@@ -331,7 +331,7 @@ def _arrive_everywhere(e: KernelEmitter, address: Value, enabled: Value, ctas: i
     The arrival has no scope: it says that reads are done, there is no write for the other CTA to see, and a release of
     the cluster would wait for all that this thread wrote anywhere (MEMBAR.ALL.GPU).
     """
-    rank = e.b.and_(e.lane, ctas - 1)
+    rank = e.b.and_(e.threads.lane, ctas - 1)
     e.b.issue(barriers.MBarrierArriveOp, enabled, e.b.pointer(_peer_address(e, address, rank), CLUSTER))
 
 
@@ -344,13 +344,13 @@ def emit_agent_switch(e: KernelEmitter, op: TableOp) -> None:
     _initialize(e)
     apart, compute, done = (b.label() for _ in range(3))
     with e.b.at_function_start():
-        is_apart = b.compare("uge", e.uniform_warp, e.num_warps)
+        is_apart = b.compare("uge", e.threads.uniform_warp, e.num_warps)
     b.branch_if(is_apart, apart, compute)
     b.start(apart)
     e.partition_end = done
     with b.scope():
         _set_registers(e, op, 0)
-        elected = e.elect()
+        elected = e.threads.elect()
         for number, region in enumerate(op.regions[:-1]):
             if number < ONE_THREAD_PARTITIONS:
                 _emit_one_thread_partition(e, number, elected, region.blocks[0], done)
@@ -391,7 +391,7 @@ def _emit_one_thread_partition(e: KernelEmitter, number: int, elected: Value, bl
     """The agent of one thread of warp ``number`` of those that do not compute: the first one fetches."""
     b, leads = e.b, [elected]
     if e.producer_warps > 1:
-        leads.append(b.compare("eq", e.uniform_warp, e.num_warps + number))
+        leads.append(b.compare("eq", e.threads.uniform_warp, e.num_warps + number))
     if number and e.tensor_group == "cg2":
         leads.append(leads_pair(e))  # the other CTA's products are its own
     lead, on = b.label(), b.label()
@@ -404,9 +404,9 @@ def _emit_one_thread_partition(e: KernelEmitter, number: int, elected: Value, bl
         else:
             # Where a loop, such as a wait, comes first, ptxas no longer sees that only one thread issues products.
             b.issue(tcgen05.FenceAfterOp)
-        e.is_one_thread = True
+        e.threads.is_single_thread = True
         e.emit_block(block)
-        e.is_one_thread = False
+        e.threads.is_single_thread = False
         b.branch(done)
     b.start(on)
 
@@ -415,7 +415,7 @@ def _emit_warp_partition(e: KernelEmitter, number: int, block: Block, done: Bloc
     """The agent of all threads of warp ``number`` of those that do not compute."""
     b = e.b
     own, on = b.label(), b.label()
-    b.branch_if(b.compare("eq", e.uniform_warp, e.num_warps + number), own, on)
+    b.branch_if(b.compare("eq", e.threads.uniform_warp, e.num_warps + number), own, on)
     b.start(own)
     with b.scope():
         e.emit_block(block)

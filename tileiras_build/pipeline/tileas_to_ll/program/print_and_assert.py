@@ -37,7 +37,7 @@ def emit_print(e: KernelEmitter, op: TableOp) -> None:
     text = str_attr(op, "format")
     if not all(map(_is_whole, _tiles(e, op))):
         return _print_elements(e, op, text)
-    with e.b.if_then(e.first_thread):
+    with e.b.if_then(e.threads.is_first_thread):
         for part, arguments in _calls(_format_pieces(e, op, text)):
             _print(e, part, arguments)
 
@@ -99,7 +99,7 @@ def _print_elements(e: KernelEmitter, op: TableOp, text: str) -> None:
         (e.element(v), e.registers_as(v, layout) if v in tiles else [e.scalar(v)] * layout.num_registers)
         for v in op.values
     ]
-    condition, done = e.holder(layout), set[int]()
+    condition, done = e.threads.holds_canonical_copy(layout), set[int]()
     for register, offset in enumerate(layout.register_offsets):
         if offset not in done:
             done.add(offset)

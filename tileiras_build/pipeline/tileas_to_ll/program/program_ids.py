@@ -36,7 +36,7 @@ def _of_programs(e: KernelEmitter, op: TableOp, kind: type[Operation]) -> SSAVal
 
 
 def emit_cta_rank(e: KernelEmitter, op: TableOp) -> None:
-    e.values[op.result] = e.cta_rank
+    e.values[op.result] = e.threads.cta_rank
 
 
 def emit_token(e: KernelEmitter, op: TableOp) -> None:
