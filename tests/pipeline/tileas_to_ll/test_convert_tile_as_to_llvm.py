@@ -19,7 +19,7 @@ from tileiras_build.pipeline.pass_manager import run_passes
 from tileiras_build.pipeline.tileas_to_ll import PASSES
 from tileiras_build.pipeline.tileas_to_ll.decompose_prints import VARARGS
 from tileiras_build.pipeline.tileas_to_ll.emission.instruction_builder import InstructionBuilder
-from tileiras_build.pipeline.tileas_to_ll.emission.kernel_emitter import Late, LateValue, taken
+from tileiras_build.pipeline.tileas_to_ll.emission.register_values import LazyElement, LazyValues, materialize
 
 THREAD = ("builtin.", "cute_nvgpu.", "gpu.", "llvm.", "math.", "nvgpu.", "nvvm.")
 
@@ -120,9 +120,9 @@ def test_a_late_value_stands_where_it_is_first_asked_for():
         made.append("load")
         return [b.binary("add", 1, 2, I32) for _ in range(2)]
 
-    source = Late(load)
-    values = [LateValue(source, position) for position in range(2)]
+    source = LazyValues(load)
+    values = [LazyElement(source, position) for position in range(2)]
     assert made == []
-    assert taken(b, values[1]) is taken(b, values[1]) and made == ["load"]
-    taken(b, values[0])
+    assert materialize(b, values[1]) is materialize(b, values[1]) and made == ["load"]
+    materialize(b, values[0])
     assert made == ["load"]

@@ -37,12 +37,13 @@ from ...analysis.op_queries import is_tile
 from ...common.llvm_element_types import element_of
 from ...common.llvm_types import BFLOAT, DOUBLE, FLOAT, HALF, I32, I64, vector
 from ..emission.function_builder import Value
-from ..emission.kernel_emitter import Handler, KernelEmitter, LateInBlock, LateValue, Part, spilled_together, taken
+from ..emission.kernel_emitter import Handler, KernelEmitter
+from ..emission.register_values import LazyElement, PackedLane, RematerializedValues, materialize, spill_vectors
 from .elementwise import emit_elementwise
 from .f32_pairs import PAIR, halves, has_pairs, in_pairs, pair
 from .scalar_rules import flushes, option_text
 
-Dividend = Value | Part | LateValue
+Dividend = Value | PackedLane | LazyElement
 
 # So many dividends of one divisor pay for its reciprocal and for the checks.
 MIN_DIVIDENDS = 4
@@ -66,14 +67,14 @@ def emit_divide(e: KernelEmitter, op: Operation) -> None:
     type = element_of(op.results[0].type).type
     if type not in (FLOAT, HALF, BFLOAT) or not _is_to_nearest(op) or flushes(op):
         return emit_elementwise(e, op)
-    dividends, divisors = e.packed(op.operands[0]), e.registers(op.operands[1])
+    dividends, divisors = e.values.packed(op.operands[0]), e.values.registers(op.operands[1])
     few = len({*map(id, dividends)}) < MIN_DIVIDENDS * len({*map(id, divisors)})
     if few or all(map(_is_power_of_two, divisors)):
         return emit_elementwise(e, op)
     shared = _SharedDivisor(e, op, dividends, divisors)
     if shared.packs and has_pairs(e, FLOAT) and (rest := _stores_after(op)) is not None:
         return shared.store_in_branches(rest)
-    return e.set(op.results[0], shared.quotients())
+    return e.values.set(op.results[0], shared.quotients())
 
 
 def _is_power_of_two(divisor: Value) -> bool:
@@ -98,12 +99,12 @@ class _SharedDivisor:
         self.type = element_of(op.results[0].type).type
         self.narrow = _rounded_to(op)
         repeated = list(divisors) * (len(dividends) // len(divisors))
-        present = [a if _is_spilled(a) else self._widened(taken(e.b, a)) for a in dividends]
+        present = [a if _is_spilled(a) else self._widened(materialize(e.b, a)) for a in dividends]
         self.calls = [(a, self._widened(d)) for a, d in zip(present, repeated, strict=True)]
         # By divisor, each dividend of it once. By identity: values are hashed in Python.
         self.divisors = {id(divisor): divisor for _, divisor in self.calls}
-        self.dividends: dict[int, dict[int, SSAValue | LateValue]] = {name: {} for name in self.divisors}
-        for a, divisor in sorted(self.calls, key=lambda call: isinstance(call[0], LateValue)):
+        self.dividends: dict[int, dict[int, SSAValue | LazyElement]] = {name: {} for name in self.divisors}
+        for a, divisor in sorted(self.calls, key=lambda call: isinstance(call[0], LazyElement)):
             self.dividends[id(divisor)][id(a)] = a
         even = all(len(group) % 2 == 0 for group in self.dividends.values())
         # It costs a move for each pair: where registers are short.
@@ -113,8 +114,8 @@ class _SharedDivisor:
         found = self.b.uniqued(value)
         return found if self.type == FLOAT else self.b.cast("fpext", found, FLOAT)
 
-    def _present(self, a: SSAValue | LateValue) -> SSAValue:
-        return self._widened(a.take(self.b)) if isinstance(a, LateValue) else a
+    def _present(self, a: SSAValue | LazyElement) -> SSAValue:
+        return self._widened(a.materialize(self.b)) if isinstance(a, LazyElement) else a
 
     def quotients(self) -> list[Value]:
         """The result's registers."""
@@ -127,7 +128,7 @@ class _SharedDivisor:
         """
 
         def ended(way: Callable[[], list[Value]]) -> None:
-            self.e.set(self.op.results[0], self._results(way()))
+            self.e.values.set(self.op.results[0], self._results(way()))
             self.e.emit_ahead(rest)
 
         self.b.if_else(self._needs_no_scaling(), lambda: ended(self._by_reciprocals), lambda: ended(self._otherwise))
@@ -205,7 +206,7 @@ class _SharedDivisor:
         return [
             value
             for divisor, group in self._groups()
-            for part in spilled_together(group)
+            for part in spill_vectors(group)
             for value in self._results_of_branch([b.binary("fdiv", self._present(a), divisor, FLOAT) for a in part])
         ]
 
@@ -259,7 +260,7 @@ class _SharedDivisor:
         above = b.bitcast(b.sub((2 * BIAS - 1 << FRACTION_BITS) + ALL_ONES + 1, bits), FLOAT)
         return b.uniqued(b.select(whole, self._reciprocal(divisor), above, FLOAT))
 
-    def _groups(self) -> Iterable[tuple[SSAValue, list[SSAValue | LateValue]]]:
+    def _groups(self) -> Iterable[tuple[SSAValue, list[SSAValue | LazyElement]]]:
         return zip(self.divisors.values(), (list(group.values()) for group in self.dividends.values()))
 
     def _reciprocal(self, divisor: SSAValue) -> SSAValue:
@@ -275,7 +276,7 @@ class _SharedDivisor:
         self,
         divisor: SSAValue,
         reciprocal: SSAValue,
-        dividends: Sequence[SSAValue | LateValue],
+        dividends: Sequence[SSAValue | LazyElement],
         scale: SSAValue | None = None,
     ) -> list[Value]:
         """The quotients of dividends, each first multiplied by ``scale``."""
@@ -295,7 +296,7 @@ class _SharedDivisor:
 
         return [
             value
-            for part in spilled_together(dividends)
+            for part in spill_vectors(dividends)
             for value in self._results_of_branch(quotients([(self._present(a),) for a in part]))
         ]
 
@@ -361,8 +362,8 @@ def _skip_ops(value: SSAValue, name: str) -> SSAValue:
     return defining_op(value).operands[0] if _is_made_by(value, name) else value
 
 
-def _is_spilled(value: Dividend) -> TypeGuard[LateValue]:
-    return isinstance(value, LateValue) and isinstance(value.source, LateInBlock)
+def _is_spilled(value: Dividend) -> TypeGuard[LazyElement]:
+    return isinstance(value, LazyElement) and isinstance(value.source, RematerializedValues)
 
 
 def _rounded_to(op: Operation) -> Attribute | None:

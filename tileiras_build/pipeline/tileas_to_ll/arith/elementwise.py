@@ -19,7 +19,8 @@ from ....ir.dialects.op_definition import TableOp
 from ...common.llvm_element_types import element_of, wrap_to_width
 from ...common.llvm_types import GLOBAL, I1, I64, integer, pointer
 from ..emission.function_builder import Value
-from ..emission.kernel_emitter import Handler, KernelEmitter, Late, LateValue, Packed, spilled_together, taken
+from ..emission.kernel_emitter import Handler, KernelEmitter
+from ..emission.register_values import LazyElement, LazyValues, RegisterValue, materialize, spill_vectors
 from . import float_arithmetic, numeric_conversions
 from .exp2_polynomial import exp2_of_pair, uses_polynomial
 from .f32_pairs import in_pairs, pair
@@ -58,7 +59,7 @@ def emit_elementwise(e: KernelEmitter, op: Operation) -> None:
 def emit_with(e: KernelEmitter, op: Operation, operands: Sequence[SSAValue], compute: Compute) -> None:
     """The result of ``op``, computed of each register of ``operands``; equal inputs give one instruction."""
     late = e.computes_late and isinstance(op.results[0].type, TensorType)
-    columns = [e.packed(operand) if late else e.registers(operand) for operand in operands]
+    columns = [e.values.packed(operand) if late else e.values.registers(operand) for operand in operands]
     count = max(map(len, columns))
     columns = [column if len(column) == count else column * count for column in columns]
     calls = list(zip(*columns))
@@ -67,7 +68,7 @@ def emit_with(e: KernelEmitter, op: Operation, operands: Sequence[SSAValue], com
     distinct = dict(zip(keys, calls))
     results = _lazy(e, compute, list(distinct.values())) if late else compute(list(distinct.values()))
     known = dict(zip(distinct, results))
-    e.set(op.results[0], [known[key] for key in keys])
+    e.values.set(op.results[0], [known[key] for key in keys])
 
 
 def _results(e: KernelEmitter, op: Operation, calls: Sequence[tuple[Value, ...]]) -> list[Value]:
@@ -80,14 +81,14 @@ def _results(e: KernelEmitter, op: Operation, calls: Sequence[tuple[Value, ...]]
     return [scalar(*arguments) for arguments in calls]
 
 
-def _lazy(e: KernelEmitter, compute: Compute, calls: Sequence[tuple[Packed, ...]]) -> list[LateValue]:
+def _lazy(e: KernelEmitter, compute: Compute, calls: Sequence[tuple[RegisterValue, ...]]) -> list[LazyElement]:
     """The results, so many at once as one access stores, each time where the first of them is used."""
 
-    def computed(group: Sequence[tuple[Packed, ...]]) -> list[Value]:
-        return compute([tuple(taken(e.b, value) for value in arguments) for arguments in group])
+    def computed(group: Sequence[tuple[RegisterValue, ...]]) -> list[Value]:
+        return compute([tuple(materialize(e.b, value) for value in arguments) for arguments in group])
 
-    sources = [(Late(partial(computed, group)), len(group)) for group in spilled_together(calls)]
-    return [LateValue(source, position) for source, count in sources for position in range(count)]
+    sources = [(LazyValues(partial(computed, group)), len(group)) for group in spill_vectors(calls)]
+    return [LazyElement(source, position) for source, count in sources for position in range(count)]
 
 
 # ---- integers ------------------------------------------------------------------------------------

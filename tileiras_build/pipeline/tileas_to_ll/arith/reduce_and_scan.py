@@ -8,6 +8,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....core.errors import InternalError
 from ....ir.casting import cast, int_attr, unwrap
+from ....ir.dialects.cute import layout_of
 from ....ir.dialects.gpu_ext import ShuffleMode
 from ....ir.dialects.gpu_reductions import ReduceKind
 from ....ir.dialects.nvvm.barriers import HereOp
@@ -15,12 +16,13 @@ from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout
 from ....ir.layouts.f2_linear_algebra import bits as bit_positions
 from ...analysis.foldable_extensions import MIN_MAX_REDUCTIONS, unextended_reduction_source
-from ...common.llvm_element_types import Element
+from ...common.llvm_element_types import Element, element_of
 from ...common.llvm_types import FLOAT, I32
 from ..data_movement.convert_layout import as_register, from_register, join_registers, split_registers
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import WARP
-from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of, taken
+from ..emission.kernel_emitter import Handler, KernelEmitter
+from ..emission.register_values import materialize
 from ..memory.shared_memory import holder_of, load_shared, store_shared
 from .packed_min_max import combine_pairs
 
@@ -45,7 +47,7 @@ def combiner(e: KernelEmitter, op: TableOp) -> Combine:
             e.values[argument] = [values[index // 2] for values in (second if index % 2 else first)]
         for inner in block.ops:
             if inner.name.endswith(".yield"):
-                columns = [e.registers(value) for value in inner.operands]
+                columns = [e.values.registers(value) for value in inner.operands]
                 return list(zip(*(column * (len(first) // len(column)) for column in columns)))
             e.emit(inner)
         raise InternalError("region-yield", "the region of a reduction ends without a yield")
@@ -67,7 +69,7 @@ def shuffle(e: KernelEmitter, element: Element, value: Value, mode: ShuffleMode,
 def emit_reduce(e: KernelEmitter, op: TableOp) -> None:
     axis = int_attr(op, "axis")
     layout = layout_of(op.sources[0])
-    elements = [e.element(source) for source in op.sources]
+    elements = [element_of(source.type) for source in op.sources]
     combine, along = combiner(e, op), layout.bits_along(axis)
     held = _combine_in_thread(e, op, layout, along["register"], combine)
     held = dict(zip(held, _across_lanes(e, op, list(held.values()), along["lane"], elements, combine)))
@@ -99,7 +101,7 @@ def _in_this_thread(e: KernelEmitter, value: Value) -> Value:
 
 def _distinct_tuples(e: KernelEmitter, sources: Sequence[SSAValue], layout: LinearLayout) -> dict[int, Tuple]:
     """Register -> one scalar per operand, without the registers that only repeat others."""
-    columns = [e.registers(source) for source in sources]
+    columns = [e.values.registers(source) for source in sources]
     _, distinct, _ = layout.distinct_registers()
     return {r: tuple(column[r] for column in columns) for r in distinct}
 
@@ -119,7 +121,7 @@ def _has_three_input_form(e: KernelEmitter, op: TableOp) -> bool:
     """Whether one instruction finds the extreme of three numbers, which is the same in any order."""
     body = list(op.regions[0].blocks[0].ops)
     combination = cast(Operation, body[0])
-    single = len(op.sources) == 1 and len(body) == 2 and e.element(op.sources[0]).type == FLOAT
+    single = len(op.sources) == 1 and len(body) == 2 and element_of(op.sources[0].type).type == FLOAT
     whole = set(combination.operands) == set(op.regions[0].blocks[0].args)
     return single and whole and combination.name in MIN_MAX_REDUCTIONS and e.target.has("max3")
 
@@ -145,12 +147,12 @@ def _sequentially(
     """``_within_thread`` with the same order of combinations, but a group of neighbors after the other: what is computed
     where it is used need not be in registers all at once.
     """
-    columns = [e.packed(source) for source in sources]
+    columns = [e.values.packed(source) for source in sources]
     _, distinct, _ = layout.distinct_registers()
 
     def combined(registers: list[int], positions: list[int]) -> dict[int, Tuple]:
         if not positions:
-            return {r: tuple(taken(e.b, column[r]) for column in columns) for r in registers}
+            return {r: tuple(materialize(e.b, column[r]) for column in columns) for r in registers}
         bit, *others = positions
         low = combined([r for r in registers if not r >> bit & 1], others)
         high = combined([r for r in registers if r >> bit & 1], others)
@@ -293,7 +295,7 @@ def emit_scan(e: KernelEmitter, op: TableOp) -> None:
     layout = layout_of(op.sources[0])
     if layout.bits_along(axis)["warp"]:
         raise InternalError("scan-layout", "a scan over elements of several warps must have its layout changed first")
-    elements, combine = [e.element(source) for source in op.sources], combiner(e, op)
+    elements, combine = [element_of(source.type) for source in op.sources], combiner(e, op)
     held = _distinct_tuples(e, op.sources, layout)
     lower_registers = lower_lanes = 0
     for kind, position in _levels(layout, axis):

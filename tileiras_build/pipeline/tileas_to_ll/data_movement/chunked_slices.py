@@ -14,14 +14,16 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
 from ....ir.casting import unwrap
+from ....ir.dialects.cute import layout_of
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout
 from ....ir.layouts.f2_linear_algebra import bits
 from ....ir.layouts.linear_layout import dim_bases
 from ...analysis.chunked_tile_slices import dim_stride, inner_bits, slice_to_whole_index
-from ...common.llvm_element_types import Element
+from ...common.llvm_element_types import Element, element_of
 from ..emission.function_builder import Value
-from ..emission.kernel_emitter import KernelEmitter, Packed, layout_of, taken
+from ..emission.kernel_emitter import KernelEmitter
+from ..emission.register_values import RegisterValue, materialize
 from ..memory.shared_memory import holder_of, load_shared, store_shared
 
 
@@ -36,7 +38,7 @@ def slice_start(
     """The element offset, in a row-major tile of ``shape``, of the slice of shape ``part`` with these slice numbers."""
     start: Value = 0
     for dim, index in enumerate(indices):
-        start = e.b.add(start, e.b.mul(e.scalar(index), dim_stride(shape, dim) * slice_shape[dim]))
+        start = e.b.add(start, e.b.mul(e.values.scalar(index), dim_stride(shape, dim) * slice_shape[dim]))
     return start
 
 
@@ -89,12 +91,12 @@ def _store(elements: _Elements, values: Sequence[Value], element: Element, part:
 
 def store_chunk_along(e: KernelEmitter, value: SSAValue, dim: int, chunks: int, number: int, scratch: int) -> None:
     """Write one of so many parts of a tile, cut along ``dim``, row-major to byte ``scratch``."""
-    layout, element = layout_of(value), e.element(value)
+    layout, element = layout_of(value), element_of(value.type)
     units = dim_bases(layout.shape)[dim][-(chunks.bit_length() - 1) :]
     wanted = sum(unit for place, unit in enumerate(units) if number >> place & 1)
     part = _Chunk(wanted, sum(units), layout.size - 1 & ~sum(units), scratch)
     holder = holder_of(e, layout.free_bits("lane"), layout.free_bits("warp"))
-    _store(_Elements.of(e, layout), e.registers(value), element, part, holder)
+    _store(_Elements.of(e, layout), e.values.registers(value), element, part, holder)
 
 
 @dataclass(frozen=True)
@@ -154,7 +156,7 @@ class _ChunkedExchange:
         holder = holder_of(self.e, layout.free_bits("lane"), layout.free_bits("warp"))
         _store(elements, values, self.element, _Chunk(wanted, mask, self.kept, self.op.scratch_offset), holder)
 
-    def load(self, elements: _Elements, old: Sequence[Packed] | None, wanted: Value, mask: int) -> list[Value]:
+    def load(self, elements: _Elements, old: Sequence[RegisterValue] | None, wanted: Value, mask: int) -> list[Value]:
         """Registers with the index bits ``wanted`` in ``mask`` from the part, all others as in ``old``."""
         b, place = self.e.b, self.chunk_address()
         difference = b.xor(elements.bits(mask), wanted)
@@ -166,7 +168,7 @@ class _ChunkedExchange:
             (value,) = load_shared(self.e, self.element, 1, address, self.op.scratch_offset)
             if old is not None and mask:
                 own = b.compare("eq", difference, offset & mask)
-                value = b.select(own, value, taken(b, old[number]), self.element.type)
+                value = b.select(own, value, materialize(b, old[number]), self.element.type)
             known[offset] = value
         return [known[offset] for offset in elements.offsets]
 
@@ -176,28 +178,28 @@ def extract_in_chunks(e: KernelEmitter, op: TableOp) -> list[Value]:
     is_tile = isinstance(op.result.type, TensorType)
     shape = tuple(op.source.type.get_shape())
     part = tuple(op.result.type.get_shape()) if is_tile else (1,) * len(shape)
-    exchange = _ChunkedExchange(e, op, e.element(op.source), shape, part)
+    exchange = _ChunkedExchange(e, op, element_of(op.source.type), shape, part)
     source = layout_of(op.source)
     stored = _Elements.of(e, source)
     wanted = _Elements.of(e, layout_of(op.result), exchange.widen) if is_tile else _Elements(e, (), (), (0,))
     cut, start, result = op.chunk_bits, exchange.start(), None
     for number in exchange.chunks():
         place = e.b.or_(e.b.and_(start, cut), number)
-        exchange.store(source, stored, e.registers(op.source), place, cut)
+        exchange.store(source, stored, e.values.registers(op.source), place, cut)
         e.barrier()
         result = exchange.load(wanted, result, number, cut & exchange.inner)
     return unwrap(result)
 
 
-def insert_in_chunks(e: KernelEmitter, op: TableOp) -> Sequence[Packed]:
+def insert_in_chunks(e: KernelEmitter, op: TableOp) -> Sequence[RegisterValue]:
     """The registers of an insert_slice: only the slice passes through shared memory."""
     layout, part = layout_of(op.result), layout_of(op.source)
-    exchange = _ChunkedExchange(e, op, e.element(op.result), layout.shape, part.shape)
+    exchange = _ChunkedExchange(e, op, element_of(op.result.type), layout.shape, part.shape)
     stored, wanted = _Elements.of(e, part, exchange.widen), _Elements.of(e, layout)
     start = exchange.start()
-    result: Sequence[Packed] = e.packed_as(op.destination, layout)
+    result: Sequence[RegisterValue] = e.values.packed_as(op.destination, layout)
     for number in exchange.chunks():
-        exchange.store(part, stored, e.registers(op.source), number, op.chunk_bits & exchange.inner)
+        exchange.store(part, stored, e.values.registers(op.source), number, op.chunk_bits & exchange.inner)
         e.barrier()
         result = exchange.load(wanted, result, e.b.or_(start, number), op.chunk_bits)
     return result

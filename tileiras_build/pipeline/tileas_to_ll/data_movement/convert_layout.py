@@ -20,7 +20,8 @@ from ...analysis.layout_conversion_plans import conversion_plans
 from ...common.llvm_element_types import Element, element_of
 from ...common.llvm_types import I32, I64, integer
 from ..emission.function_builder import Value
-from ..emission.kernel_emitter import Handler, KernelEmitter, Packed
+from ..emission.kernel_emitter import Handler, KernelEmitter
+from ..emission.register_values import RegisterValue
 from ..memory.shared_memory import load_registers, pack_register, store_registers
 
 # Source, result, their element, the plan, and the place in shared memory.
@@ -43,13 +44,13 @@ def emit_convert_layout(e: KernelEmitter, op: TableOp) -> None:
 
 
 def _round_trips(e: KernelEmitter, round_trips: list[_RoundTrip], sync_before: bool) -> None:
-    loaded: list[dict[int, Packed]] = [{} for _ in round_trips]
+    loaded: list[dict[int, RegisterValue]] = [{} for _ in round_trips]
     for number in range(max(len(plan.passes) for *_, plan, _ in round_trips)):
         if sync_before or number:
             e.barrier()
         active = [(i, trip) for i, trip in enumerate(round_trips) if number < len(trip[3].passes)]
         for _, (source, _, element, plan, scratch) in active:
-            store_registers(e, plan.passes[number].store, element, e.packed(source), scratch)
+            store_registers(e, plan.passes[number].store, element, e.values.packed(source), scratch)
         e.barrier()
         for i, (_, _, element, plan, scratch) in active:
             loaded[i] |= load_registers(e, plan.passes[number].load, element, scratch)
@@ -59,17 +60,17 @@ def _round_trips(e: KernelEmitter, round_trips: list[_RoundTrip], sync_before: b
 
 def _apply_plan(
     e: KernelEmitter, plan: NoOp | RegisterPermutation | WarpShuffle, source: SSAValue, element: Element
-) -> Sequence[Packed]:
+) -> Sequence[RegisterValue]:
     if isinstance(plan, WarpShuffle):
         return _shuffle(e, plan, source, element)
-    registers = e.packed(source)
+    registers = e.values.packed(source)
     return registers if isinstance(plan, NoOp) else [registers[register] for register in plan.registers]
 
 
 # ---- shuffles ------------------------------------------------------------------------------------
 def _shuffle(e: KernelEmitter, plan: WarpShuffle, source: SSAValue, element: Element) -> list[Value]:
     """Pack elements that travel together, swap, shuffle, swap back, unpack (ir/layouts/warp_shuffle.py)."""
-    registers = e.registers(source)
+    registers = e.values.registers(source)
     words = [_pack(e, element, [registers[r] for r in members]) for members in plan.source_values]
     words = _swapped(e, words, plan.source_swaps)
     lane = e.threads.linear(plan.lane_bases, plan.warp_bases)

@@ -13,14 +13,16 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....core.errors import Unsupported
 from ....ir.casting import cast, int_array_attr, int_attr, unwrap
+from ....ir.dialects.cute import layout_of
 from ....ir.dialects.fast_xdsl import string_of
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout, SharedLayout, shared_access
 from ...analysis.chunked_tile_slices import slice_to_whole_index
 from ...common.llvm_element_types import Element, element_of, value_bits
 from ...common.llvm_types import GLOBAL, I1, I32, I64, integer
+from ..emission.element_constants import constant_element
 from ..emission.function_builder import Value
-from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
+from ..emission.kernel_emitter import Handler, KernelEmitter
 from ..memory.element_coordinates import ElementCoordinates
 from ..memory.shared_memory import holder_of, load_registers, load_shared, store_registers, store_shared
 from .chunked_slices import extract_in_chunks, insert_in_chunks, slice_start
@@ -36,9 +38,9 @@ def emit_constant(e: KernelEmitter, op: Operation) -> None:
     element = element_of(result.type)
     if isinstance(value, IntegerAttr):
         width = cast(IntegerType, element.type).width.data
-        e.values[result] = e.literal(element, value.value.data & ((1 << width) - 1))
+        e.values[result] = constant_element(e.b, element, value.value.data & ((1 << width) - 1))
     elif isinstance(value, FloatAttr):
-        e.values[result] = e.literal(element, constant_bits(value))
+        e.values[result] = constant_element(e.b, element, constant_bits(value))
     else:
         _emit_table(e, cast(DenseIntOrFPElementsAttr, value), result, element)
 
@@ -56,7 +58,7 @@ def _emit_table(e: KernelEmitter, value: DenseIntOrFPElementsAttr, result: SSAVa
     size = len(data) // layout.size
     numbers = [element_bits(data, index, size) for index in range(layout.size)]
     if len(set(numbers)) == 1:
-        e.set(result, [e.literal(element, numbers[0])] * layout.num_registers)
+        e.values.set(result, [constant_element(e.b, element, numbers[0])] * layout.num_registers)
         return
     if element.type == I1:
         numbers = [number & 1 for number in numbers]
@@ -68,7 +70,7 @@ def _emit_table(e: KernelEmitter, value: DenseIntOrFPElementsAttr, result: SSAVa
         address = e.b.offset(e.b.address_of(table, GLOBAL), e.b.xor(thread, offset), type, I32)
         loaded = e.b.load_invariant(type, address, element.bytes)
         registers.append(_from_integer(e, element, loaded))
-    e.set(result, registers)
+    e.values.set(result, registers)
 
 
 def _from_integer(e: KernelEmitter, element: Element, value: Value) -> Value:
@@ -77,14 +79,14 @@ def _from_integer(e: KernelEmitter, element: Element, value: Value) -> Value:
 
 
 def emit_range(e: KernelEmitter, op: TableOp) -> None:
-    layout, type = layout_of(op.result), e.element(op.result).type
+    layout, type = layout_of(op.result), element_of(op.result.type).type
     positions = ElementCoordinates(e, layout)
     registers = []
     for register in range(layout.num_registers):
         thread, constant = positions.coordinate(register, 0)
         index = e.b.add(thread, constant)
         registers.append(_resized(e, index, type))
-    e.set(op.result, registers)
+    e.values.set(op.result, registers)
 
 
 def _resized(e: KernelEmitter, value: Value, type: Attribute) -> Value:
@@ -94,7 +96,7 @@ def _resized(e: KernelEmitter, value: Value, type: Attribute) -> Value:
 
 
 def emit_splat(e: KernelEmitter, op: TableOp) -> None:
-    e.set(op.result, [e.scalar(op.source)] * layout_of(op.result).num_registers)
+    e.values.set(op.result, [e.values.scalar(op.source)] * layout_of(op.result).num_registers)
 
 
 def emit_broadcast(e: KernelEmitter, op: TableOp) -> None:
@@ -102,18 +104,18 @@ def emit_broadcast(e: KernelEmitter, op: TableOp) -> None:
     for dim, size in enumerate(op.source.type.get_shape()):
         if size == 1:
             wanted = wanted.project(dim)
-    e.values[op.result] = list(e.packed_as(op.source, wanted))
+    e.values[op.result] = list(e.values.packed_as(op.source, wanted))
 
 
 def emit_view(e: KernelEmitter, op: TableOp) -> None:
     wanted = layout_of(op.result).reshape(tuple(op.source.type.get_shape()))
-    e.values[op.result] = list(e.packed_as(op.source, wanted))
+    e.values[op.result] = list(e.values.packed_as(op.source, wanted))
 
 
 def emit_permute(e: KernelEmitter, op: TableOp) -> None:
     permutation = int_array_attr(op, "permutation")
     inverse = [permutation.index(dim) for dim in range(len(permutation))]
-    e.values[op.result] = list(e.packed_as(op.source, layout_of(op.result).permute_dims(inverse)))
+    e.values[op.result] = list(e.values.packed_as(op.source, layout_of(op.result).permute_dims(inverse)))
 
 
 def emit_cat(e: KernelEmitter, op: TableOp) -> None:
@@ -121,7 +123,7 @@ def emit_cat(e: KernelEmitter, op: TableOp) -> None:
     dim = int_attr(op, "dim")
     part = layout_of(op.lhs)
     joined = part.cat(dim)
-    registers = list(e.packed(op.lhs)) + list(e.packed_as(op.rhs, part))
+    registers = list(e.values.packed(op.lhs)) + list(e.values.packed_as(op.rhs, part))
     names = unwrap(joined.register_permutation(layout_of(op.result)))
     e.values[op.result] = [registers[name] for name in names]
 
@@ -130,20 +132,20 @@ def emit_cat(e: KernelEmitter, op: TableOp) -> None:
 def emit_extract_slice(e: KernelEmitter, op: TableOp) -> None:
     """Through shared memory: the whole tile is written, the slice is read at its position."""
     source, result = op.source, op.result
-    layout, element = layout_of(source), e.element(source)
+    layout, element = layout_of(source), element_of(source.type)
     if layout.size == 1:
-        e.set(result, e.registers(source)[:1] * _count(result))
+        e.values.set(result, e.values.registers(source)[:1] * _count(result))
         return
     if op.chunk_bits:
-        e.set(result, extract_in_chunks(e, op))
+        e.values.set(result, extract_in_chunks(e, op))
         return
     scratch = int_attr(op, "scratch_offset")
     placement = SharedLayout.plain(layout.shape, tuple(range(layout.rank - 1, -1, -1)), element.bits)
     if "sync_before" in op.attributes:
         e.barrier()
-    store_registers(e, shared_access(layout, placement), element, e.packed(source), scratch)
+    store_registers(e, shared_access(layout, placement), element, e.values.packed(source), scratch)
     e.barrier()
-    e.set(result, _read_slice(e, op, layout.shape, element, scratch))
+    e.values.set(result, _read_slice(e, op, layout.shape, element, scratch))
 
 
 def _count(result: SSAValue) -> int:
@@ -186,20 +188,20 @@ def _distributed(e: KernelEmitter, layout: LinearLayout, shape: tuple[int, ...],
 def emit_insert_slice(e: KernelEmitter, op: TableOp) -> None:
     """The destination is written to shared memory, the slice over it, and the whole is read back."""
     if op.chunk_bits:
-        e.set(op.result, insert_in_chunks(e, op))
+        e.values.set(op.result, insert_in_chunks(e, op))
         return
-    layout, element = layout_of(op.result), e.element(op.result)
+    layout, element = layout_of(op.result), element_of(op.result.type)
     scratch = int_attr(op, "scratch_offset")
     placement = SharedLayout.plain(layout.shape, tuple(range(layout.rank - 1, -1, -1)), element.bits)
     if "sync_before" in op.attributes:
         e.barrier()
-    store_registers(e, shared_access(layout, placement), element, e.packed_as(op.destination, layout), scratch)
+    store_registers(e, shared_access(layout, placement), element, e.values.packed_as(op.destination, layout), scratch)
     e.barrier()
     part = layout_of(op.source)
     start = e.b.mul(slice_start(e, op.indices, layout.shape, part.shape), element.bytes)
     address = e.b.add(e.b.add(start, e.shared_base), _distributed(e, part, layout.shape, element))
     holder = holder_of(e, part.free_bits("lane"), part.free_bits("warp"))
-    for offset, value in dict(zip(part.register_offsets, e.registers(op.source))).items():
+    for offset, value in dict(zip(part.register_offsets, e.values.registers(op.source))).items():
         place = scratch + slice_to_whole_index(offset, part.shape, layout.shape) * element.bytes
         store_shared(e, element, [value], address, place, holder)
     e.barrier()
@@ -211,18 +213,18 @@ def emit_insert_slice(e: KernelEmitter, op: TableOp) -> None:
 # ---- elements of another width -------------------------------------------------------------------
 def emit_reinterpret(e: KernelEmitter, op: TableOp) -> None:
     """Bytes of a 1-D tile as elements of another width: the narrow elements of a wide one are in one thread."""
-    source, target = e.element(op.source), e.element(op.result)
+    source, target = element_of(op.source.type), element_of(op.result.type)
     narrow, wide = value_bits(source), value_bits(target)
-    registers = e.registers(op.source)
+    registers = e.values.registers(op.source)
     if narrow == wide:
-        e.set(op.result, [_recast(e, source, target, register) for register in registers])
+        e.values.set(op.result, [_recast(e, source, target, register) for register in registers])
     elif narrow < wide:
         ratio = wide // narrow
         groups = [registers[i : i + ratio] for i in range(0, len(registers), ratio)]
-        e.set(op.result, [_concatenate_bits(e, source, target, narrow, group) for group in groups])
+        e.values.set(op.result, [_concatenate_bits(e, source, target, narrow, group) for group in groups])
     else:
         ratio = narrow // wide
-        e.set(
+        e.values.set(
             op.result,
             [_extract_bits(e, source, target, wide, register, i) for register in registers for i in range(ratio)],
         )

@@ -10,54 +10,55 @@ from collections.abc import Sequence
 from functools import partial
 
 from ....ir.casting import defining_table_op, int_attr
+from ....ir.dialects.cute import layout_of
 from ....ir.dialects.op_definition import TableOp
 from ...analysis.scratch_memory_sizes import SPILL_VECTOR_REGS, SPILLED_ELEMENT_BYTES, spill_bytes
-from ...common.llvm_element_types import Element
+from ...common.llvm_element_types import Element, element_of
 from ..emission.function_builder import Value
-from ..emission.kernel_emitter import (
-    Handler,
-    KernelEmitter,
-    Late,
-    LateInBlock,
-    LateValue,
-    Packed,
-    layout_of,
-    spilled_together,
-    taken,
+from ..emission.kernel_emitter import Handler, KernelEmitter
+from ..emission.register_values import (
+    LazyElement,
+    LazyValues,
+    RegisterValue,
+    RematerializedValues,
+    materialize,
+    spill_vectors,
 )
 from ..memory.shared_memory import load_shared, store_shared
 
 
 def emit_spill(e: KernelEmitter, op: TableOp) -> None:
     """Each of its first elements is stored as soon as it is computed; the tile's registers stay what they are."""
-    found, element = list(e.packed(op.value)), e.element(op.value)
+    found, element = list(e.values.packed(op.value)), element_of(op.value.type)
     for number, group in enumerate(_groups(op)):
         values = [found[register] for register in group]
-        _assign_groups(found, group, Late(partial(_store, e, element, op, number, values)))
+        _assign_groups(found, group, LazyValues(partial(_store, e, element, op, number, values)))
     e.values[op.result] = _reused_slots(found, op)
 
 
-def _store(e: KernelEmitter, element: Element, op: TableOp, number: int, values: Sequence[Packed]) -> list[Value]:
-    computed = [taken(e.b, value) for value in values]
+def _store(
+    e: KernelEmitter, element: Element, op: TableOp, number: int, values: Sequence[RegisterValue]
+) -> list[Value]:
+    computed = [materialize(e.b, value) for value in values]
     store_shared(e, element, computed, *_spill_address(e, op, number), None)
     return computed
 
 
 def emit_reload(e: KernelEmitter, op: TableOp) -> None:
     """Each element where it is used, from shared memory if it is there."""
-    spilled, element = defining_table_op(op.spilled), e.element(op.result)
-    found: list[Packed] = [*e.registers(op.spilled)]
+    spilled, element = defining_table_op(op.spilled), element_of(op.result.type)
+    found: list[RegisterValue] = [*e.values.registers(op.spilled)]
     for number, group in enumerate(_groups(spilled)):
-        _assign_groups(found, group, LateInBlock(partial(_load, e, element, spilled, number)))
+        _assign_groups(found, group, RematerializedValues(partial(_load, e, element, spilled, number)))
     e.values[op.result] = _reused_slots(found, op)
 
 
-def _assign_groups(found: list[Packed], group: Sequence[int], source: Late) -> None:
+def _assign_groups(found: list[RegisterValue], group: Sequence[int], source: LazyValues) -> None:
     for position, register in enumerate(group):
-        found[register] = LateValue(source, position)
+        found[register] = LazyElement(source, position)
 
 
-def _reused_slots(found: list[Packed], op: TableOp) -> list[Packed]:
+def _reused_slots(found: list[RegisterValue], op: TableOp) -> list[RegisterValue]:
     """Registers that only repeat others are these."""
     free = layout_of(op.result).free_bits("register")
     return [found[register & ~free] for register in range(len(found))]
@@ -73,7 +74,7 @@ def _groups(op: TableOp) -> list[Sequence[int]]:
     The last ones: those that wait in registers are used first, and leave theirs to what comes back.
     """
     _, distinct, _ = layout_of(op.value).distinct_registers()
-    return spilled_together(distinct[-op.regs :])
+    return spill_vectors(distinct[-op.regs :])
 
 
 def _spill_address(e: KernelEmitter, op: TableOp, number: int) -> tuple[Value, int]:

@@ -6,46 +6,38 @@ thread. Views exist only while compiling (``views.py``); tokens order text and h
 
 from __future__ import annotations
 
-import math
-import struct as struct_module
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from xdsl.dialects.builtin import IntegerType, TensorType
-from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from ....core.errors import InternalError, TileirasError
 from ....ir.casting import int_attr, unwrap
 from ....ir.dialects import gpu_ext as gpu
 from ....ir.dialects.cuda_tile.location import source_location
-from ....ir.dialects.cute import layout_of
-from ....ir.dialects.fast_xdsl import VALUES, walk
+from ....ir.dialects.fast_xdsl import walk
 from ....ir.dialects.nvvm.warp_sync import BarrierCountOp, BarWarpSyncOp
 from ....ir.dialects.op_definition import TableOp
 from ....ir.dialects.op_traits import LayoutTrait, traits_of
-from ....ir.layouts import LinearLayout
-from ...analysis.scratch_memory_sizes import SPILL_VECTOR_REGS
-from ...common.llvm_element_types import POINTER, Element, element_of, wrap_to_width
-from ...common.llvm_types import BFLOAT, DOUBLE, FLOAT, HALF, I1, I8, I32, SHARED, integer
-from ...common.llvm_types import vector as vector_of
+from ...common.llvm_types import I32, SHARED
 from .analyze_buffers import Buffers, analyze_buffers
 from .function_builder import Value
 from .instruction_builder import InstructionBuilder
 from .op_preconditions import check_operation
+from .register_values import LazyElement, RematerializedValues
 from .thread_ids import ThreadIds
+from .value_map import ValueMap
 
 if TYPE_CHECKING:
     from ...job import Job
-    from ..memory.views import MemRef, TiledView
     from ..program.control_flow import Loop
     from .module_emitter import ModuleEmitter
 
 SPILL, TMEM_STORE = "nv_tileas.spill", "nv_tileas.tmem_store"
 # Operations that use the elements of tiles one after the other, in the block in which they stand, or only rename them.
 TAKES_LATE = frozenset(
-    f"nv_tileas.{name}" for name in ("park", "take_back", "reduce", "tiled_store", "view", "broadcast", "permute")
+    f"nv_tileas.{name}" for name in ("spill", "reload", "reduce", "tiled_store", "view", "broadcast", "permute")
 )
 # Registers of a thread that an instruction with many of them leaves free.
 RESERVED_REGISTERS = 20
@@ -53,90 +45,6 @@ RESERVED_REGISTERS = 20
 COMPUTE_BARRIER = 1
 
 Handler = Callable[["KernelEmitter", Any], None]
-
-
-def _unpacked(format: str, size: int) -> Callable[[int], float]:
-    return lambda bits: struct_module.unpack(format, bits.to_bytes(size, "little"))[0]
-
-
-# Floating-point type -> the number that its bits are; bfloat is the upper half of a float.
-FORMATS: dict[Attribute, Callable[[int], float]] = {
-    HALF: _unpacked("<e", 2),
-    BFLOAT: lambda bits: _unpacked("<f", 4)(bits << 16),
-    FLOAT: _unpacked("<f", 4),
-    DOUBLE: _unpacked("<d", 8),
-}
-
-
-class Late:
-    """The values of one instruction, which is written where the first of them is asked for."""
-
-    def __init__(self, load: Callable[[], list[Value]]):
-        self.load = load
-        self.loaded: list[Value] | None = None
-
-    def all(self, b: InstructionBuilder) -> list[Value]:
-        if self.loaded is None:
-            self.loaded = self.load()
-        return self.loaded
-
-    def value(self, b: InstructionBuilder, position: int) -> Value:
-        return self.all(b)[position]
-
-
-class LateInBlock(Late):
-    """The same, written in each block of code that asks: in both arms of a branch, and again behind it."""
-
-    block: Block | None = None
-
-    def all(self, b: InstructionBuilder) -> list[Value]:
-        if self.block is not b.block:
-            self.loaded, self.block = None, b.block
-        return super().all(b)
-
-
-@dataclass(frozen=True, eq=False)
-class LateValue:
-    """One value of a ``Late``."""
-
-    source: Late
-    position: int
-
-    def take(self, b: InstructionBuilder) -> Value:
-        return self.source.value(b, self.position)
-
-
-@dataclass(frozen=True)
-class Part:
-    """Element ``position`` of a 32-bit word that several elements share; taken out of it only when asked for."""
-
-    word: SSAValue | LateValue
-    position: int
-    element: Element
-
-    def take(self, b: InstructionBuilder) -> Value:
-        vector = b.cast("bitcast", taken(b, self.word), vector_of(32 // self.element.bits, self.element.crossing_type))
-        value = b.element(vector, self.position)
-        return b.compare("ne", value, 0, I8) if self.element.type == I1 else value
-
-
-# An element of a tile: a scalar, or what one is taken from where it is used.
-Packed = Value | Part | LateValue
-T = TypeVar("T")
-TAKEN = (Part, LateValue)
-SCALARS = (int, *VALUES)
-# Of a value: its scalar, the registers of its tile, or what is known of it while compiling; of a token nothing.
-Held: TypeAlias = "Packed | Sequence[Packed] | MemRef | TiledView | None"
-
-
-def taken(b: InstructionBuilder, value: Packed) -> Value:
-    """A scalar or word as a value that exists."""
-    return value.take(b) if isinstance(value, TAKEN) else value
-
-
-def spilled_together(values: Sequence[T]) -> list[Sequence[T]]:
-    """Parts of so many as one access parks: what is computed where it is used is computed so, and none of it before."""
-    return [values[first : first + SPILL_VECTOR_REGS] for first in range(0, len(values), SPILL_VECTOR_REGS)]
 
 
 def _takes_late(op: Operation) -> bool:
@@ -161,7 +69,7 @@ class KernelEmitter:
         self.buffers = Buffers()
         self.b = InstructionBuilder()
         self.threads = ThreadIds(self.b, num_warps)
-        self.values: dict[SSAValue, Held] = {}
+        self.values = ValueMap(self.b)
         self.loops: list[Loop] = []
         self.heap: dict[Block, list[Value]] = {}  # addresses that blocks have allocated on the device's heap
         self.pipelines: list[TableOp] = []
@@ -192,72 +100,7 @@ class KernelEmitter:
         share = self.max_registers or self.target.sm_limits.registers_of(warps)
         return 1 << (share - RESERVED_REGISTERS).bit_length() - 1
 
-    # ---- values ----------------------------------------------------------------------------------
-    def literal(self, element: Element, bits: int) -> Value:
-        """An element with the given bits; a known integer where the element is one, so that it can be folded."""
-        type = element.type
-        if isinstance(type, IntegerType):
-            return wrap_to_width(bits, type.width.data)
-        value = FORMATS[type](bits)
-        if math.isnan(value):
-            # Its payload: a constant of a floating-point type has only the number.
-            return self.b.cast("bitcast", bits, type, integer(element.bits))
-        return self.b.float_constant(value, type)
-
-    def zero(self, element: Element) -> Value:
-        """The element that is zero."""
-        if isinstance(element.type, IntegerType):
-            return 0
-        return self.b.null(element.type) if element is POINTER else self.b.float_constant(0.0, element.type)
-
-    def registers(self, value: SSAValue) -> list[Value]:
-        """The scalars of a tile, or of a scalar: one."""
-        held = self.values[value]
-        if not isinstance(held, list):
-            return [self._scalar(held)]
-        # Not kept: what is taken apart in one arm of a branch does not exist in the other.
-        return [entry if entry.__class__ is OpResult else taken(self.b, entry) for entry in held]
-
-    def packed(self, value: SSAValue) -> list[Packed]:
-        """The registers of a tile, where elements that share a word may still be ``Part`` of it."""
-        held = self.values[value]
-        return held if isinstance(held, list) else [self._scalar(held)]
-
-    def registers_as(self, value: SSAValue, layout: LinearLayout) -> list[Value]:
-        """The registers of a tile in the order of ``layout``, which may only rename and repeat them."""
-        return self._renamed(value, layout, self.registers(value))
-
-    def packed_as(self, value: SSAValue, layout: LinearLayout) -> list[Packed]:
-        """``registers_as`` without taking words apart."""
-        return self._renamed(value, layout, self.packed(value))
-
-    def _renamed(self, value: SSAValue, layout: LinearLayout, registers: list[T]) -> list[T]:
-        held = layout_of(value)
-        if held == layout:
-            return registers
-        names = held.register_permutation(layout)
-        if names is None:
-            raise InternalError("layout-mismatch", f"a tile is held as {held} where {layout} is needed")
-        return [registers[name] for name in names]
-
-    def scalar(self, value: SSAValue) -> Value:
-        held = self.values[value]
-        return self._scalar(held[0] if isinstance(held, list) else held)
-
-    def _scalar(self, held: Held) -> Value:
-        if isinstance(held, SCALARS):
-            return held
-        if isinstance(held, TAKEN):
-            return held.take(self.b)
-        raise InternalError("ir-shape", f"expected a scalar, found {type(held).__name__}")
-
-    def element(self, value: SSAValue) -> Element:
-        return element_of(value.type)
-
-    def set(self, value: SSAValue, registers: Sequence[Packed]) -> None:
-        """The registers of a tile; of a scalar one, or one for each of several elements that are combined at once."""
-        self.values[value] = registers if isinstance(value.type, TensorType) or len(registers) > 1 else registers[0]
-
+    # ---- memory ---
     @cached_property
     def shared_base(self) -> Value:
         """The 32-bit address of the kernel's shared memory."""
@@ -320,8 +163,8 @@ class KernelEmitter:
         for operand in [operand for inner in walk(op) for operand in inner.operands]:
             held = self.values.get(operand)
             for value in held if isinstance(held, list) else (held,):
-                if isinstance(value, LateValue) and not isinstance(value.source, LateInBlock):
-                    value.take(self.b)
+                if isinstance(value, LazyElement) and not isinstance(value.source, RematerializedValues):
+                    value.materialize(self.b)
 
     def _handler(self, op: Operation) -> Handler:
         if (found := self.handlers.get(op.name)) is None:

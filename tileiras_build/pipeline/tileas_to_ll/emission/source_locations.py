@@ -60,7 +60,7 @@ class SourceLocations:
                 variable = VariableAttr.of(name=f"arg{number - 1}", arg=number, type=type)
                 e.b.operation(
                     ValueOp,
-                    (e.b.uniqued(e.scalar(argument)),),
+                    (e.b.uniqued(e.values.scalar(argument)),),
                     (),
                     {"variable": variable, "expression": DIExpression(())},
                 )

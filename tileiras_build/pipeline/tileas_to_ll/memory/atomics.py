@@ -14,18 +14,18 @@ from xdsl.ir import SSAValue
 
 from ....core.errors import Unsupported
 from ....ir.casting import int_attr, str_attr
+from ....ir.dialects.cute import layout_of
 from ....ir.dialects.nv_tileas.ops import ATOM_LOOP
 from ....ir.dialects.nvvm.memory_access import AtomLoopOp, AtomOp
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout
-from ...common.llvm_element_types import Element
+from ...common.llvm_element_types import Element, element_of
 from ...common.llvm_types import integer
 from ..emission.function_builder import Value
-from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
+from ..emission.kernel_emitter import Handler, KernelEmitter
 from .global_memory import SCOPES, TileAddresses, is_mask_needed, space_of, tile_addresses
 from .shared_memory import load_shared, store_shared
 from .vector_access import Modifiers, predicate
-from .views import view_of
 
 # (mode, element) -> PTX operation and type. Exchange moves bits of any 32- or 64-bit type.
 INTEGER_MODES = {"and": "and.b", "or": "or.b", "xor": "xor.b", "add": "add.u", "max": "max.s", "min": "min.s"}
@@ -96,12 +96,12 @@ def _atom(
 
 
 def emit_atomic_rmw(e: KernelEmitter, op: TableOp) -> None:
-    element = e.element(op.value)
+    element = element_of(op.value.type)
     _emit_elements(e, op, element, _modification(e, op, element), [op.value])
 
 
 def emit_atomic_cas(e: KernelEmitter, op: TableOp) -> None:
-    element = e.element(op.value)
+    element = element_of(op.value.type)
     if element.bits not in (16, 32, 64):
         raise Unsupported(
             "atomic-type", f"no compare-and-swap of {element.name}", remedy="use a 16-, 32- or 64-bit type"
@@ -114,8 +114,8 @@ def _emit_elements(e: KernelEmitter, op: TableOp, element: Element, update: Upda
     tile = isinstance(e.values[op.value], list)
     layout = layout_of(op.value) if tile else None
     holder = e.threads.is_first_thread if layout is None else e.threads.holds_canonical_copy(layout)
-    pointers, columns = e.registers(op.pointer), [e.registers(value) for value in operands]
-    masks = [None] * len(pointers) if op.mask is None else e.registers(op.mask)
+    pointers, columns = e.values.registers(op.pointer), [e.values.registers(value) for value in operands]
+    masks = [None] * len(pointers) if op.mask is None else e.values.registers(op.mask)
     offsets = (0,) if layout is None else layout.register_offsets
     known: dict[int, Value] = {}
     for register, offset in enumerate(offsets):
@@ -126,7 +126,7 @@ def _emit_elements(e: KernelEmitter, op: TableOp, element: Element, update: Upda
         known[offset] = _atom(e, element, update, pointers[register], 0, values, mask)
     if holder is not None and op.results[0].uses:
         known = _shared_results(e, op, element, known, layout, holder)
-    e.set(op.results[0], [known[offset] for offset in offsets])
+    e.values.set(op.results[0], [known[offset] for offset in offsets])
 
 
 def _shared_results(
@@ -153,12 +153,12 @@ def _shared_results(
 
 
 def emit_tiled_atomic_rmw(e: KernelEmitter, op: TableOp) -> None:
-    view = view_of(e, op.view)
+    view = e.values.view(op.view)
     layout = layout_of(op.value)
     addresses: TileAddresses = tile_addresses(e, op, view, layout)
     element = addresses.element
     update = _modification(e, op, element)
-    values, holder = e.registers(op.value), e.threads.holds_canonical_copy(layout)
+    values, holder = e.values.registers(op.value), e.threads.holds_canonical_copy(layout)
     done: set[int] = set()
     for register, offset in enumerate(layout.register_offsets):
         if offset in done:

@@ -16,21 +16,24 @@ from xdsl.ir import Attribute, SSAValue
 
 from ....core.errors import Unsupported
 from ....ir.casting import cast, int_array_attr, int_attr, str_attr
+from ....ir.dialects.cute import layout_of
 from ....ir.dialects.nvvm.llvm_intrinsics import SMaxOp, SMinOp
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout
 from ....target.element_types import ELEMENT_TYPES
 from ...common.llvm_element_types import Element, element_of
 from ...common.llvm_types import I8, I32, I64
+from ..emission.element_constants import zero_element
 from ..emission.function_builder import Value
-from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of, taken
+from ..emission.kernel_emitter import Handler, KernelEmitter
+from ..emission.memref_descriptor import TiledView
+from ..emission.register_values import materialize
 from .element_coordinates import ElementCoordinates
 from .fp4_access import load_packed, store_packed
 from .lazy_loads import LazyLoads
 from .packed_loads import load_packed_registers, stays_packed, unpacked_or_merged
 from .tile_bounds_checks import TileBoundsChecks, computes_early
 from .vector_access import Modifiers, load_vector, store_vector
-from .views import TiledView, view_of
 
 SCOPES = {"tl_blk": "cta", "device": "gpu", "sys": "sys"}
 
@@ -173,7 +176,7 @@ class TileAddresses:
 
     def _size(self, dim: int) -> Value:
         """The extent of the tensor; none for a tile that is outside of it along a dimension of which no element is asked."""
-        size = self.view.memory.size(self.e, self.dim_map[dim], self.index_type)
+        size = self.view.memory.size(self.e.b, self.dim_map[dim], self.index_type)
         if dim != self.has_boundary_tile[0] or (found := self._has_base()) is None:
             return size
         with computes_early(self.e.b, found, size):
@@ -220,7 +223,7 @@ def vector_of(op: TableOp, layout: LinearLayout, order: Sequence[int]) -> int:
 
 
 def emit_tiled_load(e: KernelEmitter, op: TableOp) -> None:
-    view = view_of(e, op.view)
+    view = e.values.view(op.view)
     layout = layout_of(op.value)
     addresses = tile_addresses(e, op, view, layout)
     element = addresses.element
@@ -231,12 +234,12 @@ def emit_tiled_load(e: KernelEmitter, op: TableOp) -> None:
 
     has_boundary_tile = "has_boundary_tile" in op.attributes and vector > element.per_byte
     if not has_boundary_tile and "full_tile_version" not in op.attributes:
-        e.set(op.value, load(vector, True))
+        e.values.set(op.value, load(vector, True))
         return
     # The choice is the same for all threads. Rows whose length no vector divides are then still read in vectors.
     masked = element.per_byte if has_boundary_tile else vector
     ways = e.b.if_else(addresses.is_full_tile(), lambda: load(vector, False), lambda: load(masked, True))
-    e.set(op.value, unpacked_or_merged(e, element, ways))
+    e.values.set(op.value, unpacked_or_merged(e, element, ways))
 
 
 def _load_tile(e: KernelEmitter, op: TableOp, addresses: TileAddresses, vector: int, masked: bool) -> list[Any]:
@@ -303,7 +306,7 @@ def tile_addresses(e: KernelEmitter, op: TableOp, view: TiledView, layout: Linea
     coords = []
     for dim, coord in enumerate(op.coords):
         type = element_of(coord.type).type
-        held = _sparse_index(e, coord, layout, dim) if dim == sparse else [e.scalar(coord)]
+        held = _sparse_index(e, coord, layout, dim) if dim == sparse else [e.values.scalar(coord)]
         cast = [_index(e, value, type, index_type) for value in held]
         coords.append(cast if dim == sparse else cast[0])
     return TileAddresses(e, view, coords, layout, in_bounds, TileBoundsChecks(e, op, view, index_type))
@@ -324,16 +327,16 @@ def _sparse_index(e: KernelEmitter, index: SSAValue, layout: LinearLayout, dim: 
     for other in range(layout.rank - 1, -1, -1):
         if other != dim:
             wanted = wanted.drop_dim(other)
-    return e.registers_as(index, wanted)
+    return e.values.registers_as(index, wanted)
 
 
 def emit_tiled_store(e: KernelEmitter, op: TableOp) -> None:
-    view = view_of(e, op.view)
+    view = e.values.view(op.view)
     layout = layout_of(op.value)
     addresses = tile_addresses(e, op, view, layout)
     vector = vector_of(op, layout, view.order)
     if not e.computes_late or "has_boundary_tile" in op.attributes:
-        e.registers(op.value)
+        e.values.registers(op.value)
 
     def store(vector: int, masked: bool) -> list[Value]:
         return _store_tile(e, op, addresses, vector, masked)
@@ -349,7 +352,7 @@ def _store_tile(e: KernelEmitter, op: TableOp, addresses: TileAddresses, vector:
     """Write the registers of a tile, those that repeat others left out."""
     layout, modifiers = addresses.layout, modifiers_of(e, op)
     values, holder = (
-        e.packed(op.value) if e.computes_late else e.registers(op.value),
+        e.values.packed(op.value) if e.computes_late else e.values.registers(op.value),
         e.threads.holds_canonical_copy(layout),
     )
     done: set[int] = set()
@@ -358,7 +361,7 @@ def _store_tile(e: KernelEmitter, op: TableOp, addresses: TileAddresses, vector:
             continue
         done.add(key)
         mask = _both(e, holder, addresses.mask(first) if masked else None)
-        stored = [taken(e.b, value) for value in values[first : first + vector]]
+        stored = [materialize(e.b, value) for value in values[first : first + vector]]
         _store_registers(e, addresses, first, stored, mask, modifiers)
     return []
 
@@ -374,10 +377,10 @@ def _pointer_order(op: TableOp, layout: LinearLayout) -> list[int]:
 def emit_load(e: KernelEmitter, op: TableOp) -> None:
     if not isinstance(e.values[op.pointer], list):
         return _emit_scalar_load(e, op)
-    layout, element, modifiers = layout_of(op.value), e.element(op.value), modifiers_of(e, op)
-    pointers = e.registers(op.pointer)
-    masks = None if op.mask is None else e.registers(op.mask)
-    others = None if op.other is None else e.registers(op.other)
+    layout, element, modifiers = layout_of(op.value), element_of(op.value.type), modifiers_of(e, op)
+    pointers = e.values.registers(op.pointer)
+    masks = None if op.mask is None else e.values.registers(op.mask)
+    others = None if op.other is None else e.values.registers(op.other)
     vector = vector_of(op, layout, _pointer_order(op, layout))
     registers: list[Value] = []
     for first in range(0, layout.num_registers, vector):
@@ -387,7 +390,7 @@ def emit_load(e: KernelEmitter, op: TableOp) -> None:
             kept = others[first : first + vector]
             values = [_select_other(e, element, mask, value, other) for value, other in zip(values, kept)]
         registers += values
-    e.set(op.value, registers)
+    e.values.set(op.value, registers)
 
 
 def is_mask_needed(mask: Value | None) -> Value | None:
@@ -397,25 +400,27 @@ def is_mask_needed(mask: Value | None) -> Value | None:
 
 def _select_other(e: KernelEmitter, element: Element, mask: Value, value: Value, other: Value) -> Value:
     """Masked loads give zeros themselves."""
-    return value if other == e.zero(element) else e.b.select(mask, value, other, element.type)
+    return value if other == zero_element(e.b, element) else e.b.select(mask, value, other, element.type)
 
 
 def _emit_scalar_load(e: KernelEmitter, op: TableOp) -> None:
-    element, mask = e.element(op.value), None if op.mask is None else is_mask_needed(e.scalar(op.mask))
-    values = load_vector(e, element, 1, e.scalar(op.pointer), 0, mask, 0, modifiers_of(e, op))
+    element, mask = element_of(op.value.type), None if op.mask is None else is_mask_needed(e.values.scalar(op.mask))
+    values = load_vector(e, element, 1, e.values.scalar(op.pointer), 0, mask, 0, modifiers_of(e, op))
     if op.other is not None and mask is not None:
-        values = [_select_other(e, element, mask, values[0], e.scalar(op.other))]
-    e.set(op.value, values)
+        values = [_select_other(e, element, mask, values[0], e.values.scalar(op.other))]
+    e.values.set(op.value, values)
 
 
 def emit_store(e: KernelEmitter, op: TableOp) -> None:
-    element, modifiers = e.element(op.value), modifiers_of(e, op)
+    element, modifiers = element_of(op.value.type), modifiers_of(e, op)
     if not isinstance(e.values[op.value], list):
-        mask = _both(e, e.threads.is_first_thread, None if op.mask is None else is_mask_needed(e.scalar(op.mask)))
-        return store_vector(e, element, [e.scalar(op.value)], e.scalar(op.pointer), 0, mask, modifiers)
+        mask = _both(
+            e, e.threads.is_first_thread, None if op.mask is None else is_mask_needed(e.values.scalar(op.mask))
+        )
+        return store_vector(e, element, [e.values.scalar(op.value)], e.values.scalar(op.pointer), 0, mask, modifiers)
     layout = layout_of(op.value)
-    pointers, values = e.registers(op.pointer), e.registers(op.value)
-    masks = None if op.mask is None else e.registers(op.mask)
+    pointers, values = e.values.registers(op.pointer), e.values.registers(op.value)
+    masks = None if op.mask is None else e.values.registers(op.mask)
     vector, holder = vector_of(op, layout, _pointer_order(op, layout)), e.threads.holds_canonical_copy(layout)
     done: set[int] = set()
     for first in range(0, layout.num_registers, vector):

@@ -11,7 +11,8 @@ from functools import partial
 
 from ...analysis.live_across_reduction import LAZY_ACCESSES_IN_FLIGHT
 from ..emission.function_builder import Value
-from ..emission.kernel_emitter import KernelEmitter, Late, LateValue
+from ..emission.kernel_emitter import KernelEmitter
+from ..emission.register_values import LazyElement, LazyValues
 
 
 class LazyLoads:
@@ -19,13 +20,13 @@ class LazyLoads:
 
     def __init__(self, e: KernelEmitter):
         self.b = e.b
-        self.accesses: list[Late] = []
+        self.accesses: list[LazyValues] = []
 
-    def add(self, load: Callable[[], list[Value]], count: int) -> list[LateValue]:
+    def add(self, load: Callable[[], list[Value]], count: int) -> list[LazyElement]:
         """One access of so many elements, behind all others."""
-        used = Late(partial(self._use, len(self.accesses)))
-        self.accesses.append(Late(load))
-        return [LateValue(used, position) for position in range(count)]
+        used = LazyValues(partial(self._use, len(self.accesses)))
+        self.accesses.append(LazyValues(load))
+        return [LazyElement(used, position) for position in range(count)]
 
     def _use(self, number: int) -> list[Value]:
         first, *others = self.accesses[number : number + LAZY_ACCESSES_IN_FLIGHT]

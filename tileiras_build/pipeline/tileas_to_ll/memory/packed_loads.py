@@ -11,7 +11,8 @@ from ....ir.dialects.nv_tileas.ops import StoreScalesOp
 from ....ir.dialects.op_definition import TableOp
 from ...common.llvm_element_types import ELEMENTS, Element
 from ..emission.function_builder import Value
-from ..emission.kernel_emitter import KernelEmitter, Packed, Part, taken
+from ..emission.kernel_emitter import KernelEmitter
+from ..emission.register_values import PackedLane, RegisterValue, materialize
 from .vector_access import Modifiers, load_vector
 
 REGISTER_TYPE, BYTES = ELEMENTS["i32"], 4
@@ -43,27 +44,31 @@ def load_packed_registers(
     mask: Value | None,
     fill: int,
     modifiers: Modifiers,
-) -> list[Part]:
+) -> list[PackedLane]:
     """The elements of one access, each as the part of a word that it is; ``fill``: of a whole word."""
     per_word = REGISTER_TYPE.bits // element.bits
     words = load_vector(e, REGISTER_TYPE, count // per_word, address, offset, mask, fill, modifiers)
-    return [Part(e.b.of(word, REGISTER_TYPE.type), position, element) for word in words for position in range(per_word)]
+    return [
+        PackedLane(e.b.of(word, REGISTER_TYPE.type), position, element)
+        for word in words
+        for position in range(per_word)
+    ]
 
 
 def unpacked_or_merged(
-    e: KernelEmitter, element: Element, branches: Sequence[tuple[Sequence[Packed], Block]]
-) -> list[Packed]:
+    e: KernelEmitter, element: Element, branches: Sequence[tuple[Sequence[RegisterValue], Block]]
+) -> list[RegisterValue]:
     """The registers of a tile that has been loaded in one of several ways: in words, if the first one has them so."""
-    first = [value for value in branches[0][0] if isinstance(value, Part)]
+    first = [value for value in branches[0][0] if isinstance(value, PackedLane)]
     if not first:
-        values = [([taken(e.b, value) for value in way], block) for way, block in branches]
+        values = [([materialize(e.b, value) for value in way], block) for way, block in branches]
         return [*e.b.phis([element.type] * len(branches[0][0]), values)]
     edges = [(_as_registers(e, way), block) for way, block in branches]
     found = e.b.phis([REGISTER_TYPE.type] * len(edges[0][0]), edges)
     joint = dict(zip(edges[0][0], found, strict=True))
-    return [replace(part, word=e.b.of(joint[taken(e.b, part.word)], REGISTER_TYPE.type)) for part in first]
+    return [replace(part, word=e.b.of(joint[materialize(e.b, part.word)], REGISTER_TYPE.type)) for part in first]
 
 
-def _as_registers(e: KernelEmitter, parts: Sequence[Packed]) -> list[Value]:
+def _as_registers(e: KernelEmitter, parts: Sequence[RegisterValue]) -> list[Value]:
     """The words that they are parts of, each once."""
-    return [*dict.fromkeys(taken(e.b, part.word) for part in parts if isinstance(part, Part))]
+    return [*dict.fromkeys(materialize(e.b, part.word) for part in parts if isinstance(part, PackedLane))]

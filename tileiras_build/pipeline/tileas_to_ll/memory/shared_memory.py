@@ -20,7 +20,8 @@ from ....ir.layouts.shared_access import VectorAccess
 from ...common.llvm_element_types import ELEMENTS, Element
 from ...common.llvm_types import I8, I32
 from ..emission.function_builder import Value
-from ..emission.kernel_emitter import KernelEmitter, Late, LateValue, Packed, Part, taken
+from ..emission.kernel_emitter import KernelEmitter
+from ..emission.register_values import LazyElement, LazyValues, PackedLane, RegisterValue, materialize
 from .vector_access import load_vector, store_vector, to_memory_type
 
 BYTES, REGISTER_TYPE = 4, ELEMENTS["i32"]
@@ -42,7 +43,7 @@ def _address(e: KernelEmitter, access: Access, xor: int, scratch: int, start: Va
 
 
 def store_registers(
-    e: KernelEmitter, access: Access, element: Element, registers: Sequence[Packed], scratch: int
+    e: KernelEmitter, access: Access, element: Element, registers: Sequence[RegisterValue], scratch: int
 ) -> None:
     """Write the registers of this thread to the region at byte ``scratch``."""
     if isinstance(access, MatrixAccess):
@@ -50,7 +51,7 @@ def store_registers(
     holder = holder_of(e, access.free_lanes, access.free_warps)
     for vector in access.vectors:
         base, offset = _address(e, access, vector.xor, scratch)
-        values = [taken(e.b, registers[register]) for register in vector.registers]
+        values = [materialize(e.b, registers[register]) for register in vector.registers]
         store_shared(e, element, values, base, offset + vector.add, holder)
 
 
@@ -71,21 +72,21 @@ def load_registers(
     *,
     lazy: bool = False,
     packed: bool = False,
-) -> dict[int, Packed]:
+) -> dict[int, RegisterValue]:
     """The registers of this thread that ``access`` loads, by number, read from the region at byte ``scratch``.
 
     ``in_words``: bytes stay in the words they are loaded in. ``late``: each instruction is written where the first of its registers is used; nothing may write there before.
     """
     if isinstance(access, MatrixAccess):
         return _load_matrices(e, access, element, scratch, start, lazy)
-    registers: dict[int, Packed] = {}
+    registers: dict[int, RegisterValue] = {}
     for vector in access.vectors:
         per_word = BYTES if packed and element.bits == 8 and len(vector.registers) % BYTES == 0 else 1
         count, type = len(vector.registers) // per_word, REGISTER_TYPE if per_word > 1 else element
         load = partial(_load_vector, e, access, vector, type, count, scratch, start)
         for index, value in enumerate(_values(load, count, lazy)):
             for position, register in enumerate(vector.registers[index * per_word : (index + 1) * per_word]):
-                registers[register] = value if per_word == 1 else Part(_as_register(value), position, element)
+                registers[register] = value if per_word == 1 else PackedLane(_as_register(value), position, element)
     return registers
 
 
@@ -102,15 +103,15 @@ def _load_vector(
     return load_shared(e, element, count, base, offset + vector.add)
 
 
-def _values(load: Callable[[], list[Value]], count: int, lazy: bool) -> Sequence[Value | LateValue]:
+def _values(load: Callable[[], list[Value]], count: int, lazy: bool) -> Sequence[Value | LazyElement]:
     """The values of an instruction, now or when they are used."""
     if not lazy:
         return load()
-    source = Late(load)
-    return [LateValue(source, position) for position in range(count)]
+    source = LazyValues(load)
+    return [LazyElement(source, position) for position in range(count)]
 
 
-def _as_register(value: Value | LateValue) -> SSAValue | LateValue:
+def _as_register(value: Value | LazyElement) -> SSAValue | LazyElement:
     assert not isinstance(value, int), "what is loaded is not known"
     return value
 
@@ -135,8 +136,8 @@ def _load_matrices(
     scratch: int,
     start: Value | None,
     lazy: bool,
-) -> dict[int, Packed]:
-    registers: dict[int, Packed] = {}
+) -> dict[int, RegisterValue]:
+    registers: dict[int, RegisterValue] = {}
     for instruction in access.instructions:
         load = partial(_load_matrix_registers, e, access, instruction, scratch, start)
         for word, members in zip(_values(load, access.count, lazy), instruction.registers):
@@ -164,16 +165,18 @@ def _swap_lanes(e: KernelEmitter, access: MatrixAccess, regs: list[Value]) -> li
     return [e.b.select(swapped, other, own, I32) for other, own in pairs]
 
 
-def _extract_from_register(e: KernelEmitter, element: Element, word: Value | LateValue, position: int) -> Packed:
+def _extract_from_register(
+    e: KernelEmitter, element: Element, word: Value | LazyElement, position: int
+) -> RegisterValue:
     if element.type == I32:
         return word
-    if element.bits < 32 or isinstance(word, LateValue):
-        return Part(_as_register(word), position, element)
+    if element.bits < 32 or isinstance(word, LazyElement):
+        return PackedLane(_as_register(word), position, element)
     return e.b.bitcast(word, element.type)
 
 
 def _store_matrices(
-    e: KernelEmitter, access: MatrixAccess, element: Element, registers: Sequence[Packed], scratch: int
+    e: KernelEmitter, access: MatrixAccess, element: Element, registers: Sequence[RegisterValue], scratch: int
 ) -> None:
     kind = matrices_atom("stsm", access.count, access.transposed)
     for instruction in access.instructions:
@@ -186,20 +189,20 @@ def _store_matrices(
         e.b.issue(StoreMatrixOp, base, packed, atom=kind, offset=offset + instruction.add)
 
 
-def pack_registers(e: KernelEmitter, element: Element, values: Sequence[Packed]) -> list[Value]:
+def pack_registers(e: KernelEmitter, element: Element, values: Sequence[RegisterValue]) -> list[Value]:
     """The 32-bit words of consecutive elements."""
     count = 32 // element.bits
     return [pack_register(e, element, values[first : first + count]) for first in range(0, len(values), count)]
 
 
-def pack_bytes(e: KernelEmitter, element: Element, values: Sequence[Packed]) -> Value:
+def pack_bytes(e: KernelEmitter, element: Element, values: Sequence[RegisterValue]) -> Value:
     """Up to four bytes as a word; what is above them is not looked at."""
     if len(values) == 1:
-        return e.b.cast("zext", taken(e.b, values[0]), I32, I8)
+        return e.b.cast("zext", materialize(e.b, values[0]), I32, I8)
     return pack_register(e, element, values)
 
 
-def pack_scales(e: KernelEmitter, element: Element, values: Sequence[Packed]) -> Value:
+def pack_scales(e: KernelEmitter, element: Element, values: Sequence[RegisterValue]) -> Value:
     """Up to four scales as a word for an instruction: ue4m3 is f8E4M3FN with a zero for its sign (PTX ISA 9.0, section
     5.2.3, "Alternate Floating-Point Data Formats"); Tile IR leaves open what negative scales do.
     """
@@ -207,14 +210,16 @@ def pack_scales(e: KernelEmitter, element: Element, values: Sequence[Packed]) ->
     return e.b.and_(word, UNSIGNED_BYTES) if element.name == "f8E4M3FN" else word
 
 
-def pack_register(e: KernelEmitter, element: Element, values: Sequence[Packed]) -> Value:
+def pack_register(e: KernelEmitter, element: Element, values: Sequence[RegisterValue]) -> Value:
     """The 32-bit word of consecutive elements, lowest first; a word that was loaded whole is used again."""
     first = values[0]
-    if isinstance(first, Part) and all(value == Part(first.word, i, element) for i, value in enumerate(values)):
-        return taken(e.b, first.word)
+    if isinstance(first, PackedLane) and all(
+        value == PackedLane(first.word, i, element) for i, value in enumerate(values)
+    ):
+        return materialize(e.b, first.word)
     if element.bits == 8 and (known := _bytes_of_two(e, values)) is not None:
         return known
-    scalars = [taken(e.b, value) for value in values]
+    scalars = [materialize(e.b, value) for value in values]
     type = element.crossing_type
     if len(scalars) == 1:
         return e.b.bitcast(scalars[0], I32, type)
@@ -227,14 +232,14 @@ def pack_register(e: KernelEmitter, element: Element, values: Sequence[Packed]) 
     return word
 
 
-def _bytes_of_two(e: KernelEmitter, values: Sequence[Packed]) -> Value | None:
+def _bytes_of_two(e: KernelEmitter, values: Sequence[RegisterValue]) -> Value | None:
     """A word of four bytes that two other words have; None where they come from elsewhere."""
-    parts = [value for value in values if isinstance(value, Part)]
+    parts = [value for value in values if isinstance(value, PackedLane)]
     if len(values) != BYTES or len(parts) != BYTES:
         return None
     words = list(dict.fromkeys(part.word for part in parts))
     if len(words) != 2:
         return None
     selector = sum((words.index(part.word) * BYTES + part.position) << 4 * i for i, part in enumerate(parts))
-    first, second = (taken(e.b, word) for word in words)
+    first, second = (materialize(e.b, word) for word in words)
     return e.b.issue(PrmtOp, first, second, selector, type=I32)

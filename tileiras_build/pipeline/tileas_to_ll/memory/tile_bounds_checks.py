@@ -17,7 +17,7 @@ from ...analysis.integer_ranges import BoundsCheck
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import KernelEmitter
-from .views import TiledView
+from ..emission.memref_descriptor import TiledView
 
 BRANCHES = (llvm.BrOp, llvm.CondBrOp)
 
@@ -74,7 +74,7 @@ class TileBoundsChecks:
     def _count(self, dim: int) -> Value:
         """How many tiles begin inside of the tensor."""
         b, step = self.e.b, self.view.type.steps[dim]
-        size = self.view.memory.size(self.e, self.view.type.dim_map[dim], self.type)
+        size = self.view.memory.size(self.e.b, self.view.type.dim_map[dim], self.type)
         if isinstance(size, int):
             return -(-size // step)
         return size if step == 1 else b.binary("udiv", b.add(size, step - 1, self.type), step, self.type)

@@ -6,57 +6,18 @@ Sizes count elements in ``index_type`` (i32, or i64 where any size is); strides 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, SSAValue
 
 from ....ir.casting import cast
-from ....ir.dialects.nv_tileaa import MemRefType, TiledViewType
+from ....ir.dialects.nv_tileaa import MemRefType
 from ....ir.dialects.op_definition import TableOp
-from ...analysis.access_vectorization import dims_by_stride
 from ...common.llvm_element_types import element_of
 from ...common.llvm_types import I8, I16, I32, I64
 from ..emission.function_builder import Value
 from ..emission.kernel_emitter import Handler, KernelEmitter
-
-
-@dataclass
-class MemRef:
-    """A strided object: base pointer, sizes and strides (ints where known)."""
-
-    type: MemRefType
-    base: SSAValue
-    sizes: list[Value]
-    size_types: list[Attribute]
-    strides: list[Value]
-    index_type: Attribute
-
-    def size(self, e: KernelEmitter, dim: int, type: Attribute) -> Value:
-        """The extent of a dimension as ``type``."""
-        value = self.sizes[dim]
-        if isinstance(value, int) or self.size_types[dim] == type:
-            return value
-        return e.b.widen(value)
-
-
-@dataclass
-class TiledView:
-    """A memory reference cut into tiles as ``type`` says."""
-
-    type: TiledViewType
-    memory: MemRef
-
-    @property
-    def order(self) -> list[int]:
-        """Tile dimensions from the fastest in memory to the slowest: known unit strides first, then row-major."""
-        strides = [self.memory.strides[dim] for dim in self.type.dim_map]
-        return dims_by_stride(strides)
-
-
-def view_of(e: KernelEmitter, value: SSAValue) -> TiledView:
-    """What is known of a view."""
-    return cast(TiledView, e.values[value])
+from ..emission.memref_descriptor import MemRef, TiledView
 
 
 def emit_make_memref(e: KernelEmitter, op: TableOp) -> None:
@@ -68,7 +29,7 @@ def emit_make_memref(e: KernelEmitter, op: TableOp) -> None:
         for value, kind in zip(strides, stride_types)
     ]
     index_type = I64 if I64 in size_types else I32
-    e.values[op.result] = MemRef(type, e.b.uniqued(e.scalar(op.base)), sizes, size_types, wide, index_type)
+    e.values[op.result] = MemRef(type, e.b.uniqued(e.values.scalar(op.base)), sizes, size_types, wide, index_type)
 
 
 def _merge(
@@ -84,7 +45,7 @@ def _merge(
             types.append(I32 if extent < 1 << 31 else I64)
             continue
         source = next(remaining)
-        value, type = e.scalar(source), element_of(source.type).type
+        value, type = e.values.scalar(source), element_of(source.type).type
         if type in (I8, I16):
             value, type = e.b.cast("zext", value, I32, type), I32
         values.append(value)
@@ -93,18 +54,18 @@ def _merge(
 
 
 def emit_block_tile(e: KernelEmitter, op: TableOp) -> None:
-    e.values[op.result] = TiledView(op.result.type, cast(MemRef, e.values[op.source]))
+    e.values[op.result] = TiledView(op.result.type, e.values.memref(op.source))
 
 
 def emit_dim_sizes(e: KernelEmitter, op: TableOp) -> None:
-    memory = cast(MemRef, e.values[op.source])
+    memory = e.values.memref(op.source)
     for dim, result in enumerate(op.results):
         e.values[result] = _cast(e, memory.sizes[dim], memory.size_types[dim], element_of(result.type).type)
 
 
 def emit_tile_counts(e: KernelEmitter, op: TableOp) -> None:
     """How many tiles cover each dimension: the extent divided by the step, rounded up."""
-    view = view_of(e, op.source)
+    view = e.values.view(op.source)
     for dim, result in enumerate(op.results):
         source = view.type.dim_map[dim]
         size, type, step = view.memory.sizes[source], view.memory.size_types[source], view.type.steps[dim]

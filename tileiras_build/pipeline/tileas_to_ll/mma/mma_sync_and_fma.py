@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from ....core.errors import InternalError
 from ....ir.casting import str_attr, tile_type, typed
+from ....ir.dialects.cute import layout_of
 from ....ir.dialects.cute_nvgpu.atoms import mma_of
 from ....ir.dialects.nvvm import llvm_intrinsics
 from ....ir.dialects.op_definition import TableOp
@@ -25,8 +26,10 @@ from ...common.llvm_element_types import ELEMENTS, Element, element_of
 from ...common.llvm_types import DOUBLE, FLOAT, HALF, I16, I32, vector
 from ..arith.float_conversions import convert_float
 from ..data_movement.chunked_slices import store_chunk_along
+from ..emission.element_constants import zero_element
 from ..emission.function_builder import Value
-from ..emission.kernel_emitter import Handler, KernelEmitter, Packed, layout_of, taken
+from ..emission.kernel_emitter import Handler, KernelEmitter
+from ..emission.register_values import RegisterValue, materialize
 from ..memory.shared_memory import load_shared, pack_register, pack_scales, store_registers
 
 VECTOR_BYTES = 16
@@ -75,7 +78,7 @@ class _Scales:
             for value, operand in ((op.lhs_scale, "A"), (op.rhs_scale, "B"))
         ]
         self.held = [
-            e.packed_as(value, _sliced_to_shape(scales.layout, tuple(value.type.get_shape())))
+            e.values.packed_as(value, _sliced_to_shape(scales.layout, tuple(value.type.get_shape())))
             for value, scales in self.sides
         ]
 
@@ -106,16 +109,16 @@ def _operand_registers(
     shape = tuple(tile_type(value).get_shape())
     element = element_of(value.type)
     k_dim = len(shape) - 1 if k_from_end == 0 else len(shape) - 2
-    registers: Sequence[Packed]
+    registers: Sequence[RegisterValue]
     if layout.shape[k_dim] != shape[k_dim]:
         registers = _masked(e, value, layout, shape, k_dim, element)
     else:
-        registers = e.packed_as(value, _sliced_to_shape(layout, shape))
+        registers = e.values.packed_as(value, _sliced_to_shape(layout, shape))
     per_word = max(1, 32 // element.bits)
 
     def words(members: range) -> list[Value]:
         if element.bits >= 32:
-            return [e.b.bitcast(taken(e.b, registers[register]), type, element.type) for register in members]
+            return [e.b.bitcast(materialize(e.b, registers[register]), type, element.type) for register in members]
         groups = [members[i : i + per_word] for i in range(0, len(members), per_word)]
         packed = [pack_register(e, element, [registers[r] for r in group]) for group in groups]
         return [e.b.bitcast(word, type) for word in _narrowed(e, element, packed, tiling)]
@@ -140,7 +143,7 @@ def _masked(
     e: KernelEmitter, value: SSAValue, layout: LinearLayout, shape: tuple[int, ...], k_dim: int, element: Element
 ) -> list[Value]:
     """Registers of the padded operand: zero where the position along k is past the tile."""
-    registers = e.registers_as(value, _sliced_to_shape(layout, shape))
+    registers = e.values.registers_as(value, _sliced_to_shape(layout, shape))
     unit = 1
     for size in layout.shape[k_dim + 1 :]:
         unit *= size
@@ -153,17 +156,17 @@ def _masked(
     result = []
     for register, offset in enumerate(layout.register_offsets):
         if offset & beyond:
-            result.append(e.zero(element))
+            result.append(zero_element(e.b, element))
         elif inside is None:
             result.append(registers[register])
         else:
-            result.append(e.b.select(inside, registers[register], e.zero(element), element.type))
+            result.append(e.b.select(inside, registers[register], zero_element(e.b, element), element.type))
     return result
 
 
 def _accumulators(e: KernelEmitter, op: TableOp, tiling: MmaTiling) -> list[Value]:
     wanted = _sliced_to_shape(tiling.c, tuple(op.acc.type.get_shape()))
-    return list(e.registers_as(op.acc, wanted))
+    return list(e.values.registers_as(op.acc, wanted))
 
 
 def _c_values(e: KernelEmitter, is_packed: bool, scalars: list[Value]) -> list[Value]:
@@ -194,8 +197,8 @@ def _emit_multiply_add(e: KernelEmitter, op: TableOp) -> None:
     """
     layout, parts = layout_of(op.result), op.k_chunks
     starts = (op.scratch_offset, op.scratch_offset + align_to_banks(tile_bytes(op.lhs) // parts))
-    multiply = MULTIPLY_ADD[e.element(op.result).type](e, op, e.element(op.lhs), e.element(op.rhs))
-    registers: Sequence[Value] = list(e.registers_as(op.acc, layout))
+    multiply = MULTIPLY_ADD[element_of(op.result.type).type](e, op, element_of(op.lhs.type), element_of(op.rhs.type))
+    registers: Sequence[Value] = list(e.values.registers_as(op.acc, layout))
     for number in range(parts):
         if number or "sync_before" in op.attributes:
             e.barrier()
@@ -213,7 +216,7 @@ def _store_chunk(e: KernelEmitter, value: SSAValue, dim: int, chunks: int, index
     if chunks > 1:
         return store_chunk_along(e, value, dim, chunks, index, start)
     access = shared_access(layout_of(value), _row_major_smem_layout(e, value))
-    return store_registers(e, access, e.element(value), e.packed(value), start)
+    return store_registers(e, access, element_of(value.type), e.values.packed(value), start)
 
 
 # Steps along k that are written out in the loop's body: enough to hide a load behind the products of another.
@@ -232,7 +235,7 @@ def _loop_over_k(
     length = op.lhs.type.get_shape()[-1] // chunks
     if length <= UNROLLED:
         return _steps(readers, multiply, registers, 0, length)
-    b, types = e.b, [I32, *[e.element(op.result).type] * len(registers)]
+    b, types = e.b, [I32, *[element_of(op.result.type).type] * len(registers)]
     entry, body, after = b.block, b.label(), b.label()
     b.branch(body)
     b.start(body)
@@ -267,7 +270,7 @@ def _steps(
 
 def _row_major_smem_layout(e: KernelEmitter, value: SSAValue) -> SharedLayout:
     shape = tuple(tile_type(value).get_shape())
-    return SharedLayout.plain(shape, tuple(range(len(shape) - 1, -1, -1)), e.element(value).bits)
+    return SharedLayout.plain(shape, tuple(range(len(shape) - 1, -1, -1)), element_of(value.type).bits)
 
 
 class _Reader:
@@ -276,7 +279,7 @@ class _Reader:
     def __init__(
         self, e: KernelEmitter, value: SSAValue, layout: LinearLayout, start: int, is_left: bool, parts: int = 1
     ):
-        self.e, self.value_element, self.start = e, e.element(value), start
+        self.e, self.value_element, self.start = e, element_of(value.type), start
         shape = list(tile_type(value).get_shape())
         rank = len(shape)
         shape[-1 if is_left else -2] //= parts

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, SSAValue
 
 from ....ir.casting import cast, int_array_attr, int_attr, type_as, typed, unwrap
+from ....ir.dialects.cute import layout_of
 from ....ir.dialects.cute.shared_layout_attr import SharedLayoutAttr
 from ....ir.dialects.cute_nvgpu.atoms import tensor_atom
 from ....ir.dialects.cute_nvgpu.ops import (
@@ -42,10 +43,11 @@ from ....ir.layouts.matrix_descriptor import ADDRESS_MASK, PATTERN_LINES, UNIT_S
 from ....ir.layouts.tmem_layout import COLUMN_BITS, COPIED_REGISTERS, LANES, ROWS, SCALES_PER_REGISTER, WARPS
 from ....target.mma_atoms import ELEMENT_BITS
 from ...analysis.mma_atom_selection import operand_signs, require_operands, tcgen05_atom_of
-from ...common.llvm_element_types import Element
+from ...common.llvm_element_types import Element, element_of
 from ...common.llvm_types import I1, I16, I32, I64, SHARED, TENSOR, vector
 from ..emission.function_builder import Value
-from ..emission.kernel_emitter import Handler, KernelEmitter, Packed, layout_of
+from ..emission.kernel_emitter import Handler, KernelEmitter
+from ..emission.register_values import RegisterValue
 from ..memory.shared_memory import REGISTER_TYPE, pack_registers, pack_scales, store_shared
 from ..pipelines.cp_async import stage_address
 from ..pipelines.warp_partitions_and_mbarriers import (
@@ -80,8 +82,8 @@ def emit_alloc_tmem(e: KernelEmitter, op: TableOp) -> None:
 # ---- tiles between registers and tensor memory -----------------------------------------------------
 def tile_start(e: KernelEmitter, tile: SSAValue, stage: SSAValue | None, columns_per_stage: int) -> Value:
     """The address of a tile; of a stage's, where it has ``words`` columns for each."""
-    start = e.b.add(e.tensor_base, e.scalar(tile))
-    return start if stage is None else e.b.add(start, e.b.mul(e.scalar(stage), columns_per_stage))
+    start = e.b.add(e.tensor_base, e.values.scalar(tile))
+    return start if stage is None else e.b.add(start, e.b.mul(e.values.scalar(stage), columns_per_stage))
 
 
 def warp_address(e: KernelEmitter, tile: TmemTile, start: Value, own_tile: int, first: int) -> Value:
@@ -95,7 +97,7 @@ def warp_address(e: KernelEmitter, tile: TmemTile, start: Value, own_tile: int, 
 
 
 def emit_tmem_load(e: KernelEmitter, op: TableOp) -> None:
-    element, shape = e.element(op.result), op.result.type.get_shape()
+    element, shape = element_of(op.result.type), op.result.type.get_shape()
     tile = unwrap(tmem_tile(*shape, element.bits, e.num_warps))
     e.b.issue(instructions.FenceAfterOp)
     loaded = []
@@ -139,14 +141,14 @@ def emit_tmem_store(e: KernelEmitter, op: TableOp) -> None:
         return _store_chunk(e, op)
     if op.enabled is None:
         return _store(e, op)
-    with e.b.if_then(e.scalar(op.enabled)):
+    with e.b.if_then(e.values.scalar(op.enabled)):
         _store(e, op)
 
 
 def _store(e: KernelEmitter, op: TableOp) -> None:
-    element, shape = e.element(op.value), op.value.type.get_shape()
+    element, shape = element_of(op.value.type), op.value.type.get_shape()
     tile = unwrap(tmem_tile(*shape, element.bits, e.num_warps))
-    registers = e.packed_as(op.value, tile.layout)
+    registers = e.values.packed_as(op.value, tile.layout)
     words = pack_registers(e, element, registers)
     e.b.issue(instructions.FenceAfterOp)  # products that other threads issued may have read these columns
     place, start = tile_start(e, op.dest, op.stage, tile.total_tmem_columns), 0
@@ -164,9 +166,9 @@ def _store_chunk(e: KernelEmitter, op: TableOp) -> None:
     """Each warp writes its lanes' part of the columns, and arrives."""
     if op.chunk == 0:
         _begin_chunk(e, 0)
-    element, shape, parts = e.element(op.value), op.value.type.get_shape(), op.filled.type.stages.data
+    element, shape, parts = element_of(op.value.type), op.value.type.get_shape(), op.filled.type.stages.data
     tile = unwrap(tmem_tile(*shape, element.bits, e.num_warps))
-    registers, per_word = e.packed_as(op.value, tile.layout), COLUMN_BITS // element.bits
+    registers, per_word = e.values.packed_as(op.value, tile.layout), COLUMN_BITS // element.bits
     words = tile.tmem_columns_per_warp // parts
     place, start = tile_start(e, op.dest, op.stage, tile.total_tmem_columns), 0
     for own, first, repetitions in tile.pieces(min(e.vector_registers, words)):
@@ -197,9 +199,9 @@ def _store_scales(e: KernelEmitter, op: TableOp) -> None:
     """Each of the first four warps writes all scales to its own lanes."""
     columns = ScaleColumns(tuple(op.value.type.get_shape()), int_attr(op, "line_dim"), e.num_warps)
     words = _scale_registers(
-        e, e.element(op.value), e.packed_as(op.value, columns.layout), columns.scales_per_tmem_column
+        e, element_of(op.value.type), e.values.packed_as(op.value, columns.layout), columns.scales_per_tmem_column
     )
-    address = _stage_address(e, e.scalar(op.dest), columns, op.stage)
+    address = _stage_address(e, e.values.scalar(op.dest), columns, op.stage)
     with e.b.at_function_start():
         lanes = e.b.linear(e.threads.uniform_warp, [32 << LANE_SHIFT, 64 << LANE_SHIFT])
         writes = e.b.compare("ult", e.threads.uniform_warp, WARPS)
@@ -214,26 +216,26 @@ def _store_scales(e: KernelEmitter, op: TableOp) -> None:
 def emit_store_scales(e: KernelEmitter, op: TableOp) -> None:
     """16 bytes of a lane of tensor memory at a time."""
     access = shared_access(layout_of(op.value), type_as(op.buffer, BufferType).placement.data)
-    start, held = stage_address(e, op.buffer, e.scalar(op.stage)), e.packed(op.value)
+    start, held = stage_address(e, op.buffer, e.values.scalar(op.stage)), e.values.packed(op.value)
     thread = e.threads.linear(access.lane_offsets, access.warp_offsets)
     for one in access.vectors:
         with e.b.at_function_start():
             place = e.b.xor(thread, one.xor)
         words = _scale_registers(
-            e, e.element(op.value), [held[register] for register in one.registers], SCALES_PER_REGISTER
+            e, element_of(op.value.type), [held[register] for register in one.registers], SCALES_PER_REGISTER
         )
         store_shared(e, REGISTER_TYPE, words, e.b.add(start, place), one.add, None)
 
 
-def _scale_registers(e: KernelEmitter, element: Element, held: Sequence[Packed], per_word: int) -> list[Value]:
+def _scale_registers(e: KernelEmitter, element: Element, held: Sequence[RegisterValue], per_word: int) -> list[Value]:
     return [pack_scales(e, element, held[first : first + per_word]) for first in range(0, len(held), per_word)]
 
 
 def emit_copy_scales(e: KernelEmitter, op: TableOp) -> None:
     """Four columns at a time; what comes before this thread's wait is seen behind the fence."""
-    stage, type = e.scalar(op.stage), type_as(op.source, BufferType)
+    stage, type = e.values.scalar(op.stage), type_as(op.source, BufferType)
     columns = type.placement.data.size_bytes // COLUMN_BYTES
-    place = e.b.add(e.b.add(e.tensor_base, e.b.mul(stage, columns)), e.scalar(op.dest))
+    place = e.b.add(e.b.add(e.tensor_base, e.b.mul(stage, columns)), e.values.scalar(op.dest))
     source = _descriptor(e, stage_address(e, op.source, stage), COPIED_MATRIX)
     with _issuing(e):
         e.b.issue(instructions.FenceAfterOp)
@@ -250,7 +252,7 @@ def _descriptor(e: KernelEmitter, address: Value, matrix: int) -> SSAValue:
 
 
 def _stage_address(e: KernelEmitter, tile: Value, columns: ScaleColumns, stage: SSAValue) -> Value:
-    start = e.b.mul(e.scalar(stage), columns.tmem_columns)
+    start = e.b.mul(e.values.scalar(stage), columns.tmem_columns)
     return e.b.add(e.b.add(e.tensor_base, start), tile)
 
 
@@ -286,7 +288,7 @@ def emit_async_umma(e: KernelEmitter, op: TableOp) -> None:
 
 
 def emit_umma_commit(e: KernelEmitter, op: TableOp) -> None:
-    stage = 0 if op.token is None else e.b.shift(e.scalar(op.token), -1)
+    stage = 0 if op.token is None else e.b.shift(e.values.scalar(op.token), -1)
     with _issuing(e):
         _commit(e, barrier_in(e, op.ready, stage), ctas_of(op.ready))
 
@@ -318,14 +320,14 @@ class _Umma:
         count *= steps
         for dim, (shape, tile) in enumerate((((m, count), self.op.lhs_scale), ((count, n), self.op.rhs_scale))):
             columns = ScaleColumns(shape, dim, self.e.num_warps)
-            found.append((columns, self._scale_column(columns, self.e.scalar(tile), log2_exact(steps))))
+            found.append((columns, self._scale_column(columns, self.e.values.scalar(tile), log2_exact(steps))))
         return found
 
     def _scale_column(self, columns: ScaleColumns, tile: Value, steps_log2: int) -> Value:
         """Where the scales of this stage begin, or of its turn in a group of them."""
         if self.op.scale_iteration is None:
             return _stage_address(self.e, tile, columns, self.op.rhs_stage)
-        b, turn = self.e.b, self.e.scalar(self.op.scale_iteration)
+        b, turn = self.e.b, self.e.values.scalar(self.op.scale_iteration)
         group, own = b.shift(turn, -steps_log2), b.and_(turn, (1 << steps_log2) - 1)
         start = b.add(
             b.mul(group, columns.tmem_columns), b.mul(own, columns.tmem_column_of(0, columns.count >> steps_log2))
@@ -335,7 +337,7 @@ class _Umma:
     def _in_shared(self, name: str, buffer: SSAValue, stage: SSAValue, k_dim: int) -> tuple[MatrixOperand, SSAValue]:
         """The canonical layout of an operand and the descriptor of its first element."""
         layout = unwrap(matrix_operand(cast(SharedLayoutAttr, self.op.attributes[f"{name}_placement"]).data, k_dim))
-        address = stage_address(self.e, buffer, self.e.scalar(stage))
+        address = stage_address(self.e, buffer, self.e.values.scalar(stage))
         return layout, _descriptor(self.e, address, layout.tcgen05_descriptor)
 
     def emit(self) -> None:
@@ -349,7 +351,7 @@ class _Umma:
         target = e.b.add(self.acc, row // ROWS * product.n + column)
         right = self._advanced(self.right, column, k)
         left = self._advanced(self.left, row, k) if self.left else self._left(row, k)
-        adds = e.b.of(1 if k else e.scalar(self.op.accumulate), I1)
+        adds = e.b.of(1 if k else e.values.scalar(self.op.accumulate), I1)
         if self.scales:
             return self._scaled_instruction(target, left, right, adds, (row, column, k))
         size = self.product.rows << self.pair, self.product.columns

@@ -28,13 +28,13 @@ def emit_tmem_scale(e: KernelEmitter, op: TableOp) -> None:
     """A warp moves its part of the tile to registers and back, unless there is nothing to change."""
     shape = op.factor.type.get_shape()
     tile = unwrap(tmem_tile(*shape, ELEMENT_BITS["f32"], e.num_warps))
-    factors = [e.b.of(value, FLOAT) for value in e.registers_as(op.factor, tile.layout)]
+    factors = [e.b.of(value, FLOAT) for value in e.values.registers_as(op.factor, tile.layout)]
     one = e.b.float_constant(1, FLOAT)
     first, *others = [e.b.compare_floats("oeq", value, one) for value in dict.fromkeys(factors)]
     unchanged = e.b.issue(VoteAllOp, -1, e.b.of(e.b.all_lanes(first, *others), I1), type=I1)
     changes = e.b.xor(unchanged, 1, I1)
-    with e.b.if_then(e.b.all_lanes(changes, None if op.enabled is None else e.scalar(op.enabled))):
-        _scale(e, tile, e.b.add(e.tensor_base, e.scalar(op.tile)), factors)
+    with e.b.if_then(e.b.all_lanes(changes, None if op.enabled is None else e.values.scalar(op.enabled))):
+        _scale(e, tile, e.b.add(e.tensor_base, e.values.scalar(op.tile)), factors)
 
 
 def _scale(e: KernelEmitter, tile: TmemTile, start: Value, factors: list[SSAValue]) -> None:

@@ -18,6 +18,7 @@ from xdsl.dialects.llvm import LLVMStructType
 from xdsl.ir import Attribute, SSAValue
 
 from ....ir.casting import type_as, typed, unwrap
+from ....ir.dialects.cute import layout_of
 from ....ir.dialects.nv_tileas.ops import AsyncDotOp
 from ....ir.dialects.nv_tileas.types import BufferType
 from ....ir.dialects.nvgpu.attrs import SwizzleAttr, WarpgroupAccumulatorType, WarpgroupDescriptorType
@@ -29,11 +30,11 @@ from ....ir.layouts import MatrixOperand, SharedLayout, WgmmaTiling, matrix_oper
 from ....ir.layouts.linear_layout import log2_exact
 from ....ir.layouts.wgmma_layout import ROWS
 from ...analysis.mma_atom_selection import accumulator_promotion, operand_signs, require_operands, wgmma_tiling_of
-from ...common.llvm_element_types import Element
+from ...common.llvm_element_types import Element, element_of
 from ...common.llvm_types import I32, SHARED, struct, vector
 from ..emission.attribute_values import Plain, attributes_of
 from ..emission.function_builder import Value
-from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
+from ..emission.kernel_emitter import Handler, KernelEmitter
 from ..memory.shared_memory import pack_registers
 from ..pipelines.cp_async import stage_address
 
@@ -46,14 +47,14 @@ def emit_async_dot(e: KernelEmitter, op: TableOp) -> None:
         return _emit_with_promotion(e, op, product)
     tiles = [(m, n) for m in range(tiling.m_tiles) for n in range(tiling.n_tiles)]
     pending: int | None = op.pending  # None where it does not wait
-    words = _packed(e, op.result, list(e.registers_as(op.acc, tiling.c)))
+    words = _packed(e, op.result, list(e.values.registers_as(op.acc, tiling.c)))
     for position, (m_tile, n_tile) in enumerate(tiles):
         own = product.members(m_tile, n_tile)
         place = {"unfenced": position > 0, "uncommitted": position < len(tiles) - 1}
         waits = pending if len(tiles) == 1 else None
         words[own] = product.issue(m_tile, n_tile, range(tiling.k_tiles), words[own], pending=waits, **place)
     if len(tiles) > 1 and pending is not None:
-        words = list(_emit_wait(e, e.element(op.result), pending, words))
+        words = list(_emit_wait(e, element_of(op.result.type), pending, words))
     registers = _unpacked(e, op.result, words)
     _define(e, op, tiling, registers)
 
@@ -65,7 +66,7 @@ def _define(e: KernelEmitter, op: TableOp, tiling: WgmmaTiling, registers: list[
 def _emit_with_promotion(e: KernelEmitter, op: TableOp, wgmma: _Wgmma) -> None:
     """Sums of ``partial_k`` products, each of which is added where its registers are wanted for another one."""
     tiling, most = wgmma.tiling, unwrap(accumulator_promotion(op)).number
-    sums = list(e.registers_as(op.acc, tiling.c))
+    sums = list(e.values.registers_as(op.acc, tiling.c))
     under_way: list[_PromotedChunk] = []
     for m_tile, n_tile, k_tiles in wgmma.chunks():
         added = _promote_oldest(e, op, sums, under_way) if len(under_way) == most else []
@@ -92,15 +93,20 @@ def _promote_oldest(
     """Wait for the oldest part and add it, at once: LLVM would move the additions behind the next products."""
     part = in_flight.pop(0)
     accumulators[part.members] = _emit_wait(
-        e, e.element(op.result), len(in_flight), accumulators[part.members], added=part.values, kept_alive=part.left
+        e,
+        element_of(op.result.type),
+        len(in_flight),
+        accumulators[part.members],
+        added=part.values,
+        kept_alive=part.left,
     )
     return part.values
 
 
 def emit_async_dot_wait(e: KernelEmitter, op: TableOp) -> None:
-    words = _packed(e, op.result, e.registers(op.source))
+    words = _packed(e, op.result, e.values.registers(op.source))
     kept = _lhs_in_flight(e, op.source.owner)
-    words = list(_emit_wait(e, e.element(op.result), op.pending, words, kept_alive=kept))
+    words = list(_emit_wait(e, element_of(op.result.type), op.pending, words, kept_alive=kept))
     e.values[op.result] = _unpacked(e, op.result, words)
 
 
@@ -127,20 +133,20 @@ def _lhs_in_flight(e: KernelEmitter, product: TableOp) -> list[Value]:
 
 def _lhs_registers(e: KernelEmitter, product: TableOp, tiling: WgmmaTiling) -> list[Value]:
     """A left operand in registers, as 32-bit words."""
-    return pack_registers(e, e.element(product.lhs), e.packed_as(product.lhs, tiling.a))
+    return pack_registers(e, element_of(product.lhs.type), e.values.packed_as(product.lhs, tiling.a))
 
 
 # ---- accumulators --------------------------------------------------------------------------------
 def _packed(e: KernelEmitter, value: SSAValue, registers: list[Value]) -> list[Value]:
     """Accumulators as the instruction holds them: 16-bit ones in pairs, which stay together until all are complete."""
-    element = e.element(value)
+    element = element_of(value.type)
     if element.bits != 16:
         return registers
     return pack_registers(e, element, registers)
 
 
 def _unpacked(e: KernelEmitter, value: SSAValue, regs: list[Value]) -> list[Value]:
-    element = e.element(value)
+    element = element_of(value.type)
     if element.bits != 16:
         return regs
     return [half for word in regs for half in _halves(e, element, word)]
@@ -192,7 +198,7 @@ class _Wgmma:
         parts = accumulator_promotion(op)
         self.partial_k = parts.k if parts else tiling.k
         self.k = min(self.partial_k, tiling.k)
-        self.element = e.element(op.result)
+        self.element = element_of(op.result.type)
         groups = log2_exact(tiling.groups_m)
         left = op.lhs, op.lhs_stage, op.lhs_placement
         self.left = self._in_shared(*left, 1, 6, range(2, 2 + groups)) if op.lhs_stage else None
@@ -224,7 +230,7 @@ class _Wgmma:
             images[bit] = offset
         with e.b.at_function_start():
             group = b.linear(e.threads.uniform_warp, images)
-        address = b.add(stage_address(e, buffer, e.scalar(stage)), group)
+        address = b.add(stage_address(e, buffer, e.values.scalar(stage)), group)
         shape = (ROWS, self.k) if k_dim else (self.k, self.tiling.columns)
         type = _descriptor_type(*shape, type_as(buffer, BufferType).element_type)
         swizzle = _swizzle(layout.swizzle)
@@ -279,13 +285,15 @@ class _Wgmma:
 
     def _fragment(self, words: Sequence[Value]) -> SSAValue:
         element = self.op.lhs.type.element_type
-        return self.e.b.concatenated(words, VectorType(element, [len(words), 32 // self.e.element(self.op.lhs).bits]))
+        return self.e.b.concatenated(
+            words, VectorType(element, [len(words), 32 // self.element_of(self.op.lhs.type).bits])
+        )
 
     def lhs_registers(self, m_tile: int, k_tiles: range) -> list[Value]:
         """Of the left operand, those that some instructions read from registers."""
         if self.words is None:
             return []
-        per_word = 32 // self.e.element(self.op.lhs).bits
+        per_word = 32 // self.element_of(self.op.lhs.type).bits
         members = [self.tiling.a_registers(m_tile, k_tile) for k_tile in k_tiles]
         return self.words[members[0].start // per_word : members[-1].stop // per_word]
 

@@ -19,13 +19,13 @@ from ....ir.dialects.nvvm.llvm_intrinsics import SMaxOp, SMinOp
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout, shared_access
 from ...analysis.local_load_plans import ldmatrix_plan, vector_load_plan
+from ...common.llvm_element_types import element_of
 from ...common.llvm_types import GLOBAL, I1, I8, I32, SHARED
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import INDEX
 from ..emission.kernel_emitter import Handler, KernelEmitter
 from ..memory.global_memory import TileAddresses, tile_addresses, vector_of
 from ..memory.shared_memory import holder_of, load_registers
-from ..memory.views import view_of
 
 LARGEST = 16
 SHARED_BYTES, GLOBAL_BYTES = (
@@ -45,26 +45,26 @@ def emit_alloc_tensor(e: KernelEmitter, op: TableOp) -> None:
 def stage_address(e: KernelEmitter, buffer: SSAValue, stage: Value) -> Value:
     """The 32-bit shared address of a stage of a buffer."""
     start = e.b.mul(stage, type_as(buffer, BufferType).stage_bytes)
-    return e.b.add(e.b.add(start, e.scalar(buffer)), e.shared_base)
+    return e.b.add(e.b.add(start, e.values.scalar(buffer)), e.shared_base)
 
 
 def emit_async_tiled_load(e: KernelEmitter, op: TableOp) -> None:
-    view = view_of(e, op.view)
+    view = e.values.view(op.view)
     layout: LinearLayout = op.layout
     placement = op.buffer.type.placement.data
     addresses = tile_addresses(e, op, view, layout)
     order = view.order
     access = shared_access(layout, placement, vector_of(op, layout, order))
-    stage = stage_address(e, op.buffer, e.scalar(op.stage))
+    stage = stage_address(e, op.buffer, e.values.scalar(op.stage))
     thread = e.threads.linear(access.lane_offsets, access.warp_offsets)
     holder = holder_of(e, access.free_lanes, access.free_warps)
     for vector in access.vectors:
         first = vector.registers[0]
         pointer, constant = addresses.address(first)
         if "has_boundary_tile" in op.attributes:
-            source = _bytes_in_bounds(e, addresses, first, order[0], len(vector.registers), e.scalar(op.enabled))
+            source = _bytes_in_bounds(e, addresses, first, order[0], len(vector.registers), e.values.scalar(op.enabled))
         else:
-            source = _is_out_of_bounds(e, addresses, first, e.scalar(op.enabled))
+            source = _is_out_of_bounds(e, addresses, first, e.values.scalar(op.enabled))
         with e.b.at_function_start():
             place = e.b.xor(thread, vector.xor)
         size = len(vector.registers) * addresses.element.bytes
@@ -120,9 +120,9 @@ def emit_async_wait(e: KernelEmitter, op: TableOp) -> None:
 
 
 def emit_local_load(e: KernelEmitter, op: TableOp) -> None:
-    element, is_matrix = e.element(op.result), op.copy_atom == LDMATRIX
+    element, is_matrix = element_of(op.result.type), op.copy_atom == LDMATRIX
     access = unwrap(ldmatrix_plan(op)) if is_matrix else vector_load_plan(op)
-    base = stage_address(e, op.buffer, e.scalar(op.stage))
+    base = stage_address(e, op.buffer, e.values.scalar(op.stage))
     late = _feeds_next_mma(op)
     loaded = load_registers(e, access, element, 0, base, lazy=late, packed=True)
     e.values[op.result] = [loaded[number] for number in access.register_source]

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import IntegerAttr, MemRefType, StringAttr, UnitAttr,
 from xdsl.ir import Attribute, SSAValue
 
 from ....ir.casting import cast, defining_table_op, int_array_attr, int_attr, str_attr, unwrap
+from ....ir.dialects.cute import layout_of
 from ....ir.dialects.nv_tileas.ops import STMATRIX
 from ....ir.dialects.nvgpu import attrs as nvgpu_types
 from ....ir.dialects.nvgpu import ops_tensor_map as nvgpu
@@ -25,13 +26,14 @@ from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import SharedLayout, TileChunks, tile_chunks
 from ....ir.layouts.matrix_descriptor import WIDE
 from ...analysis.tma_tensor_maps import MapBox, MapEntry, TensorBox, map_entry
+from ...common.llvm_element_types import element_of
 from ...common.llvm_types import CLUSTER, I16, I32, SHARED
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import INDEX
-from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
+from ..emission.kernel_emitter import Handler, KernelEmitter
+from ..emission.memref_descriptor import TiledView
 from ..memory.shared_memory import store_registers
 from ..memory.tile_bounds_checks import TileBoundsChecks, computes_early
-from ..memory.views import TiledView, view_of
 from .cp_async import stage_address
 from .warp_partitions_and_mbarriers import barrier_of_pair, full_barrier, is_pair, mbarrier, stage_of
 
@@ -63,7 +65,7 @@ def emit_make_tiled_tma_desc(e: KernelEmitter, op: TableOp) -> None:
 
 
 def emit_async_tiled_tma_load(e: KernelEmitter, op: TableOp) -> None:
-    view = view_of(e, op.view)
+    view = e.values.view(op.view)
     placement = op.buffer.type.placement.data
     box = box_of(op.desc.owner, placement)
     tile_dims = [view.type.dim_map.index(dim) for dim in box.dims]
@@ -92,7 +94,7 @@ def emit_async_tiled_tma_load(e: KernelEmitter, op: TableOp) -> None:
             e,
             place,
             barrier,
-            e.b.uniqued(e.scalar(op.desc)),
+            e.b.uniqued(e.values.scalar(op.desc)),
             coordinates,
             everywhere="multicast" in op.attributes,
             pair=pair,
@@ -106,7 +108,7 @@ def emit_async_tiled_tma_store(e: KernelEmitter, op: TableOp) -> None:
     box = box_of(op.desc.owner, placement)
     matrices = "copy_atom" in op.attributes and str_attr(op, "copy_atom") == STMATRIX
     whole = unwrap(tile_chunks(layout_of(op.value), placement, parts, box.elements, matrices))
-    registers = e.packed(op.value)
+    registers = e.values.packed(op.value)
     if "sync_before" in op.attributes:
         e.barrier()
     for number, move in enumerate(whole.copies):
@@ -114,7 +116,7 @@ def emit_async_tiled_tma_store(e: KernelEmitter, op: TableOp) -> None:
         if number >= slots:
             _wait_for_stores(e, slots - 1, read=True)
             e.barrier()
-        store_registers(e, move, e.element(op.value), registers, start)
+        store_registers(e, move, element_of(op.value.type), registers, start)
         e.b.issue(FenceProxyAsyncOp, shared="after_accesses" not in op.attributes)
         e.barrier()
         with e.threads.one_thread():
@@ -131,7 +133,7 @@ def _start_stores(
     e: KernelEmitter, op: TableOp, box: TensorBox, placed: Callable[[int], int | None], base: Value
 ) -> None:
     """The copies of one part; none of a tensor without elements."""
-    view = view_of(e, op.view)
+    view = e.values.view(op.view)
     tile_dims = [view.type.dim_map.index(dim) for dim in box.dims]
     starts = _chunk_starts(e, op, view, tile_dims)
     extents = [view.type.tile[dim] for dim in tile_dims]
@@ -143,7 +145,7 @@ def _start_stores(
                 _store(
                     e,
                     place,
-                    e.b.uniqued(e.scalar(op.desc)),
+                    e.b.uniqued(e.values.scalar(op.desc)),
                     [e.b.add(start, step) for start, step in zip(starts, corner)],
                 )
         e.b.issue(tma_reduce.BulkCommitGroupOp)
@@ -152,7 +154,7 @@ def _start_stores(
 def _chunk_starts(e: KernelEmitter, op: TableOp, view: TiledView, dims: Sequence[int]) -> list[Value]:
     """The first element of a tile along each of its dimensions: TMA fills or drops what is outside of the tensor."""
     indices = TileBoundsChecks(e, op, view, I32)
-    return [indices.start(dim, e.scalar(op.coords[dim])) for dim in dims]
+    return [indices.start(dim, e.values.scalar(op.coords[dim])) for dim in dims]
 
 
 def _has_elements(e: KernelEmitter, view: TiledView) -> Value | None:

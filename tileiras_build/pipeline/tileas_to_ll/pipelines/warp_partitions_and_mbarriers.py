@@ -45,16 +45,16 @@ def stage_of(e: KernelEmitter, op: TableOp) -> Value:
     """The stage that a token names."""
     if op.pipeline.type.stages.data == 1:
         return 0
-    return e.b.shift(e.scalar(op.token), -1)
+    return e.b.shift(e.values.scalar(op.token), -1)
 
 
 def phase_of(e: KernelEmitter, op: TableOp) -> Value:
     """The phase, 0 or 1, that a token carries for waits that test parity."""
-    return e.b.and_(e.scalar(op.token), 1)
+    return e.b.and_(e.values.scalar(op.token), 1)
 
 
 def emit_advance(e: KernelEmitter, op: TableOp) -> None:
-    b, token, stages = e.b, e.scalar(op.token), op.pipeline.type.stages.data
+    b, token, stages = e.b, e.values.scalar(op.token), op.pipeline.type.stages.data
     if stages == 1:
         e.values[op.result] = b.xor(token, 1)
         return
@@ -72,7 +72,7 @@ def full_barrier(e: KernelEmitter, op: TableOp, stage: Value) -> Value:
 
 def barrier_in(e: KernelEmitter, pipeline: SSAValue, stage: Value) -> Value:
     """``full_barrier`` of a pipeline."""
-    return e.b.add(e.b.add(e.b.mul(stage, MBARRIER_BYTES), e.scalar(pipeline)), e.shared_base)
+    return e.b.add(e.b.add(e.b.mul(stage, MBARRIER_BYTES), e.values.scalar(pipeline)), e.shared_base)
 
 
 def empty_barrier(e: KernelEmitter, op: TableOp, stage: Value) -> Value:
@@ -316,7 +316,7 @@ def emit_consumer_release(e: KernelEmitter, op: TableOp) -> None:
     ctas = ctas_of(op.pipeline)
     with e.b.at_function_start():
         leads = b.compare("ult", e.threads.lane, ctas) if ctas > 1 else b.compare("eq", e.threads.lane, 0)
-    enabled = leads if op.enabled is None else b.all_lanes(leads, e.scalar(op.enabled))
+    enabled = leads if op.enabled is None else b.all_lanes(leads, e.values.scalar(op.enabled))
     b.issue(warp_sync.BarWarpSyncOp, -1)
     address = empty_barrier(e, op, stage)
     if ctas > 1:

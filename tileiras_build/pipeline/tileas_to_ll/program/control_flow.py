@@ -14,11 +14,13 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ....ir.casting import parent_block
+from ....ir.dialects.cute import layout_of
 from ....ir.dialects.op_definition import TableOp
 from ...common.llvm_element_types import element_of
 from ...common.llvm_types import I32
 from ..emission.function_builder import Edge, Value
-from ..emission.kernel_emitter import Handler, KernelEmitter, Part, layout_of
+from ..emission.kernel_emitter import Handler, KernelEmitter
+from ..emission.register_values import PackedLane
 from ..memory import heap_storage
 from ..memory.shared_memory import pack_registers
 
@@ -54,9 +56,9 @@ def _flatten(e: KernelEmitter, values: Sequence[SSAValue], packed: frozenset[int
     registers: list[Value] = []
     for index, value in enumerate(values):
         if index in packed:
-            registers += pack_registers(e, e.element(value), e.packed(value))
+            registers += pack_registers(e, element_of(value.type), e.values.packed(value))
         elif value.type.name != "nv_tileaa.mem_token":
-            registers += e.registers(value)
+            registers += e.values.registers(value)
     return registers
 
 
@@ -87,12 +89,16 @@ def _bind(
         count = _count(value) // per_word
         held = registers[position : position + count]
         if index in packed:
-            e.set(
+            e.values.set(
                 value,
-                [Part(e.b.uniqued(word), place, element_of(value.type)) for word in held for place in range(per_word)],
+                [
+                    PackedLane(e.b.uniqued(word), place, element_of(value.type))
+                    for word in held
+                    for place in range(per_word)
+                ],
             )
         else:
-            e.set(value, list(held))
+            e.values.set(value, list(held))
         position += count
 
 
@@ -100,7 +106,7 @@ def _bind(
 def emit_for(e: KernelEmitter, op: TableOp) -> None:
     b = e.b
     block = op.regions[0].blocks[0]
-    lower, upper, step = e.scalar(op.lower), e.scalar(op.upper), e.scalar(op.step)
+    lower, upper, step = e.values.scalar(op.lower), e.values.scalar(op.upper), e.values.scalar(op.step)
     index_type = element_of(op.lower.type).type
     words = _packable_arguments(block.args[1:])
     types = [index_type, *_types(op.results, words)]
@@ -189,7 +195,7 @@ def emit_if(e: KernelEmitter, op: TableOp) -> None:
     b = e.b
     labels, merge = (b.label(), b.label()), b.label()
     edges: list[Edge] = []
-    b.branch_if(e.scalar(op.condition), *labels)
+    b.branch_if(e.values.scalar(op.condition), *labels)
     for region, label in zip(op.regions, labels):
         b.start(label)
         block = region.blocks[0]

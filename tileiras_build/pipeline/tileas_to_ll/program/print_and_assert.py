@@ -16,14 +16,15 @@ from xdsl.ir import SSAValue
 from ....core.errors import Unsupported
 from ....ir.casting import str_attr
 from ....ir.dialects.cuda_tile.location import LOC, location_attr
+from ....ir.dialects.cute import layout_of
 from ....ir.dialects.gpu_ext import PrintfOp
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout
-from ...common.llvm_element_types import Element
+from ...common.llvm_element_types import Element, element_of
 from ...common.llvm_types import I1
 from ..decompose_prints import format_pieces_of
 from ..emission.function_builder import Value
-from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
+from ..emission.kernel_emitter import Handler, KernelEmitter
 
 # Of one call: those after them are ignored (CUDA C++ Programming Guide, "Formatted Output").
 MAX_PRINTF_ARGUMENTS = 32
@@ -61,8 +62,10 @@ def _format_pieces(e: KernelEmitter, op: TableOp, text: str) -> Iterator[Piece]:
             yield conversion, None
             continue
         shape = layout_of(value).shape if isinstance(e.values[value], list) else ()
-        elements = e.registers(value) if shape else [e.scalar(value)]
-        yield from _formatted_elements(conversion, shape, iter([(e.element(value), element) for element in elements]))
+        elements = e.values.registers(value) if shape else [e.values.scalar(value)]
+        yield from _formatted_elements(
+            conversion, shape, iter([(element_of(value.type), element) for element in elements])
+        )
 
 
 def _formatted_elements(conversion: str, shape: tuple[int, ...], elements: Iterator[Argument]) -> Iterator[Piece]:
@@ -96,7 +99,10 @@ def _print_elements(e: KernelEmitter, op: TableOp, text: str) -> None:
     if any(layout_of(tile).shape != layout.shape for tile in tiles):
         raise Unsupported("print-shapes", "print of large tiles of different shapes", remedy="print them one by one")
     columns = [
-        (e.element(v), e.registers_as(v, layout) if v in tiles else [e.scalar(v)] * layout.num_registers)
+        (
+            element_of(v.type),
+            e.values.registers_as(v, layout) if v in tiles else [e.values.scalar(v)] * layout.num_registers,
+        )
         for v in op.values
     ]
     condition, done = e.threads.holds_canonical_copy(layout), set[int]()
@@ -114,7 +120,7 @@ def _print(e: KernelEmitter, text: str, arguments: list[Argument]) -> None:
 
 def emit_assert(e: KernelEmitter, op: TableOp) -> None:
     """Every element is true."""
-    first, *others = dict.fromkeys(e.registers(op.condition))
+    first, *others = dict.fromkeys(e.values.registers(op.condition))
     holds = e.b.all_lanes(first, *others)
     made = e.b.operation(AssertOp, (e.b.of(holds, I1),), (), {"msg": op.attributes["message"]})
     if (location := location_attr(op)) is not None:
