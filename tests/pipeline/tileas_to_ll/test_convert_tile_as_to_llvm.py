@@ -69,14 +69,14 @@ def test_an_operation_without_a_conversion_is_refused(name):
 
 
 @pytest.mark.seed("lowering-overview", "phase-3-main")
-def test_what_survives_the_conversion_is_named():
-    """A conversion that leaves the kernels alone breaks its promise."""
+def test_an_operation_that_survives_the_conversion_is_named():
+    """A conversion that leaves the kernels unchanged breaks its contract."""
 
     class Idle(PASSES[CONVERSION]):
         def run(self, module, job):
             pass
 
-    with pytest.raises(InternalError, match=r"pass-contract.*nv_tileas\.\w+ survived pass convert-tile-as-to-llvm"):
+    with pytest.raises(InternalError, match=r"pass-illegal-op.*nv_tileas\.\w+ survived pass convert-tile-as-to-llvm"):
         run_passes([Idle], before_conversion(), JOB)
 
 
