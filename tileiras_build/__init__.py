@@ -23,6 +23,8 @@ _MODULES = {"__version__": ".core.version", "compile": ".driver"} | dict.fromkey
     ("InternalError", "InvalidInput", "TileirasError", "Unsupported"), ".core.errors"
 )
 ALIASES = {
+    "bytecode": "ir.bytecode",
+    "bytecode.export": "frontend.export_cutile",
     "cases": "frontend.kernel_case_api",
     "command": "cli.main",
     "emulator": "simulate.emulator",
@@ -31,7 +33,7 @@ ALIASES = {
     "runtime": "launch.runtime",
     "scons_tool": "build",
 }
-"""Names by which programs import modules that lie elsewhere: ``tileiras_build.runtime`` is ``tileiras_build.launch.runtime``."""
+"""Import paths of programs, and the modules that they stand for: ``tileiras_build.runtime`` is ``tileiras_build.launch.runtime``."""
 
 
 class _AliasFinder:
@@ -40,12 +42,13 @@ class _AliasFinder:
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None):
         package, _, inner = name.partition(".")
-        alias, _, rest = inner.partition(".")
-        if package != __name__ or alias not in ALIASES:
+        aliases = [alias for alias in ALIASES if inner == alias or inner.startswith(f"{alias}.")]
+        if package != __name__ or not aliases:
             return None
         from importlib.util import spec_from_loader
 
-        return spec_from_loader(name, _AliasLoader(".".join(filter(None, (__name__, ALIASES[alias], rest)))))
+        alias = max(aliases, key=len)
+        return spec_from_loader(name, _AliasLoader(f"{__name__}.{ALIASES[alias]}{inner[len(alias) :]}"))
 
 
 class _AliasLoader:
