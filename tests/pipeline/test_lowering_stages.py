@@ -79,7 +79,7 @@ def test_a_conversion_says_what_it_leaves_illegal_and_is_held_to_it(stage):
         def run(self, module, job):
             """Converts nothing."""
 
-    with pytest.raises(InternalError, match=f"pass-contract.* survived pass {stage.name}, which removes it"):
+    with pytest.raises(InternalError, match=f"pass-illegal-op.* survived pass {stage.name}, which removes it"):
         run_passes([Idle], module_before(stage, name, target), Job(find_target(target)))
 
 

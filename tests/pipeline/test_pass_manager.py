@@ -21,29 +21,31 @@ def module() -> ModuleOp:
     return ModuleOp([constant, test.TestOp([constant.result], [i32])])
 
 
-def edge_pass(name="example", removes=(), run=lambda module: None, patterns=()):
+def edge_pass(name="example", illegal_ops=(), run=lambda module: None, patterns=()):
     def run_on(self, module, job):
         run(module)
 
-    body = {"name": name, "removes": frozenset(removes), "patterns": patterns, "__doc__": "An example."}
+    body = {"name": name, "illegal_ops": frozenset(illegal_ops), "patterns": patterns, "__doc__": "An example."}
     return type("Example", (EdgePass,), body if patterns else body | {"run": run_on})
 
 
-@pytest.mark.parametrize("removes", [{"arith."}, {arith.ConstantOp}, {builtin.UnrealizedConversionCastOp, "arith."}])
-def test_survivor_is_named_with_the_pass(removes):
+@pytest.mark.parametrize(
+    "illegal_ops", [{"arith."}, {arith.ConstantOp}, {builtin.UnrealizedConversionCastOp, "arith."}]
+)
+def test_survivor_is_named_with_the_pass(illegal_ops):
     with pytest.raises(InternalError, match="operation arith.constant survived pass example, which removes it"):
-        run_passes((edge_pass(removes=removes),), module(), None)
+        run_passes((edge_pass(illegal_ops=illegal_ops),), module(), None)
 
 
-@pytest.mark.parametrize("removes", [set(), {"scf."}, {arith.AddiOp}])
-def test_kept_contract_passes(removes):
-    run_passes((edge_pass(removes=removes),), module(), None)
+@pytest.mark.parametrize("illegal_ops", [set(), {"scf."}, {arith.AddiOp}])
+def test_kept_contract_passes(illegal_ops):
+    run_passes((edge_pass(illegal_ops=illegal_ops),), module(), None)
 
 
 def test_survivor_inside_a_region_is_found():
     nested = ModuleOp([module()])
     with pytest.raises(InternalError, match="arith.constant"):
-        run_passes((edge_pass(removes={"arith."}),), nested, None)
+        run_passes((edge_pass(illegal_ops={"arith."}),), nested, None)
 
 
 def test_what_a_pass_leaves_is_named_where_a_later_one_stumbles_over_it():
@@ -53,7 +55,7 @@ def test_what_a_pass_leaves_is_named_where_a_later_one_stumbles_over_it():
 
 def test_a_pass_that_fails_has_broken_no_promise():
     with pytest.raises(InternalError, match="pass example failed: KeyError: 'x'"):
-        run_passes((edge_pass(removes={"arith."}, run=lambda module: {}["x"]),), module(), None)
+        run_passes((edge_pass(illegal_ops={"arith."}, run=lambda module: {}["x"]),), module(), None)
 
 
 def test_what_a_later_pass_removes_is_found_after_each_pass_by_a_knob(monkeypatch):
@@ -75,7 +77,7 @@ class EraseTests(RewritePattern):
 
 
 def test_patterns_run_without_a_run_method():
-    changed = run_passes((edge_pass(removes={test.TestOp}, patterns=(EraseTests(),)),), module(), None)
+    changed = run_passes((edge_pass(illegal_ops={test.TestOp}, patterns=(EraseTests(),)),), module(), None)
     assert not any(isinstance(op, test.TestOp) for op in changed.walk())
 
 

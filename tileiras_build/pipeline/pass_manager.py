@@ -7,7 +7,7 @@ Each edge package lists its passes, in order, as ``PASSES`` and runs them with `
     class ConvertArithToLlvm(EdgePass):
         '''Convert arith to llvm.'''
         name = "convert-arith-to-llvm"
-        removes = frozenset({"arith."})     # operation classes, or dialect prefixes ending in a dot
+        illegal_ops = frozenset({"arith."})     # operation classes, or dialect prefixes ending in a dot
         patterns = (ConvertBinary(),)       # or override run(module, job)
 """
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 class EdgePass(ModulePass):
     """A pass of one pipeline edge.
 
-    ``removes`` names the operations that may not survive the pass: operation classes, or dialect prefixes such as
+    ``illegal_ops`` names the operations that may not survive the pass: operation classes, or dialect prefixes such as
     ``"cuda_tile."``. The default ``run`` applies ``patterns`` greedily to a fixed point; other passes override it.
     A pass has no state between modules: one instance may serve many jobs.
     """

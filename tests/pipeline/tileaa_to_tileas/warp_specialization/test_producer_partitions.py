@@ -21,7 +21,7 @@ from tileiras_build.simulate import emulator
 from tileiras_build.target import sass_listing
 from tileiras_build.target.targets import TARGETS
 
-KERNELS = Path(__file__).with_name("persistent_dots.py")
+KERNELS = Path(__file__).parents[1] / "persistent_dots.py"
 PERSISTENT = ("f16", "bf16", "f8", "i8", "tf32", "short", "tall", "square", "of_two", "wide_of_two")
 CLUSTERED = ("f16_2ctas", "f16_4ctas", "tf32_2ctas")
 OTHERS = ("triangular", "grouped", "gated", "beside", "added_to")

@@ -1,0 +1,206 @@
+"""MMA fragments and tilings checked against the formulas of the PTX ISA: every register of every thread is compared.
+
+A layout is only evaluated at (register, lane, warp); nothing of the F2 linear algebra is used. A violation raises
+``InternalError`` with id ``layout-verifier`` that names the register and the thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tileiras_build.ir.layouts import LinearLayout
+
+from .linear_layouts import LANES, Coordinates, Threads, distribute, fail
+
+# Fragments: the formulas of PTX ISA 9.0, section 9.7.14.5, written out.
+# g = lane >> 2, t = lane % 4, i = element number.
+
+Formula = Callable[[int, int, int], Coordinates]
+
+C_16_BY_8: Formula = lambda g, t, i: (g + 8 * (i >= 2), 2 * t + i % 2)
+
+FRAGMENTS: dict[tuple[int, int, int, int], tuple[Formula, Formula, Formula]] = {
+    # (m, n, k, element bits): A (row, k), B (k, column), C (row, column)
+    (8, 8, 4, 64): (lambda g, t, i: (g, t), lambda g, t, i: (t, g), lambda g, t, i: (g, 2 * t + i)),
+    (16, 8, 4, 64): (lambda g, t, i: (g + 8 * i, t), lambda g, t, i: (t, g), C_16_BY_8),
+    (16, 8, 4, 32): (lambda g, t, i: (g + 8 * i, t), lambda g, t, i: (t, g), C_16_BY_8),
+    (16, 8, 8, 64): (
+        lambda g, t, i: (g + 8 * (i in (1, 3)), t + 4 * (i in (2, 3))),
+        lambda g, t, i: (t + 4 * i, g),
+        C_16_BY_8,
+    ),
+    (16, 8, 8, 32): (
+        lambda g, t, i: (g + 8 * (i in (1, 3)), t + 4 * (i in (2, 3))),
+        lambda g, t, i: (t + 4 * i, g),
+        C_16_BY_8,
+    ),
+    (16, 8, 8, 16): (
+        lambda g, t, i: (g + 8 * (i >= 2), 2 * t + i % 2),
+        lambda g, t, i: (2 * t + i, g),
+        C_16_BY_8,
+    ),
+    (16, 8, 16, 64): (
+        lambda g, t, i: (g + 8 * (i % 2), (2 * i if i % 2 == 0 else 2 * i - 2) + t),
+        lambda g, t, i: (t + 4 * i, g),
+        C_16_BY_8,
+    ),
+    (16, 8, 16, 16): (
+        lambda g, t, i: (g + 8 * (i in (2, 3, 6, 7)), 2 * t + i % 2 + 8 * (i >= 4)),
+        lambda g, t, i: (2 * t + i % 2 + 8 * (i >= 2), g),
+        C_16_BY_8,
+    ),
+    (16, 8, 16, 8): (
+        lambda g, t, i: (g + 8 * (i >= 4), 4 * t + i % 4),
+        lambda g, t, i: (4 * t + i, g),
+        C_16_BY_8,
+    ),
+    (16, 8, 32, 8): (
+        lambda g, t, i: (g + 8 * (i // 4 in (1, 3)), 4 * t + i % 4 + 16 * (i >= 8)),
+        lambda g, t, i: (4 * t + i % 4 + 16 * (i >= 4), g),
+        C_16_BY_8,
+    ),
+    (16, 8, 32, 4): (
+        lambda g, t, i: (g + 8 * (i >= 8), 8 * t + i % 8),
+        lambda g, t, i: (8 * t + i, g),
+        C_16_BY_8,
+    ),
+    (16, 8, 64, 4): (
+        lambda g, t, i: (g + 8 * (i // 8 in (1, 3)), 8 * t + i % 8 + 32 * (i >= 16)),
+        lambda g, t, i: (8 * t + i % 8 + 32 * (i >= 8), g),
+        C_16_BY_8,
+    ),
+}
+
+
+def verify_fragment(layout: LinearLayout, atom: tuple[int, int, int, int], operand: str) -> None:
+    """A one-warp fragment layout holds what the ISA's formula says, and as many elements."""
+    m, n, k, _ = atom
+    formula = FRAGMENTS[atom]["ABC".index(operand)]
+    shape = {"A": (m, k), "B": (k, n), "C": (m, n)}[operand]
+    if layout.shape != shape or layout.num_registers * LANES != shape[0] * shape[1]:
+        fail(f"the fragment {operand} of m{m}n{n}k{k} covers {layout.shape} with {layout.num_registers} registers")
+    for lane in range(LANES):
+        for register in range(layout.num_registers):
+            element = formula(lane >> 2, lane % 4, register)
+            if layout.apply(register, lane, 0) != element:
+                fail(f"{operand}{register} of lane {lane} is {layout.apply(register, lane, 0)}, the ISA says {element}")
+
+
+def verify_mma_tiling(tiling) -> None:
+    """Every warp's atoms multiply matching fragments, and each element of C meets each k exactly once somewhere (per
+    replica).
+    """
+    a, b, c = (distribute(layout) for layout in (tiling.a, tiling.b, tiling.c))
+    atom = tiling.atom
+    key = (atom.m, atom.n, atom.k, atom.element_bits)
+    met: dict[tuple[int, Coordinates], set[int]] = {}
+    for a_registers, b_registers, c_registers in tiling.atoms():
+        for warp in range(tiling.c.num_warps):
+            parts = zip((a, b, c), (a_registers, b_registers, c_registers), FRAGMENTS[key], strict=True)
+            tiles = [_atom_elements(threads, warp, registers, formula) for threads, registers, formula in parts]
+            _count_overlaps(tiles, warp, met)
+    for (warp, element), ks in met.items():
+        if ks != set(range(tiling.k)):
+            fail(f"element {element} of C in warp {warp} meets {len(ks)} of {tiling.k} products")
+
+
+def _atom_elements(threads: Threads, warp: int, registers: range, formula: Formula) -> dict[Coordinates, Coordinates]:
+    """Position in the atom -> tile element, as the instruction will see the operand."""
+    return {
+        formula(lane >> 2, lane % 4, i): threads[warp, lane][register]
+        for lane in range(LANES)
+        for i, register in enumerate(registers)
+    }
+
+
+def _count_overlaps(tiles, warp: int, met: dict) -> None:
+    a, b, c = tiles
+    depth = 1 + max(k for _, k in a)
+    for (row, column), element in c.items():
+        for k in range(depth):
+            *batch_a, i, k_a = a[row, k]
+            *batch_b, k_b, j = b[k, column]
+            if (*batch_a, i, j) != element or k_a != k_b or batch_a != batch_b:
+                fail(f"an mma adds A{a[row, k]} times B{b[k, column]} to C{element}")
+            met.setdefault((warp, element), set()).add(k_a)
+
+
+# Tensor memory: the figures of PTX ISA 9.0, section 9.7.16.10, as formulas: lane (of the 32 or 16 that a warp reaches)
+# and column of register i of thread t.
+
+DATA_PATHS: dict[str, Callable[[int, int], tuple[int, int]]] = {
+    "32x32b": lambda t, i: (t, i),
+    "16x128b": lambda t, i: (t // 4 + 8 * (i % 2), t % 4 + 4 * (i // 2)),
+    "16x256b": lambda t, i: (t // 4 + 8 * (i // 2 % 2), i % 2 + 2 * (t % 4) + 8 * (i // 4)),
+}
+
+
+def verify_tmem_tile(tile) -> None:
+    """Each register of a thread is the element that its loads find: row and column follow from lane and column of
+    tensor memory, by Layout D for 128 rows and F for 64.
+    """
+    per_word = 32 // tile.element_bits
+    for warp in range(tile.layout.num_warps):
+        group_m, group_n = warp // 4 % tile.groups_m, warp // 4 // tile.groups_m
+        for lane in range(LANES):
+            register = 0
+            for own, first, repetitions in tile.pieces(tile.shape.max_repetitions):
+                for i in range(repetitions * tile.shape.registers):
+                    place, word = DATA_PATHS[tile.shape.name](lane, i)
+                    row = warp % 4 * min(32, tile.rows // 4) + place + 128 * (own * tile.groups_m + group_m)
+                    column = (group_n * tile.tmem_columns_per_warp + first + word) * per_word
+                    for neighbor in range(per_word):
+                        _expect(tile.layout, register, lane, warp, (row, column + neighbor))
+                        register += 1
+            if register != tile.layout.num_registers:
+                fail(f"{register} registers are moved, the layout has {tile.layout.num_registers}")
+
+
+def _expect(layout: LinearLayout, register: int, lane: int, warp: int, element: Coordinates) -> None:
+    if (found := layout.apply(register, lane, warp)) != element:
+        fail(f"register {register} of lane {lane} of warp {warp} is {found}, the ISA says {element}")
+
+
+def verify_wgmma_tiling(tiling) -> None:
+    """The registers of each wgmma hold the rows of A and C that the instruction pairs (section 9.7.15.5.1, figures of
+    the fragments), and all of C is covered once.
+    """
+    covered: set[Coordinates] = set()
+    for warp in range(tiling.c.num_warps):
+        for lane in range(LANES):
+            for m_tile in range(tiling.m_tiles):
+                rows = [_row(tiling, warp, lane, m_tile, half) for half in range(2)]
+                for n_tile in range(tiling.n_tiles):
+                    covered |= _check_c(tiling, warp, lane, (m_tile, n_tile), rows)
+    if len(covered) != tiling.m * tiling.n:
+        fail(f"{len(covered)} of {tiling.m * tiling.n} elements of C are computed")
+
+
+def _row(tiling, warp: int, lane: int, m_tile: int, half: int) -> int:
+    """The row of A in a thread's registers, the same for all k, which come in the instruction's order."""
+    per_word = 32 // tiling.element_bits
+    rows = set()
+    for k_tile in range(tiling.k_tiles):
+        for i, register in enumerate(tiling.a_registers(m_tile, k_tile)):
+            word, neighbor = divmod(i, per_word)
+            row, k = tiling.a.apply(register, lane, warp)
+            expected = k_tile * tiling.depth + (lane % 4 + 4 * (word // 2)) * per_word + neighbor
+            if k != expected:
+                fail(f"register {register} of lane {lane} of A has k = {k}, the ISA says {expected}")
+            if word % 2 == half:
+                rows.add(row)
+    if len(rows) != 1:
+        fail(f"the registers of lane {lane} of A have rows {rows} where the instruction has one")
+    return rows.pop()
+
+
+def _check_c(tiling, warp: int, lane: int, tile: tuple[int, int], rows: list[int]) -> set[Coordinates]:
+    found: set[Coordinates] = set()
+    for i, register in enumerate(tiling.c_registers(*tile)):
+        row, column = tiling.c.apply(register, lane, warp)
+        group = warp // 4 // tiling.groups_m
+        expected = group * tiling.group_n + tile[1] * tiling.columns + 8 * (i // 4) + 2 * (lane % 4) + i % 2
+        if (row, column) != (rows[i // 2 % 2], expected):
+            fail(f"register {register} of lane {lane} of C is {row, column}, the ISA says {rows[i // 2 % 2], expected}")
+        found.add((row, column))
+    return found

@@ -1,0 +1,351 @@
+"""One run of one warp partition, as the sequence of its steps in pipelines.
+
+The interpreter follows integers only. It checks on the way what the partition alone decides: each token is the one of its
+item, only items that were waited for and not released are read, and nothing is released that an MMA in flight still reads.
+What needs all partitions of a kernel is checked by ``mbarrier_pipelines.py``.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from xdsl.ir import Operation, SSAValue
+
+from ...ir.casting import as_op, cast, int_attr, unwrap
+from ...ir.dialects.nv_tileas.types import PipelineType
+from ...ir.dialects.op_definition import TableOp
+from .integer_interpreter import IntegerInterpreter
+from .pipeline_events import PipelineEvent
+from .tmem_scale_factors import TmemScaleFactors
+
+PIPELINE = "nv_tileas.async.pipeline."
+UMMA, UMMA_COMMIT = "nv_tileas.async.umma", "nv_tileas.async.umma_commit"
+TMEM_LOAD, TMEM_STORE = "nv_tileas.tmem_load", "nv_tileas.tmem_store"
+STORE_SCALES, COPY_SCALES = "nv_tileas.store_scales", "nv_tileas.async.copy_scales"
+COMPARE = {
+    "eq": lambda a, b: a == b, "ne": lambda a, b: a != b, "slt": lambda a, b: a < b, "ult": lambda a, b: a < b,
+    "sge": lambda a, b: a >= b, "uge": lambda a, b: a >= b,
+}  # fmt: skip
+ARITHMETIC = {
+    "arith.addi": lambda a, b: a + b, "arith.subi": lambda a, b: a - b, "arith.muli": lambda a, b: a * b,
+    "arith.shrui": lambda a, b: a >> b, "arith.andi": lambda a, b: a & b, "arith.remui": lambda a, b: a % b,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class KernelPipelines:
+    """The pipeline of each buffer and of each accumulator with stages, and the pipelines whose stages a partition acquires."""
+
+    pipelines: dict[SSAValue, SSAValue]
+    accumulators: dict[SSAValue, SSAValue]
+    acquired: set[SSAValue]
+
+    @classmethod
+    def of(cls, kernel: Operation) -> KernelPipelines:
+        return cls(_buffer_pipelines(kernel), _accumulator_pipelines(kernel), _acquired_pipelines(kernel))
+
+
+class PartitionInterpreter(IntegerInterpreter):
+    """One run of one warp partition: how far it is in each pipeline."""
+
+    error_id, arithmetic, compare = "pipeline-verifier", ARITHMETIC, COMPARE
+
+    def __init__(
+        self,
+        kernel: Operation,
+        trips: tuple[int, int],
+        arm: int,
+        kernel_pipelines: KernelPipelines,
+        assumed: dict[SSAValue, int],
+    ):
+        super().__init__(kernel, trips[0], arm)
+        self.acquired: dict[SSAValue, int] = defaultdict(int)
+        self.waited: dict[SSAValue, int] = defaultdict(int)
+        self.released: dict[SSAValue, int] = defaultdict(int)
+        self.filled: dict[SSAValue, int] = defaultdict(int)
+        self.committed: set[SSAValue] = set()  # pipelines whose items a commit releases
+        self.drained: set[SSAValue] = set()  # pipelines whose last release this partition waits for
+        self.in_flight: list[set[tuple[SSAValue, int]]] = []
+        self.scales = TmemScaleFactors(self)
+        self.readers: dict[tuple[SSAValue, int], dict] = {}  # the MMAs that read scales when an item was filled
+        self.copied: dict[SSAValue, SSAValue] = {}  # the pipeline of each tile of scales that tcgen05.cp fills
+        self.events: list[PipelineEvent] = []
+        self.pipelines, self.accumulators = kernel_pipelines.pipelines, kernel_pipelines.accumulators
+        self.reused, self.assumed = kernel_pipelines.acquired, assumed
+        for op in kernel.regions[0].blocks[0].ops:
+            self.step(op)
+
+    def indices(self, op: Operation) -> range:
+        """From the loop's own bounds, known or assumed."""
+        lower, upper, step = (unwrap(bound) for bound in self._known(op.operands[:3]))
+        return range(lower, upper, max(step, 1))
+
+    def _known(self, values: Iterable[SSAValue]) -> list[int | None]:
+        """The known integers, else the assumed ones."""
+        return [
+            self.assumed.get(value) if self.known_integers.get(value) is None else self.known_integers[value]
+            for value in values
+        ]
+
+    def step(self, op: Operation) -> None:
+        """Evaluate integers, and follow the items of pipelines."""
+        if (step := STEPS.get(op.name)) is not None:
+            step(self, as_op(op))
+        elif len(op.results) == 1:
+            self.known_integers[op.results[0]] = self.evaluate(op)
+
+    def waits_without_acquire(self, event: PipelineEvent) -> bool:
+        """Whether it waits for an item of another partition in a pipeline whose stages no partition acquires."""
+        return event.kind == "wait" and event.pipeline not in self.reused and event.pipeline not in self.filled
+
+    # ---- events ------------------------------------------------------------------------------------------------
+    def advance(self, op: TableOp) -> None:
+        token, stages = self.known_integers.get(op.token), op.pipeline.type.stages.data
+        if token is not None:
+            following = token + 2
+            token = (token & 1) ^ 1 if following >= 2 * stages else following
+        self.known_integers[op.results[0]] = token
+
+    def _expect(self, op: TableOp, item: int, pipeline: TableOp | None = None) -> None:
+        stages = (pipeline or op.pipeline).type.stages.data
+        want = 2 * (item % stages) + (item // stages) % 2
+        if (token := self.known_integers.get(op.token)) != want:
+            self.fail(f"{op.name} of item {item} has token {token}, not {want}")
+
+    def acquire(self, op: TableOp) -> None:
+        self.overwrite(op)
+        self.events.append(PipelineEvent("fill", op.pipeline))
+
+    def overwrite(self, op: TableOp) -> None:
+        """A stage or an accumulator may be overwritten once its previous item is released."""
+        pipeline, item = op.pipeline, self.acquired[op.pipeline]
+        self._expect(op, item)
+        self.events.append(PipelineEvent("acquire", pipeline, "release", item + 1 - pipeline.type.stages.data))
+        self.acquired[pipeline] += 1
+
+    def drain(self, op: TableOp) -> None:
+        """The partition continues once every item it acquired is released."""
+        pipeline, count = op.pipeline, self.acquired[op.pipeline]
+        self._expect(op, count)
+        self.drained.add(pipeline)
+        self.events.append(PipelineEvent("drain", pipeline, "release", count))
+
+    def wait(self, op: TableOp) -> None:
+        pipeline, item = op.pipeline, self.waited[op.pipeline]
+        self._expect(op, item)
+        if pipeline in self.filled and self.filled[pipeline] <= item:
+            self.fail(f"accumulator {item} is waited for before its MMAs are issued")
+        stages = pipeline.type.stages.data
+        if pipeline in self.reused and pipeline not in self.filled and item - self.released[pipeline] >= stages:
+            self.fail(f"item {item} is waited for while {stages} others are not released")
+        self.events.append(PipelineEvent("wait", pipeline, "fill", item + 1))
+        self.scales.finish(self.readers.pop((pipeline, item), {}))
+        self.waited[pipeline] += 1
+
+    def release(self, op: TableOp) -> None:
+        if op.enabled is not None and self.known_integers.get(op.enabled) == 0:
+            return
+        pipeline, lag = op.pipeline, int("previous_stage" in op.attributes)
+        token, stages = self.known_integers.get(op.token), op.pipeline.type.stages.data
+        item = self.released[pipeline]
+        if token is None or (token // 2 - lag) % stages != item % stages:
+            self.fail(f"the release after {item} others names token {token}{' (the previous stage)' * lag}")
+        if item >= self.waited[pipeline]:
+            self.fail(f"item {item} is released before it is waited for")
+        if any((pipeline, item) in group for group in self.in_flight):
+            self.fail(f"item {item} is released while an MMA that reads it is in flight")
+        self._release_item(pipeline)
+
+    def _release_item(self, pipeline: SSAValue) -> None:
+        self.released[pipeline] += 1
+        self.events.append(PipelineEvent("release", pipeline))
+
+    def _release_by_commit(self, pipeline: SSAValue) -> None:
+        self.committed.add(pipeline)
+        self._release_item(pipeline)
+
+    def _fill_item(self, pipeline: SSAValue) -> None:
+        self.readers[pipeline, self.filled[pipeline]] = dict(self.scales.readers)
+        self.filled[pipeline] += 1
+        self.events.append(PipelineEvent("fill", pipeline))
+
+    def _items(self, op: TableOp) -> set[tuple[SSAValue, int]]:
+        """The item of each stage that an operation reads. Each must be waited for and not released."""
+        if hasattr(op, "stage"):
+            return {self._item(op, op.buffer, self.known_integers.get(op.stage))}
+        operands = ((op.lhs, op.lhs_stage), (op.rhs, op.rhs_stage))
+        return {
+            self._item(op, buffer, self.known_integers.get(stage)) for buffer, stage in operands if stage is not None
+        }
+
+    def _item(self, op: TableOp, buffer: SSAValue, stage: int | None) -> tuple[SSAValue, int]:
+        pipeline = self.pipelines[buffer]
+        held = range(self.released[pipeline], self.waited[pipeline])
+        item = next((item for item in held if item % stages_of(pipeline) == stage), None)
+        if item is None:
+            self.fail(f"{op.name} reads stage {stage}, which holds no item that was waited for and is not released")
+        return pipeline, item
+
+    def read(self, op: TableOp) -> None:
+        """A read of a stage that another partition fills; ``cp_async_buffers`` checks stages that this one fills."""
+        if op.buffer in self.pipelines:
+            self._items(op)
+
+    def mma(self, op: TableOp) -> None:
+        self.in_flight.append(self._items(op))
+        self.finish(op)
+
+    def finish(self, op: TableOp) -> None:
+        """At most ``pending`` MMAs stay in flight; an operation without the attribute waits for none."""
+        if "pending" not in op.attributes:
+            return
+        pending = int_attr(op, "pending")
+        self.in_flight = self.in_flight[len(self.in_flight) - pending :] if pending else []
+
+    def issue(self, op: TableOp) -> None:
+        """A commit releases the stage once the MMA is complete, so the partition has no MMA in flight to wait for."""
+        self._items(op)
+        if op.pipeline is None:
+            return  # of several chunks, the last one releases the stage
+        self._expect(op, self.released[op.pipeline])
+        if op.lhs_scale is not None:
+            self._use_scales(op)
+        self._release_by_commit(op.pipeline)
+        if op.ready is not None:
+            self._fill_item(op.ready)
+        if op.acc_stage is not None:
+            self._accumulate(op)
+
+    def _accumulate(self, op: TableOp) -> None:
+        """The accumulator of an MMA is acquired and not yet filled."""
+        if (pipeline := self.accumulators.get(op.acc)) is None:
+            self.fail("an MMA accumulates into an accumulator that no commit fills")
+        item, stages = self.filled[pipeline], stages_of(pipeline)
+        if self.acquired[pipeline] != item + 1 or self.known_integers.get(op.acc_stage) != item % stages:
+            self.fail(
+                f"an MMA accumulates into item {item} in stage {self.known_integers.get(op.acc_stage)}, which is not acquired"
+            )
+
+    def commit(self, op: TableOp) -> None:
+        item = self.filled[op.ready]
+        if op.token is not None:
+            self._expect(op, item, op.ready)
+            if self.acquired[op.ready] != item + 1:
+                self.fail(f"accumulator {item} is filled and not acquired")
+        self._fill_item(op.ready)
+
+    # ---- scales ------------------------------------------------------------------------------------------------
+    def commit_copies(self, op: TableOp) -> None:
+        """This warp fills the item that it acquired last."""
+        item = self.filled[op.pipeline]
+        self._expect(op, item)
+        if self.acquired[op.pipeline] != item + 1:
+            self.fail(f"item {item} is filled and not acquired")
+        self._fill_item(op.pipeline)
+
+    def store_scales(self, op: TableOp) -> None:
+        pipeline = self.pipelines[op.buffer]
+        item, stage = self.filled[pipeline], self.known_integers.get(op.stage)
+        if self.acquired[pipeline] != item + 1 or stage != item % stages_of(pipeline):
+            self.fail(f"scales are written to stage {stage}, which is not acquired for item {item}")
+
+    def copy_scales(self, op: TableOp) -> None:
+        stage = self.known_integers.get(op.stage)
+        self._item(op, op.source, stage)
+        self.scales.copy(op.dest, stage)
+        self.copied[op.dest] = self.pipelines[op.source]
+
+    def _use_scales(self, op: TableOp) -> None:
+        """Scales that tcgen05.cp copied are valid until their stage is released."""
+        stage = self.scales.use(op, self.released[op.pipeline])
+        if (pipeline := self.copied.get(op.lhs_scale)) is not None:
+            held = range(self.released[pipeline], self.waited[pipeline])
+            if all(item % stages_of(pipeline) != stage for item in held):
+                self.fail(f"an MMA reads scales of stage {stage}, which is already released")
+
+    def release_scales(self, op: TableOp) -> None:
+        """A commit releases the stage of scales once the earlier MMAs are complete."""
+        item = self.released[op.pipeline]
+        self._expect(op, item)
+        if item >= self.waited[op.pipeline]:
+            self.fail(f"item {item} is released before it is waited for")
+        self._release_by_commit(op.pipeline)
+
+    def barrier(self, op: TableOp) -> None:
+        self.scales.barrier()
+
+    def use_accumulator(self, op: TableOp) -> None:
+        """The stage of a tile in tensor memory holds an item that was waited for and is not released."""
+        if "line_dim" in op.attributes:
+            return self.scales.store(op)
+        if op.name == TMEM_STORE and op.chunk is not None:
+            self._fill_chunk(op)
+        tile = op.dest if op.name == TMEM_STORE else op.operands[0]
+        if tile not in self.accumulators:
+            return
+        pipeline, stage = self.accumulators[tile], None if op.stage is None else self.known_integers.get(op.stage)
+        held = range(self.released[pipeline], self.waited[pipeline])
+        if all(item % stages_of(pipeline) != stage for item in held):
+            self.fail(f"{op.name} of stage {stage}, which holds no accumulator that was waited for and is not released")
+
+    def _fill_chunk(self, op: TableOp) -> None:
+        if (item := self.filled[op.filled]) % stages_of(op.filled) != op.chunk:
+            self.fail(f"chunk {op.chunk} is written as item {item}")
+        self._fill_item(op.filled)
+
+
+def stages_of(pipeline: SSAValue) -> int:
+    return cast(PipelineType, pipeline.type).stages.data
+
+
+def _buffer_pipelines(kernel: Operation) -> dict[SSAValue, SSAValue]:
+    """The pipeline of each buffer: that of the TMA loads to it, or for scales that of the operation after their store."""
+    loads = [as_op(op) for op in kernel.walk() if op.name == "nv_tileas.async.tiled_tma_load"]
+    stores = [as_op(op) for op in kernel.walk() if op.name == STORE_SCALES]
+    scales = {store.buffer: as_op(store.next_op).pipeline for store in stores}
+    return {load.buffer: load.pipeline for load in loads} | scales
+
+
+def _acquired_pipelines(kernel: Operation) -> set[SSAValue]:
+    """The pipelines in which a partition waits until a stage is empty."""
+    return {
+        as_op(op).pipeline
+        for op in kernel.walk()
+        if STEPS.get(op.name) in (PartitionInterpreter.acquire, PartitionInterpreter.overwrite)
+    }
+
+
+def _accumulator_pipelines(kernel: Operation) -> dict[SSAValue, SSAValue]:
+    """The pipeline of each accumulator with stages: the one that the first commit after its MMAs fills."""
+    found: dict[SSAValue, SSAValue] = {}
+    acc = None
+    for op in kernel.walk():
+        if op.name == UMMA:
+            acc = as_op(op).acc
+        elif op.name == UMMA_COMMIT and as_op(op).token is not None and acc is not None:
+            found[acc] = as_op(op).ready
+    return found
+
+
+STEPS = {
+    PIPELINE + "advance": PartitionInterpreter.advance,
+    PIPELINE + "producer_acquire": PartitionInterpreter.acquire,
+    PIPELINE + "producer_tail": PartitionInterpreter.drain,
+    PIPELINE + "consumer_wait": PartitionInterpreter.wait,
+    PIPELINE + "consumer_release": PartitionInterpreter.release,
+    PIPELINE + "producer_commit": PartitionInterpreter.commit_copies,
+    STORE_SCALES: PartitionInterpreter.store_scales,
+    COPY_SCALES: PartitionInterpreter.copy_scales,
+    "nv_tileas.async.umma_release": PartitionInterpreter.release_scales,
+    "nv_tileas.barrier": PartitionInterpreter.barrier,
+    "nv_tileas.local_load": PartitionInterpreter.read,
+    "nv_tileas.async.dot": PartitionInterpreter.mma,
+    "nv_tileas.async.dot_wait": PartitionInterpreter.finish,
+    UMMA: PartitionInterpreter.issue,
+    UMMA_COMMIT: PartitionInterpreter.commit,
+    "nv_tileas.async.umma_acquire": PartitionInterpreter.overwrite,
+    TMEM_LOAD: PartitionInterpreter.use_accumulator,
+    TMEM_STORE: PartitionInterpreter.use_accumulator,
+}

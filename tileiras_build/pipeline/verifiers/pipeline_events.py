@@ -1,0 +1,38 @@
+"""What a warp partition does to a pipeline, as events that wait for events of other partitions."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import SSAValue
+
+
+class EventCounts:
+    """How many events of a kind have happened in a pipeline: the fewest of the partitions that have such events."""
+
+    def __init__(self, events: Sequence[Sequence[PipelineEvent]]):
+        self.counts: dict[tuple[str, SSAValue], dict[int, int]] = defaultdict(dict)
+        for partition, of_partition in enumerate(events):
+            for event in of_partition:
+                self.counts[event.kind, event.pipeline][partition] = 0
+
+    def add(self, partition: int, event: PipelineEvent) -> None:
+        self.counts[event.kind, event.pipeline][partition] += 1
+
+    def count(self, kind: str, pipeline: SSAValue) -> int:
+        return min(self.counts[kind, pipeline].values(), default=0)
+
+
+@dataclass(frozen=True)
+class PipelineEvent:
+    """A step of a partition in a pipeline, possible after ``count`` events of the kind ``needs``."""
+
+    kind: str
+    pipeline: SSAValue
+    needs: str = ""
+    count: int = 0
+
+    def may_happen(self, done: EventCounts) -> bool:
+        return self.count <= 0 or done.count(self.needs, self.pipeline) >= self.count
