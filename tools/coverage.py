@@ -25,9 +25,10 @@ from xdsl.utils.exceptions import ParseError, VerifyException
 
 from tileiras_build.core.errors import TileirasError
 from tileiras_build.ir.bytecode import disassemble, read_module
+from tileiras_build.ir.bytecode.existing_tables import Tables
 from tileiras_build.ir.bytecode.opcodes import DEFAULT_VERSION, NEWEST, OPCODES, VERSIONS, Version
 from tileiras_build.ir.bytecode.text_parser import parse_text
-from tileiras_build.ir.bytecode.writer import Tables, write_module
+from tileiras_build.ir.bytecode.writer import write_module
 from tileiras_build.pipeline import ll_to_ptx, tileaa_to_tileas, tileas_to_ll, tilebc_to_tileaa
 from tileiras_build.pipeline.common.cse import Cse
 from tileiras_build.pipeline.job import Job

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from tileiras_build.core.errors import TileirasError
 from tileiras_build.ir.bytecode import disassemble, read_module
+from tileiras_build.ir.bytecode.existing_tables import Tables
 from tileiras_build.ir.bytecode.text_parser import parse_text
-from tileiras_build.ir.bytecode.writer import Tables, write_module
+from tileiras_build.ir.bytecode.writer import write_module
 
 
 def check(data: bytes) -> list[str]:

@@ -199,10 +199,10 @@ def test_debug_attributes_have_one_budget(monkeypatch):
 
 
 def test_constants_inside_attributes_have_one_budget(monkeypatch):
-    from tileiras_build.ir.bytecode import reader
+    from tileiras_build.ir.bytecode import attribute_reader
 
-    monkeypatch.setattr(reader, "MAX_EXPANSION", 0)
-    one = reader.Reader(build(lambda *parts: None), None)
+    monkeypatch.setattr(attribute_reader, "MAX_EXPANSION", 0)
+    one = Reader(build(lambda *parts: None), None)
     cursor = one.file.sub_cursor(0, 0)
     monkeypatch.setattr(one, "constant", lambda *parts: type("Constant", (), {"raw": b"1234"}))
     monkeypatch.setattr(one.types, "read", lambda *parts: None)

@@ -7,8 +7,10 @@ from sample_modules import SAMPLES, S, build, e, sample, tile
 from xdsl.dialects.builtin import StringAttr
 
 from tileiras_build.ir.bytecode import disassemble, read_module
+from tileiras_build.ir.bytecode.attribute_text import symbol
 from tileiras_build.ir.bytecode.opcodes import OPCODES
-from tileiras_build.ir.bytecode.printer import FORMATS, print_module, symbol
+from tileiras_build.ir.bytecode.printer import print_module
+from tileiras_build.ir.bytecode.text_formats import FORMATS
 
 TEXTS = {
     "control": """

@@ -6,7 +6,7 @@ from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from tests.ir.bytecode.sample_modules import SAMPLES, sample
 from tileiras_build.ir.bytecode import disassemble
-from tileiras_build.ir.bytecode.printer import TypeNames, identity_text
+from tileiras_build.ir.bytecode.attribute_text import TypeNames, identity_text
 from tileiras_build.ir.bytecode.reader import read_module
 from tileiras_build.ir.bytecode.text_parser import parse_text
 from tileiras_build.ir.bytecode.writer import write_module

@@ -20,8 +20,9 @@ from xdsl.ir import Block, Region
 from tests.ir.bytecode.sample_modules import V13_1, build
 from tileiras_build.core.errors import InvalidInput
 from tileiras_build.ir.bytecode import read_module
+from tileiras_build.ir.bytecode.attribute_reader import ENUMS
 from tileiras_build.ir.bytecode.opcodes import MEMBERS_SINCE, OPCODES, POINTER_ATTRIBUTES, SINCE, VERSIONS
-from tileiras_build.ir.bytecode.reader import CLASSES, ENUMS
+from tileiras_build.ir.bytecode.reader import CLASSES
 from tileiras_build.ir.bytecode.text_parser import assemble, parse_text
 from tileiras_build.ir.bytecode.type_table import COMPOSITE_TYPES, PLAIN_TYPES
 from tileiras_build.ir.bytecode.version_guards import guards_above

@@ -26,6 +26,12 @@ VERSIONS: tuple[Version, ...] = (V13_1, V13_2, V13_3, V13_4, V13_5)
 NEWEST = VERSIONS[-1]
 DEFAULT_VERSION = V13_4  # unless a writer is told: tools one release older than the newest still read it
 
+
+def version_text(version: Version) -> str:
+    """As people write it: "13.4"."""
+    return ".".join(map(str, version))
+
+
 # Part of a section or debug attribute -> the first version that writes it (`cuda-tile` 1.7, writer.py, debug_info.py).
 SINCE: dict[str, Version] = {
     "global.visibility": V13_3,  # and whether the global is constant

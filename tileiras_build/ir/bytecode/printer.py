@@ -1,31 +1,34 @@
 """Print a module in the public textual form of CUDA Tile IR, as NVIDIA's tileirdisasm does.
 
-``disassemble`` is the disassembler; ``print_module`` prints what ``read_module`` gave. FORMATS is one row per
-operation: text with directives in braces, each a value, its type, or a function of DIRECTIVES.
+``disassemble`` is the disassembler; ``print_module`` prints what ``read_module`` gave. The text of each
+operation is a row of FORMATS, whose directives are the functions of DIRECTIVES.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import repeat
-from types import MappingProxyType
+from collections.abc import Callable, Iterable, Sequence
 
 from xdsl.dialects import builtin
-from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DictionaryAttr, FloatAttr, IntegerAttr, StringAttr, i1, i64
-from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr
+from xdsl.ir import Operation, Region, SSAValue
 
-from tileiras_build.core.errors import InvalidInput, Location
-from tileiras_build.ir.bytecode.float_bits import float_bits
-from tileiras_build.ir.bytecode.float_text import float_text
+from tileiras_build.ir.bytecode.attribute_text import (
+    TypeNames,
+    constant_text,
+    identity_text,
+    location_text,
+    parameter_attributes,
+    symbol,
+)
 from tileiras_build.ir.bytecode.reader import Reader, verify
 from tileiras_build.ir.bytecode.ssa_names import Names
+from tileiras_build.ir.bytecode.text_budget import Budget
+from tileiras_build.ir.bytecode.text_formats import compile_formats
 from tileiras_build.ir.dialects.checked_cast import cast
-from tileiras_build.ir.dialects.checked_mlir_parser import escape, identifier
-from tileiras_build.ir.dialects.cuda_tile.attrs import DenseConstantAttr, OptimizationHintsAttr, storage_bytes
-from tileiras_build.ir.dialects.cuda_tile.element_types import is_float
+from tileiras_build.ir.dialects.checked_mlir_parser import escape
+from tileiras_build.ir.dialects.cuda_tile.attrs import OptimizationHintsAttr
 from tileiras_build.ir.dialects.cuda_tile.enums import EnumAttr, MultimemReductionKind, RoundingMode, SymbolVisibility
-from tileiras_build.ir.dialects.cuda_tile.location import LOC, CallSiteLocAttr, DILocAttr
+from tileiras_build.ir.dialects.cuda_tile.location import LOC
 from tileiras_build.ir.dialects.cuda_tile.op_base import TileOperation, pointer_type
 from tileiras_build.ir.dialects.cuda_tile.ops_control import Aggregate, ContinueOp, ForOp, IfOp, LoopOp, YieldOp
 from tileiras_build.ir.dialects.cuda_tile.ops_module import EntryOp, GetGlobalOp, GlobalOp, ModuleOp
@@ -36,248 +39,6 @@ from tileiras_build.ir.dialects.cuda_tile.types import Dims
 # Characters of text for each byte of bytecode; shorter text is never refused.
 TEXT_PER_BYTE, SHORT_TEXT = 256, 1 << 22
 PRODUCER_COMMENT = "// Producer: "
-HEX_THRESHOLD = 100  # MLIR prints larger constants that are not splats as bytes
-
-_UNARY = "{source} : {:result}"
-_FLUSHED_UNARY = "{source}{flag flush_to_zero} : {:result}"
-_BINARY = "{lhs}, {rhs} : {:result}"
-_ROUNDED_BINARY = "{lhs}, {rhs} {rounding nearest_even}{flag flush_to_zero} : {:result}"
-_MIN_MAX = "{lhs}, {rhs}{flag flush_to_zero}{flag propagate_nan} : {:result}"
-_OVERFLOWING = "{lhs}, {rhs}{overflow} : {:result}"
-_SIGNED = "{lhs}, {rhs} {enum signedness} : {:result}"
-_RETYPE = "{source} : {:source} -> {:result}"
-_ACCESS = "{enum memory_ordering_semantics}{opt memory_scope} "
-_ATOMIC_TYPES = " -> {:result}, {:result_token}"
-_VIEW_ACCESS = "[{index}]{token_spaced}{hints}{inbounds} : "
-_MULTIMEM = "[{index}]{token_spaced} {inbounds_word}{reduction} : "
-_MULTIMEM_TYPES = "{:view}, {:tile}{index_types}{token_type} -> {:result_token}"
-_TERMINATOR_FORMAT = "{passed}"
-_MAKE_VIEW = "{tensor_view} : {:result}"
-_SHAPE_QUERY = "{src} : {:src} -> {result_type}"
-
-# fmt: off  (continued texts start below each other)
-FORMATS: dict[str, str] = {
-    "absf": _UNARY,
-    "absi": _UNARY,
-    "addf": _ROUNDED_BINARY,
-    "addi": _OVERFLOWING,
-    "alloca": "num_elem = {int num_elem}, alignment = {int alignment}{flag global} : {:result}",
-    "andi": _BINARY,
-    "assert": "{condition}, {string message} : {:condition}",
-    "assume": "{predicate}, {value} : {:value}",
-    "atan2": "{x}, {y} : {:result}",
-    "atomic_cas_tko": _ACCESS
-    + "{pointers}, {cmp}, {val}{more mask}{token} : {:pointers}, {:val}{moretype mask}"
-    + _ATOMIC_TYPES,
-    "atomic_rmw_tko": _ACCESS
-    + "{pointers}, {enum mode}, {arg}{more mask}{token} : {:pointers}, {:arg}{moretype mask}"
-    + _ATOMIC_TYPES,
-    "atomic_red_view_tko": _ACCESS + "{view}[{index}], {enum mode}, {value}{token_spaced}{inbounds} : "
-    "{:value}, {:view}{index_types} -> {:result_token}",
-    "bitcast": _RETYPE,
-    "break": _TERMINATOR_FORMAT,
-    "broadcast": _RETYPE,
-    "cat": "{lhs}, {rhs} dim = {int dim} : {:lhs}, {:rhs} -> {:result}",
-    "ceil": _UNARY,
-    "cmpf": "{enum comparison_predicate} {enum comparison_ordering} {lhs}, {rhs} : {:lhs} -> {:result}",
-    "cmpi": "{enum comparison_predicate} {lhs}, {rhs}, {enum signedness} : {:lhs} -> {:result}",
-    "constant": "{dense}",
-    "continue": _TERMINATOR_FORMAT,
-    "cos": _UNARY,
-    "cosh": _UNARY,
-    "divf": _ROUNDED_BINARY,
-    "divi": "{lhs}, {rhs} {enum signedness}{division} : {:result}",
-    "exp": "{source} {rounding full} : {:result}",
-    "exp2": _FLUSHED_UNARY,
-    "exti": "{from_} {enum signedness} : {:from_} -> {:to}",
-    "extract": "{source}[{indices}] : {:source} -> {:result}",
-    "floor": _UNARY,
-    "fma": "{lhs}, {rhs}, {acc} {rounding nearest_even}{flag flush_to_zero} : {:result}",
-    "for": "{for_header}{region 0 continue}",
-    "fpowf": "{source}, {exponent} : {:result}",
-    "fpowi": "{source}, {exponent} : {:source}, {:exponent}",
-    "ftof": "{from_} {rounding nearest_even} : {:from_} -> {:to}",
-    "ftoi": "{from_} {enum signedness} {rounding nearest_int_to_zero}{flag saturating} : {:from_} -> {:to}",
-    "gdc_launch_dependents_tko": "{token_only}-> {:result_token}",
-    "gdc_wait_tko": "{token_only}-> {:result_token}",
-    "get_global": "{symbol} : {:result}",
-    "get_index_space_shape": _SHAPE_QUERY,
-    "get_num_tile_blocks": ": {:grid_size_x}",
-    "get_tensor_shape": _SHAPE_QUERY,
-    "get_tile_block_id": ": {:block_id_x}",
-    "if": "{condition}{if_types} {region 0 yield}{else}",
-    "insert": "{source}, {destination}[{indices}] : {:source}, {:destination}",
-    "int_to_ptr": _RETYPE,
-    "iota": ": {:result}",
-    "itof": "{from_} {enum signedness} {rounding nearest_even} : {:from_} -> {:to}",
-    "join_tokens": "{tokens} : {:result}",
-    "load_ptr_tko": _ACCESS + "{source}{more mask}{more padding_value}{token}{hints} : "
-    "{:source}{moretype mask}{moretype padding_value}" + _ATOMIC_TYPES,
-    "load_view_tko": _ACCESS + "{view}" + _VIEW_ACCESS + "{:view}{index_types} -> {:tile}, {:result_token}",
-    "log": _UNARY,
-    "log2": _UNARY,
-    "loop": "{loop_header}{region 0 continue}",
-    "make_gather_scatter_view": _MAKE_VIEW,
-    "make_partition_view": _MAKE_VIEW,
-    "make_strided_view": _MAKE_VIEW,
-    "make_tensor_view": "{base}, {sizes} : {dynamic_type}{:result}",
-    "make_token": ": {:result}",
-    "maxf": _MIN_MAX,
-    "maxi": _SIGNED,
-    "memory_fence_alias_tko": "{token_operand}",
-    "minf": _MIN_MAX,
-    "mini": _SIGNED,
-    "mmaf": "{lhs}, {rhs}, {acc}{flag fast_acc} : {:lhs}, {:rhs}, {:acc}",
-    "mmaf_scaled": "{lhs}, {rhs}, {acc}, {lhs_scale}, {rhs_scale} : {:lhs}, {:rhs}, {:acc}, {:lhs_scale}, {:rhs_scale}",
-    "mmai": "{lhs}, {rhs}, {acc} {enum signedness_lhs} {enum signedness_rhs} : {:lhs}, {:rhs}, {:acc}",
-    "mulf": _ROUNDED_BINARY,
-    "mulhii": "{x}, {y} : {:result}",
-    "muli": _OVERFLOWING,
-    "multimem_load_reduce_view_tko": _ACCESS
-    + "{view}"
-    + _MULTIMEM
-    + "{:view}{index_types}{token_type} -> {:reduced_values}, {:result_token}",
-    "multimem_reduce_view_tko": _ACCESS + "{view}, {tile}" + _MULTIMEM + _MULTIMEM_TYPES,
-    "multimem_store_view_tko": _ACCESS + "{view}, {tile}[{index}]{token_spaced} {inbounds_word} : " + _MULTIMEM_TYPES,
-    "negf": _UNARY,
-    "negi": "{source}{overflow} : {:result}",
-    "offset": "{ptr}, {offset} : {:ptr}, {:offset} -> {:result}",
-    "ori": _BINARY,
-    "pack": _RETYPE,
-    "permute": "{source} {permutation} : {:source} -> {:result}",
-    "print_tko": "{string str}{more args}{token}{print_types} -> {:result_token}",
-    "ptr_to_int": _RETYPE,
-    "ptr_to_ptr": _RETYPE,
-    "reduce": "{operands} dim={int dim} identities={identities} : {operand_types} -> {result_types} {combiner}",
-    "remf": _BINARY,
-    "remi": _SIGNED,
-    "reshape": _RETYPE,
-    "return": _TERMINATOR_FORMAT,
-    "rsqrt": _FLUSHED_UNARY,
-    "scan": "{operands} dim={int dim} reverse={bool reverse} identities={identities} : "
-    "{operand_types} -> {result_types} {combiner}",
-    "select": "{cond}, {val_if_true}, {val_if_false} : {:cond}, {:result}",
-    "shli": _OVERFLOWING,
-    "shri": _SIGNED,
-    "sin": _UNARY,
-    "sinh": _UNARY,
-    "sqrt": "{source} {rounding nearest_even}{flag flush_to_zero} : {:result}",
-    "store_ptr_tko": _ACCESS + "{destination}, {value}{more mask}{token}{hints} : "
-    "{:destination}, {:value}{moretype mask} -> {:result_token}",
-    "store_view_tko": _ACCESS + "{tile}, {view}" + _VIEW_ACCESS + "{:tile}, {:view}{index_types} -> {:result_token}",
-    "subf": _ROUNDED_BINARY,
-    "subi": _OVERFLOWING,
-    "tan": _UNARY,
-    "tanh": "{source} {rounding full} : {:result}",
-    "trunci": "{from_}{overflow} : {:from_} -> {:to}",
-    "unpack": _RETYPE,
-    "xori": _BINARY,
-    "yield": _TERMINATOR_FORMAT,
-}
-# fmt: on
-
-
-class TypeNames(dict):
-    """The public text of each type, without the dialect's prefix."""
-
-    def __missing__(self, type: Attribute) -> str:
-        text = str(type).replace("!cuda_tile.", "")
-        self[type] = text
-        return text
-
-
-def symbol(name: str) -> str:
-    """A symbol reference, quoted unless it is an identifier."""
-    return f"@{identifier(name)}"
-
-
-def constant_text(value: DenseConstantAttr, types: TypeNames) -> str:
-    """``<f32: 1.000000e+00> : tile<4xf32>``."""
-    return f"<{types[value.type.element_type]}: {_dense(value)}> : {types[value.type]}"
-
-
-def _dense(value: DenseConstantAttr) -> str:
-    if not value.is_splat and value.type.num_elements > HEX_THRESHOLD:
-        return f'"0x{value.raw.hex().upper()}"'
-    texts = _elements(value)
-    if value.is_splat:
-        return texts[0]
-    for dim in reversed(value.type.shape):
-        texts = [f"[{', '.join(texts[start : start + dim])}]" for start in range(0, len(texts), dim)]
-    return texts[0]
-
-
-def _elements(value: DenseConstantAttr) -> list[str]:
-    """The elements as text; one for a splat."""
-    element_type = value.type.element_type
-    if is_float(element_type):
-        size = storage_bytes(element_type)
-        words = (value.raw[start : start + size] for start in range(0, len(value.raw), size))
-        return [float_text(int.from_bytes(word, "little"), element_type) for word in words]
-    values = [value.splat_value()] if value.is_splat else value.as_array().reshape(-1).tolist()
-    return [str(bool(one)).lower() if element_type == i1 else str(int(one)) for one in values]
-
-
-def identity_text(value: Attribute, types: TypeNames) -> str:
-    """A typed number: ``0x7F800000 : f32``, ``0 : i32``, ``1`` for i64."""
-    if isinstance(value, FloatAttr):
-        return f"{float_text(float_bits(value.value.data, value.type), value.type)} : {types[value.type]}"
-    if not isinstance(value, IntegerAttr):
-        return str(value)
-    if value.type == i1:
-        return str(bool(value.value.data)).lower()
-    return str(value.value.data) + ("" if value.type == i64 else f" : {types[value.type]}")
-
-
-def location_text(loc: Attribute | None) -> str:
-    """``loc("kernel.py":12:4)``, with the call sites of inlined code, or ``loc(unknown)``."""
-    return f"loc({_location(loc)})"
-
-
-def _location(loc: Attribute | None) -> str:
-    if isinstance(loc, DILocAttr):
-        return f"{escape(loc.file)}:{loc.line}:{loc.column}"
-    if not isinstance(loc, CallSiteLocAttr):
-        return "unknown"
-    *inner, last = map(_location, loc.data)
-    return "".join(f"callsite({text} at " for text in inner) + last + ")" * len(inner)
-
-
-def parameter_attributes(op: EntryOp) -> Iterable[str]:
-    """What follows the type of each parameter: `` {name = value}``, "" for one without attributes."""
-    if op.arg_attrs is None:
-        return repeat("")
-    return (f" {_attribute(one)}" if one.data else "" for one in op.arg_attrs.data)
-
-
-def _attribute(value: Attribute) -> str:
-    """An attribute as MLIR prints it: a dictionary in the order of its names."""
-    if isinstance(value, DictionaryAttr):
-        return f"{{{', '.join(f'{identifier(name)} = {_attribute(one)}' for name, one in sorted(value.data.items()))}}}"
-    if isinstance(value, ArrayAttr):
-        return f"[{', '.join(map(_attribute, value.data))}]"
-    return str(value)
-
-
-class Budget:
-    """How much text may be printed, so that what a short file names again and again does not become a long one."""
-
-    def __init__(
-        self, limit: int | None = None, name: str | None = None, places: Mapping[Operation, int] = MappingProxyType({})
-    ):
-        self.limit, self.name, self.places, self.spent = limit, name, places, 0
-
-    def spend(self, size: int, op: Operation) -> None:
-        """Count the text of an operation; raises InvalidInput with its byte offset where it is too much."""
-        self.spent += size
-        if self.limit is not None and self.spent > self.limit:
-            raise InvalidInput(
-                "text-size",
-                f"the text up to this {op.name.removeprefix('cuda_tile.')} is longer than {self.limit} "
-                "characters: far more than the file's size explains",
-                location=Location(self.name, offset=self.places.get(op)),
-                remedy="give a file that does not name the same long string, constant or location in every operation",
-            )
 
 
 class EntryPrinter:
@@ -622,28 +383,6 @@ DIRECTIVES: dict[str, Callable[[EntryPrinter, Operation, str, str], str]] = {
     "token_spaced": _token_spaced,
     "token_type": _token_type,
 }
-
-
-Step = tuple[str, Callable | None, str]  # literal text, then a directive and its argument
-
-
-def compile_formats(
-    directives: dict[str, Callable], of_value: Callable, of_type: Callable
-) -> dict[str, tuple[Step, ...]]:
-    """Every row of FORMATS as steps: ``{name}`` is ``of_value``, ``{:name}`` ``of_type``, any other word its directive."""
-    return {name: tuple(_steps(template, directives, of_value, of_type)) for name, template in FORMATS.items()}
-
-
-def _steps(template: str, directives: dict[str, Callable], of_value: Callable, of_type: Callable) -> Iterable[Step]:
-    position = 0
-    for match in re.finditer(r"\{(:?)(\w+) ?([^}]*)\}", template):
-        kind, word, argument = match.groups()
-        text, position = template[position : match.start()], match.end()
-        if not kind and word in directives:
-            yield text, directives[word], argument
-        else:
-            yield text, of_type if kind else of_value, word
-    yield template[position:], None, ""
 
 
 TEMPLATES = compile_formats(DIRECTIVES, _value, _type)

@@ -18,19 +18,11 @@ from types import MappingProxyType
 
 from xdsl.dialects import builtin
 from xdsl.dialects.builtin import (
-    AnyFloat,
     ArrayAttr,
-    DenseArrayBase,
     DictionaryAttr,
-    FloatAttr,
     FunctionType,
-    IntegerAttr,
-    IntegerType,
     StringAttr,
-    SymbolRefAttr,
     UnitAttr,
-    i1,
-    i32,
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -40,67 +32,39 @@ from tileiras_build.core.errors import InvalidInput, Location
 from tileiras_build.core.symbols.symbol_names import GLOBAL as GLOBAL_NAME
 from tileiras_build.core.symbols.symbol_names import KERNEL as KERNEL_NAME
 from tileiras_build.core.symbols.symbol_names import check_names
-from tileiras_build.ir.bytecode.byte_cursor import Cursor, read_offset_table
+from tileiras_build.ir.bytecode.attribute_reader import ATTRIBUTE_READERS, ENUMS, MAX_NESTING, AttributeReader
+from tileiras_build.ir.bytecode.byte_cursor import Cursor
 from tileiras_build.ir.bytecode.debug_info import DebugInfo, DebugIterator
-from tileiras_build.ir.bytecode.float_bits import float_value
+from tileiras_build.ir.bytecode.file_sections import DEBUG, FUNCTIONS, GLOBALS, PRODUCER, STRINGS
 from tileiras_build.ir.bytecode.opcodes import (
-    MEMBERS_SINCE,
-    NEWEST,
     OPCODES,
     SECTION_OPCODES,
     SINCE,
-    V13_5,
-    VERSIONS,
     Opcode,
     Version,
+    version_text,
 )
-from tileiras_build.ir.bytecode.string_table import StringTable
-from tileiras_build.ir.bytecode.type_table import TypeTable
 from tileiras_build.ir.dialects.cuda_tile import OPERATIONS
 from tileiras_build.ir.dialects.cuda_tile.attrs import (
-    DTYPE_NAMES,
-    BoundedAttr,
-    DenseConstantAttr,
-    DivByAttr,
     OptimizationHintsAttr,
-    SameElementsAttr,
-    hint_value,
 )
-from tileiras_build.ir.dialects.cuda_tile.element_types import BITS
-from tileiras_build.ir.dialects.cuda_tile.enums import ENUM_ATTRS, SymbolVisibilityAttr
+from tileiras_build.ir.dialects.cuda_tile.enums import SymbolVisibilityAttr
 from tileiras_build.ir.dialects.cuda_tile.location import LOC, source_location
 from tileiras_build.ir.dialects.cuda_tile.op_base import SEGMENTS, invalid_op
 from tileiras_build.ir.dialects.cuda_tile.ops_control import TERMINATORS
 from tileiras_build.ir.dialects.cuda_tile.ops_module import EntryOp, GlobalOp, ModuleOp
-from tileiras_build.ir.dialects.cuda_tile.types import TOKEN, TileType
+from tileiras_build.ir.dialects.cuda_tile.types import TOKEN
 
 from ..dialects.fast_xdsl import append, create, segments, walk
 
-MAGIC = b"\x7fTileIR\x00"
-MLIR_MAGIC = b"ML\xefR"
 MODULE_NAME = "kernels"
-MAX_NESTING = 64  # regions in regions, arrays in arrays
-MAX_EXPANSION = 16  # bytes of constants that attributes may name, for each byte of the file
 
-STRINGS, FUNCTIONS, DEBUG, CONSTANTS, TYPES, GLOBALS, PRODUCER = range(1, 8)
-SECTION_NAMES = {
-    STRINGS: "string",
-    FUNCTIONS: "function",
-    DEBUG: "debug",
-    CONSTANTS: "constant",
-    TYPES: "type",
-    GLOBALS: "global",
-    PRODUCER: "producer",
-}
-SECTION_ALIGNMENT = {STRINGS: 4, TYPES: 4, CONSTANTS: 8, DEBUG: 8, FUNCTIONS: 8}
 
 PRIVATE, KERNEL, HAS_HINTS = 1, 2, 4  # flags of a function; since SINCE["function.attributes"] no file has the last
-MAX_PREVIEW = 1  # tag of the version in the header: the file has what no release has settled (since 13.5)
 
 NAMED_ATTRIBUTES = {EntryOp: KERNEL_NAME, GlobalOp: GLOBAL_NAME}  # what becomes a symbol of machine code
 UNIT: Attribute = UnitAttr()
 CLASSES = {cls.name.removeprefix("cuda_tile."): cls for cls in OPERATIONS}
-ENUMS = {attr.members.__name__: attr for attr in ENUM_ATTRS}
 
 
 @dataclass(frozen=True)
@@ -129,209 +93,23 @@ def _make_plan(row: Opcode, version: Version) -> Plan:
         CLASSES[row.name],
         flags,
         tuple((unit, bits[unit]) for unit in row.units if unit in bits),
-        tuple((a.name, a.kind, ATTRIBUTE_READERS.get(a.kind, Reader.enum), bits.get(a.name, 0)) for a in written),
+        tuple(
+            (a.name, a.kind, ATTRIBUTE_READERS.get(a.kind, AttributeReader.enum), bits.get(a.name, 0)) for a in written
+        ),
         tuple((a.name, ENUMS[a.kind].of(default)) for a, default in older),
         tuple((o.arity, bits.get(o.name, 0)) for o in row.operands),
         len(row.operands) if simple else None,
     )
 
 
-class Reader:
-    """Reads one file; the tables of its sections are read on demand."""
+class Reader(AttributeReader):
+    """Reads one file into a module."""
 
     def __init__(self, data: bytes, name: str | None):
-        self.file = Cursor(data, name)
-        self.version = read_header(self.file)
-        self.sections = read_sections(self.file)
-        self.strings = StringTable(self.file, self._offsets(STRINGS, 4))
-        self.constants = self._offsets(CONSTANTS, 8)
-        self.constant_cache: dict[tuple[int, Attribute], DenseConstantAttr] = {}
-        self.integer_cache: dict[tuple[int, IntegerType], IntegerAttr] = {}
-        self.types = TypeTable(self.file, self._offsets(TYPES, 4), self.version)
-        self.types.read_all()
+        super().__init__(data, name)
         self.debug = DebugInfo(self.file, self.sections.get(DEBUG), self.strings.text, self.version)
         self.plans: dict[int, Plan] = {}
-        self.nameable = MAX_EXPANSION * len(data)
         self.places: dict[Operation, int] = {}
-
-    # Tables
-
-    def section(self, number: int) -> Cursor | None:
-        bounds = self.sections.get(number)
-        return None if bounds is None else self.file.sub_cursor(*bounds)
-
-    def _offsets(self, number: int, width: int) -> list[tuple[int, int]]:
-        """Where each entry of a section's table lies in the file: [(start, end), ...]."""
-        cursor = self.section(number)
-        return [] if cursor is None else read_offset_table(cursor, width, f"{SECTION_NAMES[number]} table")
-
-    def symbol_name(self, cursor: Cursor, what: str, id: str = "bytecode-damaged") -> StringAttr:
-        offset = cursor.position
-        name = self.strings.attribute(cursor, what)
-        if not name.data:
-            cursor.fail(f"{what} is empty", id=id, offset=offset, remedy="name it")
-        return name
-
-    def constant(self, cursor: Cursor, type: Attribute) -> DenseConstantAttr:
-        """The constant of a given type whose index is next."""
-        offset = cursor.position
-        index = cursor.varint("a constant index")
-        if (known := self.constant_cache.get((index, type))) is not None:
-            return known
-        if index >= len(self.constants):
-            cursor.fail(
-                f"constant index {index} is out of bounds, the file has {len(self.constants)} constants", offset=offset
-            )
-        entry = self.file.sub_cursor(*self.constants[index])
-        raw = entry.take_bytes(entry.count("bytes of a constant"), "a constant")
-        if not isinstance(type, TileType):
-            cursor.fail(f"constant {index}: a constant must be a tile of numbers, got {type}", offset=offset)
-        try:
-            value = DenseConstantAttr(type, raw)
-        except VerifyException as problem:
-            cursor.fail(f"constant {index}: {problem}", offset=offset)
-        self.constant_cache[index, type] = value
-        return value
-
-    def nested_constant(self, cursor: Cursor) -> DenseConstantAttr:
-        """A constant inside another attribute, whose text holds it each time that it is named."""
-        offset = cursor.position
-        value = self.constant(cursor, self.types.read(cursor, "the type of a constant"))
-        self.nameable -= len(value.raw)
-        if self.nameable < 0:
-            cursor.fail(f"attributes name constants of more than {MAX_EXPANSION} times the file's size", offset=offset)
-        return value
-
-    def integer(self, value: int, type: IntegerType) -> IntegerAttr:
-        key = value, type
-        if key not in self.integer_cache:
-            self.integer_cache[key] = IntegerAttr(value, type, truncate_bits=True)
-        return self.integer_cache[key]
-
-    # Attributes of operations: (reader, cursor, kind, types of the results) -> attribute
-
-    def enum(self, cursor: Cursor, kind: str, _) -> Attribute:
-        offset = cursor.position
-        value = cursor.varint(kind)
-        members = ENUMS[kind].instances
-        if value >= len(members):
-            cursor.fail(f"{value} is not a {kind}", offset=offset)
-        member = members[value]
-        if self.version < (since := MEMBERS_SINCE.get((kind, member.data.value), self.version)):
-            message = (
-                f"{member.data.value} as a {kind} needs bytecode {_text(since)}, the file is {_text(self.version)}"
-            )
-            cursor.fail(message, offset=offset)
-        return member
-
-    def number(self, cursor: Cursor, kind: str, _) -> IntegerAttr:
-        type = i32 if kind == "i32" else i64
-        return self.checked_integer(cursor, type)
-
-    def checked_integer(self, cursor: Cursor, type: IntegerType) -> IntegerAttr:
-        offset, width = cursor.position, type.width.data
-        value = cursor.byte("an i1 value") != 0 if width == 1 else cursor.varint(f"an i{width} value")
-        if value >> width:
-            cursor.fail(f"{value} does not fit in {width} bits", offset=offset)
-        return self.integer(int(value), type)
-
-    def boolean(self, cursor: Cursor, _kind, _) -> IntegerAttr:
-        return self.integer(int(cursor.byte("a boolean") != 0), i1)
-
-    def text(self, cursor: Cursor, kind: str, _) -> Attribute:
-        if kind == "symbol":
-            return SymbolRefAttr(self.symbol_name(cursor, "a symbol reference"))
-        return self.strings.attribute(cursor, "a string attribute")
-
-    def dense(self, cursor: Cursor, _kind, result_types) -> DenseConstantAttr:
-        return self.constant(cursor, result_types[0])
-
-    def integers(self, cursor: Cursor, _kind, _) -> DenseArrayBase:
-        return DenseArrayBase.from_list(i32, cursor.integers(4, "elements of an i32 array"))
-
-    def booleans(self, cursor: Cursor, _kind, _) -> DenseArrayBase:
-        values = cursor.integers(1, "elements of an i1 array")
-        return DenseArrayBase.from_list(i1, [int(value != 0) for value in values])
-
-    def array(self, cursor: Cursor, _kind, _, depth: int = 0) -> ArrayAttr:
-        return ArrayAttr([self.tagged(cursor, depth + 1) for _ in range(cursor.count("array elements"))])
-
-    def predicate(self, cursor: Cursor, _kind, _) -> Attribute:
-        offset = cursor.position
-        value = self.tagged(cursor)
-        if not isinstance(value, (DivByAttr, SameElementsAttr, BoundedAttr)):
-            cursor.fail(f"expected an assumption, got {value}", offset=offset)
-        return value
-
-    def dictionary(self, cursor: Cursor, depth: int) -> dict[str, Attribute]:
-        entries: dict[str, Attribute] = {}
-        for _ in range(cursor.count("dictionary entries", 2)):
-            offset = cursor.position
-            key = self.strings.text(cursor, "a dictionary key")
-            if not key:
-                cursor.fail("a dictionary entry has an empty attribute name", offset=offset)
-            if key in entries:
-                cursor.fail(f"the dictionary key '{key}' occurs twice", offset=offset)
-            entries[key] = self.tagged(cursor, depth + 1)
-        return entries
-
-    def hints(self, cursor: Cursor, _kind=None, _=None, depth: int = 0) -> OptimizationHintsAttr:
-        offset = cursor.position
-        targets = {}
-        for target, values in self.dictionary(cursor, depth).items():
-            if not isinstance(values, DictionaryAttr):
-                cursor.fail(f"expected a dictionary of optimization hints for '{target}', got {values}", offset=offset)
-            targets[target] = {key: hint_value(value) for key, value in values.data.items()}
-        return OptimizationHintsAttr(targets)
-
-    def tagged(self, cursor: Cursor, depth: int = 0) -> Attribute:
-        """An attribute that says by a tag what it is."""
-        offset = cursor.position
-        tag = cursor.varint("an attribute tag")
-        if depth > MAX_NESTING:
-            cursor.fail(f"attributes are nested more than {MAX_NESTING} deep", offset=offset)
-        if (read := TAGGED_READERS.get(tag)) is None:
-            cursor.fail(f"unknown attribute tag {tag}", offset=offset)
-        return read(self, cursor, depth)
-
-    def tagged_integer(self, cursor: Cursor, _depth) -> IntegerAttr:
-        offset = cursor.position
-        type = self.types.read(cursor, "the type of an integer attribute")
-        if not isinstance(type, IntegerType):
-            cursor.fail(f"an integer attribute cannot have type {type}", offset=offset)
-        return self.checked_integer(cursor, type)
-
-    def tagged_float(self, cursor: Cursor, _depth) -> FloatAttr:
-        offset = cursor.position
-        type = self.types.read(cursor, "the type of a float attribute")
-        if not isinstance(type, AnyFloat) or type not in DTYPE_NAMES:
-            cursor.fail(f"a float attribute cannot have type {type}", offset=offset)
-        width = BITS[type]
-        bits = cursor.byte("a float value") if width <= 8 else cursor.float_pattern("a float value")
-        if bits >> width:
-            cursor.fail(f"{bits} does not fit in {width} bits", offset=offset)
-        return FloatAttr(float_value(bits, type), type)
-
-    def presence(self, cursor: Cursor, what: str) -> int:
-        """Two bits that say which optional parameters follow."""
-        offset = cursor.position
-        flags = cursor.byte(f"flags of {what}")
-        if flags > 3:
-            cursor.fail(f"unknown flags {flags:#x} of {what}", offset=offset)
-        return flags
-
-    def div_by(self, cursor: Cursor, _depth) -> DivByAttr:
-        divisor = cursor.varint("a divisor")
-        flags = self.presence(cursor, "a divisibility")
-        every = cursor.signed_varint("a group size") if flags & 1 else None
-        along = cursor.signed_varint("a dimension") if flags & 2 else None
-        return DivByAttr(divisor, every, along)
-
-    def bounded(self, cursor: Cursor, _depth) -> BoundedAttr:
-        flags = self.presence(cursor, "bounds")
-        lower = cursor.signed_varint("a lower bound") if flags & 1 else None
-        upper = cursor.signed_varint("an upper bound") if flags & 2 else None
-        return BoundedAttr(lower, upper)
 
     # Operations
 
@@ -347,7 +125,7 @@ class Reader:
             cursor.fail(f"unknown opcode {number:#x}{section}", id="bytecode-opcode", offset=offset)
         if self.version < row.since:
             cursor.fail(
-                f"opcode {number:#x} ({row.name}) needs bytecode {_text(row.since)}, the file is {_text(self.version)}",
+                f"opcode {number:#x} ({row.name}) needs bytecode {version_text(row.since)}, the file is {version_text(self.version)}",
                 id="bytecode-opcode",
                 offset=offset,
             )
@@ -572,141 +350,6 @@ class Reader:
             properties["producer"] = producer
         block = Block([*self.functions(), *self.globals()])
         return builtin.ModuleOp([ModuleOp.create(properties=properties, regions=[Region(block)])])
-
-
-ATTRIBUTE_READERS = {
-    "i32": Reader.number,
-    "i64": Reader.number,
-    "bool": Reader.boolean,
-    "string": Reader.text,
-    "symbol": Reader.text,
-    "dense": Reader.dense,
-    "i32s": Reader.integers,
-    "bools": Reader.booleans,
-    "array": Reader.array,
-    "predicate": Reader.predicate,
-    "hints": Reader.hints,
-}
-
-_KERNEL_FILES = (".py", ".cu")
-
-# Attribute tag -> reader (Tile IR BytecodeAttrOpcodes.td).
-TAGGED_READERS: dict[int, Callable[[Reader, Cursor, int], Attribute]] = {
-    1: Reader.tagged_integer,
-    2: Reader.tagged_float,
-    3: lambda reader, cursor, _: reader.boolean(cursor, None, None),
-    4: lambda reader, cursor, _: reader.types.read(cursor, "a type attribute"),
-    5: lambda reader, cursor, _: reader.strings.attribute(cursor, "a string attribute"),
-    6: lambda reader, cursor, depth: reader.array(cursor, None, None, depth),
-    7: lambda reader, cursor, _: reader.nested_constant(cursor),
-    8: Reader.div_by,
-    9: lambda reader, cursor, _: SameElementsAttr(cursor.integers(8, "elements of an i64 array")),
-    10: lambda reader, cursor, depth: DictionaryAttr(reader.dictionary(cursor, depth)),
-    11: lambda reader, cursor, depth: reader.hints(cursor, depth=depth),
-    12: Reader.bounded,
-}
-
-
-def _text(version: Version) -> str:
-    return ".".join(map(str, version))
-
-
-def _remedy(name: str | None) -> str:
-    """What to do about a file that is no bytecode: one of kernels is what people have at hand."""
-    if name is not None and name.endswith(_KERNEL_FILES):
-        import shlex
-
-        return f"export its kernels first: tileiras-build export {shlex.quote(name)}"
-    return "give a .tilebc file that a Tile IR front end wrote"
-
-
-def read_header(cursor: Cursor) -> Version:
-    """Check the magic number and return the version, which must be one that we understand."""
-    if not cursor.data:
-        cursor.fail("the file is empty", id="bytecode-empty", remedy="expected CUDA Tile IR bytecode")
-    if cursor.data.startswith(MLIR_MAGIC):
-        cursor.fail(
-            "failed to parse IR bytecode (it looks like MLIR bytecode instead)",
-            id="bytecode-mlir",
-            offset=0,
-            remedy="translate it with cuda-tile-translate first",
-        )
-    if not cursor.data.startswith(MAGIC):
-        if MAGIC.startswith(cursor.data):
-            cursor.fail(
-                "the file ends in the middle of the magic number", id="bytecode-truncated", offset=len(cursor.data)
-            )
-        cursor.fail(
-            "input does not correspond to Tile IR bytecode",
-            id="bytecode-magic",
-            offset=0,
-            remedy=_remedy(cursor.name),
-        )
-    cursor.position = len(MAGIC)
-    major, minor = cursor.byte("the version"), cursor.byte("the version")
-    tag = int.from_bytes(cursor.take_bytes(2, "the version"), "little")
-    version = major, minor
-    if version in VERSIONS and not tag:
-        return version
-    if version in VERSIONS and version >= V13_5 and tag == MAX_PREVIEW:
-        cursor.fail(
-            f"the file is Tile IR bytecode {_text(version)} with preview content, which this compiler does not "
-            "understand",
-            id="bytecode-version",
-            offset=len(MAGIC),
-            remedy="have the front end write bytecode without preview features",
-        )
-    found = f"{_text(version)}.{tag}" if tag else _text(version)
-    age = "newer than" if (*version, tag) > (*NEWEST, 0) else "not one of"
-    cursor.fail(
-        f"the file is Tile IR bytecode {found}, {age} the versions that this compiler understands "
-        f"({_text(VERSIONS[0])} to {_text(NEWEST)})",
-        id="bytecode-version",
-        offset=len(MAGIC),
-        remedy=f"have the front end write bytecode {_text(NEWEST)} or older",
-    )
-
-
-def read_sections(cursor: Cursor) -> dict[int, tuple[int, int]]:
-    """Where the contents of each section lie: number -> (start, end)."""
-    sections: dict[int, tuple[int, int]] = {}
-    while True:
-        offset = cursor.position
-        tag = cursor.byte("a section header")
-        number, aligned = tag & 0x7F, tag >= 0x80
-        if number == 0:
-            if aligned:
-                cursor.fail("the end section has an alignment", offset=offset)
-            if cursor.remaining:
-                cursor.fail(f"{cursor.remaining} bytes follow the end section")
-            return sections
-        if number not in SECTION_NAMES:
-            cursor.fail(f"unknown section {number}", offset=offset)
-        if number in sections:
-            cursor.fail(f"the {SECTION_NAMES[number]} section occurs twice", offset=offset)
-        sections[number] = _section_bounds(cursor, number, aligned, offset)
-
-
-def _section_bounds(cursor: Cursor, number: int, aligned: bool, offset: int) -> tuple[int, int]:
-    name = SECTION_NAMES[number]
-    size = cursor.varint(f"the length of the {name} section")
-    if size > cursor.remaining:
-        cursor.fail(
-            f"the {name} section has {size} bytes, but only {cursor.remaining} remain",
-            id="bytecode-truncated",
-            offset=offset,
-        )
-    alignment = cursor.varint(f"the alignment of the {name} section") if aligned else 1
-    if alignment == 0 or alignment & (alignment - 1):
-        cursor.fail(f"the alignment {alignment} of the {name} section is not a power of two", offset=offset)
-    if alignment % SECTION_ALIGNMENT.get(number, 1):
-        cursor.fail(
-            f"the {name} section must be aligned to {SECTION_ALIGNMENT[number]} bytes, not {alignment}", offset=offset
-        )
-    cursor.align(alignment)
-    start = cursor.position
-    cursor.take_bytes(size, f"the {name} section")
-    return start, start + size
 
 
 def verify(

@@ -11,373 +11,63 @@ Operations are written as OPCODES says; the sections are those of Tile IR's Byte
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from xdsl.dialects import builtin
 from xdsl.dialects.builtin import (
     ArrayAttr,
-    DenseArrayBase,
-    DictionaryAttr,
-    FloatAttr,
-    FunctionType,
-    IntegerAttr,
-    IntegerType,
-    StringAttr,
-    SymbolRefAttr,
-    UnitAttr,
-    i1,
-    i32,
-    i64,
 )
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue, TypeAttribute
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 from tileiras_build.core.errors import InvalidInput, Location
-from tileiras_build.ir.bytecode.float_bits import float_bits
-from tileiras_build.ir.bytecode.opcodes import (
-    DEFAULT_VERSION,
-    OPCODES,
-    POINTER_ATTRIBUTES,
-    SINCE,
-    V13_3,
-    V13_4,
-    Opcode,
-    Version,
-)
-from tileiras_build.ir.bytecode.reader import (
+from tileiras_build.ir.bytecode.attribute_writer import AttributeWriter
+from tileiras_build.ir.bytecode.byte_writer import Table, pad, varint
+from tileiras_build.ir.bytecode.existing_tables import Tables
+from tileiras_build.ir.bytecode.file_sections import (
     CONSTANTS,
     DEBUG,
     FUNCTIONS,
     GLOBALS,
-    HAS_HINTS,
-    KERNEL,
     MAGIC,
     PRODUCER,
     SECTION_ALIGNMENT,
     STRINGS,
     TYPES,
-    Reader,
 )
-from tileiras_build.ir.bytecode.type_table import DYNAMIC, PLAIN_TYPES
-from tileiras_build.ir.bytecode.version_guards import guards_above, operand_groups, type_since
-from tileiras_build.ir.dialects.checked_cast import Kind, cast
+from tileiras_build.ir.bytecode.opcodes import (
+    DEFAULT_VERSION,
+    OPCODES,
+    SINCE,
+    Opcode,
+    Version,
+)
+from tileiras_build.ir.bytecode.reader import HAS_HINTS, KERNEL
+from tileiras_build.ir.bytecode.version_guards import guards_above, operand_groups
 from tileiras_build.ir.dialects.cuda_tile.attrs import (
-    BoundedAttr,
-    DenseConstantAttr,
-    DivByAttr,
-    HintValue,
     OptimizationHintsAttr,
-    SameElementsAttr,
 )
-from tileiras_build.ir.dialects.cuda_tile.element_types import BITS
-from tileiras_build.ir.dialects.cuda_tile.enums import EnumAttr, PaddingValue, SymbolVisibility
+from tileiras_build.ir.dialects.cuda_tile.enums import SymbolVisibility
 from tileiras_build.ir.dialects.cuda_tile.location import (
     LOC,
-    UNKNOWN,
-    CallSiteLocAttr,
-    DICompileUnitAttr,
-    DIFileAttr,
-    DILexicalBlockAttr,
-    DILocAttr,
-    DISubprogramAttr,
-    UnknownLocAttr,
     source_location,
 )
 from tileiras_build.ir.dialects.cuda_tile.ops_module import EntryOp, GlobalOp, ModuleOp
-from tileiras_build.ir.dialects.cuda_tile.types import PointerType, TensorViewType, TileType
-from tileiras_build.ir.dialects.cuda_tile.view_types import GatherScatterViewType, PartitionViewType, StridedViewType
 
-PADDING = b"\xcb"
 OPCODES_BY_NAME: dict[str, Opcode] = {row.name: row for row in OPCODES.values()}
-PLAIN_TAGS: dict[Attribute, int] = {type: tag for tag, (_, type) in PLAIN_TYPES.items()}
 # The order in which cuTile Python writes the sections, which keeps the tables after what fills them.
 ORDER = (FUNCTIONS, GLOBALS, CONSTANTS, DEBUG, TYPES, STRINGS, PRODUCER)
 
 
-def varint(value: int) -> bytes:
-    """An unsigned number, 7 bits per byte, lowest first."""
-    out = bytearray()
-    while value >= 0x80:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
-def signed_varint(value: int) -> bytes:
-    """A signed 64-bit number in zigzag encoding."""
-    return varint((value << 1) ^ (value >> 63) if value >= 0 else ((-value) << 1) - 1)
-
-
-def integers(values: Sequence[int], width: int) -> bytes:
-    """A count and that many signed little-endian integers of ``width`` bytes."""
-    return varint(len(values)) + b"".join(value.to_bytes(width, "little", signed=True) for value in values)
-
-
-def pad(data: bytearray, alignment: int) -> None:
-    """Fill up to a multiple of ``alignment``."""
-    data += PADDING * (-len(data) % alignment)
-
-
-class Table:
-    """Encoded entries, each once, in the order in which they were first asked for."""
-
-    def __init__(self, entries: Sequence[bytes] = ()):
-        self.entries = list(entries)
-        self.index: dict[bytes, int] = {}
-        for number, entry in enumerate(self.entries):
-            self.index.setdefault(entry, number)
-
-    def add(self, entry: bytes) -> int:
-        """The index of an entry."""
-        if entry not in self.index:
-            self.index[entry] = len(self.entries)
-            self.entries.append(entry)
-        return self.index[entry]
-
-    def encode(self, width: int) -> bytes:
-        """A count, padding, the offset of each entry in ``width`` bytes, the entries."""
-        out = bytearray(varint(len(self.entries)))
-        pad(out, width)
-        offset = 0
-        for entry in self.entries:
-            out += offset.to_bytes(width, "little")
-            offset += len(entry)
-        return bytes(out) + b"".join(self.entries)
-
-
-class Tables:
-    """The tables of an existing file, to be kept: ``like`` of ``write_module``."""
-
-    def __init__(self, data: bytes):
-        reader = Reader(bytes(data), None)
-        self.version = reader.version
-        self.order = tuple(reader.sections)
-        self.has_debug = bool(reader.debug.function_starts)
-        self.strings = self._entries(data, reader.strings.places)
-        self.types = self._entries(data, reader.types.entries)
-        self.constants = self._entries(data, reader.constants)
-        self.debug = self._entries(data, reader.debug.entries)
-
-    @staticmethod
-    def _entries(data: bytes, bounds: Sequence[tuple[int, int]]) -> list[bytes]:
-        return [data[start:end] for start, end in bounds]
-
-
-class Writer:
+class Writer(AttributeWriter):
     """Writes one module."""
 
     def __init__(self, version: Version, like: Tables | None):
-        self.version, self.like = version, like
-        self.strings = Table(like.strings if like else ())
-        self.types = Table(like.types if like else ())
-        self.constants = Table(like.constants if like else ())
-        self.debug = Table(like.debug if like else ())
-        self.known_types: dict[Attribute, int] = {}
-        self.known_locations: dict[Attribute, int] = {}
+        super().__init__(version, like)
+        self.like = like
         self.locations: list[list[int]] = []
         self.values: dict[SSAValue, int] = {}
         self.guards = guards_above(version)
         self.current: Operation | None = None
-
-    # Tables
-
-    def string(self, text: str) -> bytes:
-        return varint(self.strings.add(text.encode()))
-
-    def type(self, type: Attribute) -> bytes:
-        """The index of a type; what it is made of comes first."""
-        if type not in self.known_types:
-            self._require(f"the type {str(type).replace('!cuda_tile.', '')}", type_since(type))
-            tag = PLAIN_TAGS.get(type)
-            self.known_types[type] = self.types.add(
-                varint(tag) if tag is not None else TYPE_WRITERS[_class(type, TYPE_WRITERS)](self, type)
-            )
-        return varint(self.known_types[type])
-
-    def constant(self, value: DenseConstantAttr) -> bytes:
-        raw = value.raw
-        entry = varint(len(raw)) + raw
-        if entry not in self.constants.index and value.is_splat:
-            full = self._expanded(value)
-            entry = full if full in self.constants.index else entry
-        return varint(self.constants.add(entry))
-
-    def _expanded(self, value: DenseConstantAttr) -> bytes:
-        """A splat as writers that do not know splats hold it."""
-        count = value.type.num_elements
-        raw = value.raw * count
-        if value.type.element_type == i1:
-            bits = (1 << count) - 1 if value.raw != b"\x00" else 0
-            raw = bits.to_bytes((count + 7) // 8, "little")
-        return varint(len(raw)) + raw
-
-    def location(self, location: Attribute | None) -> int:
-        """The index of a debug attribute; 0 is "unknown"."""
-        if location is None or location == UNKNOWN:
-            return 0
-        if location not in self.known_locations:
-            encode = DEBUG_WRITERS[_class(location, DEBUG_WRITERS)]
-            self.known_locations[location] = self.debug.add(encode(self, location)) + 1
-        return self.known_locations[location]
-
-    def scope(self, attribute: Attribute) -> bytes:
-        return varint(self.location(attribute))
-
-    # Types
-
-    def _require(self, what: str, since: Version) -> None:
-        if self.version < since:
-            raise InvalidInput(
-                "bytecode-version",
-                f"{what} needs bytecode {_text(since)}, not {_text(self.version)}",
-                remedy=f"write bytecode {_text(since)} or newer",
-            )
-
-    def _ptr_attr(self, name: str | None) -> bytes:
-        if name is None:
-            return b""
-        self._require(f"the pointer attribute '{name}'", POINTER_ATTRIBUTES[name])
-        return varint(list(POINTER_ATTRIBUTES).index(name))
-
-    def _flag(self, present: bool, since: Version) -> bytes:
-        return varint(int(present)) if self.version >= since else b""
-
-    def _padding(self, padding: PaddingValue | None) -> bytes:
-        present = b"" if self.version >= V13_3 else bytes([padding is not None])
-        return present + (b"" if padding is None else varint(list(PaddingValue).index(padding)))
-
-    def pointer(self, type: PointerType) -> bytes:
-        flag = self._flag(type.ptr_attr is not None, V13_4)
-        return varint(12) + flag + self.type(type.pointee_type) + self._ptr_attr(type.ptr_attr)
-
-    def tile(self, type: TileType) -> bytes:
-        return varint(13) + self.type(type.element_type) + integers(type.shape, 8)
-
-    def tensor_view(self, type: TensorViewType) -> bytes:
-        shape, strides = ([DYNAMIC if dim is None else dim for dim in dims] for dims in (type.shape, type.strides))
-        flag = self._flag(type.ptr_attr is not None, V13_4)
-        return (
-            varint(14)
-            + flag
-            + self.type(type.element_type)
-            + integers(shape, 8)
-            + integers(strides, 8)
-            + self._ptr_attr(type.ptr_attr)
-        )
-
-    def partition_view(self, type: PartitionViewType) -> bytes:
-        return (
-            varint(15)
-            + self._flag(type.padding_value is not None, V13_3)
-            + integers(type.tile_shape, 4)
-            + self.type(type.tensor_view)
-            + integers(type.dim_map, 4)
-            + self._padding(type.padding_value)
-        )
-
-    def gather_scatter_view(self, type: GatherScatterViewType) -> bytes:
-        return (
-            varint(20)
-            + self._flag(type.padding_value is not None, V13_3)
-            + integers(type.tile_shape, 4)
-            + self.type(type.tensor_view)
-            + varint(type.sparse_dim)
-            + self._padding(type.padding_value)
-        )
-
-    def strided_view(self, type: StridedViewType) -> bytes:
-        return (
-            varint(21)
-            + self._flag(type.padding_value is not None, V13_3)
-            + integers(type.tile_shape, 4)
-            + integers(type.traversal_strides, 4)
-            + self.type(type.tensor_view)
-            + integers(type.dim_map, 4)
-            + self._padding(type.padding_value)
-        )
-
-    def function_type(self, type: FunctionType) -> bytes:
-        return varint(16) + b"".join(
-            varint(len(group)) + b"".join(map(self.type, group)) for group in (type.inputs.data, type.outputs.data)
-        )
-
-    # Debug attributes
-
-    def debug_file(self, value: DIFileAttr) -> bytes:
-        return b"\x02" + self.string(value.file_name) + self.string(value.directory)
-
-    def lexical_block(self, value: DILexicalBlockAttr) -> bytes:
-        return b"\x03" + self.scope(value.scope) + self.scope(value.file) + varint(value.line) + varint(value.column)
-
-    def lexical_location(self, value: DILocAttr) -> bytes:
-        return b"\x04" + self.scope(value.scope) + self.string(value.file) + varint(value.line) + varint(value.column)
-
-    def subprogram(self, value: DISubprogramAttr) -> bytes:
-        known = (
-            b"\x05"
-            + self.scope(value.file)
-            + varint(value.line)
-            + self.string(value.function_name)
-            + self.string(value.linkage_name)
-            + self.scope(value.compile_unit)
-            + varint(value.scope_line)
-        )
-        if value.declaration:
-            self._require("a declaration as a debug scope", SINCE["subprogram.flags"])
-        return known + self._flag(value.declaration, SINCE["subprogram.flags"])
-
-    def call_site(self, location: CallSiteLocAttr) -> bytes:
-        *inner, outer = location.data
-        index = self.location(outer)
-        for callee in reversed(inner[1:]):  # chains can be long: no recursion
-            index = self.debug.add(varint(6) + self.scope(callee) + varint(index)) + 1
-        return varint(6) + self.scope(inner[0]) + varint(index)
-
-    # Attributes
-
-    def tagged(self, value: Attribute) -> bytes:
-        """An attribute with the tag that says what it is."""
-        if isinstance(value, TypeAttribute):
-            return b"\x04" + self.type(value)
-        return TAGGED_WRITERS[_class(value, TAGGED_WRITERS)](self, value)
-
-    def tagged_integer(self, value: IntegerAttr) -> bytes:
-        width = cast(IntegerType, value.type).width.data
-        number = value.value.data & (1 << width) - 1
-        return b"\x01" + self.type(value.type) + (bytes([number]) if width == 1 else varint(number))
-
-    def tagged_float(self, value: FloatAttr) -> bytes:
-        width, bits = BITS[value.type], float_bits(value.value.data, value.type)
-        if width == 64 and bits >> 63:
-            bits -= 1 << 64
-        return b"\x02" + self.type(value.type) + (bytes([bits]) if width <= 8 else signed_varint(bits))
-
-    def div_by(self, value: DivByAttr) -> bytes:
-        flags = (value.every is not None) | (value.along is not None) << 1
-        given = [number for number in (value.every, value.along) if number is not None]
-        return b"\x08" + varint(value.divisor) + bytes([flags]) + b"".join(map(signed_varint, given))
-
-    def bounded(self, value: BoundedAttr) -> bytes:
-        flags = (value.lb is not None) | (value.ub is not None) << 1
-        return b"\x0c" + bytes([flags]) + b"".join(signed_varint(bound) for bound in value.data if bound is not None)
-
-    def dictionary(self, entries: dict[str, Attribute]) -> bytes:
-        return varint(len(entries)) + b"".join(self.string(key) + self.tagged(value) for key, value in entries.items())
-
-    def hints(self, value: OptimizationHintsAttr) -> bytes:
-        return varint(len(value.data)) + b"".join(
-            self.string(target) + b"\x0a" + self.dictionary({key: _hint(hint) for key, hint in hints})
-            for target, hints in value.data
-        )
-
-    def attribute(self, kind: str, value: Attribute | None, rank: int = 0) -> bytes:
-        """A property of an operation; ``rank`` is the number of flags that an absent array of them stands for."""
-        if value is None:
-            assert kind == "bools", f"an attribute of kind {kind} is missing"
-            return integers([0] * rank, 1)
-        if isinstance(value, EnumAttr):
-            return varint(type(value).instances.index(value))
-        return ATTRIBUTE_WRITERS[kind](self, value)
 
     # Operations
 
@@ -521,107 +211,8 @@ class Writer:
         return bytes(out) + b"\x00"
 
 
-Encode = Callable[["Writer", Attribute], bytes]
-
-
-def _of(kind: type[Kind], encode: Callable[[Writer, Kind], bytes]) -> Encode:
-    """``encode`` for a table whose rows take attributes of different classes."""
-    return lambda writer, value: encode(writer, cast(kind, value))
-
-
-def _attribute_row(kind: type[Kind], encode: Callable[[Writer, Kind], bytes]) -> tuple[type, Encode]:
-    """A row of a table by class."""
-    return kind, _of(kind, encode)
-
-
-def _class(value: Attribute, table: dict[type, Encode]) -> type:
-    kind = type(value)
-    if kind not in table:
-        raise InvalidInput("bytecode-unwritable", f"{value} cannot be written as Tile IR bytecode")
-    return kind
-
-
 def _hints_of(op: EntryOp) -> OptimizationHintsAttr:
     return op.optimization_hints or OptimizationHintsAttr({})
-
-
-def _hint(value: HintValue) -> Attribute:
-    if isinstance(value, Attribute):
-        return value
-    if isinstance(value, str):
-        return StringAttr(value)
-    fits = -(1 << 31) <= value < 1 << 31
-    return IntegerAttr(int(value), i1 if isinstance(value, bool) else i32 if fits else i64)
-
-
-def _array(writer: Writer, value: ArrayAttr) -> bytes:
-    return varint(len(value.data)) + b"".join(map(writer.tagged, value.data))
-
-
-def _boolean_or_integer(writer: Writer, value: IntegerAttr) -> bytes:
-    return b"\x03" + bytes([value.value.data & 1]) if value.type == i1 else writer.tagged_integer(value)
-
-
-ATTRIBUTE_WRITERS: dict[str, Encode] = {
-    "i32": _of(IntegerAttr, lambda _, value: varint(value.value.data & (1 << 32) - 1)),
-    "i64": _of(IntegerAttr, lambda _, value: varint(value.value.data & (1 << 64) - 1)),
-    "bool": _of(IntegerAttr, lambda _, value: bytes([value.value.data & 1])),
-    "string": _of(StringAttr, lambda writer, value: writer.string(value.data)),
-    "symbol": _of(SymbolRefAttr, lambda writer, value: writer.string(value.root_reference.data)),
-    "dense": _of(DenseConstantAttr, Writer.constant),
-    "i32s": _of(DenseArrayBase, lambda _, value: integers(value.get_values(), 4)),
-    "bools": _of(DenseArrayBase, lambda _, value: integers([int(flag != 0) for flag in value.get_values()], 1)),
-    "array": _of(ArrayAttr, _array),
-    "predicate": Writer.tagged,
-    "hints": _of(OptimizationHintsAttr, Writer.hints),
-}
-
-TYPE_WRITERS: dict[type, Encode] = dict(
-    (
-        _attribute_row(PointerType, Writer.pointer),
-        _attribute_row(TileType, Writer.tile),
-        _attribute_row(TensorViewType, Writer.tensor_view),
-        _attribute_row(PartitionViewType, Writer.partition_view),
-        _attribute_row(FunctionType, Writer.function_type),
-        _attribute_row(GatherScatterViewType, Writer.gather_scatter_view),
-        _attribute_row(StridedViewType, Writer.strided_view),
-    )
-)
-
-# Attribute -> what is written; the first byte is the tag (Tile IR BytecodeAttrOpcodes.td).
-TAGGED_WRITERS: dict[type, Encode] = dict(
-    (
-        _attribute_row(IntegerAttr, _boolean_or_integer),
-        _attribute_row(FloatAttr, Writer.tagged_float),
-        _attribute_row(StringAttr, lambda writer, value: b"\x05" + writer.string(value.data)),
-        _attribute_row(ArrayAttr, lambda writer, value: b"\x06" + _array(writer, value)),
-        _attribute_row(
-            DenseConstantAttr, lambda writer, value: b"\x07" + writer.type(value.type) + writer.constant(value)
-        ),
-        _attribute_row(DivByAttr, Writer.div_by),
-        _attribute_row(SameElementsAttr, lambda _, value: b"\x09" + integers(value.values, 8)),
-        _attribute_row(DictionaryAttr, lambda writer, value: b"\x0a" + writer.dictionary(dict(value.data))),
-        _attribute_row(OptimizationHintsAttr, lambda writer, value: b"\x0b" + writer.hints(value)),
-        _attribute_row(BoundedAttr, Writer.bounded),
-        _attribute_row(UnitAttr, lambda *_: b"\x03\x01"),
-    )
-)
-
-DEBUG_WRITERS: dict[type, Encode] = dict(
-    (
-        _attribute_row(DICompileUnitAttr, lambda writer, value: b"\x01" + writer.scope(value.file)),
-        _attribute_row(DIFileAttr, Writer.debug_file),
-        _attribute_row(DILexicalBlockAttr, Writer.lexical_block),
-        _attribute_row(DILocAttr, Writer.lexical_location),
-        _attribute_row(DISubprogramAttr, Writer.subprogram),
-        _attribute_row(CallSiteLocAttr, Writer.call_site),
-        _attribute_row(UnknownLocAttr, lambda *_: b"\x00"),
-    )
-)
-
-
-def _text(version: Version) -> str:
-    return ".".join(map(str, version))
 
 
 def write_module(
