@@ -286,14 +286,14 @@ class _Wgmma:
     def _fragment(self, words: Sequence[Value]) -> SSAValue:
         element = self.op.lhs.type.element_type
         return self.e.b.concatenated(
-            words, VectorType(element, [len(words), 32 // self.element_of(self.op.lhs.type).bits])
+            words, VectorType(element, [len(words), 32 // element_of(self.op.lhs.type).bits])
         )
 
     def lhs_registers(self, m_tile: int, k_tiles: range) -> list[Value]:
         """Of the left operand, those that some instructions read from registers."""
         if self.words is None:
             return []
-        per_word = 32 // self.element_of(self.op.lhs.type).bits
+        per_word = 32 // element_of(self.op.lhs.type).bits
         members = [self.tiling.a_registers(m_tile, k_tile) for k_tile in k_tiles]
         return self.words[members[0].start // per_word : members[-1].stop // per_word]
 
