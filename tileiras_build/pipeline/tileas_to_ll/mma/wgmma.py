@@ -285,9 +285,7 @@ class _Wgmma:
 
     def _fragment(self, words: Sequence[Value]) -> SSAValue:
         element = self.op.lhs.type.element_type
-        return self.e.b.concatenated(
-            words, VectorType(element, [len(words), 32 // element_of(self.op.lhs.type).bits])
-        )
+        return self.e.b.concatenated(words, VectorType(element, [len(words), 32 // element_of(self.op.lhs.type).bits]))
 
     def lhs_registers(self, m_tile: int, k_tiles: range) -> list[Value]:
         """Of the left operand, those that some instructions read from registers."""
