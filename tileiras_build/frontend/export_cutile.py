@@ -19,21 +19,18 @@ Same sources, same bytes, on any machine and in any folder:
 
 from __future__ import annotations
 
-import importlib.machinery
-import importlib.util
 import io
 import os
-import sys
-import threading
 import types
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from tileiras_build.core.errors import InvalidInput, Location, asked, nearest
+from tileiras_build.core.errors import InvalidInput, Location, nearest
 from tileiras_build.core.file_io import write_files
 from tileiras_build.core.tracing.audit_hooks import tracer
 from tileiras_build.frontend.constant_parameters import unannotated_constants
+from tileiras_build.frontend.import_kernel_file import folder_of, opened_module
 from tileiras_build.frontend.kernel_case import (
     Argument,
     Array,
@@ -47,7 +44,6 @@ from tileiras_build.frontend.kernel_case_table import (
     TABLE,
     CaseRow,
     checked_rows,
-    imports_relatively,
     read_rows,
     table_error,
     table_location,
@@ -61,10 +57,6 @@ from tileiras_build.frontend.users_errors import python_error, users_code
 BYTECODE_VERSION = "13.4"
 """Version of the bytecode written: the newest that cuda-tile 1.7 calls released."""
 
-_own_package = __name__.partition(".")[0]
-_FOLDER_PACKAGE = "tileiras_build_folder_of_kernels"  # what a folder is as a package that has no __init__.py
-_import_lock = threading.RLock()  # loading a file rearranges sys.modules
-
 
 # ---- what a kernel file holds
 def list_cases(path: str | os.PathLike) -> list[str]:
@@ -73,108 +65,6 @@ def list_cases(path: str | os.PathLike) -> list[str]:
     Reads the syntax tree only, where the table is one of literals; else it imports the file. Raises InvalidInput as ``load_cases``.
     """
     return [row.name for row in read_rows(path) or _load(path)[0]]
-
-
-# ---- importing a kernel file -------------------------------------------------------------------------------------
-class _SourceLoader(importlib.machinery.SourceFileLoader):
-    """Always compiles the source: a ``.pyc`` is checked by whole seconds, and builds are faster than that."""
-
-    def get_code(self, fullname):
-        return compile(self.get_data(self.path), self.path, "exec", dont_inherit=True)
-
-
-class _SiblingFinder:
-    """Finds modules beside the kernel file, as Python does for a script, except this package itself.
-
-    Folders without an ``__init__.py`` are packages too, but come after all others: those are the ``last`` finder's.
-    """
-
-    def __init__(self, folder: str, last: bool = False):
-        self.folder, self.last = folder, last
-
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] == _own_package:
-            return None
-        for folder in (
-            [self.folder]
-            if path is None
-            else [entry for entry in path if _is_reloadable_module(name, entry, self.folder)]
-        ):
-            tracer().search(name.rpartition(".")[2], folder)
-            spec = importlib.machinery.FileFinder(folder, (_SourceLoader, [".py"])).find_spec(name)
-            if spec is not None and (spec.loader is None) == self.last:
-                return spec
-        return None
-
-
-def _is_reloadable_module(module: str, path: str | None, folder: str) -> bool:
-    """Whether ``path``, of the package of a module, is the ``folder`` itself or that package in it.
-
-    An environment or a tree of installed packages may lie there as well: what is found in those is no sibling.
-    """
-    return path is not None and (path == folder or Path(path).is_relative_to(Path(folder, module.partition(".")[0])))
-
-
-@contextmanager
-def _isolated(folder: str):
-    """Import modules beside the file afresh, and leave ``sys.modules`` as it was."""
-    tracer().precede(folder)
-    with tracer().untraced():
-        hidden = {name: sys.modules.pop(name) for name in _shadowing_entry(folder)}
-    before = set(sys.modules)
-    first, last = _SiblingFinder(folder), _SiblingFinder(folder, last=True)
-    sys.meta_path.insert(0, first)
-    sys.meta_path.append(last)
-    try:
-        yield
-    finally:
-        _forget_finders(first, last)
-        # Paths of a namespace are looked up in its parent: all are asked before any goes.
-        made = [name for name in sys.modules.keys() - before if _is_sibling(sys.modules[name], folder)]
-        for name in made:
-            del sys.modules[name]
-        sys.modules.update(hidden)
-
-
-def _forget_finders(*finders: _SiblingFinder) -> None:
-    """The file may have removed them, or all, itself."""
-    sys.meta_path[:] = [finder for finder in sys.meta_path if finder not in finders]
-
-
-def _shadowing_entry(folder: str) -> list[str]:
-    """The loaded modules that a script in ``folder`` would import from there. A package without an ``__init__.py`` hides none."""
-    with os.scandir(folder) as entries:
-        is_folder = {entry.name: _is_folder(entry) for entry in entries}
-    folders = [name for name in is_folder if is_folder[name]]
-    packages = {name for name in folders if os.path.isfile(os.path.join(folder, name, "__init__.py"))}
-    files = {name.removesuffix(".py") for name in is_folder if name.endswith(".py")}
-    first = (files | packages) - {_own_package}
-    last = set(folders) - first
-    tops = {name: name.partition(".")[0] for name in sys.modules}
-    return [
-        name for name, top in tops.items() if top in first or top in last and _is_sibling(sys.modules[name], folder)
-    ]
-
-
-def _is_folder(entry: os.DirEntry) -> bool:
-    """Whether it is a folder; a link that leads to itself is none."""
-    try:
-        return entry.is_dir()
-    except OSError:
-        return False
-
-
-def _is_sibling(module: types.ModuleType, folder: str) -> bool:
-    """What a file puts among the modules may be anything, and break while it is looked at."""
-    return bool(asked(_lies_below, module, folder))
-
-
-def _lies_below(module: types.ModuleType, folder: str) -> bool:
-    if isinstance(getattr(module, "__loader__", None), _SourceLoader):
-        return True
-    is_namespace = getattr(module, "__file__", None) is None
-    paths = list(getattr(module, "__path__", ())) if is_namespace else []
-    return any(_is_reloadable_module(module.__name__, path, folder) for path in paths)
 
 
 def load_cases(path: str | os.PathLike) -> list[Case]:
@@ -205,7 +95,7 @@ def _checked_cases(
     path: str | os.PathLike, rows: list[CaseRow] | None, module: types.ModuleType
 ) -> tuple[list[CaseRow], list[Case]]:
     line, column = table_location(path)
-    with users_code(_folder_of(path), Location(os.fspath(path), line, column), f"{TABLE}: "):
+    with users_code(folder_of(path), Location(os.fspath(path), line, column), f"{TABLE}: "):
         cases = getattr(module, TABLE, None)
         if isinstance(cases, dict) or not isinstance(cases, Iterable):
             raise table_error(path, f"{TABLE} is a {type(cases).__name__}, not a list of cases", line, column)
@@ -230,65 +120,6 @@ def _load_module(path) -> types.ModuleType:
         return module
 
 
-@contextmanager
-def opened_module(path: str | os.PathLike) -> Iterator[types.ModuleType]:
-    """The file as a module, imported anew; inside of the block its functions may import what lies beside it.
-
-    Raises InvalidInput[export] naming the Python line where the import fails, [export-no-cutile] without cuda-tile.
-    """
-    folder, file_name = _folder_of(path), os.path.basename(path)
-    name = file_name.removesuffix(".py")
-    package, top = _package_of(folder) if imports_relatively(path) else ("", folder)
-    full_name = f"{package}.{name}" if package else name
-    loader = _SourceLoader(full_name, os.path.join(folder, file_name))
-    spec = importlib.util.spec_from_file_location(full_name, loader.path, loader=loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    with _import_lock, _isolated(folder), _as_package(package, top, folder):
-        sys.modules[full_name] = module  # dataclasses look their module up by name
-        before = os.getcwd()
-        try:
-            with users_code(folder, Location(os.fspath(path))):
-                loader.exec_module(module)
-        finally:
-            os.chdir(before)  # paths that are relative mean the same after a file has changed the working folder
-        yield module
-
-
-def _package_of(folder: str) -> tuple[str, str]:
-    """The package that a folder is, and the folder that it is found in; without an ``__init__.py`` one of our own."""
-    names, top = [], folder
-    while os.path.isfile(os.path.join(top, "__init__.py")):
-        top, name = os.path.split(top)
-        names.append(name)
-    return (".".join(reversed(names)), top) if names else (_FOLDER_PACKAGE, folder)
-
-
-@contextmanager
-def _as_package(package: str, top: str, folder: str):
-    """Let the modules of ``folder`` be those of ``package``, which is found in ``top``."""
-    if not package:
-        yield
-        return
-    root = package.partition(".")[0]
-    finder = _SiblingFinder(top)
-    if package == _FOLDER_PACKAGE:
-        made = types.ModuleType(package)
-        made.__path__ = [folder]
-        sys.modules[package] = made
-    sys.meta_path.insert(0, finder)
-    try:
-        yield
-    finally:
-        _forget_finders(finder)
-        for name in [name for name in sys.modules if name.partition(".")[0] == root]:
-            del sys.modules[name]
-
-
-def _folder_of(path) -> str:
-    return os.path.dirname(os.path.realpath(path))
-
-
 # ---- exporting ---------------------------------------------------------------------------------------------------
 def export_kernels(
     path: str | os.PathLike, names: Sequence[str] | None = None, *, source_root: str | os.PathLike | None = None
@@ -304,7 +135,7 @@ def export_kernels(
     _check_requested_names(path, table, names)
     rows = {row.name: row for row in table}
     chosen = [case for case in cases if names is None or case.name in names]
-    root = source_root or _folder_of(path)
+    root = source_root or folder_of(path)
     made = {case.name: _export(case, rows[case.name], path) for case in chosen}
     with tracer().untraced():
         return {case.name: _with_signature(case, make_paths_portable(made[case.name], root)) for case in chosen}
@@ -359,7 +190,7 @@ def _export(case: Case, row: CaseRow, path) -> bytes:
     from cuda.tile.compilation import CallingConvention, KernelSignature, export_kernel
 
     at_row, buffer = Location(os.fspath(path), row.line, row.column), io.BytesIO()
-    with users_code(_folder_of(path), at_row, f"case {case.name!r}: "):
+    with users_code(folder_of(path), at_row, f"case {case.name!r}: "):
         _check_arity(case, at_row)
         signature = KernelSignature(
             [_make_constraint(argument) for argument in case.arguments],

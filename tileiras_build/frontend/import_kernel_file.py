@@ -1,0 +1,187 @@
+"""Import a kernel file as a module, anew each time, and leave ``sys.modules`` as it was.
+
+Modules beside the file are imported anew as well, from their sources: builds are faster than the second by which a ``.pyc``
+is checked. Files and folders that the import looks at are recorded (``core.tracing``).
+"""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+import os
+import sys
+import threading
+import types
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tileiras_build.core.errors import Location, asked
+from tileiras_build.core.tracing.audit_hooks import tracer
+from tileiras_build.frontend.kernel_case_table import imports_relatively
+from tileiras_build.frontend.users_errors import users_code
+
+_own_package = __name__.partition(".")[0]
+_FOLDER_PACKAGE = "tileiras_build_folder_of_kernels"  # what a folder is as a package that has no __init__.py
+_import_lock = threading.RLock()  # loading a file rearranges sys.modules
+
+
+class _SourceLoader(importlib.machinery.SourceFileLoader):
+    """Always compiles the source: a ``.pyc`` is checked by whole seconds, and builds are faster than that."""
+
+    def get_code(self, fullname):
+        return compile(self.get_data(self.path), self.path, "exec", dont_inherit=True)
+
+
+class _SiblingFinder:
+    """Finds modules beside the kernel file, as Python does for a script, except this package itself.
+
+    Folders without an ``__init__.py`` are packages too, but come after all others: those are the ``last`` finder's.
+    """
+
+    def __init__(self, folder: str, last: bool = False):
+        self.folder, self.last = folder, last
+
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == _own_package:
+            return None
+        for folder in (
+            [self.folder]
+            if path is None
+            else [entry for entry in path if _is_reloadable_module(name, entry, self.folder)]
+        ):
+            tracer().search(name.rpartition(".")[2], folder)
+            spec = importlib.machinery.FileFinder(folder, (_SourceLoader, [".py"])).find_spec(name)
+            if spec is not None and (spec.loader is None) == self.last:
+                return spec
+        return None
+
+
+def _is_reloadable_module(module: str, path: str | None, folder: str) -> bool:
+    """Whether ``path``, of the package of a module, is the ``folder`` itself or that package in it.
+
+    An environment or a tree of installed packages may lie there as well: what is found in those is no sibling.
+    """
+    return path is not None and (path == folder or Path(path).is_relative_to(Path(folder, module.partition(".")[0])))
+
+
+@contextmanager
+def _isolated(folder: str):
+    """Import modules beside the file afresh, and leave ``sys.modules`` as it was."""
+    tracer().precede(folder)
+    with tracer().untraced():
+        hidden = {name: sys.modules.pop(name) for name in _shadowing_entry(folder)}
+    before = set(sys.modules)
+    first, last = _SiblingFinder(folder), _SiblingFinder(folder, last=True)
+    sys.meta_path.insert(0, first)
+    sys.meta_path.append(last)
+    try:
+        yield
+    finally:
+        _forget_finders(first, last)
+        # Paths of a namespace are looked up in its parent: all are asked before any goes.
+        made = [name for name in sys.modules.keys() - before if _is_sibling(sys.modules[name], folder)]
+        for name in made:
+            del sys.modules[name]
+        sys.modules.update(hidden)
+
+
+def _forget_finders(*finders: _SiblingFinder) -> None:
+    """The file may have removed them, or all, itself."""
+    sys.meta_path[:] = [finder for finder in sys.meta_path if finder not in finders]
+
+
+def _shadowing_entry(folder: str) -> list[str]:
+    """The loaded modules that a script in ``folder`` would import from there. A package without an ``__init__.py`` hides none."""
+    with os.scandir(folder) as entries:
+        is_folder = {entry.name: _is_folder(entry) for entry in entries}
+    folders = [name for name in is_folder if is_folder[name]]
+    packages = {name for name in folders if os.path.isfile(os.path.join(folder, name, "__init__.py"))}
+    files = {name.removesuffix(".py") for name in is_folder if name.endswith(".py")}
+    first = (files | packages) - {_own_package}
+    last = set(folders) - first
+    tops = {name: name.partition(".")[0] for name in sys.modules}
+    return [
+        name for name, top in tops.items() if top in first or top in last and _is_sibling(sys.modules[name], folder)
+    ]
+
+
+def _is_folder(entry: os.DirEntry) -> bool:
+    """Whether it is a folder; a link that leads to itself is none."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def _is_sibling(module: types.ModuleType, folder: str) -> bool:
+    """What a file puts among the modules may be anything, and break while it is looked at."""
+    return bool(asked(_lies_below, module, folder))
+
+
+def _lies_below(module: types.ModuleType, folder: str) -> bool:
+    if isinstance(getattr(module, "__loader__", None), _SourceLoader):
+        return True
+    is_namespace = getattr(module, "__file__", None) is None
+    paths = list(getattr(module, "__path__", ())) if is_namespace else []
+    return any(_is_reloadable_module(module.__name__, path, folder) for path in paths)
+
+
+@contextmanager
+def opened_module(path: str | os.PathLike) -> Iterator[types.ModuleType]:
+    """The file as a module, imported anew; inside of the block its functions may import what lies beside it.
+
+    Raises InvalidInput[export] naming the Python line where the import fails, [export-no-cutile] without cuda-tile.
+    """
+    folder, file_name = folder_of(path), os.path.basename(path)
+    name = file_name.removesuffix(".py")
+    package, top = _package_of(folder) if imports_relatively(path) else ("", folder)
+    full_name = f"{package}.{name}" if package else name
+    loader = _SourceLoader(full_name, os.path.join(folder, file_name))
+    spec = importlib.util.spec_from_file_location(full_name, loader.path, loader=loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    with _import_lock, _isolated(folder), _as_package(package, top, folder):
+        sys.modules[full_name] = module  # dataclasses look their module up by name
+        before = os.getcwd()
+        try:
+            with users_code(folder, Location(os.fspath(path))):
+                loader.exec_module(module)
+        finally:
+            os.chdir(before)  # paths that are relative mean the same after a file has changed the working folder
+        yield module
+
+
+def _package_of(folder: str) -> tuple[str, str]:
+    """The package that a folder is, and the folder that it is found in; without an ``__init__.py`` one of our own."""
+    names, top = [], folder
+    while os.path.isfile(os.path.join(top, "__init__.py")):
+        top, name = os.path.split(top)
+        names.append(name)
+    return (".".join(reversed(names)), top) if names else (_FOLDER_PACKAGE, folder)
+
+
+@contextmanager
+def _as_package(package: str, top: str, folder: str):
+    """Let the modules of ``folder`` be those of ``package``, which is found in ``top``."""
+    if not package:
+        yield
+        return
+    root = package.partition(".")[0]
+    finder = _SiblingFinder(top)
+    if package == _FOLDER_PACKAGE:
+        made = types.ModuleType(package)
+        made.__path__ = [folder]
+        sys.modules[package] = made
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        _forget_finders(finder)
+        for name in [name for name in sys.modules if name.partition(".")[0] == root]:
+            del sys.modules[name]
+
+
+def folder_of(path: str | os.PathLike) -> str:
+    """The folder that the file is in, links resolved."""
+    return os.path.dirname(os.path.realpath(path))
