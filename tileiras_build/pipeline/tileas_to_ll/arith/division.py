@@ -108,7 +108,7 @@ class _SharedDivisor:
             self.dividends[id(divisor)][id(a)] = a
         even = all(len(group) % 2 == 0 for group in self.dividends.values())
         # It costs a move for each pair: where registers are short.
-        self.packs = e.computes_late and self.narrow is not None and even
+        self.packs = e.computes_at_use and self.narrow is not None and even
 
     def _widened(self, value: Value) -> SSAValue:
         found = self.b.uniqued(value)
@@ -129,7 +129,7 @@ class _SharedDivisor:
 
         def ended(way: Callable[[], list[Value]]) -> None:
             self.e.values.set(self.op.results[0], self._results(way()))
-            self.e.emit_ahead(rest)
+            self.e.emit_early(rest)
 
         self.b.if_else(self._needs_no_scaling(), lambda: ended(self._by_reciprocals), lambda: ended(self._otherwise))
 

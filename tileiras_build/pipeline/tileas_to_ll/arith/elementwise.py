@@ -58,7 +58,7 @@ def emit_elementwise(e: KernelEmitter, op: Operation) -> None:
 
 def emit_with(e: KernelEmitter, op: Operation, operands: Sequence[SSAValue], compute: Compute) -> None:
     """The result of ``op``, computed of each register of ``operands``; equal inputs give one instruction."""
-    late = e.computes_late and isinstance(op.results[0].type, TensorType)
+    late = e.computes_at_use and isinstance(op.results[0].type, TensorType)
     columns = [e.values.packed(operand) if late else e.values.registers(operand) for operand in operands]
     count = max(map(len, columns))
     columns = [column if len(column) == count else column * count for column in columns]

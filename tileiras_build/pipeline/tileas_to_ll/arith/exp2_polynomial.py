@@ -38,14 +38,14 @@ def uses_polynomial(e: KernelEmitter, op: Operation, count: int) -> bool:
         or op.name != EXP2
         or count != SPILL_VECTOR_REGS
         or e.is_spilling
-        or not e.computes_late
+        or not e.computes_at_use
         or not flushes(op)
     ):
         return False
     if not has_pairs(e, register_type(op.results[0])):
         return False
-    e.powers += 1
-    return e.powers % GROUPS < share // 2
+    e.exp2_groups += 1
+    return e.exp2_groups % GROUPS < share // 2
 
 
 def exp2_of_pair(b: InstructionBuilder, x: SSAValue) -> list[Value]:

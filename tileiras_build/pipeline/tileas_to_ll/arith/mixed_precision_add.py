@@ -55,7 +55,7 @@ def _is_unextended_half(e: KernelEmitter, op: Operation, value: SSAValue) -> boo
     if not needs_no_extension(value) or not folds_extension(op, value):
         return False
     # Where registers are short, a conversion more is better than the widened numbers until then.
-    return e.computes_late or all(reads_unextended(use.operation) for use in value.uses if use.operation is not op)
+    return e.computes_at_use or all(reads_unextended(use.operation) for use in value.uses if use.operation is not op)
 
 
 def _type(value: SSAValue) -> Attribute:

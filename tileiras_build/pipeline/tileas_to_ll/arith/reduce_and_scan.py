@@ -75,7 +75,7 @@ def emit_reduce(e: KernelEmitter, op: TableOp) -> None:
     held = dict(zip(held, _across_lanes(e, op, list(held.values()), along["lane"], elements, combine)))
     if along["warp"]:
         held = _across_warps(e, op, held, layout, axis, elements, combine)
-    if e.tensor_memory is not None and not along["lane"] and not along["warp"]:
+    if e.tmem.allocation is not None and not along["lane"] and not along["warp"]:
         # A sum that is asked for late would keep its elements in registers while products are waited for.
         held = {r: tuple(_in_this_thread(e, value) for value in values) for r, values in held.items()}
     _set_results(e, op, held, layout, axis)
@@ -224,14 +224,14 @@ def _across_warps(
     warp_bits = bit_positions(along["warp"])
     scratch = int_attr(op, "scratch_offset")
     if "sync_before" in op.attributes:
-        e.barrier()
+        e.memory.barrier()
     parts = 1 << len(warp_bits)
     starts, end = [], scratch
     for element in elements:
         starts.append(-(-end // element.bytes) * element.bytes)
         end = starts[-1] + parts * reduced.size * element.bytes
     _store_partials(e, held, layout, reduced, warp_bits, along, elements, starts)
-    e.barrier()
+    e.memory.barrier()
     return {r: _load_partials(e, reduced, r, parts, elements, starts, combine) for r in held}
 
 
@@ -253,7 +253,7 @@ def _store_partials(e, held, layout, reduced, warp_bits, along, elements, starts
 
 def _base_of(e: KernelEmitter, lanes: tuple[int, ...], warps: tuple[int, ...]) -> Value:
     with e.b.at_function_start():
-        return e.b.add(e.threads.linear(lanes, warps), e.shared_base)
+        return e.b.add(e.threads.linear(lanes, warps), e.memory.shared_base)
 
 
 def _load_partials(e, reduced, register, partials, elements, starts, combine) -> Tuple:

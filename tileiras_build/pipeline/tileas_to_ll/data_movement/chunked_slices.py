@@ -64,7 +64,7 @@ class _Elements:
         """Where an element lies in shared memory, less the scratch region's start."""
         lanes, warps = (tuple(pack_kept_bits(image, kept) * bytes for image in i) for i in (self.lanes, self.warps))
         place = self.e.b.xor(self.e.threads.linear(lanes, warps), pack_kept_bits(offset, kept) * bytes)
-        return self.e.b.add(place, self.e.shared_base)
+        return self.e.b.add(place, self.e.memory.shared_base)
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ class _ChunkedExchange:
         cut, value = self.op.chunk_bits & self.inner, 0
         while True:
             if value or "sync_before" in self.op.attributes:
-                self.e.barrier()
+                self.e.memory.barrier()
             yield value
             value = value - cut & cut
             if not value:
@@ -186,7 +186,7 @@ def extract_in_chunks(e: KernelEmitter, op: TableOp) -> list[Value]:
     for number in exchange.chunks():
         place = e.b.or_(e.b.and_(start, cut), number)
         exchange.store(source, stored, e.values.registers(op.source), place, cut)
-        e.barrier()
+        e.memory.barrier()
         result = exchange.load(wanted, result, number, cut & exchange.inner)
     return unwrap(result)
 
@@ -200,6 +200,6 @@ def insert_in_chunks(e: KernelEmitter, op: TableOp) -> Sequence[RegisterValue]:
     result: Sequence[RegisterValue] = e.values.packed_as(op.destination, layout)
     for number in exchange.chunks():
         exchange.store(part, stored, e.values.registers(op.source), number, op.chunk_bits & exchange.inner)
-        e.barrier()
+        e.memory.barrier()
         result = exchange.load(wanted, result, e.b.or_(start, number), op.chunk_bits)
     return result

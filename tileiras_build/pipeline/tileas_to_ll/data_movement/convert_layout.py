@@ -47,11 +47,11 @@ def _round_trips(e: KernelEmitter, round_trips: list[_RoundTrip], sync_before: b
     loaded: list[dict[int, RegisterValue]] = [{} for _ in round_trips]
     for number in range(max(len(plan.passes) for *_, plan, _ in round_trips)):
         if sync_before or number:
-            e.barrier()
+            e.memory.barrier()
         active = [(i, trip) for i, trip in enumerate(round_trips) if number < len(trip[3].passes)]
         for _, (source, _, element, plan, scratch) in active:
             store_registers(e, plan.passes[number].store, element, e.values.packed(source), scratch)
-        e.barrier()
+        e.memory.barrier()
         for i, (_, _, element, plan, scratch) in active:
             loaded[i] |= load_registers(e, plan.passes[number].load, element, scratch)
     for registers, (_, result, _, plan, _) in zip(loaded, round_trips):

@@ -62,7 +62,7 @@ def _emit_table(e: KernelEmitter, value: DenseIntOrFPElementsAttr, result: SSAVa
         return
     if element.type == I1:
         numbers = [number & 1 for number in numbers]
-    table, type = e.module.constant_table(numbers, element.bits), integer(element.bits)
+    table, type = e.symbols.constant_table(numbers, element.bits), integer(element.bits)
     with e.b.at_function_start():
         thread = e.threads.linear(layout.lanes, layout.warps)
     registers = []
@@ -142,9 +142,9 @@ def emit_extract_slice(e: KernelEmitter, op: TableOp) -> None:
     scratch = int_attr(op, "scratch_offset")
     placement = SharedLayout.plain(layout.shape, tuple(range(layout.rank - 1, -1, -1)), element.bits)
     if "sync_before" in op.attributes:
-        e.barrier()
+        e.memory.barrier()
     store_registers(e, shared_access(layout, placement), element, e.values.packed(source), scratch)
-    e.barrier()
+    e.memory.barrier()
     e.values.set(result, _read_slice(e, op, layout.shape, element, scratch))
 
 
@@ -157,7 +157,7 @@ def _read_slice(e: KernelEmitter, op: TableOp, shape: tuple[int, ...], element: 
     is_tile = isinstance(result.type, TensorType)
     part = tuple(result.type.get_shape()) if is_tile else (1,) * len(shape)
     start = e.b.mul(slice_start(e, op.indices, shape, part), element.bytes)
-    base = e.b.add(start, e.shared_base)
+    base = e.b.add(start, e.memory.shared_base)
     if not is_tile:
         return load_shared(e, element, 1, base, scratch)
     layout = layout_of(result)
@@ -194,17 +194,17 @@ def emit_insert_slice(e: KernelEmitter, op: TableOp) -> None:
     scratch = int_attr(op, "scratch_offset")
     placement = SharedLayout.plain(layout.shape, tuple(range(layout.rank - 1, -1, -1)), element.bits)
     if "sync_before" in op.attributes:
-        e.barrier()
+        e.memory.barrier()
     store_registers(e, shared_access(layout, placement), element, e.values.packed_as(op.destination, layout), scratch)
-    e.barrier()
+    e.memory.barrier()
     part = layout_of(op.source)
     start = e.b.mul(slice_start(e, op.indices, layout.shape, part.shape), element.bytes)
-    address = e.b.add(e.b.add(start, e.shared_base), _distributed(e, part, layout.shape, element))
+    address = e.b.add(e.b.add(start, e.memory.shared_base), _distributed(e, part, layout.shape, element))
     holder = holder_of(e, part.free_bits("lane"), part.free_bits("warp"))
     for offset, value in dict(zip(part.register_offsets, e.values.registers(op.source))).items():
         place = scratch + slice_to_whole_index(offset, part.shape, layout.shape) * element.bytes
         store_shared(e, element, [value], address, place, holder)
-    e.barrier()
+    e.memory.barrier()
     access = shared_access(layout, placement)
     loaded = load_registers(e, access, element, scratch)
     e.values[op.result] = [loaded[number] for number in access.register_source]

@@ -80,7 +80,7 @@ def _groups(op: TableOp) -> list[Sequence[int]]:
 def _spill_address(e: KernelEmitter, op: TableOp, number: int) -> tuple[Value, int]:
     """The thread's address, and what to add to it for a group of registers."""
     with e.b.at_function_start():
-        base = e.b.add(e.b.mul(e.threads.thread, SPILLED_ELEMENT_BYTES), e.shared_base)
+        base = e.b.add(e.b.mul(e.threads.thread, SPILLED_ELEMENT_BYTES), e.memory.shared_base)
     while op.overwrites is not None:
         op = defining_table_op(op.overwrites)
     return base, int_attr(op, "shared_offset") + spill_bytes(number * SPILL_VECTOR_REGS, e.num_warps)

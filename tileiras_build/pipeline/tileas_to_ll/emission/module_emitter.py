@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import cached_property
-from itertools import chain, count
 from typing import Any
 
 from xdsl.dialects import llvm
@@ -25,7 +23,6 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ....core.errors import InvalidInput
-from ....core.symbols.symbol_names import GLOBAL as GLOBAL_NAME
 from ....core.symbols.symbol_names import quoted_name
 from ....ir.casting import cast, int_attr, str_attr
 from ....ir.dialects.cuda_tile.attrs import DenseConstantAttr
@@ -34,16 +31,14 @@ from ....ir.dialects.gpu_ext import GPUModuleOp
 from ....ir.dialects.llvm_ext import make_function, make_global
 from ....ir.dialects.op_definition import TableOp
 from ....manifest.manifest_constants import TENSOR_MAP, VERSION
-from ....target.sm_limits import COMMON_SHARED_MEMORY
 from ....target.targets import PARAMETER_MEMORY
 from ...analysis.kernel_parameters import Parameters, describe
 from ...analysis.tma_tensor_maps import MAP_BYTES
 from ...common.llvm_element_types import POINTER, element_of
-from ...common.llvm_types import GLOBAL, I1, I8, SHARED, array, integer, pointer
-from ...common.module_symbols import symbols
+from ...common.llvm_types import GLOBAL, I1, I8, array, integer, pointer
 from ...job import Job
-from ..emit_global_smem import ALIGNMENT, SYMBOL, global_smem_bytes
 from ..pipelines.tma_copies import descriptor_entry
+from .global_symbols import GlobalSymbols
 from .handler_table import HANDLERS
 from .kernel_emitter import KernelEmitter
 from .source_locations import SourceLocations
@@ -62,59 +57,17 @@ MANIFEST = "tileiras.manifest"
 
 
 class ModuleEmitter:
-    """Collects what kernels need at module level while they are written."""
+    """Emits the kernels of a module one by one, with the symbols and the manifest that they share."""
 
     def __init__(self, module: ModuleOp, job: Job):
         self.module, self.job = module, job
-        self.globals: list[llvm.GlobalOp] = []
-        self.declarations: dict[str, llvm.FuncOp] = {}
-        self.tables: dict[tuple[tuple[int, ...], int], str] = {}
-        self.places = SourceLocations(job)
-        self.taken = {name: kind for kind, name in symbols(module)}
-        self.variables = {name for name, kind in self.taken.items() if kind == GLOBAL_NAME}
-        self.shared_memory_symbol = self._fresh(SYMBOL)
+        self.symbols, self.locations = GlobalSymbols(module), SourceLocations(job)
         self.manifest: dict[str, Any] = {"version": VERSION, "target": job.target.arch, "kernels": {}}
-
-    # ---- services to kernels -----------------------------------------------------------------------
-    def use_function(self, name: str, result: Attribute | None, arguments: tuple[Attribute, ...]) -> None:
-        """Declare a function that is linked later."""
-        if name not in self.declarations:
-            type = llvm.LLVMFunctionType(arguments, result)
-            self.declarations[name] = make_function(name, type)
-
-    def _fresh(self, stem: str) -> str:
-        """``stem``, or the first of stem_0, stem_1, … that the program has not named something else."""
-        names = chain((stem,), (f"{stem}_{number}" for number in count()))
-        return next(name for name in names if name not in self.taken)
-
-    def constant_table(self, numbers: list[int], bits: int) -> str:
-        """The symbol of constant numbers in global memory."""
-        key = (tuple(numbers), bits)
-        if key not in self.tables:
-            name = self.tables[key] = self._fresh(f"table{len(self.tables)}")
-            self._add_constant(name, array(len(numbers), integer(bits)), _dense(numbers, bits), max(bits // 8, 16))
-        return self.tables[key]
-
-    def _add_constant(self, name: str, type: Attribute, value: Attribute, alignment: int) -> None:
-        self.globals.append(
-            make_global(type, name, "internal", GLOBAL, constant=True, value=value, alignment=alignment)
-        )
-
-    # ---- the module --------------------------------------------------------------------------------
-    @cached_property
-    def shared_bytes(self) -> int:
-        """Shared memory of the kernel that needs most: one symbol serves all."""
-        return global_smem_bytes(self.module)
-
-    @property
-    def dynamic_shared(self) -> bool:
-        """More than a kernel may have in ``.shared`` variables: the launch must ask for it."""
-        return self.shared_bytes > COMMON_SHARED_MEMORY
 
     @property
     def fills_sm(self) -> bool:
         """Whether a second CTA of the kernels has no room beside the first."""
-        return 2 * self.shared_bytes > self.job.target.sm_limits.shared_memory
+        return 2 * self.symbols.shared_bytes > self.job.target.sm_limits.shared_memory
 
     def emit(self) -> GPUModuleOp:
         """The device module of all kernels."""
@@ -124,15 +77,13 @@ class ModuleEmitter:
                 self._emit_global(op)
             elif op.name == "func.func":
                 bodies.append(self._emit_kernel(op))
-        if self.shared_bytes:
-            self.globals.append(self._shared_global())
-        made = GPUModuleOp(DEVICE_MODULE, Region(Block([*self.globals, *bodies, *self.declarations.values()])))
-        made.attributes[MANIFEST] = StringAttr(json.dumps(self.manifest))
-        return made
-
-    def _shared_global(self) -> llvm.GlobalOp:
-        size, linkage = (0, "external") if self.dynamic_shared else (self.shared_bytes, "internal")
-        return make_global(array(size, I8), self.shared_memory_symbol, linkage, SHARED, alignment=ALIGNMENT)
+        symbols = self.symbols
+        if symbols.shared_bytes:
+            symbols.globals.append(symbols.shared_global())
+        body = Block([*symbols.globals, *bodies, *symbols.declarations.values()])
+        device_module = GPUModuleOp(DEVICE_MODULE, Region(body))
+        device_module.attributes[MANIFEST] = StringAttr(json.dumps(self.manifest))
+        return device_module
 
     def _emit_global(self, op: Operation) -> None:
         given = cast(DenseConstantAttr, op.attributes["value"])
@@ -145,12 +96,12 @@ class ModuleEmitter:
         alignment = max(int_attr(op, "alignment", 0), size)
         value = DenseIntOrFPElementsAttr(TensorType(integer(element.bits), [count]), BytesAttr(data))
         name, type = str_attr(op, "sym_name"), array(count, integer(element.bits))
-        self.globals.append(make_global(type, name, "external", GLOBAL, value=value, alignment=alignment))
+        self.symbols.globals.append(make_global(type, name, "external", GLOBAL, value=value, alignment=alignment))
 
     def _emit_kernel(self, op: Operation) -> llvm.FuncOp:
         name = cast(StringAttr, op.properties["sym_name"]).data
         warps, producers = int_attr(op, "num_warps"), int_attr(op, "producer_warps", 0)
-        e = KernelEmitter(self, self.job, warps, HANDLERS, producers)
+        e = KernelEmitter(self.symbols, self.locations, self.job, HANDLERS, warps, producers)
         e.name = name
         e.max_registers = int_attr(op, "nvvm.maxnreg") if "nvvm.maxnreg" in op.attributes else None
         e.ctas = int_attr(op, "num_ctas", 1)
@@ -158,8 +109,8 @@ class ModuleEmitter:
         block = op.regions[0].blocks[0]
         descriptors = [inner for inner in block.ops if inner.name == "nv_tileas.make_tiled_tma_desc"]
         self._bind_parameters(e, block.args, len(descriptors))
-        self.places.start_function(op)
-        self.places.show_parameters(e, block.args)
+        self.locations.start_function(op)
+        self.locations.show_parameters(e.values, block.args)
         e.emit_body(op)
         manifest = self._kernel_manifest(known, block.args, descriptors, warps + producers)
         _check_parameters(op, name, manifest["params"])
@@ -174,8 +125,8 @@ class ModuleEmitter:
         block = e.b.prologue
         for position, type in enumerate([*types, *[pointer()] * maps]):
             block.insert_arg(type, position)
-        given, e.map_arguments = block.args[: len(types)], list(block.args[len(types) :])
-        for prefix, values in (("a", given), ("map", e.map_arguments)):
+        given, e.pipelines.map_parameters = block.args[: len(types)], list(block.args[len(types) :])
+        for prefix, values in (("a", given), ("map", e.pipelines.map_parameters)):
             for number, value in enumerate(values):
                 value.name_hint = f"{prefix}{number}"
         for argument, value in zip(arguments, given):
@@ -187,12 +138,12 @@ class ModuleEmitter:
     def _function(self, e: KernelEmitter, op: Operation, threads: int) -> llvm.FuncOp:
         types = [value.type for value in e.b.prologue.args]
         made = make_function(e.name, llvm.LLVMFunctionType(types), e.b.finish())
-        if e.map_arguments:
-            plain = [DictionaryAttr({})] * (len(types) - len(e.map_arguments))
-            made.properties["arg_attrs"] = ArrayAttr([*plain, *[MAP_ATTRIBUTES] * len(e.map_arguments)])
-        alone = self.dynamic_shared and e.max_registers is None and (e.producer_warps > 0 or self.fills_sm)
+        if e.pipelines.map_parameters:
+            plain = [DictionaryAttr({})] * (len(types) - len(e.pipelines.map_parameters))
+            made.properties["arg_attrs"] = ArrayAttr([*plain, *[MAP_ATTRIBUTES] * len(e.pipelines.map_parameters)])
+        alone = self.symbols.dynamic_shared and e.max_registers is None and (e.producer_warps > 0 or self.fills_sm)
         made.attributes |= {"nvvm.kernel": UnitAttr(), "nvvm.reqntid": DenseArrayBase.from_list(i32, [threads])}
-        made.attributes |= launch_attributes(op, alone) | self.places.function_attributes()
+        made.attributes |= launch_attributes(op, alone) | self.locations.function_attributes()
         return made
 
     def _kernel_manifest(
@@ -214,14 +165,14 @@ class ModuleEmitter:
             placed = {"name": f"map{index}", "kind": TENSOR_MAP, "size": MAP_BYTES, "offset": offset}
             parameters.append(placed | {"role": TENSOR_MAP})
             offset += MAP_BYTES
-        static = 0 if self.dynamic_shared else self.shared_bytes
+        static = 0 if self.symbols.dynamic_shared else self.symbols.shared_bytes
         return {
             "params": parameters,
             "param_sizes": [parameter["size"] for parameter in parameters[: len(arguments) - known.extents]],
             "arguments": known.argument_rows(),
             "grid": {"axes": known.axes} | ({"meaning": list(known.grid)} if known.grid else {}),
             "threads_per_cta": 32 * warps,
-            "shared_memory": {"static": static, "dynamic": self.shared_bytes - static},
+            "shared_memory": {"static": static, "dynamic": self.symbols.shared_bytes - static},
             "cluster": [1, 1, 1],
             "tensor_maps": maps,
         }
@@ -238,12 +189,6 @@ def _parameter_type(argument: SSAValue) -> Attribute:
     """A parameter as the launcher passes it: a truth value is a byte."""
     type = element_of(argument.type).type
     return I8 if type == I1 else type
-
-
-def _dense(numbers: list[int], bits: int) -> DenseIntOrFPElementsAttr:
-    """Numbers of so many bits each."""
-    data = b"".join(number.to_bytes(bits // 8, "little", signed=number < 0) for number in numbers)
-    return DenseIntOrFPElementsAttr(TensorType(integer(bits), [len(numbers)]), BytesAttr(data))
 
 
 def cluster_of(kernel: Operation) -> list[int]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from xdsl.dialects.builtin import UnrealizedConversionCastOp
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
@@ -12,9 +10,7 @@ from ....ir.dialects.debuginfo.attrs import DIExpression
 from ....ir.dialects.debuginfo.ops import ValueOp, VariableAttr
 from ...job import Job
 from ..debug.debug_info import SCOPE, debug_type, mode_of, nested_region, positions, region_start
-
-if TYPE_CHECKING:
-    from .kernel_emitter import KernelEmitter
+from .value_map import ValueMap
 
 
 class SourceLocations:
@@ -49,21 +45,18 @@ class SourceLocations:
             self._attributes[key] = _location_attribute(*key)
         return self._attributes[key]
 
-    def show_parameters(self, e: KernelEmitter, arguments: tuple[SSAValue, ...]) -> None:
-        """Describe the kernel's parameters as variables."""
+    def show_parameters(self, values: ValueMap, arguments: tuple[SSAValue, ...]) -> None:
+        """Describe the kernel's parameters as variables of the debugger."""
         if self._function is None or not self.mode.variables:
             return
-        with e.b.at_function_start():
-            e.b.attributes = {LOC: self._function}
+        b = values.b
+        with b.at_function_start():
+            b.attributes = {LOC: self._function}
             for number, argument in enumerate(arguments, 1):
                 type = debug_type(_source_type(argument))
                 variable = VariableAttr.of(name=f"arg{number - 1}", arg=number, type=type)
-                e.b.operation(
-                    ValueOp,
-                    (e.b.uniqued(e.values.scalar(argument)),),
-                    (),
-                    {"variable": variable, "expression": DIExpression(())},
-                )
+                described = {"variable": variable, "expression": DIExpression(())}
+                b.operation(ValueOp, (b.uniqued(values.scalar(argument)),), (), described)
 
 
 def _location_attribute(location: Attribute | None, region: Region | None) -> dict[str, Attribute]:

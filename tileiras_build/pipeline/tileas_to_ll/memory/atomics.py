@@ -143,12 +143,12 @@ def _shared_results(
     lanes = tuple(image * size for image in layout.lanes) if layout else ()
     warps = tuple(image * size for image in layout.warps) if layout else ()
     with e.b.at_function_start():
-        base = e.b.add(e.threads.linear(lanes, warps), e.shared_base)
+        base = e.b.add(e.threads.linear(lanes, warps), e.memory.shared_base)
     if "sync_before" in op.attributes:
-        e.barrier()
+        e.memory.barrier()
     for offset, value in known.items():
         store_shared(e, element, [value], base, scratch + offset * size, holder)
-    e.barrier()
+    e.memory.barrier()
     return {offset: load_shared(e, element, 1, base, scratch + offset * size)[0] for offset in known}
 
 

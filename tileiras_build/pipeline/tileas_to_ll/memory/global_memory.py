@@ -49,7 +49,7 @@ def modifiers_of(e: KernelEmitter, op: TableOp) -> Modifiers:
 
 def space_of(e: KernelEmitter) -> Modifiers:
     """The space that the kernel's pointers point to, where it is one."""
-    return {"space": space} if (space := e.pointer_space.removeprefix(".")) else {}
+    return {"space": space} if (space := e.memory.pointer_space.removeprefix(".")) else {}
 
 
 def padding_bits(element: Element, padding: str) -> int:
@@ -335,7 +335,7 @@ def emit_tiled_store(e: KernelEmitter, op: TableOp) -> None:
     layout = layout_of(op.value)
     addresses = tile_addresses(e, op, view, layout)
     vector = vector_of(op, layout, view.order)
-    if not e.computes_late or "has_boundary_tile" in op.attributes:
+    if not e.computes_at_use or "has_boundary_tile" in op.attributes:
         e.values.registers(op.value)
 
     def store(vector: int, masked: bool) -> list[Value]:
@@ -352,7 +352,7 @@ def _store_tile(e: KernelEmitter, op: TableOp, addresses: TileAddresses, vector:
     """Write the registers of a tile, those that repeat others left out."""
     layout, modifiers = addresses.layout, modifiers_of(e, op)
     values, holder = (
-        e.values.packed(op.value) if e.computes_late else e.values.registers(op.value),
+        e.values.packed(op.value) if e.computes_at_use else e.values.registers(op.value),
         e.threads.holds_canonical_copy(layout),
     )
     done: set[int] = set()

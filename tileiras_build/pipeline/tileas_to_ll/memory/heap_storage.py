@@ -24,27 +24,27 @@ def allocate(e: KernelEmitter, op: TableOp, offset: int) -> Value:
     size = element_of(op.result.type.pointee).global_bytes(int_attr(op, "num_elem"))
     alignment = int_attr(op, "alignment")
     b = e.b
-    slot = b.pointer(b.add(e.shared_base, offset), SHARED)
-    e.module.use_function("malloc", pointer(), (I64,))
+    slot = b.pointer(b.add(e.memory.shared_base, offset), SHARED)
+    e.symbols.use_function("malloc", pointer(), (I64,))
     with b.if_then(e.threads.is_first_thread):
         block = b.call("malloc", (b.constant(max(size, 1) + alignment - 1, I64),), pointer())
         b.store(b.cast("ptrtoint", block, I64), slot, 8)
-    e.barrier()
+    e.memory.barrier()
     address = b.load(I64, slot, 8)
     with b.if_then(b.compare("eq", address, 0, I64)):
         b.issue(TrapOp)
-    e.heap.setdefault(parent_block(op), []).append(address)
+    e.memory.heap.setdefault(parent_block(op), []).append(address)
     start = b.and_(b.add(address, alignment - 1, I64), -alignment, I64)
     return b.cast("inttoptr", start, pointer(GLOBAL))
 
 
 def free_in_block(e: KernelEmitter, block: Block) -> None:
     """Free what the block has allocated so far."""
-    addresses = e.heap.get(block)
+    addresses = e.memory.heap.get(block)
     if not addresses:
         return
-    e.module.use_function("free", None, (pointer(),))
-    e.barrier()
+    e.symbols.use_function("free", None, (pointer(),))
+    e.memory.barrier()
     with e.b.if_then(e.threads.is_first_thread):
         for address in reversed(addresses):
             e.b.call("free", (e.b.cast("inttoptr", address, pointer()),))

@@ -38,7 +38,7 @@ def _address(e: KernelEmitter, access: Access, xor: int, scratch: int, start: Va
     thread = e.threads.linear(access.lane_offsets, access.warp_offsets)
     with e.b.at_function_start():
         place = e.b.xor(thread, xor)
-        base = e.b.add(place, e.shared_base) if start is None else place
+        base = e.b.add(place, e.memory.shared_base) if start is None else place
     return base if start is None else e.b.add(place, start), scratch
 
 

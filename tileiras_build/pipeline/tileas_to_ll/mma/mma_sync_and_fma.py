@@ -201,10 +201,10 @@ def _emit_multiply_add(e: KernelEmitter, op: TableOp) -> None:
     registers: Sequence[Value] = list(e.values.registers_as(op.acc, layout))
     for number in range(parts):
         if number or "sync_before" in op.attributes:
-            e.barrier()
+            e.memory.barrier()
         for value, dim, start in zip((op.lhs, op.rhs), (-1, -2), starts):
             _store_chunk(e, value, dim, parts, number, start)
-        e.barrier()
+        e.memory.barrier()
         left, right = starts
         readers = [_Reader(e, op.lhs, layout, left, True, parts), _Reader(e, op.rhs, layout, right, False, parts)]
         registers = _loop_over_k(e, op, readers, multiply, registers, parts)
@@ -292,7 +292,7 @@ class _Reader:
         lanes = tuple(self._offset(unpack(image, layout.shape)) for image in layout.lanes)
         warps = tuple(self._offset(unpack(image, layout.shape)) for image in layout.warps)
         with e.b.at_function_start():
-            self.thread = e.b.add(e.threads.linear(lanes, warps), e.shared_base)
+            self.thread = e.b.add(e.threads.linear(lanes, warps), e.memory.shared_base)
         # The right operand's rows are read in vectors where a thread holds neighbors.
         self.vector = 1 if is_left else min(layout.contiguous(), VECTOR_BYTES // bytes)
         self.known: dict[int, list[Value]] = {}

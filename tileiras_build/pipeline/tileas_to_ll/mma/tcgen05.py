@@ -72,7 +72,7 @@ def pointer_to(e: KernelEmitter, address: Value) -> SSAValue:
 
 # ---- allocation ----------------------------------------------------------------------------------
 def emit_create_tmem(e: KernelEmitter, op: TableOp) -> None:
-    e.tensor_memory = op
+    e.tmem.allocation = op
 
 
 def emit_alloc_tmem(e: KernelEmitter, op: TableOp) -> None:
@@ -82,7 +82,7 @@ def emit_alloc_tmem(e: KernelEmitter, op: TableOp) -> None:
 # ---- tiles between registers and tensor memory -----------------------------------------------------
 def tile_start(e: KernelEmitter, tile: SSAValue, stage: SSAValue | None, columns_per_stage: int) -> Value:
     """The address of a tile; of a stage's, where it has ``words`` columns for each."""
-    start = e.b.add(e.tensor_base, e.values.scalar(tile))
+    start = e.b.add(e.tmem.base, e.values.scalar(tile))
     return start if stage is None else e.b.add(start, e.b.mul(e.values.scalar(stage), columns_per_stage))
 
 
@@ -191,7 +191,7 @@ def _begin_chunk(e: KernelEmitter, chunk: int) -> None:
     never taken, for no address of tensor memory is so large, keeps them apart. One that is taken as seldom as the
     last is dropped, so each asks for another address.
     """
-    with e.b.if_then(e.b.compare("eq", e.tensor_base, -1 - chunk)):
+    with e.b.if_then(e.b.compare("eq", e.tmem.base, -1 - chunk)):
         e.b.issue(TrapOp)
 
 
@@ -235,7 +235,7 @@ def emit_copy_scales(e: KernelEmitter, op: TableOp) -> None:
     """Four columns at a time; what comes before this thread's wait is seen behind the fence."""
     stage, type = e.values.scalar(op.stage), type_as(op.source, BufferType)
     columns = type.placement.data.size_bytes // COLUMN_BYTES
-    place = e.b.add(e.b.add(e.tensor_base, e.b.mul(stage, columns)), e.values.scalar(op.dest))
+    place = e.b.add(e.b.add(e.tmem.base, e.b.mul(stage, columns)), e.values.scalar(op.dest))
     source = _descriptor(e, stage_address(e, op.source, stage), COPIED_MATRIX)
     with _issuing(e):
         e.b.issue(instructions.FenceAfterOp)
@@ -253,7 +253,7 @@ def _descriptor(e: KernelEmitter, address: Value, matrix: int) -> SSAValue:
 
 def _stage_address(e: KernelEmitter, tile: Value, columns: ScaleColumns, stage: SSAValue) -> Value:
     start = e.b.mul(e.values.scalar(stage), columns.tmem_columns)
-    return e.b.add(e.b.add(e.tensor_base, start), tile)
+    return e.b.add(e.b.add(e.tmem.base, start), tile)
 
 
 def vector_of(e: KernelEmitter, words: list[Value]) -> Value:
@@ -264,7 +264,7 @@ def vector_of(e: KernelEmitter, words: list[Value]) -> Value:
 @contextmanager
 def _issuing(e: KernelEmitter):
     """What one thread does, in a pair of CTAs one of both."""
-    with nullcontext() if e.tensor_group == "cg1" else leading(e), e.threads.one_thread():
+    with nullcontext() if e.tmem.cta_group == "cg1" else leading(e), e.threads.one_thread():
         yield
 
 
@@ -272,7 +272,7 @@ def _commit(e: KernelEmitter, address: Value, ctas: int = 1) -> None:
     """At the mbarrier of this CTA, or at those of all CTAs of the cluster."""
     pointer = e.b.pointer(address, SHARED)
     mask = e.b.constant((1 << ctas) - 1, I16) if ctas > 1 else None
-    e.b.issue(instructions.CommitOp, pointer, mask, group=e.tensor_group)
+    e.b.issue(instructions.CommitOp, pointer, mask, group=e.tmem.cta_group)
 
 
 def emit_async_umma(e: KernelEmitter, op: TableOp) -> None:
@@ -332,7 +332,7 @@ class _Umma:
         start = b.add(
             b.mul(group, columns.tmem_columns), b.mul(own, columns.tmem_column_of(0, columns.count >> steps_log2))
         )
-        return b.add(b.add(self.e.tensor_base, start), tile)
+        return b.add(b.add(self.e.tmem.base, start), tile)
 
     def _in_shared(self, name: str, buffer: SSAValue, stage: SSAValue, k_dim: int) -> tuple[MatrixOperand, SSAValue]:
         """The canonical layout of an operand and the descriptor of its first element."""
@@ -388,7 +388,7 @@ class _Umma:
         bits = self.product.element_bits
         words = self.product.k * bits // 32
         column = cast(int, self.e.values[self.op.lhs]) + row // ROWS * words + k * bits // 32
-        return pointer_to(self.e, self.e.b.add(self.e.tensor_base, column))
+        return pointer_to(self.e, self.e.b.add(self.e.tmem.base, column))
 
     def _advanced(self, operand: tuple[MatrixOperand, SSAValue], row: int, k: int) -> Value:
         layout, descriptor = operand

@@ -34,7 +34,7 @@ def emit_tmem_scale(e: KernelEmitter, op: TableOp) -> None:
     unchanged = e.b.issue(VoteAllOp, -1, e.b.of(e.b.all_lanes(first, *others), I1), type=I1)
     changes = e.b.xor(unchanged, 1, I1)
     with e.b.if_then(e.b.all_lanes(changes, None if op.enabled is None else e.values.scalar(op.enabled))):
-        _scale(e, tile, e.b.add(e.tensor_base, e.values.scalar(op.tile)), factors)
+        _scale(e, tile, e.b.add(e.tmem.base, e.values.scalar(op.tile)), factors)
 
 
 def _scale(e: KernelEmitter, tile: TmemTile, start: Value, factors: list[SSAValue]) -> None:

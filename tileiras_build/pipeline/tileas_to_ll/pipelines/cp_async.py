@@ -39,13 +39,13 @@ NO_BARRIER_OPS = ("nv_tileas.local_load", "nv_tileas.view", "nv_tileas.permute")
 
 def emit_alloc_tensor(e: KernelEmitter, op: TableOp) -> None:
     """A buffer is its byte offset in the kernel's shared memory."""
-    e.values[op.result] = e.buffers.places[op.result]
+    e.values[op.result] = e.memory.buffers.places[op.result]
 
 
 def stage_address(e: KernelEmitter, buffer: SSAValue, stage: Value) -> Value:
     """The 32-bit shared address of a stage of a buffer."""
     start = e.b.mul(stage, type_as(buffer, BufferType).stage_bytes)
-    return e.b.add(e.b.add(start, e.values.scalar(buffer)), e.shared_base)
+    return e.b.add(e.b.add(start, e.values.scalar(buffer)), e.memory.shared_base)
 
 
 def emit_async_tiled_load(e: KernelEmitter, op: TableOp) -> None:

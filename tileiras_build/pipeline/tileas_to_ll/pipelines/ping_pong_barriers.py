@@ -11,7 +11,8 @@ from ....ir.dialects.nvvm.warp_sync import BarrierArriveCountOp, BarrierCountOp
 from ....ir.dialects.op_definition import TableOp
 from ...common.llvm_types import I32
 from ..emission.function_builder import Value
-from ..emission.kernel_emitter import COMPUTE_BARRIER, Handler, KernelEmitter
+from ..emission.kernel_emitter import Handler, KernelEmitter
+from ..emission.kernel_memory import COMPUTE_BARRIER
 
 FIRST_BARRIER = COMPUTE_BARRIER + 1
 WARPS = 4  # of a warpgroup

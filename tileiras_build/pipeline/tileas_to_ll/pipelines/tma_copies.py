@@ -59,8 +59,8 @@ def descriptor_entry(op: TableOp, parameter: int) -> MapEntry:
 
 def emit_make_tiled_tma_desc(e: KernelEmitter, op: TableOp) -> None:
     with e.b.at_function_start():
-        map = e.b.bridge(e.map_arguments[len(e.tensor_maps)], _map_type(op))
-    e.tensor_maps.append(map)
+        map = e.b.bridge(e.pipelines.map_parameters[len(e.pipelines.tensor_maps)], _map_type(op))
+    e.pipelines.tensor_maps.append(map)
     e.values[op.result] = map
 
 
@@ -110,17 +110,17 @@ def emit_async_tiled_tma_store(e: KernelEmitter, op: TableOp) -> None:
     whole = unwrap(tile_chunks(layout_of(op.value), placement, parts, box.elements, matrices))
     registers = e.values.packed(op.value)
     if "sync_before" in op.attributes:
-        e.barrier()
+        e.memory.barrier()
     for number, move in enumerate(whole.copies):
         start = scratch + number % slots * (placement.size_bytes // parts)
         if number >= slots:
             _wait_for_stores(e, slots - 1, read=True)
-            e.barrier()
+            e.memory.barrier()
         store_registers(e, move, element_of(op.value.type), registers, start)
         e.b.issue(FenceProxyAsyncOp, shared="after_accesses" not in op.attributes)
-        e.barrier()
+        e.memory.barrier()
         with e.threads.one_thread():
-            _start_stores(e, op, box, partial(_in_chunk, whole, number), e.b.add(e.shared_base, start))
+            _start_stores(e, op, box, partial(_in_chunk, whole, number), e.b.add(e.memory.shared_base, start))
 
 
 def _in_chunk(whole: TileChunks, number: int, offset: int) -> int | None:

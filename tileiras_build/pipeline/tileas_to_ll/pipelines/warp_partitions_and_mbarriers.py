@@ -72,7 +72,7 @@ def full_barrier(e: KernelEmitter, op: TableOp, stage: Value) -> Value:
 
 def barrier_in(e: KernelEmitter, pipeline: SSAValue, stage: Value) -> Value:
     """``full_barrier`` of a pipeline."""
-    return e.b.add(e.b.add(e.b.mul(stage, MBARRIER_BYTES), e.values.scalar(pipeline)), e.shared_base)
+    return e.b.add(e.b.add(e.b.mul(stage, MBARRIER_BYTES), e.values.scalar(pipeline)), e.memory.shared_base)
 
 
 def empty_barrier(e: KernelEmitter, op: TableOp, stage: Value) -> Value:
@@ -86,21 +86,21 @@ def mbarrier(e: KernelEmitter, address: SSAValue) -> tuple[SSAValue, SSAValue]:
 
 def emit_create(e: KernelEmitter, op: TableOp) -> None:
     e.values[op.result] = int_attr(op, "shared_offset")
-    e.pipelines.append(op)
+    e.pipelines.created.append(op)
 
 
 def _initialize(e: KernelEmitter) -> None:
     """One thread sets the arrivals that each mbarrier waits for; all agents see them after the barrier."""
     with e.b.if_then(e.threads.is_first_thread):
-        for op in e.pipelines:
+        for op in e.pipelines.created:
             stages, consumers = op.result.type.stages.data, int_attr(op, "consumers") * ctas_of(op.result)
             producers = int_attr(op, "producers", absent=1)
             for number, arrivals in enumerate([producers] * stages + [consumers] * stages):
                 offset = int_attr(op, "shared_offset") + MBARRIER_BYTES * number
-                at, first = mbarrier(e, e.b.offset(e.shared_memory, offset, I8))
+                at, first = mbarrier(e, e.b.offset(e.memory.shared_memory, offset, I8))
                 e.b.operation(nvgpu.MBarrierInitOp, (at, e.b.bridge(arrivals, INDEX), first))
         e.b.issue(barriers.FenceMBarrierInitOp)
-    if e.tensor_memory is not None:
+    if e.tmem.allocation is not None:
         _alloc_tmem(e)
     elif _uses_cluster_barriers(e):
         _sync_cluster(e)
@@ -119,7 +119,7 @@ def is_pair(pipeline: SSAValue) -> bool:
 
 
 def _uses_cluster_barriers(e: KernelEmitter) -> bool:
-    return any(ctas_of(op.result) > 1 or is_pair(op.result) for op in e.pipelines)
+    return any(ctas_of(op.result) > 1 or is_pair(op.result) for op in e.pipelines.created)
 
 
 def leads_pair(e: KernelEmitter) -> Value:
@@ -153,7 +153,7 @@ def _sync_cluster(e: KernelEmitter) -> None:
     e.b.issue(barriers.ClusterWaitOp, aligned=True)
 
 
-def _tmem_allocation_warp(e: KernelEmitter) -> None:
+def _sync_cluster_before_exit(e: KernelEmitter) -> None:
     """No CTA ends while another may still write into its shared memory; agents come here one by one.
 
     Each has arrived at the others' mbarriers before: only an arrival that releases says that this has been done by then.
@@ -166,12 +166,12 @@ def _tmem_allocation_warp(e: KernelEmitter) -> None:
 # ---- tensor memory -------------------------------------------------------------------------------
 def _tmem_address_slot(e: KernelEmitter) -> Value:
     """Where the allocation leaves its address."""
-    address = e.b.add(e.shared_base, int_attr(unwrap(e.tensor_memory), "shared_offset"))
+    address = e.b.add(e.memory.shared_base, int_attr(unwrap(e.tmem.allocation), "shared_offset"))
     return e.b.pointer(address, SHARED)
 
 
 def _tmem_columns(e: KernelEmitter) -> int:
-    return unwrap(e.tensor_memory).result.type.columns.data
+    return unwrap(e.tmem.allocation).result.type.columns.data
 
 
 def _alloc_tmem(e: KernelEmitter) -> None:
@@ -190,17 +190,17 @@ def _alloc_tmem(e: KernelEmitter) -> None:
     e.b.issue(tcgen05.FenceBeforeOp)
     e.b.operation(gpu.BarrierOp, ())
     e.b.issue(tcgen05.FenceAfterOp)
-    e.tensor_base = e.b.issue(cute_nvgpu.TensorMemoryAddressOp, _tmem_address_slot(e), type=I32)
+    e.tmem.base = e.b.issue(cute_nvgpu.TensorMemoryAddressOp, _tmem_address_slot(e), type=I32)
 
 
 def _ctas_of_group(e: KernelEmitter) -> int:
-    return 2 if e.tensor_group == "cg2" else 1
+    return 2 if e.tmem.cta_group == "cg2" else 1
 
 
 def _dealloc_tmem(e: KernelEmitter) -> None:
     columns = _tmem_columns(e)
     with e.b.if_then(e.threads.is_first_warp):
-        address = e.b.pointer(e.tensor_base, TENSOR)
+        address = e.b.pointer(e.tmem.base, TENSOR)
         e.b.issue(cute_nvgpu.FreeTensorMemoryOp, address, columns=columns, cta_group=_ctas_of_group(e))
 
 
@@ -277,7 +277,7 @@ def emit_consumer_wait(e: KernelEmitter, op: TableOp) -> None:
             waiting.enter_context(e.threads.one_warp())
         wait(e, full_barrier(e, op, stage_of(e, op)), phase_of(e, op))
     if by_products and not (alone or e.threads.is_single_thread or _sync_before_mma(op)):
-        e.barrier()
+        e.memory.barrier()
 
 
 def _is_released_by_mma(pipeline: SSAValue) -> bool:
@@ -347,7 +347,7 @@ def emit_agent_switch(e: KernelEmitter, op: TableOp) -> None:
         is_apart = b.compare("uge", e.threads.uniform_warp, e.num_warps)
     b.branch_if(is_apart, apart, compute)
     b.start(apart)
-    e.partition_end = done
+    e.pipelines.partition_exit = done
     with b.scope():
         _set_registers(e, op, 0)
         elected = e.threads.elect()
@@ -362,14 +362,14 @@ def emit_agent_switch(e: KernelEmitter, op: TableOp) -> None:
         _set_registers(e, op, -1)
         with _joined_returns(e, op.regions[-1]):
             e.emit_block(op.regions[-1].blocks[0])
-        if e.tensor_memory is not None and e.tensor_group == "cg1":
-            e.barrier()  # no warp reads what the first one frees
+        if e.tmem.allocation is not None and e.tmem.cta_group == "cg1":
+            e.memory.barrier()  # no warp reads what the first one frees
             _dealloc_tmem(e)
         b.branch(done)
-    e.partition_end = None
+    e.pipelines.partition_exit = None
     b.start(done)
-    _tmem_allocation_warp(e)
-    if e.tensor_memory is not None and e.tensor_group == "cg2":
+    _sync_cluster_before_exit(e)
+    if e.tmem.allocation is not None and e.tmem.cta_group == "cg2":
         _dealloc_tmem(e)  # neither CTA of the pair reads any more (PTX ISA 9.0, section 9.7.16.5, table 47)
 
 
@@ -379,12 +379,12 @@ def _joined_returns(e: KernelEmitter, region: Region):
     if not any(map(is_return, walk(region))):
         yield
         return
-    around, e.partition_end = e.partition_end, e.b.label()
+    around, e.pipelines.partition_exit = e.pipelines.partition_exit, e.b.label()
     with e.b.scope():
         yield
-        e.b.branch(e.partition_end)
-    e.b.start(e.partition_end)
-    e.partition_end = around
+        e.b.branch(e.pipelines.partition_exit)
+    e.b.start(e.pipelines.partition_exit)
+    e.pipelines.partition_exit = around
 
 
 def _emit_one_thread_partition(e: KernelEmitter, number: int, elected: Value, block: Block, done: Block) -> None:
@@ -392,14 +392,14 @@ def _emit_one_thread_partition(e: KernelEmitter, number: int, elected: Value, bl
     b, leads = e.b, [elected]
     if e.producer_warps > 1:
         leads.append(b.compare("eq", e.threads.uniform_warp, e.num_warps + number))
-    if number and e.tensor_group == "cg2":
+    if number and e.tmem.cta_group == "cg2":
         leads.append(leads_pair(e))  # the other CTA's products are its own
     lead, on = b.label(), b.label()
     b.branch_if(b.all_lanes(*leads), lead, on)
     b.start(lead)
     with b.scope():
         if not number:
-            for map in e.tensor_maps:
+            for map in e.pipelines.tensor_maps:
                 b.operation(TmaPrefetchDescriptorOp, (map,))
         else:
             # Where a loop, such as a wait, comes first, ptxas no longer sees that only one thread issues products.

@@ -8,7 +8,6 @@ a tile of small elements that products alone read travels in the 32-bit words th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -20,23 +19,13 @@ from ...common.llvm_element_types import element_of
 from ...common.llvm_types import I32
 from ..emission.function_builder import Edge, Value
 from ..emission.kernel_emitter import Handler, KernelEmitter
+from ..emission.loop_frame import LoopFrame
 from ..emission.register_values import PackedLane
 from ..memory import heap_storage
 from ..memory.shared_memory import pack_registers
 
 # What reads a tile word by word, and which of its operands.
 PACKED_REGISTER_USERS = {"nv_tileas.async.dot": (0, 1, 2), "nv_tileas.tmem_store": (0,), "nv_tileas.dot": (0, 1)}
-
-
-@dataclass
-class Loop:
-    """The loop being emitted: where its exits go, and with which values."""
-
-    latch: Block
-    exit: Block
-    packed: frozenset[int] = frozenset()  # which carried values travel in words
-    continues: list[Edge] = field(default_factory=list)
-    breaks: list[Edge] = field(default_factory=list)
 
 
 def _packable_arguments(arguments: Sequence[SSAValue]) -> frozenset[int]:
@@ -111,7 +100,7 @@ def emit_for(e: KernelEmitter, op: TableOp) -> None:
     words = _packable_arguments(block.args[1:])
     types = [index_type, *_types(op.results, words)]
     initial = [lower, *_flatten(e, op.initial, words)]
-    loop, body = Loop(b.label(), b.label(), words), b.label()
+    loop, body = LoopFrame(b.label(), b.label(), words), b.label()
     header, (index, *carried) = _start_header(e, types, initial)
     with b.scope():
         condition = b.compare("ult" if "unsigned" in op.attributes else "slt", index, upper, index_type)
@@ -146,7 +135,7 @@ def emit_loop(e: KernelEmitter, op: TableOp) -> None:
     b = e.b
     block = op.regions[0].blocks[0]
     types = _types(op.initial)
-    loop = Loop(b.label(), b.label())
+    loop = LoopFrame(b.label(), b.label())
     header, carried = _start_header(e, types, _flatten(e, op.initial))
     with b.scope():
         _bind(e, block.args, carried)
@@ -168,7 +157,7 @@ def _undefined(e: KernelEmitter, values: Sequence[SSAValue]) -> list[Value]:
     return [e.b.undefined(type) for type in _types(values)]
 
 
-def _emit_body(e: KernelEmitter, block: Block, loop: Loop) -> None:
+def _emit_body(e: KernelEmitter, block: Block, loop: LoopFrame) -> None:
     e.loops.append(loop)
     e.emit_block(block)
     e.loops.pop()
@@ -222,10 +211,10 @@ def emit_yield(e: KernelEmitter, op: TableOp) -> None:
 def emit_return(e: KernelEmitter, op: Operation) -> None:
     """An agent that returns goes to its end, where it may have to meet the others."""
     heap_storage.free_in_kernel(e, op)
-    if e.partition_end is None:
+    if e.pipelines.partition_exit is None:
         e.b.return_()
     else:
-        e.b.branch(e.partition_end)
+        e.b.branch(e.pipelines.partition_exit)
 
 
 HANDLERS: dict[str, Handler] = {

@@ -45,7 +45,7 @@ def emit_token(e: KernelEmitter, op: TableOp) -> None:
 
 
 def emit_barrier(e: KernelEmitter, op: TableOp) -> None:
-    e.barrier()
+    e.memory.barrier()
 
 
 def emit_cast(e: KernelEmitter, op: Operation) -> None:
@@ -55,7 +55,7 @@ def emit_cast(e: KernelEmitter, op: Operation) -> None:
 
 def emit_get_global(e: KernelEmitter, op: TableOp) -> None:
     name = str_attr(op, "symbol")
-    if name not in e.module.variables:
+    if name not in e.symbols.variables:
         message = f"the kernel {e.name} takes the address of {quoted_name(name)}, which is no global of its module"
         raise InvalidInput("global-unknown", message, location=source_location(op), remedy="define it")
     e.values[op.result] = e.b.address_of(name, GLOBAL)
@@ -63,12 +63,12 @@ def emit_get_global(e: KernelEmitter, op: TableOp) -> None:
 
 def emit_alloca(e: KernelEmitter, op: TableOp) -> None:
     """Storage of the tile program: a place in shared memory, as a generic address that all its threads see."""
-    offset = e.buffers.places[op.result]
+    offset = e.memory.buffers.places[op.result]
     if "global" in op.attributes:
         e.values[op.result] = heap_storage.allocate(e, op, offset)
         return
     with e.b.at_function_start():
-        place = e.b.offset(e.shared_memory, offset, I8, I32)
+        place = e.b.offset(e.memory.shared_memory, offset, I8, I32)
         generic = e.b.cast("ptrtoint", e.b.cast("addrspacecast", place, pointer()), I64)
         e.values[op.result] = e.b.cast("inttoptr", generic, pointer(GLOBAL))
 
