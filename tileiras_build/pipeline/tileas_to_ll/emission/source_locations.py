@@ -55,7 +55,7 @@ class SourceLocations:
             for number, argument in enumerate(arguments, 1):
                 type = debug_type(_source_type(argument))
                 variable = VariableAttr.of(name=f"arg{number - 1}", arg=number, type=type)
-                described = {"variable": variable, "expression": DIExpression(())}
+                described: dict[str, Attribute] = {"variable": variable, "expression": DIExpression(())}
                 b.operation(ValueOp, (b.uniqued(values.scalar(argument)),), (), described)
 
 
