@@ -1,7 +1,7 @@
 """Run mypy, and hold each folder to the errors that type_errors.toml allows it: none where it has no row.
 
-    python tools/check_types.py            fails where a folder has more, and says where the number can be lowered
-    python tools/check_types.py --lower    writes the lower numbers
+    python tools/check_types.py            fails where a folder has more, and says where the count can be lowered
+    python tools/check_types.py --lower    writes the lower counts
 
 ``[tool.mypy]`` in pyproject.toml says what is checked, and how.
 """
@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 TABLE = ROOT / "tools" / "type_errors.toml"
 HEAD = """\
 # Errors of mypy that each folder may have (tools/check_types.py); a folder without a row may have none.
-# A number only goes down: python tools/check_types.py --lower
+# A count only goes down: python tools/check_types.py --lower
 """
 _ERROR = re.compile(r"(?P<file>[^:]+):\d+(:\d+)?: error: ")
 _FINISHED = (0, 1)  # mypy's exit codes after a whole run
@@ -30,7 +30,7 @@ _FINISHED = (0, 1)  # mypy's exit codes after a whole run
 def main(arguments: list[str] | None = None) -> int:
     """The command; returns its exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--lower", action="store_true", help="write the lower numbers into tools/type_errors.toml")
+    parser.add_argument("--lower", action="store_true", help="write the lower counts into tools/type_errors.toml")
     options = parser.parse_args(arguments)
     run = subprocess.run([sys.executable, "-m", "mypy", "--no-error-summary"], cwd=ROOT, capture_output=True, text=True)
     if run.returncode not in _FINISHED:
@@ -63,7 +63,7 @@ def compare(found: Mapping[str, list[str]], allowed: Mapping[str, int]) -> tuple
         lines += [*found[folder], f"{folder}: {len(found[folder])} errors, {allowed.get(folder, 0)} allowed"]
     lines += [f"{folder}: {allowed[folder]} allowed, {len(found.get(folder, ()))} errors" for folder in sorted(fewer)]
     if fewer:
-        lines.append("lower the numbers: python tools/check_types.py --lower")
+        lines.append("lower the counts: python tools/check_types.py --lower")
     total = sum(map(len, found.values()))
     return [*lines, f"mypy: {total} errors, {sum(allowed.values())} allowed"], bool(more)
 

@@ -1,7 +1,7 @@
 """Write docs/coverage.md: what of Tile IR this compiler lowers, found by compiling a small kernel of each operation.
 
     python tools/coverage.py            rewrites docs/coverage.md
-    python tools/coverage.py --tables   only its tables of products and refusals: at once
+    python tools/coverage.py --tables   only its tables of matmuls and refusals: at once
     python tools/coverage.py --check    fails where it differs
 
 Each public operation (ir/bytecode/opcodes.py) is tried with every element type that its verifier accepts, for every
@@ -388,27 +388,27 @@ def operation_row(name: str, targets: Iterable[str]) -> str:
     return f"| `{name}` | {since(name)} | {listed} | {'; '.join(texts)} |"
 
 
-TABLES = "## Matrix products"
+TABLES = "## Matmuls"
 TABLES_TARGET = "sm_90"
-PRODUCTS = (
+MATMULS = (
     ("f16", "f16", "f32"), ("f16", "f16", "f16"), ("bf16", "bf16", "f32"), ("tf32", "tf32", "f32"),
     ("f8E4M3FN", "f8E4M3FN", "f32"), ("f8E5M2", "f8E5M2", "f32"), ("f64", "f64", "f64"), ("i8", "i8", "i32"),
     ("f32", "f32", "f32"),
 )  # fmt: skip
 
 
-def product_cell(target: str, types: tuple[str, str, str]) -> str:
-    """How a product of these types is computed."""
+def matmul_cell(target: str, types: tuple[str, str, str]) -> str:
+    """How a matmul of these types is computed."""
     rows = TARGETS[target].mma_atoms(*types)
     if rows:
         return f"m{rows[0].m}n{rows[0].n}k{rows[0].k}"
     return "as f16" if types[0].startswith("f8") else "fma"
 
 
-def product_table() -> str:
+def matmul_table() -> str:
     lines = [f"| a, b, accumulator | {' | '.join(TARGETS)} |", "|---|" + "---|" * len(TARGETS)]
-    for types in PRODUCTS:
-        lines.append(f"| {', '.join(types)} | {' | '.join(product_cell(target, types) for target in TARGETS)} |")
+    for types in MATMULS:
+        lines.append(f"| {', '.join(types)} | {' | '.join(matmul_cell(target, types) for target in TARGETS)} |")
     return "\n".join(lines)
 
 
@@ -475,7 +475,7 @@ def tables() -> str:
 The shape of the mma.sync instruction that is used. `as f16`: the operands are widened, which is exact. `fma`:
 multiply-adds of each thread.
 
-{product_table()}
+{matmul_table()}
 
 ## Other forms
 

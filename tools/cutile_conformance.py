@@ -169,7 +169,7 @@ def reason_of(text: str, name: str) -> str:
 
 
 def is_rounding(text: str, name: str) -> bool:
-    """Whether numbers that were to be equal differ by no more than two units in the last place."""
+    """Whether values that should be equal differ by no more than two units in the last place."""
     found = re.search(r"Tensor-likes are not equal!.*Greatest relative difference: ([\d.e+-]+) at", text, re.S)
     if found is None:
         return False

@@ -308,14 +308,14 @@ Which instructions of the PTX ISA 9.0 (section 9.7) the emulator implements, by 
 have a section of their own. This page is written by `tools/emulator_page.py`, which asks the emulator for code of each;
 `tests/tools/test_emulator_page.py` checks it, and that every implemented instruction is tested in `tests/simulate/emulator`.
 
-A kernel with an instruction that is missing is refused when it is loaded, with the instruction's line.
+A kernel with a missing instruction is rejected when it is loaded, with the instruction's line.
 
 | family | implemented | missing |
 |---|---|---|
 """
 
 TAIL = """
-## The same numbers on every machine
+## Identical results on every machine
 
 What a kernel computes under `emulator.launch` does not depend on the CPU, on NumPy's or BLAS' choice of instructions, on the number
 of threads, or on how CTAs are batched. Where the ISA fixes a result, that is the result. Where it leaves one open:
@@ -329,27 +329,27 @@ of threads, or on how CTAs are batched. Where the ISA fixes a result, that is th
 | `rsqrt.approx` | an error | 1 / sqrt(x) in f64, rounded |
 | `rcp`, `sqrt`, `div` `.approx`, `.full` | an error | as `.rn` |
 
-However products are carried out, that is what comes out: steps of one tile along k are added together, in parts that fit a
-cache and with BLAS in float64 where its sums are exact (`simulate/emulator/matmul/matmul.py`, `simulate/emulator/isa/mma_accumulation_chains.py`), and, once a process
+Results are bit-identical whichever implementation runs: the K steps of a tile are accumulated together, in blocks that fit a
+cache, with BLAS in float64 where that is exact (`simulate/emulator/matmul/matmul.py`, `simulate/emulator/isa/mma_accumulation_chains.py`), and, once a process
 has made 2^30 multiplications, by machine code that LLVM makes for this CPU (`simulate/emulator/matmul/gemm_jit.py`, `simulate/emulator/matmul/gemm_microkernel.py`) or
 [has made before](cutile.md#what-is-kept-for-the-next-run), which takes factors of
 `mma` from the registers that hold them and others from their bits (`simulate/emulator/matmul/pack_operands.py`, `simulate/emulator/matmul/pack_operands_jit.py`) and adds up anew, exactly, what may round to two numbers
-(`simulate/emulator/matmul/exact_dot_products_jit.py`); so are the sums of fp8 that `wgmma` cuts off (`simulate/emulator/matmul/fp8_accumulation_jit.py`);
+(`simulate/emulator/matmul/exact_dot_products_jit.py`); so are the truncated fp8 accumulators of `wgmma` (`simulate/emulator/matmul/fp8_accumulation_jit.py`);
 `ldmatrix` is then machine code as well
 (`simulate/emulator/jit/ldmatrix_rows.py`), and so are the tensor copies that land and the reads of `wgmma` and `tcgen05.mma` in shared memory
 (`simulate/emulator/jit/shared_memory_chunks.py`), `cp.async` (`simulate/emulator/jit/cp_async.py`), loads of words of shared memory, and stores of four, that follow each other
 (`simulate/emulator/jit/batch_shared_loads.py`, `simulate/emulator/jit/batch_shared_stores.py`), `tcgen05.ld` and `.st` of whole lines (`simulate/emulator/jit/tcgen05_ld_st.py`), arrivals at mbarriers
 (`simulate/emulator/jit/mbarrier_arrive.py`) and the registers of groups that part or meet (`simulate/emulator/jit/register_split_merge.py`). What depends on the threads of a group alone is kept with them
-(`simulate/emulator/simt/thread_sets.py`), for the next launch as well. Instructions that follow each other and take a thread's numbers for themselves are one program over strips
-of the registers (`simulate/emulator/codegen/fuse_elementwise.py`, `simulate/emulator/jit/vector_vm.py`), once a process has computed 2^23 numbers so and a function has been called for 2^16
-threads (`simulate/emulator/codegen/tiering.py`); alone, `ex2`, `fma`, `min`, `max`, sums and products of `f32x2` and conversions to 16 bits of many numbers
-are, once a process has done each some millions of times (`simulate/emulator/jit/elementwise_f32.py`); where one of the numbers needs a decision - a
-NaN, a power of two next to the middle of two numbers, an address that is wrong - NumPy carries out the instruction, or says why not;
+(`simulate/emulator/simt/thread_sets.py`), for the next launch as well. Instructions that follow each other and operate on a thread's registers alone are one program over strips
+of the registers (`simulate/emulator/codegen/fuse_elementwise.py`, `simulate/emulator/jit/vector_vm.py`), once a process has computed 2^23 values so and a function has been called for 2^16
+threads (`simulate/emulator/codegen/tiering.py`); alone, `ex2`, `fma`, `min`, `max`, `f32x2` arithmetic and conversions to 16 bits of many values
+are, once a process has done each some millions of times (`simulate/emulator/jit/elementwise_f32.py`); where one of the values needs a decision - a
+NaN, a power of two next to the middle of two values, an address that is wrong - NumPy executes the instruction, or reports why it cannot;
 `python benchmarks/emulator_speed.py --against CHECKOUT` compares the bits, and the time, with another version.
 
-`matmul_rounding="blas"` makes the first two rows faster and dependent on the machine: products, those of fp8 as well, are added in
+`matmul_rounding="blas"` makes the first two rows faster and dependent on the machine: matmuls, those of fp8 as well, accumulate in
 float32 in the order of NumPy's BLAS. It is what `emulator.run_ptx` does unless told `matmul_rounding="exact"`; compare such results
-within the error of the sums.
+within the error of the accumulation.
 """
 
 REFUSED = """
@@ -368,7 +368,7 @@ Forms of implemented instructions that stop with an error of their own, because 
 ASSUMED = """
 ## Several processes
 
-The CTAs of a launch are run by as many processes as make it shorter, with the numbers, faults and warnings of one: at most one
+The CTAs of a launch are run by as many processes as make it shorter, with the results, faults and warnings of one: at most one
 for each core that the process may use (by its affinity and its control group) and that nobody else uses when the launch begins.
 What a launch takes is estimated from what batches of the same kernel have taken in this process, in processor time without the
 translation of the kernel: a fixed part, NumPy's overhead, which is the same for one CTA and for a hundred, and a part for each
@@ -389,7 +389,7 @@ One process runs them all
 
 Where something goes wrong in one of several processes, or a finding is to be warned of, nothing of what they did is kept: one
 process runs these CTAs again, and says it. So it does where the system ends one of them for want of memory. A time limit is no
-such thing. CTAs that race, whose results are undefined on a GPU, may leave other numbers than in one process: the race check of
+such thing. CTAs that race, whose results are undefined on a GPU, may leave other results than in one process: the race check of
 blocks finds them.
 
 ## Registers at entry

@@ -1,4 +1,4 @@
-"""How files are damaged: bytes, words, lines and numbers changed, moved, repeated and left out."""
+"""How files are damaged: bytes, words, lines and integers changed, moved, repeated and left out."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
     python tools/mutate_synchronization.py KERNELS.py [CASE ...] --sm 90,100 [--tiles 5] [--kind drop --kind behind] [--jobs 2]
 
 Each case of the file's CASES is compiled and run on inputs derived from it (``simulate/interpreter/derive_inputs.py``) under the checks for races, as it
-is and with each mutation of its PTX. Noticed is what ends in a fault, takes too long, or leaves other numbers. What is not is
+is and with each mutation of its PTX. Noticed is what ends in a fault, takes too long, or leaves other results. What is not is
 printed, and the exit status is 1: either the instruction is not needed, or the emulator lacks a rule (docs/emulator.md), or these
 inputs do not lead there. ``--all`` prints the others as well, with what noticed them.
 """
@@ -154,7 +154,7 @@ class Subject:
         except emulator.EmulatorError as error:
             return f"refused: {error}"
         same = all(np.array_equal(one.view(np.uint8), two.view(np.uint8)) for one, two in zip(self.wanted, found))
-        return UNNOTICED if same else "other numbers"
+        return UNNOTICED if same else "other results"
 
 
 def _run(ptx: str, manifest: dict, entry: str, inputs: Inputs) -> list[np.ndarray]:

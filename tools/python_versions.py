@@ -63,7 +63,7 @@ def environment(interpreter: Path, folder: Path) -> Path:
 
 
 def outcome(version: str, interpreter: Path | None, folder: Path, tests: Sequence[str]) -> tuple[str, bool]:
-    """What is said of a version, and whether that is as it should be."""
+    """The report line of a version, and whether it is as expected."""
     if interpreter is None:
         return "not on this machine", True
     try:
@@ -95,7 +95,7 @@ def _options(words: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, default=ROOT / "build/interpreters")
     parser.add_argument("--find", type=Path, nargs="+", default=[Path.home() / ".pyenv/versions"])
-    parser.add_argument("tests", nargs="*", help="what pytest is told instead of the quick tests")
+    parser.add_argument("tests", nargs="*", help="arguments of pytest, instead of the quick tests")
     return parser.parse_args(words)
 
 

@@ -58,8 +58,8 @@ SAMPLE = {
 }  # fmt: skip
 # What examples do not do, by the file of the kernels below tests/pipeline: loops without an end, cuts of tiles, atomic
 # updates, messages; conversions of small floats; tiles that the CTAs of a cluster share; tiles larger than shared memory;
-# fp4 with scales; turns of warpgroups, sums that stay in tensor memory; products that load more than shared memory holds
-# in one step, or sum up more than registers hold; rows that wait in shared memory.
+# fp4 with scales; ping-pong of warpgroups, accumulators that stay in tensor memory; dots that load more than shared memory
+# holds in one step, or accumulate more than registers hold; rows that are spilled to shared memory.
 TILE_KERNELS = {
     "tileas_to_ll/tile_kernels.py": [
         "collatz",
@@ -215,7 +215,7 @@ def run_examples(kernels: Mapping[str, bytes]) -> None:
 
 
 def run_options(kernels: Mapping[str, bytes]) -> None:
-    """Lines, debug values, libNVVM, a cubin, tile programs in another order or in turns, checks behind each pass."""
+    """Lines, debug values, libNVVM, a cubin, a swizzled or persistent grid, checks after each pass."""
     product, count = ({name: kernels[name]} for name in CHECKED)
     _compile(count, ("sm_90",), "ptx", lineinfo=True)
     _compile(product, ("sm_90",), "ptx", opt_level=0, debug=True)

@@ -43,6 +43,6 @@ def test_numbers_are_lowered_and_never_raised():
 
 def test_clean_folders_have_no_row():
     rows = tomllib.loads(check_types.TABLE.read_text())
-    clean = ("layouts", "scons_tool", "executor", "runtime")
+    clean = ("ir/layouts", "build", "workers", "launch")
     assert not [row for row in rows if row.startswith(tuple(f"tileiras_build/{name}" for name in clean))]
     assert all((check_types.ROOT / row).is_dir() for row in rows)

@@ -56,10 +56,10 @@ def test_the_tests_that_a_mutation_names_are_there(mutation):
 
 
 @pytest.mark.parametrize("mutation", [one for one in NAMED if len(one.tests) > 1], ids=lambda mutation: mutation.row)
-def test_wrong_code_is_noticed_by_a_golden_of_the_file_and_by_numbers(mutation):
-    """A case of the golden that is named after the file, and a test that runs the code."""
+def test_wrong_code_is_noticed_by_a_golden_and_by_results(mutation):
+    """A case of a golden, and a test that runs the code."""
     golden, numeric = (test.split("::") for test in mutation.tests)
-    assert Path(golden[0]).stem == Path(mutation.file).stem and Path(golden[0]).suffix == ".mlir"
+    assert Path(golden[0]).suffix == ".mlir"
     assert Path(numeric[0]).suffix == ".py"
 
 

@@ -380,7 +380,7 @@ def test_the_sparse_product_alone_is_written_as_assembly():
     assert len(made) == 4
 
 
-@pytest.mark.seed(DOCUMENT, "assembly-book", "assembly-only-sparse")
+@pytest.mark.seed(DOCUMENT, "assembly-table", "assembly-only-sparse")
 def test_the_book_spells_as_assembly_only_what_no_intrinsic_says():
     kinds = spelled()
     assert {name for name, found in kinds.items() if found == {"assembly"}} == ALWAYS.keys()
