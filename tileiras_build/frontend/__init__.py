@@ -1,4 +1,4 @@
-"""What turns people's sources into Tile IR: exports of cuTile Python, nvcc for CUDA Tile C++.
+"""Compiles kernel sources to Tile IR bytecode: exports of cuTile Python, nvcc for CUDA Tile C++.
 
 Imports core, target and ir.
 """

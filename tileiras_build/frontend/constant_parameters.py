@@ -1,7 +1,7 @@
-"""Which arguments of a row are values, though a launch would pass them to the kernel as parameters.
+"""Finds arguments of a ``Case`` that are Python values although a launch passes them at run time.
 
-cuTile makes a constant of an argument only where its parameter is annotated with ``ct.Constant``; any other number is passed at
-each launch. So a number in a row for such a parameter would export another kernel than the one that launches run.
+cuTile treats an argument as a constant only where its parameter is annotated with ``ct.Constant``; a launch passes any other
+scalar. A value in a ``Case`` for such a parameter would export another kernel than the one that launches run.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Annotated, Any
 
 
 def unannotated_constants(function: Callable, arguments: tuple) -> Iterator[tuple[str, object]]:
-    """The name of each parameter without ``ct.Constant`` that the row gives a number for, and the number."""
+    """The name of each parameter without ``ct.Constant`` whose argument is a Python scalar, and that scalar."""
     names = function.__code__.co_varnames
     try:
         hints = typing.get_type_hints(function, include_extras=True)
     except Exception:
-        return  # cuTile says what is wrong with the annotations
+        return  # cuTile reports what is wrong with the annotations
     for name, argument in zip(names, arguments):
         for value in _numbers(argument, hints.get(name), is_constant=False):
             yield name, value

@@ -1,6 +1,6 @@
-"""Turn a cuTile Python file into Tile IR bytecode: one ``.tilebc`` for each row of its ``CASES`` table.
+"""Export a cuTile Python file as Tile IR bytecode: one ``.tilebc`` for each row of its ``CASES`` table.
 
-A kernel file says at module level which kernels it exports, and for which argument types:
+A kernel file declares at module level which kernels it exports, and for which argument types:
 
     CASES = [
         Case("vector_add_f32", vector_add, (Array("float32", 1), Array("float32", 1), Array("float32", 1), 256)),
@@ -11,9 +11,9 @@ Where the names are string literals, ``list_cases`` reads them from the syntax t
 neither cuda-tile nor the file's imports. ``export_file`` imports the file and calls cuda-tile's public ``export_kernel``.
 
 Same sources, same bytes, on any machine and in any folder:
-- the bytecode version is fixed (``BYTECODE_VERSION``) and never asked of an installed compiler;
+- the bytecode version is fixed (``BYTECODE_VERSION``), whatever compiler is installed;
 - no target is named (``gpu_code=None``, bytecode 13.3 and newer): hints per target stay keyed in the bytecode;
-- file names in debug info are made relative (``source_names.make_portable``): to ``source_root`` for the kernel file
+- file names in debug info are made relative (``portable_source_names.make_paths_portable``): to ``source_root`` for the kernel file
   and the modules beside it, to the package for functions that cuTile inlines from installed ones. Lines are kept.
 """
 
@@ -55,14 +55,14 @@ from tileiras_build.frontend.portable_source_names import make_paths_portable, w
 from tileiras_build.frontend.users_errors import python_error, users_code
 
 BYTECODE_VERSION = "13.4"
-"""Version of the bytecode written: the newest that cuda-tile 1.7 calls released."""
+"""Version of the bytecode written: the newest released one of cuda-tile 1.7."""
 
 
-# ---- what a kernel file holds
+# ---- the table of a kernel file
 def list_cases(path: str | os.PathLike) -> list[str]:
     """Names of the ``.tilebc`` files (without suffix) that ``export_file`` writes for ``path``, in table order.
 
-    Reads the syntax tree only, where the table is one of literals; else it imports the file. Raises InvalidInput as ``load_cases``.
+    Reads the syntax tree only, where the names are literals; else imports the file. Raises InvalidInput as ``load_cases``.
     """
     return [row.name for row in read_rows(path) or _load(path)[0]]
 
@@ -71,16 +71,16 @@ def load_cases(path: str | os.PathLike) -> list[Case]:
     """Import the kernel file and return its table's rows, in order.
 
     Raises InvalidInput[export] naming the Python line where the import fails, InvalidInput[export-cases] where the
-    table is not one of cases, or not as its text says, InvalidInput[export-no-cutile] without cuda-tile.
+    table does not hold cases, or not those of its text, InvalidInput[export-no-cutile] without cuda-tile.
     """
     return _load(path)[1]
 
 
 @contextmanager
 def opened_cases(path: str | os.PathLike) -> Iterator[list[Case]]:
-    """As ``load_cases``; inside of the block the rows' functions may import what lies beside the file."""
+    """As ``load_cases``; inside the block the rows' functions may import modules beside the file."""
     rows = read_rows(path)
-    named_dtype("float32")  # imported before the file is: what the file imports counts as read by it
+    named_dtype("float32")  # before the file is imported: what that imports counts as read by it
     with opened_module(path) as module:
         yield _checked_cases(path, rows, module)[1]
 
@@ -136,13 +136,13 @@ def export_kernels(
     rows = {row.name: row for row in table}
     chosen = [case for case in cases if names is None or case.name in names]
     root = source_root or folder_of(path)
-    made = {case.name: _export(case, rows[case.name], path) for case in chosen}
+    bytecode = {case.name: _export(case, rows[case.name], path) for case in chosen}
     with tracer().untraced():
-        return {case.name: _with_signature(case, make_paths_portable(made[case.name], root)) for case in chosen}
+        return {case.name: _with_signature(case, make_paths_portable(bytecode[case.name], root)) for case in chosen}
 
 
 def _with_signature(case: Case, data: bytes) -> bytes:
-    """The bytecode with a note of what the source calls the arguments of a launch."""
+    """The bytecode with the source's argument names in its producer string."""
     code = case.kernel._pyfunc.__code__
     named = zip(code.co_varnames, case.arguments)
     arguments = [one for name, argument in named for one in _named(name, argument)]
@@ -150,7 +150,7 @@ def _with_signature(case: Case, data: bytes) -> bytes:
 
 
 def _named(name: str, argument: Argument) -> Iterator[NamedArgument]:
-    """An argument's parts: those of a tuple are numbered, a list is the address of its table and its length."""
+    """An argument's parts: elements of a tuple are numbered, a list is the address of its table and its length."""
     if isinstance(argument, tuple):
         for index, part in enumerate(argument):
             yield from _named(f"{name}_{index}", part)
@@ -176,7 +176,7 @@ def export_file(
     *,
     source_root: str | os.PathLike | None = None,
 ) -> list[Path]:
-    """Write ``<case>.tilebc`` into ``out_dir`` (made if missing) for each case; the paths, in table order.
+    """Write ``<case>.tilebc`` into ``out_dir`` (created if missing) for each case; the paths, in table order.
 
     Each file appears whole or not at all, and none appears if any case fails.
     """
@@ -209,15 +209,15 @@ def _export(case: Case, row: CaseRow, path) -> bytes:
 
 
 def _check_arity(case: Case, at_row: Location) -> None:
-    function = getattr(case.kernel, "_pyfunc", None)  # cuda-tile names the kernel's function nowhere public
+    function = getattr(case.kernel, "_pyfunc", None)  # no public attribute of cuda-tile has the function
     if function is None:
         found = type(case.kernel).__name__
         raise InvalidInput("export-cases", f"case {case.name!r}: a {found} is no @ct.kernel function", location=at_row)
-    given, expected = len(case.arguments), function.__code__.co_argcount
-    if given != expected:
+    described, expected = len(case.arguments), function.__code__.co_argcount
+    if described != expected:
         raise InvalidInput(
             "export-cases",
-            f"case {case.name!r} describes {given} arguments of {function.__name__}, which has {expected}",
+            f"case {case.name!r} describes {described} arguments of {function.__name__}, which has {expected}",
             location=at_row,
             remedy="describe each parameter once, constants included",
         )

@@ -1,7 +1,7 @@
 """Import a kernel file as a module, anew each time, and leave ``sys.modules`` as it was.
 
-Modules beside the file are imported anew as well, from their sources: builds are faster than the second by which a ``.pyc``
-is checked. Files and folders that the import looks at are recorded (``core.tracing``).
+Modules beside the file are imported anew as well, from their sources: a ``.pyc`` is checked by whole
+seconds, and builds are faster. Files and folders that the import looks at are recorded (``core.tracing``).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tileiras_build.frontend.kernel_case_table import imports_relatively
 from tileiras_build.frontend.users_errors import users_code
 
 _own_package = __name__.partition(".")[0]
-_FOLDER_PACKAGE = "tileiras_build_folder_of_kernels"  # what a folder is as a package that has no __init__.py
+_FOLDER_PACKAGE = "tileiras_build_folder_of_kernels"  # the package name of a folder without __init__.py
 _import_lock = threading.RLock()  # loading a file rearranges sys.modules
 
 
@@ -36,7 +36,7 @@ class _SourceLoader(importlib.machinery.SourceFileLoader):
 class _SiblingFinder:
     """Finds modules beside the kernel file, as Python does for a script, except this package itself.
 
-    Folders without an ``__init__.py`` are packages too, but come after all others: those are the ``last`` finder's.
+    Folders without an ``__init__.py`` are packages too, but come last: a second finder (``last``) finds those.
     """
 
     def __init__(self, folder: str, last: bool = False):
@@ -58,9 +58,9 @@ class _SiblingFinder:
 
 
 def _is_reloadable_module(module: str, path: str | None, folder: str) -> bool:
-    """Whether ``path``, of the package of a module, is the ``folder`` itself or that package in it.
+    """Whether ``path``, an entry of the package path of a module, is ``folder`` or that package in it.
 
-    An environment or a tree of installed packages may lie there as well: what is found in those is no sibling.
+    A virtual environment may be in the folder: its packages are not reloaded.
     """
     return path is not None and (path == folder or Path(path).is_relative_to(Path(folder, module.partition(".")[0])))
 
@@ -79,20 +79,20 @@ def _isolated(folder: str):
         yield
     finally:
         _forget_finders(first, last)
-        # Paths of a namespace are looked up in its parent: all are asked before any goes.
-        made = [name for name in sys.modules.keys() - before if _is_sibling(sys.modules[name], folder)]
-        for name in made:
+        # Paths of a namespace are looked up in its parent: test all before any is deleted.
+        imported = [name for name in sys.modules.keys() - before if _is_sibling(sys.modules[name], folder)]
+        for name in imported:
             del sys.modules[name]
         sys.modules.update(hidden)
 
 
 def _forget_finders(*finders: _SiblingFinder) -> None:
-    """The file may have removed them, or all, itself."""
+    """Remove the finders; the file may have removed them itself."""
     sys.meta_path[:] = [finder for finder in sys.meta_path if finder not in finders]
 
 
 def _shadowing_entry(folder: str) -> list[str]:
-    """The loaded modules that a script in ``folder`` would import from there. A package without an ``__init__.py`` hides none."""
+    """The loaded modules that a script in ``folder`` would import from there. A folder without an ``__init__.py`` shadows none."""
     with os.scandir(folder) as entries:
         is_folder = {entry.name: _is_folder(entry) for entry in entries}
     folders = [name for name in is_folder if is_folder[name]]
@@ -107,7 +107,7 @@ def _shadowing_entry(folder: str) -> list[str]:
 
 
 def _is_folder(entry: os.DirEntry) -> bool:
-    """Whether it is a folder; a link that leads to itself is none."""
+    """Whether it is a folder; False for a cyclic link."""
     try:
         return entry.is_dir()
     except OSError:
@@ -115,7 +115,7 @@ def _is_folder(entry: os.DirEntry) -> bool:
 
 
 def _is_sibling(module: types.ModuleType, folder: str) -> bool:
-    """What a file puts among the modules may be anything, and break while it is looked at."""
+    """Whether it was imported from the folder. A file may put any object into sys.modules, whose attributes may raise."""
     return bool(asked(_lies_below, module, folder))
 
 
@@ -129,7 +129,7 @@ def _lies_below(module: types.ModuleType, folder: str) -> bool:
 
 @contextmanager
 def opened_module(path: str | os.PathLike) -> Iterator[types.ModuleType]:
-    """The file as a module, imported anew; inside of the block its functions may import what lies beside it.
+    """The file as a module, imported anew; inside the block its functions may import modules beside it.
 
     Raises InvalidInput[export] naming the Python line where the import fails, [export-no-cutile] without cuda-tile.
     """
@@ -148,12 +148,12 @@ def opened_module(path: str | os.PathLike) -> Iterator[types.ModuleType]:
             with users_code(folder, Location(os.fspath(path))):
                 loader.exec_module(module)
         finally:
-            os.chdir(before)  # paths that are relative mean the same after a file has changed the working folder
+            os.chdir(before)  # the file may have changed the working folder
         yield module
 
 
 def _package_of(folder: str) -> tuple[str, str]:
-    """The package that a folder is, and the folder that it is found in; without an ``__init__.py`` one of our own."""
+    """The package name of a folder, and the folder to find it in; a name of our own without an ``__init__.py``."""
     names, top = [], folder
     while os.path.isfile(os.path.join(top, "__init__.py")):
         top, name = os.path.split(top)
@@ -163,16 +163,16 @@ def _package_of(folder: str) -> tuple[str, str]:
 
 @contextmanager
 def _as_package(package: str, top: str, folder: str):
-    """Let the modules of ``folder`` be those of ``package``, which is found in ``top``."""
+    """Import the modules of ``folder`` as those of ``package``, found in ``top``."""
     if not package:
         yield
         return
     root = package.partition(".")[0]
     finder = _SiblingFinder(top)
     if package == _FOLDER_PACKAGE:
-        made = types.ModuleType(package)
-        made.__path__ = [folder]
-        sys.modules[package] = made
+        imported = types.ModuleType(package)
+        imported.__path__ = [folder]
+        sys.modules[package] = imported
     sys.meta_path.insert(0, finder)
     try:
         yield

@@ -1,6 +1,6 @@
-"""The rows of a kernel file: which kernels, for which argument types, and what each must compute.
+"""The rows of a kernel file: its kernels, their argument types, and references for their results.
 
-Public by way of ``tileiras_build.frontend.kernel_case_api``. No library is imported before a row needs it: a build reads names without any.
+``tileiras_build.cases`` exports these classes. Libraries are imported when a row needs them: a build reads names without any.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ if TYPE_CHECKING:
 
 INDEX_DTYPES = ("int32", "int64")
 Values = dict[str, Any]
-"""Launch arguments by name: a NumPy array per array (outputs included), a number per scalar, a list of arrays, a tuple."""
+"""Launch arguments by name: a NumPy array per array (outputs included), a scalar per scalar, a list of arrays, a tuple."""
 
 Grid = int | tuple[int, ...] | Callable[[Values], int | tuple[int, ...]]
-"""How many tile blocks a launch has along up to three axes, or a function of its arguments that says so."""
+"""How many tile blocks a launch has along up to three axes, or a function of its arguments that returns that."""
 
 
 def named_dtype(name: str) -> np.dtype:
-    """The NumPy type of a name; the names of a table are read without any of these imports."""
+    """The NumPy type of a name; a table is read without any of these imports."""
     import ml_dtypes  # noqa: F401  (registers bfloat16, float8_e4m3fn, … as NumPy type names)
     import numpy as np
 
     return np.dtype(DTYPE_BYTES.get(name, name))
 
 
-# cuTile's type that neither NumPy nor ml_dtypes has: arrays of it are of its bytes.
+# A type of cuTile that NumPy and ml_dtypes lack: its arrays have the type of its storage.
 DTYPE_BYTES = {"float8_e5m3fnu": "uint8"}
 
 
-# What an array or number of a kernel may hold, by the names that cuTile has for them.
+# Element types of arrays and scalars, by cuTile's names.
 DTYPES = (
     "float16", "bfloat16", "float32", "float64", "float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu", "float8_e5m3fnu", "float4_e2m1fn",
     "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool_",
@@ -42,18 +42,18 @@ DTYPES = (
 
 
 def check_dtype(name: object) -> None:
-    """Raise ValueError where ``name`` is none of DTYPES."""
+    """Raise ValueError where ``name`` is not one of DTYPES."""
     if name not in DTYPES:
         raise ValueError(f"no element type is called {name!r}; {suggest(str(name), DTYPES)}")
 
 
 @dataclass(frozen=True)
 class Array:
-    """An array parameter and what the compiler may assume about it.
+    """An array parameter and the compiler's assumptions about it.
 
     ``dtype`` is one of DTYPES ("float16", "float8_e4m3fn", …). ``unit_stride`` is the
-    axis whose stride is known to be 1 (None: unknown). Strides and shapes are counted in elements; a single number
-    in ``stride_divisible_by`` holds for every axis but ``unit_stride``. ``alignment`` of the base is in bytes.
+    axis whose stride is known to be 1 (None: unknown). Strides and shapes are counted in elements; a single value
+    of ``stride_divisible_by`` holds for every axis but ``unit_stride``. ``alignment`` of the base is in bytes.
     """
 
     dtype: str
@@ -71,9 +71,9 @@ class Array:
         if self.unit_stride is not None and not -self.ndim <= self.unit_stride < self.ndim:
             raise ValueError(f"unit_stride {self.unit_stride} is no axis of a {self.ndim}-d array")
         for name in ("stride_divisible_by", "shape_divisible_by"):
-            given = getattr(self, name)
-            if isinstance(given, tuple) and len(given) != self.ndim:
-                raise ValueError(f"{name} has {len(given)} entries for a {self.ndim}-d array")
+            divisors = getattr(self, name)
+            if isinstance(divisors, tuple) and len(divisors) != self.ndim:
+                raise ValueError(f"{name} has {len(divisors)} entries for a {self.ndim}-d array")
 
     @property
     def known_strides(self) -> tuple[int | None, ...]:
@@ -83,16 +83,16 @@ class Array:
 
     @property
     def stride_factors(self) -> tuple[int, ...]:
-        """Per axis: what its stride is divisible by, in elements."""
+        """Per axis: the divisor of its stride, in elements."""
         if isinstance(self.stride_divisible_by, tuple):
             return self.stride_divisible_by
         return tuple(1 if known else self.stride_divisible_by for known in self.known_strides)
 
     @property
     def shape_factors(self) -> tuple[int, ...]:
-        """Per axis: what its length is divisible by."""
-        given = self.shape_divisible_by
-        return given if isinstance(given, tuple) else (given,) * self.ndim
+        """Per axis: the divisor of its length."""
+        divisors = self.shape_divisible_by
+        return divisors if isinstance(divisors, tuple) else (divisors,) * self.ndim
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Scalar:
 
 @dataclass(frozen=True)
 class ArrayList:
-    """A list of arrays, all as ``element`` says, of any length; in a ``Case`` also written ``[element]``."""
+    """A list of arrays, all like ``element``, of any length; in a ``Case`` also written ``[element]``."""
 
     element: Array
 
@@ -128,19 +128,19 @@ class Tolerance:
 
 
 EXACT = Tolerance()
-JOINTLY_GIVEN_FIELDS = ("inputs", "reference", "grid")  # of a row: all of them, or none
+REFERENCE_FIELDS = ("inputs", "reference", "grid")  # a row has all of them, or none
 
 
 @dataclass(frozen=True)
 class Checked:
-    """A kernel's name, how it is launched, and what the launch must leave.
+    """A kernel's name, its launch, and a reference for its results.
 
-    ``inputs(rng)`` makes the arguments of a launch by name, outputs included, from a NumPy random generator that is
+    ``inputs(rng)`` returns the arguments of a launch by name, outputs included, from a NumPy random generator that is
     seeded with the row's name. ``grid`` counts tile blocks, or is a function of the arguments. ``reference(values)``
-    gives, by name, every array that the kernel writes as it must be afterwards, in the array's own type and shape,
-    computed from the values before the launch; all others must stay as they were. ``tolerance`` holds for every array,
-    or is a mapping from names of arrays (one that it does not name must be equal).
-    Raises ValueError where one of ``inputs``, ``reference`` and ``grid`` is given and another is missing.
+    returns, by name, every array that the kernel writes with its expected contents, in the array's own type and shape,
+    computed from the values before the launch; other arrays must not change. ``tolerance`` holds for every array,
+    or is a mapping from names of arrays (arrays that it does not name must be equal).
+    Raises ValueError where one of ``inputs``, ``reference`` and ``grid`` is set and another is missing.
     """
 
     name: str
@@ -150,9 +150,9 @@ class Checked:
     tolerance: Tolerance | Mapping[str, Tolerance] = field(default=EXACT, kw_only=True)
 
     def __post_init__(self):
-        given = [word for word in JOINTLY_GIVEN_FIELDS if getattr(self, word) is not None]
-        if given and (missing := [word for word in JOINTLY_GIVEN_FIELDS if word not in given]):
-            raise ValueError(f"row {self.name!r} has {given[0]}= and no {missing[0]}=")
+        present = [name for name in REFERENCE_FIELDS if getattr(self, name) is not None]
+        if present and (missing := [name for name in REFERENCE_FIELDS if name not in present]):
+            raise ValueError(f"row {self.name!r} has {present[0]}= and no {missing[0]}=")
         for word in ("inputs", "reference"):
             if not (getattr(self, word) is None or callable(getattr(self, word))):
                 raise ValueError(f"row {self.name!r}: {word}= is a {type(getattr(self, word)).__name__}, no function")
@@ -161,17 +161,17 @@ class Checked:
             raise ValueError(f"row {self.name!r}: tolerance= is a {type(wrong[0]).__name__}, no Tolerance")
 
     def tolerance_of(self, array: str) -> Tolerance:
-        """How far elements of an array may be off."""
+        """The tolerance of an array."""
         return self.tolerance.get(array, EXACT) if isinstance(self.tolerance, Mapping) else self.tolerance
 
 
 @dataclass(frozen=True)
 class Reference(Checked):
-    """What a kernel must compute whose source is no Python: a row of the table REFERENCES in a Python file beside it.
+    """The reference of a kernel whose source is not Python: a row of the table REFERENCES in a Python file beside it.
 
-    ``name`` is the kernel's, as C++ spells it (``scale<float, 256>``) or its symbol. The arguments that ``inputs`` makes
-    are those of the kernel in their order, by whatever names: an array for a pointer (or for a pointer with its lengths
-    and strides, as cuTile passes arrays), a number for a scalar.
+    ``name`` is the kernel's, as C++ spells it (``scale<float, 256>``) or its symbol. ``inputs`` returns
+    the kernel's arguments in order, under any names: an array for a pointer (or for a pointer with its lengths
+    and strides, as cuTile passes arrays), a scalar for a scalar.
     """
 
 
@@ -179,10 +179,10 @@ class Reference(Checked):
 class Case(Checked):
     """One kernel to export: ``name`` becomes the entry point's symbol and the file's stem.
 
-    ``arguments`` has one entry per parameter of ``kernel``, a function decorated with ``@ct.kernel``; a plain number
+    ``arguments`` has one entry per parameter of ``kernel``, a function decorated with ``@ct.kernel``; a plain int, float
     or bool is a compile-time constant, absent from the launch arguments. ``[Array(…)]`` is a list of such arrays, and a tuple of
-    arguments a tuple of them. ``grid_axes`` says for each axis of the launch grid, in words, what its blocks are:
-    ("rows of x", "tiles of 64 columns"). What the kernel must compute is optional (``Checked``); ``inputs`` names the
+    arguments a tuple of them. ``grid_axes`` describes in words the blocks of each axis of the launch grid:
+    ("rows of x", "tiles of 64 columns"). A reference is optional (``Checked``); ``inputs`` names the
     arguments as the kernel's function does.
     """
 
@@ -192,25 +192,25 @@ class Case(Checked):
 
     @property
     def launch_arguments(self) -> tuple[Argument, ...]:
-        """The arguments that a launch passes, in order: a tuple as one, where something of it is passed."""
+        """The arguments that a launch passes, in order: a tuple counts as one if any element of it is passed."""
         return tuple(argument for argument in self.arguments if is_launch_argument(argument))
 
     @property
     def launch_names(self) -> tuple[str, ...]:
-        """What the kernel's function calls them."""
-        names = self.kernel._pyfunc.__code__.co_varnames  # cuda-tile names the kernel's function nowhere public
+        """Their names in the kernel's function."""
+        names = self.kernel._pyfunc.__code__.co_varnames  # no public attribute of cuda-tile has the function
         return tuple(name for name, argument in zip(names, self.arguments) if is_launch_argument(argument))
 
 
 def is_launch_argument(argument: Argument) -> bool:
-    """Whether a launch passes it, or something of it."""
+    """Whether a launch passes it, or an element of it."""
     if isinstance(argument, tuple):
         return any(map(is_launch_argument, argument))
     return isinstance(argument, Array | Scalar | ArrayList | list)
 
 
 def element_of(argument: ArrayList | list) -> Array:
-    """What the arrays of a list are like; raises ValueError where it is written as no list of one kind of arrays."""
+    """The element of a list of arrays; raises ValueError for a list of different arrays."""
     elements = argument if isinstance(argument, list) else [argument.element]
     if len(elements) != 1 or not isinstance(elements[0], Array):
         raise ValueError("a list of arrays is written [Array(…)], with the one description that all of them share")

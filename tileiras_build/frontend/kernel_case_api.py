@@ -1,4 +1,4 @@
-"""What a kernel file says of its kernels: for which types they are built, how they are launched, what they must compute.
+"""The API of kernel files: cases with their argument types, launches, and references for results.
 
     from tileiras_build.cases import Array, Case, first_tiles, place, poisoned, tolerate, wide
 
@@ -13,7 +13,7 @@
              inputs=inputs, reference=reference, grid=first_tiles("out", 256), tolerance=tolerate("float16")),
     ]
 
-``docs/references.md`` explains rows; the functions below make arguments, references and tolerances.
+``docs/references.md`` explains rows; the functions below create arguments, references and tolerances.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ ALIGNMENT = 128
 """Bytes: enough for every vector width and for TMA; device allocators promise more."""
 
 CANARY = 0xA5
-"""What the memory around an array is filled with."""
+"""The fill value of the memory around an array."""
 
 
 def epsilon(dtype: str) -> float:
-    """Distance from 1 to the next number of a floating type."""
+    """The machine epsilon of a floating type."""
     return float(ml_dtypes.finfo(dtype).eps)
 
 
@@ -54,10 +54,10 @@ def ceil_div(length: int, tile: int) -> int:
 
 
 def allocate(shape: Sequence[int], dtype: str, *, unit_axis: int = -1, padded: bool = False) -> np.ndarray:
-    """An array with stride 1 along ``unit_axis`` on ``ALIGNMENT`` bytes, amid ``CANARY`` bytes.
+    """An array with stride 1 along ``unit_axis`` aligned to ``ALIGNMENT`` bytes, between ``CANARY`` bytes.
 
     ``padded`` rounds the length of that axis up in memory, so that all other strides are multiples of 16 bytes:
-    what TMA and 16-byte copies need when the matrix itself has an odd width.
+    as TMA and 16-byte copies need for a matrix of odd width.
     """
     unit_axis %= len(shape)
     order = [axis for axis in range(len(shape)) if axis != unit_axis] + [unit_axis]
@@ -74,14 +74,14 @@ def allocate(shape: Sequence[int], dtype: str, *, unit_axis: int = -1, padded: b
 
 def place(values: ArrayLike, dtype: str, *, unit_axis: int = -1, padded: bool = False) -> np.ndarray:
     """``values`` rounded to ``dtype`` in an array that ``allocate`` lays out."""
-    given = np.asarray(values)
-    array = allocate(given.shape, dtype, unit_axis=unit_axis, padded=padded)
-    array[...] = given.astype(dtype)
+    source = np.asarray(values)
+    array = allocate(source.shape, dtype, unit_axis=unit_axis, padded=padded)
+    array[...] = source.astype(dtype)
     return array
 
 
 def poisoned(shape: Sequence[int], dtype: str, *, unit_axis: int = -1, padded: bool = False) -> np.ndarray:
-    """An output array of NaN, or of the largest integer: an element that is never written shows."""
+    """An output array of NaN, or of the largest integer: unwritten elements then fail the comparison."""
     array = allocate(shape, dtype, unit_axis=unit_axis, padded=padded)
     is_integer = np.dtype(dtype).kind in "iu"
     array[...] = np.iinfo(dtype).max if is_integer else np.array(np.nan).astype(dtype)
@@ -89,7 +89,7 @@ def poisoned(shape: Sequence[int], dtype: str, *, unit_axis: int = -1, padded: b
 
 
 def wide(array: np.ndarray) -> np.ndarray:
-    """The array in float64, where references are computed."""
+    """The array in float64, for references."""
     return array.astype(np.float64)
 
 

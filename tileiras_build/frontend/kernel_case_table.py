@@ -1,8 +1,8 @@
-"""The table of a kernel file, ``CASES``, as far as its syntax tree tells it: names without running the file.
+"""The table of a kernel file, ``CASES``, as its syntax tree has it: names without running the file.
 
-A table of plain rows (``CASES = [Case("name", …), …]``) names its kernels in literals. One that code builds (a
-comprehension, ``append``, a function's result, names made of variables) is known when the file has run. A file that does
-not mention ``CASES`` is a module that others import.
+A table of plain rows (``CASES = [Case("name", …), …]``) names its kernels in literals. A table that code builds
+(a comprehension, ``append``, a function's result, computed names) is known only after the file has run. A file without
+``CASES`` is a module that others import.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from ..core.file_io import read_file
 from ..core.symbols.symbol_names import KERNEL, check_names, quoted_name
 
 TABLE = "CASES"
-REFERENCES = "REFERENCES"  # of kernels whose source lies beside the file
+REFERENCES = "REFERENCES"  # of kernels whose source is beside the file
 CASE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
 @dataclass(frozen=True)
 class CaseRow:
-    """A row of the table: its name and where it stands (line and column from 1); of a built one, where the table does."""
+    """A row of the table: its name and location (line and column from 1); in a computed table, the location of the table."""
 
     name: str
     line: int
@@ -34,9 +34,9 @@ class CaseRow:
 
 
 def read_rows(path: str | os.PathLike) -> list[CaseRow] | None:
-    """The rows of a table of literals, each a call whose first argument is the name; None where code builds it.
+    """The rows of a table of literals, each a call whose first argument is the name; None for a computed table.
 
-    Raises InvalidInput[export-cases] where the file has no table, and for names that no kernel can have.
+    Raises InvalidInput[export-cases] where the file has no table, and for invalid names.
     """
     tree = parse(path)
     if not _assigns_table(tree):
@@ -57,7 +57,7 @@ def table_location(path: str | os.PathLike) -> tuple[int, int]:
 
 
 def checked_rows(path: str | os.PathLike, rows: Iterable[CaseRow]) -> list[CaseRow]:
-    """The rows; raises InvalidInput[export-cases] where a name is no kernel's, or stands for two."""
+    """The rows; raises InvalidInput[export-cases] where a name is invalid or occurs twice."""
     found: dict[str, CaseRow] = {}
     for row in rows:
         if not CASE_NAME.fullmatch(row.name):
@@ -81,12 +81,12 @@ def parse(path: str | os.PathLike) -> ast.Module:
 
 
 def has_table(path: str | os.PathLike, table: str) -> list[ast.Name | ast.ImportFrom]:
-    """Where the file speaks of a table; raises InvalidInput[export] where it is not Python."""
+    """Where the file mentions a table; raises InvalidInput[export] where it is not Python."""
     return _assigns_table(parse(path), table)
 
 
 def _assigns_table(tree: ast.Module, table: str = TABLE) -> list[ast.Name | ast.ImportFrom]:
-    """Where the file speaks of the table, in the order of the text: its name, and what imports it."""
+    """Where the file mentions the table, in the order of the text: its name, and imports of it."""
     found = [node for node in ast.walk(tree) if isinstance(node, ast.Name | ast.ImportFrom) and _names(node, table)]
     return sorted(found, key=lambda node: (node.lineno, node.col_offset))
 
@@ -98,7 +98,7 @@ def _names(node: ast.Name | ast.ImportFrom, table: str) -> bool:
 
 
 def _literal_table(tree: ast.Module) -> ast.List | ast.Tuple | None:
-    """The table where a single assignment writes it out, and nothing else in the file names it."""
+    """The table, if a single assignment of a literal defines it and nothing else in the file mentions it."""
     mentions = _assigns_table(tree)
     for statement in tree.body:
         if not isinstance(statement, ast.Assign | ast.AnnAssign):
@@ -121,7 +121,7 @@ def _row(element: ast.expr) -> CaseRow:
 
 
 def table_error(path: str | os.PathLike, found: str, line: int = 0, column: int = 0) -> InvalidInput:
-    """The error of a table that is not as it must be."""
+    """The error of an invalid table."""
     return InvalidInput(
         "export-cases",
         found,
@@ -133,7 +133,7 @@ def table_error(path: str | os.PathLike, found: str, line: int = 0, column: int 
 def find_imports(path: str | os.PathLike) -> list[Path]:
     """The ``.py`` files beside ``path`` that it imports, directly or through each other, sorted.
 
-    What a build tool must watch besides the file itself. Reads syntax trees only.
+    Dependencies of a build besides the file itself. Reads syntax trees only.
     """
     folder, found, waiting = Path(path).parent, set(), [Path(path)]
     while waiting:

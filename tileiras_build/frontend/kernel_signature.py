@@ -1,10 +1,10 @@
-"""What a source calls a kernel's arguments, as a note in the bytecode's producer string.
+"""Names and ranks of a kernel's arguments, stored in the bytecode's producer string.
 
     tileiras-build {"saxpy": {"arguments": [["factor"], ["x", 2], ["out", 2, 1]], "grid": ["rows", "tiles of 256"]}}
 
-The format has no room for names of parameters; who wrote a file may say so in any words. An argument with a rank is an
-array: 1 + 2n parameters, its address, lengths and strides; the number after it is the axis whose stride is 1 by promise,
-which the code need not even ask for. ``grid`` says in words what an axis counts, where that is known.
+Bytecode has no names of parameters, and its producer is any string. An argument with a rank is an array: 1 + 2n parameters,
+its address, lengths and strides; the value after the rank is the axis whose stride is assumed to be 1. ``grid`` describes each
+axis of the launch grid, where that is known.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PRODUCER = "tileiras-build "
 
 @dataclass(frozen=True)
 class Argument:
-    """An argument of a launch; ``rank`` of an array, None of a number; ``unit_axis`` has stride 1."""
+    """An argument of a launch; ``rank`` of an array, None of a scalar; ``unit_axis`` has stride 1."""
 
     name: str
     rank: int | None = None
@@ -26,20 +26,20 @@ class Argument:
 
     @property
     def parameters(self) -> int:
-        """How many parameters it fills."""
+        """The number of kernel parameters that it takes."""
         return 1 if self.rank is None else 1 + 2 * self.rank
 
 
 @dataclass(frozen=True)
 class Signature:
-    """The arguments of a launch in order, and what each axis of its grid counts."""
+    """The arguments of a launch in order, and a description of each axis of its grid."""
 
     arguments: tuple[Argument, ...]
     grid: tuple[str, ...] = ()
 
     @property
     def parameters(self) -> int:
-        """How many parameters they fill together."""
+        """The number of kernel parameters of all arguments."""
         return sum(argument.parameters for argument in self.arguments)
 
 
@@ -49,7 +49,7 @@ def render(signatures: Mapping[str, Signature]) -> str:
 
 
 def signature_note(producer: str, entry: str) -> str | None:
-    """The note of one kernel as ``parse`` takes it; None where the producer says nothing of it."""
+    """The note of one kernel as ``parse`` takes it; None where the producer has none."""
     if not producer.startswith(PRODUCER):
         return None
     try:
@@ -60,10 +60,10 @@ def signature_note(producer: str, entry: str) -> str | None:
 
 
 def parse(note: str) -> Signature | None:
-    """What a note says; None where it is none of ours: whatever wrote a file may sign it as it likes."""
+    """The signature in a note; None for a producer of any other format."""
     try:
         row = json.loads(note)
-        arguments = tuple(Argument(*given) for given in row["arguments"])
+        arguments = tuple(Argument(*fields) for fields in row["arguments"])
         signature = Signature(arguments, tuple(row.get("grid", ())))
     except (ValueError, KeyError, TypeError, AttributeError):
         return None

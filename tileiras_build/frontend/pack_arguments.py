@@ -1,4 +1,4 @@
-"""The parameters of a launch, as bytes: arrays and numbers as cuTile's calling convention passes them."""
+"""The parameters of a launch, as bytes: arrays and scalars as cuTile's calling convention passes them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def pack_arguments(
 ) -> list[bytes]:
     """The kernel parameters of a launch, little-endian, in the order of the bytecode's entry point.
 
-    ``values``: a NumPy array per Array, a number per Scalar, a list of arrays per list, a tuple per tuple; constants left
-    out. An n-d array becomes 1 + 2n parameters: its address (8 bytes), its n lengths, its n strides in elements (cuTile's
+    ``values``: a NumPy array per Array, a scalar per Scalar, a list of arrays per list, a tuple per tuple; without
+    constants. An n-d array becomes 1 + 2n parameters: its address (8 bytes), its n lengths, its n strides in elements (cuTile's
     calling convention v2). A list becomes the address of a table and its length; the table (one row per array, of
-    the same numbers in 8 bytes each) is appended to ``tables``: it must live until the launch is over.
-    Raises ValueError where an array breaks what its ``Array`` promises: the compiled kernel relies on it. ``names`` are what
-    the message calls the arguments, which are else counted.
+    the same values in 8 bytes each) is appended to ``tables``: it must live until the launch is over.
+    Raises ValueError where an array violates an assumption of its ``Array``: the compiled kernel relies on it. ``names`` are
+    the names of the arguments in messages, by default their indices.
     """
     packer = _Packer(case.name, tables)
     places = names or [f"launch argument {position}" for position in range(len(case.launch_arguments))]
@@ -47,9 +47,9 @@ class _Packer:
         elif isinstance(argument, Scalar):
             self.packed.append(_array(value, argument.dtype).tobytes())
         elif isinstance(argument, Array):
-            address, *numbers = self._integers(argument, value, place)
+            address, *extents = self._integers(argument, value, place)
             self.packed.append(address.to_bytes(8, "little"))
-            self.packed += [named_dtype(argument.index_dtype).type(number).tobytes() for number in numbers]
+            self.packed += [named_dtype(argument.index_dtype).type(extent).tobytes() for extent in extents]
 
     def _add_list(self, element: Array, values: Sequence[np.ndarray], place: str) -> None:
         if self._tables is None:

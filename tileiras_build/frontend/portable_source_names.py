@@ -1,8 +1,8 @@
 """Give the source files named in bytecode the same names on every machine.
 
-A front end writes debug info with the absolute paths that it saw: of the kernel file, of modules beside it, and of
-installed packages whose functions it inlined. They all stand in the string section as whole strings, which other
-sections reach by index, so they can be replaced without reading anything else. Layout of the file and of the section:
+A front end writes absolute paths into debug info: of the kernel file, of modules beside it, and of installed packages whose
+functions it inlined. All are whole strings of the string section, which other sections refer to by index. So they can be
+replaced without reading other sections. Layout of the file and of the section:
 the comments "section" and "string-section" in lib/Bytecode/Reader/BytecodeReader.cpp of NVIDIA/cuda-tile.
 """
 
@@ -17,7 +17,7 @@ from pathlib import Path
 
 HEADER_SIZE = 12  # magic 8, version 2, tag 2
 END_SECTION, STRING_SECTION, PRODUCER_SECTION = 0, 1, 7
-ALIGNED = 0x80  # the bit of a section's id that says that an alignment follows
+ALIGNED = 0x80  # the bit of a section's id for an alignment that follows
 PADDING = b"\xcb"
 INSTALLED = ("site-packages", "dist-packages")
 
@@ -42,8 +42,8 @@ def make_paths_portable(bytecode: bytes, root: str | os.PathLike) -> bytes:
 
 
 def _name_folders(root: str | os.PathLike) -> list[str]:
-    """Folders that a name is shortened by, the first that matches. Installed packages come before the root, for a
-    virtual environment may lie inside it; the rest of ``sys.path`` comes last, for it may lead into the root."""
+    """Prefixes to remove from a path, the first that matches. Installed packages come before the root, because a virtual
+    environment may be inside it; the rest of ``sys.path`` comes last, because it may contain the root."""
     searched = sorted(filter(os.path.isabs, sys.path), key=len, reverse=True)
     installed = [folder for folder in searched if os.path.basename(folder) in INSTALLED]
     return [*installed, os.fspath(root), *searched]
@@ -65,7 +65,7 @@ def rewrite_strings(bytecode: bytes, rename: Callable[[bytes], bytes]) -> bytes:
 
 
 def with_producer(bytecode: bytes, producer: str) -> bytes:
-    """The bytecode signed by ``producer``; as it is where somebody has signed it already."""
+    """The bytecode with the producer string ``producer``; unchanged if it has one."""
     sections = list(_split_sections(bytecode))
     if any(section == PRODUCER_SECTION for section, _, _ in sections):
         return bytecode

@@ -1,6 +1,6 @@
-"""What the code of a kernel file raises, as one sentence about the file.
+"""Exceptions of a kernel file's code as diagnostics.
 
-In: an exception of anybody's class, which may break while it is looked at. Out: InvalidInput[export] at the user's line.
+In: an exception of any class, whose attributes may raise in turn. Out: InvalidInput[export] at the user's line.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ INSTALL = "install it with: pip install 'cuda-tile==1.7.0'"
 
 @contextmanager
 def users_code(folder: str, fallback: Location, prefix: str = "") -> Iterator[None]:
-    """What the block raises is the user's error, told by ``python_error``."""
+    """Convert what the block raises by ``python_error``."""
     try:
         yield
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        told = python_error(error, folder, fallback, prefix)
-        if told is error:
+        reported = python_error(error, folder, fallback, prefix)
+        if reported is error:
             raise
-        raise told from error
+        raise reported from error
 
 
 def python_error(error: BaseException, folder: str, fallback: Location, prefix: str = "") -> InvalidInput:
-    """What a Python failure says, at the deepest line below ``folder`` that took part in it; it may break while it is looked at."""
+    """The diagnostic of a Python exception, at the deepest frame below ``folder``; attributes of the exception may raise."""
     if is_own(error) and isinstance(error, InvalidInput):
         return error
     if asked(_is_without_cutile, error):
@@ -58,13 +58,13 @@ def _is_without_cutile(error: BaseException) -> bool:
 
 
 def _first_line(error: BaseException) -> str:
-    given = (getattr(error, name, None) for name in ("message", "msg"))
-    text = next((text for text in given if text and isinstance(text, str)), None) or exception_text(error)
+    texts = (getattr(error, name, None) for name in ("message", "msg"))
+    text = next((text for text in texts if text and isinstance(text, str)), None) or exception_text(error)
     return f"{kind_of(error)}: {(text.splitlines() or [''])[0]}"
 
 
 def _named_place(error: BaseException, folder: str) -> Location | None:
-    """The place of the user's that an error of Python's parser or of cuTile's names itself."""
+    """The user's location that a SyntaxError or an error of cuTile has itself."""
     if isinstance(error, SyntaxError) and error.filename:
         return Location(display_path(error.filename), error.lineno or 0, error.offset or 0)
     loc = getattr(error, "loc", None)  # of cuda-tile's errors: line from 1, column from 0, then who called
@@ -83,5 +83,5 @@ def _deepest(error: BaseException, folder: str) -> Location | None:
 
 
 def _is_users(path: str, folder: str) -> bool:
-    """Whether a source file lies beside the kernel file, and in no environment that lies there too."""
+    """Whether a source file is below the kernel file's folder, but not in a virtual environment there."""
     return Path(path).is_relative_to(folder) and not is_installed(os.path.relpath(path, folder))

@@ -21,7 +21,7 @@ def _only(*numbers: int) -> frozenset[int]:
     return frozenset(numbers)
 
 
-# What each capability stands for is one line; which rows have it is the set.
+# Capability -> the SM numbers that have it.
 CAPABILITIES: dict[str, frozenset[int]] = {
     # sm_80 baseline
     "cp_async": _from(80),  # cp.async 4/8/16 bytes, zero fill, groups
@@ -36,7 +36,7 @@ CAPABILITIES: dict[str, frozenset[int]] = {
     "f64_native": _only(80, 90, 100),
     "xorsign_abs": _from(86),
     # sm_89
-    "mma_fp8": _from(89),  # accepted; emulated by f16 products unless mma_fp8_native
+    "mma_fp8": _from(89),  # accepted; emulated by f16 MMAs unless mma_fp8_native
     "mma_fp8_native": _only(89, *_CONSUMER),
     "cvt_fp8": _from(89),  # f32/f16 pairs <-> e4m3/e5m2
     # sm_90
@@ -46,7 +46,7 @@ CAPABILITIES: dict[str, frozenset[int]] = {
     "mbarrier_try_wait": _from(90),  # and expect_tx, scopes
     "elect_sync": _from(90),
     "griddepcontrol": _from(90),
-    "bf16_native": _from(90),  # add/mul/max of bf16; on older ones through fma with 1.0 / -0.0
+    "bf16_native": _from(90),  # add/mul/max of bf16; on older GPUs through fma with 1.0 / -0.0
     "bf16_atomic_add": _from(90),  # atom/red.add.noftz.bf16[x2]
     "atomic_vector": _from(90),  # red.global.v2/v4/v8
     "atomic_b128": _from(90),

@@ -1,8 +1,8 @@
-"""Read what a cubin says about its kernels: a small ELF reader.
+"""Read the resource usage and the parameters of kernels from a cubin: a small ELF reader.
 
 Layout: ELF64 little-endian, machine 190. ``.text.<kernel>`` holds the code, ``.nv.shared.<kernel>`` the size of static
-shared memory, ``.nv.info`` one record per function and fact (format byte, attribute byte, 16-bit size or value, data),
-``.nv.info.<kernel>`` those of one kernel, among them where each of its parameters lies.
+shared memory, ``.nv.info`` one record per function and attribute (format byte, attribute byte, 16-bit size or value, data),
+``.nv.info.<kernel>`` those of one kernel, among them the offset of each parameter.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _FRAME_SIZE, _MIN_STACK_SIZE, _REGCOUNT = 0x11, 0x12, 0x2F
 _ATTRIBUTE_CODES = {_REGCOUNT: "registers", _MIN_STACK_SIZE: "stack", _FRAME_SIZE: "frame"}
 
 
-# By the attribute that tells of a parameter, what the last word of its record says of the size: KPARAM_INFO, and KPARAM_INFO_V2 of
-# kernels whose parameters take more than 4,352 bytes.
+# Attribute of a parameter -> the size in the last word of its record: KPARAM_INFO, and KPARAM_INFO_V2 of kernels whose
+# parameters take more than 4,352 bytes.
 _PARAMETER_SIZES: dict[int, Callable[[int], int]] = {0x17: lambda word: word >> 18, 0x45: lambda word: word & 0xFFFF}
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """Where one parameter of a kernel lies: bytes from the start of the parameters, and how many."""
+    """One parameter of a kernel: its offset in bytes from the start of the parameters, and its size."""
 
     offset: int
     size: int
@@ -41,7 +41,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class KernelResources:
-    """What one kernel takes: registers per thread, bytes of stack per thread, bytes of static shared memory per CTA."""
+    """Resources of one kernel: registers per thread, bytes of stack per thread, bytes of static shared memory per CTA."""
 
     registers: int
     stack: int
@@ -74,7 +74,7 @@ class _Symbol:
 
 
 def read_cubin(data: bytes) -> Cubin:
-    """Raises InvalidInput[cubin] for anything that is not a whole cubin."""
+    """Read a cubin. Raises InvalidInput[cubin] for anything that is not a whole cubin."""
     try:
         return _read(data)
     except (struct.error, IndexError, OverflowError, UnicodeDecodeError) as error:
@@ -82,7 +82,7 @@ def read_cubin(data: bytes) -> Cubin:
 
 
 def read_info(data: bytes, kernel: str) -> tuple[dict[str, bytes], list[tuple[int, bytes]]]:
-    """The contents of a cubin's sections by name, and the records of facts about one kernel.
+    """The contents of a cubin's sections by name, and the ``.nv.info`` records of one kernel.
 
     Raises InvalidInput[cubin] for anything that is not a whole cubin.
     """
@@ -113,16 +113,16 @@ def _read(data: bytes) -> Cubin:
         for section in sections
         if section.name.startswith(".nv.info")
     }
-    facts = _kernel_attributes(infos, symbols)
+    attributes = _kernel_attributes(infos, symbols)
     kernels = {
-        name: _resources(name, sizes, facts.get(name, {}), number, _parameters(infos.get(f".nv.info.{name}", b"")))
+        name: _resources(name, sizes, attributes.get(name, {}), number, _parameters(infos.get(f".nv.info.{name}", b"")))
         for name in (symbol.name for symbol in symbols if symbol.is_entry)
     }
     return Cubin(number, kernels)
 
 
 def _parameters(info: bytes) -> tuple[Parameter, ...]:
-    """In the kernel's order: a record holds an index, ordinal and offset of 16 bits each, and a word with the size."""
+    """The parameters in the kernel's order: a record holds an index, ordinal and offset of 16 bits each, and a word with the size."""
     found = []
     for attribute, record in _records(info):
         if (size_of := _PARAMETER_SIZES.get(attribute)) is not None:
@@ -160,15 +160,15 @@ def _truncated() -> str:
 
 
 def _kernel_attributes(infos: dict[str, bytes], symbols: list[_Symbol]) -> dict[str, dict[str, int]]:
-    """Per function name the numbers of _FACTS, from .nv.info and the symbol table."""
+    """Per function name the values of _ATTRIBUTES, from .nv.info and the symbol table."""
     if ".nv.info" not in infos:
         raise _damaged("no .nv.info section")
-    facts: dict[str, dict[str, int]] = {}
+    attributes: dict[str, dict[str, int]] = {}
     for attribute, record in _records(infos[".nv.info"]):
         if attribute in _ATTRIBUTE_CODES and len(record) >= 8:
             symbol, value = struct.unpack_from("<II", record)
-            facts.setdefault(symbols[symbol].name, {})[_ATTRIBUTE_CODES[attribute]] = value
-    return facts
+            attributes.setdefault(symbols[symbol].name, {})[_ATTRIBUTE_CODES[attribute]] = value
+    return attributes
 
 
 def _records(info: bytes) -> Iterator[tuple[int, bytes]]:

@@ -1,7 +1,7 @@
-"""The element types of tiles, in one table: what a value is, what it takes in memory, and what others call the type.
+"""The element types of tiles, in one table: bits of a value, storage, and the name of the type in other libraries.
 
-Rows are named as MLIR spells the types; Tile IR's own has no prefix here. Everything that has to know the element types
-reads this table, the interpreter and the emulator apart, which judge numbers and have tables of their own.
+Rows are named as MLIR spells the types; Tile IR's own type has no prefix here. All code that needs element types reads this
+table, except the interpreter and the emulator: they check results, so they have tables of their own.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 @dataclass(frozen=True)
 class FloatFormat:
-    """Bits of a floating-point value: widths of exponent and mantissa, the bias, and the patterns beside numbers.
+    """Bits of a floating-point value: widths of exponent and mantissa, the bias, and the bit patterns of special values.
 
-    ``nan``: of the quiet NaN without payload, None where there is none. ``zero``: whether the pattern of zeros is the number 0.
+    ``nan``: the quiet NaN without payload, None where there is none. ``zero``: whether the pattern of all zeros is 0.0.
     """
 
     exponent: int
@@ -33,11 +33,11 @@ class FloatFormat:
 
     @property
     def precision(self) -> int:
-        """Bits of the significand, the hidden one included."""
+        """Bits of the significand, the implicit one included."""
         return self.mantissa + 1
 
     def pattern(self, name: str) -> int | None:
-        """The bits of ``zero``, ``neg_zero``, ``nan``, ``pos_inf`` or ``neg_inf``; None of what the type does not hold."""
+        """The bits of ``zero``, ``neg_zero``, ``nan``, ``pos_inf`` or ``neg_inf``; None for values that the type lacks."""
         return {
             "zero": 0,
             "nan": self.nan,
@@ -50,7 +50,7 @@ class FloatFormat:
         return pattern | self.signed << self.width - 1
 
     def value(self, bits: int) -> float:
-        """The number of a pattern; infinities and NaNs as Python's."""
+        """The value of a bit pattern; infinities and NaNs as Python's."""
         sign = -1.0 if self.signed and bits >> self.width - 1 else 1.0
         exponent, fraction = bits >> self.mantissa & (1 << self.exponent) - 1, bits & (1 << self.mantissa) - 1
         top = exponent == (1 << self.exponent) - 1
@@ -63,7 +63,7 @@ class FloatFormat:
         return sign * (1 + fraction / (1 << self.mantissa)) * 2.0 ** (exponent - self.bias)
 
     def nearest(self, value: float) -> int:
-        """The pattern of the number nearest to a value, of two the even one; past the largest number the infinity or the NaN."""
+        """The bit pattern nearest to a value, ties to even; above the largest finite value the infinity or the NaN."""
         if value != value or abs(value) == float("inf"):
             found = self.pattern("nan" if value != value else "pos_inf")
             return self._signed(value, self._past() if found is None else found)
@@ -74,12 +74,12 @@ class FloatFormat:
 
     @property
     def largest(self) -> float:
-        """The largest number."""
+        """The largest finite value."""
         behind = self._past()
         return self.value(behind if behind not in (self.infinity, self.nan) else behind - 1)
 
     def _past(self) -> int:
-        """What stands behind the largest number."""
+        """The pattern above the largest finite value."""
         behind = [pattern for pattern in (self.infinity, self.nan) if pattern is not None]
         return min(behind, default=(1 << self.width - self.signed) - 1)
 
@@ -87,7 +87,8 @@ class FloatFormat:
         return self._negative(pattern) if copysign(1.0, value) < 0 else pattern
 
     def _is_nan(self, fraction: int) -> bool:
-        """Of the largest exponent: every fraction but that of the infinity, or the last one alone where there is none."""
+        """Whether it is a NaN: the largest exponent with any fraction but that of the infinity, or the last fraction where no
+        infinity exists."""
         has_infinity = self.infinity is not None and self.infinity != self.nan
         return fraction != 0 if has_infinity else fraction == (1 << self.mantissa) - 1
 
@@ -99,7 +100,7 @@ class ElementType:
     ``bits`` of a value; ``register`` and ``memory``, the types of LLVM between instructions and that loads and stores move;
     ``numpy``, the type of NumPy or ml_dtypes, None where neither has it; ``c``, of a parameter in C; ``c_kind``, of an
     element in launcher.hpp; ``struct``, the letter of Python's module; ``tma``, the element of a tensor map, None where none
-    is used; ``ptx``, in the names of matrix instructions and conversions; ``unused``, how many low bits in memory say nothing;
+    is used; ``ptx``, in the names of matrix instructions and conversions; ``unused``, how many low bits in memory are ignored;
     ``per_byte``, how many share a byte of an array; ``dlpack``, DLDataTypeCode of types that NumPy has from ml_dtypes.
     """
 
@@ -143,7 +144,7 @@ def _integer(
     return ElementType(f"i{bits}", bits, "i1" if bits == 1 else memory, memory, numpy, c, c_kind, struct, tma, ptx)
 
 
-# An infinity becomes its NaN, as NVIDIA's compiler has it.
+# An infinity becomes NaN, as in NVIDIA's compiler.
 FNV8 = FloatFormat(5, 3, 15, 0xFF, signed=False, infinity=0xFF)
 _ROWS = (
     _integer(1, "uint8_t", "i1"),
@@ -164,7 +165,7 @@ _ROWS = (
         "f32", 32, "float", "i32", "float32", "float", "f32", "f", "f32", "f32",
         FloatFormat(8, 23, 127, 0x7FC00000, infinity=0x7F800000),
     ),
-    # Travels as f32, whose lowest bits it has no use for.
+    # Held as f32, whose lowest bits are ignored.
     ElementType(
         "tf32", 19, "float", "i32", "float32", "float", "f32", "f", "f32", "tf32",
         FloatFormat(8, 10, 127, 0x3FE00, infinity=0x3FC00), unused=13,
@@ -186,14 +187,14 @@ _ROWS = (
         format=FloatFormat(8, 0, 127, 0xFF, signed=False, zero=False), dlpack=14,
     ),
     ElementType("fnv8E5M3FNU", 8, "i8", "i8", None, c_type_class="f8", tma="u8", format=FNV8),
-    # No parameter is one; two share a byte.
+    # No parameter has this type; two elements share a byte.
     ElementType(
         "f4E2M1FN", 4, "i8", "i8", "float4_e2m1fn", c=None, ptx="e2m1", format=FloatFormat(2, 1, 1, None), per_byte=2, dlpack=17,
     ),
 )  # fmt: skip
 ELEMENT_TYPES: dict[str, ElementType] = {row.name: row for row in _ROWS}
 
-# Of no tile, but of operands of matrix instructions: floats of 6 bits, and two of 4 bits in a byte.
+# Types of operands of matrix instructions alone: floats of 6 bits, and two of 4 bits in a byte.
 _OPERANDS = (
     ElementType("f6E2M3FN", 6, "i8", "i8", "float6_e2m3fn", c=None, ptx="e2m3", dlpack=15),
     ElementType("f6E3M2FN", 6, "i8", "i8", "float6_e3m2fn", c=None, ptx="e3m2", dlpack=16),
@@ -203,13 +204,13 @@ OPERAND_TYPES: dict[str, ElementType] = ELEMENT_TYPES | {row.name: row for row i
 
 
 class MapType(NamedTuple):
-    """An element of a tensor map: the driver's name of it (CUtensorMapDataType), and its bytes."""
+    """An element of a tensor map: its CUtensorMapDataType, and its bytes."""
 
     driver: str
     bytes: int
 
 
-# By the words of launch manifests. Of integers below 32 bits the driver knows those without sign alone.
+# By the spellings of launch manifests. Of integers below 32 bits the driver has unsigned ones only.
 MAP_TYPES: dict[str, MapType] = {
     "i8": MapType("UINT8", 1), "u8": MapType("UINT8", 1), "i16": MapType("UINT16", 2), "u16": MapType("UINT16", 2),
     "i32": MapType("INT32", 4), "u32": MapType("UINT32", 4), "i64": MapType("INT64", 8), "u64": MapType("UINT64", 8),

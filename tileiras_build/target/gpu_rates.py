@@ -1,7 +1,7 @@
-"""What the GPUs can do in a clock, row by row with where each number is from.
+"""Throughputs and latencies of GPUs, each row with the source of its values.
 
-Rates are of one multiprocessor and dense. A row of ``RATES`` holds for all GPUs of a target, one of ``MACHINES`` is the
-product that an estimate is for: the fastest that NVIDIA sells with that target's chip, as its data sheet has it.
+Rates are per SM and clock, dense. A row of ``SM_RATES`` holds for all GPUs of a target. A row of ``GPU_MODELS`` is the GPU
+that an estimate is for: the fastest that NVIDIA sells with that target's chip, by its data sheet.
 
 [G] CUDA C++ Programming Guide, "Arithmetic Instructions", table "Throughput of Native Arithmetic Instructions"
 [A] NVIDIA A100 Tensor Core GPU Architecture, whitepaper V1.0, tables 2, 4 and section "A100 L2 cache"
@@ -28,18 +28,18 @@ from dataclasses import dataclass, field
 from ..core.errors import Unsupported
 from .targets import TARGETS, Target
 
-SM_PARTITIONS = 4  # of a multiprocessor, each of which issues one instruction a clock [G, "Multiprocessor Level"]
-SHARED_BYTES_PER_CLOCK = 128  # of shared memory and of L1, a clock: 32 banks of 4 bytes [G, "Shared Memory"; F]
-L2_BYTES_PER_CLOCK = 64  # that L2 sends one multiprocessor in a clock [A, "A100 L2 cache"]
+SM_PARTITIONS = 4  # of an SM; each issues one instruction a clock [G, "Multiprocessor Level"]
+SHARED_BYTES_PER_CLOCK = 128  # shared memory and L1: 32 banks of 4 bytes [G, "Shared Memory"; F]
+L2_BYTES_PER_CLOCK = 64  # from L2 to one SM [A, "A100 L2 cache"]
 CLUSTER_LATENCY = 180  # clocks to the shared memory of another block of the cluster [M, "Distributed shared memory"]
 TENSOR_MEMORY_READ, TENSOR_MEMORY_WRITE = 512, 256  # bytes a clock: 128 lanes of 4, half of it to write [N]
 
 
 @dataclass(frozen=True)
 class SmRates:
-    """Results a clock of one multiprocessor, by pipe; ``tensor`` are multiply-adds by type of the factors.
+    """Results per clock of one SM, by pipe; ``tensor`` are multiply-adds by operand type.
 
-    ``source`` says where the row is from. ``warp_tensor`` is the share of ``tensor`` that warp-wide products reach.
+    ``source`` names the publications. ``warp_tensor`` is the fraction of ``tensor`` that warp-wide MMAs reach.
     """
 
     float32: int
@@ -58,7 +58,7 @@ class SmRates:
 
 @dataclass(frozen=True)
 class GpuModel:
-    """A product: multiprocessors, clock in MHz, bytes a second of DRAM in G, bytes a clock and bytes of L2; latencies in clocks."""
+    """One GPU: SMs, clock in MHz, DRAM bandwidth in GB/s, L2 bytes per clock and L2 size in bytes; latencies in clocks."""
 
     name: str
     sm_count: int
@@ -74,11 +74,11 @@ class GpuModel:
 
     @property
     def dram_bytes(self) -> float:
-        """Bytes of DRAM in a clock, for the whole GPU."""
+        """DRAM bytes per clock, for the whole GPU."""
         return self.dram_gb_per_s * 1e3 / self.clock_mhz
 
     def microseconds(self, clocks: float) -> float:
-        """How long so many clocks are."""
+        """The time of so many clocks."""
         return clocks / self.clock_mhz
 
 
@@ -96,7 +96,7 @@ SM_RATES: dict[int, SmRates] = {
     87: SmRates(128, 128, 2, 64, 64, 16, 16, 32, _tensor(1024), "G, column 8.7; O"),
     89: SmRates(128, 64, 2, 64, 64, 16, 16, 32, _tensor(512, f8=1024), "G, column 8.9; L"),
     90: SmRates(
-        128, 128, 64, 64, 64, 16, 64, 32, _tensor(2048, f64=128, f8=4096), "G, column 9.0; H; M for warp-wide products",
+        128, 128, 64, 64, 64, 16, 64, 32, _tensor(2048, f64=128, f8=4096), "G, column 9.0; H; M for warp-wide MMAs",
         warp_tensor=0.63,
     ),
     100: SmRates(128, 128, 64, 64, 64, 16, 64, 32, _tensor(4096, f64=64, f8=8192, f4=16384), "G, column 10.0; B; F",
@@ -115,7 +115,7 @@ GPU_MODELS: dict[int, GpuModel] = {
     87: GpuModel("Jetson AGX Orin 64 GB", 16, 1300, 205, 512, 4 * _MIB, 29, 262, 466, "O; latencies = 80"),
     89: GpuModel("L40S", 142, 2520, 864, 2048, 96 * _MIB, 30, 273, 542, "L; M, measured on RTX 4090"),
     90: GpuModel("H100 SXM 80 GB", 132, 1830, 3352, 5120, 50 * _MIB, 29, 263, 479, "H; M; L2 = 80"),
-    100: GpuModel("B200", 148, 1850, 8000, 9472, 126 * _MIB, 29, 300, 650, "B; F; L2 64 bytes for each multiprocessor, ="),
+    100: GpuModel("B200", 148, 1850, 8000, 9472, 126 * _MIB, 29, 300, 650, "B; F; L2 64 bytes for each SM, ="),
     103: GpuModel("B300", 148, 1850, 8000, 9472, 126 * _MIB, 29, 300, 650, "B; = 100"),
     110: GpuModel("Jetson T5000", 20, 1575, 273, 1280, 32 * _MIB, 29, 300, 650, "T; = 100"),
     120: GpuModel("RTX PRO 6000 Blackwell", 188, 2617, 1792, 4096, 128 * _MIB, 30, 358, 877, "R; J, measured on RTX 5080"),
@@ -123,11 +123,11 @@ GPU_MODELS: dict[int, GpuModel] = {
 }  # fmt: skip
 
 
-# Where constant bank 0 holds the launch, as ptxas 13 compiles code that asks for it; the parameters' place is in a cubin, too.
+# Layout of the launch parameters in constant bank 0, as code by ptxas 13 reads it; a cubin has the offset of the parameters, too.
 @dataclass(frozen=True)
 class BankLayout:
-    """Where constant bank 0 holds what: bytes to the extents of block and grid, to a pointer to the parameters, to the
-    parameters, to the top of the stack, and to the extents of a cluster, the numbers of clusters, a cluster's blocks and the
+    """Byte offsets in constant bank 0: of the extents of block and grid, a pointer to the parameters, the
+    parameters, the top of the stack, the extents of a cluster, the cluster counts, a cluster's blocks and the
     reciprocals of its extents in f32, by which ptxas computes %clusterid.
     """
 
@@ -152,9 +152,9 @@ CONSTANT_BANK_LAYOUTS: dict[int, BankLayout] = {
 
 
 def gpu_model(target: Target) -> GpuModel:
-    """The product that estimates for a target are for.
+    """The GPU that estimates for a target are for.
 
-    Raises Unsupported[estimate-no-rates] for a target of which nothing is published.
+    Raises Unsupported[estimate-no-rates] for a target without published rates.
     """
     if target.number not in GPU_MODELS:
         known = ", ".join(name for name, row in TARGETS.items() if row.number in GPU_MODELS)

@@ -12,7 +12,7 @@ from .capabilities import CAPABILITIES
 from .element_types import OPERAND_TYPES
 from .sm_limits import WARP
 
-# Bits of one element of an operand, by MLIR spelling; tf32 travels in 32-bit registers, floats below 8 bits in bytes.
+# Bits of one element of an operand, by MLIR spelling; tf32 has 32-bit registers, floats below 8 bits take a byte.
 ELEMENT_BITS = {name: row.load_bits for name, row in OPERAND_TYPES.items()}
 # Bits of one operand value of an instruction, by LLVM spelling.
 VALUE_BITS = {"i32": 32, "float": 32, "double": 64, "<2 x half>": 32}
@@ -28,9 +28,9 @@ class MmaAtom:
 
     ``*_type`` are MLIR dtypes. ``*_registers`` counts the operand values per lane and ``*_value`` is the LLVM type of
     one of them; D has C's. ``intrinsic`` and ``ptx`` may hold ``{signs}`` / ``{a}`` / ``{b}``: the signedness of i8
-    operands, chosen at the operation (``intrinsic_name`` and ``ptx_name`` fill them in). Block-scaled rows carry
-    ``scale_type`` and ``scale_block`` (elements of k that share a scale; pairs of fp4 are one element); their call takes six more arguments, see
-    reference PTX ISA 9.0, 9.7.14.3.
+    operands, which the operation selects (``intrinsic_name`` and ``ptx_name`` fill them in). Block-scaled rows carry
+    ``scale_type`` and ``scale_block`` (elements of k that share a scale; pairs of fp4 are one element);
+    their call takes six more arguments, see PTX ISA 9.0, 9.7.14.3.
     """
 
     name: str
@@ -106,7 +106,7 @@ _F864 = (*_F8, "f6E2M3FN", "f6E3M2FN", "f4E2M1FN")
 
 
 def _mma_fp8() -> list[MmaAtom]:
-    """fp8 products of all four operand pairs, k = 32 then 16, f32 and f16 accumulators."""
+    """fp8 MMAs of all four operand pairs, k = 32 then 16, f32 and f16 accumulators."""
     shapes = (((16, 8, 32), 4, 2), ((16, 8, 16), 2, 1))
     accumulators = (("f32", 4, _FLOAT), ("f16", 2, _HALF))
     return [
@@ -119,7 +119,7 @@ def _mma_fp8() -> list[MmaAtom]:
 
 
 def _mma_f8f6f4() -> list[MmaAtom]:
-    """Mixed fp8/fp6/fp4 products; every element sits in its own byte (PTX ISA 9.0, 9.7.14.5.12)."""
+    """Mixed fp8/fp6/fp4 MMAs; every element has its own byte (PTX ISA 9.0, 9.7.14.5.12)."""
     rows = (
         _mma(
             (16, 8, 32), a, b, "f32", (4, 2, 4), (_REGISTER, _REGISTER, _FLOAT),
@@ -130,7 +130,7 @@ def _mma_f8f6f4() -> list[MmaAtom]:
     return [replace(row, ptx=row.ptx.replace(".row.col.", ".row.col.kind::f8f6f4.")) for row in rows]
 
 
-def _scaled(shape, kind, scale_count, a, b, scale, block, packed) -> MmaAtom:
+def _mma_scaled(shape, kind, scale_count, a, b, scale, block, packed) -> MmaAtom:
     """One block-scaled row: ``block`` elements of k share one scale of dtype ``scale``."""
     m, n, k = shape
     size, types = f"m{m}n{n}k{k}", f"f32.{PTX_TYPE[a]}.{PTX_TYPE[b]}.f32"
@@ -153,14 +153,14 @@ def _packed_fp4(row: MmaAtom) -> MmaAtom:
 
 def _mma_block_scaled() -> list[MmaAtom]:
     fp4, e8m0 = "f4E2M1FN", "f8E8M0FNU"
-    nvf4 = _scaled((16, 8, 64), "mxf4nvf4", 4, fp4, fp4, "f8E4M3FN", 16, 4)
-    mxf4 = _scaled((16, 8, 64), "mxf4", 2, fp4, fp4, e8m0, 32, 4)
+    nvf4 = _mma_scaled((16, 8, 64), "mxf4nvf4", 4, fp4, fp4, "f8E4M3FN", 16, 4)
+    mxf4 = _mma_scaled((16, 8, 64), "mxf4", 2, fp4, fp4, e8m0, 32, 4)
     return [
         nvf4,
         mxf4,
         _packed_fp4(nvf4),
         _packed_fp4(mxf4),
-        *(_scaled((16, 8, 32), "mxf8f6f4", 1, a, b, e8m0, 32, 0) for a in _F864 for b in _F864),
+        *(_mma_scaled((16, 8, 32), "mxf8f6f4", 1, a, b, e8m0, 32, 0) for a in _F864 for b in _F864),
     ]
 
 
@@ -173,7 +173,8 @@ class WgmmaAtom:
 
     ``k`` elements are 32 bytes. ``transposable``: the operands may be MN-major in shared memory (16-bit types only).
     ``ptx`` holds ``{n}`` and, for i8, ``{a}`` / ``{b}``: the signedness of the operands. PTX ISA 9.0, 9.7.15.5.
-    ``partial_k``: elements along k whose products the tensor core may sum before that goes to a sum in f32; 0 for any number.
+    ``promotion_interval``: elements along k that the tensor core accumulates before promotion to an f32 accumulator; 0: no
+    promotion.
     """
 
     name: str
@@ -202,10 +203,10 @@ class WgmmaAtom:
         return self.ptx.format(n=n, a=_sign(a_signed), b=_sign(b_signed))
 
 
-# The tensor cores of sm_90 keep 13 bits of fraction of a sum of fp8 products (DeepSeek-V3 Technical Report, arXiv 2412.19437,
-# section 3.5.2; MMA-Sim, arXiv 2511.10909). By that, sums of 4096 random products are off by 6e-5 of the largest where each
-# instruction's are added in f32, by 1.1e-4 where those of two are, by 1.8e-4 with four, as in CUTLASS, and by 4e-3 with one
-# sum (normally distributed factors; all positive: 5e-5, 1.7e-4, 6e-4, 7e-2). Sums of f16 have fewer bits themselves.
+# The tensor cores of sm_90 accumulate fp8 products with 13 bits of fraction (DeepSeek-V3 Technical Report, arXiv 2412.19437,
+# section 3.5.2; MMA-Sim, arXiv 2511.10909). Relative error of a dot of 4096 random elements by this model: 6e-5 with
+# promotion to f32 after each instruction, 1.1e-4 after two, 1.8e-4 after four (as in CUTLASS), 4e-3 without (normally
+# distributed operands; all positive: 5e-5, 1.7e-4, 6e-4, 7e-2). f16 accumulators have fewer bits anyway.
 _PROMOTION_INTERVALS = {("f8E4M3FN", "f32"): 32, ("f8E5M2", "f32"): 32}
 
 
@@ -214,15 +215,15 @@ def _wgmma(a_type: str, b_type: str, accumulator_type: str) -> WgmmaAtom:
     a, b, d = (PTX_TYPE.get(t) for t in (a_type, b_type, accumulator_type))
     ptx = f"wgmma.mma_async.sync.aligned.m64n{{n}}k{k}.{d}.{a or '{a}'}.{b or '{b}'}"
     name = f"wgmma_m64k{k}_{a_type}_{b_type}_{accumulator_type}"
-    partial_k = _PROMOTION_INTERVALS.get((a_type, accumulator_type), 0)
-    return WgmmaAtom(name, k, a_type, b_type, accumulator_type, ptx, ELEMENT_BITS[a_type] == 16, partial_k)
+    promotion_interval = _PROMOTION_INTERVALS.get((a_type, accumulator_type), 0)
+    return WgmmaAtom(name, k, a_type, b_type, accumulator_type, ptx, ELEMENT_BITS[a_type] == 16, promotion_interval)
 
 
 # ---------------------------------------------------------------------------------------------- tcgen05 rows
 
 # Types of scales, and fp4 in the kinds that read pairs, as instruction descriptors number them (Tables 43 and 44).
 _SCALE_FORMATS = {"f8E4M3FN": 0, "f8E8M0FNU": 1}
-_PAIR_FORMAT = 1
+_PACKED_FP4_FORMAT = 1
 
 
 @dataclass(frozen=True)
@@ -268,19 +269,21 @@ class Tcgen05Atom:
             | m >> 4 << 24
         )
 
-    def scaled_descriptor(self, m: int, n: int, a_mn_major: bool, b_mn_major: bool, number: int) -> int:
-        """The instruction descriptor of a block-scaled row (Tables 43 and 44) that takes the scales from byte ``number`` of
-        their words on."""
+    def scaled_descriptor(self, m: int, n: int, a_mn_major: bool, b_mn_major: bool, first_byte: int) -> int:
+        """The instruction descriptor of a block-scaled row (Tables 43 and 44) that takes the scales from byte ``first_byte``
+        of their registers on."""
         _, a, b = self.formats
         assert self.scale_type is not None, f"{self.name} is not block-scaled"
         scale = _SCALE_FORMATS[self.scale_type]
         orders = a_mn_major << 15 | b_mn_major << 16
-        return number << 4 | a << 7 | b << 10 | orders | n >> 3 << 17 | scale << 23 | m >> 7 << 27 | number << 29
+        return (
+            first_byte << 4 | a << 7 | b << 10 | orders | n >> 3 << 17 | scale << 23 | m >> 7 << 27 | first_byte << 29
+        )
 
 
 def _tcgen05_scaled(a_type: str, b_type: str) -> Tcgen05Atom:
-    """Kind mxf8f6f4, whose instruction names itself: powers of two scale blocks of 32 elements."""
-    formats = 1, _TENSOR_FORMATS[a_type], _TENSOR_FORMATS[b_type]
+    """Kind mxf8f6f4: power-of-two scales for blocks of 32 elements."""
+    formats = 1, _TCGEN05_FORMATS[a_type], _TCGEN05_FORMATS[b_type]
     name = f"tcgen05_mxf8f6f4_k32_{a_type}_{b_type}_f32_ue8m0"
     scales = "f8E8M0FNU", 32, "mxf8f6f4.block_scale"
     return Tcgen05Atom(name, 32, a_type, b_type, "f32", 0, formats, _MN_MAJOR[8], "tcgen05", *scales)
@@ -291,21 +294,23 @@ def _tcgen05_packed_fp4(kind: str, scale_type: str, block: int) -> Tcgen05Atom:
     pair, scale = "f4E2M1FNx2", "ue4m3" if scale_type == "f8E4M3FN" else "ue8m0"
     name = f"tcgen05_{kind}_k64_f4E2M1FN_f32_{scale}_block{block}"
     scales = scale_type, block // 2, f"{kind}.block_scale.block{block}"
-    return Tcgen05Atom(name, 32, pair, pair, "f32", 0, (1, _PAIR_FORMAT, _PAIR_FORMAT), (), "tcgen05", *scales)
+    return Tcgen05Atom(
+        name, 32, pair, pair, "f32", 0, (1, _PACKED_FP4_FORMAT, _PACKED_FP4_FORMAT), (), "tcgen05", *scales
+    )
 
 
-_TENSOR_FORMATS = {"f16": 0, "bf16": 1, "tf32": 2, "f8E4M3FN": 0, "f8E5M2": 1, "i8": 0}
-_TENSOR_KINDS = {"f16": 0, "bf16": 0, "tf32": 1, "f8E4M3FN": 2, "f8E5M2": 2, "i8": 3}
-_TENSOR_ACCUMULATORS = {"f32": 1, "i32": 2}
+_TCGEN05_FORMATS = {"f16": 0, "bf16": 1, "tf32": 2, "f8E4M3FN": 0, "f8E5M2": 1, "i8": 0}
+_TCGEN05_KINDS = {"f16": 0, "bf16": 0, "tf32": 1, "f8E4M3FN": 2, "f8E5M2": 2, "i8": 3}
+_TCGEN05_ACCUMULATORS = {"f32": 1, "i32": 2}
 # Bits of an element -> swizzles of MN-major operands.
 _MN_MAJOR = {**dict.fromkeys((8, 16), ("128B", "64B", "32B")), 32: ("128B_ATOM_32B",)}
 
 
 def _tcgen05(a_type: str, b_type: str, accumulator_type: str, capability: str = "tcgen05") -> Tcgen05Atom:
     bits = ELEMENT_BITS[a_type]
-    formats = _TENSOR_ACCUMULATORS[accumulator_type], _TENSOR_FORMATS[a_type], _TENSOR_FORMATS[b_type]
+    formats = _TCGEN05_ACCUMULATORS[accumulator_type], _TCGEN05_FORMATS[a_type], _TCGEN05_FORMATS[b_type]
     name = f"tcgen05_k{256 // bits}_{a_type}_{b_type}_{accumulator_type}"
-    kind, mn_major = _TENSOR_KINDS[a_type], _MN_MAJOR[bits]
+    kind, mn_major = _TCGEN05_KINDS[a_type], _MN_MAJOR[bits]
     return Tcgen05Atom(name, 256 // bits, a_type, b_type, accumulator_type, kind, formats, mn_major, capability)
 
 
@@ -331,7 +336,7 @@ MMA_ATOMS: tuple[MmaAtom, ...] = (
     *_mma_block_scaled(),
 )
 
-# Integer products that no tile is made of, but IR that is written by hand: LLVM's names without "llvm.nvvm.".
+# Integer MMAs that the compiler does not select, but hand-written IR may hold: LLVM's names without "llvm.nvvm.".
 OTHER_MMA_INTRINSICS = (
     "mma.m8n8k16.row.col.s8", "mma.m8n8k32.row.col.s4", "mma.m16n8k32.row.col.s4", "mma.m16n8k64.row.col.s4",
 )  # fmt: skip

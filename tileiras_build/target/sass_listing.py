@@ -1,4 +1,4 @@
-"""What a cubin's machine code is made of: nvdisasm's listing, counted by kind of instruction.
+"""The SASS of a cubin: nvdisasm's listing, parsed, its instructions counted by kind, its loops found.
 
 Opcodes are those of the CUDA Binary Utilities manual, section "Instruction Set Reference".
 """
@@ -33,7 +33,7 @@ TENSOR = ("HMMA", "IMMA", "DMMA", "QMMA", "OMMA", "BMMA", "HGMMA", "IGMMA", "QGM
 ASYNC_COPY = ("LDGSTS", "UTMALDG", "UBLKCP")
 SPILL = ("LDL", "STL")
 BRANCH = ("BRA", "BRX", "JMP")
-# What waits for all that a thread wrote to reach the whole GPU, or drops what L1 holds; opcode and first modifiers.
+# Fences of GPU scope and invalidations of L1: opcode and first modifiers.
 GPU_FENCES = ("MEMBAR.ALL.GPU", "MEMBAR.SC.GPU", "MEMBAR.ALL.SYS", "MEMBAR.SC.SYS", "ERRBAR", "CCTL.IVALL")
 LEAVES = (*BRANCH, "EXIT", "RET")
 _CONDITION = re.compile(r"!?U?P\w+,")
@@ -41,9 +41,9 @@ _CONDITION = re.compile(r"!?U?P\w+,")
 
 @dataclass(frozen=True)
 class Line:
-    """One instruction: its opcode with modifiers, its operands as printed, and the label that it jumps to.
+    """One instruction: its opcode with modifiers, its operands as printed, and the label that it branches to.
 
-    ``guarded``: a predicate before it says whether it is executed.
+    ``guarded``: it has a predicate.
     """
 
     mnemonic: str
@@ -53,7 +53,7 @@ class Line:
 
     @cached_property
     def opcode(self) -> str:
-        """Without modifiers."""
+        """The opcode without modifiers."""
         return self.mnemonic.partition(".")[0]
 
     @property
@@ -64,7 +64,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Listing:
-    """The instructions of one kernel; ``labels`` maps a label to the number of the instruction behind it."""
+    """The instructions of one kernel; ``labels`` maps a label to the index of the next instruction."""
 
     name: str
     lines: tuple[Line, ...]
@@ -81,103 +81,103 @@ class Listing:
 
     @property
     def loops(self) -> list[range]:
-        """The instructions between each backward jump and where it leads, in order of their ends."""
+        """The instructions between each backward branch and its target, in order of their ends."""
         found = []
-        for number, line in enumerate(self.lines):
+        for index, line in enumerate(self.lines):
             start = self.labels.get(line.jumps_to) if line.opcode in BRANCH and line.jumps_to else None
-            # A kernel ends in a jump to itself.
-            if start is not None and start < number:
-                found.append(range(start, number + 1))
+            # A kernel ends in a branch to itself.
+            if start is not None and start < index:
+                found.append(range(start, index + 1))
         return found
 
     @cached_property
     def natural_loops(self) -> list[frozenset[int]]:
-        """The instructions of each loop, those of a wait that stands behind the kernel's end among them, by its header's number.
+        """The instructions of each loop, by the index of its header; a wait loop behind the kernel's end counts.
 
-        A loop's header is where a path leads back to; in the loop is what reaches the header without passing it.
+        A loop's header is the target of a back edge; the loop's body is what reaches the source of that edge without the header.
         """
         before: dict[int, set[int]] = {}
-        for number in range(len(self.lines)):
-            for follower in self._following(number):
-                before.setdefault(follower, set()).add(number)
+        for index in range(len(self.lines)):
+            for successor in self._successors(index):
+                before.setdefault(successor, set()).add(index)
         bodies: dict[int, frozenset[int]] = {}
-        for source, header in _retreating(self._following):
+        for source, header in _retreating(self._successors):
             bodies[header] = bodies.get(header, frozenset()) | _reaching(source, header, before)
         return [bodies[header] for header in sorted(bodies)]
 
     @property
     def fences_in_loops(self) -> list[str]:
-        """The mnemonics of the fences of the whole GPU that a thread may pass again and again, in order."""
-        return [mnemonic for number in self.repeated if (mnemonic := self.lines[number].mnemonic) in GPU_FENCES]
+        """The mnemonics of the GPU-scope fences inside loops, in order."""
+        return [mnemonic for index in self.repeated if (mnemonic := self.lines[index].mnemonic) in GPU_FENCES]
 
     @cached_property
     def repeated(self) -> list[int]:
-        """The numbers of the instructions from which a path leads back to them, of more than a jump to itself."""
-        targets = [sorted(self._following(number)) for number in range(len(self.lines))]
-        return sorted(number for loop in cycles(targets) for number in loop)
+        """The indices of the instructions in cycles of more than one instruction."""
+        targets = [sorted(self._successors(index)) for index in range(len(self.lines))]
+        return sorted(index for loop in cycles(targets) for index in loop)
 
     def mma_loop(self) -> range | None:
-        """Of the innermost loops of tensor instructions the shortest one that holds the most; None where no loop holds any."""
-        counted = {loop: sum(self.lines[number].opcode in TENSOR for number in loop) for loop in self.loops}
+        """The innermost loop with the most tensor instructions, of several the shortest; None where no loop has any."""
+        counted = {loop: sum(self.lines[index].opcode in TENSOR for index in loop) for loop in self.loops}
         found = [loop for loop, count in counted.items() if count]
         inner = [loop for loop in found if not any(_holds(loop, other) for other in found)]
         return max(inner, key=lambda loop: (counted[loop], -len(loop)), default=None)
 
     def reached_from(self, *opcodes: str) -> set[str]:
-        """The opcodes of what the same thread may execute after an instruction of one of these."""
-        waiting = [number for number, line in enumerate(self.lines) if line.opcode in opcodes]
+        """The opcodes that the same thread may execute after an instruction with one of these opcodes."""
+        waiting = [index for index, line in enumerate(self.lines) if line.opcode in opcodes]
         seen: set[int] = set()
         while waiting:
-            new = self._following(waiting.pop()) - seen
+            new = self._successors(waiting.pop()) - seen
             seen |= new
             waiting.extend(new)
-        return {self.lines[number].opcode for number in seen}
+        return {self.lines[index].opcode for index in seen}
 
-    def _following(self, number: int) -> set[int]:
-        line = self.lines[number]
-        found = {number + 1} if line.falls_through else set()
+    def _successors(self, index: int) -> set[int]:
+        line = self.lines[index]
+        found = {index + 1} if line.falls_through else set()
         if line.opcode in BRANCH and line.jumps_to in self.labels:
             found.add(self.labels[line.jumps_to])
         return {other for other in found if other < len(self.lines)}
 
     @property
     def loads_ahead(self) -> bool:
-        """Whether copies are under way before the loop of products starts: some stand ahead of it, or all elsewhere.
+        """Whether copies are in flight before the MMA loop starts: some are before it, or all outside of it.
 
-        A kernel without such a loop has nothing to load ahead of.
+        A kernel without such a loop has nothing to prefetch.
         """
         loop = self.mma_loop()
         if loop is None:
             return True
-        copies = [number for number, line in enumerate(self.lines) if line.opcode in ASYNC_COPY]
-        return bool(copies) and any(number < loop.start or number >= loop.stop for number in copies)
+        copies = [index for index, line in enumerate(self.lines) if line.opcode in ASYNC_COPY]
+        return bool(copies) and any(index < loop.start or index >= loop.stop for index in copies)
 
 
-def _retreating(following: Callable[[int], set[int]]) -> Iterator[tuple[int, int]]:
-    """The edges of a control flow graph that lead back, of a depth-first walk from instruction 0."""
-    walked, seen = [(0, iter(sorted(following(0))))], {0}
+def _retreating(successors: Callable[[int], set[int]]) -> Iterator[tuple[int, int]]:
+    """The back edges of a control-flow graph, by a depth-first walk from instruction 0."""
+    path_stack, seen = [(0, iter(sorted(successors(0))))], {0}
     path = {0}
-    while walked:
-        number, rest = walked[-1]
-        follower = next(rest, None)
-        if follower is None:
-            walked.pop()
-            path.discard(number)
-        elif follower in path:
-            yield number, follower
-        elif follower not in seen:
-            seen.add(follower)
-            path.add(follower)
-            walked.append((follower, iter(sorted(following(follower)))))
+    while path_stack:
+        index, rest = path_stack[-1]
+        successor = next(rest, None)
+        if successor is None:
+            path_stack.pop()
+            path.discard(index)
+        elif successor in path:
+            yield index, successor
+        elif successor not in seen:
+            seen.add(successor)
+            path.add(successor)
+            path_stack.append((successor, iter(sorted(successors(successor)))))
 
 
 def _reaching(source: int, header: int, before: Mapping[int, set[int]]) -> frozenset[int]:
     found, waiting = {header}, [source]
     while waiting:
-        number = waiting.pop()
-        if number not in found:
-            found.add(number)
-            waiting.extend(before.get(number, ()))
+        index = waiting.pop()
+        if index not in found:
+            found.add(index)
+            waiting.extend(before.get(index, ()))
     return frozenset(found)
 
 
@@ -186,7 +186,7 @@ def _holds(loop: range, other: range) -> bool:
     return loop != other and loop.start <= other.start and other.stop <= loop.stop
 
 
-# Of processor time: nvdisasm takes half a second to start, and one for some 100 KB.
+# CPU seconds: nvdisasm takes half a second to start, and one for some 100 KB.
 _MIN_SECONDS, _BYTES_A_SECOND = 5, 20_000
 
 
@@ -198,13 +198,13 @@ def disassemble(cubin: bytes, *options: str) -> str:
         command = [_find_nvdisasm(), "-c", *options, str(path)]
         status, text, errors = _run(command, _MIN_SECONDS + len(cubin) // _BYTES_A_SECOND)
     if status:
-        said = " ".join(errors.split()) or f"it ended with status {status}"
-        raise InvalidInput("nvdisasm", f"nvdisasm refuses the cubin: {said}", remedy="assemble it again")
+        message = " ".join(errors.split()) or f"it ended with status {status}"
+        raise InvalidInput("nvdisasm", f"nvdisasm refuses the cubin: {message}", remedy="assemble it again")
     return text
 
 
 def _run(command: list[str], seconds: int) -> tuple[int, str, str]:
-    """The status and the output of a program that may use so many seconds of processor time: on a damaged cubin it may never end."""
+    """The status and the output of a program with a limit of CPU seconds: on a damaged cubin it may not terminate."""
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "errors": "backslashreplace"}
     with subprocess.Popen(command, **pipes) as process:
         if sys.platform == "linux":
@@ -238,7 +238,7 @@ def read_listings(text: str) -> list[Listing]:
 
 
 def read_section(text: str, kernel: str) -> Iterator[str]:
-    """The lines of nvdisasm's text that are labels, instructions and what it says of their source, of one kernel."""
+    """The lines of nvdisasm's text that are labels, instructions and source lines, per kernel."""
     inside = False
     for row in text.splitlines():
         if row.lstrip().startswith(".section"):
@@ -255,16 +255,16 @@ def _read_line(instruction: re.Match) -> Line:
 
 
 def cycles(targets: Sequence[Sequence[int]]) -> Iterator[list[int]]:
-    """The sets of more than one node of a graph that all reach each other (Kosaraju's algorithm).
+    """The strongly connected components of more than one node (Kosaraju's algorithm).
 
-    ``targets[n]``: the nodes that node n leads to.
+    ``targets[n]``: the successors of node n.
     """
     sources: list[list[int]] = [[] for _ in targets]
-    for number, following in enumerate(targets):
-        for target in following:
-            sources[target].append(number)
+    for index, successors in enumerate(targets):
+        for target in successors:
+            sources[target].append(index)
     seen: set[int] = set()
-    ends = [number for start in range(len(targets)) for number in _postorder(start, targets, seen)]
+    ends = [index for start in range(len(targets)) for index in _postorder(start, targets, seen)]
     seen = set()
     for start in reversed(ends):
         if len(found := list(_postorder(start, sources, seen))) > 1:
@@ -272,16 +272,16 @@ def cycles(targets: Sequence[Sequence[int]]) -> Iterator[list[int]]:
 
 
 def _postorder(start: int, targets: Sequence[Sequence[int]], seen: set[int]) -> Iterator[int]:
-    """The nodes reached from one that are not in ``seen``, which they enter, each after those that it leads to."""
+    """The nodes reached from ``start`` and not in ``seen``, in postorder; adds them to ``seen``."""
     if start in seen:
         return
     seen.add(start)
     path = [(start, iter(targets[start]))]
     while path:
-        number, following = path[-1]
-        if (new := next((target for target in following if target not in seen), None)) is None:
+        index, successors = path[-1]
+        if (new := next((target for target in successors if target not in seen), None)) is None:
             path.pop()
-            yield number
+            yield index
         else:
             seen.add(new)
             path.append((new, iter(targets[new])))

@@ -8,19 +8,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 WARP = 32
-# Bytes of shared memory that every kernel may take, static or dynamic; what is above is dynamic, and its launcher asks
-# for it (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability" and "Shared Memory").
+# Bytes of shared memory that every kernel may use, static or dynamic; more must be dynamic, and the launcher opts in (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability" and "Shared Memory").
 COMMON_SHARED_MEMORY = 48 * 1024
-# Bytes of a multiprocessor's shared memory that the system keeps for each CTA (the same table's notes).
+# Bytes of an SM's shared memory that the system reserves for each CTA (the same table's notes).
 RESERVED_SHARED_MEMORY = 1024
 
 
 @dataclass(frozen=True)
 class SmLimits:
-    """What the CTAs that run together on one multiprocessor share; ``shared_memory`` in bytes.
+    """Resources that the resident CTAs of one SM share; ``shared_memory`` in bytes.
 
-    A thread has a multiple of ``register_unit`` registers: a warp gets them 256 at a time, of one of the ``partitions`` that
-    have equal parts of them (NVIDIA A100 and H100 whitepapers: four processing blocks of 64 KiB each).
+    A thread has a multiple of ``register_unit`` registers: a warp allocates 256 at a time, in one of the ``partitions``, which
+    have equal register files (NVIDIA A100 and H100 whitepapers: four processing blocks of 64 KiB each).
     """
 
     threads: int
@@ -29,9 +28,9 @@ class SmLimits:
     registers: int = 65536
     register_unit: int = 8
     partitions: int = 4
-    # So many CTAs keep DRAM busy where each one loads a row, waits for it, and stores: while some compute, others load. By
-    # the model of `tileiras-build estimate`, whose DRAM gives an SM of sm_100 28 bytes a clock, of sm_80 and sm_90 10 and 14,
-    # of sm_120 four.
+    # CTAs that saturate DRAM where each loads a row, waits for it, and stores: while some compute, others load. By the model
+    # of `tileiras-build estimate`, where DRAM delivers 28 bytes a clock to an SM of sm_100, 10 and 14 on sm_80 and sm_90, 4 on
+    # sm_120.
     memory_bound_ctas_per_sm: int = 2
 
     def __post_init__(self) -> None:
@@ -39,7 +38,7 @@ class SmLimits:
             raise ValueError(f"{self.threads} threads, {self.shared_memory} bytes of shared memory")
 
     def registers_of(self, warps: int) -> int:
-        """Registers that each thread of so many warps can have: what the fullest partition leaves each of its own."""
+        """Registers per thread where so many warps are resident: what the fullest partition leaves each of its warps."""
         fullest = -(-warps // self.partitions)
         return self.registers // self.partitions // (WARP * fullest) // self.register_unit * self.register_unit
 

@@ -19,13 +19,13 @@ from .copy_atoms import COPY_ATOMS, CopyAtom
 from .mma_atoms import MMA_ATOMS, TCGEN05_ATOMS, WGMMA_ATOMS, MmaAtom, Tcgen05Atom, WgmmaAtom
 from .sm_limits import COMMON_SHARED_MEMORY, RESERVED_SHARED_MEMORY, SM_LIMITS, SmLimits
 
-# Bytes that the parameters of a kernel may take (PTX ISA 9.0, section 11.2.1, ".entry").
+# Bytes of parameters that a kernel may have (PTX ISA 9.0, section 11.2.1, ".entry").
 PARAMETER_MEMORY = 32_764
 
 
 @dataclass(frozen=True)
 class Tier:
-    """Which fast path a generation takes: its matrix product, its copies and its schedule."""
+    """The fast path of a generation: its MMA instruction, its copies and its schedule."""
 
     name: str
     mma_family: str  # "mma_sync", "wgmma", "tcgen05"
@@ -55,7 +55,7 @@ class Target:
 
     ``name`` is what users say ("sm_90"), ``arch`` what ptxas and the PTX ``.target`` line get ("sm_90a"),
     ``llvm_cpu`` and ``llvm_features`` what LLVM gets, ``ptx_version`` the (major, minor) that is printed.
-    ``max_shared_memory`` is what a CTA gets, in bytes, with the dynamic part opted in.
+    ``max_shared_memory`` is the limit of a CTA in bytes, with opt-in dynamic shared memory.
     """
 
     number: int
@@ -105,13 +105,13 @@ class Target:
         return self.tier.copy_family
 
     def shared_memory_of(self, ctas: int) -> int:
-        """Bytes of shared memory for each of so many CTAs that run together on a multiprocessor."""
+        """Bytes of shared memory for each of so many resident CTAs of an SM."""
         share = self.sm_limits.shared_memory // ctas - RESERVED_SHARED_MEMORY
         return max(0, min(self.max_shared_memory, share))
 
     @property
     def sm_limits(self) -> SmLimits:
-        """What its multiprocessors hold."""
+        """Limits of one SM."""
         return SM_LIMITS[self.number]
 
     @property
@@ -120,7 +120,7 @@ class Target:
         return self.arch == self.name
 
     def has(self, capability: str) -> bool:
-        """Whether this GPU has a capability; KeyError for a name that no row knows."""
+        """Whether this GPU has a capability; KeyError for an unknown name."""
         return self.number in CAPABILITIES[capability]
 
     @cached_property
@@ -170,7 +170,7 @@ class Target:
         return {atom.name: atom for atom in COPY_ATOMS if self.has(atom.capability)}
 
     def __getstate__(self) -> dict:
-        # Targets travel to worker processes: leave the derived tables behind.
+        # Targets are sent to worker processes: without the derived tables.
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
@@ -209,7 +209,7 @@ def find_target(text: str) -> Target:
 
 
 def name_of(text: str) -> str:
-    """The name of the row that any spelling means, for people; of no row the text itself."""
+    """The display name of the target that any spelling means; the text itself where it means none."""
     row = _SPELLINGS.get(text)
     return text if row is None else row.name
 
@@ -217,7 +217,7 @@ def name_of(text: str) -> str:
 def target_of_options(sm: str | None, capability: str | None) -> Target:
     """The row that ``--sm``, or instead ``--compute-capability`` (major * 10 + minor), names.
 
-    Raises InvalidInput[unknown-target], InvalidInput[capability-option] where neither is given or the latter is no number
+    Raises InvalidInput[unknown-target], InvalidInput[capability-option] where neither is set or the latter is no SM number
     of a row.
     """
     if capability is None and sm is not None:

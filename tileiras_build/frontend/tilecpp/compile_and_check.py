@@ -1,4 +1,4 @@
-"""Compiles a file and looks into its bytecode: a step of a build, and of ``tileiras-build export``."""
+"""Compiles a file and validates its bytecode: a step of a build, and of ``tileiras-build export``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .run_nvcc import BYTECODE, Request, run_nvcc
 
 
 def compile_checked(request: Request, root: str) -> TracedResult:
-    """As ``compile_file``; raises InvalidInput[tilecpp-empty] too where the file has no kernel."""
+    """As ``compile_file``; also raises InvalidInput[tilecpp-empty] where the file has no kernel."""
     made = run_nvcc(request, root)
     read_module(made.files[BYTECODE])
     if kernels_of(made.files[BYTECODE]):

@@ -1,4 +1,4 @@
-"""The kernels of a compiled file: which there are, and bytecode of some of them alone."""
+"""The kernels of a compiled file: their symbols, and bytecode that has only some of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...ir.bytecode.reader import Reader, read_module
 from ...ir.bytecode.writer import write_module
 from ...ir.dialects.cuda_tile import EntryOp
 
-_PLACEHOLDER = "__$dummy_kernel"  # nvcc's entry of a file without a kernel
+_PLACEHOLDER = "__$dummy_kernel"  # nvcc's entry in a file without kernels
 
 
 def kernels_of(data: bytes) -> list[str]:
@@ -21,18 +21,18 @@ def kernels_of(data: bytes) -> list[str]:
 
 
 def demangled_names(symbol: str) -> tuple[str, ...]:
-    """What people call a kernel: all of its name in C++, its template's, and its symbol."""
+    """The names of a kernel: its full C++ name, its template's, and its symbol."""
     name = demangle(symbol)
     return tuple(dict.fromkeys((name, name.partition("<")[0], symbol)))
 
 
 def kernel_file_name(stem: str, entries: Sequence[str], known: Collection[str]) -> str:
-    """What files of the kernels ``entries`` are called, of those that a file ``stem`` has."""
+    """The file names of the kernels ``entries`` of a source file ``stem``."""
     return f"{stem}-{c_identifiers(known)[entries[0]]}"
 
 
 def select_named(data: bytes, names: Sequence[str], stem: str, path: str, target: str) -> dict[str, bytes]:
-    """Bytecode of the kernels that people call ``names``, by the name of its file. Raises InvalidInput[export-kernel]."""
+    """Bytecode of the kernels ``names``, by the name of its file. Raises InvalidInput[export-kernel]."""
     known = kernels_of(data)
     for name in names:
         if not any(name in demangled_names(symbol) for symbol in known):
@@ -45,8 +45,8 @@ def select_named(data: bytes, names: Sequence[str], stem: str, path: str, target
 def select_kernels(data: bytes, entries: Collection[str], known: Collection[str], name: str, target: str) -> bytes:
     """Bytecode of the same version with the kernels ``entries`` alone; globals stay.
 
-    ``known`` are all kernels that the file (called ``name`` in errors) has been found to have. Raises
-    InvalidInput[tilecpp-kernels] where it has others for ``target``: nobody has said which options those would have.
+    ``known`` are the kernels that the file (``name`` in errors) has for the first target. Raises InvalidInput[tilecpp-kernels]
+    where it has others for ``target``: their options are unknown.
     """
     module = read_module(data, name)
     found = {op.sym_name.data: op for op in module.walk() if isinstance(op, EntryOp)}

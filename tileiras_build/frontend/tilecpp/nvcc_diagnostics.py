@@ -1,7 +1,7 @@
-"""nvcc's messages as diagnostics of ours: one sentence each, with the file, line and column that nvcc names.
+"""nvcc's messages as diagnostics: one sentence each, with the file, line and column that nvcc names.
 
-Three programs speak: the host compiler's preprocessor (``k.cu:3:10: fatal error: …``), NVIDIA's front end
-(``k.cu(10): error: …``, the line, a caret below it, notes, and the instantiation that led there), and nvcc itself
+Three programs write messages: the host compiler's preprocessor (``k.cu:3:10: fatal error: …``), NVIDIA's front end
+(``k.cu(10): error: …``, the line, a caret below it, notes, and the instantiation), and nvcc itself
 (``nvcc fatal   : …``).
 """
 
@@ -26,12 +26,12 @@ _NOTE = re.compile(r"^\S.*: (?:note|remark)\b")
 _INSTANTIATION = "detected during"
 _CARET = re.compile(r"^\s*\^\s*$")
 _NO_HOST = re.compile(r"host compiler|cannot execute .*cc1plus")
-_CONTINUES = " " * 12  # how the front end sets off the second line of a sentence
+_CONTINUES = " " * 12  # the indent of a continued sentence
 
 
 @dataclass(frozen=True)
 class Message:
-    """One message: ``kind`` is "error" or "warning"; ``via`` says which instantiation led there."""
+    """One message: ``kind`` is "error" or "warning"; ``via`` is the instantiation that caused it."""
 
     kind: str
     location: Location
@@ -43,7 +43,7 @@ class Message:
 
 
 def read_messages(output: str, root: str) -> Iterator[Message]:
-    """The errors and warnings in what nvcc has said; files below ``root`` are named relative to it."""
+    """The errors and warnings in nvcc's output; files below ``root`` are named relative to it."""
     lines = output.splitlines()
     heads = [index for index, line in enumerate(lines) if _HEAD.match(line)]
     for start, end in pairwise([*heads, len(lines)]):
@@ -56,13 +56,13 @@ def _message(block: list[str], root: str) -> Message:
     rest = block[1 : block.index("") if "" in block else len(block)]
     own = rest[: next((index for index, line in enumerate(rest) if _NOTE.match(line)), len(rest))]
     more = [line.strip() for line in own if line.startswith(_CONTINUES) and not _CARET.match(line)]
-    # The line of the source may be set in as deep: it is the one above the caret.
+    # A source line may have the same indent: it is the line above the caret.
     caret = next((index for index, line in enumerate(own) if _CARET.match(line)), None)
     if caret and own[caret - 1].strip() in more:
         more.remove(own[caret - 1].strip())
     via = [line.strip() for line in rest if _INSTANTIATION in line]
     text = " ".join([head["message"], *(line for line in more if _INSTANTIATION not in line)])
-    # The front end sets the source two columns in.
+    # The front end indents the source by two columns.
     column = int(head["column"] or 0) or (own[caret].index("^") - 1 if caret else 0)
     place = Location(_relative(head["file"], root), int(head["line"] or head["gcc"]), column)
     return Message("warning" if head["kind"] == "warning" else "error", place, text.strip(), " ".join(via[:1]))
@@ -82,7 +82,7 @@ def warnings_of(output: str, root: str) -> tuple[str, ...]:
 
 
 def nvcc_failure(output: str, status: int, path: str, root: str) -> TileirasError:
-    """Why nvcc has compiled nothing of the file at ``path``."""
+    """The error of a file that nvcc did not compile."""
     found = {(m.location, m.text): m for m in read_messages(output, root) if m.kind == "error"}
     errors: list[TileirasError] = [_error(message) for message in list(found.values())[:SHOWN]]
     if len(found) > SHOWN:

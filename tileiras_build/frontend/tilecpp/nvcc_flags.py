@@ -1,4 +1,4 @@
-"""What people may say to nvcc."""
+"""Flags of nvcc that a project may set."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ...core.errors import InvalidInput
 
-STANDARD = "-std=c++20"  # what cuda_tile.h asks for, where no flag says another one
+STANDARD = "-std=c++20"  # what cuda_tile.h requires; the default
 _RESERVED_FLAGS = (
     *("-o", "--output-file", "-c", "--compile", "-E", "--preprocess", "-arch", "--gpu-architecture", "-code"),
     *("--gpu-code", "-gencode", "--generate-code", "-M", "-MM", "-MD", "-MMD", "-MF", "-MT", "-MP", "-keep", "--keep"),
@@ -28,5 +28,5 @@ def split_flags(text: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def with_standard(flags: Sequence[str]) -> list[str]:
-    """``flags``, with STANDARD where they name none."""
+    """``flags``, with STANDARD where they set no standard."""
     return [*([] if any(flag.startswith(("-std", "--std")) for flag in flags) else [STANDARD]), *flags]

@@ -1,8 +1,8 @@
 """Finds nvcc and its toolkit, and runs it.
 
 nvcc runs three programs: the host compiler's driver, its preprocessor, and NVIDIA's cicc, which writes the bytecode.
-What they are and where headers are looked for depends on flags, on the environment and on nvcc's own profile; what they
-ask the system for tells (``core/tracing/subprocess_reads.py``).
+Which programs and header folders these are depends on flags, the environment and nvcc's profile; the files that they
+open are traced (``core/tracing/subprocess_reads.py``).
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from ...core.errors import InvalidInput, Location
 
 OLDEST_NVCC = (13, 3)  # the first nvcc with CUDA Tile C++
 HEADER = "include/crt/cuda_tile.h"  # in the toolkit's folder
-TIMEOUT = 540.0  # seconds for one file; a step of a build has 600
+TIMEOUT = 540.0  # seconds per file; a build step has 600
 INSTALL = "pip install 'tileiras-build[tilecpp]', or give nvcc=PATH of a CUDA toolkit 13.3 or newer"
 HOST_COMPILERS = ("g++", "clang++")
-# What nvcc and the compilers that it runs ask the environment for, and may write other bytes by.
+# Environment variables of nvcc and of the compilers that it runs, which may change the output.
 VARIABLES = (
     *("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN", "SOURCE_DATE_EPOCH"),
     # Those that nvcc.profile adds to.
@@ -67,7 +67,7 @@ def _checked(path: str) -> Path:
 
 
 def _has_headers(nvcc: str) -> bool:
-    """Whether it lies in a toolkit with Tile C++; of wheels the one with the standard headers counts too."""
+    """Whether it is in a toolkit with Tile C++; for wheels, the wheel of the standard headers must be installed too."""
     folder = _toolkit(nvcc)
     return Path(folder, HEADER).is_file() and (Path(folder, "include/nv").is_dir() or _has_cccl(folder))
 
@@ -81,9 +81,9 @@ def _toolkit(nvcc: str | os.PathLike) -> str:
 
 
 def toolchain_fault(nvcc: str | None = None, flags: Sequence[str] = ()) -> str | None:
-    """Why no CUDA Tile C++ can be compiled here, in a few words; None where nothing is known to be missing.
+    """Why CUDA Tile C++ cannot be compiled here, in a few words; None where nothing is known to be missing.
 
-    A host compiler that ``flags`` or the environment name is taken to be there.
+    A host compiler that ``flags`` or the environment name is assumed to exist.
     """
     try:
         find_nvcc(nvcc)
@@ -96,7 +96,7 @@ def toolchain_fault(nvcc: str | None = None, flags: Sequence[str] = ()) -> str |
 
 
 def toolchain_files(nvcc: str) -> list[str]:
-    """nvcc, its profile, and cicc: what NVIDIA's part of the work is done by. Raises InvalidInput[nvcc-missing]."""
+    """nvcc, its profile, and cicc: the NVIDIA programs of a compilation. Raises InvalidInput[nvcc-missing]."""
     folder = _toolkit(nvcc)
     cicc = os.path.join(folder, "nvvm", "bin", "cicc")
     if not os.path.isfile(cicc):
@@ -118,8 +118,8 @@ def check_version(nvcc: str) -> None:
 
 @cache
 def _version(nvcc: str, *stat: int) -> tuple[int, ...]:
-    _, said = run([nvcc, "--version"], os.sep)
-    found = re.search(r"release (\d+)\.(\d+)", said)
+    _, output = run([nvcc, "--version"], os.sep)
+    found = re.search(r"release (\d+)\.(\d+)", output)
     return (int(found[1]), int(found[2])) if found else ()
 
 
@@ -130,7 +130,7 @@ def _text(version: Sequence[int]) -> str:
 def run(
     command: Sequence[str], folder: str, temporary: str | None = None, begin: Callable[[], None] | None = None
 ) -> tuple[int, str]:
-    """(exit status, what it says) of a program, whose process calls ``begin`` first; its messages are in English.
+    """(exit status, output) of a program, whose process calls ``begin`` first; its messages are in English.
 
     Raises InvalidInput[nvcc].
     """
@@ -153,7 +153,7 @@ def run(
 
 
 def host_compiler_missing(path: str, output: str) -> InvalidInput:
-    """The error of a file that no host compiler preprocesses; ``said`` is nvcc's last word."""
+    """The error of a file that no host compiler preprocesses; ``output`` is the last line of nvcc's output."""
     message = f"nvcc finds no host compiler that works: {output}"
     remedy = "install g++, or name one with nvcc_flags='-ccbin PATH'"
     return InvalidInput("host-compiler", message, location=Location(path), remedy=remedy)

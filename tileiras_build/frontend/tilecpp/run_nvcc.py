@@ -1,4 +1,4 @@
-"""Compiles one CUDA Tile C++ file for one SM: its bytecode, and the record of all that nvcc has read for it.
+"""Compiles one CUDA Tile C++ file for one SM: its bytecode, and the record of all files that nvcc has read.
 
 ``nvcc -tilebc --tile-only`` runs in the project's top folder, so that its messages, and what flags name, are relative to
 that. Names of files in the bytecode are made relative too: the same sources give the same bytes in every folder.
@@ -31,12 +31,12 @@ from .nvcc_flags import with_standard
 SUFFIX = ".cu"
 BYTECODE = ".tilebc"
 _CLOCK = 10_000_000  # ns; kernels stamp files with a clock that ticks every 1 to 10 ms
-_digests: dict[str, tuple[Stamp, str]] = {}  # by path: cicc has a hundred megabytes
+_digests: dict[str, tuple[Stamp, str]] = {}  # by path: cicc has 100 MB
 
 
 @dataclass(frozen=True)
 class Request:
-    """What is compiled: the file, for which SM (its number), with which nvcc (None: the installed one).
+    """A compilation: the file, the SM number, and nvcc (None: the installed one).
 
     ``flags`` are nvcc's; ``instantiate`` are kernels, as C++ names them.
     """
@@ -49,9 +49,10 @@ class Request:
 
 
 def run_nvcc(request: Request, root: str) -> TracedResult:
-    """The BYTECODE of all kernels of a file, and what was read for it.
+    """The BYTECODE of all kernels of a file, and the files that were read.
 
-    Raises InvalidInput: nvcc (its own messages), nvcc-missing, nvcc-version, host-compiler; and ReadsChanged where something that was read has changed meanwhile.
+    Raises InvalidInput: nvcc (its own messages), nvcc-missing, nvcc-version, host-compiler. Raises ReadsChanged where a file
+    that was read has changed meanwhile.
     """
     root = os.path.realpath(root)
     read_file(os.path.join(root, request.path))
@@ -60,27 +61,29 @@ def run_nvcc(request: Request, root: str) -> TracedResult:
     tools, begun = nvcc_toolchain.toolchain_files(nvcc), time.time_ns()
     with scratch_folder() as folder:
         reads = SubprocessReads()
-        data, dependencies, said = _run(request, nvcc, root, str(folder), reads)
+        data, dependencies, output = _run(request, nvcc, root, str(folder), reads)
         data = _make_paths_portable(data, {str(folder): os.path.dirname(request.path)} | _names_in_folders(nvcc, root))
         reading = _ReadRecord(root, begun, str(folder))
         reading.add_files([*dependencies, *reads.files, *map(os.path.realpath, reads.programs), *tools])
         reading.add_programs(reads.programs)
         reading.add_folders(reads.absent())
     unfollowed = () if reads.is_complete else ("this system does not tell what nvcc looks for",)
-    return TracedResult({BYTECODE: data}, reading.record(unfollowed), nvcc_diagnostics.warnings_of(said, root))
+    return TracedResult({BYTECODE: data}, reading.record(unfollowed), nvcc_diagnostics.warnings_of(output, root))
 
 
 def _run(request: Request, nvcc: str, root: str, folder: str, reads: SubprocessReads) -> tuple[bytes, list[str], str]:
     source = _source(request, root, folder)
     base = [nvcc, "-tilebc", "--tile-only", f"-arch=sm_{request.sm}", "-lineinfo", *with_standard(request.flags)]
-    made, listed = os.path.join(folder, "made.tilebc"), os.path.join(folder, "made.d")
+    bytecode_path, listed = os.path.join(folder, "made.tilebc"), os.path.join(folder, "made.d")
     with reads.tracing() as begin:
-        status, said = nvcc_toolchain.run([*base, "-MD", "-MF", listed, "-o", made, source], root, folder, begin)
-    said = _without_wrapper_lines(said, source, request)
-    if status or not os.path.isfile(made):
-        raise nvcc_diagnostics.nvcc_failure(said, status, request.path, root)
+        status, output = nvcc_toolchain.run(
+            [*base, "-MD", "-MF", listed, "-o", bytecode_path, source], root, folder, begin
+        )
+    output = _without_wrapper_lines(output, source, request)
+    if status or not os.path.isfile(bytecode_path):
+        raise nvcc_diagnostics.nvcc_failure(output, status, request.path, root)
     dependencies = depfile.read_dependencies(Path(listed).read_text(errors="surrogateescape"), root)
-    return Path(made).read_bytes(), dependencies, said
+    return Path(bytecode_path).read_bytes(), dependencies, output
 
 
 def _source(request: Request, root: str, folder: str) -> str:
@@ -89,28 +92,28 @@ def _source(request: Request, root: str, folder: str) -> str:
         return request.path if not request.path.startswith("-") else f"./{request.path}"
     path = os.path.join(folder, os.path.basename(request.path))
     lines = [
-        f"[[maybe_unused]] static auto* const tileiras_instantiate_{number} = &{kernel};"
-        for number, kernel in enumerate(request.instantiate)
+        f"[[maybe_unused]] static auto* const tileiras_instantiate_{index} = &{kernel};"
+        for index, kernel in enumerate(request.instantiate)
     ]
     Path(path).write_text("\n".join([f'#include "{os.path.join(root, request.path)}"', *lines, ""]))
     return path
 
 
 def _without_wrapper_lines(output: str, source: str, request: Request) -> str:
-    """What nvcc says of the lines that ``_source`` has added, as said of the kernels that they name."""
+    """nvcc's output, with messages about the lines that ``_source`` appended attributed to their kernels."""
     if not request.instantiate:
         return output
     for line, kernel in enumerate(request.instantiate, 2):
         output = re.sub(
             rf"^{re.escape(source)}\({line}\): error: ", f"{request.path}(0): error: {kernel}: ", output, flags=re.M
         )
-    # Of a variable that no type can be found for: none of the templates of this name is meant.
+    # nvcc found no type for the variable: no template of this name matches.
     output = output.replace('cannot deduce "auto" type', "no kernel of the file takes these template arguments")
     return output.replace(source, request.path)
 
 
 def _names_in_folders(nvcc: str, root: str) -> dict[str, str]:
-    """Folder -> what the bytecode calls it, the first that matches: an installed toolkit may lie in the project."""
+    """Folder -> its name in the bytecode, the first that matches: a toolkit may be installed in the project."""
     toolkits = (os.path.dirname(os.path.dirname(path)) for path in (os.path.realpath(nvcc), os.path.abspath(nvcc)))
     return {toolkit: "cuda" for toolkit in toolkits} | {root: ""}
 
@@ -131,15 +134,15 @@ def _make_paths_portable(data: bytes, folders: dict[str, str]) -> bytes:
     return rewrite_strings(data, rename)
 
 
-# ---- what was read
+# ---- record of reads
 class _ReadRecord:
-    """The rows of a record, each compared with when nvcc was started; nothing in the folder ``own`` counts."""
+    """The rows of a record, each checked for changes since nvcc started; files in the folder ``own`` do not count."""
 
     def __init__(self, root: str, begun: int, own: str):
         self._begun, self._root, self._places = begun, root, PortablePaths(root)
         self._own = os.path.join(own, "")
         self._looking = Probe(self._places)
-        self._rows: list[tuple[bool, Dependency]] = []  # whether it is the project's own
+        self._rows: list[tuple[bool, Dependency]] = []  # whether it is a file of the project
 
     def add_files(self, paths: Iterable[str]) -> None:
         for path in dict.fromkeys(map(os.path.normpath, paths)):
@@ -165,21 +168,21 @@ class _ReadRecord:
             self._rows.append((f"{folder}{os.sep}".startswith(self._root + os.sep), row))
 
     def add_programs(self, paths: Iterable[str]) -> None:
-        """Those that PATH has found by their names: another one of the name may come before."""
+        """The programs found by PATH: another program of the same name may precede them."""
         for path in paths:
             name = os.path.basename(path)
             if shutil.which(name) == path:
                 self._rows.append((False, Dependency("program", name, self._looking.state("program", name))))
 
     def _check_folder(self, folder: str, names: set[str]) -> None:
-        """Whether one of the names has appeared while nvcc ran."""
+        """Whether a file of one of the names was created while nvcc ran."""
         for path in (os.path.join(folder, name) for name in names):
             found = stamp(path)
             if found is not None and os.path.isfile(path) and found[1] > self._begun - _CLOCK:
                 raise ReadsChanged(f"{path} appeared")
 
     def record(self, unfollowed: tuple[str, ...]) -> DependencyRecord:
-        """The record: what all files of a project read alike stands in a block of its own."""
+        """The record; reads that all files of a project share form a block of their own."""
         variables = [
             Dependency("variable", name, self._looking.state("variable", name)) for name in nvcc_toolchain.VARIABLES
         ]

@@ -1,4 +1,4 @@
-"""The book: plain tables of what LLVM, libNVVM and ptxas are given, and of what each instruction needs.
+"""Instruction tables: what LLVM, libNVVM and ptxas accept, and what each instruction needs of the GPU.
 
-Dialects, passes and ``ll_to_ptx`` read them; none of them imports an IR library, so that serializing a kernel needs none.
+Dialects, passes and ``ll_to_ptx`` read them. None imports an IR library, so that serializing a kernel needs none.
 """

@@ -1,7 +1,7 @@
-"""What NVIDIA's readers of NVVM IR lack, and the instructions that they are given in its place.
+"""Intrinsics that NVIDIA's readers of NVVM IR lack, and the inline assembly that replaces them.
 
-The reader of GPUs since Blackwell takes LLVM's intrinsics but for a few. The one before, of the IR of LLVM 7, knows few: all
-that we call stand here, so that an instruction of ``dialects/nvvm`` with an intrinsic has its exception here.
+The reader for GPUs since Blackwell accepts LLVM's intrinsics with few exceptions. The older one, for the IR of LLVM 7, knows
+few: every intrinsic of ``dialects/nvvm`` has its replacement here.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ APPROXIMATE = {
 
 # ---- the IR of LLVM 7 ----------------------------------------------------------------------------
 TO_BFLOAT = 'asm "cvt.rn.bf16.f32 $0, $1;", "=h,f"'
-CACHE_HINT = "@llvm.lifetime."  # which had other operands then, and may be left out
+CACHE_HINT = "@llvm.lifetime."  # which had other operands then, and may be omitted
 MEMORY = "~{memory}"  # the clobber
 # Type -> constraint.
 CONSTRAINT_LETTERS = {"float": "f", "double": "d", "i32": "r", "i64": "l", "i16": "h", "i1": "b", "half": "h", "<2 x half>": "r",
            "ptr addrspace(1)": "l", "ptr addrspace(3)": "r"}  # fmt: skip
 
 
-def predicate(number: int) -> tuple[str, str]:
-    """The name of a predicate, and the instruction that sets it where an operand of 32 bits is not 0."""
-    name = f"nvvm_p{number}"
-    return name, f".reg .pred {name}; setp.ne.u32 {name}, ${number}, 0; "
+def predicate(index: int) -> tuple[str, str]:
+    """The name of a predicate, and the instruction that sets it where a 32-bit operand is not 0."""
+    name = f"nvvm_p{index}"
+    return name, f".reg .pred {name}; setp.ne.u32 {name}, ${index}, 0; "
 
 
 # Intrinsic -> the instruction, for the IR of LLVM 7; operands follow the results in the order of the call.

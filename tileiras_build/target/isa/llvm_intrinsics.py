@@ -2,7 +2,7 @@
 
 LLVM's NVPTX back end aborts the whole process ("Cannot select") on an intrinsic that the chosen GPU lacks, and on
 generic math intrinsics it has no lowering for. So names are checked against these rows first.
-Names are given without ``llvm.nvvm.`` or ``llvm.``; a row covers every name that begins with it at a dot, and the
+Names are written without ``llvm.nvvm.`` or ``llvm.``; a row covers every name that begins with it at a dot, and the
 longest row wins. The need is one of CAPABILITIES (target/capabilities.py), None = every GPU.
 """
 
@@ -24,7 +24,7 @@ def _mma_rows() -> dict[str, str | None]:
         for b in (True, False)
     }
     rows |= dict.fromkeys(OTHER_MMA_INTRINSICS, "mma_sync")
-    # Integer products come in a saturating form too.
+    # Integer MMAs have a saturating form too.
     integers = [name for name in rows if name.endswith(("s8", "u8", "s4"))]
     rows |= {name.replace(".row.col.", ".row.col.satfinite."): rows[name] for name in integers}
     return {name: "f64_mma_large" if need == "f64_mma_large_native" else need for name, need in rows.items()}
@@ -62,7 +62,7 @@ NVVM: dict[str, str | None] = {
     **_rows("mbarrier", "mbarrier.init", "mbarrier.inval", "mbarrier.arrive", "mbarrier.test.wait", "mbarrier.pending"),
     **_rows("mbarrier_try_wait", "mbarrier.arrive.scope", "mbarrier.arrive.expect", "mbarrier.expect.tx"),
     **_rows("mbarrier_try_wait", "mbarrier.complete.tx", "mbarrier.try.wait", "mbarrier.arrive.relaxed"),
-    # Matrix products
+    # MMA
     **_mma_rows(),
     **_rows("mma_block_scale", "mma.block.scale", "mma.sp.ordered.metadata.block.scale"),
     **_rows("wgmma", "wgmma"),

@@ -1,9 +1,9 @@
 """Which PTX instructions inline assembly may hold, and what each needs of the GPU.
 
-LLVM passes assembly on as it is, and ptxas refuses what the GPU lacks in words about PTX that the user never wrote. So
+LLVM passes assembly on as it is, and ptxas refuses what the GPU lacks in messages about PTX that the user never wrote. So
 every instruction of a template is looked up here first. A row is an instruction's name or a part of it: the words between
-its dots, the first of them in its place, the others anywhere. All rows that an instruction has count: each says what it
-needs, one of CAPABILITIES (target/capabilities.py), None = every GPU. An instruction whose first word has no row is not known.
+its dots, the first word first, the others anywhere. All rows that match an instruction count: each names the capability that
+it needs, one of CAPABILITIES (target/capabilities.py), None = every GPU. An instruction whose first word has no row is not known.
 
     mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.…    has "mma" (mma_sync) and "mma.block_scale"
 
@@ -76,7 +76,7 @@ ASSEMBLY: dict[str, str | None] = {
     # mbarrier
     **_rows("mbarrier", "mbarrier"),
     **_rows("mbarrier_try_wait", "mbarrier.try_wait mbarrier.expect_tx mbarrier.complete_tx"),
-    # Matrix products
+    # MMA
     **_rows("mma_sync", "mma mma.sp mma.sp::ordered_metadata wmma"),
     **_rows("mma_fp8", "mma.e4m3 mma.e5m2"),
     **_rows("mma_f8f6f4", "mma.kind::f8f6f4"),

@@ -29,15 +29,15 @@ _FULL = (
     "instruction_combine",  # what value numbering exposed
     "simplify_cfg",
     "dead_code_elimination",
-    "sinking",  # what one agent or the end of the kernel alone needs: no register holds it elsewhere
+    "sinking",  # values that one warp partition or the epilogue alone needs: no register holds them elsewhere
     "global_dead_code_eliminate",  # inlined helpers
 )
 
 
 @dataclass(frozen=True)
 class Level:
-    """One optimization level: LLVM's passes, the number of code generator, libNVVM and ``#nvvm.target``, ptxas' number,
-    what functions are told to be kept small, and the flag of ``#nvvm.target`` that says what its number does not."""
+    """One optimization level: LLVM's passes, the level of the code generator, libNVVM and ``#nvvm.target``, ptxas' level, the
+    size attributes of functions, and the flag of ``#nvvm.target`` for levels that are no number."""
 
     passes: tuple[str, ...]
     number: int
@@ -52,7 +52,7 @@ LEVELS: dict[int | str, Level] = {
     1: Level((*_MINIMAL, "dead_code_elimination", "global_dead_code_eliminate"), 1, 1),
     2: Level(_FULL, 2, 2),
     3: Level(_FULL, 3, 3),
-    # Numbers have no word for size, and ptxas no such level.
+    # Optimizing for size has no number, and ptxas no such level.
     "s": Level(_FULL, 2, 3, ("optsize",), "-Os"),
     "z": Level(_FULL, 2, 3, ("minsize", "optsize"), "-Oz"),
 }
@@ -70,9 +70,9 @@ def find_level(opt_level: int | str) -> Level:
     return LEVELS[opt_level]
 
 
-def read_level(given: int | str) -> int | str:
+def read_level(text: int | str) -> int | str:
     """The level of an option's value: "0".."3", or a level; raises InvalidInput[opt-level]."""
-    level = next((level for level, name in zip(LEVELS, LEVEL_NAMES, strict=True) if given == name), given)
+    level = next((level for level, name in zip(LEVELS, LEVEL_NAMES, strict=True) if text == name), text)
     find_level(level)
     return level
 
@@ -90,8 +90,7 @@ DEBUG, NVGPUCOMP = "debug", "nvgpucomp"
 
 @dataclass(frozen=True)
 class Flag:
-    """One option of libNVVM: its value, None for a word by itself, and what asks for it (a level too), None = always
-    given."""
+    """One option of libNVVM: its value, None for a flag, and what requests it (a level too), None = always passed."""
 
     name: str
     value: bool | int | None = None
@@ -106,7 +105,7 @@ class Flag:
 
 FLAGS = (
     Flag("-g", requested_by=DEBUG),
-    Flag("-Xopt"),  # opens the channel of options to the optimizer
+    Flag("-Xopt"),  # passes options to the optimizer
     Flag("-pragma-unroll-threshold", 9900000),  # loops are scheduled already
     Flag("-fma", 0),  # contraction would change explicit numeric choices
     Flag("libNVVMUseNVGpuComp", True, NVGPUCOMP, public=False),
