@@ -80,7 +80,7 @@ class LineCopy(InFlightCopy):
     def bytes_at(self, machine, where, i: int, size: int, writes: bool):
         space, addresses = where
         if space == "shared":
-            return machine.shared[int(addresses[i]) : int(addresses[i]) + size]
+            return machine.memories.shared[int(addresses[i]) : int(addresses[i]) + size]
         count_bulk(machine.options.counters, 1, size, writes)
         ends = np.array([0, size - 1])
         view, index = global_view(machine, self.ins, self.flat[i], int(addresses[i]), ends, 1, writes)

@@ -44,10 +44,14 @@ class BulkSite:
         pairs (.cta_group::2), on that of the CTA of the pair in which the given one lies (section 9.7.9.25.5.2).
         """
         machine, geometry = group.machine, group.machine.geometry
-        words = machine.shared_size // 8
+        words = machine.memories.shared_size // 8
         pair = "cta_group::2" in self.ins.mods
         if masks is None:
-            if not pair and geometry.cluster_size > 1 and is_any(bias // machine.shared_size != positions // words):
+            if (
+                not pair
+                and geometry.cluster_size > 1
+                and is_any(bias // machine.memories.shared_size != positions // words)
+            ):
                 self.mbarrier.fault(group, "the mbarrier is not in the CTA that the copy goes to")
             return np.arange(len(flat)), bias, positions
         masks = np.broadcast_to(selection.pick(masks), len(flat)).astype(np.int64)
@@ -64,13 +68,13 @@ class BulkSite:
             machine.racecheck.peer_accessed(self.ins, flat[copy], target)
         signalled = rank & ~1 | geometry.rank(positions[copy] // words) & 1 if pair else rank
         where = positions[copy] % words + geometry.ctas_with_rank(own, signalled) * words
-        return copy, target * machine.shared_size, where
+        return copy, target * machine.memories.shared_size, where
 
     def check_end(self, group, flat, offset, bytes_):
-        bad = offset + bytes_ > group.machine.shared_limit
+        bad = offset + bytes_ > group.machine.memories.shared_limit
         if is_any(bad):
             at = int(np.flatnonzero(np.broadcast_to(bad, len(flat)))[0])
-            limit = group.machine.shared_limit
+            limit = group.machine.memories.shared_limit
             fault(group.machine, self.ins, flat[at], f"the copy leaves the shared memory ({limit} bytes)", offset[at])
 
     def tensors(self, group, address, selection, flat):

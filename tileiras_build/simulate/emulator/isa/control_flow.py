@@ -157,8 +157,8 @@ def copy(e, to, source):
 @helper
 def copy_local(group, to, source, size):
     """Copy bytes within each thread's local memory."""
-    m = group.machine
-    memory = m.local.reshape(-1, m.local_size)
+    memories = group.machine.memories
+    memory = memories.local.reshape(-1, memories.local_size)
     if group.size == len(memory):
         memory[:, to : to + size] = memory[:, source : source + size]
     else:

@@ -35,8 +35,8 @@ class PendingCpAsync:
         if gemm_jit.is_ready():
             marks = machine.async_copy_marks.marks[self.data.itemsize]
             index, data = np.ascontiguousarray(self.index), np.ascontiguousarray(self.data)
-            return cp_async.write_elements(index, data, machine.shared, marks)
-        machine.shared_view(self.dtype)[self.index] = self.data
+            return cp_async.write_elements(index, data, machine.memories.shared, marks)
+        machine.memories.shared_view(self.dtype)[self.index] = self.data
         machine.async_copy_marks.clear(self.index, self.data.itemsize)
 
 
@@ -87,13 +87,13 @@ class CpAsyncSite:
             or (source_size is not None and source_size.dtype != np.uint32)
         ):
             return False
-        region = machine.region_of.get(self.source) or self.source.region_of_first(machine, source)
+        region = machine.memories.region_of.get(self.source) or self.source.region_of_first(machine, source)
         if region is None:
             return False
         flight, offsets = async_copy_marks_of(machine), (self.target.offset, self.from_offset)
         marks, mark = flight.marks[self.size], flight.mark_value(self.target.ins, self.size)
         done = cp_async.issue(
-            group.shape, to, source, source_size, offsets, group.cta, machine.shared_size, machine.shared_limit, region,
+            group.shape, to, source, source_size, offsets, group.cta, machine.memories.shared_size, machine.memories.shared_limit, region,
             self.target.dtype, marks, mark,
         )  # fmt: skip
         if done is not None:

@@ -98,8 +98,8 @@ class MatrixSite:
             return None
         marks = None if machine.async_copy_marks is None else machine.async_copy_marks.marks[16]
         return ldmatrix_rows.load(
-            np.ascontiguousarray(address), self.site.offset, group.cta, machine.shared, marks,
-            machine.shared_size, machine.shared_limit, self.count, self.transposed,
+            np.ascontiguousarray(address), self.site.offset, group.cta, machine.memories.shared, marks,
+            machine.memories.shared_size, machine.memories.shared_limit, self.count, self.transposed,
         )  # fmt: skip
 
     def store(self, group, address, values):

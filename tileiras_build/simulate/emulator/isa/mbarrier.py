@@ -24,7 +24,7 @@ _u64, _TRUE, _NONE = np.uint64, np.bool_(True), np.zeros(1, np.int64)
 
 
 def fault(machine, ins, flat, why: str, position) -> None:
-    fault_at(machine.geometry, ins, flat, why, address=int(position) % (machine.shared_size // 8) * 8)
+    fault_at(machine.geometry, ins, flat, why, address=int(position) % (machine.memories.shared_size // 8) * 8)
 
 
 def arrive_and_expect_tx(machine, ins, positions, flat, arrivals, tx, drop: bool = False, clocks=None) -> np.ndarray:
@@ -50,7 +50,7 @@ def arrive_and_expect_tx(machine, ins, positions, flat, arrivals, tx, drop: bool
     total, bytes_ = np.zeros(len(places), np.int64), np.zeros(len(places), np.int64)
     np.add.at(total, which, arrivals)
     np.add.at(bytes_, which, tx)
-    _, pending, _, _ = unpack(machine.shared_view(_u64)[places])
+    _, pending, _, _ = unpack(machine.memories.shared_view(_u64)[places])
     if is_any(too_many := total > pending):
         if machine.racecheck is not None and clocks is None:
             machine.racecheck.phase_overfilled(ins, positions, flat, int(places[int(np.argmax(too_many))]))
@@ -65,7 +65,7 @@ def arrive_with_jit(machine, positions, arrivals, tx, drop) -> np.ndarray | None
     if machine.racecheck is not None or not len(positions) or not gemm_jit.is_ready():
         return None
     places = np.ascontiguousarray(positions, np.int64)
-    view, before = machine.shared_view(_u64), np.empty(len(places), _u64)
+    view, before = machine.memories.shared_view(_u64), np.empty(len(places), _u64)
     arrivals, tx = (np.ascontiguousarray(value, np.int64).reshape(-1) for value in (arrivals, tx))
     result = mbarrier_arrive.arrive_and_expect_tx(view, places, arrivals, tx, drop, before)
     if result == mbarrier_arrive.REFUSED:
@@ -100,7 +100,7 @@ def arrive_one_by_one(machine, ins, positions, flat, arrivals, tx, drop):
 
 def arrive_at_distinct(machine, ins, places, flat, arrivals, tx, drop):
     """``change`` where every mbarrier occurs once."""
-    view = machine.shared_view(_u64)
+    view = machine.memories.shared_view(_u64)
     before = view[places]
     expected, pending, bytes_, phase = unpack(before)
     left, bytes_ = pending - arrivals, bytes_ + tx
@@ -151,7 +151,7 @@ class MbarrierSite:
     def init(self, group, address, count, mask):
         selection = selected(group, mask)
         index, flat = self.where(group, address, selection)
-        words = group.m.shared_view(_u64)
+        words = group.m.memories.shared_view(_u64)
         if isinstance(count, np.generic) and 1 <= int(count) <= COUNT_LIMIT:
             words[index] = initial(int(count))
         else:
@@ -169,7 +169,7 @@ class MbarrierSite:
     def invalidate(self, group, address, mask):
         selection = selected(group, mask)
         index, _ = self.where(group, address, selection)
-        group.m.shared_view(_u64)[index] = _u64(0xFFFFFFFFFFFFFFFF)
+        group.m.memories.shared_view(_u64)[index] = _u64(0xFFFFFFFFFFFFFFFF)
 
     def arrive(self, group, address, count, tx, mask, drop=False):
         """Arrive (and expect bytes); returns the states before."""
@@ -228,13 +228,13 @@ class MbarrierSite:
             group.m.waits.observe(index)
         wanted = np.asarray(selection.pick(state)).astype(_u64)
         wanted = wanted & _u64(1) if parity else wanted >> _u64(63)
-        words = group.m.shared_view(_u64)[index]
+        words = group.m.memories.shared_view(_u64)[index]
         if is_any(np.abs(pending_tx(words)) > COUNT_LIMIT):
             check(group.m, self.ins, index, flat, words, 0 * index, 0 * index)
         done = words >> _u64(63) != wanted
         if not are_all(done):
             if group.m.waits.perform(index[~done].tolist()):
-                done = group.m.shared_view(_u64)[index] >> _u64(63) != wanted
+                done = group.m.memories.shared_view(_u64)[index] >> _u64(63) != wanted
             if not are_all(done):
                 event = self.wait(group, selection, np.ones_like(out), index, done, sleeps)
                 if event is not None:
@@ -248,7 +248,7 @@ class MbarrierSite:
         """Whether the phase that all threads name has completed in every CTA, by machine code; False where there is more to be looked at."""
         if not isinstance(state, np.generic) or not gemm_jit.is_ready():
             return False
-        (index, _), view = self.where(group, address, selection), group.m.shared_view(_u64)
+        (index, _), view = self.where(group, address, selection), group.m.memories.shared_view(_u64)
         if group.m.waits.unseen:
             group.m.waits.observe(index)
         wanted = int(state) & 1 if parity else int(state) >> 63

@@ -40,5 +40,5 @@ def pending_tx(words: np.ndarray) -> np.ndarray:
 
 def describe(machine: CtaBatch, position: int) -> str:
     """The state of an mbarrier, in words; ``position`` counts 64-bit words of the batch's shared memory."""
-    expected, pending, tx, phase = (int(x) for x in unpack(machine.shared_view(np.uint64)[position]))
+    expected, pending, tx, phase = (int(x) for x in unpack(machine.memories.shared_view(np.uint64)[position]))
     return f"in phase {phase} with {pending} of {expected} arrivals and {tx} bytes to come"

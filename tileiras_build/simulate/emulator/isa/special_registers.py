@@ -101,9 +101,9 @@ SPECIALS = {
     "globaltimer": _nanoseconds,
     "globaltimer_lo": lambda machine, group: _u32(time.monotonic_ns() & 0xFFFFFFFF),
     "globaltimer_hi": lambda machine, group: _u32(time.monotonic_ns() >> 32 & 0xFFFFFFFF),
-    "dynamic_smem_size": lambda machine, group: _u32(machine.dynamic_shared),
-    "total_smem_size": lambda machine, group: _u32(machine.shared_limit),
-    "aggr_smem_size": lambda machine, group: _u32(machine.shared_limit),
+    "dynamic_smem_size": lambda machine, group: _u32(machine.memories.dynamic_shared),
+    "total_smem_size": lambda machine, group: _u32(machine.memories.shared_limit),
+    "aggr_smem_size": lambda machine, group: _u32(machine.memories.shared_limit),
     "reserved_smem_offset_begin": _constant(0),
     "reserved_smem_offset_end": _constant(0),
 }

@@ -47,7 +47,7 @@ class AsyncStoreSite:
             return
         index = self.target.in_shared(group, selection.pick(address), selection).index(self.size)
         positions = self.mbarrier.in_shared(group, selection.pick(mbar), selection).index(8)
-        words = group.machine.shared_size
+        words = group.machine.memories.shared_size
         if np.any(index * self.size // words != positions * 8 // words):
             self.target.fault(group, "the mbarrier is not in the CTA whose memory is written")
         picked = [np.broadcast_to(selection.pick(v), n) for v in values]
@@ -71,7 +71,7 @@ class AsyncStoreSite:
                 machine.async_copy_marks.clear(index + i, self.size)
 
     def write(self, machine, index, values):
-        view = machine.shared_view(self.target.dtype)
+        view = machine.memories.shared_view(self.target.dtype)
         if self.atomic is not None:
             self.atomic.apply(view, index, values[0], None)
             return

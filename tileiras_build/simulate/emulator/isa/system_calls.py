@@ -45,16 +45,16 @@ def read_string(group, ins, address: int) -> str:
 
 def argument(group, variable) -> np.ndarray:
     """The value of a .param variable of a call for every thread of the group."""
-    m = group.machine
+    memories = group.machine.memories
     dtype = {4: np.uint32, 8: np.uint64}[variable.size]
-    view = m.local_view(dtype).reshape(-1, m.local_size // variable.size)
+    view = memories.local_view(dtype).reshape(-1, memories.local_size // variable.size)
     return view[group.flat, variable.offset // variable.size]
 
 
 def set_result(group, variables, value: int) -> None:
-    m = group.machine
+    memories = group.machine.memories
     for variable in variables:
-        view = m.local_view(np.uint32).reshape(-1, m.local_size // 4)
+        view = memories.local_view(np.uint32).reshape(-1, memories.local_size // 4)
         view[group.flat, variable.offset // 4] = value
 
 
@@ -139,7 +139,7 @@ def call_assertfail(group, ins, results, arguments):
 
 
 def _heap(machine) -> DeviceHeap:
-    memory = machine.memory
+    memory = machine.memories.address_space
     memory.heap = memory.heap or DeviceHeap(memory)
     return memory.heap
 
@@ -147,10 +147,10 @@ def _heap(machine) -> DeviceHeap:
 @helper
 def call_malloc(group, ins, results, arguments):
     """malloc(size): an address of the device's heap, 0 where it is full."""
-    m = group.machine
+    memories = group.machine.memories
     for one in each_thread(group):
-        view = m.local_view(np.uint64).reshape(-1, m.local_size // 8)
-        view[one.flat, results[0].offset // 8] = _heap(m).allocate(int(argument(one, arguments[0])[0]))
+        view = memories.local_view(np.uint64).reshape(-1, memories.local_size // 8)
+        view[one.flat, results[0].offset // 8] = _heap(group.machine).allocate(int(argument(one, arguments[0])[0]))
 
 
 @helper

@@ -127,7 +127,7 @@ def operation_ctas(machine, ins, ctas) -> list[np.ndarray]:
 
 def multicast_targets(group, ins, selection, index, flat, multicast):
     """The same barrier in every CTA of the cluster whose bit of ``multicast`` is set."""
-    machine, words = group.machine, group.machine.shared_size // 8
+    machine, words = group.machine, group.machine.memories.shared_size // 8
     ctas = np.broadcast_to(selection.pick(group.cta), len(index))
     masks = np.broadcast_to(selection.pick(multicast), len(index))
     places, threads = [index[:0]], [flat[:0]]

@@ -86,7 +86,7 @@ def read_fields(machine, ins, descriptor_word: int, ctas, tid: int) -> smem_matr
 
 def inside_shared(machine, ins, chunks: np.ndarray, ctas, tid: int) -> np.ndarray:
     end = (int(chunks.max()) + 1) * smem_matrix_descriptors.CHUNK
-    if end > machine.shared_limit:
-        limit = f"the shared memory ({machine.shared_limit} bytes)"
+    if end > machine.memories.shared_limit:
+        limit = f"the shared memory ({machine.memories.shared_limit} bytes)"
         fault(machine, ins, f"the matrix leaves {limit}", ctas[0], tid, end - smem_matrix_descriptors.CHUNK)
     return chunks

@@ -330,7 +330,7 @@ def tcgen05_commit(site, group, address, multicast, mask):
     if machine.geometry.cluster_size == 1:
         machine.waits.add_in_flight(index, CommitArrival(commit, index, flat, clocks))
         return
-    ranks = machine.geometry.rank(index // (machine.shared_size // 8))
+    ranks = machine.geometry.rank(index // (machine.memories.shared_size // 8))
     for rank in unique_integers(ranks).tolist():
         there = ranks == rank
         known = None if clocks is None else clocks[there]

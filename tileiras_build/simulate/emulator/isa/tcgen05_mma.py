@@ -69,7 +69,13 @@ class Tcgen05Mma(Operation):
         self.key: tuple | None = None
         if len(self.rows) == 1:
             words = operands["a"], operands["b"], self.metadata, *self.scale_places, self.zero and self.zero.descriptor
-            self.key = (operands["instruction"], self.place, *words, key_of(self.rows[0]), machine.shared_limit)
+            self.key = (
+                operands["instruction"],
+                self.place,
+                *words,
+                key_of(self.rows[0]),
+                machine.memories.shared_limit,
+            )
         return self.form.matrices.get(self.key)
 
     def describe(self, memory, ctas, tid, operands: dict) -> None:

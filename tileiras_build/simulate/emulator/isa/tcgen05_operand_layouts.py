@@ -124,7 +124,7 @@ class SharedMatrix:
         skip: int = 0,
     ):
         """The same one for the same operand of the same instruction; only what was right is kept."""
-        key = (shape, side, descriptor_word, rows, skip, machine.shared_limit)
+        key = (shape, side, descriptor_word, rows, skip, machine.memories.shared_limit)
         found = form.matrices.get(key)
         if found is None:
             found = form.matrices[key] = cls(machine, form, shape, side, descriptor_word, rows, ctas, tid, skip)

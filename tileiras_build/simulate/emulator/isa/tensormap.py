@@ -27,7 +27,7 @@ def map_bytes(machine, ins, flat, address: int) -> np.ndarray:
         offset = address & 0xFFFFFFFF
         if offset + tensor_map.SIZE > machine.program.param_size:
             fault(machine, ins, flat, "tensor map outside the kernel parameters", address)
-        return machine.params[offset : offset + tensor_map.SIZE]
+        return machine.memories.params[offset : offset + tensor_map.SIZE]
     view, index = global_view(machine, ins, flat, address, np.array([0, tensor_map.SIZE - 1]), 1, False)
     return view[int(index[0]) : int(index[1]) + 1]
 
@@ -68,9 +68,9 @@ class MapSite:
             rank, offset = value >> RANK_SHIFT, value & OFFSET_MASK
             if rank != int(machine.geometry.rank(np.array([cta]))[0]):
                 fault(machine, self.ins, flat, "tensor map in the shared memory of another CTA", value)
-        if offset % 64 or offset + tensor_map.SIZE > machine.shared_limit:
+        if offset % 64 or offset + tensor_map.SIZE > machine.memories.shared_limit:
             fault(machine, self.ins, flat, "tensor map misaligned or outside the shared memory", value)
-        return machine.shared[cta * machine.shared_size + offset :][: tensor_map.SIZE]
+        return machine.memories.shared[cta * machine.memories.shared_size + offset :][: tensor_map.SIZE]
 
     def replace(self, group, space, address, offset, value, mask=None):
         selection = Selection(group, True if mask is None else mask)

@@ -71,7 +71,7 @@ class DenseRuns:
 
     def per_cta(self, machine) -> int:
         """Chunks of a CTA's shared memory."""
-        return machine.shared_size // CHUNK
+        return machine.memories.shared_size // CHUNK
 
     def where(self, machine) -> tuple[np.ndarray | slice, slice]:
         """An index of the batch's shared memory as (CTAs, chunks)."""
@@ -166,7 +166,7 @@ def global_view(machine, ins, flat, base: int, offsets, unit: int, writes: bool)
     if not offsets.size:
         return np.zeros(0, _UNITS[unit]), offsets
     low, high = base + int(offsets.min()), base + int(offsets.max()) + unit
-    region = machine.memory.find(low)
+    region = machine.memories.address_space.find(low)
     if region is None or high > region.base + region.size:
         outside = low if region is None else region.base + region.size
         fault(machine, ins, flat, "address outside mapped memory", outside, OUT_OF_BOUNDS, high - outside, writes)
@@ -275,7 +275,7 @@ class BoxCopy(InFlightCopy):
 
     def sources(self, machine) -> np.ndarray:
         """The chunks of each box."""
-        return machine.shared_view(np.complex128)[self.chunks]
+        return machine.memories.shared_view(np.complex128)[self.chunks]
 
     def shared_bytes(self) -> np.ndarray:
         return (self.chunks[..., None] * CHUNK + np.arange(CHUNK)).reshape(len(self.chunks), -1)
@@ -317,7 +317,7 @@ class BoxCopy(InFlightCopy):
         if unwritten is not None and not writes:
             unwritten.access(machine, self.ins, flat.reshape(-1), start, elements.unit)
         if races is not None and len(start):
-            region = machine.memory.find(int(start[0]))
+            region = machine.memories.address_space.find(int(start[0]))
             data = np.ascontiguousarray(written).reshape(-1, 1).view(np.uint8) if writes else None
             races.access(machine, self.ins, region, flat.reshape(-1), start, elements.unit, writes, data)
 
@@ -367,7 +367,16 @@ class BoxCopy(InFlightCopy):
         marks = machine.async_copy_marks.marks[CHUNK]
         are_rounded = tensor.element == "tf32"
         shared_memory_chunks.write_boxes(
-            machine.shared, marks, source, corners, steps, self.bias, row_chunks, dense.start, swizzle, are_rounded
+            machine.memories.shared,
+            marks,
+            source,
+            corners,
+            steps,
+            self.bias,
+            row_chunks,
+            dense.start,
+            swizzle,
+            are_rounded,
         )
         self.complete(machine)
         return True
@@ -375,16 +384,16 @@ class BoxCopy(InFlightCopy):
     def region(self, machine, corners: np.ndarray, rows: int) -> Region | None:
         """Where all boxes are mapped: as a rule the whole tensor is. ``rows``: bytes from the first to the last row of a box."""
         tensor = self.tensor
-        region, after = machine.memory.find(tensor.base), rows + tensor.data_bytes
+        region, after = machine.memories.address_space.find(tensor.base), rows + tensor.data_bytes
         if region is not None and tensor.base + int(tensor.last @ tensor.steps) + after <= region.base + region.size:
             return region
         low, high = tensor.base + int(corners.min()), tensor.base + int(corners.max()) + after
-        region = machine.memory.find(low)
+        region = machine.memories.address_space.find(low)
         return None if region is None or high > region.base + region.size else region
 
     def place(self, machine, data: np.ndarray) -> None:
         """Write the chunks of all boxes, row after row, to shared memory: they are no longer on their way."""
-        shared, dense = machine.shared_view(np.complex128), self.dense
+        shared, dense = machine.memories.shared_view(np.complex128), self.dense
         if dense is None:
             shared[self.chunks] = data.reshape(self.chunks.shape)
             machine.async_copy_marks.clear(self.chunks, CHUNK)

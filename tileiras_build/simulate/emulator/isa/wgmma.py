@@ -129,7 +129,7 @@ class SharedOperand:
             group.machine.async_copy_marks.check_chunks(self.site, group, index)
         if group.machine.racecheck is not None:
             group.machine.racecheck.wgmma_reads(self.site, group, index)
-        return self.decode(group.machine.shared_view(np.complex128)[self.shared(group, index)])
+        return self.decode(group.machine.memories.shared_view(np.complex128)[self.shared(group, index)])
 
     def read_with_jit(self, group, descriptor) -> np.ndarray | None:
         """The chunks by machine code where all CTAs have the same descriptors; None where they do not, or somebody watches."""
@@ -145,8 +145,8 @@ class SharedOperand:
         together = places[0] if len(places) == 1 else np.stack(places)
         out = np.empty((len(group.cta), *together.shape), np.complex128)
         marks = None if machine.async_copy_marks is None else machine.async_copy_marks.marks[CHUNK]
-        starts = group.cta[:, 0] * (machine.shared_size // CHUNK)
-        is_whole = shared_memory_chunks.gather(machine.shared, marks, starts, together, out)
+        starts = group.cta[:, 0] * (machine.memories.shared_size // CHUNK)
+        is_whole = shared_memory_chunks.gather(machine.memories.shared, marks, starts, together, out)
         return out.reshape(-1, *places[0].shape) if is_whole else None
 
     @staticmethod
@@ -179,7 +179,7 @@ class SharedOperand:
             different, which = np.unique(descriptors, return_inverse=True)
             places = np.stack([self.places(group, descriptor) for descriptor in different.tolist()])[which]
         cta = group.flat[::WARPGROUP_THREADS] // machine.geometry.threads
-        return places + (cta * (machine.shared_size // CHUNK))[:, None, None]
+        return places + (cta * (machine.memories.shared_size // CHUNK))[:, None, None]
 
     def places(self, group, descriptor: int):
         """Chunk numbers in a CTA's shared memory; of one descriptor they are always the same."""
@@ -187,7 +187,7 @@ class SharedOperand:
         if found is None:
             found = self.known[descriptor] = self.places_of(group, descriptor)
         places, bytes_ = found
-        if bytes_ > group.machine.shared_limit:
+        if bytes_ > group.machine.memories.shared_limit:
             self.outside(group, bytes_)
         return places
 
@@ -213,7 +213,7 @@ class SharedOperand:
     def outside(self, group, end: int):
         self.site.fault(
             group,
-            f"matrix {self.name} lies outside the shared memory ({group.machine.shared_limit} bytes)",
+            f"matrix {self.name} lies outside the shared memory ({group.machine.memories.shared_limit} bytes)",
             address=end - CHUNK,
         )
 

@@ -76,7 +76,7 @@ class BatchedLoads:
         ):
             return None
         line = (1, shape[1])
-        if shape[1] % LANES or machine.shared_limit < WORD:
+        if shape[1] % LANES or machine.memories.shared_limit < WORD:
             return None
         if not all(place.shape in (shape, line) and place.dtype == np.uint32 for place in places):
             return None
@@ -86,9 +86,9 @@ class BatchedLoads:
         marks = None if machine.async_copy_marks is None else machine.async_copy_marks.marks[16]
         first = np.ascontiguousarray(group.cta.reshape(-1), np.int64)
         bad = _code(marks is not None)(
-            address(out), address(table[0]), address(table[1]), address(self.offsets), address(first), address(machine.shared),
-            address(machine.shared if marks is None else marks), len(places), len(first), shape[1], machine.shared_size,
-            machine.shared_limit - WORD,
+            address(out), address(table[0]), address(table[1]), address(self.offsets), address(first), address(machine.memories.shared),
+            address(machine.memories.shared if marks is None else marks), len(places), len(first), shape[1], machine.memories.shared_size,
+            machine.memories.shared_limit - WORD,
         )  # fmt: skip
         return None if bad else out
 

@@ -75,7 +75,9 @@ class BatchedStores:
         ):
             return False
         line = (1, shape[1])
-        if machine.shared_limit < BYTES or not all(p.shape in (shape, line) and p.dtype == np.uint32 for p in places):
+        if machine.memories.shared_limit < BYTES or not all(
+            p.shape in (shape, line) and p.dtype == np.uint32 for p in places
+        ):
             return False
         sources = np.empty(len(values), np.int64)
         if addresses(values, self.kinds, shape, sources):
@@ -85,9 +87,9 @@ class BatchedStores:
         marks = None if machine.async_copy_marks is None else machine.async_copy_marks.marks[BYTES]
         first = np.ascontiguousarray(group.cta.reshape(-1), np.int64)
         return not _code(marks is not None)(
-            address(sources), address(table[0]), address(table[1]), address(self.offsets), address(first), address(machine.shared),
-            address(machine.shared if marks is None else marks), len(places), len(first), shape[1], machine.shared_size,
-            machine.shared_limit - BYTES,
+            address(sources), address(table[0]), address(table[1]), address(self.offsets), address(first), address(machine.memories.shared),
+            address(machine.memories.shared if marks is None else marks), len(places), len(first), shape[1], machine.memories.shared_size,
+            machine.memories.shared_limit - BYTES,
         )  # fmt: skip
 
 

@@ -81,7 +81,7 @@ class Site:
             return [(self.in_local(group, address, selection), None)]
         if space == "param":
             return [(self.in_param(group, address, selection), None)]
-        region = group.machine.region_of.get(self)
+        region = group.machine.memories.region_of.get(self)
         if region is None:
             region = self.region_of_first(group.machine, address)
         if region is not None:
@@ -95,9 +95,9 @@ class Site:
         if np.size(address) == 0:
             return None
         first = int(address if np.ndim(address) == 0 else address.flat[0])
-        region = machine.memory.find((first + self.offset) & 0xFFFFFFFFFFFFFFFF)
+        region = machine.memories.address_space.find((first + self.offset) & 0xFFFFFFFFFFFFFFFF)
         if region is not None:
-            machine.region_of[self] = region
+            machine.memories.region_of[self] = region
         return region
 
     def in_region(self, region, address):
@@ -131,9 +131,9 @@ class Site:
         window = addresses >> np.uint64(56)
         if is_any(window):
             return self.locate_in_windows(group, addresses, window, selection)
-        index = machine.memory.locate(addresses)
+        index = machine.memories.address_space.locate(addresses)
         known = index >= 0
-        ends = np.array([r.base + r.size for r in machine.memory.regions] or [0], np.uint64)
+        ends = np.array([r.base + r.size for r in machine.memories.address_space.regions] or [0], np.uint64)
         known &= addresses + np.uint64(self.bytes) <= ends[np.maximum(index, 0)]
         if not are_all(known):
             bad = ~known
@@ -142,10 +142,10 @@ class Site:
         pieces = []
         which = [int(index.min())] if index.min() == index.max() else unique_integers(index)
         for number in which:
-            region = machine.memory.regions[number]
+            region = machine.memories.address_space.regions[number]
             offset = (addresses - np.uint64(region.origin)).view(np.int64)
             if len(which) == 1:
-                machine.region_of[self] = region
+                machine.memories.region_of[self] = region
                 return [(ResolvedAddress(region.view, offset if offset.ndim else offset[()]), None)]
             mask = index == number
             pieces.append((ResolvedAddress(region.view, offset[mask]), mask))
@@ -221,17 +221,17 @@ class Site:
         machine = group.machine
         offset = self.add_offset(address)
         if np.ndim(offset) and offset.size == 0:
-            return ResolvedAddress(machine.shared_view, offset.astype(np.int64), np.zeros(0, np.int64))
+            return ResolvedAddress(machine.memories.shared_view, offset.astype(np.int64), np.zeros(0, np.int64))
         if offset.dtype == np.uint64 and np.any(offset >> np.uint64(56) == np.uint64(1)):
             # A generic address used with .shared: the window's low bits are the offset.
             offset = offset & np.uint64((1 << 56) - 1)
         if machine.geometry.cluster_size > 1:
             return self.in_cluster(group, offset, selection)
-        self.check(group, offset, machine.shared_limit, selection, "shared")
+        self.check(group, offset, machine.memories.shared_limit, selection, "shared")
         if machine.geometry.ctas == 1:
-            return ResolvedAddress(machine.shared_view, offset)
-        bias = group.cta * machine.shared_size if selection is None else bias_of(group, selection)
-        return ResolvedAddress(machine.shared_view, offset.astype(np.int64), bias)
+            return ResolvedAddress(machine.memories.shared_view, offset)
+        bias = group.cta * machine.memories.shared_size if selection is None else bias_of(group, selection)
+        return ResolvedAddress(machine.memories.shared_view, offset.astype(np.int64), bias)
 
     def shared_offset_and_bias(self, group, address, selection) -> tuple[np.ndarray, np.ndarray]:
         """(offset in the CTA's shared memory, where that begins in the batch's), int64, of each selected thread; nobody may write them.
@@ -254,7 +254,7 @@ class Site:
         machine, geometry = group.machine, group.machine.geometry
         kind = address.dtype.type
         offset, rank = address & kind(OFFSET_MASK), (address >> kind(RANK_SHIFT)).astype(np.int64)
-        self.check(group, offset, machine.shared_limit, selection, "shared")
+        self.check(group, offset, machine.memories.shared_limit, selection, "shared")
         cta = group.cta if selection is None else selection.pick(group.cta)
         if np.any(rank >= geometry.cluster_size):
             self.raise_first_fault(
@@ -264,7 +264,9 @@ class Site:
         other = target != cta
         if is_any(other):
             self.check_remote(group, other, target, address, selection)
-        return ResolvedAddress(machine.shared_view, offset.astype(np.int64), target * machine.shared_size)
+        return ResolvedAddress(
+            machine.memories.shared_view, offset.astype(np.int64), target * machine.memories.shared_size
+        )
 
     def check_remote(self, group, other, target, address, selection):
         """Accesses of other CTAs' shared memory need .shared::cluster or generic addresses, and a CTA that still runs."""
@@ -291,18 +293,20 @@ class Site:
         machine = group.machine
         offset = self.add_offset(address)
         if np.ndim(offset) and offset.size == 0:
-            return ResolvedAddress(machine.local_view, offset.astype(np.int64), np.zeros(0, np.int64))
-        self.check(group, offset, machine.local_size, selection, "local")
+            return ResolvedAddress(machine.memories.local_view, offset.astype(np.int64), np.zeros(0, np.int64))
+        self.check(group, offset, machine.memories.local_size, selection, "local")
         thread = group.cta * machine.geometry.threads + group.tid
         if selection is not None:
             thread = selection.pick(thread)
-        return ResolvedAddress(machine.local_view, offset.astype(np.int64), thread * machine.local_size)
+        return ResolvedAddress(
+            machine.memories.local_view, offset.astype(np.int64), thread * machine.memories.local_size
+        )
 
     def in_param(self, group, address, selection) -> ResolvedAddress:
         """Generic addresses of kernel parameters; direct loads take ``load_param``."""
         offset = np.asarray(address) & np.uint64(WINDOW_SIZE - 1)
         self.check(group, offset, group.machine.program.param_size, selection, "parameter")
-        return ResolvedAddress(group.machine.params.view, offset)
+        return ResolvedAddress(group.machine.memories.params.view, offset)
 
     # -- reading -------------------------------------------------------------------------------------
     def load(self, group, address, mask=None):
@@ -369,7 +373,7 @@ class Site:
         )
         if offset.max(initial=0) + self.bytes > machine.program.param_size:
             self.fault(group, "address outside the kernel parameters", None, int(offset.max()))
-        view = machine.params.view(self.dtype)
+        view = machine.memories.params.view(self.dtype)
         index = (offset >> offset.dtype.type(_SHIFT[self.size])).astype(np.int64)
         return tuple(view[index + i][()] for i in range(self.count))
 

@@ -33,9 +33,9 @@ MAX_BATCHED, MAX_BATCHED_LARGE = 16, 8  # operations that are carried out togeth
 
 def tensor_memory_of(machine) -> TensorMemory:
     """The batch's tensor memory, made on first use."""
-    if machine.tensor_memory is None:
-        machine.tensor_memory = TensorMemory(machine)
-    return machine.tensor_memory
+    if machine.memories.tensor_memory is None:
+        machine.memories.tensor_memory = TensorMemory(machine)
+    return machine.memories.tensor_memory
 
 
 def fault(machine, ins, why: str, cta: int, tid: int = 0, address: int | None = None, finding: str | None = None):
@@ -138,16 +138,16 @@ class SharedSource:
 
     def fetch(self) -> np.ndarray:
         if not gemm_jit.is_ready():
-            return np.ascontiguousarray(self.machine.shared_view(np.complex128)[self.index])
+            return np.ascontiguousarray(self.machine.memories.shared_view(np.complex128)[self.index])
         out = np.empty((len(self.starts), *self.chunks.shape), np.complex128)
-        gather(self.machine.shared, None, self.starts, self.chunks, out)
+        gather(self.machine.memories.shared, None, self.starts, self.chunks, out)
         return out
 
     def read(self) -> np.ndarray:
         """The bytes at completion (CTAs, …, 16)."""
         issued, self.issued = self.issued, None
         assert issued is not None  # an operation is carried out once
-        if not (gemm_jit.is_ready() and chunks_equal(self.machine.shared, self.starts, self.chunks, issued)):
+        if not (gemm_jit.is_ready() and chunks_equal(self.machine.memories.shared, self.starts, self.chunks, issued)):
             changed = (self.fetch().view(np.uint64) != issued.view(np.uint64)).reshape(len(self.ctas), -1).any(axis=1)
             if is_any(changed):
                 why = f"shared memory of {self.what} changed between the issue of this instruction and its completion"
@@ -195,7 +195,7 @@ class TensorMemory:
     def of_ctas(self, ctas: np.ndarray) -> tuple[slice | np.ndarray, np.ndarray]:
         key = ctas.tobytes()
         if (found := self.known.get(key)) is None:
-            starts = np.asarray(ctas, np.int64) * (self.machine.shared_size // CHUNK)
+            starts = np.asarray(ctas, np.int64) * (self.machine.memories.shared_size // CHUNK)
             found = self.known[key] = rows_of(ctas), starts
         return found
 

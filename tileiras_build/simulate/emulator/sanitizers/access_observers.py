@@ -41,7 +41,7 @@ class AccessObservers:
     def __call__(self, site, group, pieces, writes: bool, selection, values=None):
         machine = self.machine
         for place, inside in pieces:
-            if place.view != machine.shared_view:
+            if place.view != machine.memories.shared_view:
                 if place.bias is None:
                     self.observe_global(site, group, place, inside, selection, writes, values)
                 continue
@@ -85,7 +85,7 @@ class AccessObservers:
         options = self.machine.options
         region, races = getattr(place.view, "__self__", None), None if atomic else options.cta_racecheck
         unwritten = None if writes and not atomic else options.initcheck
-        if not isinstance(region, Region) or region is self.machine.params:
+        if not isinstance(region, Region) or region is self.machine.memories.params:
             return
         threads = None if atomic or not STRONG.isdisjoint(site.ins.mods) else self.global_races
         if self.counters is None and races is None and unwritten is None and threads is None:
@@ -116,7 +116,7 @@ class AccessObservers:
         machine = self.machine
         name = "shared_written" if writes else "shared_read"
         setattr(self.counters, name, getattr(self.counters, name) + site.bytes * len(start))
-        cta, offset = np.divmod(start, machine.shared_size)
+        cta, offset = np.divmod(start, machine.memories.shared_size)
         lanes = {8: 16, 16: 8}.get(site.bytes, 32)
         phase = (cta * machine.geometry.threads + threads) // lanes
         words = (offset[:, None] + np.arange(0, max(site.bytes, 4), 4)) >> 2

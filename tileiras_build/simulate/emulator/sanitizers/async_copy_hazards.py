@@ -21,7 +21,7 @@ class AsyncCopyMarks:
 
     def __init__(self, machine):
         self.machine = machine
-        marks = np.zeros(len(machine.shared) // WORD_BYTES, np.uint8)
+        marks = np.zeros(len(machine.memories.shared) // WORD_BYTES, np.uint8)
         self.marks = {size: marks.view(kind) for size, kind in _KINDS.items()}
         self.numbers: dict = {}
         self.instructions: list = []
@@ -74,7 +74,7 @@ class AsyncCopyMarks:
         found = self.marks[16].take(index)
         if np.count_nonzero(found):
             at = int(index.reshape(-1)[int(np.argmax(found.reshape(-1) != 0))])
-            site.fault(group, self.explain(found, False), address=at * 16 % self.machine.shared_size)
+            site.fault(group, self.explain(found, False), address=at * 16 % self.machine.memories.shared_size)
 
     def explain(self, found, writes: bool) -> str:
         number = int(found.reshape(-1)[int(np.argmax(found.reshape(-1) != 0))] if np.ndim(found) else found)

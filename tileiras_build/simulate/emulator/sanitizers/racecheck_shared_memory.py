@@ -38,7 +38,7 @@ class SharedMemoryRacecheck(TensorMemoryRacecheck):
             tuple, list
         ] = {}  # (cta, warpgroup) -> clocks of each committed group of products, see ``product``
         self.begun: dict[tuple, np.ndarray] = {}  # (cta, warpgroup) -> what its warps knew when the last product began
-        self.shadow = ShadowMemory(machine.geometry.ctas * machine.shared_size)
+        self.shadow = ShadowMemory(machine.geometry.ctas * machine.memories.shared_size)
         self.sites: list = []
         self.numbers: dict = {}
 
@@ -86,7 +86,7 @@ class SharedMemoryRacecheck(TensorMemoryRacecheck):
         bad, finding = worst
         bytes_ = np.repeat(bad, self.shadow.grain, axis=1)
         if writes and data is not None:
-            bytes_ &= self.machine.shared[start[:, None] + np.arange(site.bytes)] != data
+            bytes_ &= self.machine.memories.shared[start[:, None] + np.arange(site.bytes)] != data
         self.report_first(
             site, start, bytes_, flat, owner, sites, did, f"this {'write' if writes else 'read'}", finding
         )
@@ -123,7 +123,10 @@ class SharedMemoryRacecheck(TensorMemoryRacecheck):
             return
         bytes_ = np.repeat(twice, shadow.grain, axis=1)
         if data is not None:
-            places, image = start[:, None] + np.arange(site.bytes), np.zeros(len(self.machine.shared), np.uint8)
+            places, image = (
+                start[:, None] + np.arange(site.bytes),
+                np.zeros(len(self.machine.memories.shared), np.uint8),
+            )
             image[places] = data
             bytes_ &= image[places] != data
         self.report_first(site, start, bytes_, flat, owner, shadow.write_site, "wrote", "this write")
@@ -135,7 +138,7 @@ class SharedMemoryRacecheck(TensorMemoryRacecheck):
         cta, tid = np.divmod(np.asarray(flat), machine.geometry.threads)
         clocks = self.known[cta, tid // 32]
         for i, position in enumerate(positions.tolist()):
-            owner = position // (machine.shared_size // 8)
+            owner = position // (machine.memories.shared_size // 8)
             agent, now = self.next_async(owner, self.copy_role(position))
             clocks[i, :, agent] = now
         return clocks
@@ -144,7 +147,7 @@ class SharedMemoryRacecheck(TensorMemoryRacecheck):
         """Copies land: they write bytes ``index`` (n, …)."""
         site, shadow = AsyncSite(ins), self.shadow
         for i, position in enumerate(positions.tolist()):
-            owner = position // (self.machine.shared_size // 8)
+            owner = position // (self.machine.memories.shared_size // 8)
             agent = int(self.first_async_clock[owner]) + self.copy_role(position)
             places = shadow.of_bytes(index[i].reshape(-1))
             self.check_write_before(site, places, clocks[i], flat[i], "this copy")
@@ -281,7 +284,7 @@ class SharedMemoryRacecheck(TensorMemoryRacecheck):
         machine = self.machine
         missing = missing if finding is None else "barrier but a relaxed one"
         other = self.sites[sites[byte // self.shadow.grain]].ins
-        cta, offset = divmod(int(byte), machine.shared_size)
+        cta, offset = divmod(int(byte), machine.memories.shared_size)
         thread = machine.geometry.thread_at(flat)
         found = EmulatorFault(
             f"race on shared byte {offset:#x}: {self.describe_owner(cta, int(owner))} {did} it at line {other.line} ({other.text}) "

@@ -80,7 +80,7 @@ class MbarrierSynccheck(ClusterSynccheck):
             missing = (
                 "barrier" if made.clock > self.known[cta, warp, SYNCHRONIZED, made.clock_id] else "fence.mbarrier_init"
             )
-            place = position % (self.machine.shared_size // 8) * 8
+            place = position % (self.machine.memories.shared_size // 8) * 8
             raise EmulatorFault(
                 f"race on the mbarrier at shared {place:#x}: it is initialised at line {made.ins.line} ({made.ins.text}) "
                 f"with no {missing} before this use",
@@ -150,7 +150,7 @@ class MbarrierSynccheck(ClusterSynccheck):
                 self.acquire(cta, warp, self.done[position], relaxed)
 
     def _report_phase(self, ins, position: int, by: tuple[int, int], why: str) -> None:
-        owner, word = divmod(position, self.machine.shared_size // 8)
+        owner, word = divmod(position, self.machine.memories.shared_size // 8)
         thread = self.geometry.thread_name(by[0], by[1] * 32)
         raise EmulatorFault(
             f"race on the mbarrier at shared {word * 8:#x} of CTA {self.geometry.thread_name(owner, 0)[0]}: {why}",

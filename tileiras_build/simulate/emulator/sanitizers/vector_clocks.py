@@ -69,7 +69,7 @@ class VectorClocks:
         return int(self.first_async_clock[cta]) + role, int(self.async_clock[cta, role])
 
     def copy_role(self, position: int) -> int:
-        word = position % (self.machine.shared_size // 8)
+        word = position % (self.machine.memories.shared_size // 8)
         return self.first_copy + self.copy_roles.setdefault(word, len(self.copy_roles) % MBARRIERS)
 
     def join(self, cta, warp, known) -> None:

@@ -12,7 +12,7 @@ import time
 import numpy as np
 
 from ..errors import DEADLOCK, TIME_LIMIT, EmulatorError, EmulatorFault, name_internal_errors
-from ..memory import buffer_pool
+from ..memory.cta_memories import CtaMemories
 from ..performance_counters import count_run
 from ..printf_output import PrintfOutput
 from .cta_barriers import CtaBarriers
@@ -23,7 +23,6 @@ from .reconvergence import reconverge
 from .thread_group import Divergence, ThreadGroup
 from .thread_sets import thread_set_cache
 
-POISON = 0xFF  # uninitialised shared and local bytes: a NaN for every float format
 MAX_WAIT = 1000  # blocks run by others before a waiting group gets a turn out of order
 MAX_WAIT_WITH_SPINNING = 30  # the same where threads may wait for each other in loops
 STARVED_QUANTUM = 40  # blocks of such a turn
@@ -36,60 +35,31 @@ class CtaBatch:
     def __init__(
         self, program, grid, block, first: int, ctas: int, params: np.ndarray, memory, dynamic_shared: int, options
     ):
-        self.program, self.memory, self.options = program, memory, options
+        self.program, self.options = program, options
         self.geometry = Geometry(tuple(grid), tuple(block), tuple(program.cluster), first, ctas)
-        self.dynamic_shared = dynamic_shared
-        self.params = params
         self.alive = np.ones(ctas * self.geometry.threads, bool)
         self.clusters = Clusters(self)
-        self.make_memories()
-        self.region_of: dict = {}
+        self.memories = CtaMemories(program, self.geometry, params, memory, dynamic_shared)
+        self.make_observers()
         self.ready: dict[tuple, list[ThreadGroup]] = {}
         self.barriers = CtaBarriers(self)
         self.clock = 0
         self.max_wait = MAX_WAIT_WITH_SPINNING if program.waits else MAX_WAIT
         self.exits = 1
         self.blocked_groups: list = []  # (group, why): groups that an instruction has stopped until ``unpark``
-        self.tensor_memory = None
         self.waiting_for_convergence: dict[
             tuple, list[ThreadGroup]
         ] = {}  # groups that wait for warp mates at a warp-wide instruction
         self.waits = MbarrierWaits(self)
         self.prints = PrintfOutput()
 
-    def make_memories(self):
-        program = self.program
-        self.shared_size = -(-(program.dynamic_base + self.dynamic_shared) // 16) * 16
-        if not program.dynamic and not self.dynamic_shared:
-            self.shared_size = -(-program.shared_static // 16) * 16
-        self.shared_limit = program.dynamic_base + self.dynamic_shared if program.dynamic else program.shared_static
-        self.shared_size = max(self.shared_size, 16)
-        self.shared = buffer_pool.acquire("shared memory", self.shared_size * self.geometry.ctas + 64)[
-            : self.shared_size * self.geometry.ctas
-        ]
-        self.shared.fill(POISON)
-        self.local_size = -(-program.local_size // 16) * 16
-        self.local = np.full(self.local_size * self.geometry.threads * self.geometry.ctas, POISON, np.uint8)
+    def make_observers(self):
         self.racecheck = self.observers = self.async_copy_marks = None
         if self.options.has_observers:
             from ..sanitizers.access_observers import AccessObservers
 
             self.observers = AccessObservers(self, self.options.racecheck, self.options.counters)
             self.racecheck = self.observers.racecheck
-        self._shared_views: dict = {}
-        self._local_views: dict = {}
-
-    def shared_view(self, dtype):
-        found = self._shared_views.get(dtype)
-        if found is None:
-            found = self._shared_views[dtype] = self.shared.view(dtype)
-        return found
-
-    def local_view(self, dtype):
-        found = self._local_views.get(dtype)
-        if found is None:
-            found = self._local_views[dtype] = self.local.view(dtype)
-        return found
 
     def special(self, group: ThreadGroup, name: str):
         maker = self.options.specials.get(name)
@@ -111,7 +81,7 @@ class CtaBatch:
                 self.geometry.block,
                 self.geometry.first,
                 self.geometry.ctas,
-                self.dynamic_shared,
+                self.memories.dynamic_shared,
             )
         )
         threads = family.of(
@@ -133,9 +103,7 @@ class CtaBatch:
 
     def finish(self):
         """All threads have exited: nothing of theirs may be in flight or held."""
-        if self.tensor_memory:
-            self.tensor_memory.finish()
-        buffer_pool.release("shared memory", self.shared)
+        self.memories.finish()
 
     def raise_at_instruction(self, error: Exception, group: ThreadGroup):
         """Name the PTX instruction of an unexpected Python error inside generated code."""

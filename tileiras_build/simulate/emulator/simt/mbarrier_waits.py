@@ -76,7 +76,7 @@ class MbarrierWaits:
         for _, some in groupby(copies, lambda copy: isinstance(copy, InFlightArrival)):
             landing = list(some)
             if commits := [copy.commit for copy in landing if isinstance(copy, InFlightArrival)]:
-                self.machine.tensor_memory.complete_commits(
+                self.machine.memories.tensor_memory.complete_commits(
                     commits
                 )  # at once: what leads to them may be carried out together
             for copy in landing:
@@ -153,7 +153,7 @@ class MbarrierWaits:
         under_way = [*self.flying, *self.unseen]
         if not under_way and self.machine.racecheck is None:
             return
-        machine, words = self.machine, self.machine.shared_size // 8
+        machine, words = self.machine, self.machine.memories.shared_size // 8
         ctas = unique_integers(group.flat // machine.geometry.threads)
         gone = frozenset(ctas[~machine.are_ctas_alive(ctas)].tolist())
         for places, copy in under_way if gone else ():
@@ -238,7 +238,7 @@ class MbarrierWaits:
 
     def mbarrier_state(self, position: int) -> str:
         machine = self.machine
-        cta, word = divmod(position, machine.shared_size // 8)
+        cta, word = divmod(position, machine.memories.shared_size // 8)
         return f"waits for the mbarrier at shared {word * 8:#x} of CTA {machine.geometry.thread_name(cta, 0)[0]}, {describe(machine, position)}"
 
     def blocked_groups(self):
