@@ -17,7 +17,9 @@ MASKS = {
 
 
 def group() -> ThreadGroup:
-    machine = SimpleNamespace(geometry=SimpleNamespace(threads=THREADS), alive=np.ones(CTAS * THREADS, bool))
+    machine = SimpleNamespace(
+        geometry=SimpleNamespace(threads=THREADS), memories=None, observers=None, alive=np.ones(CTAS * THREADS, bool)
+    )
     scalar, each = np.uint32(7), np.arange(CTAS, dtype=np.uint32)[:, None]
     thread = np.arange(CTAS * THREADS, dtype=np.uint32).reshape(CTAS, THREADS)
     return ThreadGroup(machine, np.arange(CTAS)[:, None], np.arange(THREADS)[None], [scalar, each, thread])

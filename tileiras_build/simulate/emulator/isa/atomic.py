@@ -95,10 +95,10 @@ class AtomicSite:
         values = [np.broadcast_to(selection.pick(v), n) for v in values]
         extra = None if extra is None else np.broadcast_to(selection.pick(extra), n)
         pieces = self.site.locate(group, target, selection)
-        watch = group.machine.observers
-        if watch is not None:
+        accesses = group.observers.accesses
+        if accesses is not None:
             for place, inside in pieces:
-                watch.observe_global(self.site, group, place, inside, selection, True, atomic=True)
+                accesses.observe_global(self.site, group, place, inside, selection, True, atomic=True)
         for place, inside in pieces:
             view = place.view(self.site.dtype)
             index = np.broadcast_to(place.index(self.size), n if inside is None else int(inside.sum()))

@@ -35,7 +35,7 @@ def warp_barrier(e, ins):
     if e.diverged:
         e.line(f"wait = g.require_convergence({e.use(ins.args[0], 'u32')})")
         e.line("if wait is not None: return wait")
-    e.line("if g.m.racecheck is not None: g.m.racecheck.warp_barrier(g)")
+    e.line("if g.observers.racecheck is not None: g.observers.racecheck.warp_barrier(g)")
 
 
 def cluster_barrier(e, ins):
@@ -54,7 +54,7 @@ def handle_fence(e, ins):
     """Memory operations of the emulator are already in order; the race check wants to see fences."""
     if (call := fence_effects(ins)) is not None:
         flat = "g.flat" if e.predicate is None else f"g.flat[g.full({e.predicate})]"
-        e.line(f"if g.m.racecheck is not None: g.m.racecheck.{call.format(flat)}")
+        e.line(f"if g.observers.racecheck is not None: g.observers.racecheck.{call.format(flat)}")
 
 
 def fence_effects(ins) -> str | None:

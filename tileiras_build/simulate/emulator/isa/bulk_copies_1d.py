@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from ..performance_counters import count_bulk
-from ..sanitizers.access_observers import async_copy_marks_of
 from .mbarrier import arrive_and_expect_tx
 from .tma_box_copies import CHUNK, InFlightCopy, global_view
 
@@ -53,7 +52,7 @@ class LineCopy(InFlightCopy):
                 self.move(self.bytes_at(machine, self.to, i, size, True), self.prefetched[i])
         if self.positions is not None:
             for chunks in self.chunks():
-                machine.async_copy_marks.clear(chunks, CHUNK)
+                machine.observers.async_copy_marks.clear(chunks, CHUNK)
             sizes = self.sizes.astype(np.int64)
             arrive_and_expect_tx(machine, self.ins, self.positions, self.flat, 0 * sizes, -sizes, clocks=self.clocks)
 
@@ -68,7 +67,7 @@ class LineCopy(InFlightCopy):
 
     def mark_in_flight(self, machine) -> None:
         for chunks in self.chunks():
-            async_copy_marks_of(machine).mark_written(self.ins, chunks, CHUNK)
+            machine.observers.require_async_copy_marks().mark_written(self.ins, chunks, CHUNK)
 
     def move(self, target, source):
         if self.function is None:
@@ -81,7 +80,7 @@ class LineCopy(InFlightCopy):
         space, addresses = where
         if space == "shared":
             return machine.memories.shared[int(addresses[i]) : int(addresses[i]) + size]
-        count_bulk(machine.options.counters, 1, size, writes)
+        count_bulk(machine.observers.counters, 1, size, writes)
         ends = np.array([0, size - 1])
         view, index = global_view(machine, self.ins, self.flat[i], int(addresses[i]), ends, 1, writes)
         return view[int(index[0]) : int(index[1]) + 1]

@@ -43,7 +43,7 @@ class BulkSite:
         A multicast writes the same place in every CTA of the mask and completes on the same mbarrier there - for
         pairs (.cta_group::2), on that of the CTA of the pair in which the given one lies (section 9.7.9.25.5.2).
         """
-        machine, geometry = group.machine, group.machine.geometry
+        machine, geometry = group.machine, group.geometry
         words = machine.memories.shared_size // 8
         pair = "cta_group::2" in self.ins.mods
         if masks is None:
@@ -64,18 +64,18 @@ class BulkSite:
         target = geometry.ctas_with_rank(own, rank)
         if not are_all(machine.are_ctas_alive(target)):
             self.mbarrier.fault(group, "a multicast to a CTA that has exited")
-        if machine.racecheck is not None:
-            machine.racecheck.peer_accessed(self.ins, flat[copy], target)
+        if machine.observers.racecheck is not None:
+            machine.observers.racecheck.peer_accessed(self.ins, flat[copy], target)
         signalled = rank & ~1 | geometry.rank(positions[copy] // words) & 1 if pair else rank
         where = positions[copy] % words + geometry.ctas_with_rank(own, signalled) * words
         return copy, target * machine.memories.shared_size, where
 
     def check_end(self, group, flat, offset, bytes_):
-        bad = offset + bytes_ > group.machine.memories.shared_limit
+        bad = offset + bytes_ > group.memories.shared_limit
         if is_any(bad):
             at = int(np.flatnonzero(np.broadcast_to(bad, len(flat)))[0])
-            limit = group.machine.memories.shared_limit
-            fault(group.machine, self.ins, flat[at], f"the copy leaves the shared memory ({limit} bytes)", offset[at])
+            limit = group.memories.shared_limit
+            fault(group.geometry, self.ins, flat[at], f"the copy leaves the shared memory ({limit} bytes)", offset[at])
 
     def tensors(self, group, address, selection, flat):
         """(tensor map, an index of its copies) for each distinct map."""
@@ -88,7 +88,7 @@ class BulkSite:
                 tensor = tensor_map.decode(read_map(group.machine, self.ins, first, value))
                 yield tensor.gathering() if is_gather4_or_scatter4(self.ins.mods) else tensor, some
             except ValueError as error:
-                fault(group.machine, self.ins, first, str(error), value)
+                fault(group.geometry, self.ins, first, str(error), value)
 
     @staticmethod
     def coordinates(values, selection):
@@ -157,7 +157,7 @@ class BulkSite:
         for tensor, some in self.tensors(group, map_address, selection, flat):
             self.check_rank(machine, flat[some][0], tensor, at[some])
             if tensor.kind.packed < CHUNK and tensor.kind.bits == 4:
-                fault(machine, self.ins, flat[some][0], f"{tensor.element} elements can only be loaded")
+                fault(machine.geometry, self.ins, flat[some][0], f"{tensor.element} elements can only be loaded")
             self.check_end(group, flat[some], offset[some], (tensor.rows - 1) * tensor.pitch + tensor.row_bytes)
             function = None
             if self.function is not None:
@@ -176,27 +176,34 @@ class BulkSite:
             why = (
                 f"a wHalo of {halo[first]} is not supported: only figures 18 and 19 of the ISA show which pixels follow"
             )
-            fault(machine, self.ins, flat[first], why)
+            fault(machine.geometry, self.ins, flat[first], why)
         if is_any(offset >= MAX_IM2COL_OFFSET):
-            fault(machine, self.ins, flat[0], f"a wOffset of {offset.max()} is not 0 to {MAX_IM2COL_OFFSET - 1}")
+            fault(
+                machine.geometry, self.ins, flat[0], f"a wOffset of {offset.max()} is not 0 to {MAX_IM2COL_OFFSET - 1}"
+            )
         return at[:, :-1]
 
     def check_rank(self, machine, flat, tensor, at):
         mode = mode_of(self.ins.mods)
         if mode != (tensor.columns.mode if tensor.columns is not None else "tile"):
-            fault(machine, self.ins, flat, f"the tensor map is not of the mode of this copy ({mode})")
+            fault(machine.geometry, self.ins, flat, f"the tensor map is not of the mode of this copy ({mode})")
         if tensor.kind.packed < CHUNK and is_any(at[:, 0] % tensor_map.PADDED):
             why = f"the first coordinate of {tensor.element} elements must be a multiple of {tensor_map.PADDED}"
-            fault(machine, self.ins, flat, why)
+            fault(machine.geometry, self.ins, flat, why)
         if tensor.columns is not None and 2 * tensor.rank - 2 == at.shape[1]:
             return
         if not tensor.gathers and tensor.rank != at.shape[1]:
-            fault(machine, self.ins, flat, f"the tensor map has rank {tensor.rank}, the copy {at.shape[1]} coordinates")
+            fault(
+                machine.geometry,
+                self.ins,
+                flat,
+                f"the tensor map has rank {tensor.rank}, the copy {at.shape[1]} coordinates",
+            )
 
     def reduction(self, machine, flat, tensor):
         type_ = tensor.kind.reduction
         if type_ is None:
-            fault(machine, self.ins, flat, f"no reduction of {tensor.element} elements")
+            fault(machine.geometry, self.ins, flat, f"no reduction of {tensor.element} elements")
         return operation(self.function, "b" + type_[1:] if self.function in ("and", "or", "xor") else type_)
 
     # -- lines ---------------------------------------------------------------------------------------
@@ -250,5 +257,5 @@ class BulkSite:
         out = np.broadcast_to(selection.pick(address), len(flat)).astype(np.uint64).view(np.int64) + extra
         if is_any(out % CHUNK):
             at = int(np.flatnonzero(out % CHUNK)[0])
-            fault(machine, self.ins, flat[at], "misaligned address (needs 16 bytes)", out[at])
+            fault(machine.geometry, self.ins, flat[at], "misaligned address (needs 16 bytes)", out[at])
         return "global", out

@@ -30,9 +30,9 @@ def handle_branch(e, ins):
 def branch_by_index(group, site, index, targets):
     """brx.idx: a pc, or a Split by target."""
     if np.max(index) >= len(targets):
-        cta, tid = divmod(int(group.flat[np.argmax(group.full(index))]), group.machine.geometry.threads)
+        cta, tid = divmod(int(group.flat[np.argmax(group.full(index))]), group.geometry.threads)
         why = f"label {np.max(index)} of a list of {len(targets)}"
-        thread = group.machine.geometry.thread_name(cta, tid)
+        thread = group.geometry.thread_name(cta, tid)
         raise EmulatorFault(why, instruction=site.text, line=site.line, thread=thread)
     if np.ndim(index) == 0:
         return targets[int(index)]
@@ -77,10 +77,8 @@ def handle_exit(e, ins):
 
 @helper
 def trap(group, site):
-    cta, tid = divmod(int(group.flat[0]), group.machine.geometry.threads)
-    raise EmulatorFault(
-        "trap", instruction=site.text, line=site.line, thread=group.machine.geometry.thread_name(cta, tid)
-    )
+    cta, tid = divmod(int(group.flat[0]), group.geometry.threads)
+    raise EmulatorFault("trap", instruction=site.text, line=site.line, thread=group.geometry.thread_name(cta, tid))
 
 
 @handles("trap")
@@ -157,7 +155,7 @@ def copy(e, to, source):
 @helper
 def copy_local(group, to, source, size):
     """Copy bytes within each thread's local memory."""
-    memories = group.machine.memories
+    memories = group.memories
     memory = memories.local.reshape(-1, memories.local_size)
     if group.size == len(memory):
         memory[:, to : to + size] = memory[:, source : source + size]

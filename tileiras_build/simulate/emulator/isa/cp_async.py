@@ -8,7 +8,6 @@ from ..jit import cp_async
 from ..matmul import gemm_jit
 from ..memory.load_store import Site
 from ..ptx.ast import Immediate, Register
-from ..sanitizers.access_observers import async_copy_marks_of
 from ..simt.active_threads import Selection
 from ..simt.broadcasting import unique_integers
 from .cp_async_bulk import emit_bulk
@@ -33,11 +32,11 @@ class PendingCpAsync:
 
     def perform(self, machine):
         if gemm_jit.is_ready():
-            marks = machine.async_copy_marks.marks[self.data.itemsize]
+            marks = machine.observers.async_copy_marks.marks[self.data.itemsize]
             index, data = np.ascontiguousarray(self.index), np.ascontiguousarray(self.data)
             return cp_async.write_elements(index, data, machine.memories.shared, marks)
         machine.memories.shared_view(self.dtype)[self.index] = self.data
-        machine.async_copy_marks.clear(self.index, self.data.itemsize)
+        machine.observers.async_copy_marks.clear(self.index, self.data.itemsize)
 
 
 class CpAsyncSite:
@@ -60,13 +59,13 @@ class CpAsyncSite:
         pick = selection.pick
         data = self.fetch(group, pick(source), None if source_size is None else pick(source_size), selection)
         place = self.target.in_shared(group, pick(to), selection)
-        if group.machine.observers is not None:
-            group.machine.observers(self.target, group, [(place, None)], True, selection)
+        if group.observers.accesses is not None:
+            group.observers.accesses(self.target, group, [(place, None)], True, selection)
         count = len(selection.rows)
         cta = group.cta[selection.rows, 0] if group.is_product_set else group.cta[0, selection.columns]
-        flat = cta * group.machine.geometry.threads + group.tid[0, selection.columns]
+        flat = cta * group.geometry.threads + group.tid[0, selection.columns]
         index = np.broadcast_to(place.index(self.size), count)
-        async_copy_marks_of(group.machine).mark_written(self.target.ins, index, self.size)
+        group.observers.require_async_copy_marks().mark_written(self.target.ins, index, self.size)
         group.cp_async_groups.pending.append(
             PendingCpAsync(flat, self.target.dtype, index, np.broadcast_to(data, count))
         )
@@ -76,7 +75,7 @@ class CpAsyncSite:
         machine = group.machine
         if (
             not group.is_product_set
-            or machine.options.has_observers
+            or machine.observers.has_any
             or machine.geometry.cluster_size > 1
             or not gemm_jit.is_ready()
         ):
@@ -90,7 +89,7 @@ class CpAsyncSite:
         region = machine.memories.region_of.get(self.source) or self.source.region_of_first(machine, source)
         if region is None:
             return False
-        flight, offsets = async_copy_marks_of(machine), (self.target.offset, self.from_offset)
+        flight, offsets = machine.observers.require_async_copy_marks(), (self.target.offset, self.from_offset)
         marks, mark = flight.marks[self.size], flight.mark_value(self.target.ins, self.size)
         done = cp_async.issue(
             group.shape, to, source, source_size, offsets, group.cta, machine.memories.shared_size, machine.memories.shared_limit, region,
@@ -123,10 +122,10 @@ class CpAsyncSite:
 
     def read(self, group, source, selection):
         pieces = self.source.locate(group, source, selection)
-        watch = group.machine.observers
-        if watch is not None:
+        accesses = group.observers.accesses
+        if accesses is not None:
             for place, inside in pieces:
-                watch.observe_global(self.source, group, place, inside, selection, False)
+                accesses.observe_global(self.source, group, place, inside, selection, False)
         if pieces[0][1] is None:
             place = pieces[0][0]
             return place.view(self.source.dtype)[place.index(self.size)]

@@ -68,8 +68,8 @@ class MatrixSite:
     def read(self, group, address) -> np.ndarray:
         """Bytes (warps, count, rows, 16)."""
         pieces, place, index, selection = self.rows(group, address)
-        if group.machine.observers is not None:
-            group.machine.observers(self.site, group, pieces, False, selection)
+        if group.observers.accesses is not None:
+            group.observers.accesses(self.site, group, pieces, False, selection)
         data = place.view(np.complex128)[index][..., None].view(np.uint8)
         return self.change(data) if self.change else data
 
@@ -89,14 +89,14 @@ class MatrixSite:
     def load_with_jit(self, group, address) -> np.ndarray | None:
         """Registers (count, warps, 32) by machine code; None where NumPy has to do it, or to say what is wrong."""
         machine = group.machine
-        is_watched = machine.observers is not None and not machine.observers.idle
+        is_watched = machine.observers.accesses is not None and not machine.observers.accesses.idle
         if is_watched or machine.geometry.cluster_size > 1 or self.change or not gemm_jit.is_ready():
             return None
         is_plain = self.site.space == "shared" and group.dense and group.is_product_set
         shapes = group.shape, (1, group.shape[1])
         if not is_plain or np.shape(address) not in shapes or address.dtype != np.uint32:
             return None
-        marks = None if machine.async_copy_marks is None else machine.async_copy_marks.marks[16]
+        marks = None if machine.observers.async_copy_marks is None else machine.observers.async_copy_marks.marks[16]
         return ldmatrix_rows.load(
             np.ascontiguousarray(address), self.site.offset, group.cta, machine.memories.shared, marks,
             machine.memories.shared_size, machine.memories.shared_limit, self.count, self.transposed,
@@ -106,9 +106,9 @@ class MatrixSite:
         pieces, place, index, selection = self.rows(group, address)
         words = np.stack([group.to_warps(v) for v in values], axis=1).reshape(group.warps, self.count, 8, 4)
         rows = self.rows_from(words).view(np.complex128)[..., 0]
-        if group.machine.observers is not None:
+        if group.observers.accesses is not None:
             by_thread = rows.reshape(-1) if selection else group.from_warps(rows.reshape(-1, 32))
-            group.machine.observers(self.site, group, pieces, True, selection, [by_thread])
+            group.observers.accesses(self.site, group, pieces, True, selection, [by_thread])
         place.view(np.complex128)[index] = rows
 
     def rows_from(self, words) -> np.ndarray:

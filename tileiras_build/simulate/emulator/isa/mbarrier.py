@@ -34,13 +34,13 @@ def arrive_and_expect_tx(machine, ins, positions, flat, arrivals, tx, drop: bool
     and ``tx`` (n) what each adds; a place may occur several times. Threads act together unless they would cross
     the end of a phase, else one after another. ``clocks``: what an asynchronous operation knew (``races.py``).
     """
-    if machine.racecheck is not None:
+    if machine.observers.racecheck is not None:
         if clocks is not None and np.any(arrivals):
-            machine.racecheck.committed(ins, positions, flat, clocks)
+            machine.observers.racecheck.committed(ins, positions, flat, clocks)
         elif clocks is not None:
-            machine.racecheck.landed(positions, clocks)
+            machine.observers.racecheck.landed(positions, clocks)
         elif np.any(arrivals):
-            machine.racecheck.arrived(ins, positions, flat, "relaxed" in ins.mods)
+            machine.observers.racecheck.arrived(ins, positions, flat, "relaxed" in ins.mods)
     for at_once in (arrive_with_jit, arrive_runs_with_jit):
         if (before := at_once(machine, positions, arrivals, tx, drop)) is not None:
             return before
@@ -52,8 +52,8 @@ def arrive_and_expect_tx(machine, ins, positions, flat, arrivals, tx, drop: bool
     np.add.at(bytes_, which, tx)
     _, pending, _, _ = unpack(machine.memories.shared_view(_u64)[places])
     if is_any(too_many := total > pending):
-        if machine.racecheck is not None and clocks is None:
-            machine.racecheck.phase_overfilled(ins, positions, flat, int(places[int(np.argmax(too_many))]))
+        if machine.observers.racecheck is not None and clocks is None:
+            machine.observers.racecheck.phase_overfilled(ins, positions, flat, int(places[int(np.argmax(too_many))]))
         return arrive_one_by_one(machine, ins, positions, flat, arrivals, tx, drop)
     first = np.zeros(len(places), np.int64)
     first[which[::-1]] = flat[::-1]
@@ -62,7 +62,7 @@ def arrive_and_expect_tx(machine, ins, positions, flat, arrivals, tx, drop: bool
 
 def arrive_with_jit(machine, positions, arrivals, tx, drop) -> np.ndarray | None:
     """``change`` by machine code; None where NumPy has to do it, or to say what is wrong."""
-    if machine.racecheck is not None or not len(positions) or not gemm_jit.is_ready():
+    if machine.observers.racecheck is not None or not len(positions) or not gemm_jit.is_ready():
         return None
     places = np.ascontiguousarray(positions, np.int64)
     view, before = machine.memories.shared_view(_u64), np.empty(len(places), _u64)
@@ -78,7 +78,7 @@ def arrive_with_jit(machine, positions, arrivals, tx, drop) -> np.ndarray | None
 
 def arrive_runs_with_jit(machine, positions, arrivals, tx, drop) -> np.ndarray | None:
     """As ``arrive_with_jit``, where threads that follow each other have the same mbarrier."""
-    if machine.racecheck is not None or len(positions) < 2 or not gemm_jit.is_ready():
+    if machine.observers.racecheck is not None or len(positions) < 2 or not gemm_jit.is_ready():
         return None
     is_first = run_starts(positions)
     starts = np.flatnonzero(is_first)
@@ -111,8 +111,8 @@ def arrive_at_distinct(machine, ins, places, flat, arrivals, tx, drop):
     view[places] = pack(expected, np.where(done, expected, left), bytes_, phase ^ done)
     machine.waits.changes += 1
     if is_any(done):
-        if machine.racecheck is not None:
-            machine.racecheck.completed(ins, places[done], flat[done])
+        if machine.observers.racecheck is not None:
+            machine.observers.racecheck.completed(ins, places[done], flat[done])
         machine.waits.completed(places[done])
     return before
 
@@ -138,7 +138,7 @@ class MbarrierSite:
     def where(self, group, address, selection):
         """(indices of 64-bit words, flat threads) of the selected threads; nobody may write them."""
         key = None
-        if selection.of and isinstance(address, np.generic) and group.machine.geometry.cluster_size == 1:
+        if selection.of and isinstance(address, np.generic) and group.geometry.cluster_size == 1:
             key = self, selection.of, int(address)
             if (found := group.known.get(key)) is not None:
                 return found
@@ -151,14 +151,14 @@ class MbarrierSite:
     def init(self, group, address, count, mask):
         selection = selected(group, mask)
         index, flat = self.where(group, address, selection)
-        words = group.m.memories.shared_view(_u64)
+        words = group.memories.shared_view(_u64)
         if isinstance(count, np.generic) and 1 <= int(count) <= COUNT_LIMIT:
             words[index] = initial(int(count))
         else:
             words[index] = self.initial_state_words(group, broadcast_int64(selection.pick(count), len(index)))
         group.m.waits.changes += 1
-        if group.m.racecheck is not None:
-            group.m.racecheck.initialised(self.ins, index, flat)
+        if group.observers.racecheck is not None:
+            group.observers.racecheck.initialised(self.ins, index, flat)
 
     def initial_state_words(self, group, counts: np.ndarray) -> np.ndarray:
         bad = (counts < 1) | (counts > COUNT_LIMIT)
@@ -169,7 +169,7 @@ class MbarrierSite:
     def invalidate(self, group, address, mask):
         selection = selected(group, mask)
         index, _ = self.where(group, address, selection)
-        group.m.memories.shared_view(_u64)[index] = _u64(0xFFFFFFFFFFFFFFFF)
+        group.memories.shared_view(_u64)[index] = _u64(0xFFFFFFFFFFFFFFFF)
 
     def arrive(self, group, address, count, tx, mask, drop=False):
         """Arrive (and expect bytes); returns the states before."""
@@ -180,8 +180,8 @@ class MbarrierSite:
         if not len(selection.rows):
             return out
         index, flat = self.where(group, address, selection)
-        if group.m.racecheck is not None:
-            group.m.racecheck.used(self.ins, index, flat)
+        if group.observers.racecheck is not None:
+            group.observers.racecheck.used(self.ins, index, flat)
         counts, bytes_ = (broadcast_int64(selection.pick(value), len(index)) for value in (count, tx))
         out[selection.rows, selection.columns] = arrive_and_expect_tx(
             group.m, self.ins, index, flat, counts, bytes_, drop
@@ -193,7 +193,7 @@ class MbarrierSite:
         given = (address, count, tx)
         if (
             group.shape[1] == 1
-            or group.m.racecheck is not None
+            or group.observers.racecheck is not None
             or not group.is_product_set
             or not all(map(is_uniform_per_cta, given))
         ):
@@ -208,7 +208,7 @@ class MbarrierSite:
         """Whether the phase named by a state (or a parity) has completed; a SchedulerEvent where the group shall sleep."""
         if (
             mask is None
-            and group.m.racecheck is None
+            and group.observers.racecheck is None
             and group.is_product_set
             and is_uniform_per_cta(address)
             and is_uniform_per_cta(state)
@@ -222,25 +222,25 @@ class MbarrierSite:
         if not len(selection.rows):
             return out
         index, flat = self.where(group, address, selection)
-        if group.m.racecheck is not None:
-            group.m.racecheck.used(self.ins, index, flat)
+        if group.observers.racecheck is not None:
+            group.observers.racecheck.used(self.ins, index, flat)
         if group.m.waits.unseen:
             group.m.waits.observe(index)
         wanted = np.asarray(selection.pick(state)).astype(_u64)
         wanted = wanted & _u64(1) if parity else wanted >> _u64(63)
-        words = group.m.memories.shared_view(_u64)[index]
+        words = group.memories.shared_view(_u64)[index]
         if is_any(np.abs(pending_tx(words)) > COUNT_LIMIT):
             check(group.m, self.ins, index, flat, words, 0 * index, 0 * index)
         done = words >> _u64(63) != wanted
         if not are_all(done):
             if group.m.waits.perform(index[~done].tolist()):
-                done = group.m.memories.shared_view(_u64)[index] >> _u64(63) != wanted
+                done = group.memories.shared_view(_u64)[index] >> _u64(63) != wanted
             if not are_all(done):
                 event = self.wait(group, selection, np.ones_like(out), index, done, sleeps)
                 if event is not None:
                     return event
-        if group.m.racecheck is not None:
-            group.m.racecheck.acquired(index[done], flat[done], "relaxed" in self.ins.mods)
+        if group.observers.racecheck is not None:
+            group.observers.racecheck.acquired(index[done], flat[done], "relaxed" in self.ins.mods)
         out[selection.rows, selection.columns] = done
         return out
 
@@ -248,7 +248,7 @@ class MbarrierSite:
         """Whether the phase that all threads name has completed in every CTA, by machine code; False where there is more to be looked at."""
         if not isinstance(state, np.generic) or not gemm_jit.is_ready():
             return False
-        (index, _), view = self.where(group, address, selection), group.m.memories.shared_view(_u64)
+        (index, _), view = self.where(group, address, selection), group.memories.shared_view(_u64)
         if group.m.waits.unseen:
             group.m.waits.observe(index)
         wanted = int(state) & 1 if parity else int(state) >> 63

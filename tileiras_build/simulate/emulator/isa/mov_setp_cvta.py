@@ -223,7 +223,7 @@ def in_space(group, address, space, own):
     tag = address >> np.uint64(56)
     if space in ("shared", "local", "param"):
         inside = tag == np.uint64({"shared": 1, "local": 2, "param": 4}[space])
-        return inside & (cluster_rank(address) == group.m.geometry.rank(group.cta)) if own else inside
+        return inside & (cluster_rank(address) == group.geometry.rank(group.cta)) if own else inside
     if space == "const":
         out = np.zeros(np.shape(address), bool)
         for variable, _ in group.m.program.buffers:
@@ -250,9 +250,9 @@ def cluster_rank(address):
 @helper
 def map_to_rank(group, address, rank, ins):
     """mapa: the same offset in the shared memory of another CTA of the cluster."""
-    if np.any(rank >= group.m.geometry.cluster_size):
+    if np.any(rank >= group.geometry.cluster_size):
         fault = Site(ins, "shared", 1).fault
-        fault(group, f"rank {np.max(rank)} in a cluster of {group.m.geometry.cluster_size} CTAs")
+        fault(group, f"rank {np.max(rank)} in a cluster of {group.geometry.cluster_size} CTAs")
     kind = address.dtype.type
     cleared = address & ~kind(RANK_MASK << RANK_SHIFT)
     return cleared | (rank.astype(kind) << kind(RANK_SHIFT))

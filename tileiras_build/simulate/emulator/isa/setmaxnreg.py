@@ -89,8 +89,8 @@ def warps_of(group) -> tuple[np.ndarray, np.ndarray]:
         slots, _, _ = group.threads.scattered
         flat = group.flat[np.flatnonzero(run_starts(slots[0]))]
         found = group.known["registers"] = (
-            flat // group.machine.geometry.threads,
-            flat % group.machine.geometry.threads // 32,
+            flat // group.geometry.threads,
+            flat % group.geometry.threads // 32,
         )
     return found
 
@@ -150,10 +150,10 @@ def check_warpgroup_agrees(machine, pool, ins, cta: int, warp: int, wanted: int)
         theirs = pool.change_counts[cta, other]
         if theirs < turn:
             why = f"warp {other} of the warpgroup has not changed its registers before"
-            machine.options.findings.report("registers-differ", fault(machine, ins, cta, warp, why))
+            machine.observers.findings.report("registers-differ", fault(machine, ins, cta, warp, why))
         if theirs > turn and pool.changes[turn][cta, other] != wanted:
             why = f"warp {other} of the warpgroup changes to {pool.changes[turn][cta, other]} registers"
-            machine.options.findings.report("registers-differ", fault(machine, ins, cta, warp, why))
+            machine.observers.findings.report("registers-differ", fault(machine, ins, cta, warp, why))
 
 
 def fault(machine, ins, cta: int, warp: int, why: str) -> EmulatorFault:

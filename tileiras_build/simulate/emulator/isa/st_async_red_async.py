@@ -7,7 +7,6 @@ import numpy as np
 
 from ..codegen.emit_block import UNSIGNED, vector_items
 from ..memory.load_store import Site
-from ..sanitizers.access_observers import async_copy_marks_of
 from ..simt.active_threads import Selection, flat_threads
 from .atomic import AtomicSite, handle_atomic
 from .handler_registry import handles
@@ -47,15 +46,15 @@ class AsyncStoreSite:
             return
         index = self.target.in_shared(group, selection.pick(address), selection).index(self.size)
         positions = self.mbarrier.in_shared(group, selection.pick(mbar), selection).index(8)
-        words = group.machine.memories.shared_size
+        words = group.memories.shared_size
         if np.any(index * self.size // words != positions * 8 // words):
             self.target.fault(group, "the mbarrier is not in the CTA whose memory is written")
         picked = [np.broadcast_to(selection.pick(v), n) for v in values]
         flat = flat_threads(group, selection)
         positions = np.broadcast_to(positions, n)
         store = PendingAsyncStore(self, flat, np.broadcast_to(index, n), picked, positions)
-        if group.machine.racecheck is not None:
-            store.clocks = group.machine.racecheck.issue_copies(positions, flat)
+        if group.observers.racecheck is not None:
+            store.clocks = group.observers.racecheck.issue_copies(positions, flat)
         self.mark_in_flight(group.machine, store.index)
         group.machine.waits.add_in_flight(positions, store)
 
@@ -63,12 +62,12 @@ class AsyncStoreSite:
         """What st.async writes is on its way; reductions of several threads may meet."""
         if self.atomic is None:
             for i in range(self.count):
-                async_copy_marks_of(machine).mark_written(self.ins, index + i, self.size)
+                machine.observers.require_async_copy_marks().mark_written(self.ins, index + i, self.size)
 
     def arrive(self, machine, index) -> None:
         if self.atomic is None:
             for i in range(self.count):
-                machine.async_copy_marks.clear(index + i, self.size)
+                machine.observers.async_copy_marks.clear(index + i, self.size)
 
     def write(self, machine, index, values):
         view = machine.memories.shared_view(self.target.dtype)

@@ -45,14 +45,14 @@ def read_string(group, ins, address: int) -> str:
 
 def argument(group, variable) -> np.ndarray:
     """The value of a .param variable of a call for every thread of the group."""
-    memories = group.machine.memories
+    memories = group.memories
     dtype = {4: np.uint32, 8: np.uint64}[variable.size]
     view = memories.local_view(dtype).reshape(-1, memories.local_size // variable.size)
     return view[group.flat, variable.offset // variable.size]
 
 
 def set_result(group, variables, value: int) -> None:
-    memories = group.machine.memories
+    memories = group.memories
     for variable in variables:
         view = memories.local_view(np.uint32).reshape(-1, memories.local_size // 4)
         view[group.flat, variable.offset // 4] = value
@@ -128,12 +128,12 @@ def call_assertfail(group, ins, results, arguments):
     one = next(each_thread(group))
     message, file = (read_string(one, ins, int(argument(one, a)[0])) for a in arguments[:2])
     line = int(argument(one, arguments[2])[0])
-    cta, tid = divmod(int(one.flat[0]), group.machine.geometry.threads)
+    cta, tid = divmod(int(one.flat[0]), group.geometry.threads)
     raise EmulatorFault(
         f"assertion failed: {message} ({file}:{line})",
         instruction=ins.text,
         line=ins.line,
-        thread=group.machine.geometry.thread_name(cta, tid),
+        thread=group.geometry.thread_name(cta, tid),
         kind=ASSERTION,
     )
 
@@ -147,7 +147,7 @@ def _heap(machine) -> DeviceHeap:
 @helper
 def call_malloc(group, ins, results, arguments):
     """malloc(size): an address of the device's heap, 0 where it is full."""
-    memories = group.machine.memories
+    memories = group.memories
     for one in each_thread(group):
         view = memories.local_view(np.uint64).reshape(-1, memories.local_size // 8)
         view[one.flat, results[0].offset // 8] = _heap(group.machine).allocate(int(argument(one, arguments[0])[0]))

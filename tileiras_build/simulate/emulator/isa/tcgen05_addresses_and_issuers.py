@@ -46,18 +46,18 @@ def per_warp(group, ins, value) -> np.ndarray:
     lanes = group.to_warps(value)
     if is_any(lanes != lanes[:, :1]):
         row = int(np.argmax((lanes != lanes[:, :1]).any(axis=1)))
-        cta, tid = divmod(int(group.flat[row * 32]), group.machine.geometry.threads)
-        fault(group.machine, ins, "the threads of a warp give different operands", cta, tid)
+        cta, tid = divmod(int(group.flat[row * 32]), group.geometry.threads)
+        fault(group.observers, ins, "the threads of a warp give different operands", cta, tid)
     return lanes[:, 0]
 
 
 def warps_of(group, ins) -> tuple[np.ndarray, np.ndarray]:
     """(CTA, warp in the CTA) of each warp of the group; all of its lanes must be there."""
     if not group.dense:
-        cta, tid = divmod(int(group.flat[0]), group.machine.geometry.threads)
-        fault(group.machine, ins, "not all 32 threads of the warp execute this instruction", cta, tid)
+        cta, tid = divmod(int(group.flat[0]), group.geometry.threads)
+        fault(group.observers, ins, "not all 32 threads of the warp execute this instruction", cta, tid)
     if (found := group.known.get("warps")) is None:
-        cta, tid = np.divmod(group.flat[::32], group.machine.geometry.threads)
+        cta, tid = np.divmod(group.flat[::32], group.geometry.threads)
         found = group.known["warps"] = cta, tid // 32
     return found
 
@@ -127,7 +127,7 @@ def operation_ctas(machine, ins, ctas) -> list[np.ndarray]:
 
 def multicast_targets(group, ins, selection, index, flat, multicast):
     """The same barrier in every CTA of the cluster whose bit of ``multicast`` is set."""
-    machine, words = group.machine, group.machine.memories.shared_size // 8
+    machine, words = group.machine, group.memories.shared_size // 8
     ctas = np.broadcast_to(selection.pick(group.cta), len(index))
     masks = np.broadcast_to(selection.pick(multicast), len(index))
     places, threads = [index[:0]], [flat[:0]]
@@ -135,10 +135,10 @@ def multicast_targets(group, ins, selection, index, flat, multicast):
         chosen = masks >> np.uint32(rank) & np.uint32(1) != 0
         if is_any(chosen):
             if rank >= machine.geometry.cluster_size:
-                fault(machine, ins, f"CTA {rank} of the mask is not in the cluster", ctas[0])
+                fault(machine.observers, ins, f"CTA {rank} of the mask is not in the cluster", ctas[0])
             there = machine.geometry.ctas_with_rank(ctas[chosen], rank)
-            if machine.racecheck is not None:
-                machine.racecheck.peer_accessed(ins, flat[chosen], there)
+            if machine.observers.racecheck is not None:
+                machine.observers.racecheck.peer_accessed(ins, flat[chosen], there)
             places.append(there * words + index[chosen] % words)
             threads.append(flat[chosen])
     return np.concatenate(places), np.concatenate(threads)

@@ -45,8 +45,10 @@ def tcgen05_alloc(group, site, address, columns, after):
 
 def require_peer_cta(machine, ins, ctas, warps):
     """The warps of a pair's CTAs agree on what they allocate and free, which they do in each other's shared memory."""
-    if machine.racecheck is not None and is_pair(ins):
-        machine.racecheck.peer_required(ins, ctas * machine.geometry.threads + warps * 32, peer_ctas(machine, ctas))
+    if machine.observers.racecheck is not None and is_pair(ins):
+        machine.observers.racecheck.peer_required(
+            ins, ctas * machine.geometry.threads + warps * 32, peer_ctas(machine, ctas)
+        )
 
 
 def peer_ctas(machine, ctas):
@@ -75,18 +77,18 @@ def write_addresses(group, site, address, starts):
     leaders = np.broadcast_to((group.tid & 31) == 0, group.shape)
     value = group.from_warps(np.repeat(starts.astype(np.uint32)[:, None], 32, axis=1))
     site.store(group, address, [value], leaders)
-    if group.machine.racecheck is not None:
+    if group.observers.racecheck is not None:
         selection = Selection(group, leaders)
         place = site.in_shared(group, selection.pick(address), selection)
         index = np.broadcast_to(place.index(4), len(selection.rows))
-        group.machine.racecheck.tensor_writes(site.ins, 4 * index, flat_threads(group, selection))
+        group.observers.racecheck.tensor_writes(site.ins, 4 * index, flat_threads(group, selection))
 
 
 def try_allocate(memory, ins, cta: int, tid: int, columns: int) -> int:
     """The first column of a new allocation, or FREE where the warp has to wait."""
     memory.check_count(ins, cta, tid, columns)
     if not memory.permitted[cta]:
-        fault(memory.machine, ins, "tcgen05.alloc after tcgen05.relinquish_alloc_permit", cta, tid)
+        fault(memory.machine.observers, ins, "tcgen05.alloc after tcgen05.relinquish_alloc_permit", cta, tid)
     if columns > memory.largest[cta]:
         fault(
             memory.machine,
@@ -122,7 +124,7 @@ def try_allocate_pair(memory, ins, cta: int, columns: int) -> int:
     if other is None:
         return tensor_memory.FREE
     if other[0] != columns:
-        fault(memory.machine, ins, f"the peer CTA allocates {other[0]} columns, this one {columns}", cta)
+        fault(memory.machine.observers, ins, f"the peer CTA allocates {other[0]} columns, this one {columns}", cta)
     start = memory.find_free([cta, peer], columns)
     if start != tensor_memory.FREE:
         record_allocation(memory, ins, [cta, peer], start, columns)
@@ -145,12 +147,12 @@ def tcgen05_dealloc(ins, group, address, columns):
     require_peer_cta(group.machine, ins, ctas, warps)
     for cta, warp, start, count in zip(ctas, warps, per_warp(group, ins, address), per_warp(group, ins, columns)):
         memory.release(ins, int(cta), int(warp) * 32, int(start), int(count))
-        if group.machine.racecheck is not None:
+        if group.observers.racecheck is not None:
             others = [int(cta)]
             if is_pair(ins):
                 others.append(int(peer_ctas(group.machine, cta)))
             span = tensor_memory.Span(int(cta), int(start), int(count))
-            group.machine.racecheck.tensor_freed(ins, span, others, (int(cta), int(warp)))
+            group.observers.racecheck.tensor_freed(ins, span, others, (int(cta), int(warp)))
     group.machine.retry_blocked()
 
 

@@ -58,7 +58,7 @@ def tcgen05_cp(form, group, address, descriptor_word, mask):
     for ctas, tid, (place, source) in Issuers(group, mask, address, descriptor_word).batches():
         lanes = CP_SHAPES[shape, multicast] + (place >> 16)
         if int(lanes.max()) >= tensor_memory.LANES:
-            fault(group.machine, ins, f"lane {place >> 16}: the copy leaves tensor memory", ctas[0], tid)
+            fault(group.observers, ins, f"lane {place >> 16}: the copy leaves tensor memory", ctas[0], tid)
         chunks = source_chunks(
             group.machine, ins, source, lanes.shape[1], 2 if shape.endswith("256b") else 1, ctas, tid
         )
@@ -66,8 +66,8 @@ def tcgen05_cp(form, group, address, descriptor_word, mask):
             copy = TensorMemoryCopy(group.machine, ins, side, chunks, lanes, place & 0xFFFF, change, (ctas, tid))
             require_usable(memory, copy)
             require_order(memory, copy, side, tid)
-            if group.machine.racecheck is not None:
-                group.machine.racecheck.tensor_issued(ins, copy.writes, (), [side], ctas, tid)
+            if group.observers.racecheck is not None:
+                group.observers.racecheck.tensor_issued(ins, copy.writes, (), [side], ctas, tid)
             memory.issue(copy)
 
 
@@ -80,7 +80,7 @@ def source_chunks(machine, ins, descriptor_word: int, rows: int, columns: int, c
 def read_fields(machine, ins, descriptor_word: int, ctas, tid: int) -> smem_matrix_descriptors.Descriptor:
     fields = smem_matrix_descriptors.read_descriptor(descriptor_word)
     if isinstance(fields, str):
-        fault(machine, ins, fields, ctas[0], tid)
+        fault(machine.observers, ins, fields, ctas[0], tid)
     return fields
 
 
@@ -88,5 +88,5 @@ def inside_shared(machine, ins, chunks: np.ndarray, ctas, tid: int) -> np.ndarra
     end = (int(chunks.max()) + 1) * smem_matrix_descriptors.CHUNK
     if end > machine.memories.shared_limit:
         limit = f"the shared memory ({machine.memories.shared_limit} bytes)"
-        fault(machine, ins, f"the matrix leaves {limit}", ctas[0], tid, end - smem_matrix_descriptors.CHUNK)
+        fault(machine.observers, ins, f"the matrix leaves {limit}", ctas[0], tid, end - smem_matrix_descriptors.CHUNK)
     return chunks

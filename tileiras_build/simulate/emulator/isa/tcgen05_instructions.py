@@ -126,7 +126,7 @@ class TensorMemoryAccess:
         i = int(np.argmin(legal))
         first = int(warps[i]) % 4 * 32
         why = f"lane {lanes[i]}: warp {warps[i]} may only access lanes {first} to {first + 31} of tensor memory"
-        fault(group.machine, self.ins, why, ctas[i], warps[i] * 32)
+        fault(group.observers, self.ins, why, ctas[i], warps[i] * 32)
 
     def spans(self, ctas, warps, halves, columns):
         """(span, CTAs, warps) of warps that access the same columns and half."""
@@ -149,8 +149,8 @@ class TensorMemoryAccess:
             why = "a tcgen05.st to these columns has not been waited for (tcgen05.wait::st)"
             memory.require_no_pending(self.ins, span, None, memory.storing, why)
             memory.mark(memory.loading, some, which, span)
-            if group.machine.racecheck is not None:
-                group.machine.racecheck.tensor_columns(self.ins, span, some, which, False)
+            if group.observers.racecheck is not None:
+                group.observers.racecheck.tensor_columns(self.ins, span, some, which, False)
         if self.can_use_jit():
             return list(tcgen05_ld_st.load(memory.cells, places.lines, self.lines).reshape(-1, *group.shape))
         index = self.index(places.cells)
@@ -171,8 +171,8 @@ class TensorMemoryAccess:
             why = "a tcgen05.ld of these columns has not been waited for (tcgen05.wait::ld)"
             memory.require_no_pending(self.ins, span, None, memory.loading, why)
             memory.mark(memory.storing, some, which, span)
-            if group.machine.racecheck is not None:
-                group.machine.racecheck.tensor_columns(self.ins, span, some, which, True)
+            if group.observers.racecheck is not None:
+                group.observers.racecheck.tensor_columns(self.ins, span, some, which, True)
         if self.can_use_jit():
             return tcgen05_ld_st.store(memory.cells, places.lines, self.lines, values, group.shape)
         index = self.index(places.cells)
@@ -257,15 +257,15 @@ def tcgen05_wait(ins, group, table):
     ctas, warps = warps_of(group, ins)
     memory = tensor_memory_of(group.machine)
     memory.wait_done(getattr(memory, table), ctas, warps)
-    if group.machine.racecheck is not None:
-        group.machine.racecheck.tensor_waited(ctas, warps, table == "storing")
+    if group.observers.racecheck is not None:
+        group.observers.racecheck.tensor_waited(ctas, warps, table == "storing")
 
 
 def handle_fence(e, ins):
     """The waits and barriers of the emulator order everything; the race check wants to see fences."""
     is_after = ins.mods[0] == "fence::after_thread_sync"
     flat = "g.flat" if e.predicate is None else f"g.flat[g.full({e.predicate})]"
-    e.line(f"if g.m.racecheck is not None: g.m.racecheck.tensor_fence({flat}, {is_after})")
+    e.line(f"if g.observers.racecheck is not None: g.observers.racecheck.tensor_fence({flat}, {is_after})")
 
 
 # -- commit ------------------------------------------------------------------------------------------
@@ -325,7 +325,7 @@ def tcgen05_commit(site, group, address, multicast, mask):
         index, flat = multicast_targets(group, site.ins, selection, index, flat, multicast)
     index, flat, machine = np.asarray(index), np.asarray(flat), group.machine
     commit = Commit(site.ins, *np.divmod(flat, machine.geometry.threads))
-    clocks = None if machine.racecheck is None else machine.racecheck.commit_tensor(flat)
+    clocks = None if machine.observers.racecheck is None else machine.observers.racecheck.commit_tensor(flat)
     tensor_memory_of(machine).issue(commit)
     if machine.geometry.cluster_size == 1:
         machine.waits.add_in_flight(index, CommitArrival(commit, index, flat, clocks))

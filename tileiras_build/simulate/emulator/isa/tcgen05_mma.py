@@ -60,8 +60,8 @@ class Tcgen05Mma(Operation):
         )
         require_usable(memory, self)
         require_order(memory, self, ctas, tid)
-        if machine.racecheck is not None:
-            machine.racecheck.tensor_issued(form.ins, self.writes, self.reads, self.sides, ctas, tid)
+        if machine.observers.racecheck is not None:
+            machine.observers.racecheck.tensor_issued(form.ins, self.writes, self.reads, self.sides, ctas, tid)
 
     # -- places ----------------------------------------------------------------------------------------
     def known(self, machine, operands: dict) -> dict | None:
@@ -99,14 +99,14 @@ class Tcgen05Mma(Operation):
         lane = self.place >> 16
         scattered = is_layout_f(self.shape, self.form)
         if lane not in ((0, 16) if scattered else (0,)):
-            fault(memory.machine, self.ins, f"lane {lane}: D of this layout cannot start there", ctas[0], tid)
+            fault(memory.machine.observers, self.ins, f"lane {lane}: D of this layout cannot start there", ctas[0], tid)
         self.half = lane // 16
         if self.form.sparse and (
             why := tcgen05_sparsity_metadata.invalid_metadata_address(
                 self.form.kind, self.shape.selector, self.metadata
             )
         ):
-            fault(memory.machine, self.ins, why, ctas[0], tid)
+            fault(memory.machine.observers, self.ins, why, ctas[0], tid)
 
     @property
     def metadata_columns(self) -> tuple[int, int]:
@@ -119,11 +119,11 @@ class Tcgen05Mma(Operation):
         """A in tensor memory: K-major, the lanes of D."""
         lane = self.a_place >> 16
         if self.shape.transposed[0]:
-            fault(machine, self.ins, "A in tensor memory cannot be transposed", ctas[0], tid)
+            fault(machine.observers, self.ins, "A in tensor memory cannot be transposed", ctas[0], tid)
         if lane != self.place >> 16:
-            fault(machine, self.ins, f"lane {lane}: A and D must start in the same lane", ctas[0], tid)
+            fault(machine.observers, self.ins, f"lane {lane}: A and D must start in the same lane", ctas[0], tid)
         if self.form.weight_stationary and self.shape.m < 128:
-            fault(machine, self.ins, "A in tensor memory with .ws and M < 128 is not supported", ctas[0], tid)
+            fault(machine.observers, self.ins, "A in tensor memory with .ws and M < 128 is not supported", ctas[0], tid)
 
     def span_columns(self):
         scattered = is_layout_f(self.shape, self.form)
@@ -219,7 +219,7 @@ class Tcgen05Mma(Operation):
         cells = memory.cells[self.rows[block.side], first : first + count]
         found = tcgen05_sparsity_metadata.expand_sparse_tmem(self.form.kind, cells, decode(a, self.shape.a))
         if isinstance(found, str):
-            fault(memory.machine, self.ins, found, self.sides[0][0])
+            fault(memory.machine.observers, self.ins, found, self.sides[0][0])
         return found
 
     def operand_a_cells(self, memory, block: AccumulatorBlock) -> np.ndarray:
@@ -242,7 +242,7 @@ class Tcgen05Mma(Operation):
         parts = words.reshape(*words.shape[:2], -1, 32)
         if is_any(parts != parts[:, :, :1]):
             fault(
-                memory.machine,
+                memory.machine.observers,
                 self.ins,
                 "the scale factors differ between the 32-lane parts of tensor memory",
                 self.sides[0][0],
@@ -396,14 +396,14 @@ def tcgen05_mma(form, group, mask, d, a, b, idesc, accumulate, lanes, scales, ze
     for ctas, tid, (d_, a_, b_, idesc_, keep_, *more) in issuers.batches():
         shape = read_instruction(idesc_, form.kind, form.cta_pair, form.weight_stationary, form.scale, form.sparse)
         if isinstance(shape, str):
-            fault(group.machine, form.ins, shape, ctas[0], tid)
+            fault(group.observers, form.ins, shape, ctas[0], tid)
         assert isinstance(shape, InstructionDescriptor)
         words, more = more[: len(lanes)], more[len(lanes) :]
         operands = {
             "instruction": idesc_, "a": a_, "b": b_, "accumulate": bool(keep_), "disabled": lane_mask(words), "scales": more[: len(scales)],
             "metadata": more[len(scales)] if places else None, "zero": ZeroMask(more[-1]) if zeros and more[-1] else None,
         }  # fmt: skip
-        if (counters := group.machine.options.counters) is not None:
+        if (counters := group.observers.counters) is not None:
             counters.tensor_operations += 2 * shape.m * shape.n * shape.k * len(ctas)
         memory.issue(Tcgen05Mma(memory, form, shape, ctas, tid, d_, operands))
 

@@ -135,12 +135,12 @@ class SharedMatrix:
         if not self.transposed:
             if depth > 1 and fields.swizzle is smem_matrix_descriptors.BYTES_32:
                 why = "B of a sparse product cannot be K-major in the 32-byte swizzling mode"
-                fault(machine, form.ins, why, ctas[0], tid)
+                fault(machine.observers, form.ins, why, ctas[0], tid)
             return
         wide = fields.swizzle is smem_matrix_descriptors.BYTES_128_ATOM_32B
         if self.type in PADDED_TO_8_BITS or wide != (self.type == "tf32"):
             why = f"a transposed matrix of {self.type} cannot have this swizzling mode"
-            fault(machine, form.ins, why, ctas[0], tid)
+            fault(machine.observers, form.ins, why, ctas[0], tid)
 
     def source(self, machine, ins, name: str, ctas, issuers) -> SharedSource:
         return SharedSource(machine, ins, f"matrix {name}", ctas, self.chunks, issuers)

@@ -44,7 +44,15 @@ def _look(
             if any(span.overlaps(other, machine.geometry.ctas) for other in others):
                 before = earlier.ins.mods[0]
                 why = f"an earlier tcgen05.{before} still {use} what this one {does} in tensor memory: wait for its commit first"
-                fault(machine, operation.ins, why, ctas[0], tid, span.first, UNORDERED_FINDINGS.get((before, name)))
+                fault(
+                    machine.observers,
+                    operation.ins,
+                    why,
+                    ctas[0],
+                    tid,
+                    span.first,
+                    UNORDERED_FINDINGS.get((before, name)),
+                )
                 return
 
 

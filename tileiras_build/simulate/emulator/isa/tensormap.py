@@ -22,11 +22,11 @@ def read_map(machine, ins, flat, address: int) -> bytes:
 
 def map_bytes(machine, ins, flat, address: int) -> np.ndarray:
     if address % 64:
-        fault(machine, ins, flat, "misaligned tensor map (needs 64 bytes)", address)
+        fault(machine.geometry, ins, flat, "misaligned tensor map (needs 64 bytes)", address)
     if address >> 56 == PARAM_WINDOW >> 56:
         offset = address & 0xFFFFFFFF
         if offset + tensor_map.SIZE > machine.program.param_size:
-            fault(machine, ins, flat, "tensor map outside the kernel parameters", address)
+            fault(machine.geometry, ins, flat, "tensor map outside the kernel parameters", address)
         return machine.memories.params[offset : offset + tensor_map.SIZE]
     view, index = global_view(machine, ins, flat, address, np.array([0, tensor_map.SIZE - 1]), 1, False)
     return view[int(index[0]) : int(index[1]) + 1]
@@ -67,9 +67,9 @@ class MapSite:
         if machine.geometry.cluster_size > 1:
             rank, offset = value >> RANK_SHIFT, value & OFFSET_MASK
             if rank != int(machine.geometry.rank(np.array([cta]))[0]):
-                fault(machine, self.ins, flat, "tensor map in the shared memory of another CTA", value)
+                fault(machine.geometry, self.ins, flat, "tensor map in the shared memory of another CTA", value)
         if offset % 64 or offset + tensor_map.SIZE > machine.memories.shared_limit:
-            fault(machine, self.ins, flat, "tensor map misaligned or outside the shared memory", value)
+            fault(machine.geometry, self.ins, flat, "tensor map misaligned or outside the shared memory", value)
         return machine.memories.shared[cta * machine.memories.shared_size + offset :][: tensor_map.SIZE]
 
     def replace(self, group, space, address, offset, value, mask=None):

@@ -19,8 +19,8 @@ from ..matmul import gemm_jit
 from ..memory.address_space import Region
 from ..memory.tensor_memory import rows_of
 from ..performance_counters import count_bulk
-from ..sanitizers.access_observers import async_copy_marks_of
 from ..simt.broadcasting import are_all, is_any
+from ..simt.geometry import Geometry
 from .mbarrier import arrive_and_expect_tx
 
 CHUNK = 16
@@ -29,9 +29,11 @@ _NO_ARRIVALS = np.zeros(1, np.int64)
 BOX_ALIGN = 128  # of a box in shared memory (table "alignment" of section 5.5.7)
 
 
-def fault(machine, ins, flat, why: str, address=None, kind: str = OTHER, size: int = 0, writes: bool = False):
+def fault(
+    geometry: Geometry, ins, flat, why: str, address=None, kind: str = OTHER, size: int = 0, writes: bool = False
+):
     address = None if address is None else int(address)
-    fault_at(machine.geometry, ins, flat, why, address=address, kind=kind, size=size, writes=writes)
+    fault_at(geometry, ins, flat, why, address=address, kind=kind, size=size, writes=writes)
 
 
 @lru_cache(maxsize=1024)
@@ -169,7 +171,9 @@ def global_view(machine, ins, flat, base: int, offsets, unit: int, writes: bool)
     region = machine.memories.address_space.find(low)
     if region is None or high > region.base + region.size:
         outside = low if region is None else region.base + region.size
-        fault(machine, ins, flat, "address outside mapped memory", outside, OUT_OF_BOUNDS, high - outside, writes)
+        fault(
+            machine.geometry, ins, flat, "address outside mapped memory", outside, OUT_OF_BOUNDS, high - outside, writes
+        )
     return region.view(_UNITS[unit]), (offsets + (base - region.origin)) // unit
 
 
@@ -195,20 +199,20 @@ class InFlightCopy:
         return keep if is_any(keep) else None
 
     def record_issue(self, machine):
-        if machine.racecheck is None:
+        if machine.observers.racecheck is None:
             return
         if self.positions is not None:
-            self.clocks = machine.racecheck.issue_copies(self.positions, self.flat)
+            self.clocks = machine.observers.racecheck.issue_copies(self.positions, self.flat)
         else:
-            self.clocks = machine.racecheck.issue_stores(self.ins, self.shared_bytes(), self.flat)
+            self.clocks = machine.observers.racecheck.issue_stores(self.ins, self.shared_bytes(), self.flat)
 
     def record_completion(self, machine):
-        if machine.racecheck is None:
+        if machine.observers.racecheck is None:
             return
         if self.positions is not None:
-            machine.racecheck.copy_in(self.ins, self.shared_bytes(), self.positions, self.flat, self.clocks)
+            machine.observers.racecheck.copy_in(self.ins, self.shared_bytes(), self.positions, self.flat, self.clocks)
         else:
-            machine.racecheck.stores_done(self.flat, self.clocks)
+            machine.observers.racecheck.stores_done(self.flat, self.clocks)
 
 
 class BoxCopy(InFlightCopy):
@@ -237,7 +241,7 @@ class BoxCopy(InFlightCopy):
         """Whether another copy of the same threads differs in its coordinates and their tensor alone, and nothing has to be asked of those."""
         tensor = self.tensor
         return (
-            machine.racecheck is None
+            machine.observers.racecheck is None
             and machine.geometry.cluster_size == 1
             and tensor.is_plain
             and self.dense is not None
@@ -255,7 +259,7 @@ class BoxCopy(InFlightCopy):
         return chunks_of_boxes(self.tensor, self.start) + self.bias[:, None, None]
 
     def mark_in_flight(self, machine) -> None:
-        flight, dense = async_copy_marks_of(machine), self.dense
+        flight, dense = machine.observers.require_async_copy_marks(), self.dense
         if dense is None:
             flight.mark_written(self.ins, self.chunks, CHUNK)
         else:
@@ -290,7 +294,7 @@ class BoxCopy(InFlightCopy):
         writes, base = self.positions is None, self.tensor.base
         view, index = global_view(machine, self.ins, self.flat[0], base, elements.only(), elements.unit, writes)
         moved = elements.unit * (elements.offset.size if elements.all else int(elements.valid.sum()))
-        count_bulk(machine.options.counters, len(self.flat), moved, writes)
+        count_bulk(machine.observers.counters, len(self.flat), moved, writes)
         if self.positions is not None:
             self.check_cta_races(machine, elements)
             self.record_completion(machine)
@@ -306,7 +310,7 @@ class BoxCopy(InFlightCopy):
     def check_cta_races(self, machine, elements, written: np.ndarray | None = None) -> None:
         """The race check of CTAs sees every unit of the boxes, and what a store writes there; that of unwritten memory those
         that are read."""
-        races, unwritten, writes = machine.options.cta_racecheck, machine.options.initcheck, written is not None
+        races, unwritten, writes = machine.observers.cta_racecheck, machine.observers.initcheck, written is not None
         if (races is None and (unwritten is None or writes)) or not elements.offset.size:
             return
         flat = np.broadcast_to(np.asarray(self.flat)[:, None, None], elements.offset.shape)
@@ -315,11 +319,11 @@ class BoxCopy(InFlightCopy):
         )
         start = offset.reshape(-1) + self.tensor.base
         if unwritten is not None and not writes:
-            unwritten.access(machine, self.ins, flat.reshape(-1), start, elements.unit)
+            unwritten.access(machine.geometry, self.ins, flat.reshape(-1), start, elements.unit)
         if races is not None and len(start):
             region = machine.memories.address_space.find(int(start[0]))
             data = np.ascontiguousarray(written).reshape(-1, 1).view(np.uint8) if writes else None
-            races.access(machine, self.ins, region, flat.reshape(-1), start, elements.unit, writes, data)
+            races.access(machine.geometry, self.ins, region, flat.reshape(-1), start, elements.unit, writes, data)
 
     def load(self, machine, elements, view, index):
         if elements.all:
@@ -351,7 +355,11 @@ class BoxCopy(InFlightCopy):
     def perform_with_jit(self, machine) -> bool:
         """Load the boxes by machine code, where they lie inside of a tensor that is mapped and nobody watches; whether it was done."""
         tensor, options, dense = self.tensor, machine.options, self.dense
-        is_watched = machine.racecheck is not None or options.cta_racecheck is not None or options.initcheck is not None
+        is_watched = (
+            machine.observers.racecheck is not None
+            or options.cta_racecheck is not None
+            or options.initcheck is not None
+        )
         if self.positions is None or dense is None or is_watched or not tensor.is_plain or not gemm_jit.is_ready():
             return False
         # Coordinates that are negative are larger than all others as numbers without a sign.
@@ -364,7 +372,7 @@ class BoxCopy(InFlightCopy):
         count_bulk(options.counters, len(corners), len(corners) * tensor.box_bytes, False)
         source, swizzle = region.at + tensor.base - region.origin, tensor_map.CHUNK_XOR[tensor.swizzle]
         row_chunks = tensor.row_bytes // CHUNK
-        marks = machine.async_copy_marks.marks[CHUNK]
+        marks = machine.observers.async_copy_marks.marks[CHUNK]
         are_rounded = tensor.element == "tf32"
         shared_memory_chunks.write_boxes(
             machine.memories.shared,
@@ -396,14 +404,14 @@ class BoxCopy(InFlightCopy):
         shared, dense = machine.memories.shared_view(np.complex128), self.dense
         if dense is None:
             shared[self.chunks] = data.reshape(self.chunks.shape)
-            machine.async_copy_marks.clear(self.chunks, CHUNK)
+            machine.observers.async_copy_marks.clear(self.chunks, CHUNK)
             return
         per_cta, where = dense.per_cta(machine), dense.where(machine)
         data = data.reshape(len(self.flat), dense.count)
         if any(tensor_map.CHUNK_XOR[self.tensor.swizzle]):
             data = data.take(order_of_box(self.tensor, dense.start), axis=1)
         shared.reshape(-1, per_cta)[where] = data
-        machine.async_copy_marks.clear(where, CHUNK, per_cta)
+        machine.observers.async_copy_marks.clear(where, CHUNK, per_cta)
 
     def out_of_bounds_fill(self, dtype):
         """What elements outside the tensor read as."""

@@ -66,7 +66,7 @@ def require_warpgroups(group):
 
 
 def whole_warpgroups(group) -> bool:
-    flat, per_cta = group.flat, group.machine.geometry.threads
+    flat, per_cta = group.flat, group.geometry.threads
     if len(flat) % WARPGROUP_THREADS:
         return False
     rows = flat.reshape(-1, WARPGROUP_THREADS)
@@ -100,7 +100,7 @@ def report_hazard(group, ins, violation, predicate):
     except EmulatorFault as found:
         if violation.finding is None:
             raise
-        group.machine.options.findings.report(violation.finding, found)
+        group.observers.findings.report(violation.finding, found)
 
 
 # -- descriptors -------------------------------------------------------------------------------------
@@ -125,16 +125,16 @@ class SharedOperand:
         if np.ndim(descriptor) and is_any(words != words[:, :1]):
             self.site.fault(group, f"the threads of a warpgroup have different descriptors of {self.name}")
         index = self.index(group, words[:, 0])
-        if group.machine.async_copy_marks is not None:
-            group.machine.async_copy_marks.check_chunks(self.site, group, index)
-        if group.machine.racecheck is not None:
-            group.machine.racecheck.wgmma_reads(self.site, group, index)
-        return self.decode(group.machine.memories.shared_view(np.complex128)[self.shared(group, index)])
+        if group.observers.async_copy_marks is not None:
+            group.observers.async_copy_marks.check_chunks(self.site, group, index)
+        if group.observers.racecheck is not None:
+            group.observers.racecheck.wgmma_reads(self.site, group, index)
+        return self.decode(group.memories.shared_view(np.complex128)[self.shared(group, index)])
 
     def read_with_jit(self, group, descriptor) -> np.ndarray | None:
         """The chunks by machine code where all CTAs have the same descriptors; None where they do not, or somebody watches."""
         machine = group.machine
-        if not group.is_product_set or machine.racecheck is not None or not gemm_jit.is_ready():
+        if not group.is_product_set or machine.observers.racecheck is not None or not gemm_jit.is_ready():
             return None
         different = self.of_each(group, descriptor)
         if different is None:
@@ -144,7 +144,7 @@ class SharedOperand:
         places = [self.places(group, descriptor) for descriptor in different]
         together = places[0] if len(places) == 1 else np.stack(places)
         out = np.empty((len(group.cta), *together.shape), np.complex128)
-        marks = None if machine.async_copy_marks is None else machine.async_copy_marks.marks[CHUNK]
+        marks = None if machine.observers.async_copy_marks is None else machine.observers.async_copy_marks.marks[CHUNK]
         starts = group.cta[:, 0] * (machine.memories.shared_size // CHUNK)
         is_whole = shared_memory_chunks.gather(machine.memories.shared, marks, starts, together, out)
         return out.reshape(-1, *places[0].shape) if is_whole else None
@@ -187,7 +187,7 @@ class SharedOperand:
         if found is None:
             found = self.known[descriptor] = self.places_of(group, descriptor)
         places, bytes_ = found
-        if bytes_ > group.machine.memories.shared_limit:
+        if bytes_ > group.memories.shared_limit:
             self.outside(group, bytes_)
         return places
 
@@ -213,7 +213,7 @@ class SharedOperand:
     def outside(self, group, end: int):
         self.site.fault(
             group,
-            f"matrix {self.name} lies outside the shared memory ({group.machine.memories.shared_limit} bytes)",
+            f"matrix {self.name} lies outside the shared memory ({group.memories.shared_limit} bytes)",
             address=end - CHUNK,
         )
 
@@ -357,9 +357,9 @@ def result_registers(ins) -> list:
 def handle_wgmma(e, ins):
     wait_for_warpgroup(e)
     if ins.mods[0] == "commit_group":
-        return e.line("if g.m.racecheck is not None: g.m.racecheck.commit_wgmma(g)")
+        return e.line("if g.observers.racecheck is not None: g.observers.racecheck.commit_wgmma(g)")
     if ins.mods[0] == "wait_group":
-        return e.line(f"if g.m.racecheck is not None: g.m.racecheck.wait_wgmma(g, {ins.args[0].value})")
+        return e.line(f"if g.observers.racecheck is not None: g.observers.racecheck.wait_wgmma(g, {ins.args[0].value})")
     if ins.mods[0] == "fence":
         return None
     if ins.mods[0] != "mma_async":

@@ -70,7 +70,7 @@ class BatchedLoads:
         machine, shape = group.machine, group.shape
         if (
             not group.is_product_set
-            or machine.options.has_observers
+            or machine.observers.has_any
             or machine.geometry.cluster_size > 1
             or not gemm_jit.is_ready()
         ):
@@ -83,7 +83,7 @@ class BatchedLoads:
         whole = [np.ascontiguousarray(place) for place in places]
         table = np.array([[address(place) for place in whole], [0 if len(place) == 1 else shape[1] for place in whole]])
         out = np.empty((len(places), *shape), np.uint32)
-        marks = None if machine.async_copy_marks is None else machine.async_copy_marks.marks[16]
+        marks = None if machine.observers.async_copy_marks is None else machine.observers.async_copy_marks.marks[16]
         first = np.ascontiguousarray(group.cta.reshape(-1), np.int64)
         bad = _code(marks is not None)(
             address(out), address(table[0]), address(table[1]), address(self.offsets), address(first), address(machine.memories.shared),

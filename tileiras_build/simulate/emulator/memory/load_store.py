@@ -81,7 +81,7 @@ class Site:
             return [(self.in_local(group, address, selection), None)]
         if space == "param":
             return [(self.in_param(group, address, selection), None)]
-        region = group.machine.memories.region_of.get(self)
+        region = group.memories.region_of.get(self)
         if region is None:
             region = self.region_of_first(group.machine, address)
         if region is not None:
@@ -239,7 +239,7 @@ class Site:
         Equal groups that use the same address again are told what was found out before.
         """
         key = None
-        if selection.of and isinstance(address, np.generic) and group.machine.geometry.cluster_size == 1:
+        if selection.of and isinstance(address, np.generic) and group.geometry.cluster_size == 1:
             key = self, selection.of, int(address)
             if (found := group.known.get(key)) is not None:
                 return found
@@ -251,7 +251,7 @@ class Site:
 
     def in_cluster(self, group, address, selection) -> ResolvedAddress:
         """Shared memory of the CTA whose rank the address holds."""
-        machine, geometry = group.machine, group.machine.geometry
+        machine, geometry = group.machine, group.geometry
         kind = address.dtype.type
         offset, rank = address & kind(OFFSET_MASK), (address >> kind(RANK_SHIFT)).astype(np.int64)
         self.check(group, offset, machine.memories.shared_limit, selection, "shared")
@@ -277,14 +277,14 @@ class Site:
                 group, other, "shared memory of another CTA in a .shared::cta access", address, selection
             )
         machine = group.machine
-        if machine.racecheck is not None:
+        if machine.observers.racecheck is not None:
             flat = (
                 group.cta * machine.geometry.threads + group.tid
                 if selection is None
                 else flat_threads(group, selection)
             )
             some, flat, target_of = np.broadcast_arrays(other, flat, target)
-            machine.racecheck.peer_accessed(self.ins, flat[some], target_of[some])
+            machine.observers.racecheck.peer_accessed(self.ins, flat[some], target_of[some])
         gone = ~machine.are_ctas_alive(target)
         if is_any(gone):
             self.raise_first_fault(group, gone, "shared memory of a CTA that has exited", address, selection)
@@ -306,7 +306,7 @@ class Site:
         """Generic addresses of kernel parameters; direct loads take ``load_param``."""
         offset = np.asarray(address) & np.uint64(WINDOW_SIZE - 1)
         self.check(group, offset, group.machine.program.param_size, selection, "parameter")
-        return ResolvedAddress(group.machine.memories.params.view, offset)
+        return ResolvedAddress(group.memories.params.view, offset)
 
     # -- reading -------------------------------------------------------------------------------------
     def load(self, group, address, mask=None):
@@ -317,8 +317,8 @@ class Site:
             return self.load_param(group, address)
         pieces = self.locate(group, address)
         place = pieces[0][0]
-        if group.machine.observers is not None:
-            group.machine.observers(self, group, pieces, False, None)
+        if group.observers.accesses is not None:
+            group.observers.accesses(self, group, pieces, False, None)
         if pieces[0][1] is None:
             return self.gather(place)
         shape = np.broadcast_shapes(*(m.shape for _, m in pieces))
@@ -341,8 +341,8 @@ class Site:
             values = self.load_param(group, target)
         else:
             pieces = self.locate(group, target, selection)
-            if group.machine.observers is not None:
-                group.machine.observers(self, group, pieces, False, selection)
+            if group.observers.accesses is not None:
+                group.observers.accesses(self, group, pieces, False, selection)
             values = self.gather(pieces[0][0]) if pieces[0][1] is None else self.merge_pieces(pieces, np.shape(target))
         for o, v in zip(out, values):
             o[selection.rows, selection.columns] = v
@@ -388,8 +388,8 @@ class Site:
             address = selection.pick(address)
             values = [selection.pick(v) for v in values]
         pieces = self.locate(group, address, selection)
-        if group.machine.observers is not None:
-            group.machine.observers(self, group, pieces, True, selection, values)
+        if group.observers.accesses is not None:
+            group.observers.accesses(self, group, pieces, True, selection, values)
         for place, inside in pieces:
             part = values
             if inside is not None:

@@ -38,18 +38,18 @@ def tensor_memory_of(machine) -> TensorMemory:
     return machine.memories.tensor_memory
 
 
-def fault(machine, ins, why: str, cta: int, tid: int = 0, address: int | None = None, finding: str | None = None):
-    """Raise a fault, or report a finding."""
+def fault(reporter, ins, why: str, cta: int, tid: int = 0, address: int | None = None, finding: str | None = None):
+    """Raise a fault, or report a finding. ``reporter`` has the batch's geometry and findings (Observers)."""
     found = EmulatorFault(
         why,
         instruction=ins.text,
         line=ins.line,
-        thread=machine.geometry.thread_name(int(cta), int(tid)),
+        thread=reporter.geometry.thread_name(int(cta), int(tid)),
         address=address,
     )
     if finding is None:
         raise found
-    machine.options.findings.report(finding, found)
+    reporter.findings.report(finding, found)
 
 
 def _overlap(one, other, count: int) -> bool:
@@ -128,8 +128,8 @@ class SharedSource:
         self.starts = tensor_memory_of(machine).starts_of(ctas)
         self.chunks = np.ascontiguousarray(chunks, np.int64)
         self.issued: np.ndarray | None = self.fetch()
-        if machine.racecheck is not None:
-            machine.racecheck.tensor_reads(ins, self.index, *issuers)
+        if machine.observers.racecheck is not None:
+            machine.observers.racecheck.tensor_reads(ins, self.index, *issuers)
 
     @property
     def index(self) -> np.ndarray:
@@ -151,7 +151,7 @@ class SharedSource:
             changed = (self.fetch().view(np.uint64) != issued.view(np.uint64)).reshape(len(self.ctas), -1).any(axis=1)
             if is_any(changed):
                 why = f"shared memory of {self.what} changed between the issue of this instruction and its completion"
-                fault(self.machine, self.ins, why, self.ctas[int(np.argmax(changed))])
+                fault(self.machine.observers, self.ins, why, self.ctas[int(np.argmax(changed))])
         return issued[..., None].view(np.uint8)
 
 
@@ -216,23 +216,30 @@ class TensorMemory:
     def check_count(self, ins, cta: int, tid: int, columns: int) -> None:
         """Faults of a number of columns, common to alloc and dealloc."""
         if columns < GRANULE or columns > COLUMNS or columns & (columns - 1):
-            fault(self.machine, ins, f"{columns} columns: must be a power of two from 32 to 512", cta, tid)
+            fault(self.machine.observers, ins, f"{columns} columns: must be a power of two from 32 to 512", cta, tid)
 
     def release(self, ins, cta: int, tid: int, start: int, columns: int) -> None:
         self.check_count(ins, cta, tid, columns)
         held = np.flatnonzero(self.owner[cta] == start)
         if start >= COLUMNS or len(held) != columns or held[0] != start:
-            fault(self.machine, ins, f"no allocation of {columns} columns starts at this address", cta, tid, start)
+            fault(
+                self.machine.observers,
+                ins,
+                f"no allocation of {columns} columns starts at this address",
+                cta,
+                tid,
+                start,
+            )
         span = Span(cta, start, columns)
         if self.queue and (is_any(span.of(self.writing)) or is_any(span.of(self.reading))):
-            fault(self.machine, ins, "operations on these columns have not been waited for", cta, tid, start)
+            fault(self.machine.observers, ins, "operations on these columns have not been waited for", cta, tid, start)
         for table in (self.loading, self.storing):
             self.apply_marks(table)
         if self.are_marked[id(self.loading)] and is_any(self.loading[cta, :, :, start : start + columns]):
             why = "a tcgen05.ld of these columns has not been waited for"
-            fault(self.machine, ins, why, cta, tid, start, "load-not-waited")
+            fault(self.machine.observers, ins, why, cta, tid, start, "load-not-waited")
         if self.are_marked[id(self.storing)] and is_any(self.storing[cta, :, :, start : start + columns]):
-            fault(self.machine, ins, "a tcgen05.st to these columns has not been waited for", cta, tid, start)
+            fault(self.machine.observers, ins, "a tcgen05.st to these columns has not been waited for", cta, tid, start)
         self.owner[cta, start : start + columns] = FREE
         self.allocated.clear()
 
@@ -240,7 +247,12 @@ class TensorMemory:
         """At the end of the batch: everything must have been given back."""
         for cta in np.flatnonzero((self.owner != FREE).any(axis=1))[:1].tolist():
             count = int((self.owner[cta] != FREE).sum())
-            fault(self.machine, self.sources[cta], f"{count} columns of tensor memory are still allocated at exit", cta)
+            fault(
+                self.machine.observers,
+                self.sources[cta],
+                f"{count} columns of tensor memory are still allocated at exit",
+                cta,
+            )
         buffer_pool.release("tensor memory", self.cells)
 
     # -- checks --------------------------------------------------------------------------------------
@@ -258,7 +270,9 @@ class TensorMemory:
             held = self.owner[np.asarray(ctas), span.first : span.last] != FREE
             bad = int(np.argmin(held.all(axis=1)))
         columns = f"columns {span.first} to {span.last - 1}"
-        fault(self.machine, ins, f"{what}: {columns} of tensor memory are not allocated", np.asarray(ctas)[bad])
+        fault(
+            self.machine.observers, ins, f"{what}: {columns} of tensor memory are not allocated", np.asarray(ctas)[bad]
+        )
 
     def mark(self, table: np.ndarray, ctas, warps, span: Span) -> None:
         """Warps access columns, and have not waited."""
@@ -314,7 +328,7 @@ class TensorMemory:
             rows = np.atleast_1d(np.asarray(self.numbers(span) if ctas is None else ctas))
             busy = found.reshape(len(rows), -1).any(axis=1)
             finding = "load-not-waited" if table is self.loading else None
-            fault(self.machine, ins, why, rows[int(np.argmax(busy))], address=span.first, finding=finding)
+            fault(self.machine.observers, ins, why, rows[int(np.argmax(busy))], address=span.first, finding=finding)
 
     # -- the queue -----------------------------------------------------------------------------------
     def issue(self, operation: Operation) -> None:
@@ -416,11 +430,11 @@ def pair_of(machine, ins, ctas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(even, odd) CTAs of the pairs of ``ctas``: their ranks in the cluster differ in the last bit (9.7.16.5.1)."""
     geometry = machine.geometry
     if geometry.cluster_size % 2:
-        fault(machine, ins, "cta_group::2 needs a cluster of an even number of CTAs", ctas[0])
+        fault(machine.observers, ins, "cta_group::2 needs a cluster of an even number of CTAs", ctas[0])
     rank = geometry.rank(ctas)
     even, odd = geometry.ctas_with_rank(ctas, rank & ~1), geometry.ctas_with_rank(ctas, rank | 1)
     if not are_all(machine.are_ctas_alive(even) & machine.are_ctas_alive(odd)):
-        fault(machine, ins, "the peer CTA has exited", ctas[0])
+        fault(machine.observers, ins, "the peer CTA has exited", ctas[0])
     return even, odd
 
 

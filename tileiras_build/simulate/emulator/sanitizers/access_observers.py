@@ -1,6 +1,8 @@
-"""Observers of memory accesses: copies on their way (``flight.py``), the race check (``races.py``), bank-conflict counters."""
+"""Observers of memory accesses: copies in flight, the race checks, initcheck, and counters of bank conflicts and traffic."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -8,45 +10,34 @@ from ..memory.address_space import Region
 from ..performance_counters import count_global
 from ..simt.active_threads import flat_threads
 from ..simt.broadcasting import unique_integers
-from .async_copy_hazards import AsyncCopyMarks
 from .racecheck_between_ctas import lacks_cta_ordering
 from .racecheck_global_memory import STRONG, GlobalMemoryRacecheck
-from .racecheck_shared_memory import SharedMemoryRacecheck
 
-UNORDERED = {"tcgen05"}  # what tcgen05.alloc writes is no ordinary store (races.py: tensor_writes)
+if TYPE_CHECKING:
+    from .observers import Observers
 
-
-def async_copy_marks_of(machine) -> AsyncCopyMarks:
-    """The batch's marks of copies on their way, made (and looked at from then on) when the first one is issued."""
-    if machine.async_copy_marks is None:
-        machine.async_copy_marks = AsyncCopyMarks(machine)
-        if machine.observers is None:
-            machine.observers = AccessObservers(machine, False, None)
-    return machine.async_copy_marks
+UNORDERED = {"tcgen05"}  # what tcgen05.alloc writes is no ordinary store (racecheck_tensor_memory.py)
 
 
 class AccessObservers:
-    """Called for every access of one batch. ``races`` and ``counters`` switch the optional observers."""
+    """Called for every access of one batch."""
 
-    def __init__(self, machine, races: bool, counters):
-        self.machine, self.geometry, self.counters = machine, machine.geometry, counters
-        self.racecheck = SharedMemoryRacecheck(machine) if races else None
-        self.global_races = (
-            GlobalMemoryRacecheck(self.racecheck)
-            if self.racecheck is not None and lacks_cta_ordering(machine.program)
-            else None
-        )
-        self.idle = not races and counters is None
+    def __init__(self, observers: Observers):
+        self.observers, self.geometry, self.memories = observers, observers.geometry, observers.memories
+        self.counters, self.racecheck = observers.counters, observers.racecheck
+        needs_global = self.racecheck is not None and lacks_cta_ordering(observers.program)
+        self.global_races = GlobalMemoryRacecheck(self.racecheck) if needs_global else None
+        self.idle = self.racecheck is None and self.counters is None
 
     def __call__(self, site, group, pieces, writes: bool, selection, values=None):
-        machine = self.machine
+        memories, marks = self.memories, self.observers.async_copy_marks
         for place, inside in pieces:
-            if place.view != machine.memories.shared_view:
+            if place.view != memories.shared_view:
                 if place.bias is None:
                     self.observe_global(site, group, place, inside, selection, writes, values)
                 continue
-            if machine.async_copy_marks is not None and site.ins.op != "cp":
-                machine.async_copy_marks.check(site, group, place, inside, writes, selection)
+            if marks is not None and site.ins.op != "cp":
+                marks.check(site, group, place, inside, writes, selection)
             if self.idle:
                 continue
             start = place.offset.astype(np.int64) if place.bias is None else place.offset.astype(np.int64) + place.bias
@@ -63,7 +54,7 @@ class AccessObservers:
                 self.count(site, start, threads, writes)
             if self.racecheck is not None and site.ins.op not in UNORDERED:
                 flat = (
-                    group.cta * machine.geometry.threads + group.tid
+                    group.cta * self.geometry.threads + group.tid
                     if selection is None
                     else flat_threads(group, selection)
                 )
@@ -82,10 +73,10 @@ class AccessObservers:
     ) -> None:
         """An access of global memory: counted, looked at for races of threads and of CTAs, and for reads of what nobody has
         written; local memory and parameters are none."""
-        options = self.machine.options
-        region, races = getattr(place.view, "__self__", None), None if atomic else options.cta_racecheck
-        unwritten = None if writes and not atomic else options.initcheck
-        if not isinstance(region, Region) or region is self.machine.memories.params:
+        observers = self.observers
+        region, races = getattr(place.view, "__self__", None), None if atomic else observers.cta_racecheck
+        unwritten = None if writes and not atomic else observers.initcheck
+        if not isinstance(region, Region) or region is self.memories.params:
             return
         threads = None if atomic or not STRONG.isdisjoint(site.ins.mods) else self.global_races
         if self.counters is None and races is None and unwritten is None and threads is None:
@@ -100,25 +91,24 @@ class AccessObservers:
             warps = -(-self.geometry.threads // 32)
             count_global(self.counters, cta * warps + tid // 32, start, site.bytes, writes)
         if unwritten is not None:
-            unwritten.access(self.machine, site.ins, np.broadcast_to(flat, start.shape), start, site.bytes)
+            unwritten.access(self.geometry, site.ins, np.broadcast_to(flat, start.shape), start, site.bytes)
         if races is None and threads is None:
             return
         data = None if values is None or inside is not None else self.bytes_of(values, shape)
         if threads is not None:
             threads.access(site, region, np.broadcast_to(flat, start.shape), start, writes, data)
         if races is not None:
-            races.access(self.machine, site.ins, region, flat, start, site.bytes, writes, data)
+            races.access(self.geometry, site.ins, region, flat, start, site.bytes, writes, data)
 
     # -- bank conflicts ------------------------------------------------------------------------------
     def count(self, site, start, threads, writes: bool):
         """Extra wavefronts: per phase (32, 16 or 8 lanes by width), the most distinct words in one bank, minus one."""
         key = (site.ins.line, site.ins.text)
-        machine = self.machine
         name = "shared_written" if writes else "shared_read"
         setattr(self.counters, name, getattr(self.counters, name) + site.bytes * len(start))
-        cta, offset = np.divmod(start, machine.memories.shared_size)
+        cta, offset = np.divmod(start, self.memories.shared_size)
         lanes = {8: 16, 16: 8}.get(site.bytes, 32)
-        phase = (cta * machine.geometry.threads + threads) // lanes
+        phase = (cta * self.geometry.threads + threads) // lanes
         words = (offset[:, None] + np.arange(0, max(site.bytes, 4), 4)) >> 2
         pair = unique_integers(np.repeat(phase, words.shape[1]) * (1 << 32) + words.reshape(-1))
         bank = (pair >> 32) * 32 + (pair & 31)

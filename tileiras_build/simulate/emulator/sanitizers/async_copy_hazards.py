@@ -7,7 +7,12 @@ words are marked from its issue until it lands, which in the emulator is when it
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
+
+if TYPE_CHECKING:
+    from ..memory.cta_memories import CtaMemories
 
 WORD_BYTES = 4  # the least that a copy writes, in bytes
 _KINDS = {4: np.uint8, 8: np.uint16, 16: np.uint32}  # marks of what an access of so many bytes touches
@@ -19,9 +24,9 @@ MAX_MARK = 255  # instructions with a mark of their own; more share the last one
 class AsyncCopyMarks:
     """The marks of one batch, a byte per word: 0, or the number of the instruction that is on its way there."""
 
-    def __init__(self, machine):
-        self.machine = machine
-        marks = np.zeros(len(machine.memories.shared) // WORD_BYTES, np.uint8)
+    def __init__(self, memories: CtaMemories) -> None:
+        self.memories = memories
+        marks = np.zeros(len(memories.shared) // WORD_BYTES, np.uint8)
         self.marks = {size: marks.view(kind) for size, kind in _KINDS.items()}
         self.numbers: dict = {}
         self.instructions: list = []
@@ -74,7 +79,7 @@ class AsyncCopyMarks:
         found = self.marks[16].take(index)
         if np.count_nonzero(found):
             at = int(index.reshape(-1)[int(np.argmax(found.reshape(-1) != 0))])
-            site.fault(group, self.explain(found, False), address=at * 16 % self.machine.memories.shared_size)
+            site.fault(group, self.explain(found, False), address=at * 16 % self.memories.shared_size)
 
     def explain(self, found, writes: bool) -> str:
         number = int(found.reshape(-1)[int(np.argmax(found.reshape(-1) != 0))] if np.ndim(found) else found)

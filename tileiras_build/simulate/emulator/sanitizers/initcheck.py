@@ -19,7 +19,7 @@ from ..memory.address_space import bytes_at
 
 if TYPE_CHECKING:
     from ..ptx.ast import Instruction
-    from ..simt.cta_batch import CtaBatch
+    from ..simt.geometry import Geometry
 
 WORD_BYTES, GRANULE = 8, 16
 CHUNK = 1 << 20  # bytes that are looked at together
@@ -70,7 +70,7 @@ class Initcheck:
         self.spans = spans
         self.first: EmulatorFault | None = None
 
-    def access(self, machine: CtaBatch, ins: Instruction, flat: np.ndarray, start: np.ndarray, size: int) -> None:
+    def access(self, geometry: Geometry, ins: Instruction, flat: np.ndarray, start: np.ndarray, size: int) -> None:
         """Threads ``flat`` (n) of the batch read ``size`` bytes at addresses ``start`` (n)."""
         if self.first is not None:
             return
@@ -86,12 +86,12 @@ class Initcheck:
                 untouched &= words[number - low // WORD_BYTES] == unwritten_pattern(number.astype(np.uint64))
             if untouched.any():
                 one = inside[np.argmax(untouched)]
-                self._note(machine, ins, int(flat[one]), int(start[one]), size)
+                self._note(geometry, ins, int(flat[one]), int(start[one]), size)
                 return
 
-    def _note(self, machine: CtaBatch, ins: Instruction, flat: int, address: int, size: int) -> None:
+    def _note(self, geometry: Geometry, ins: Instruction, flat: int, address: int, size: int) -> None:
         self.first = EmulatorFault(
             "which nobody has written, and what the kernel writes depends on it",
-            instruction=ins.text, line=ins.line, thread=machine.geometry.thread_at(flat),
+            instruction=ins.text, line=ins.line, thread=geometry.thread_at(flat),
             address=address, kind=UNINITIALISED, size=size,
         )  # fmt: skip

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..memory.address_space import Region
     from ..ptx.ast import Instruction
     from ..ptx.program import Program
-    from ..simt.cta_batch import CtaBatch
+    from ..simt.geometry import Geometry
 
 NO_CTA, SEVERAL_CTAS = -1, -2
 ORDERING = {"acquire", "volatile", "relaxed"}
@@ -42,7 +42,7 @@ class CtaRacecheck:
 
     def access(
         self,
-        machine: CtaBatch,
+        geometry: Geometry,
         ins: Instruction,
         region: Region,
         flat: np.ndarray,
@@ -57,7 +57,7 @@ class CtaRacecheck:
         if marks is None or len(marks.writer) != region.size:
             marks = self._regions[region.base] = _CtaShadow(region.size)
         index = start[:, None] - region.base + np.arange(size)
-        cta = np.broadcast_to((machine.geometry.first + flat // machine.geometry.threads)[:, None], index.shape)
+        cta = np.broadcast_to((geometry.first + flat // geometry.threads)[:, None], index.shape)
         bad = marks.find_conflicts(index, cta, writes)
         if writes and data is not None and bad.any():
             bad &= region.bytes()[index] != data
@@ -67,20 +67,16 @@ class CtaRacecheck:
             other = marks.writer[index]
         if bad.any():
             row, column = np.argwhere(bad)[0]
-            self._report(machine, ins, int(flat[row]), int(start[row]), size, writes, int(other[row, column]))
+            self._report(geometry, ins, int(flat[row]), int(start[row]), size, writes, int(other[row, column]))
 
     @staticmethod
     def _report(
-        machine: CtaBatch, ins: Instruction, flat: int, address: int, size: int, writes: bool, other: int
+        geometry: Geometry, ins: Instruction, flat: int, address: int, size: int, writes: bool, other: int
     ) -> None:
-        who = (
-            "another block"
-            if other == SEVERAL_CTAS
-            else f"block {machine.geometry.cta_coordinates(other - machine.geometry.first)}"
-        )
+        who = "another block" if other == SEVERAL_CTAS else f"block {geometry.cta_coordinates(other - geometry.first)}"
         raise EmulatorFault(
             f"{who} accesses it as well in this launch, and nothing orders the two",
-            instruction=ins.text, line=ins.line, thread=machine.geometry.thread_at(flat),
+            instruction=ins.text, line=ins.line, thread=geometry.thread_at(flat),
             address=address, kind=BLOCK_RACE, size=size, writes=writes,
         )  # fmt: skip
 

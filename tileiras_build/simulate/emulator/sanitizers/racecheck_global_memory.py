@@ -29,7 +29,7 @@ class GlobalMemoryRacecheck:
     """Of one batch of CTAs."""
 
     def __init__(self, races: SharedMemoryRacecheck):
-        self.races, self.machine, self.geometry = races, races.machine, races.geometry
+        self.races, self.geometry = races, races.geometry
         self.shadows: dict[int, ShadowMemory] = {}
 
     def access(self, site, region: Region, flat: np.ndarray, start: np.ndarray, writes: bool, data) -> None:
@@ -88,13 +88,13 @@ class GlobalMemoryRacecheck:
         )
 
     def _report(self, thread_index: int, address: int, last: int, number: int, did: str, what: str) -> None:
-        machine, races = self.machine, self.races
+        races = self.races
         other, ins = races.sites[number].ins, self.site.ins
         cta, agent = divmod(last // _LANES, races.clock_count)
-        thread = machine.geometry.thread_name(cta, agent % races.roles * 32 + last % _LANES % 32)[1]
+        thread = self.geometry.thread_name(cta, agent % races.roles * 32 + last % _LANES % 32)[1]
         raise EmulatorFault(
             f"race on global memory: tid {thread} {did} it at line {other.line} ({other.text}) with no barrier before this {what}",
-            instruction=ins.text, line=ins.line, thread=machine.geometry.thread_at(self.flat[thread_index]),
+            instruction=ins.text, line=ins.line, thread=self.geometry.thread_at(self.flat[thread_index]),
             address=address, kind=THREAD_RACE, size=self.site.bytes, writes=what == "write",
         )  # fmt: skip
 

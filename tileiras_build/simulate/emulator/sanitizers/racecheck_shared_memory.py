@@ -18,6 +18,8 @@ Rules beside:
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ..errors import RACE, EmulatorFault
@@ -26,19 +28,24 @@ from .racecheck_tensor_memory import TensorMemoryRacecheck
 from .shadow_memory import ShadowMemory
 from .vector_clocks import FENCED, ORDER, SYNCHRONIZED
 
+if TYPE_CHECKING:
+    from ..memory.cta_memories import CtaMemories
+    from ..simt.geometry import Geometry
+    from .unspecified_behavior import Findings
+
 SEVERAL_LANES, ASYNC_PROXY = 32, 33  # in the place of a lane
 RELAXED_FINDING = "arrival-relaxed"
 _LANES = 64  # a reader or writer is agent * 64 + lane
 
 
 class SharedMemoryRacecheck(TensorMemoryRacecheck):
-    def __init__(self, machine):
-        super().__init__(machine)
+    def __init__(self, geometry: Geometry, memories: CtaMemories, findings: Findings):
+        super().__init__(geometry, memories, findings)
         self.groups: dict[
             tuple, list
         ] = {}  # (cta, warpgroup) -> clocks of each committed group of products, see ``product``
         self.begun: dict[tuple, np.ndarray] = {}  # (cta, warpgroup) -> what its warps knew when the last product began
-        self.shadow = ShadowMemory(machine.geometry.ctas * machine.memories.shared_size)
+        self.shadow = ShadowMemory(self.geometry.ctas * self.memories.shared_size)
         self.sites: list = []
         self.numbers: dict = {}
 
@@ -86,7 +93,7 @@ class SharedMemoryRacecheck(TensorMemoryRacecheck):
         bad, finding = worst
         bytes_ = np.repeat(bad, self.shadow.grain, axis=1)
         if writes and data is not None:
-            bytes_ &= self.machine.memories.shared[start[:, None] + np.arange(site.bytes)] != data
+            bytes_ &= self.memories.shared[start[:, None] + np.arange(site.bytes)] != data
         self.report_first(
             site, start, bytes_, flat, owner, sites, did, f"this {'write' if writes else 'read'}", finding
         )
@@ -125,7 +132,7 @@ class SharedMemoryRacecheck(TensorMemoryRacecheck):
         if data is not None:
             places, image = (
                 start[:, None] + np.arange(site.bytes),
-                np.zeros(len(self.machine.memories.shared), np.uint8),
+                np.zeros(len(self.memories.shared), np.uint8),
             )
             image[places] = data
             bytes_ &= image[places] != data
@@ -134,11 +141,10 @@ class SharedMemoryRacecheck(TensorMemoryRacecheck):
     # -- asynchronous accesses -----------------------------------------------------------------------
     def issue_copies(self, positions, flat) -> np.ndarray:
         """Vector clocks (n, 3, agents) of copies towards mbarriers, issued by threads now; each has an agent's new clock."""
-        machine = self.machine
-        cta, tid = np.divmod(np.asarray(flat), machine.geometry.threads)
+        cta, tid = np.divmod(np.asarray(flat), self.geometry.threads)
         clocks = self.known[cta, tid // 32]
         for i, position in enumerate(positions.tolist()):
-            owner = position // (machine.memories.shared_size // 8)
+            owner = position // (self.memories.shared_size // 8)
             agent, now = self.next_async(owner, self.copy_role(position))
             clocks[i, :, agent] = now
         return clocks
@@ -147,7 +153,7 @@ class SharedMemoryRacecheck(TensorMemoryRacecheck):
         """Copies land: they write bytes ``index`` (n, …)."""
         site, shadow = AsyncSite(ins), self.shadow
         for i, position in enumerate(positions.tolist()):
-            owner = position // (self.machine.memories.shared_size // 8)
+            owner = position // (self.memories.shared_size // 8)
             agent = int(self.first_async_clock[owner]) + self.copy_role(position)
             places = shadow.of_bytes(index[i].reshape(-1))
             self.check_write_before(site, places, clocks[i], flat[i], "this copy")
@@ -281,11 +287,10 @@ class SharedMemoryRacecheck(TensorMemoryRacecheck):
     def report(
         self, site, byte, flat, owner, sites, did: str, what: str, missing: str = "barrier", finding=None
     ) -> None:
-        machine = self.machine
         missing = missing if finding is None else "barrier but a relaxed one"
         other = self.sites[sites[byte // self.shadow.grain]].ins
-        cta, offset = divmod(int(byte), machine.memories.shared_size)
-        thread = machine.geometry.thread_at(flat)
+        cta, offset = divmod(int(byte), self.memories.shared_size)
+        thread = self.geometry.thread_at(flat)
         found = EmulatorFault(
             f"race on shared byte {offset:#x}: {self.describe_owner(cta, int(owner))} {did} it at line {other.line} ({other.text}) "
             f"with no {missing} before {what}",
@@ -293,7 +298,7 @@ class SharedMemoryRacecheck(TensorMemoryRacecheck):
         )  # fmt: skip
         if finding is None:
             raise found
-        machine.options.findings.report(finding, found)
+        self.findings.report(finding, found)
 
     def describe_owner(self, cta: int, owner: int) -> str:
         agent, lane = divmod(owner, _LANES)

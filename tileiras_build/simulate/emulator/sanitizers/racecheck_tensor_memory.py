@@ -12,6 +12,7 @@ hands the columns on (9.7.16.6.4.4), so that an access is published with the clo
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +20,11 @@ from ..errors import RACE, EmulatorFault
 from ..memory.tensor_memory import COLUMNS, Span, fault
 from .synccheck_mbarrier import MbarrierSynccheck
 from .vector_clocks import SYNCHRONIZED
+
+if TYPE_CHECKING:
+    from ..memory.cta_memories import CtaMemories
+    from ..simt.geometry import Geometry
+    from .unspecified_behavior import Findings
 
 UNFENCED = UNWAITED = 1 << 30  # the clock of an access that no fence, or no wait, stands behind
 FINDING, LOAD_FINDING = "tensor-not-fenced", "load-not-waited"
@@ -33,8 +39,8 @@ DOES = {
 class TensorMemoryRacecheck(MbarrierSynccheck):
     """Tables are (CTAs, 2 halves, columns) of clocks, by (what, agent): of accesses, of the waits and the fences behind them."""
 
-    def __init__(self, machine):
-        super().__init__(machine)
+    def __init__(self, geometry: Geometry, memories: CtaMemories, findings: Findings):
+        super().__init__(geometry, memories, findings)
         self.accessed: dict[tuple[str, int], np.ndarray] = {}
         self.waited: dict[tuple[str, int], np.ndarray] = {}
         self.fenced: dict[tuple[str, int], np.ndarray] = {}
@@ -133,13 +139,13 @@ class TensorMemoryRacecheck(MbarrierSynccheck):
         stores = stored is not None and int(stored[at].max(initial=0)) > known
         what, wait = (STORED, "::st") if stores else (MOVED, "::ld")
         why = f"{self._does(what, clock_id, span)} has not been waited for (tcgen05.wait{wait}) by what orders it before this operation"
-        fault(self.machine, ins, why, by[0], by[1] * 32, span.first, None if stores else LOAD_FINDING)
+        fault(self, ins, why, by[0], by[1] * 32, span.first, None if stores else LOAD_FINDING)
 
     def _report_fence(self, ins, what: str, clock_id: int, span: Span, by: tuple[int, int], clock: int) -> None:
         is_published = clock <= self.known[*by, SYNCHRONIZED, clock_id]
         missing = "::after_thread_sync ahead of this operation" if is_published else "::before_thread_sync behind it"
         why = f"{self._does(what, clock_id, span)} is ordered before this operation by no tcgen05.fence{missing}"
-        fault(self.machine, ins, why, by[0], by[1] * 32, span.first, FINDING)
+        fault(self, ins, why, by[0], by[1] * 32, span.first, FINDING)
 
     def tensor_freed(self, ins, span: Span, others: Sequence[int], by: tuple[int, int]) -> None:
         """A warp frees columns of CTAs, its own and perhaps its peer: it comes after what all threads did there (PTX ISA 9.0, table 47)."""

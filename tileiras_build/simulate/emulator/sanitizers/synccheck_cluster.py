@@ -8,6 +8,7 @@ when one of its threads knows of every use.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,12 +16,17 @@ from ..errors import RACE, EmulatorFault
 from ..ptx.ast import Instruction
 from .vector_clocks import SYNCHRONIZED, VectorClocks
 
+if TYPE_CHECKING:
+    from ..memory.cta_memories import CtaMemories
+    from ..simt.geometry import Geometry
+    from .unspecified_behavior import Findings
+
 FINDING = "peer-cta-not-running"
 
 
 class ClusterSynccheck(VectorClocks):
-    def __init__(self, machine):
-        super().__init__(machine)
+    def __init__(self, geometry: Geometry, memories: CtaMemories, findings: Findings):
+        super().__init__(geometry, memories, findings)
         self.visits: dict[
             int, dict[int, tuple]
         ] = {}  # CTA -> agent -> (clock, instruction, CTA and thread) of its last use
@@ -84,4 +90,4 @@ class ClusterSynccheck(VectorClocks):
     def _report(self, ins: Instruction, by: tuple[int, int], why: str) -> None:
         thread = self.geometry.thread_name(by[0], by[1] * 32)
         found = EmulatorFault(why, instruction=ins.text, line=ins.line, thread=thread, kind=RACE)
-        self.machine.options.findings.report(FINDING, found)
+        self.findings.report(FINDING, found)

@@ -8,6 +8,7 @@ phase and the one under way alone (9.7.13.15.16), and would sleep.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +17,11 @@ from ..ptx.ast import Instruction
 from ..simt.broadcasting import unique_integers
 from .synccheck_cluster import ClusterSynccheck
 from .vector_clocks import ORDER, SYNCHRONIZED
+
+if TYPE_CHECKING:
+    from ..memory.cta_memories import CtaMemories
+    from ..simt.geometry import Geometry
+    from .unspecified_behavior import Findings
 
 UNORDERED = "this may arrive in the phase before: nothing orders it behind all arrivals there"
 OVERTAKEN = "this completes a phase, and nothing orders a wait for the one before it, which may be missed"
@@ -46,8 +52,8 @@ class PhaseArrivals:
 
 
 class MbarrierSynccheck(ClusterSynccheck):
-    def __init__(self, machine):
-        super().__init__(machine)
+    def __init__(self, geometry: Geometry, memories: CtaMemories, findings: Findings):
+        super().__init__(geometry, memories, findings)
         self.pending: dict[int, np.ndarray] = {}  # mbarrier position -> what arrived in its phase, and
         self.done: dict[int, np.ndarray] = {}  # what arrived in completed ones
         self.made: dict[int, MbarrierInit] = {}  # by the position of an mbarrier
@@ -80,7 +86,7 @@ class MbarrierSynccheck(ClusterSynccheck):
             missing = (
                 "barrier" if made.clock > self.known[cta, warp, SYNCHRONIZED, made.clock_id] else "fence.mbarrier_init"
             )
-            place = position % (self.machine.memories.shared_size // 8) * 8
+            place = position % (self.memories.shared_size // 8) * 8
             raise EmulatorFault(
                 f"race on the mbarrier at shared {place:#x}: it is initialised at line {made.ins.line} ({made.ins.text}) "
                 f"with no {missing} before this use",
@@ -150,7 +156,7 @@ class MbarrierSynccheck(ClusterSynccheck):
                 self.acquire(cta, warp, self.done[position], relaxed)
 
     def _report_phase(self, ins, position: int, by: tuple[int, int], why: str) -> None:
-        owner, word = divmod(position, self.machine.memories.shared_size // 8)
+        owner, word = divmod(position, self.memories.shared_size // 8)
         thread = self.geometry.thread_name(by[0], by[1] * 32)
         raise EmulatorFault(
             f"race on the mbarrier at shared {word * 8:#x} of CTA {self.geometry.thread_name(owner, 0)[0]}: {why}",

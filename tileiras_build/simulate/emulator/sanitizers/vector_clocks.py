@@ -10,9 +10,16 @@ their thread has released, or acquires.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ..simt.broadcasting import unique_integers
+
+if TYPE_CHECKING:
+    from ..memory.cta_memories import CtaMemories
+    from ..simt.geometry import Geometry
+    from .unspecified_behavior import Findings
 
 MBARRIERS = 64  # mbarriers of a CTA with a role of their own; more share them
 ORDER, FENCED, SYNCHRONIZED = 0, 1, 2  # the vector clocks
@@ -23,16 +30,16 @@ RELEASES, ACQUIRES = {"acq_rel", "sc", "release"}, {"acq_rel", "sc", "acquire"}
 class VectorClocks:
     """The vector clocks of all warps, (CTAs, warps, 3, agents), and those that are published; ``races.py`` says what they are."""
 
-    def __init__(self, machine):
-        self.machine, self.geometry = machine, machine.geometry
-        self.warps = -(-machine.geometry.threads // 32)
+    def __init__(self, geometry: Geometry, memories: CtaMemories, findings: Findings):
+        self.geometry, self.memories, self.findings = geometry, memories, findings
+        self.warps = -(-geometry.threads // 32)
         self.first_wgmma_clock = self.warps
         self.first_store = self.first_wgmma_clock + -(-self.warps // 4)
         self.first_tensor = self.first_store + self.warps
         self.first_copy = self.first_tensor + self.warps
         self.roles = self.first_copy + MBARRIERS
         self.clock_count = self.roles * self.geometry.cluster_size
-        ctas = machine.geometry.ctas
+        ctas = geometry.ctas
         self.first_async_clock = self.geometry.rank(np.arange(ctas)) * self.roles
         self.known = np.zeros((ctas, self.warps, 3, self.clock_count), np.int32)
         for warp in range(self.warps):
@@ -69,7 +76,7 @@ class VectorClocks:
         return int(self.first_async_clock[cta]) + role, int(self.async_clock[cta, role])
 
     def copy_role(self, position: int) -> int:
-        word = position % (self.machine.memories.shared_size // 8)
+        word = position % (self.memories.shared_size // 8)
         return self.first_copy + self.copy_roles.setdefault(word, len(self.copy_roles) % MBARRIERS)
 
     def join(self, cta, warp, known) -> None:

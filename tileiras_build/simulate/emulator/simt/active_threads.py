@@ -61,7 +61,7 @@ class AllThreads(Selection):
             group.cta,
             group.tid,
             group.is_product_set,
-            group.machine.memories.shared_size,
+            group.memories.shared_size,
         )
 
     @cached_property
@@ -110,11 +110,11 @@ def tids_of(group, selection) -> np.ndarray:
 
 def bias_of(group, selection) -> np.ndarray:
     """Where the shared memory of each selected thread's CTA begins in the batch's."""
-    return selection.bias if selection.is_all else ctas_of(group, selection) * group.machine.memories.shared_size
+    return selection.bias if selection.is_all else ctas_of(group, selection) * group.memories.shared_size
 
 
 def flat_threads(group, selection) -> np.ndarray:
     """Index in the batch of each selected thread."""
     if selection.is_all:
         return group.flat
-    return ctas_of(group, selection) * group.machine.geometry.threads + tids_of(group, selection)
+    return ctas_of(group, selection) * group.geometry.threads + tids_of(group, selection)

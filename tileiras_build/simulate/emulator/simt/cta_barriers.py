@@ -65,13 +65,13 @@ class CtaBarriers:
         if red is not None:
             votes = np.broadcast_to(predicate, group.shape).sum(axis=1, keepdims=True)
             group.barrier_value = _reduce_votes(red, votes, self.machine.geometry.threads)
-        if self.machine.racecheck is not None:
-            self.machine.racecheck.whole_barrier(group.cta[:, 0])
+        if self.machine.observers.racecheck is not None:
+            self.machine.observers.racecheck.whole_barrier(group.cta[:, 0])
         return group
 
     def _note(self, group: ThreadGroup, barrier: int, needed: int, red: str | None, predicate) -> None:
-        if self.machine.racecheck is not None:
-            self.machine.racecheck.arrive(group, barrier)
+        if self.machine.observers.racecheck is not None:
+            self.machine.observers.racecheck.arrive(group, barrier)
         ctas = group.full(group.cta)
         np.add.at(self.arrived[:, barrier], ctas, 1)
         self.needed[ctas, barrier] = needed
@@ -91,10 +91,10 @@ class CtaBarriers:
         for group, barrier, red in released:
             if red is not None:
                 group.barrier_value = _reduce_votes(red, self.votes[group.cta, barrier], needed[group.cta, barrier])
-            if machine.racecheck is not None:
-                machine.racecheck.leave_barrier(group, barrier)
-        if machine.racecheck is not None:
-            machine.racecheck.reset(done)
+            if machine.observers.racecheck is not None:
+                machine.observers.racecheck.leave_barrier(group, barrier)
+        if machine.observers.racecheck is not None:
+            machine.observers.racecheck.reset(done)
         self.arrived[done] = 0
         self.votes[done] = 0
         for group, _, _ in released:

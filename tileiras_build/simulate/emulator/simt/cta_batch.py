@@ -15,6 +15,7 @@ from ..errors import DEADLOCK, TIME_LIMIT, EmulatorError, EmulatorFault, name_in
 from ..memory.cta_memories import CtaMemories
 from ..performance_counters import count_run
 from ..printf_output import PrintfOutput
+from ..sanitizers.observers import Observers
 from .cta_barriers import CtaBarriers
 from .cta_clusters import Clusters
 from .geometry import Geometry
@@ -40,7 +41,7 @@ class CtaBatch:
         self.alive = np.ones(ctas * self.geometry.threads, bool)
         self.clusters = Clusters(self)
         self.memories = CtaMemories(program, self.geometry, params, memory, dynamic_shared)
-        self.make_observers()
+        self.observers = Observers(program, self.geometry, self.memories, options)
         self.ready: dict[tuple, list[ThreadGroup]] = {}
         self.barriers = CtaBarriers(self)
         self.clock = 0
@@ -52,14 +53,6 @@ class CtaBatch:
         ] = {}  # groups that wait for warp mates at a warp-wide instruction
         self.waits = MbarrierWaits(self)
         self.prints = PrintfOutput()
-
-    def make_observers(self):
-        self.racecheck = self.observers = self.async_copy_marks = None
-        if self.options.has_observers:
-            from ..sanitizers.access_observers import AccessObservers
-
-            self.observers = AccessObservers(self, self.options.racecheck, self.options.counters)
-            self.racecheck = self.observers.racecheck
 
     def special(self, group: ThreadGroup, name: str):
         maker = self.options.specials.get(name)
@@ -265,8 +258,8 @@ class CtaBatch:
     def on_exit(self, group: ThreadGroup):
         group.cp_async_groups.perform_all(self)
         self.waits.check_exit(group)
-        if self.racecheck is not None:
-            self.racecheck.exits(group.flat)
+        if self.observers.racecheck is not None:
+            self.observers.racecheck.exits(group.flat)
         self.alive[group.flat] = False
         self.exits += 1
         self.waits.check_gone(group)

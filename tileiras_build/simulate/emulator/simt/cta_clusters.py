@@ -44,8 +44,8 @@ class Clusters:
                 "a thread arrives at the cluster's barrier twice without waiting",
             )
         self.states[flat] = _ARRIVED
-        if self.machine.racecheck is not None:
-            self.machine.racecheck.arrive_in_cluster(flat, "relaxed" in ins.mods)
+        if self.machine.observers.racecheck is not None:
+            self.machine.observers.racecheck.arrive_in_cluster(flat, "relaxed" in ins.mods)
         self.complete()
 
     def wait(self, group, after: int):
@@ -90,8 +90,8 @@ class Clusters:
                 still.append(rest)
                 group = part
             self.states[group.flat] = _IDLE
-            if self.machine.racecheck is not None:
-                self.machine.racecheck.leave_in_cluster(group.flat)
+            if self.machine.observers.racecheck is not None:
+                self.machine.observers.racecheck.leave_in_cluster(group.flat)
             self.machine.push(group)
         self.blocked = still
 

@@ -142,7 +142,7 @@ class MbarrierWaits:
         unread = [copy for copy in copies if not copy.source_was_read]
         if unread:
             why = "a thread exits before its bulk copy has read shared memory (no wait_group)"
-            self.machine.options.findings.report("exit-before-read", self.unfinished(unread[0], why))
+            self.machine.observers.findings.report("exit-before-read", self.unfinished(unread[0], why))
         group.bulk_copy_groups.perform_all(self.machine)
 
     def check_gone(self, group) -> None:
@@ -151,7 +151,7 @@ class MbarrierWaits:
         A copy that landed while nobody could run may as well land later, if nobody has looked at its mbarrier since.
         """
         under_way = [*self.flying, *self.unseen]
-        if not under_way and self.machine.racecheck is None:
+        if not under_way and self.machine.observers.racecheck is None:
             return
         machine, words = self.machine, self.machine.memories.shared_size // 8
         ctas = unique_integers(group.flat // machine.geometry.threads)
@@ -159,8 +159,8 @@ class MbarrierWaits:
         for places, copy in under_way if gone else ():
             if not gone.isdisjoint(place // words for place in places):
                 self.report_outlived(copy)
-        if machine.racecheck is not None:
-            machine.racecheck.ctas_exited(gone)
+        if machine.observers.racecheck is not None:
+            machine.observers.racecheck.ctas_exited(gone)
 
     def report_outlived(self, copy: InFlight) -> None:
         """Fault, or report, what is on its way to shared memory that nobody has any more."""
@@ -169,7 +169,7 @@ class MbarrierWaits:
                 copy, "a CTA ends while this copy to its shared memory is in flight (nobody waits for it)"
             )
         why = "a CTA ends before this arrives at its mbarrier (nobody waits for it)"
-        self.machine.options.findings.report("exit-before-arrival", self.unfinished(copy, why))
+        self.machine.observers.findings.report("exit-before-arrival", self.unfinished(copy, why))
 
     def unfinished(self, copy, why: str) -> EmulatorFault:
         cta, tid = divmod(int(copy.flat[0]), self.machine.geometry.threads)

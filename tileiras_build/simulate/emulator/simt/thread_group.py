@@ -46,6 +46,7 @@ class ThreadGroup:
 
     def __init__(self, machine, cta, tid, registers, parent=None, select=None, threads: ThreadSet | None = None):
         self.machine = self.m = machine
+        self.geometry, self.memories, self.observers = machine.geometry, machine.memories, machine.observers
         self.threads = threads = threads or ThreadSet(cta, tid, machine.geometry.threads)
         self.cta, self.tid = cta, tid  # index arrays, (Cg, 1) and (1, Tg), or both (1, n)
         self.is_product_set = threads.is_product_set  # otherwise any set of threads, as (1, n)
