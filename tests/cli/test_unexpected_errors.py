@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tileiras_build.cli import dispatch
+from tileiras_build.cli import cmd_targets, dispatch
 from tileiras_build.core.errors import InternalError, InvalidInput, describe_exception, exception_text
 
 
@@ -27,7 +27,7 @@ def failing(monkeypatch, tmp_path):
         def command(options):
             raise error
 
-        monkeypatch.setattr(dispatch, "_function", lambda found: command)
+        monkeypatch.setattr(cmd_targets, "run", command)
         code = dispatch.main(["targets"])
         (line,) = capsys.readouterr().err.splitlines()
         return line, code
@@ -39,7 +39,7 @@ def test_a_fault_of_ours_is_one_sentence_and_its_trace_a_file(failing, capsys):
     line, code = failing(KeyError("x\ny"), capsys)
     found = re.fullmatch(
         r"internal error\[command-failed\]: tileiras-build targets failed: KeyError: 'x\\ny'; "
-        r"a fault of tileiras_build, whose trace is in (.*error.txt); repeat it with: tileiras-build targets",
+        r"bug in tileiras_build; traceback in (.*error.txt); reproduce with: tileiras-build targets",
         line,
     )
     assert code == 3 and found
@@ -51,7 +51,7 @@ def test_a_dump_that_cannot_be_written_is_said(failing, capsys, monkeypatch, tmp
     (tmp_path / "file").touch()
     monkeypatch.setenv("TILEIRAS_DUMP", str(tmp_path / "file" / "dump"))
     line, code = failing(KeyError("x"), capsys)
-    assert code == 3 and "no dump: cannot make a folder for dumps" in line
+    assert code == 3 and "no dump written: cannot make a folder for dumps" in line
 
 
 @pytest.mark.parametrize(
@@ -59,9 +59,9 @@ def test_a_dump_that_cannot_be_written_is_said(failing, capsys, monkeypatch, tmp
     [
         (
             PermissionError(13, "Permission denied", "/a/b"),
-            "error[system]: the system refuses: /a/b: Permission denied",
+            "error[system]: system error: /a/b: Permission denied",
         ),
-        (MemoryError(), "error[system-memory]: there is not enough memory for this"),
+        (MemoryError(), "error[system-memory]: out of memory"),
     ],
 )
 def test_what_the_system_refuses_is_no_fault_of_ours(failing, capsys, error, said):
@@ -85,6 +85,6 @@ def test_what_exceptions_say_can_be_written():
 def test_output_that_an_encoding_lacks_is_shown_as_numbers(monkeypatch):
     stream = io.TextIOWrapper(io.BytesIO(), "ascii")
     monkeypatch.setattr(sys, "stdout", stream)
-    monkeypatch.setattr(dispatch, "_function", lambda found: lambda options: print("é\ud800"))
+    monkeypatch.setattr(cmd_targets, "run", lambda options: print("é\ud800"))
     assert dispatch.main(["targets"]) == 0
     assert stream.buffer.getvalue() == b"\\xe9\\ud800\n"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tileiras_build.cli import cmd_as
-from tileiras_build.cli.cmd_lower import lower_files
+from tileiras_build.cli.cmd_lower import run as lower_files
 from tileiras_build.cli.dispatch import main
 from tileiras_build.cli.parser import parse
 from tileiras_build.driver import lower_command

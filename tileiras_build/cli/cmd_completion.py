@@ -1,6 +1,6 @@
-"""``tileiras-build completion SHELL``: a script that completes commands, options and their values, made from the parser.
+"""``tileiras-build completion SHELL``: a script that completes commands, options and their values, generated from the parser.
 
-The script is text that holds everything: pressing a key starts no program of ours.
+The script is self-contained: completion starts no program of this package.
 """
 
 from __future__ import annotations
@@ -10,11 +10,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from .command_options import SHELLS
 from .commands import COMMANDS
 from .parser import PROGRAM, build_parser, parser_of
 
+SHELLS = ("bash", "zsh", "fish")
 FILES, FOLDERS, NOTHING = "files", "folders", "nothing"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of ``completion``."""
+    parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help=f"one of {', '.join(SHELLS)}")
 
 
 def _targets() -> list[str]:
@@ -308,6 +313,6 @@ def _fish_value(value: Value) -> str:
 SCRIPTS: dict[str, Callable[[list[Completions]], str]] = dict(zip(SHELLS, (bash, zsh, fish), strict=True))
 
 
-def print_completion(options: argparse.Namespace) -> None:
-    """``completion SHELL``: print the script."""
+def run(options: argparse.Namespace) -> None:
+    """Print the script."""
     print(SCRIPTS[options.shell](read_commands()), end="")

@@ -1,53 +1,74 @@
-"""Commands that write files from files, or print them: ``init``, ``export``, ``dis``, ``asm``."""
+"""``tileiras-build export FILE -o DIR``: write the bytecode of the kernels of a cuTile Python or CUDA Tile C++ file."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..core.file_io import read_file, write_files
-from ..core.terminal import coloured
+from .command_options import DEFAULT_TARGET, add_nvcc
+
+if TYPE_CHECKING:
+    from ..target.targets import Target
 
 BYTECODE = ".tilebc"
+PYTHON, TILECPP = ".py", ".cu"
 
 
-def init_project(options: argparse.Namespace) -> None:
-    """``init [NAME]``: a project of one kernel with its reference, a helper and tests."""
-    from ..build.project_template.write_project import CUTILE, write_project
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of ``export``."""
+    parser.add_argument("file", metavar="FILE", help="a Python file, or CUDA Tile C++ (.cu)")
+    parser.add_argument("-o", "--output", default=".", metavar="DIR", help="output folder (default: current folder)")
+    what = "only this kernel; repeatable (default: all)"
+    parser.add_argument("--kernel", action="append", metavar="NAME", help=what)
+    what = "base folder for paths in debug info (default: FILE's folder; for .cu the current folder)"
+    parser.add_argument("--root", metavar="DIR", help=what)
+    what = f"target that nvcc compiles .cu files for (default: {DEFAULT_TARGET})"
+    parser.add_argument("--sm", metavar="SM", default=DEFAULT_TARGET, help=what)
+    add_nvcc(parser)
 
-    for path in write_project(Path(options.folder), options.kind or CUTILE):
-        print(path)
-    place = "" if options.folder == "." else f"cd {options.folder} && "
-    print(f"now: {place}scons sm=80,90 verify package; README.md says more")
 
-
-def export_file(options: argparse.Namespace) -> None:
-    """``export FILE -o DIR``: one .tilebc per case of a Python file, or one of a CUDA Tile C++ file."""
+def run(options: argparse.Namespace) -> None:
+    """Write one .tilebc per case of a Python file, or one for a CUDA Tile C++ file."""
     from ..target.targets import find_target
-    from .cmd_lower import export_kernels
 
     read_file(options.file)
     kernels = export_kernels(options, find_target(options.sm), options.root)
     write_files({Path(options.output) / f"{name}{BYTECODE}": data for name, data in kernels.items()})
 
 
-def disassemble_file(options: argparse.Namespace) -> None:
-    """``dis FILE [-g]``: print the public dialect's textual form."""
-    from ..ir.bytecode import disassemble
+def export_kernels(options: argparse.Namespace, target: Target, root: str | None = None) -> dict[str, bytes]:
+    """The bytecode of a kernel file for ``target``: by kernel for a Python file, by the file's stem for CUDA Tile C++."""
+    if Path(options.file).suffix == TILECPP:
+        bytecode, stem = _compile_tilecpp(options, target, root or os.curdir), Path(options.file).stem
+        if not options.kernel:
+            return {stem: bytecode}
+        from ..frontend.tilecpp.kernel_symbols import select_named
 
-    text = disassemble(read_file(options.file), locations=options.locations, name=options.file)
-    print(text.rstrip("\n"))
+        return select_named(bytecode, options.kernel, stem, options.file, target.name)
+    from ..core.user_tmp import tempdir_in_scratch
+    from ..frontend.export_cutile import export_kernels as export
+
+    with tempdir_in_scratch():
+        return export(options.file, options.kernel, source_root=root)
 
 
-def assemble_file(options: argparse.Namespace) -> None:
-    """``asm FILE.mlir -o OUT``: the bytecode of the public dialect's textual form."""
-    from ..ir.bytecode.text_parser import assemble
-    from ..pipeline.text_encoding import decode
+def _compile_tilecpp(options: argparse.Namespace, target: Target, root: str) -> bytes:
+    from ..frontend.tilecpp.compile_and_check import compile_checked
+    from ..frontend.tilecpp.nvcc_flags import split_flags
+    from ..frontend.tilecpp.run_nvcc import BYTECODE as OUTPUT
+    from ..frontend.tilecpp.run_nvcc import Request
+    from ..workers.executor.traced_call import run_traced
 
-    def remark(text: str) -> None:
-        print(coloured(text, sys.stderr), file=sys.stderr)
-
-    text = decode(read_file(options.file), options.file)
-    data = assemble(text, options.file, options.bytecode, remark)
-    write_files({Path(options.output or Path(options.file).with_suffix(BYTECODE)): data})
+    root = os.path.realpath(root)
+    path = os.path.relpath(options.file, root)
+    flags, kernels = split_flags(options.nvcc_flags), tuple(options.instantiate)
+    nvcc = os.path.abspath(options.nvcc) if options.nvcc else None
+    request = Request(path, target.number, nvcc, flags, kernels)
+    result = run_traced(lambda: compile_checked(request, root), options.file, root)
+    for remark in result.remarks:
+        print(remark, file=sys.stderr)
+    return result.files[OUTPUT]

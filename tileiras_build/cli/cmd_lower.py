@@ -1,9 +1,8 @@
-"""``tileiras-build lower``: files of any stage, and kernel files in Python and C++, to a later stage for some targets."""
+"""``tileiras-build lower FILE --to STAGE``: compile files of any stage, cuTile Python or CUDA Tile C++ to a later stage."""
 
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,13 +12,22 @@ from pathlib import Path
 from ..config.build_options import CHECKS, DEFAULTS, project_values, yes_no
 from ..core.errors import Diagnostics, ErrorGroup, InternalError, InvalidInput, Location, TileirasError
 from ..core.file_io import read_file, write_files
-from ..pipeline.job import Job, check_debug
-from ..pipeline.stages import STAGES, Stage, between, find
+from ..pipeline.job import SERIALIZERS, Job, check_debug
+from ..pipeline.pipelining_strategies import AUTO
+from ..pipeline.stages import STAGES, Stage, between, find, stage_of_file
 from ..pipeline.tuning_parameters import BY_NAME, parse_tuning
 from ..target.targets import Target, parse_targets, target_of_options
+from .cmd_export import PYTHON, TILECPP, export_kernels
+from .command_options import (
+    LIBDEVICE_HELP,
+    add_compute_capability,
+    add_nvcc,
+    add_opt_level,
+    add_tuning,
+    positive_seconds,
+)
 
 _STDOUT = "-"
-PYTHON, TILECPP = ".py", ".cu"
 
 
 @dataclass(frozen=True)
@@ -33,47 +41,100 @@ class Source:
 
 @dataclass(frozen=True)
 class Goal:
-    """What is made: ``work`` is the function that makes it, ``name`` the stage or pass that it is asked for."""
+    """The output: ``function`` compiles a source to it, ``name`` is the stage or pass that the options name."""
 
-    work: str
+    function: str
     name: str
     suffix: str
 
 
-# What the command line does not say the project says: options of builds, and what they are called here.
+# Build options whose value in pyproject.toml is the default here, and their names in this command.
 _PROJECT_OPTIONS = {"lineinfo": "lineinfo", "debug": "device_debug"} | {
     name: name for name in ("sm", "opt", "strategy", "serializer", "ptxas", "libdevice", "nvcc", "nvcc_flags", *BY_NAME)
 }
 
 
-def lower_files(options: argparse.Namespace) -> None:
-    """Write the goal's file of every kernel for every target; of what fails the errors come together, at the end."""
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of ``lower``."""
+    suffixes = ", ".join(stage.suffix for stage in STAGES[:-1])
+    what = f"input; the suffix selects the stage ({suffixes}), or .py (cuTile Python) or .cu (CUDA Tile C++)"
+    parser.add_argument("file", metavar="FILE", help=what)
+    _add_goal(parser)
+    _add_code_options(parser)
+    how = parser.add_mutually_exclusive_group()
+    what = "time limit in seconds (default: none)"
+    how.add_argument("--timeout", type=positive_seconds, metavar="SECONDS", help=what)
+    what = "compile in this process (an LLVM crash then ends the command)"
+    how.add_argument("--in-process", action="store_true", help=what)
+    # None: the default of the project (``_apply_project_defaults``).
+    parser.set_defaults(**dict.fromkeys(("opt", "serializer", "strategy", "nvcc_flags", *BY_NAME)))
+
+
+def _add_goal(parser: argparse.ArgumentParser) -> None:
+    goal = parser.add_mutually_exclusive_group(required=True)
+    goal.add_argument("--to", metavar="STAGE", help=f"one of {', '.join(stage.name for stage in STAGES[1:])}")
+    what = "stop after this pass and write MLIR (`opt` can resume from it)"
+    goal.add_argument("--until", metavar="PASS", help=what)
+    what = (
+        "comma-separated targets, or all; 90, 90a and sm_90 are synonyms (this and the options below default to "
+        "[tool.tileiras] in pyproject.toml)"
+    )
+    parser.add_argument("--sm", metavar="SM", help=what)
+    add_compute_capability(parser)
+    what = "output file (default: FILE with the new suffix), a folder for several files, or - for standard output"
+    parser.add_argument("-o", "--output", metavar="OUT", help=what)
+    what = "only this kernel of a .py or .cu file; repeatable (default: all)"
+    parser.add_argument("--kernel", action="append", metavar="NAME", help=what)
+
+
+def _add_code_options(parser: argparse.ArgumentParser) -> None:
+    add_nvcc(parser)
+    add_opt_level(parser)
+    what = "emit line information for profilers and debuggers (like nvcc -lineinfo)"
+    parser.add_argument("--lineinfo", action=argparse.BooleanOptionalAction, help=what)
+    what = "emit full debug information (like nvcc -G); requires --opt 0"
+    parser.add_argument("--device-debug", action=argparse.BooleanOptionalAction, help=what)
+    parser.add_argument("--libdevice", metavar="PATH", help=LIBDEVICE_HELP)
+    what = "ptxas program (default: the nvidia-cuda-nvcc package's)"
+    parser.add_argument("--ptxas", metavar="PATH", help=what)
+    what = "PTX backend: nvptx (LLVM) or libnvvm (NVIDIA) (default: nvptx)"
+    parser.add_argument("--serializer", choices=SERIALIZERS, default=SERIALIZERS[0], help=what)
+    what = (
+        "software pipelining of loads: auto; none; unspecialize (multistage cp.async, all warps); "
+        f"warp-specialize (TMA producer warp) (default: {AUTO})"
+    )
+    parser.add_argument("--strategy", default=AUTO, metavar="STRATEGY", help=what)
+    add_tuning(parser)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Write the output of every kernel for every target; errors are raised together, at the end."""
     _apply_project_defaults(options)
     goal, targets = _goal(options), _targets(options)
     jobs = [_job(options, target) for target in targets]
-    made: dict[tuple[str, Target], dict[str, bytes]] = {}
-    faults = Diagnostics()
+    outputs: dict[tuple[str, Target], dict[str, bytes]] = {}
+    errors = Diagnostics()
     for job, sources in zip(jobs, _sources_for(options, targets)):
         for source in sources:
             try:
-                made[source.stem, job.target] = _lower(options, source, goal, job)
+                outputs[source.stem, job.target] = _lower(options, source, goal, job)
             except TileirasError as error:
-                for one in getattr(error, "errors", [error]):
-                    faults.add(one)
-    if made:
-        _write(options, goal.suffix, made, len(jobs) > 1)
-    faults.raise_if_any()
+                for single in getattr(error, "errors", [error]):
+                    errors.add(single)
+    if outputs:
+        _write(options, goal.suffix, outputs, len(jobs) > 1)
+    errors.raise_if_any()
 
 
 def _apply_project_defaults(options: argparse.Namespace) -> None:
-    """Let each option that is not given be the project's, or the one that a build has. A target has to be named."""
-    given = project_values(_PROJECT_OPTIONS)
+    """Set each option without a value to the project's value, or to a build's default. ``--sm`` has no such default."""
+    project = project_values(_PROJECT_OPTIONS)
     if options.sm is None and options.compute_capability is None:
-        options.sm = given.get("sm")
-    for name, here in _PROJECT_OPTIONS.items():
-        if here != "sm" and getattr(options, here) is None:
-            text = given.get(name, DEFAULTS[name])
-            setattr(options, here, yes_no(name, text) if CHECKS[name] is yes_no else text)
+        options.sm = project.get("sm")
+    for name, option in _PROJECT_OPTIONS.items():
+        if option != "sm" and getattr(options, option) is None:
+            text = project.get(name, DEFAULTS[name])
+            setattr(options, option, yes_no(name, text) if CHECKS[name] is yes_no else text)
 
 
 def _goal(options: argparse.Namespace) -> Goal:
@@ -107,20 +168,20 @@ def _lower(options: argparse.Namespace, source: Source, goal: Goal, job: Job) ->
     executor = InProcessExecutor() if options.in_process else ForkedExecutor()
     arguments = (source.data, source.stage.name, goal.name, job, options.file)
     try:
-        return executor.run(goal.work, *arguments, timeout=options.timeout)
+        return executor.run(goal.function, *arguments, timeout=options.timeout)
     except TileirasError as error:
         if error.id == "worker-timeout":
             raise _timeout_error(goal.suffix, options) from None
         raise _blame_file(error, source.stage, options.file) from error
 
 
-# ---- what is read
+# ---- inputs
 def _is_kernel_file(path: str) -> bool:
     return Path(path).suffix in (PYTHON, TILECPP)
 
 
 def _sources_for(options: argparse.Namespace, targets: list[Target]) -> Iterator[list[Source]]:
-    """The inputs for each target: C++ is compiled for each, all else is the same for all."""
+    """The inputs for each target: C++ is compiled for each target, all others are the same for all."""
     if Path(options.file).suffix == TILECPP:
         yield from (list(_sources(options, target)) for target in targets)
     else:
@@ -137,54 +198,21 @@ def _sources(options: argparse.Namespace, target: Target) -> Iterator[Source]:
         yield Source(STAGES[0], data, name)
 
 
-def export_kernels(options: argparse.Namespace, target: Target, root: str | None = None) -> dict[str, bytes]:
-    """The bytecode of the kernels of a Python file by name, or of a CUDA Tile C++ file, for ``target``, by its stem."""
-    if Path(options.file).suffix == TILECPP:
-        made, stem = _compile_tilecpp(options, target, root or os.curdir), Path(options.file).stem
-        if not options.kernel:
-            return {stem: made}
-        from ..frontend.tilecpp.kernel_symbols import select_named
-
-        return select_named(made, options.kernel, stem, options.file, target.name)
-    from ..core.user_tmp import tempdir_in_scratch
-    from ..frontend.export_cutile import export_kernels as export
-
-    with tempdir_in_scratch():
-        return export(options.file, options.kernel, source_root=root)
-
-
-def _compile_tilecpp(options: argparse.Namespace, target: Target, root: str) -> bytes:
-    from ..frontend.tilecpp.compile_and_check import compile_checked
-    from ..frontend.tilecpp.nvcc_flags import split_flags
-    from ..frontend.tilecpp.run_nvcc import BYTECODE, Request
-    from ..workers.executor.traced_call import run_traced
-
-    root = os.path.realpath(root)
-    path = os.path.relpath(options.file, root)
-    flags, kernels = split_flags(options.nvcc_flags), tuple(options.instantiate)
-    nvcc = os.path.abspath(options.nvcc) if options.nvcc else None
-    request = Request(path, target.number, nvcc, flags, kernels)
-    made = run_traced(lambda: compile_checked(request, root), options.file, root)
-    for remark in made.remarks:
-        print(remark, file=sys.stderr)
-    return made.files[BYTECODE]
-
-
-# ---- what is written
+# ---- outputs
 def _write(
-    options: argparse.Namespace, suffix: str, made: dict[tuple[str, Target], dict[str, bytes]], named: bool
+    options: argparse.Namespace, suffix: str, outputs: dict[tuple[str, Target], dict[str, bytes]], named: bool
 ) -> None:
-    """Several files go into a folder, and where they are for several targets their names say for which."""
-    if len(made) == 1 and not named:
-        ((stem, _), files) = next(iter(made.items()))
+    """Write the files; several go into a folder, and with several targets (``named``) their names have the target's."""
+    if len(outputs) == 1 and not named:
+        ((stem, _), files) = next(iter(outputs.items()))
         _write_one(options, suffix, files, stem)
         return
     if options.output == _STDOUT:
-        message = f"{options.file} gives {len(made)} files, and standard output takes one"
-        raise InvalidInput("output-not-single", message, remedy="name a folder with -o, or one kernel and one target")
+        message = f"{options.file} produces {len(outputs)} files"
+        raise InvalidInput("output-not-single", message, remedy="use -o FOLDER, or select one kernel and one target")
     folder = Path(options.output or Path(options.file).parent)
-    stems = {(stem, target): f"{stem}.{target.name}" if named else stem for stem, target in made}
-    write_files({folder / f"{stems[key]}{end}": data for key, files in made.items() for end, data in files.items()})
+    stems = {(stem, target): f"{stem}.{target.name}" if named else stem for stem, target in outputs}
+    write_files({folder / f"{stems[key]}{end}": data for key, files in outputs.items() for end, data in files.items()})
 
 
 def _write_one(options: argparse.Namespace, suffix: str, files: dict[str, bytes], stem: str) -> None:
@@ -195,25 +223,25 @@ def _write_one(options: argparse.Namespace, suffix: str, files: dict[str, bytes]
     write_files({output if ending == suffix else output.with_suffix(ending): files[ending] for ending in files})
 
 
-# ---- what is said
+# ---- diagnostics
 def _timeout_error(suffix: str, options: argparse.Namespace) -> InvalidInput:
     return InvalidInput(
         "timeout",
-        f"no {suffix} after {options.timeout:g} seconds",
+        f"timed out after {options.timeout:g} s before producing {suffix}",
         location=Location(options.file),
-        remedy="give it longer with --timeout SECONDS, or without that option any time",
+        remedy="raise or drop --timeout",
     )
 
 
-# Faults that say where they showed, not what is wrong with the text.
+# Internal errors that name the failing pass, not the fault in the text.
 _TEXT_FAULT_IDS = ("stage-failed", "pass-failed", "pass-illegal-op", "ir-invalid", "worker-died")
 
 
 def _blame_file(error: TileirasError, source: Stage, path: str) -> TileirasError:
-    """A stage's text is ours, so a fault in it is internal; but here the text is a file that the user gave.
+    """Report an internal error as invalid input if the source is IR text that the user passed.
 
-    Bytecode is verified in full, so what fails after that is our fault. Text is checked by the verifiers of its
-    operations, which do not know all that passes promise each other, and that LLVM takes for granted.
+    Bytecode is fully verified, so a later failure is a bug. IR text is checked only by the verifiers of its operations,
+    which do not cover every invariant that passes and LLVM rely on.
     """
     if isinstance(error, ErrorGroup):
         return ErrorGroup([_blame_file(one, source, path) for one in error.errors])
@@ -221,22 +249,6 @@ def _blame_file(error: TileirasError, source: Stage, path: str) -> TileirasError
         return error
     if error.id not in _TEXT_FAULT_IDS:
         return InvalidInput(error.id, error.message, location=error.location or Location(path))
-    message = f"this is not {source.suffix} as the compiler writes it: {error.message}"
-    remedy = "lower its .tilebc again; where nobody changed the file, report it as a fault of tileiras_build"
+    message = f"invalid {source.suffix} text: {error.message}"
+    remedy = "regenerate it from the .tilebc; if the file was not edited, report a bug in tileiras_build"
     return InvalidInput(f"{source.name}-text", message, location=Location(path), remedy=remedy)
-
-
-def stage_of_file(path: str) -> Stage:
-    """The stage that the suffix of ``path`` names; raises InvalidInput for a suffix of no stage."""
-    for stage in STAGES:
-        if stage.suffix == Path(path).suffix:
-            return stage
-    valid = ", ".join(stage.suffix for stage in STAGES)
-    # A missing file or a directory is said first: a wrong suffix would only distract.
-    read_file(path)
-    raise InvalidInput(
-        "file-suffix",
-        f"the suffix {Path(path).suffix!r} names no stage",
-        location=Location(path),
-        remedy=f"files end in one of {valid}",
-    )

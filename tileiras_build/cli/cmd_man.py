@@ -1,4 +1,4 @@
-"""``tileiras-build man``: the manual page, in the language of man(7), made from the parser."""
+"""``tileiras-build man``: the manual page in man(7) markup, generated from the parser."""
 
 from __future__ import annotations
 
@@ -12,20 +12,17 @@ from .parser import DESCRIPTION, EXAMPLES, PROGRAM, build_parser, parser_of
 
 EXIT_CODES = (
     (0, "done"),
-    (1, "the input is invalid"),
-    (2, "not supported, or wrong usage"),
-    (3, "an internal error: a fault of this program"),
+    (1, "invalid input"),
+    (2, "unsupported input or usage error"),
+    (3, "internal compiler error (a bug)"),
     (130, "interrupted"),
 )
 _AS = "Reads the options of NVIDIA's tileiras; its exit codes are those of that program: see tileiras-build as --help."
-_DIAGNOSTICS = (
-    "A diagnostic is one sentence with an id that stays the same from version to version: "
-    "FILE:LINE:COLUMN: error[ID]: what was found; what to do."
-)
+_DIAGNOSTICS = "Each diagnostic has a stable id: FILE:LINE:COLUMN: error[ID]: problem; remedy."
 
 
-def print_manual(options: argparse.Namespace) -> None:
-    """``man``: print the page."""
+def run(options: argparse.Namespace) -> None:
+    """Print the page."""
     print("\n".join(manual()))
 
 
@@ -39,8 +36,8 @@ def manual() -> Iterator[str]:
     )
     yield from _section("COMMANDS", [])
     parser = build_parser()
-    for row in COMMANDS:
-        yield from _command(row, parser_of(parser, row))
+    for command in COMMANDS:
+        yield from _command(command, parser_of(parser, command))
     yield from _section("EXAMPLES", _examples(EXAMPLES))
     yield from _section("DIAGNOSTICS", [_text(_DIAGNOSTICS)])
     yield from _section("EXIT STATUS", _listed((str(code), what) for code, what in EXIT_CODES))
@@ -53,17 +50,17 @@ def _section(title: str, lines: Sequence[str] | Iterator[str]) -> Iterator[str]:
     yield from lines
 
 
-def _command(row: Command, parser: argparse.ArgumentParser) -> Iterator[str]:
+def _command(command: Command, parser: argparse.ArgumentParser) -> Iterator[str]:
     formatter = argparse.HelpFormatter(parser.prog, width=10_000)
     formatter.add_usage(None, parser._actions, parser._mutually_exclusive_groups, prefix="")
-    yield f".SS {_text(row.name)}"
-    yield _text(f"{row.help[0].upper()}{row.help[1:]}.")
+    yield f".SS {_text(command.name)}"
+    yield _text(f"{command.help[0].upper()}{command.help[1:]}.")
     yield ".PP"
     yield _text(" ".join(formatter.format_help().split()))
-    if row.name == "as":
+    if command.name == "as":
         yield from (".PP", _text(_AS))
     yield from _listed((_spelling(action), action.help or "") for action in parser._actions)
-    yield from (".PP", "Examples:", *_examples(row.examples))
+    yield from (".PP", "Examples:", *_examples(command.examples))
 
 
 def _spelling(action: argparse.Action) -> str:

@@ -1,4 +1,4 @@
-"""The command ``tileiras-build``: lower files, look at them, list passes and targets, report on a build.
+"""Dispatch of ``tileiras-build``: parse the command line, run the command, print its diagnostic.
 
 Exit codes: 0 done, 1 invalid input, 2 unsupported or wrong usage, 3 internal error, 130 interrupted.
 """
@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
-from importlib import import_module
+from collections.abc import Sequence
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TextIO
 
 from ..core.errors import TileirasError
-from .commands import Command, find
+from .commands import find
 from .parser import parse
 
 
@@ -34,51 +33,47 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return _run(words, arguments is None)
 
 
-def _run(given: list[str], ends_process: bool) -> int:
-    words, of_script = _split_run(given)
+def _run(arguments: list[str], ends_process: bool) -> int:
+    words, script_arguments = _split_script_arguments(arguments)
     options = parse(words)
-    options.words, options.ends_process = of_script, ends_process
-    if options.name != "run":  # what a script prints is its own
-        _show_everything(sys.stdout)
+    options.script_arguments, options.ends_process = script_arguments, ends_process
+    if options.name != "run":  # a script chooses the encoding of its output
+        _escape_unencodable(sys.stdout)
+    command = find(options.name)
+    assert command is not None, "the parser accepts only commands of the table"
     try:
-        code = _function(find(options.name))(options)
+        code = command.run(options)
         sys.stdout.flush()
     except TileirasError as error:
-        return _refuse(error)
+        return _print_error(error)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # The reader of our output has seen enough; Python would complain again at exit.
+        # The reader closed the pipe; without this Python reports it again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:
         from .unexpected_errors import diagnostic_of
 
-        return _refuse(diagnostic_of(error, given))
+        return _print_error(diagnostic_of(error, arguments))
     return code or 0
 
 
-def _show_everything(stream: TextIO) -> None:
-    """Let a stream show characters that its encoding lacks as their numbers, as standard error does."""
+def _escape_unencodable(stream: TextIO) -> None:
+    """Let a stream print characters that its encoding lacks as escapes, as standard error does."""
     if isinstance(stream, TextIOWrapper):
         stream.reconfigure(errors="backslashreplace")
 
 
-def _refuse(error: TileirasError) -> int:
+def _print_error(error: TileirasError) -> int:
     from ..core.terminal import coloured
 
     print(coloured(str(error), sys.stderr), file=sys.stderr)
     return error.exit_code
 
 
-def _function(command: Command | None) -> Callable:
-    assert command is not None, "the parser knows the commands of the table"
-    module, _, name = command.run.partition(":")
-    return getattr(import_module(module), name)
-
-
-def _split_run(words: list[str]) -> tuple[list[str], list[str]]:
-    """The words of the command, and those of the script that ``run`` is to run: what stands after ``--``."""
+def _split_script_arguments(words: list[str]) -> tuple[list[str], list[str]]:
+    """The command line, and the arguments of the script that ``run`` runs: those after ``--``."""
     if words[:1] != ["run"] or "--" not in words:
         return words, []
     at = words.index("--")

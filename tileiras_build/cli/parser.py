@@ -1,4 +1,4 @@
-"""The parser of the command line, made from the rows of ``table.py``: with examples, and with what was likely meant."""
+"""The parser of the command line, built from ``COMMANDS``: its help has examples, its errors suggest the nearest name."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from ..core.version import __version__
 from .commands import COMMANDS, Command, find
 
 PROGRAM = "tileiras-build"
-DESCRIPTION = "An open compiler for CUDA Tile IR, made for building libraries of GPU kernels."
+DESCRIPTION = "Ahead-of-time compiler and build system for CUDA Tile IR kernels (no GPU needed)."
 EXAMPLES = (
-    ("init my_kernels && cd my_kernels && scons", "a project, built"),
+    ("init my_kernels && cd my_kernels && scons", "create and build a project"),
     ("lower k.tilebc --to ptx --sm sm_90 -o -", "one kernel's PTX"),
-    ("COMMAND --help", "the options of a command, with examples"),
+    ("COMMAND --help", "options and examples of a command"),
 )
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse's parser; what it refuses is one line and, where a name is near, what was meant."""
+    """argparse's parser whose errors are one line and suggest the nearest name."""
 
     def __init__(self, **options: Any):
         super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **options)
@@ -33,7 +33,7 @@ class Parser(argparse.ArgumentParser):
         if action.choices is None or value in action.choices:
             return
         is_command = isinstance(action, argparse._SubParsersAction)
-        what = f"{value!r} is {'not a command' if is_command else 'not a valid value'}"
+        what = f"{'unknown command' if is_command else 'invalid value'} {value!r}"
         remedy = suggest(str(value), map(str, action.choices))
         raise argparse.ArgumentError(None if is_command else action, f"{what}; {remedy}")
 
@@ -43,10 +43,11 @@ def build_parser(only: Command | None = None) -> Parser:
     parser = Parser(prog=PROGRAM, description=DESCRIPTION, epilog=_examples("", EXAMPLES))
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND", dest="name")
-    for row in COMMANDS if only is None else (only,):
-        about = f"{row.help[0].upper()}{row.help[1:]}."
-        added = commands.add_parser(row.name, help=row.help, description=about, epilog=_examples("", row.examples))
-        row.add_options(added)
+    for command in COMMANDS if only is None else (only,):
+        about = f"{command.help[0].upper()}{command.help[1:]}."
+        epilog = _examples("", command.examples)
+        added = commands.add_parser(command.name, help=command.help, description=about, epilog=epilog)
+        command.add_options(added)
     return parser
 
 
@@ -55,36 +56,38 @@ def _examples(indent: str, rows: Sequence[tuple[str, str]]) -> str:
     return "\n".join(["examples:", *lines])
 
 
-_OWN = {"run": "; a script's own arguments follow after --"}
+_SCRIPT_HINT = {"run": "; put the script's own arguments after --"}
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
-    """The options of a command line, without the program's name; ends the program where it is wrong."""
-    row = find(words[0]) if words else None
-    parser = build_parser(row)
+    """The options of a command line, without the program's name; ends the program for wrong usage."""
+    command = find(words[0]) if words else None
+    parser = build_parser(command)
     if not words:
         parser.exit(2, parser.format_help())
-    if row is not None:
-        of_command = parser_of(parser, row)
-        if unknown := next(_unknown_options(of_command, words[1:]), None):
-            known = [name for name in of_command._option_string_actions if name.startswith("--")]
-            of_command.error(f"there is no option {unknown}; {suggest(unknown, known)}{_OWN.get(row.name, '')}")
+    if command is not None:
+        options_parser = parser_of(parser, command)
+        if unknown := next(_unknown_options(options_parser, words[1:]), None):
+            known = [name for name in options_parser._option_string_actions if name.startswith("--")]
+            options_parser.error(
+                f"unknown option {unknown!r}; {suggest(unknown, known)}{_SCRIPT_HINT.get(command.name, '')}"
+            )
     options, others = parser.parse_known_args(words)
     if others:
-        (parser if row is None else of_command).error(
-            f"unrecognized arguments: {' '.join(others)}{_OWN.get(words[0], '')}"
+        (parser if command is None else options_parser).error(
+            f"unrecognized arguments: {' '.join(others)}{_SCRIPT_HINT.get(words[0], '')}"
         )
     return options
 
 
-def parser_of(parser: argparse.ArgumentParser, row: Command) -> argparse.ArgumentParser:
+def parser_of(parser: argparse.ArgumentParser, command: Command) -> argparse.ArgumentParser:
     """The parser of one command's options."""
     commands = next(action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
-    return commands.choices[row.name]
+    return commands.choices[command.name]
 
 
 def _unknown_options(parser: argparse.ArgumentParser, words: Sequence[str]) -> Iterator[str]:
-    """Long options that the parser does not know, nor by their beginning."""
+    """Long options that are not an option of the parser or a prefix of one."""
     known = parser._option_string_actions
     for word in words:
         if word == "--":

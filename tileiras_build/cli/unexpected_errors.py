@@ -1,4 +1,4 @@
-"""What a command says of an exception that is no diagnostic: one sentence, and where the rest is."""
+"""The diagnostic of an exception that is none: one sentence, and the file with the traceback."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ PROGRAM = "tileiras-build"
 
 
 def diagnostic_of(error: Exception, words: Sequence[str]) -> TileirasError:
-    """The diagnostic for ``error``, raised by the command with these ``words``: the system's answer, or a fault of ours."""
+    """The diagnostic for ``error``, raised by the command with these ``words``: an error of the system, or a bug."""
     if isinstance(error, OSError):
         named = f"{error.filename}: " if error.filename else ""
-        return InvalidInput("system", f"the system refuses: {named}{error.strerror or exception_text(error)}")
+        return InvalidInput("system", f"system error: {named}{error.strerror or exception_text(error)}")
     if isinstance(error, MemoryError):
-        return InvalidInput("system-memory", "there is not enough memory for this", remedy="run it where there is more")
+        return InvalidInput("system-memory", "out of memory", remedy="run on a machine with more memory")
     message = f"{PROGRAM} {words[0] if words else ''}".strip() + f" failed: {describe_exception(error)}"
     return InternalError("command-failed", message, remedy=_remedy(error, words))
 
@@ -29,10 +29,10 @@ def _remedy(error: Exception, words: Sequence[str]) -> str:
     try:
         path = _write_trace(error, command)
     except OSError as failure:
-        return f"a fault of tileiras_build; no dump: {failure.strerror or failure}"
+        return f"bug in tileiras_build (no dump written: {failure.strerror or failure})"
     except TileirasError as failure:
-        return f"a fault of tileiras_build; no dump: {failure.message}"
-    return f"a fault of tileiras_build, whose trace is in {path}; repeat it with: {command}"
+        return f"bug in tileiras_build (no dump written: {failure.message})"
+    return f"bug in tileiras_build; traceback in {path}; reproduce with: {command}"
 
 
 def _write_trace(error: Exception, command: str) -> Path:

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..core.code_digest import PACKAGE, PackageSources, installed, library_version
-from ..core.errors import InternalError, InvalidInput, suggest
+from ..core.errors import InternalError, InvalidInput, Location, suggest
+from ..core.file_io import read_file
 from .job import Job
 
 if TYPE_CHECKING:
@@ -207,6 +208,21 @@ def find(name: str, table: tuple[Stage, ...] = STAGES) -> Stage:
             return stage
     remedy = suggest(name, [stage.name for stage in table])
     raise InvalidInput("stage-unknown", f"{name!r} is not a stage", remedy=remedy)
+
+
+def stage_of_file(path: str) -> Stage:
+    """The stage that the suffix of ``path`` names; raises InvalidInput for a suffix of no stage."""
+    for stage in STAGES:
+        if stage.suffix == Path(path).suffix:
+            return stage
+    # First report a missing file or a directory: the suffix would only distract.
+    read_file(path)
+    raise InvalidInput(
+        "file-suffix",
+        f"unknown stage suffix {Path(path).suffix!r}",
+        location=Location(path),
+        remedy=f"expected one of {', '.join(stage.suffix for stage in STAGES)}",
+    )
 
 
 def between(source: str, target: str, table: tuple[Stage, ...] = STAGES) -> tuple[Stage, ...]:

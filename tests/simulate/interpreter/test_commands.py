@@ -21,7 +21,7 @@ def test_run_shows_and_saves_what_the_kernel_wrote(tmp_path, capsys):
 
 def test_verify_derives_inputs(capsys):
     assert main(["verify", VECTOR_ADD, "--sm", "90"]) == 0
-    assert "vector_add_f32: 3 arrays agree on sm_90, " in capsys.readouterr().out
+    assert "vector_add_f32 (sm_90, grid (2, 1, 1)): 3 arrays match" in capsys.readouterr().out
 
 
 def test_verify_takes_arguments(capsys):
@@ -135,7 +135,7 @@ def test_there_is_a_limit_without_the_option(command):
 def test_the_limit_is_a_positive_number(word, capsys):
     with pytest.raises(SystemExit):
         main(["run", "k.tilebc", f"--max-steps={word}"])
-    assert f"'{word}' is not a positive number of operations" in capsys.readouterr().err
+    assert f"expected a positive number of operations, got '{word}'" in capsys.readouterr().err
 
 
 DAMAGED = {

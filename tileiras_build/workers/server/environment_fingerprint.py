@@ -98,7 +98,7 @@ def _make(folder: str) -> None:
         os.mkdir(folder, 0o700)
     except FileExistsError:
         if not _is_own(folder):
-            raise OSError(errno.EPERM, "it is not this user's alone", folder) from None
+            raise OSError(errno.EPERM, "insecure permissions (not private to this user)", folder) from None
 
 
 def _is_own(folder: str) -> bool:

@@ -84,11 +84,11 @@ def test_servers_whose_folder_is_not_the_users_alone(capsys, tmp_path, monkeypat
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     assert main(("server", "status")) == 0
-    assert capsys.readouterr().out == "no server\n"
+    assert capsys.readouterr().out == "no servers running\n"
     (folder,) = tmp_path.iterdir()
     folder.chmod(0o777)
     assert main(("server", "status")) == 1
     assert capsys.readouterr().err == (
-        "error[server-folder]: the folder of this user's servers cannot be used: it is not this user's alone "
-        f"({folder}); commands run without a server; set XDG_RUNTIME_DIR or TMPDIR to a folder of your own\n"
+        "error[server-folder]: cannot use the server socket folder: insecure permissions (not private to this user) "
+        f"({folder}); commands still work, without a server; set XDG_RUNTIME_DIR or TMPDIR to a private folder\n"
     )

@@ -1,0 +1,16 @@
+"""``tileiras-build estimate K.cubin``: a kernel's run time by an analytical model (``simulate/estimate``)."""
+
+from __future__ import annotations
+
+import argparse
+
+from ..simulate.estimate.command_options import add_options
+
+__all__ = ["add_options", "run"]
+
+
+def run(options: argparse.Namespace) -> int | None:
+    """Print the estimate."""
+    from ..simulate.estimate import estimate_command
+
+    return estimate_command.run(options)

@@ -1,0 +1,85 @@
+"""``tileiras-build verify FILE --sm SM``: compare compiled kernels (PTX emulator) with the reference interpreter."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..core.errors import Diagnostics, InternalError, InvalidInput, suggest
+from ..core.file_io import read_file
+from .command_options import add_json, add_kernel_inputs, add_opt_level, add_tuning, tuning_of
+from .kernel_inputs import make_inputs, read_kernels
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of ``verify``."""
+    add_kernel_inputs(parser)
+    parser.add_argument("--sm", required=True, metavar="SM", help="target whose code is emulated")
+    add_tuning(parser)
+    what = "suppress one finding about behavior that the PTX ISA leaves unspecified (docs/emulator.md); repeatable"
+    parser.add_argument("--silence", action="append", default=[], metavar="FINDING", help=what)
+    add_opt_level(parser)
+    add_json(parser)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Compare each kernel on the same inputs. Raises InternalError[verify-mismatch]: with ``--json`` for all, else the first."""
+    from ..target.targets import find_target
+
+    target = find_target(options.sm).name
+    rows = []
+    for row in _compare_kernels(options, target):
+        rows.append(row)
+        if row["agrees"] and not options.json:
+            print(f"{row['kernel']} ({target}, grid {tuple(row['grid'])}): {row['arrays']} arrays match")
+        elif not options.json:
+            raise _mismatch(row)
+    if options.json:
+        print(json.dumps(rows, indent=2))
+    mismatches = Diagnostics()
+    for row in rows:
+        if not row["agrees"]:
+            mismatches.add(_mismatch(row))
+    mismatches.raise_if_any()
+
+
+def _compare_kernels(options: argparse.Namespace, target: str) -> Iterator[dict[str, Any]]:
+    """One JSON object per kernel: its grid, the number of its arrays, and where they differ."""
+    from ..driver import compile
+    from ..simulate.interpreter.compare_with_compiled import run_in_emulator
+    from ..target.isa.serializer_options import read_level
+
+    silenced, level = _silenced(options.silence), read_level(options.opt)
+    module, entries = read_kernels(options)
+    tuning: dict[str, Any] = tuning_of(options)
+    artifacts = compile(read_file(options.file), target, opt_level=level, stop_at="ptx", name=options.file, **tuning)
+    for entry in entries:
+        inputs, expected = make_inputs(options, module, entry, _interpret(module, entry, options.max_steps))
+        actual = run_in_emulator(artifacts, entry, inputs, silenced, expected.steps)
+        differences = [str(difference) for difference in expected.compare(actual)]
+        yield {
+            "kernel": entry, "target": target, "grid": list(inputs.grid), "arrays": len(inputs.buffers),
+            "agrees": not differences, "differences": differences,
+        }  # fmt: skip
+
+
+def _mismatch(row: dict[str, Any]) -> InternalError:
+    return InternalError("verify-mismatch", f"{row['kernel']} on {row['target']}: {'; '.join(row['differences'])}")
+
+
+def _interpret(module, entry: str, steps: int) -> Callable:
+    from ..simulate.interpreter.compare_with_compiled import ExpectedMemory
+
+    return lambda inputs: ExpectedMemory(module, entry, inputs, limit=steps)
+
+
+def _silenced(names: list[str]) -> dict[str, str]:
+    """How to treat the emulator's findings that ``--silence`` names. Raises InvalidInput[finding-unknown]."""
+    from ..simulate.emulator.sanitizers.unspecified_behavior import FINDINGS, SILENT
+
+    for name in names:
+        if name not in FINDINGS:
+            raise InvalidInput("finding-unknown", f"unknown finding {name!r}", remedy=suggest(name, FINDINGS))
+    return dict.fromkeys(names, SILENT)

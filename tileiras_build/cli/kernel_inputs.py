@@ -1,0 +1,40 @@
+"""The kernel and the inputs that the options of ``run`` and ``verify`` describe."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ..core.file_io import read_file
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from ..simulate.interpreter.derive_inputs import Inputs
+
+
+def read_kernels(options: argparse.Namespace) -> tuple[ModuleOp, list[str]]:
+    """The module of the file, and the entries that the options select."""
+    from ..ir.bytecode import read_module
+    from ..simulate.interpreter import entry_names
+
+    module = read_module(read_file(options.file), options.file)
+    return module, [options.entry] if options.entry else entry_names(module)
+
+
+def make_inputs(
+    options: argparse.Namespace, module: ModuleOp, entry: str, run: Callable[[Inputs], Any]
+) -> tuple[Inputs, Any]:
+    """Inputs of ``entry`` and what ``run`` returns for them.
+
+    Without ``--arg`` they are derived: candidates are tried until ``run`` accepts one.
+    """
+    from ..simulate.interpreter.derive_inputs import usable_inputs
+    from ..simulate.interpreter.parse_arguments import bind_arguments, parse_grid
+
+    grid = parse_grid(options.grid) if options.grid else None
+    if not options.arg:
+        return usable_inputs(module, entry, run, options.seed, grid)
+    inputs = bind_arguments(module, entry, options.arg, grid or (1, 1, 1))
+    return inputs, run(inputs)
