@@ -76,11 +76,11 @@ def test_what_a_reference_reads_is_compared_again_and_nothing_is_compiled(projec
     wrong = scons(project, "verify")
     assert (wrong.returncode != 0, steps(wrong)) == (True, ["compare add"])
     assert (
-        "k.py:5:1: error[reference-mismatch]: add on sm_80, grid (4, 1, 1), differs from its reference in 100 of 100"
+        "k.py:5:1: error[reference-mismatch]: add (sm_80, grid (4, 1, 1)): 100 of 100"
         in wrong.stderr
     )
     assert (
-        "    out[0] is 2 instead of 3 (off by 1, relatively by 0.333, allowed 0), stored by tile block (0, 0, 0)\n"
+        "    out[0]: got 2, expected 3 (abs error 1, rel error 0.333, tolerance 0), written by tile block (0, 0, 0)\n"
         in wrong.stderr
     )
     assert not (project / "build/sm_80/add.reference").exists()

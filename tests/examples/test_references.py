@@ -106,7 +106,7 @@ def test_a_changed_input_is_found():
     after = run_reference("vector_add_f32")
     after["x"][5] += 1
     assert find_faults(CASES["vector_add_f32"], inputs_of("vector_add_f32"), after) == [
-        f"x: 1 of 1000 elements differ, the first at (5,): {after['x'][5]} instead of {after['x'][5] - 1}"
+        f"x: 1 of 1000 elements differ; first at (5,): got {after['x'][5]}, expected {after['x'][5] - 1}"
     ]
 
 
@@ -119,7 +119,7 @@ def test_a_store_beside_the_array_is_found(reach):
     place = {"before": start - 1, "between rows": row_end, "after": start + out.shape[0] * out.strides[0]}[reach]
     raw[place] ^= 1
     assert find_faults(CASES["matmul_f16_nt"], inputs_of("matmul_f16_nt"), after) == [
-        "c: memory beside its elements has changed"
+        "out-of-bounds write: padding of c was modified"
     ]
 
 

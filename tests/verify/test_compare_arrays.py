@@ -22,7 +22,7 @@ def test_the_first_and_the_worst_elements_are_named():
     assert [one.index for one in found.first] == [(1,), (3,), (4,)]
     assert (found.worst.index, found.worst.absolute) == ((5,), 4.5)
     assert (found.worst_relative.index, found.worst_relative.relative) == ((5,), 9.0)
-    assert str(found) == "x: 4 of 6 elements differ, the first at (1,): 2.5 instead of 2.0"
+    assert str(found) == "x: 4 of 6 elements differ; first at (1,): got 2.5, expected 2.0"
 
 
 @pytest.mark.parametrize(
@@ -87,4 +87,4 @@ def test_memory_beside_an_array_is_looked_at():
     before, after = ({"x": place(np.arange(6).reshape(2, 3), "float32", padded=True)} for _ in range(2))
     assert find_faults(checked, before, after) == []
     after["x"].base[after["x"].ctypes.data - after["x"].base.ctypes.data + 12] ^= 1
-    assert find_faults(checked, before, after) == ["x: memory beside its elements has changed"]
+    assert find_faults(checked, before, after) == ["out-of-bounds write: padding of x was modified"]

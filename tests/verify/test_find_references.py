@@ -41,7 +41,7 @@ def test_a_kernel_agrees_with_the_row_beside_it(checked):
 
 def test_a_wrong_one_is_named_by_its_file(checked):
     with pytest.raises(
-        InvalidInput, match=r"twice.tilebc: error\[reference-mismatch\]: k on sm_80, .* 64 of 64 elements"
+        InvalidInput, match=r"twice.tilebc: error\[reference-mismatch\]: k .sm_80, .* 64 of 64 elements"
     ):
         checked(ROWS.replace("2 *", "3 *"))
 
@@ -52,15 +52,15 @@ def test_without_a_table_there_is_nothing_to_compare(checked, text):
 
 
 TABLES = {
-    "no list": ("REFERENCES = {}", "REFERENCES is a dict, not a list of rows"),
-    "no rows": ("REFERENCES = [1]", "REFERENCES has a int, not a Reference"),
+    "no list": ("REFERENCES = {}", "REFERENCES must be a list of Reference, got dict"),
+    "no rows": ("REFERENCES = [1]", "REFERENCES must contain Reference objects, got int"),
     "another kernel": (
         "from tileiras_build.frontend.kernel_case_api import Reference\nREFERENCES = [Reference('other')]",
-        "REFERENCES has a row for 'other', and the kernels are k",
+        "REFERENCES: no kernel 'other' (kernels: k)",
     ),
     "one twice": (
         "from tileiras_build.frontend.kernel_case_api import Reference\nREFERENCES = [Reference('k')] * 2",
-        "REFERENCES has two rows for 'k'",
+        "REFERENCES: duplicate entry for 'k'",
     ),
 }
 
@@ -75,9 +75,9 @@ def test_wrong_tables_are_one_sentence(checked, how):
 
 
 ARGUMENTS = {
-    "one too few": ('"twice": poisoned((64,), "float32")', "", "the kernel has 2 arguments, and these are x"),
-    "another type": ('"float32")}', '"float16")}', "twice: elements of type float16 for a pointer to f32"),
-    "a number": ('poisoned((64,), "float32")', "3", "twice: a int for a pointer to f32"),
+    "one too few": ('"twice": poisoned((64,), "float32")', "", "kernel takes 2 arguments, got 1: x"),
+    "another type": ('"float32")}', '"float16")}', "twice: expected elements of type f32, got float16"),
+    "a number": ('poisoned((64,), "float32")', "3", "twice: expected a pointer to f32, got int"),
 }
 
 

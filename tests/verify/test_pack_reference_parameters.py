@@ -33,9 +33,9 @@ def test_numbers_are_of_the_parameters_type(kind, value, dtype):
 @pytest.mark.parametrize(
     ("kind", "value", "words"),
     [
-        ("i32", 2**32, "n: 4294967296 is no number of type i32"),
-        ("i32", 1.5, "n: 1.5 is no number of type i32"),
-        ("f32", "a", "n: a str for a number of type f32"),
+        ("i32", 2**32, "n: 4294967296 does not fit type i32"),
+        ("i32", 1.5, "n: 1.5 does not fit type i32"),
+        ("f32", "a", "n: expected a scalar of type f32, got str"),
     ],
 )
 def test_numbers_that_do_not_fit_are_refused(kind, value, words):
@@ -53,5 +53,5 @@ def test_an_array_goes_with_its_lengths_and_strides():
     address, *numbers = pack(ROW, kernel, placed)
     assert int.from_bytes(address, "little") == placed.values["x"].ctypes.data
     assert [int.from_bytes(number, "little") for number in numbers] == [3, 5, 8, 1]
-    with pytest.raises(ValueError, match="x: a 1-d array for one of 2 dimensions"):
+    with pytest.raises(ValueError, match="x: expected a 2-d array, got 1-d"):
         pack(ROW, kernel, GuardedArguments({"x": np.zeros(3, "int16")}))

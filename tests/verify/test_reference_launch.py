@@ -76,25 +76,25 @@ def without(name):
 
 
 INPUTS = {
-    "a list": (lambda: [1], "returned a list, no dict by names"),
-    "other names": (lambda: {1: 2}, "returned a dict, no dict by names"),
-    "one too many": (lambda: given(TILE=3), "returned 'TILE', and the kernel's arguments are x, a, out, parts, pair"),
-    "one too few": (lambda: without("out"), "returned no 'out'"),
+    "a list": (lambda: [1], "must return a dict of arguments by name, got list"),
+    "other names": (lambda: {1: 2}, "must return a dict of arguments by name, got dict"),
+    "one too many": (lambda: given(TILE=3), "returned unknown argument 'TILE' (arguments: x, a, out, parts, pair)"),
+    "one too few": (lambda: without("out"), "lacks argument 'out'"),
     "text": (lambda: given(x=np.array(["a"])), "returned 'x' with elements of type <U1"),
-    "no array": (lambda: given(x=[1.0]), "returned 'x' as a list, not a NumPy array"),
+    "no array": (lambda: given(x=[1.0]), "returned 'x' as a list, expected a NumPy array"),
     "another type": (
         lambda: given(x=np.zeros(3)),
-        "returned 'x' as a 1-d array of float64, and the row says a 1-d one of float32",
+        "returned 'x' as a 1-d array of float64, expected a 1-d array of float32",
     ),
     "another rank": (
         lambda: given(x=np.zeros((3, 1), "float32")),
-        "returned 'x' as a 2-d array of float32, and the row says a 1-d one of float32",
+        "returned 'x' as a 2-d array of float32, expected a 1-d array of float32",
     ),
-    "no number": (lambda: given(a="2"), "returned 'a' as a str, not a number"),
-    "no list": (lambda: given(parts=np.zeros(3)), "returned 'parts' as a ndarray, not a list of arrays"),
-    "a list of numbers": (lambda: given(parts=[1]), "returned 'parts' as a list of other things than arrays"),
-    "a short tuple": (lambda: given(pair=(1,)), "returned 'pair' as 1 parts, not 2"),
-    "a wrong tuple": (lambda: given(pair=(1, 2)), "returned 'pair' as a int, not a NumPy array"),
+    "no number": (lambda: given(a="2"), "returned 'a' as a str, expected a scalar"),
+    "no list": (lambda: given(parts=np.zeros(3)), "returned 'parts' as a ndarray, expected a list of arrays"),
+    "a list of numbers": (lambda: given(parts=[1]), "returned 'parts' as a list with elements that are no arrays"),
+    "a short tuple": (lambda: given(pair=(1,)), "returned 'pair' as 1 elements, expected 2"),
+    "a wrong tuple": (lambda: given(pair=(1, 2)), "returned 'pair' as a int, expected a NumPy array"),
 }
 
 
@@ -111,21 +111,21 @@ def test_wrong_inputs_are_one_sentence(how):
 
 
 RESULTS = {
-    "an array": (lambda: np.zeros(3), "returned a ndarray, no dict by names of arrays"),
-    "nothing": (lambda: {}, "returned no array"),
+    "an array": (lambda: np.zeros(3), "must return a dict of arrays by name, got ndarray"),
+    "nothing": (lambda: {}, "returned no arrays"),
     "an unknown name": (
         lambda: {"y": np.ones(3, "float32")},
-        "returned 'y', and the arrays are x, out, parts[0], parts[1], pair[1]",
+        "returned unknown array 'y' (arrays: x, out, parts[0], parts[1], pair[1])",
     ),
-    "a list of numbers": (lambda: {"out": [1.0]}, "returned 'out' as a list, not a NumPy array"),
-    "a number": (lambda: {"out": 1.0}, "returned 'out' as a float, not a NumPy array"),
+    "a list of numbers": (lambda: {"out": [1.0]}, "returned 'out' as list, expected a NumPy array"),
+    "a number": (lambda: {"out": 1.0}, "returned 'out' as float, expected a NumPy array"),
     "another type": (
         lambda: {"out": np.ones(3)},
-        "returned 'out' as float64 of shape (3,), and the array is float32 of shape (3,)",
+        "returned 'out' as float64 of shape (3,), expected float32 of shape (3,)",
     ),
     "another shape": (
         lambda: {"parts": [np.ones(2, "float32")]},
-        "returned 'parts[0]' as float32 of shape (2,), and the array is float32 of shape (3,)",
+        "returned 'parts[0]' as float32 of shape (2,), expected float32 of shape (3,)",
     ),
 }
 
@@ -160,7 +160,7 @@ def test_what_a_function_raises_is_said_with_its_line():
 
 def test_a_tolerance_of_no_array_is_refused():
     row = Reference("k", inputs=lambda rng: {"x": np.ones(2)}, reference=dict, grid=1, tolerance={"y": Tolerance(1, 1)})
-    with pytest.raises(InvalidInput, match="reference-tolerance.*names 'y', and the arrays are x; tolerance is"):
+    with pytest.raises(InvalidInput, match="reference-tolerance.*names unknown array 'y' .arrays: x.; tolerance is"):
         make_reference_launch(row, __file__)
 
 

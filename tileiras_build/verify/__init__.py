@@ -1,6 +1,6 @@
-"""What authors say that their kernels compute: launches of it, in the emulator and in the interpreter, compared.
+"""Verification against the author's references: run kernels in the emulator and the interpreter, and compare.
 
-``find_faults`` judges a launch of your own; ``check_kernels`` is the step behind ``scons verify``.
+``check_kernels`` is the step behind ``scons verify``; ``find_faults`` checks a launch that the caller has run.
 """
 
 from .compare_arrays import ArrayMismatch, WrongElement, compare, find_faults

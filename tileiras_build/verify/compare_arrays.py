@@ -1,4 +1,4 @@
-"""How far arrays are from what a reference expects: which elements, how many, and the worst."""
+"""Compare arrays with a reference: the wrong elements, their count, and the largest errors."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ..frontend.kernel_case import EXACT, Checked, Tolerance
 from ..frontend.kernel_case_api import CANARY
 
 MAX_SHOWN = 3
-"""Wrong elements of an array that are named."""
+"""Wrong elements of an array that a message lists."""
 
 
 @dataclass(frozen=True)
 class WrongElement:
-    """One element: where, what is there, what was expected, and how far they may be apart."""
+    """A wrong element: its index, actual and expected value, and the tolerance."""
 
     index: tuple[int, ...]
     actual: Any
@@ -26,18 +26,18 @@ class WrongElement:
 
     @property
     def absolute(self) -> float:
-        """How far they are apart; NaN where one is no number."""
+        """The absolute error; NaN if either value is NaN."""
         return abs(float(self.actual) - float(self.expected))
 
     @property
     def relative(self) -> float:
-        """The same, as a share of what was expected."""
+        """The relative error."""
         return self.absolute / abs(float(self.expected)) if self.expected else float("inf")
 
 
 @dataclass(frozen=True)
 class ArrayMismatch:
-    """The wrong elements of one array: ``first`` few in the order of their indices, and the worst by either measure."""
+    """The wrong elements of one array: the ``first`` few by index, and the largest absolute and relative errors."""
 
     array: str
     count: int
@@ -49,13 +49,13 @@ class ArrayMismatch:
     def __str__(self) -> str:
         one = self.first[0]
         differ = f"{self.count} of {self.of} elements differ"
-        return f"{self.array}: {differ}, the first at {one.index}: {one.actual} instead of {one.expected}"
+        return f"{self.array}: {differ}; first at {one.index}: got {one.actual}, expected {one.expected}"
 
 
 def compare(array: str, actual: np.ndarray, expected: np.ndarray, close: Tolerance = EXACT) -> ArrayMismatch | None:
-    """What is wrong with ``actual``; None where every element is within the tolerance.
+    """The mismatch of ``actual``; None if every element is within the tolerance.
 
-    Equal infinities agree, and so do two NaNs; a NaN for a number does not.
+    Equal infinities match, and so do two NaNs; a NaN and a number do not.
     """
     wrong = ~_agree(actual, expected, close)
     if not wrong.any():
@@ -64,7 +64,7 @@ def compare(array: str, actual: np.ndarray, expected: np.ndarray, close: Toleran
     distance = _distance(actual, expected)
     with np.errstate(all="ignore"):
         share = distance / np.abs(_wide(expected))
-    element = lambda place: _wrong(actual, expected, close, tuple(int(number) for number in place))
+    element = lambda place: _wrong(actual, expected, close, tuple(int(at) for at in place))
     return ArrayMismatch(
         array,
         int(wrong.sum()),
@@ -76,7 +76,7 @@ def compare(array: str, actual: np.ndarray, expected: np.ndarray, close: Toleran
 
 
 def tolerance_used(actual: np.ndarray, expected: np.ndarray, close: Tolerance) -> float:
-    """Of elements that agree: the largest difference over the allowed one; 0 where all are equal."""
+    """The largest error divided by its tolerance, of matching elements; 0 if all are equal."""
     distance, allowed = _distance(actual, expected), _allowed(expected, close)
     with np.errstate(all="ignore"):
         shares = np.where(distance > 0, distance / allowed, 0)
@@ -84,7 +84,7 @@ def tolerance_used(actual: np.ndarray, expected: np.ndarray, close: Tolerance) -
 
 
 def flat_arrays(values: Mapping[str, Any]) -> Iterator[tuple[str, np.ndarray]]:
-    """The arrays of arguments, by name; those in lists and tuples as ``name[0]``, ``name[1]``, …"""
+    """The arrays of a launch's arguments, by name; those in lists and tuples as ``name[0]``, ``name[1]``, …"""
     for name, value in values.items():
         if isinstance(value, np.ndarray):
             yield name, value
@@ -95,7 +95,7 @@ def flat_arrays(values: Mapping[str, Any]) -> Iterator[tuple[str, np.ndarray]]:
 def differences(
     spec: Checked, expected: Mapping[str, np.ndarray], before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> list[ArrayMismatch]:
-    """The arrays of ``after`` that are not as ``expected``, or, where that does not name them, as ``before``."""
+    """The arrays of ``after`` that differ from ``expected``, or from ``before`` if ``expected`` does not name them."""
     unchanged = dict(flat_arrays(before))
     found = (
         compare(name, array, expected[name], spec.tolerance_of(name))
@@ -107,20 +107,20 @@ def differences(
 
 
 def find_faults(spec: Checked, before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """What is wrong after a launch, one sentence each; empty if nothing is.
+    """The faults after a launch, one sentence each; empty if there are none.
 
-    ``before`` and ``after`` hold the same arguments, in arrays of their own; only ``after`` was launched on. Arrays that
-    ``cases.allocate`` has made must have left the memory around them alone.
+    ``before`` and ``after`` hold the same arguments in separate arrays; the launch wrote to ``after``. The guard bytes
+    around arrays from ``cases.allocate`` must be unchanged.
     """
     assert spec.reference is not None
     expected = dict(flat_arrays(spec.reference(dict(before))))
     faults = [str(difference) for difference in differences(spec, expected, before, after)]
-    changed = (name for name, array in flat_arrays(after) if _is_beside_changed(array))
-    return sorted(faults + [f"{name}: memory beside its elements has changed" for name in changed])
+    changed = (name for name, array in flat_arrays(after) if _is_padding_modified(array))
+    return sorted(faults + [f"out-of-bounds write: padding of {name} was modified" for name in changed])
 
 
-def _is_beside_changed(array: np.ndarray) -> bool:
-    """Whether bytes around or between the elements of an array from ``allocate`` are not as they were."""
+def _is_padding_modified(array: np.ndarray) -> bool:
+    """Whether guard bytes around or between the elements of an array from ``allocate`` were modified."""
     raw = array.base
     if not isinstance(raw, np.ndarray) or raw.dtype != np.uint8 or raw[0] != CANARY or raw[-1] != CANARY:
         return False
@@ -156,7 +156,7 @@ def _wide(array: np.ndarray) -> np.ndarray:
 
 
 def _worst(measures: np.ndarray) -> int:
-    """The largest; a NaN is larger than any number."""
+    """The index of the largest value, where NaN counts as infinite."""
     return int(np.argmax(np.where(np.isnan(measures), np.inf, measures)))
 
 

@@ -1,4 +1,4 @@
-"""The arguments of a row's launch as ``tileiras-build estimate --set`` takes them."""
+"""The arguments of a reference's launch in the form of ``tileiras-build estimate --set``."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import numpy as np
 
 from ..frontend.kernel_case import Values
 from ..manifest.launch_manifest import Argument, Launch, Parameter
-from .reference_launch import is_number
+from .reference_launch import is_scalar
 
 
 def settings_of(launch: Launch, values: Values) -> dict[str, str] | None:
-    """By the names of the manifest, strides in elements; None where something is no array and no number: a list, a tuple."""
+    """Settings by the manifest's names, strides in elements; None if an argument is neither array nor scalar."""
     if len(values) != len(launch.arguments):
         return None
     found: dict[str, str] = {}
     for argument, value in zip(launch.arguments, values.values(), strict=True):
         if isinstance(value, np.ndarray) and argument.kind != "scalar":
             found |= dict(_of_array(argument, value, launch.params))
-        elif is_number(value) and argument.kind == "scalar":
+        elif is_scalar(value) and argument.kind == "scalar":
             found[argument.name] = _number_text(value)
         else:
             return None

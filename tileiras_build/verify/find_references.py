@@ -1,7 +1,7 @@
-"""Where the row of a kernel stands: in its own Python file, or in the Python file beside a source that is none.
+"""Find the references of kernels: in the CASES of a Python file, or in REFERENCES of the Python file next to other sources.
 
-``softmax.py`` says in CASES what its kernels compute. ``softmax.cu`` and ``softmax.tilebc`` can say nothing of that kind, so
-``softmax.py`` beside them may, in a table REFERENCES.
+``softmax.py`` defines its references in CASES. For ``softmax.cu`` and ``softmax.tilebc``, a ``softmax.py`` next to them defines
+them in a table REFERENCES.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ PYTHON = ".py"
 
 @contextmanager
 def load_references(source: str, entries: Collection[str]) -> Iterator[dict[str, Checked]]:
-    """The rows of the kernels ``entries`` (their symbols) that are made from the file ``source``, by symbol.
+    """The references of the kernels ``entries`` (symbols) of the file ``source``, by symbol.
 
-    Inside of the block the rows' functions may be called: they may import what lies beside their file. Raises InvalidInput
-    as ``bytecode.export.load_cases`` does, and [reference-table] where REFERENCES is no table of the file's kernels.
+    The references' functions may be called inside the ``with`` block only: they may import modules next to their file. Raises
+    InvalidInput as ``frontend.export_cutile.load_cases`` does, and [reference-table] for an invalid REFERENCES table.
     """
     if source.endswith(PYTHON):
         with opened_cases(source) as cases:
@@ -40,28 +40,28 @@ def load_references(source: str, entries: Collection[str]) -> Iterator[dict[str,
 
 
 def reference_file(source: str) -> str:
-    """The Python file that has the rows of the kernels of ``source``, whether or not it is there."""
+    """The path of the Python file with the references of ``source``; it need not exist."""
     return source if source.endswith(PYTHON) else os.path.splitext(source)[0] + PYTHON
 
 
 def has_references(path: str) -> bool:
-    """Whether there is a Python file of this name, and it speaks of REFERENCES."""
+    """Whether the file exists and defines REFERENCES."""
     return os.path.isfile(path) and bool(has_table(path, REFERENCES))
 
 
 def _by_symbol(path: str, table: object, entries: Collection[str]) -> dict[str, Checked]:
     if isinstance(table, dict | str) or not isinstance(table, Iterable):
-        raise _bad_table(path, f"{REFERENCES} is a {type(table).__name__}, not a list of rows")
+        raise _bad_table(path, f"{REFERENCES} must be a list of Reference, got {type(table).__name__}")
     rows: dict[str, Checked] = {}
     symbols = {demangle(symbol): symbol for symbol in entries} | {symbol: symbol for symbol in entries}
     for row in table:
         if not isinstance(row, Reference):
-            raise _bad_table(path, f"{REFERENCES} has a {type(row).__name__}, not a Reference")
+            raise _bad_table(path, f"{REFERENCES} must contain Reference objects, got {type(row).__name__}")
         if row.name not in symbols:
             kernels = ", ".join(sorted(map(demangle, entries)))
-            raise _bad_table(path, f"{REFERENCES} has a row for {row.name!r}, and the kernels are {kernels}")
+            raise _bad_table(path, f"{REFERENCES}: no kernel {row.name!r} (kernels: {kernels})")
         if symbols[row.name] in rows:
-            raise _bad_table(path, f"{REFERENCES} has two rows for {row.name!r}")
+            raise _bad_table(path, f"{REFERENCES}: duplicate entry for {row.name!r}")
         rows[symbols[row.name]] = row
     return {symbol: row for symbol, row in rows.items() if row.inputs is not None}
 

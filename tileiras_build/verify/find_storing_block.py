@@ -1,7 +1,7 @@
-"""Which tile block has stored some elements: the launch once more, block after block, with an eye on their bytes.
+"""Find the tile block that stores an element: rerun the launch block by block and watch the element's bytes.
 
-A block that stores what was there already changes nothing. So elements that no block has changed are looked at in a second
-run, in which they hold the complement of their bytes at first.
+A block that stores the value already in memory changes nothing. So elements that no block has changed are watched in a
+second run, whose initial bytes are complemented.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ import numpy as np
 
 Block = tuple[int, int, int]
 Element = tuple[str, tuple[int, ...]]
-"""Name of an array (as of ``flat_arrays``) and index."""
+"""An array name (as in ``flat_arrays``) and an index."""
 
 Run = Callable[[Callable[[dict[str, np.ndarray]], None], Callable[[Block], None]], object]
-"""Runs a launch: calls its first argument with the arrays before it begins, its second before each block."""
+"""Runs a launch. Calls the first argument with the arrays before the launch, the second before each block."""
 
 
 @dataclass
 class _Watched:
-    """The bytes of one element in the memory of a run, and who has changed them last."""
+    """The bytes of one element in the memory of a run, and the block that last changed them."""
 
     place: np.ndarray
     last: bytes
@@ -30,7 +30,7 @@ class _Watched:
 
 
 def storing_blocks(elements: Sequence[Element], run: Run) -> dict[Element, Block]:
-    """The block that has stored each of ``elements`` last; those that none has stored are not in it."""
+    """The block that last stored each of ``elements``, without the elements that no block has stored."""
     found: dict[Element, Block] = {}
     for flipped in (False, True):
         left = [element for element in elements if element not in found]
@@ -50,20 +50,20 @@ def _watch(elements: Sequence[Element], run: Run, flipped: bool) -> dict[Element
                 np.bitwise_not(seen, out=seen)
             watched[name, index] = _Watched(seen, seen.tobytes())
 
-    def look() -> None:
+    def poll() -> None:
         for one in watched.values():
             if running and one.place.tobytes() != one.last:
                 one.last, one.block = one.place.tobytes(), running[-1]
 
     def started(block: Block) -> None:
-        look()
+        poll()
         running.append(block)
 
     run(begin, started)
-    look()
+    poll()
     return {element: one.block for element, one in watched.items() if one.block is not None}
 
 
 def _bytes_of(array: np.ndarray, index: tuple[int, ...]) -> np.ndarray:
-    address = array.ctypes.data + sum(number * stride for number, stride in zip(index, array.strides))
+    address = array.ctypes.data + sum(at * stride for at, stride in zip(index, array.strides))
     return np.ctypeslib.as_array((ctypes.c_uint8 * array.itemsize).from_address(address))

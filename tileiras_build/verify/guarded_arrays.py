@@ -1,4 +1,4 @@
-"""The arrays of a launch in memory of their own: aligned, each amid bytes that no kernel may touch."""
+"""Copies of a launch's arrays in separate allocations, each aligned and surrounded by guard bytes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..frontend.kernel_case_api import CANARY
 from .compare_arrays import flat_arrays
 
 ALIGNMENT = 256
-"""Bytes that every array begins at a multiple of, as those of device allocators do."""
+"""Alignment of every array in bytes, as device allocators guarantee."""
 
 _GUARD_BYTES = 256  # bytes on both sides
 
@@ -22,7 +22,7 @@ class Mappable(Protocol):
     """A memory of the interpreter or of the emulator."""
 
     def map(self, address: int, size: int, keep: object = None) -> None:
-        """Make bytes of this process visible."""
+        """Map bytes of this process."""
 
 
 @dataclass
@@ -35,7 +35,7 @@ class GuardedAllocation:
     raw: np.ndarray = field(init=False)
 
     def allocate(self) -> None:
-        """Make the memory that stands for it: ``start`` in ``raw`` for the address ``low``."""
+        """Allocate the guarded copy: ``raw[start]`` corresponds to the address ``low``."""
         self.raw = np.full(self.high - self.low + ALIGNMENT + 2 * _GUARD_BYTES, CANARY, np.uint8)
         self.start = -(self.raw.ctypes.data + _GUARD_BYTES) % ALIGNMENT + _GUARD_BYTES
 
@@ -57,7 +57,7 @@ class GuardedAllocation:
 
 
 class GuardedArguments:
-    """A copy of a launch's arguments for one run; ``tables`` are further arrays that the kernel reads."""
+    """A copy of a launch's arguments for one run; ``tables`` are additional arrays that the kernel reads."""
 
     def __init__(self, values: Values):
         self._pieces = _pieces(array for _, array in flat_arrays(values))
@@ -76,7 +76,7 @@ class GuardedArguments:
         return piece.moved(value)
 
     def map_into(self, memory: Mappable) -> None:
-        """Make what the kernel may touch visible in ``memory``: the elements' bytes alone."""
+        """Map the bytes that the kernel may access, those of the elements, into ``memory``."""
         for piece in self._pieces:
             memory.map(piece.raw.ctypes.data + piece.start, piece.high - piece.low, piece.raw)
         for table in self.tables:
@@ -89,7 +89,7 @@ class GuardedArguments:
 
 
 def _pieces(arrays: Iterable[np.ndarray]) -> list[GuardedAllocation]:
-    """One per array, or for arrays that overlap: an argument may be passed twice."""
+    """One allocation per array, or per group of overlapping arrays: an argument may be passed twice."""
     pieces: list[GuardedAllocation] = []
     for low, high in sorted({np.lib.array_utils.byte_bounds(array) for array in arrays}):
         if pieces and low < pieces[-1].high:

@@ -1,4 +1,4 @@
-"""The bytes of a launch's parameters, from what a row's ``inputs`` has made."""
+"""Pack the inputs of a reference's launch into the bytes of the kernel's parameters."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ..frontend.pack_arguments import pack_arguments
 from ..manifest.launch_manifest import Argument, Launch, Parameter
 from ..target.element_types import ELEMENT_TYPES
 from .guarded_arrays import GuardedArguments
-from .reference_launch import is_number
+from .reference_launch import is_scalar
 
-# What a manifest calls element types, and the NumPy types whose arrays may stand for them.
+# Element types of a manifest, and the NumPy types that are accepted for each.
 _INTEGERS = {f"i{8 * size}": (f"int{8 * size}", f"uint{8 * size}") for size in (1, 2, 4, 8)}
-# Elements of less than a byte are in no array here; what NumPy has no type for is in bytes.
+# Sub-byte elements are not supported; types unknown to NumPy are passed as uint8.
 _FLOATS = {row.name: (row.numpy or "uint8",) for row in ELEMENT_TYPES.values() if row.format and row.per_byte == 1}
 DTYPES: dict[str, tuple[str, ...]] = {
     **_INTEGERS, **_FLOATS, "i1": ("bool", "int8", "uint8"), "i8": ("int8", "uint8", "bool"),
@@ -25,15 +25,15 @@ DTYPES: dict[str, tuple[str, ...]] = {
 
 
 def pack(spec: Checked, launch: Launch, placed: GuardedArguments) -> list[bytes]:
-    """The parameters; raises ValueError, in words, where an argument is not what the kernel's parameters ask for."""
+    """The parameters; raises ValueError with a message if an argument does not fit the kernel's parameters."""
     if isinstance(spec, Case):
         try:
             return pack_arguments(spec, list(placed.values.values()), placed.tables, list(placed.values))
         except (TypeError, OverflowError) as error:
             raise ValueError(str(error)) from None
     if len(placed.values) != len(launch.arguments):
-        given = ", ".join(placed.values) or "nothing"
-        raise ValueError(f"the kernel has {len(launch.arguments)} arguments, and these are {given}")
+        names = ", ".join(placed.values) or "none"
+        raise ValueError(f"kernel takes {len(launch.arguments)} arguments, got {len(placed.values)}: {names}")
     packed: list[bytes] = []
     for (name, value), argument in zip(placed.values.items(), launch.arguments):
         packed += _packed(name, value, argument, launch.params)
@@ -43,37 +43,37 @@ def pack(spec: Checked, launch: Launch, placed: GuardedArguments) -> list[bytes]
 def _packed(name: str, value: Any, argument: Argument, params: Sequence[Parameter]) -> list[bytes]:
     first = params[argument.param]
     if argument.kind == "scalar":
-        return [_number(name, value, first)]
+        return [_scalar(name, value, first)]
     if not isinstance(value, np.ndarray):
-        raise ValueError(f"{name}: a {type(value).__name__} for a pointer to {first.element}")
+        raise ValueError(f"{name}: expected a pointer to {first.element}, got {type(value).__name__}")
     wanted = DTYPES.get(first.element or "", ())
     if wanted and value.dtype.name not in wanted:
-        raise ValueError(f"{name}: elements of type {value.dtype} for a pointer to {first.element}")
+        raise ValueError(f"{name}: expected elements of type {first.element}, got {value.dtype}")
     packed = [value.ctypes.data.to_bytes(8, "little")]
     if argument.kind == "pointer":
         return packed
     if value.ndim != argument.rank:
-        raise ValueError(f"{name}: a {value.ndim}-d array for one of {argument.rank} dimensions")
-    numbers = [*value.shape, *(stride // value.itemsize for stride in value.strides)]
+        raise ValueError(f"{name}: expected a {argument.rank}-d array, got {value.ndim}-d")
+    sizes = [*value.shape, *(stride // value.itemsize for stride in value.strides)]
     following = params[argument.param + 1 : argument.param + argument.parameters]
-    return packed + [_number(name, number, parameter) for number, parameter in zip(numbers, following, strict=True)]
+    return packed + [_scalar(name, size, parameter) for size, parameter in zip(sizes, following, strict=True)]
 
 
-def _number(name: str, value: Any, parameter: Parameter) -> bytes:
-    if not is_number(value):
-        raise ValueError(f"{name}: a {type(value).__name__} for a number of type {parameter.kind}")
+def _scalar(name: str, value: Any, parameter: Parameter) -> bytes:
+    if not is_scalar(value):
+        raise ValueError(f"{name}: expected a scalar of type {parameter.kind}, got {type(value).__name__}")
     wanted = DTYPES.get(parameter.kind, ())
     if not wanted:
-        raise ValueError(f"{name}: numbers of type {parameter.kind} cannot be passed")
+        raise ValueError(f"{name}: unsupported parameter type {parameter.kind}")
     for dtype in wanted:
         made = _converted(value, dtype)
         if made is not None:
             return made.tobytes()
-    raise ValueError(f"{name}: {value!r} is no number of type {parameter.kind}")
+    raise ValueError(f"{name}: {value!r} does not fit type {parameter.kind}")
 
 
 def _converted(value: Any, name: str) -> np.ndarray | None:
-    """The number in a type; None where that has no such number."""
+    """The value converted to a type; None if the type cannot represent it."""
     dtype = np.dtype(getattr(ml_dtypes, name, name))
     try:
         with np.errstate(all="ignore"):

@@ -1,6 +1,6 @@
-"""One launch as a row describes it: the author's functions are called, and what they return is checked.
+"""Build the launch of a reference: call the author's functions and check what they return.
 
-Each error names the function's file and line, and what it should have returned.
+Each error has the file and line of the function, and states what it should have returned.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from ..frontend.kernel_case_table import display_path
 from ..frontend.users_errors import python_error
 from .compare_arrays import flat_arrays
 
-NUMBERS = "biufcV"  # kinds of NumPy types; V are those of ml_dtypes
+NUMERIC_KINDS = "biufcV"  # kinds of NumPy types; V is the kind of ml_dtypes
 REMEDIES = {
     "reference-inputs": "inputs(rng) returns a dict of the launch's arguments, outputs included",
-    "reference-grid": "grid is one to three numbers of tile blocks, or a function of the arguments that returns them",
-    "reference-result": "reference(values) returns a dict of the arrays that the kernel writes, as they must be afterwards",
-    "reference-tolerance": "tolerance is a Tolerance, or a dict of them by the names of arrays",
+    "reference-grid": "grid is one to three tile block counts, or a function of the arguments that returns them",
+    "reference-result": "reference(values) returns a dict of the arrays that the kernel writes, with their expected contents",
+    "reference-tolerance": "tolerance is a Tolerance, or a dict of Tolerance by array name",
 }
 IDS = {
     "inputs": "reference-inputs",
@@ -37,8 +37,8 @@ IDS = {
 
 @dataclass(frozen=True)
 class ReferenceLaunch:
-    """A row's arguments before a launch, in the order of the kernel's, what must be there after it (by names of
-    ``flat_arrays``), and the grid."""
+    """A reference's arguments before the launch, in the kernel's order, the expected arrays (by names of ``flat_arrays``), and
+    the grid."""
 
     spec: Checked
     values: Values
@@ -47,14 +47,14 @@ class ReferenceLaunch:
 
 
 def make_reference_launch(spec: Checked, path: str) -> ReferenceLaunch:
-    """Call the functions of a row of the file at ``path``.
+    """Call the functions of a reference of the file at ``path``.
 
-    Raises InvalidInput[reference-raised] at the Python line where one of them fails, and [reference-inputs],
-    [reference-grid], [reference-result] where what it returns is not what it should.
+    Raises InvalidInput[reference-raised] at the Python line where a function fails, and [reference-inputs],
+    [reference-grid] or [reference-result] for an invalid return value.
     """
     assert spec.inputs is not None and spec.reference is not None
     caller = _Caller(spec, path)
-    # The same numbers in each run, others in each row.
+    # Seeded by the reference's name: the same values in each run, different ones for each reference.
     values = caller.call("inputs", spec.inputs, np.random.default_rng(list(spec.name.encode())))
     values = _in_order(spec, _checked_values(caller, values), caller)
     _check_tolerances(spec, values, caller)
@@ -65,7 +65,7 @@ def make_reference_launch(spec: Checked, path: str) -> ReferenceLaunch:
 
 
 class _Caller:
-    """Calls functions of a row, and says what is wrong with them."""
+    """Calls the functions of a reference and reports their errors."""
 
     def __init__(self, spec: Checked, path: str):
         self.spec, self.path = spec, path
@@ -75,7 +75,7 @@ class _Caller:
             return function(argument)
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # who ends the process that compares would leave no word
+        except BaseException as error:  # SystemExit would end the process without a message
             folder, prefix = os.path.dirname(os.path.realpath(self.path)), f"{key} of {self.spec.name!r}: "
             problem = python_error(error, folder, self.place(key), prefix)
             raise InvalidInput("reference-raised", problem.message, location=problem.location) from error
@@ -86,7 +86,7 @@ class _Caller:
         return InvalidInput(id, message, location=self.place(key), remedy=REMEDIES[id])
 
     def place(self, key: str) -> Location:
-        """Where the function begins; the row's file where that is not known."""
+        """The location of the function's definition, or the reference's file if that is unknown."""
         function = getattr(self.spec, key)
         while isinstance(function, partial):
             function = function.func
@@ -97,7 +97,7 @@ class _Caller:
 
 
 def _copy(value: Any) -> Any:
-    """The value in arrays of its own: a reference may change what it is given."""
+    """A copy with separate arrays: a reference may modify its arguments."""
     if isinstance(value, np.ndarray):
         return value.copy(order="K")
     return type(value)(map(_copy, value)) if isinstance(value, list | tuple) else value
@@ -106,63 +106,65 @@ def _copy(value: Any) -> Any:
 # ---- inputs
 def _checked_values(caller: _Caller, values: object) -> Values:
     if not isinstance(values, Mapping) or not all(isinstance(name, str) for name in values):
-        raise caller.refuse("inputs", f"returned a {type(values).__name__}, no dict by names")
+        raise caller.refuse("inputs", f"must return a dict of arguments by name, got {type(values).__name__}")
     for name, array in flat_arrays(values):
-        if array.dtype.kind not in NUMBERS:
+        if array.dtype.kind not in NUMERIC_KINDS:
             raise caller.refuse("inputs", f"returned {name!r} with elements of type {array.dtype}")
     return dict(values)
 
 
 def _in_order(spec: Checked, values: Values, caller: _Caller) -> Values:
-    """The values in the order of the kernel's arguments, where those have names."""
+    """The values in the order of the kernel's arguments, if those are named."""
     if not isinstance(spec, Case):
         return values
     names = spec.launch_names
     for name in values:
         if name not in names:
-            raise caller.refuse("inputs", f"returned {name!r}, and the kernel's arguments are {', '.join(names)}")
+            raise caller.refuse("inputs", f"returned unknown argument {name!r} (arguments: {', '.join(names)})")
     for name, argument in zip(names, spec.launch_arguments):
         if name not in values:
-            raise caller.refuse("inputs", f"returned no {name!r}")
-        if wrong := _misfit(argument, values[name]):
+            raise caller.refuse("inputs", f"lacks argument {name!r}")
+        if wrong := _mismatch(argument, values[name]):
             raise caller.refuse("inputs", f"returned {name!r} as {wrong}")
     return {name: values[name] for name in names}
 
 
 def _check_tolerances(spec: Checked, values: Values, caller: _Caller) -> None:
-    """A name that is no array's would let what was meant be compared exactly."""
+    """Refuse unknown array names: an array without a tolerance would be compared exactly."""
     arrays = dict(flat_arrays(values))
     for name in spec.tolerance if isinstance(spec.tolerance, Mapping) else ():
         if name not in arrays:
-            raise caller.refuse("tolerance", f"names {name!r}, and the arrays are {', '.join(arrays) or 'none'}")
+            raise caller.refuse("tolerance", f"names unknown array {name!r} (arrays: {', '.join(arrays) or 'none'})")
 
 
-def _misfit(argument: Argument, value: object) -> str | None:
-    """What a value is and what it should be; None where it is of the right kind. Strides come later."""
+def _mismatch(argument: Argument, value: object) -> str | None:
+    """The actual and the expected kind of a value; None if they match. Strides are checked later."""
     found = f"a {type(value).__name__}"
     if isinstance(argument, Array):
-        return _other_array(argument, value) if isinstance(value, np.ndarray) else f"{found}, not a NumPy array"
+        return _array_mismatch(argument, value) if isinstance(value, np.ndarray) else f"{found}, expected a NumPy array"
     if isinstance(argument, Scalar):
-        return None if is_number(value) else f"{found}, not a number"
+        return None if is_scalar(value) else f"{found}, expected a scalar"
     if not isinstance(value, list | tuple):
-        return f"{found}, not a {'tuple' if isinstance(argument, tuple) else 'list of arrays'}"
+        return f"{found}, expected a {'tuple' if isinstance(argument, tuple) else 'list of arrays'}"
     if not isinstance(argument, tuple):
-        return None if all(isinstance(item, np.ndarray) for item in value) else "a list of other things than arrays"
+        return (
+            None if all(isinstance(item, np.ndarray) for item in value) else "a list with elements that are no arrays"
+        )
     passed = [part for part in argument if is_launch_argument(part)]
     if len(passed) != len(value):
-        return f"{len(value)} parts, not {len(passed)}"
-    return next(filter(None, map(_misfit, passed, value)), None)
+        return f"{len(value)} elements, expected {len(passed)}"
+    return next(filter(None, map(_mismatch, passed, value)), None)
 
 
-def _other_array(argument: Array, value: np.ndarray) -> str | None:
+def _array_mismatch(argument: Array, value: np.ndarray) -> str | None:
     wanted = named_dtype(argument.dtype)
     if value.dtype == wanted and value.ndim == argument.ndim:
         return None
-    return f"a {value.ndim}-d array of {value.dtype}, and the row says a {argument.ndim}-d one of {wanted}"
+    return f"a {value.ndim}-d array of {value.dtype}, expected a {argument.ndim}-d array of {wanted}"
 
 
-def is_number(value: object) -> bool:
-    """Whether it is one number, of Python or NumPy."""
+def is_scalar(value: object) -> bool:
+    """Whether ``value`` is a scalar of Python or NumPy."""
     return isinstance(value, Number | np.generic) or isinstance(value, np.ndarray) and value.ndim == 0
 
 
@@ -178,24 +180,24 @@ def _checked_grid(caller: _Caller, grid: object) -> tuple[int, int, int]:
 
 def _checked_result(caller: _Caller, result: object, values: Values) -> dict[str, np.ndarray]:
     if not isinstance(result, Mapping) or not all(isinstance(name, str) for name in result):
-        raise caller.refuse("reference", f"returned a {type(result).__name__}, no dict by names of arrays")
+        raise caller.refuse("reference", f"must return a dict of arrays by name, got {type(result).__name__}")
     arrays, expected = dict(flat_arrays(values)), dict(flat_arrays(result))
     for name, value in result.items():
         if not isinstance(value, np.ndarray) and not _is_of_arrays(value):
-            raise caller.refuse("reference", f"returned {name!r} as a {type(value).__name__}, not a NumPy array")
+            raise caller.refuse("reference", f"returned {name!r} as {type(value).__name__}, expected a NumPy array")
     for name, array in expected.items():
         if name not in arrays:
-            raise caller.refuse("reference", f"returned {name!r}, and the arrays are {', '.join(arrays) or 'none'}")
+            raise caller.refuse("reference", f"returned unknown array {name!r} (arrays: {', '.join(arrays) or 'none'})")
         one, other = _described(array), _described(arrays[name])
         if one != other:
-            raise caller.refuse("reference", f"returned {name!r} as {one}, and the array is {other}")
+            raise caller.refuse("reference", f"returned {name!r} as {one}, expected {other}")
     if not expected:
-        raise caller.refuse("reference", "returned no array")
+        raise caller.refuse("reference", "returned no arrays")
     return expected
 
 
 def _is_of_arrays(value: object) -> bool:
-    """Whether it is a list or a tuple that holds arrays, as an argument may be."""
+    """Whether ``value`` is a list or tuple that contains arrays, as an argument may be."""
     return isinstance(value, list | tuple) and any(
         isinstance(part, np.ndarray) or _is_of_arrays(part) for part in value
     )

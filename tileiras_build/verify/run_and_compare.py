@@ -1,7 +1,7 @@
-"""Launches that rows describe, in the emulator and in the interpreter: both must leave what the reference says.
+"""Run the launches of references in the emulator and in the interpreter, and compare both with the reference.
 
-Where the compiled code does not, the interpreter tells whose fault it is. It runs the kernel as Tile IR means it: where it
-agrees with the reference the compiler is wrong, where it differs too the kernel, or the reference, is.
+If the compiled code mismatches, the interpreter shows the cause, as it executes the semantics of Tile IR: if it matches the
+reference, the compiler is wrong; if it mismatches too, the kernel or the reference is.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from .pack_parameters import pack
 from .reference_launch import REMEDIES, ReferenceLaunch, make_reference_launch
 
 OPERATION_LIMIT = 400_000  # operations of one run in the interpreter
-MAX_SEPARATE_BLOCKS = 256  # that the emulator runs one after the other to see who has stored something
+MAX_SEPARATE_BLOCKS = 256  # most blocks that the emulator runs one by one to find the storing block
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one kernel fared: ``share`` is the largest difference from the reference over what was allowed (0: all equal),
-    ``interpreter`` the same for the interpreter (None where it differs by more, or has not ended). ``settings`` are the launch's
-    arguments as an estimate takes them, None where it cannot.
+    """The result for one kernel. ``share``: the largest error divided by its tolerance (0: all equal); ``interpreter``: the
+    same for the interpreter (None if it mismatches or did not finish). ``settings``: the launch's arguments for an estimate,
+    None if it cannot take them.
     """
 
     entry: str
@@ -59,7 +59,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class KernelUnderTest:
-    """One kernel: its symbol, its module and what was compiled for ``target`` of it, and the file that it is made from."""
+    """One kernel: its symbol, its module, the artifacts compiled for ``target``, and its source file."""
 
     entry: str
     module: Any
@@ -69,24 +69,24 @@ class KernelUnderTest:
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """The demangled name."""
         return demangle(self.entry)
 
     @property
     def launch(self) -> Launch:
-        """How it is launched."""
+        """Its row of the launch manifest."""
         return read_launch_manifest(self.compiled.manifest).kernels[self.entry]
 
 
 def check_kernels(bytecode: bytes, compiled: Any, target: str, source: str) -> list[Outcome]:
-    """One Outcome per kernel of ``bytecode`` that has a row; ``compiled`` has its ``ptx`` and ``manifest`` for ``target``.
+    """One Outcome per kernel of ``bytecode`` that has a reference; ``compiled`` has ``ptx`` and ``manifest`` for ``target``.
 
-    ``source`` is the file that the kernels are made from: Python, or a file with a Python file beside it (``rows.py``). Raises
-    InvalidInput[reference-mismatch] where a kernel's algorithm does not compute its reference, InternalError
-    [verify-mismatch] where the compiled code alone does not, InvalidInput[reference-launch] where the launch breaks a rule, and
-    what ``rows.py`` and ``trial.py`` raise.
+    ``source`` is the kernels' source file: Python, or a file with a Python file next to it (``find_references.py``). Raises
+    InvalidInput[reference-mismatch] if the kernel itself does not match its reference, InternalError[verify-mismatch] if only
+    the compiled code does not, InvalidInput[reference-launch] for an invalid launch, and what ``find_references.py`` and
+    ``reference_launch.py`` raise.
     """
-    # What this package and its libraries read on the way is in the signature of the step.
+    # The files that this package and its libraries read are part of the step's signature already.
     with tracer().untraced():
         module = read_module(bytecode, source)
         subjects = [KernelUnderTest(entry, module, compiled, target, source) for entry in entry_names(module)]
@@ -110,8 +110,10 @@ def _check(subject: KernelUnderTest, trial: ReferenceLaunch) -> Outcome:
     wrong = _differences(trial, by_emulator)
     if wrong:
         raise _mismatch(subject, trial, wrong, by_emulator, by_interpreter)
-    if beside := by_emulator.changed_guards():
-        message = f"{subject.name} on {subject.target}: memory between the elements of {', '.join(beside)} has changed"
+    if modified := by_emulator.changed_guards():
+        message = (
+            f"{subject.name} on {subject.target}: out-of-bounds write: padding of {', '.join(modified)} was modified"
+        )
         raise InvalidInput("reference-launch", message, location=place_of(subject, trial.spec))
     agrees = by_interpreter is not None and not _differences(trial, by_interpreter)
     arrays = dict(flat_arrays(by_emulator.values))
@@ -135,7 +137,7 @@ def _place(subject: KernelUnderTest, trial: ReferenceLaunch) -> tuple[GuardedArg
 def _interpreted(
     subject: KernelUnderTest, trial: ReferenceLaunch, begin: Callable | None = None, started: Callable | None = None
 ) -> GuardedArguments:
-    """The arguments after a launch in the interpreter, block after block."""
+    """The arguments after a launch in the interpreter, block by block."""
     placed, params = _place(subject, trial)
     memory = Memory()
     placed.map_into(memory)
@@ -165,7 +167,7 @@ def _interpreted(
 def _emulated(
     subject: KernelUnderTest, trial: ReferenceLaunch, begin: Callable | None = None, started: Callable | None = None
 ) -> GuardedArguments:
-    """The arguments after a launch in the emulator; with ``started`` block after block."""
+    """The arguments after a launch in the emulator; block by block if ``started`` is given."""
     placed, params = _place(subject, trial)
     memory = emulator.Memory()
     placed.map_into(memory)
@@ -193,7 +195,7 @@ def _share(trial: ReferenceLaunch, placed: GuardedArguments) -> float:
     )
 
 
-# ---- what is said
+# ---- errors
 def _mismatch(
     subject: KernelUnderTest,
     trial: ReferenceLaunch,
@@ -218,7 +220,7 @@ def _mismatch(
 
 
 def _same(one: GuardedArguments, other: GuardedArguments, trial: ReferenceLaunch) -> bool:
-    """Whether two runs have left the same numbers, within the tolerance of the row."""
+    """Whether the results of two runs match, within the reference's tolerance."""
     arrays = dict(flat_arrays(one.values))
     return not differences(trial.spec, arrays, one.values, other.values)
 
@@ -226,7 +228,7 @@ def _same(one: GuardedArguments, other: GuardedArguments, trial: ReferenceLaunch
 def _storing_blocks(
     subject: KernelUnderTest, trial: ReferenceLaunch, wrong: Sequence[ArrayMismatch], by_interpreter: bool
 ) -> dict[Element, Block] | None:
-    """Which block has stored each element that will be named; None where that cannot be told."""
+    """The block that stored each element that the message lists; None if it cannot be determined."""
     elements = [(one.array, element.index) for one in wrong for element in (*one.first, one.worst, one.worst_relative)]
     run = _interpreted if by_interpreter else _emulated
     if not by_interpreter and np.prod(trial.grid) > MAX_SEPARATE_BLOCKS:
@@ -234,22 +236,20 @@ def _storing_blocks(
     try:
         return storing_blocks(list(dict.fromkeys(elements)), lambda begin, started: run(subject, trial, begin, started))
     except TileirasError:
-        # Blocks that wait for each other do not run one after the other.
+        # Blocks that wait for each other cannot run one by one.
         return None
 
 
 def _launch_error(subject: KernelUnderTest, trial: ReferenceLaunch, problem: TileirasError) -> TileirasError:
     if problem.id.startswith("reference-") or not isinstance(problem, InvalidInput):
         return problem
-    message = f"{subject.name} cannot be launched as its row says: {problem.message}"
+    message = f"cannot launch {subject.name} with this reference: {problem.message}"
     where = problem.location or place_of(subject, trial.spec)
-    return InvalidInput(
-        "reference-launch", message, location=where, remedy="correct the kernel, its inputs or its grid"
-    )
+    return InvalidInput("reference-launch", message, location=where, remedy="fix the kernel, inputs or grid")
 
 
 def place_of(subject: KernelUnderTest, spec: Checked) -> Location:
-    """Where the kernel begins; its file where that is not known."""
+    """The location of the kernel's definition, or its file if that is unknown."""
     code = getattr(getattr(getattr(spec, "kernel", None), "_pyfunc", None), "__code__", None)
     if code is None:
         return Location(display_path(subject.source))

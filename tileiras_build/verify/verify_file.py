@@ -1,4 +1,4 @@
-"""Checks the kernels of a file against their references, in this process: for a kernel author's own tests."""
+"""Verify the kernels of a file against their references, in this process: for tests that kernel authors write."""
 
 from __future__ import annotations
 
