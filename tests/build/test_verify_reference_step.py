@@ -75,10 +75,7 @@ def test_what_a_reference_reads_is_compared_again_and_nothing_is_compiled(projec
     (project / "step.txt").write_text("3")
     wrong = scons(project, "verify")
     assert (wrong.returncode != 0, steps(wrong)) == (True, ["compare add"])
-    assert (
-        "k.py:5:1: error[reference-mismatch]: add (sm_80, grid (4, 1, 1)): 100 of 100"
-        in wrong.stderr
-    )
+    assert "k.py:5:1: error[reference-mismatch]: add (sm_80, grid (4, 1, 1)): 100 of 100" in wrong.stderr
     assert (
         "    out[0]: got 2, expected 3 (abs error 1, rel error 0.333, tolerance 0), written by tile block (0, 0, 0)\n"
         in wrong.stderr

@@ -66,7 +66,7 @@ def test_verify_tells_of_differences_and_fails(printed, tmp_path, monkeypatch, c
 def test_verify_suggests_a_kernel(tmp_path, capsys):
     (tmp_path / "k.tilebc").write_bytes(bytecode_of("vector_add_f32"))
     assert main(["verify", str(tmp_path / "k.tilebc"), "--sm", "90", "--entry", "vector_ad"]) == 1
-    assert "error[no-such-entry]: the module has no entry 'vector_ad'; did you mean " in capsys.readouterr().err
+    assert "error[no-such-entry]: no kernel 'vector_ad' in this module; did you mean " in capsys.readouterr().err
 
 
 def test_cache(printed, tmp_path):

@@ -25,24 +25,24 @@ def at(*path, to):
 
 
 DAMAGE = {
-    "threads": (at("threads_per_cta", to=0), "it has 0 threads a CTA, not 1 to 1024"),
-    "shared memory": (at("shared_memory", to={"dynamic": -1}), "it has -1 bytes of dynamic shared memory"),
-    "a cluster": (at("cluster", to=[1, 1, 1 << 40]), "its cluster is"),
-    "an axis": (at("grid", to={"axes": [7]}), "its grid has axes [7]"),
-    "a kind": (at("params", 1, "kind", to="i72"), "the lengths and strides of its argument a are not there in order"),
-    "a role": (at("params", 1, "role", to="stride"), "the lengths and strides of its argument a are not there in order"),
-    "a size": (at("params", 1, "size", to=8), "parameter 1 is of kind 'i32' and has 8 bytes"),
-    "an offset": (at("params", 2, "offset", to=9223372036854775808), "parameter 2 lies at byte 9223372036854775808"),
-    "an overlap": (at("params", 1, "offset", to=4), "parameter 1 lies at byte 4, which is no place for it"),
-    "a factor": (at("params", 0, "divisible_by", to=0), "parameter 0 is a multiple of 0"),
+    "threads": (at("threads_per_cta", to=0), "invalid threads_per_cta 0 (1 to 1024)"),
+    "shared memory": (at("shared_memory", to={"dynamic": -1}), "invalid dynamic shared memory of -1 bytes"),
+    "a cluster": (at("cluster", to=[1, 1, 1 << 40]), "invalid cluster"),
+    "an axis": (at("grid", to={"axes": [7]}), "invalid grid: axes [7]"),
+    "a kind": (at("params", 1, "kind", to="i72"), "the lengths and strides of argument a are incomplete or out of order"),
+    "a role": (at("params", 1, "role", to="stride"), "the lengths and strides of argument a are incomplete or out of order"),
+    "a size": (at("params", 1, "size", to=8), "parameter 1 of kind 'i32' has invalid size 8"),
+    "an offset": (at("params", 2, "offset", to=9223372036854775808), "parameter 2 has invalid offset 9223372036854775808"),
+    "an overlap": (at("params", 1, "offset", to=4), "parameter 1 has invalid offset 4"),
+    "a factor": (at("params", 0, "divisible_by", to=0), "parameter 0 has invalid divisible_by 0"),
     "a bound": (at("params", 1, "minimum", to=1 << 70), "parameter 1 has a bound of more than 64 bits"),
-    "an element": (at("tensor_maps", 0, "element", to="f31"), "tensor map 0 has the element 'f31'"),
-    "a rank": (at("tensor_maps", 0, "box", to=[1]), "tensor map 0 has a shape, strides and a box of different ranks"),
+    "an element": (at("tensor_maps", 0, "element", to="f31"), "tensor map 0 has invalid element 'f31'"),
+    "a rank": (at("tensor_maps", 0, "box", to=[1]), "tensor map 0: shape, strides and box have different ranks"),
     "a division": (
-        at("tensor_maps", 0, "shape", 0, to={"param": 1, "over": 0}), "numbers of parameters that are not there",
+        at("tensor_maps", 0, "shape", 0, to={"param": 1, "over": 0}), "refers to missing parameters",
     ),
-    "no such parameter": (at("tensor_maps", 1, "base", "param", to=99), "numbers of parameters that are not there"),
-    "a map too few": (lambda launch: launch["tensor_maps"].pop(), "it has 1 tensor maps"),
+    "no such parameter": (at("tensor_maps", 1, "base", "param", to=99), "refers to missing parameters"),
+    "a map too few": (lambda launch: launch["tensor_maps"].pop(), "1 tensor maps"),
 }  # fmt: skip
 
 
@@ -61,7 +61,7 @@ def test_brackets_that_are_too_deep_and_half_characters_are_refused():
         parse_json(b"[" * 200_000)
     content = manifest()
     content["kernels"]["\ud800"] = content["kernels"][KERNEL]
-    with pytest.raises(ValueError, match="half a character"):
+    with pytest.raises(ValueError, match="invalid Unicode"):
         read_launch_manifest(content)
 
 
@@ -77,14 +77,14 @@ def package(tmp_path):
 
 
 PACKAGES = {
-    "no image": (lambda content: content["kernels"][KERNEL].clear(), "it has no image"),
+    "no image": (lambda content: content["kernels"][KERNEL].clear(), "no images"),
     "an image too far": (
-        lambda content: content["kernels"][KERNEL][0].update(offset=1), "an image ends behind the end of the file",
+        lambda content: content["kernels"][KERNEL][0].update(offset=1), "an image exceeds the image file",
     ),
-    "a file elsewhere": (lambda content: content["image"].update(file="../k.fatbin"), "no name of a file beside it"),
-    "a file of no name": (lambda content: content["image"].update(file="a\0b"), "no name of a file beside it"),
+    "a file elsewhere": (lambda content: content["image"].update(file="../k.fatbin"), "is not a file name"),
+    "a file of no name": (lambda content: content["image"].update(file="a\0b"), "is not a file name"),
     "a parameter": (
-        lambda content: content["kernels"][KERNEL][0]["launch"]["params"][1].update(offset=1 << 63), "parameter 1 lies at",
+        lambda content: content["kernels"][KERNEL][0]["launch"]["params"][1].update(offset=1 << 63), "parameter 1 has invalid offset",
     ),
 }  # fmt: skip
 

@@ -1,7 +1,7 @@
-"""The launch manifest as classes: what a host must know to launch the kernels of a cubin; ``pipeline/launch_manifest_json.py`` tells of it.
+"""The launch manifest as classes: what a host needs to launch the kernels of a cubin (``pipeline/launch_manifest_json.py`` writes it).
 
-msgspec reads it: one wheel of half a megabyte without dependencies, imported in 8 ms, whose structs are as light as tuples;
-pydantic brings four packages of eight megabytes and 70 ms of imports, and every launcher pays for them.
+msgspec parses it: one wheel of half a megabyte without dependencies, imported in 8 ms. pydantic would add four packages of
+eight megabytes and 70 ms of imports to every launcher.
 """
 
 from __future__ import annotations
@@ -18,24 +18,23 @@ import msgspec
 from .manifest_constants import AXES, GRID, TENSOR_MAP, VERSION
 from .validate_launch_manifest import problems
 
-# msgspec (0.22) looks into a class when it is first converted to; two threads that do so at once end the process.
+# msgspec (0.22) inspects a class at its first conversion; two threads that do so at once crash the process.
 _CONVERT_LOCK = threading.Lock()
 Role = Literal["pointer", "shape", "stride", "scalar", "grid", "tensor_map"]
 Access = Literal["loaded", "stored", "updated", "unused"]
 
 
 class ManifestStruct(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """A row of a manifest. What a newer writer adds is passed over; what is there is of its type."""
+    """A struct of a manifest. Unknown fields of newer writers are ignored; known fields are type-checked."""
 
 
 class Parameter(ManifestStruct, frozen=True):
     """One parameter of the kernel, as the driver takes it.
 
-    ``kind`` is "pointer", "tensor_map" or a number's type ("i32", "f16", …); ``argument`` the index of the argument that it is
-    of, ``axis`` the axis whose length or stride it is. Parameters of the role "grid" are the extents of the grid in tile
-    programs, which the launcher gives; they are of no argument. ``element`` and ``access`` are a pointer's. The kernel is right only
-    for multiples of ``divisible_by`` (pointers: bytes) from ``minimum`` to ``maximum``, and for ``value`` alone where there
-    is one.
+    ``kind`` is "pointer", "tensor_map" or a scalar type ("i32", "f16", …). ``argument`` is the index of its argument, ``axis``
+    the axis of a length or stride. Parameters of the role "grid" are the extents of the grid in tile blocks: the launcher
+    sets them, they belong to no argument. ``element`` and ``access`` describe a pointer. The kernel assumes a multiple of
+    ``divisible_by`` (pointers: bytes) from ``minimum`` to ``maximum``, or exactly ``value`` if that is set.
     """
 
     name: str
@@ -54,14 +53,14 @@ class Parameter(ManifestStruct, frozen=True):
 
 
 class View(ManifestStruct, frozen=True):
-    """What the kernel takes a plain pointer for: an array's lengths and strides, null where only the launch knows them."""
+    """The array that the kernel assumes behind a plain pointer: its lengths and strides, null if known at launch only."""
 
     extents: list[int | None]
     strides: list[int | None]
 
 
 class Argument(ManifestStruct, frozen=True):
-    """What a caller passes: an array of ``rank`` (1 + 2n parameters from ``param`` on), a pointer or a number (one)."""
+    """An argument of the caller: an array of ``rank`` n (1 + 2n parameters from ``param`` on), a pointer or a scalar (one)."""
 
     name: str
     kind: Literal["array", "pointer", "scalar"]
@@ -71,15 +70,15 @@ class Argument(ManifestStruct, frozen=True):
 
     @property
     def parameters(self) -> int:
-        """How many parameters it fills."""
+        """The number of parameters that it fills."""
         return 1 if self.rank is None else 1 + 2 * self.rank
 
 
 class Grid(ManifestStruct, frozen=True):
-    """The axes of the grid that the kernel asks its place or the extent of; ``meaning`` says in words what each counts.
+    """The grid axes whose block index or extent the kernel uses; ``meaning`` describes each.
 
-    ``group`` rows of the grid begin together, where the kernel was built so; it takes any grid. ``persistent`` is how many CTAs
-    of a kernel that was built to run tile programs one after the other a multiprocessor holds; 0 of all other kernels.
+    ``group``: rows per group of a grouped (swizzled) block order. ``persistent``: CTAs per SM of a persistent kernel; 0 for
+    all other kernels.
     """
 
     axes: list[int] = []
@@ -89,14 +88,14 @@ class Grid(ManifestStruct, frozen=True):
 
 
 class SharedMemory(ManifestStruct, frozen=True):
-    """Bytes of a block."""
+    """Shared memory of a CTA in bytes."""
 
     static: int = 0
     dynamic: int = 0
 
 
 class Value(ManifestStruct, frozen=True):
-    """An integer parameter, times a factor, divided."""
+    """The value of an integer parameter, times ``times``, divided by ``over``."""
 
     param: int
     times: int = 1
@@ -104,7 +103,7 @@ class Value(ManifestStruct, frozen=True):
 
 
 class TensorMapSpec(ManifestStruct, frozen=True):
-    """What ``cuTensorMapEncodeTiled`` takes, fastest dimension first; ``param`` is the parameter that it is written to."""
+    """The operands of ``cuTensorMapEncodeTiled``, fastest dimension first; ``param`` is the parameter of the encoded map."""
 
     param: int
     element: str
@@ -120,7 +119,7 @@ class TensorMapSpec(ManifestStruct, frozen=True):
 
 
 class Launch(ManifestStruct, frozen=True, dict=True):
-    """One kernel."""
+    """How one kernel is launched."""
 
     threads_per_cta: int
     shared_memory: SharedMemory = SharedMemory()
@@ -137,14 +136,14 @@ class Launch(ManifestStruct, frozen=True, dict=True):
         ordinary = self.caller_parameters
         starts = [argument.param for argument in self.arguments]
         if filled != len(ordinary) or starts != self._starts():
-            raise ValueError(f"its arguments fill {filled} parameters in order, it has {len(ordinary)}")
+            raise ValueError(f"arguments fill {filled} parameters in order, kernel has {len(ordinary)}")
         names = [argument.name for argument in self.arguments]
         if len(set(names)) != len(names) or not all(name.isidentifier() and name.isascii() for name in names):
-            raise ValueError(f"its arguments are named {names!a}, which is not a name for each")
+            raise ValueError(f"argument names are not unique identifiers: {names!a}")
         if len(self.extents) != (AXES if self.grid.persistent else 0):
-            raise ValueError(f"{len(self.extents)} of its parameters are the grid's, which is not what its grid says")
+            raise ValueError(f"{len(self.extents)} grid extent parameters do not match grid.persistent")
         if min(self.cluster) < 1:
-            raise ValueError(f"its cluster is {self.cluster}, not three positive numbers")
+            raise ValueError(f"invalid cluster {self.cluster}")
 
     def _starts(self) -> list[int]:
         starts, index = [], 0
@@ -155,16 +154,16 @@ class Launch(ManifestStruct, frozen=True, dict=True):
 
     @cached_property
     def caller_parameters(self) -> tuple[Parameter, ...]:
-        """The parameters that a caller passes: all but the grid's extents and tensor maps."""
+        """The parameters that a caller passes: all except grid extents and tensor maps."""
         return tuple(param for param in self.params if param.role != GRID and param.kind != TENSOR_MAP)
 
     @cached_property
     def extents(self) -> tuple[Parameter, ...]:
-        """The parameters of a persistent kernel that are the extents of its grid in tile programs, along x, y and z."""
+        """The parameters of a persistent kernel with the extents of its grid in tile blocks, along x, y and z."""
         return tuple(param for param in self.params if param.role == GRID)
 
     def blocks(self, programs: tuple[int, int, int], sm_count: int) -> tuple[int, int, int]:
-        """The grid that is launched for a grid of tile programs on a GPU of so many multiprocessors."""
+        """The launched grid for a grid of tile blocks on a GPU with ``sm_count`` SMs."""
         if not self.grid.persistent:
             return programs
         clusters = sm_count * self.grid.persistent // math.prod(self.cluster)
@@ -172,7 +171,7 @@ class Launch(ManifestStruct, frozen=True, dict=True):
 
 
 class LaunchManifest(ManifestStruct, frozen=True):
-    """The file beside a cubin."""
+    """The file next to a cubin."""
 
     version: Literal[2]
     target: str
@@ -181,7 +180,7 @@ class LaunchManifest(ManifestStruct, frozen=True):
 
 
 def read_launch_manifest(content: object) -> LaunchManifest:
-    """The manifest that is ``content`` (JSON, parsed); raises ValueError in words."""
+    """The manifest in ``content`` (parsed JSON); raises ValueError with a message for the user."""
     found: LaunchManifest = convert(content, LaunchManifest, VERSION)
     for name, launch in found.kernels.items():
         check_launch(launch, f"kernels.{name}")
@@ -189,27 +188,27 @@ def read_launch_manifest(content: object) -> LaunchManifest:
 
 
 def check_launch(launch: Launch, where: str) -> None:
-    """Raise ValueError where no launcher can use a row that came from a file."""
+    """Raise ValueError for a kernel of a file that no launcher can use."""
     for problem in problems(launch):
         raise ValueError(f"{where}: {problem}")
 
 
 def parse_json(data: bytes) -> object:
-    """What JSON says; raises ValueError for all that is none."""
+    """The parsed JSON; raises ValueError if it is invalid."""
     try:
         return json.loads(data)
     except RecursionError:
-        raise ValueError("its brackets are nested too deep") from None
+        raise ValueError("brackets nested too deeply") from None
 
 
 def convert(content: object, kind: type, version: int) -> Any:
-    """``content`` as a ``kind``; raises ValueError that says in words what is wrong, and where."""
+    """``content`` converted to ``kind``; raises ValueError with the error and its path."""
     if isinstance(content, Mapping) and content.get("version", version) != version:
-        raise ValueError(f"it is of version {content['version']}, this program reads version {version}")
+        raise ValueError(f"unsupported version {content['version']} (expected {version})")
     try:
         json.dumps(content, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise ValueError("it has half a character in a name") from None
+        raise ValueError("invalid Unicode in a name") from None
     try:
         with _CONVERT_LOCK:
             return msgspec.convert(content, kind)
@@ -218,12 +217,12 @@ def convert(content: object, kind: type, version: int) -> Any:
 
 
 def _readable_error(message: str) -> str:
-    """msgspec's sentence with its path as a reader would follow it: ``Expected `int`, got `str` - at `$.a[0]` ``."""
+    """msgspec's message with the path in front; msgspec prints ``Expected `int`, got `str` - at `$.a[0]` ``."""
     problem, _, path = message.replace("`", "").partition(" - at ")
     problem = problem[:1].lower() + problem[1:].rstrip(".")
     return f"{path.removeprefix('$.')}: {problem}" if path.startswith("$.") else problem
 
 
 def schema() -> dict[str, Any]:
-    """The JSON schema of the file."""
+    """The JSON schema of the manifest."""
     return msgspec.json.schema(LaunchManifest)

@@ -1,11 +1,11 @@
-"""The words of a launch manifest, for who writes one; ``launch_manifest.py`` reads them."""
+"""Constants of the launch manifest, shared by its writer and its reader (``launch_manifest.py``)."""
 
 from __future__ import annotations
 
 VERSION = 2
 POINTER, TENSOR_MAP = "pointer", "tensor_map"
-GRID = "grid"  # the role of a parameter that is an extent of the grid, in tile programs
+GRID = "grid"  # the role of a parameter with an extent of the grid in tile blocks
 AXES = 3  # of a grid
-MAX_TILE_PROGRAMS = 2**31 - 2**16  # of a persistent kernel, which counts them, and each CTA its next one, in 32 bits
-# What a kernel does through an address.
+MAX_TILE_PROGRAMS = 2**31 - 2**16  # of a persistent kernel, which computes indices beyond the last one in 32 bits
+# Accesses of a kernel through a pointer.
 READ, WRITE, READ_WRITE, UNUSED = "loaded", "stored", "updated", "unused"

@@ -1,4 +1,4 @@
-"""The launch manifest that PTX carries: one comment line of JSON, so that assembling stays a function of the .ptx alone."""
+"""The launch manifest embedded in PTX as a comment line of JSON, so that assembly depends on the .ptx file only."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ MANIFEST_MARK = "// tileiras.manifest: "
 
 
 def manifest_comment(manifest: dict) -> str:
-    """The PTX comment line (without line end) that carries a manifest; pure ASCII."""
+    """The PTX comment line (without newline) with a manifest, in ASCII."""
     return MANIFEST_MARK + json.dumps(manifest, separators=(",", ":"))
 
 
 def manifest_of_ptx(ptx: str) -> dict | None:
-    """The manifest that a .ptx carries; None where it has none."""
+    """The manifest embedded in a .ptx; None if there is none."""
     for line in ptx[: ptx.find(".visible") if ".visible" in ptx else None].splitlines():
         if line.startswith(MANIFEST_MARK):
             return parse_manifest(line.removeprefix(MANIFEST_MARK))
@@ -23,7 +23,7 @@ def manifest_of_ptx(ptx: str) -> dict | None:
 
 
 def parse_manifest(note: str) -> dict:
-    """The JSON of a manifest; raises InternalError[manifest] where it is none."""
+    """The manifest in a JSON text; raises InternalError[manifest] if it is invalid."""
     try:
         manifest = json.loads(note)
     except ValueError as error:

@@ -1,6 +1,6 @@
-"""What is wrong with a kernel's row of a launch manifest that has the right fields: numbers and names that no launcher can use.
+"""Validates the values of a kernel's launch manifest, whose field types are right: ranges, offsets, references.
 
-Each check is a function over the row that yields sentences; ``launch_manifest.py:check_launch`` raises the first.
+Each check is a generator of messages; ``launch_manifest.py:check_launch`` raises the first one.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from .manifest_constants import GRID, POINTER, TENSOR_MAP
 if TYPE_CHECKING:
     from .launch_manifest import Argument, Launch, Parameter, TensorMapSpec, Value
 
-# Limits of CUDA: threads and dynamic shared memory of a CTA, CTAs of a multiprocessor and of a cluster ("Technical
+# Limits of CUDA: threads and dynamic shared memory of a CTA, CTAs of an SM and of a cluster ("Technical
 # Specifications per Compute Capability"); of the PTX ISA: bytes of all parameters (5.1.6.1).
 MAX_THREADS, MAX_SHARED_MEMORY, MAX_CTAS_PER_SM, MAX_CLUSTER_CTAS = 1024, 1 << 20, 64, 64
 MAX_PARAMETER_BYTES = 32764
 _WIDE = 1 << 63
-# Bytes of a parameter by its kind; other kinds (small floats) have 1 to 16.
+# Sizes of parameters by kind in bytes; other kinds (small floats) have 1 to 16.
 SIZES = {POINTER: 8, TENSOR_MAP: 128}
 SIZES |= {
     name: row.load_bits // 8 for name, row in ELEMENT_TYPES.items() if row.c is not None and row.c_type_class != "f8"
 }
 _LENGTHS = ("i8", "i16", "i32", "i64")  # kinds of an array's lengths and strides
-# Words of a tensor map (CUDA Driver API, "Tensor Map Object Management").
+# Enumerators of a tensor map (CUDA Driver API, "Tensor Map Object Management").
 ENUM_VALUES = {
     "element": tuple(MAP_TYPES),
     "swizzle": ("none", "32B", "64B", "128B", "128B_ATOM_32B"),
@@ -38,7 +38,7 @@ MAX_RANK = 5  # of a tensor map
 
 
 def problems(launch: Launch) -> Iterator[str]:
-    """What is wrong, in sentences."""
+    """The problems, one message each."""
     parts = (
         _block_problems(launch),
         _parameter_problems(launch.params, len(launch.tensor_maps)),
@@ -49,46 +49,46 @@ def problems(launch: Launch) -> Iterator[str]:
 
 def _block_problems(launch: Launch) -> Iterator[str]:
     if not 1 <= launch.threads_per_cta <= MAX_THREADS:
-        yield f"it has {launch.threads_per_cta} threads a CTA, not 1 to {MAX_THREADS}"
+        yield f"invalid threads_per_cta {launch.threads_per_cta} (1 to {MAX_THREADS})"
     for name in ("static", "dynamic"):
         size = getattr(launch.shared_memory, name)
         if not 0 <= size <= MAX_SHARED_MEMORY:
-            yield f"it has {size} bytes of {name} shared memory"
+            yield f"invalid {name} shared memory of {size} bytes"
     if min(launch.cluster) < 1 or max(launch.cluster) > MAX_CLUSTER_CTAS:
-        yield f"its cluster is {launch.cluster}, not three positive numbers"
+        yield f"invalid cluster {launch.cluster}"
     grid = launch.grid
     if (
         not 0 <= grid.persistent <= MAX_CTAS_PER_SM
         or grid.group < 1
         or any(axis not in (0, 1, 2) for axis in grid.axes)
     ):
-        yield f"its grid has axes {grid.axes}, groups of {grid.group} and {grid.persistent} persistent CTAs"
+        yield f"invalid grid: axes {grid.axes}, group {grid.group}, persistent {grid.persistent}"
 
 
 def _parameter_problems(params: list[Parameter], maps: int) -> Iterator[str]:
     if maps != sum(param.kind == TENSOR_MAP for param in params):
-        yield f"it has {maps} tensor maps, which is not what its parameters say"
+        yield f"{maps} tensor maps do not match the parameters of kind {TENSOR_MAP!a}"
     end = 0
     for index, param in enumerate(params):
         if not 1 <= param.size <= SIZES.get(param.kind, 16) or param.size != SIZES.get(param.kind, param.size):
-            yield f"parameter {index} is of kind {param.kind!a} and has {param.size} bytes"
+            yield f"parameter {index} of kind {param.kind!a} has invalid size {param.size}"
         if param.offset < end or param.offset + param.size > MAX_PARAMETER_BYTES:
-            yield f"parameter {index} lies at byte {param.offset}, which is no place for it"
+            yield f"parameter {index} has invalid offset {param.offset}"
         if not 1 <= param.divisible_by < _WIDE:
-            yield f"parameter {index} is a multiple of {param.divisible_by}"
-        if any(abs(number or 0) > _WIDE for number in (param.value, param.minimum, param.maximum)):
+            yield f"parameter {index} has invalid divisible_by {param.divisible_by}"
+        if any(abs(bound or 0) > _WIDE for bound in (param.value, param.minimum, param.maximum)):
             yield f"parameter {index} has a bound of more than 64 bits"
         if param.role == GRID and param.kind != "i32":
-            yield f"parameter {index} is an extent of the grid and of kind {param.kind!a}"
+            yield f"parameter {index} is a grid extent of invalid kind {param.kind!a}"
         end = param.offset + param.size
 
 
 def _arguments_problems(launch: Launch) -> Iterator[str]:
     for argument in launch.arguments:
         if (argument.kind == "array") != (argument.rank is not None) or (argument.rank or 0) < 0:
-            yield f"its argument {argument.name} is of kind {argument.kind} and rank {argument.rank}"
+            yield f"argument {argument.name} of kind {argument.kind} has invalid rank {argument.rank}"
         elif argument.param + argument.parameters > len(launch.params) or argument.param < 0:
-            yield f"its argument {argument.name} has parameters that it has not"
+            yield f"argument {argument.name} refers to missing parameters"
         else:
             yield from _argument_problems(
                 argument, launch.params[argument.param : argument.param + argument.parameters]
@@ -98,10 +98,10 @@ def _arguments_problems(launch: Launch) -> Iterator[str]:
 def _argument_problems(argument: Argument, params: list[Parameter]) -> Iterator[str]:
     first, *rest = params
     if argument.kind != "scalar" and first.kind != POINTER:
-        yield f"its argument {argument.name} begins with a parameter of kind {first.kind!a}, not with an address"
+        yield f"argument {argument.name} must start with a pointer, got a parameter of kind {first.kind!a}"
     roles = ["shape"] * (argument.rank or 0) + ["stride"] * (argument.rank or 0)
     if [param.role for param in rest] != roles or any(param.kind not in _LENGTHS for param in rest):
-        yield f"the lengths and strides of its argument {argument.name} are not there in order"
+        yield f"the lengths and strides of argument {argument.name} are incomplete or out of order"
 
 
 def _tensor_map_problems(launch: Launch, index: int, tensor_map: TensorMapSpec) -> Iterator[str]:
@@ -111,19 +111,19 @@ def _tensor_map_problems(launch: Launch, index: int, tensor_map: TensorMapSpec) 
         or len(tensor_map.strides) != rank - 1
         or {len(tensor_map.box), len(tensor_map.element_strides)} != {rank}
     ):
-        yield f"tensor map {index} has a shape, strides and a box of different ranks"
+        yield f"tensor map {index}: shape, strides and box have different ranks"
     for name, known in ENUM_VALUES.items():
         if getattr(tensor_map, name) not in known:
-            yield f"tensor map {index} has the {name} {getattr(tensor_map, name)!a}"
+            yield f"tensor map {index} has invalid {name} {getattr(tensor_map, name)!a}"
     if not 0 <= tensor_map.param < len(launch.params):
-        yield f"tensor map {index} is of parameter {tensor_map.param}, which it has not"
-    numbers = [
-        number for number in (tensor_map.base, *tensor_map.shape, *tensor_map.strides) if not isinstance(number, int)
+        yield f"tensor map {index} refers to missing parameter {tensor_map.param}"
+    values = [
+        value for value in (tensor_map.base, *tensor_map.shape, *tensor_map.strides) if not isinstance(value, int)
     ]
-    if not all(_is_known(launch, number) for number in numbers):
-        yield f"tensor map {index} has numbers of parameters that are not there"
+    if not all(_is_known(launch, value) for value in values):
+        yield f"tensor map {index} refers to missing parameters"
 
 
-def _is_known(launch: Launch, number: Value) -> bool:
+def _is_known(launch: Launch, value: Value) -> bool:
     ordinary = len(launch.caller_parameters) + len(launch.extents)
-    return 0 <= number.param < ordinary and number.over != 0 and max(abs(number.times), abs(number.over)) < _WIDE
+    return 0 <= value.param < ordinary and value.over != 0 and max(abs(value.times), abs(value.over)) < _WIDE

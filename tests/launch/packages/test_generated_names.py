@@ -209,7 +209,7 @@ def test_python_shows_each_parameter_once(names):
 
 
 def test_other_letters_are_refused_where_a_manifest_has_them():
-    with pytest.raises(ValueError, match="not a name for each"):
+    with pytest.raises(ValueError, match="not unique identifiers"):
         launch_with(["größe"])
-    with pytest.raises(InvalidInput, match="both called a_b"):
+    with pytest.raises(InvalidInput, match="have the same C name a_b"):
         render_header(library_of({"a$b": ["x"], "a_b": ["x"]}))

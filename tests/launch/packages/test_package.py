@@ -66,7 +66,7 @@ def test_same_artifacts_give_the_same_package(package, tmp_path):
 
 @pytest.mark.parametrize("name", ["", "my-kernels", "9lives", "class", "größe", "a.b"])
 def test_names_that_cannot_be_imported_are_refused(name):
-    with pytest.raises(InvalidInput, match="cannot be the name of a package"):
+    with pytest.raises(InvalidInput, match="invalid package name"):
         file_names(name)
 
 
@@ -76,7 +76,7 @@ def test_two_kernels_of_one_name_are_refused(package):
         KernelFiles(name, str(folder / f"fatbin/{PLAIN}.fatbin"), ((CUBIN, str(folder / f"sm_80/{PLAIN}.cubin")),))
         for name in ("a", "b")
     ]
-    with pytest.raises(InvalidInput, match="kernel vector_add_f32 is in a and in b"):
+    with pytest.raises(InvalidInput, match="kernel vector_add_f32 is defined in both a and b"):
         pack_library(NAME, files)
 
 
@@ -95,7 +95,9 @@ def alike(package, tmp_path, *folders: str) -> list[KernelFiles]:
 )
 def test_two_kernels_of_one_name_are_refused_where_their_folders_do_not_tell(package, tmp_path, folders):
     files = alike(package, tmp_path, *folders)
-    with pytest.raises(InvalidInput, match=rf"kernel {PLAIN} is in .*\d/fatbin/.* and in .*\d/fatbin/.*; rename one"):
+    with pytest.raises(
+        InvalidInput, match=rf"kernel {PLAIN} is defined in both .*\d/fatbin/.* and .*\d/fatbin/.*; rename one"
+    ):
         pack_library(NAME, files)
 
 
@@ -107,7 +109,7 @@ def test_kernels_of_one_name_are_called_by_their_folders(package, tmp_path):
     assert sorted(library) == entries and "2-d" not in str(library.manifest.name)
     with pytest.raises(KeyError) as caught:
         library[PLAIN]
-    assert str(caught.value) == f"library {NAME} has several kernels {PLAIN}: {', '.join(entries)}"
+    assert str(caught.value) == f"library {NAME}: ambiguous kernel name {PLAIN}: {', '.join(entries)}"
     offsets = {library[entry].images[0].offset for entry in entries}
     assert len(offsets) == 4 and {library[entry].symbol for entry in entries} == {PLAIN}
     assert PLAIN not in library and entries[0] in library
@@ -119,9 +121,7 @@ TAKEN = ["cuda", "std", "int", "main", "linux", "site", "stdint", "stdio", "math
 
 @pytest.mark.parametrize("name", TAKEN)
 def test_names_that_somebody_has_are_refused(name):
-    with pytest.raises(
-        InvalidInput, match=rf"error\[package-name\]: '{name}' cannot be the name of a package: it is .*; choose"
-    ):
+    with pytest.raises(InvalidInput, match=rf"error\[package-name\]: invalid package name '{name}' .*; use e.g."):
         check_package_name(name)
 
 
@@ -150,7 +150,7 @@ def test_absent_fatbinary_is_named(tmp_path):
 
 
 def test_refused_images_are_one_sentence():
-    with pytest.raises(InvalidInput, match=r"error\[fatbinary\]: fatbinary refuses the images") as caught:
+    with pytest.raises(InvalidInput, match=r"error\[fatbinary\]: fatbinary failed") as caught:
         make_fatbin("k", (FatbinImage(CUBIN, "sm_80", b"no cubin"),))
     assert "\n" not in str(caught.value)
 

@@ -114,7 +114,7 @@ def test_refused_descriptor_names_the_driver_s_reason():
 
 
 def test_a_driver_without_tensor_maps_is_one_sentence():
-    with pytest.raises(InvalidInput, match="the driver has no cuTensorMapEncodeTiled; install the NVIDIA driver of"):
+    with pytest.raises(InvalidInput, match="the driver lacks cuTensorMapEncodeTiled; install the NVIDIA driver of"):
         CudaDriver(CheckedBindings({"cuGetProcAddress": 0})).encode(MAP)
 
 
@@ -156,7 +156,7 @@ def test_arrays_are_seen_through_dlpack(transposed):
 
 def test_no_array_is_one_sentence():
     pytest.importorskip("cuda.core")
-    with pytest.raises(InvalidInput, match="cannot be read as an array"):
+    with pytest.raises(InvalidInput, match="cannot read an argument as an array"):
         CudaDriver(CheckedBindings()).view(object(), -1)
 
 
@@ -191,7 +191,7 @@ def test_whatever_a_producer_raises_is_one_sentence(error, sentence):
     array = Raises(error)
     assert is_array(array)
     with pytest.raises(
-        InvalidInput, match=rf"an argument cannot be read as an array: {sentence}; pass an array"
+        InvalidInput, match=rf"cannot read an argument as an array: {sentence}; pass an array"
     ) as caught:
         CudaDriver(CheckedBindings()).view(array, -1)
     str(caught.value).encode()
@@ -203,7 +203,7 @@ def test_an_array_may_raise_when_it_is_looked_at():
             raise RuntimeError("closed")
 
     assert is_array(Closed())
-    with pytest.raises(InvalidInput, match="cannot be read as an array: closed"):
+    with pytest.raises(InvalidInput, match="cannot read an argument as an array: closed"):
         CudaDriver(CheckedBindings()).view(Closed(), -1)
 
 
@@ -224,7 +224,7 @@ def test_streams_of_all_libraries_are_understood(stream, handle):
 
 
 def test_no_stream_is_one_sentence():
-    with pytest.raises(InvalidInput, match="a str is no stream"):
+    with pytest.raises(InvalidInput, match="str is not a stream"):
         stream_handle("stream")
 
 

@@ -26,11 +26,11 @@ def test_library_is_a_mapping_of_its_kernels(package):
     library = Library(package)
     assert sorted(library) == [TENSOR, PLAIN] and len(library) == 2 and PLAIN in library
     assert library.targets == ("sm_80", "sm_90")
-    with pytest.raises(KeyError, match="library sample has no kernel absent"):
+    with pytest.raises(KeyError, match="library sample: no kernel absent"):
         library["absent"]
     with pytest.raises(KeyError) as caught:
         library[PLAIN[:-1]]
-    assert str(caught.value) == f"library sample has no kernel {PLAIN[:-1]}; did you mean {PLAIN}?"
+    assert str(caught.value) == f"library sample: no kernel {PLAIN[:-1]}; did you mean {PLAIN}?"
     assert "did you mean" in str(pickle.loads(pickle.dumps(caught.value)))
 
 
@@ -41,9 +41,9 @@ def test_a_kernel_of_cpp_is_found_by_its_name_there(package):
     library.manifest.kernels.update(dict.fromkeys(symbols, images))
     assert library["scale<float, 256>"].name == symbols[0] and library[symbols[1]].name == symbols[1]
     assert repr(library[symbols[1]]).startswith("<kernel scale<__half, 256>(grid")
-    with pytest.raises(InvalidInput, match="kernel scale<float, 256> cannot be launched on a grid"):
+    with pytest.raises(InvalidInput, match="invalid grid .* for kernel scale<float, 256>"):
         library["scale<float, 256>"].launch(0, *vectors())
-    with pytest.raises(KeyError, match="library sample has several kernels negate"):
+    with pytest.raises(KeyError, match="library sample: ambiguous kernel name negate"):
         library["negate"]
 
 
@@ -53,7 +53,7 @@ def test_what_is_no_name_is_no_kernel(package, name):
     with pytest.raises(KeyError) as caught:
         library[name]
     kind = type(name).__name__
-    assert str(caught.value) == f"library sample has no kernel that a {kind} names; give its name as text"
+    assert str(caught.value) == f"library sample: kernel names are str, got {kind}"
     assert name not in library and library.get(name) is None
 
 
@@ -106,15 +106,15 @@ def test_load_all_loads_what_the_gpu_can_run_and_launches_load_nothing(package):
 
 
 @pytest.mark.parametrize(("damage", "sentence"), [
-    (lambda path: path.unlink(), "the library's image cannot be read: No such file"),
-    (lambda path: path.write_bytes(b"short"), "the library's image ends before its manifest says so"),
+    (lambda path: path.unlink(), "cannot read the library image: No such file"),
+    (lambda path: path.write_bytes(b"short"), "library image truncated"),
 ])  # fmt: skip
 def test_an_image_that_is_gone_after_opening_is_one_sentence(package, tmp_path, damage, sentence):
     shutil.copytree(package, tmp_path / "copy")
     library = Library(tmp_path / "copy", FakeDriver(90))
     damage(tmp_path / f"copy/{NAME}.fatbin")
     for _ in range(2):
-        with pytest.raises(InvalidInput, match=rf"error\[library-image\]: {sentence}.*; install the package again"):
+        with pytest.raises(InvalidInput, match=rf"error\[library-image\]: {sentence}.*; reinstall the package"):
             library[PLAIN].launch(4, *vectors())
 
 
@@ -136,8 +136,8 @@ def test_newer_gpu_gets_ptx(package, number):
 @pytest.mark.parametrize(
     ("kernel", "number", "sentence"),
     [
-        (PLAIN, 75, "was built for sm_80, sm_90a, PTX of sm_80, and this GPU is sm_75; build the library with ptx=80"),
-        (TENSOR, 100, "was built for sm_90a, and this GPU is sm_100; build the library with sm=100"),
+        (PLAIN, 75, "for sm_75 (built for sm_80, sm_90a, PTX of sm_80); rebuild with ptx=80"),
+        (TENSOR, 100, "for sm_100 (built for sm_90a); rebuild with sm=100"),
     ],
 )
 def test_gpu_without_an_image_is_told_what_there_is(package, kernel, number, sentence):
@@ -193,14 +193,14 @@ def test_address_passes_an_array_alone(package):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (lambda v: v[:2], r"takes 3 arguments \(x: 1-d array, y: 1-d array, out: 1-d array\), not 2"),
-        (lambda v: [*v, 1], "takes 3 arguments .*, not 4"),
-        (lambda v: [v[0], v[1], "out", 5, 1], "out is an address, not a str; pass arrays"),
+        (lambda v: v[:2], r"takes 3 arguments \(x: 1-d array, y: 1-d array, out: 1-d array\), got 2"),
+        (lambda v: [*v, 1], "takes 3 arguments .*, got 4"),
+        (lambda v: [v[0], v[1], "out", 5, 1], "out must be an address, got a str; pass arrays"),
         (
             lambda v: [v[0], v[1], Address(v[2]), 1 << 31, 1],
-            r"out_shape_0 \(i32\) cannot be 2147483648: it does not fit 32 bits",
+            r"invalid value 2147483648 for out_shape_0 \(i32\): it does not fit 32 bits",
         ),
-        (lambda v: [v[0], v[1], Address(v[2]), 1000.5, 1], "cannot be 1000.5: it is no whole number"),
+        (lambda v: [v[0], v[1], Address(v[2]), 1000.5, 1], "invalid value 1000.5 for .*: not an integer"),
     ],
 )
 def test_wrong_arguments_are_one_sentence(package, arguments, sentence):
@@ -218,7 +218,7 @@ def test_array_elsewhere_is_refused(package, home, where):
 
 @pytest.mark.parametrize("grid", [0, (1, 0), (1, 2, 3, 4), (), (1, 65536), (2**31,), -1, 2.5, (1, 2.0), "a", (None,)])
 def test_wrong_grid_is_refused(grid):
-    with pytest.raises(InvalidInput, match="cannot be launched on a grid of"):
+    with pytest.raises(InvalidInput, match="invalid grid"):
         check_grid("k", grid, Launch(threads_per_cta=128))
 
 
@@ -231,7 +231,7 @@ def test_a_grid_may_be_of_numpy_s_integers():
 def test_a_grid_counts_clusters_and_their_ctas_must_fit():
     clusters = Launch(threads_per_cta=128, cluster=(2, 2, 1))
     assert check_grid("k", (3, 2**15 - 1), clusters) == (3, 2**15 - 1, 1)
-    with pytest.raises(InvalidInput, match="cannot be launched on a grid of"):
+    with pytest.raises(InvalidInput, match="invalid grid"):
         check_grid("k", (3, 2**15), clusters)
 
 
@@ -273,9 +273,7 @@ def test_a_grid_that_a_persistent_kernel_cannot_number_is_refused():
     params = [Parameter(name=f"grid_{n}", kind="i32", size=4, offset=4 * n, role="grid", axis=n) for n in range(3)]
     persistent = Launch(threads_per_cta=128, params=params, grid=Grid(persistent=1))
     assert check_grid("k", (2**15 - 1, 2**15, 2), persistent) == (2**15 - 1, 2**15, 2)
-    with pytest.raises(
-        InvalidInput, match="was built persistent and cannot be launched on a grid of .*2147418112 tile programs"
-    ):
+    with pytest.raises(InvalidInput, match="is too large for persistent kernel .*2147418112 tile blocks"):
         check_grid("k", (2**15, 2**15, 2), persistent)
 
 
@@ -283,10 +281,10 @@ def test_damaged_package_is_refused_when_opened(package, tmp_path):
     copy = tmp_path / "copy"
     shutil.copytree(package, copy)
     (copy / f"{NAME}.fatbin").write_bytes(b"short")
-    with pytest.raises(InvalidInput, match="the library's image has 5 bytes, its manifest says"):
+    with pytest.raises(InvalidInput, match="library image size 5 does not match the manifest"):
         Library(copy)
     (copy / f"{NAME}.fatbin").unlink()
-    with pytest.raises(InvalidInput, match="the library's image cannot be read"):
+    with pytest.raises(InvalidInput, match="cannot read the library image"):
         Library(copy)
-    with pytest.raises(TileirasError, match="give the folder that holds manifest.json"):
+    with pytest.raises(TileirasError, match="pass the folder with manifest.json"):
         Library(tmp_path / "absent")

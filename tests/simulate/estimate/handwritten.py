@@ -47,5 +47,5 @@ def parameter(number: int) -> str:
 
 def trace(lines: Sequence[str], values=(), *, warp: int = 0, place=(0, 0, 0), trips=None, **more) -> WarpTrace:
     """The path of a warp."""
-    told = launch(values, **more)
-    return Tracer(code(*lines), told, Constants.of(told, LAYOUT, {}), trips).warp(place, warp)
+    words = launch(values, **more)
+    return Tracer(code(*lines), words, Constants.of(words, LAYOUT, {}), trips).warp(place, warp)

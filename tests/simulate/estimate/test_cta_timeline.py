@@ -38,11 +38,11 @@ def clocks(warps):
 def followed(lines, warps, blocks=1):
     """The timeline of a cluster with the GPU to itself, each of whose blocks may load 4096 bytes."""
     across = {"grid": (blocks, 1, 1), "cluster": (blocks, 1, 1)}
-    machine_code, told = code(*lines), launch([GlobalBuffer("x", 4096)], block=(32 * warps, 1, 1), **across)
-    tracer = Tracer(machine_code, told, Constants.of(told, LAYOUT, {}), None)
+    machine_code, words = code(*lines), launch([GlobalBuffer("x", 4096)], block=(32 * warps, 1, 1), **across)
+    tracer = Tracer(machine_code, words, Constants.of(words, LAYOUT, {}), None)
     cluster = [[tracer.warp((place, 0, 0), number) for number in range(warps)] for place in range(blocks)]
     work = WorkCounter(machine_code, MACHINE, blocks).block(cluster[0])
-    [found] = simulate_clusters(machine_code, MACHINE, told, [cluster], work, 4096)
+    [found] = simulate_clusters(machine_code, MACHINE, words, [cluster], work, 4096)
     return found
 
 

@@ -21,13 +21,13 @@ def test_a_phase_lacks_arrivals_and_bytes():
 def test_tensor_cores_arrive_where_their_mask_says():
     [own] = code("UTCBAR [UR4], URZ").instructions
     [all] = code("UTCBAR.2CTA.MULTICAST [UR4], URZ, UR5").instructions
-    told = {"place": 0x1000108, "word": 5}
-    assert multicast_arrivals(own, told) == {"place": 0x1000108, "word": 5, "lanes": 1}
-    assert multicast_arrivals(all, told) == {"place": 0x108, "lanes": 1, "place1": 0x2000108, "lanes1": 1}
+    words = {"place": 0x1000108, "word": 5}
+    assert multicast_arrivals(own, words) == {"place": 0x1000108, "word": 5, "lanes": 1}
+    assert multicast_arrivals(all, words) == {"place": 0x108, "lanes": 1, "place1": 0x2000108, "lanes1": 1}
 
 
 def test_stores_that_all_are_told_of_make_mbarriers():
     """Of 8 bytes, before the SYNCS.CCTL; their low word counts arrivals up to zero."""
-    made = code("STS.64 [R1], R2", "STS [R1+0x8], R2", "SYNCS.CCTL.IVALL", "STS.64 [R1], R2")
-    assert init_stores(made) == {0} and not init_stores(code("STS.64 [R1], R2"))
+    shape = code("STS.64 [R1], R2", "STS [R1+0x8], R2", "SYNCS.CCTL.IVALL", "STS.64 [R1], R2")
+    assert init_stores(shape) == {0} and not init_stores(code("STS.64 [R1], R2"))
     assert expected_arrivals({"word": (0x100000 - 8) << 1}) == 8

@@ -83,9 +83,9 @@ def test_a_product_multiplies_as_often_as_its_sizes_say(sm):
         found = product(sm, side)
         assert found.multiply_adds == side**3
         assert found.read == 2 * 2 * side**2 and found.written == 2 * side**2
-    assert not found.work.blind and not found.timeline.forced_waits
+    assert not found.work.unknown_accesses and not found.timeline.forced_waits
     # What frees tensor memory looks twice whether it was allocated.
-    assert len(found.work.unknown) == (2 if sm == "sm_100" else 0)
+    assert len(found.work.unknown_branches) == (2 if sm == "sm_100" else 0)
 
 
 @pytest.mark.parametrize("sm", ["sm_90", "sm_100"])

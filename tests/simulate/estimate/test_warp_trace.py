@@ -22,7 +22,7 @@ LOOP = [
 @pytest.mark.parametrize(("bound", "trips"), [(4, 1), (64, 16), (65, 17)])
 def test_a_loop_runs_as_often_as_its_parameter_says(bound, trips):
     found = trace(LOOP, [bound])
-    assert found.passes()[1] == trips and not found.unknown
+    assert found.passes()[1] == trips and not found.unknown_branches
 
 
 def test_lanes_part_and_meet():
@@ -62,7 +62,7 @@ SPIN = [
 
 def test_what_memory_decides_is_not_jumped_and_told():
     found = trace(SPIN, [GlobalBuffer("flag", 4)])
-    assert found.passes()[1] == 1 and list(found.unknown) == [4]
+    assert found.passes()[1] == 1 and list(found.unknown_branches) == [4]
 
 
 def test_trips_can_be_given():
@@ -113,12 +113,12 @@ def test_a_vote_reads_what_it_votes_on():
         ["S2R R0, SR_TID.X", ".L_x_1:", "IADD3 R0, R0, -0x1, RZ", "ISETP.GT.AND P0, PT, R0, RZ, PT",
          "VOTEU.ANY UP0, P0", "@UP0 BRA `(.L_x_1)", "EXIT"]
     )  # fmt: skip
-    assert found.passes()[1] == 31 and not found.unknown
+    assert found.passes()[1] == 31 and not found.unknown_branches
 
 
 def test_a_word_is_kept_where_return_addresses_are():
     found = trace([LOOP[0], "RPCMOV.32 Rpc.LO, R2", "MOV R2, RZ", "RPCMOV.32 R2, Rpc.LO", *LOOP[1:]], [64])
-    assert found.passes()[1] == 16 and not found.unknown
+    assert found.passes()[1] == 16 and not found.unknown_branches
 
 
 def test_lanes_arrive_at_places_of_their_own():
@@ -126,5 +126,5 @@ def test_lanes_arrive_at_places_of_their_own():
     lines = [
         "S2R R0, SR_TID.X", "LOP3.LUT R0, R0, 0x10, RZ, 0xc0, !PT", "SYNCS.ARRIVE.TRANS64.RED.A1T0 RZ, [R0+URZ], RZ", "EXIT",
     ]  # fmt: skip
-    [told] = trace(lines).observed[2].recorded_words
-    assert (told["place"], told["lanes"], told["place1"], told["lanes1"]) == (0, 16, 16, 16)
+    [words] = trace(lines).observed[2].recorded_words
+    assert (words["place"], words["lanes"], words["place1"], words["lanes1"]) == (0, 16, 16, 16)

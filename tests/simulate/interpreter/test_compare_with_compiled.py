@@ -109,7 +109,7 @@ def test_exact_results_are_compared_bit_by_bit():
     actual[1][5] ^= 1
     [mismatch] = expected.compare(actual)
     assert (mismatch.parameter, mismatch.index, mismatch.count, mismatch.of) == (1, 5, 1, 8)
-    assert "first number 5" in str(mismatch)
+    assert "first at index 5" in str(mismatch)
 
 
 def test_unspecified_elements_are_not_compared():
@@ -194,11 +194,11 @@ class TestArguments:
         assert (again.buffers[1].bytes == inputs.buffers[1].bytes).all()
 
     @pytest.mark.parametrize(("texts", "message"), [
-        (["f32:300"], "fill 3 and leave 0 over"),
-        (["f16:300"] * 3, "is not of the parameter's element type f32"),
-        (["5"] * 3, "is no array"),
+        (["f32:300"], "arguments supply 3, 0 left over"),
+        (["f16:300"] * 3, "does not have the parameter's element type f32"),
+        (["5"] * 3, "is not an array"),
         (["missing.npy"] * 3, "cannot be read"),
-        (["f32:300"] * 4, "leave 1 over"),
+        (["f32:300"] * 4, "1 left over"),
     ])  # fmt: skip
     def test_wrong_arguments(self, texts, message):
         with pytest.raises(InvalidInput, match=message):

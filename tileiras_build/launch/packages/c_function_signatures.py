@@ -1,4 +1,4 @@
-"""The kernels of a library as C and C++ call them: functions with a struct of arguments."""
+"""The C and C++ functions of a library's kernels: names, argument structs and their members."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from ..runtime.pack_arguments import describe_argument
 SCALAR_TYPES = {POINTER: "CUdeviceptr"} | {name: row.c for name, row in ELEMENT_TYPES.items() if row.c is not None}
 # The kind of each element in launcher.hpp; what has none there is bytes.
 _ELEMENT_KINDS = {name: row.c_type_class for name, row in ELEMENT_TYPES.items() if row.c_type_class is not None}
-# Bytes of each C type, at a multiple of which a struct has it.
+# Size and alignment of each C type in bytes.
 _SIZES = {"CUdeviceptr": 8, "uint8_t": 1, "int8_t": 1, "int16_t": 2, "uint16_t": 2, "int32_t": 4, "int64_t": 8, "float": 4, "double": 8}  # fmt: skip
-_STRUCT_ALIGNMENT = 8  # bytes of an address, a length and a stride
+_STRUCT_ALIGNMENT = 8  # bytes of an address, a length or a stride
 _ARRAY = "{}_tensor_{}"
 # Of the class in launcher.hpp.
 CLASS_MEMBERS = (
@@ -39,7 +39,7 @@ _PARAMETER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
 class Names(NamedTuple):
-    """What a kernel is called: in C, by its function there and the type of its arguments, and by its method in C++."""
+    """The names of a kernel: in C, its launch function, its struct of arguments, and its C++ method."""
 
     kernel: str
     function: str
@@ -48,7 +48,7 @@ class Names(NamedTuple):
 
 
 def kernel_functions(manifest: LibraryManifest) -> list[KernelFunction]:
-    """The library's kernels, in the order of their symbols; raises InvalidInput where C cannot call one."""
+    """The library's kernels in the order of their symbols; raises InvalidInput if C cannot call one."""
     names = _names_of(manifest)
     return [
         KernelFunction(entry, names[entry], images, manifest.name) for entry, images in sorted(manifest.kernels.items())
@@ -66,7 +66,7 @@ def _names_of(manifest: LibraryManifest) -> dict[str, Names]:
 
 
 class KernelFunction:
-    """A kernel of ``library`` as C and C++ call it, by ``names``: what its images agree on. The driver calls it ``symbol``."""
+    """The C and C++ interface of a kernel of ``library``: the common parameters of its images. ``symbol`` is its entry point."""
 
     def __init__(self, entry: str, names: Names, images: Sequence[Image], library: str):
         self.entry, self.names, self.images, self.library = entry, names, images, library
@@ -101,35 +101,35 @@ class KernelFunction:
 
     @property
     def title(self) -> str:
-        """What comments call it, and the GPUs of its images."""
+        """Its name in comments, with the GPUs of its images."""
         return f"{demangle(self.entry)} for {self.targets}"
 
     @property
     def shown(self) -> str:
-        """What sentences call it."""
+        """Its name in error messages."""
         return self.names.kernel if is_mangled(self.entry) else self.entry
 
     @property
     def targets(self) -> str:
-        """Of its images, for people."""
+        """The GPUs of its images as text."""
         return ", ".join(image.target + ("" if image.kind == CUBIN else " (PTX)") for image in self.images)
 
     @property
     def grid(self) -> str:
-        """What the axes of a launch's grid count, where the export has said so."""
+        """The meaning of the grid's axes, if the export specifies it."""
         grid = self.images[0].launch.grid
         if grid.meaning:
             counted = ", ".join(f"{axis} counts {meaning}" for axis, meaning in zip("xyz", grid.meaning))
             return f"grid: {counted}"
         axes = ", ".join("xyz"[axis] for axis in grid.axes) or "none"
-        return f"of the grid it tells apart: {axes}"
+        return f"grid axes used: {axes}"
 
 
 @dataclass(frozen=True)
 class Member:
-    """An argument, the parameters that it fills, and what it must be in words for a comment.
+    """An argument, the parameters that it fills, and its requirements as text for a comment.
 
-    In C it is a member ``name`` of ``type``, which lies in the struct behind the first ``after`` bytes.
+    In C it is a member ``name`` of ``type``, at the first aligned offset from ``after`` on.
     """
 
     argument: Argument
@@ -141,22 +141,22 @@ class Member:
 
     @property
     def alignment(self) -> int:
-        """The bytes at a multiple of which it lies."""
+        """Its alignment in bytes."""
         return _SIZES.get(self.type, _STRUCT_ALIGNMENT)
 
     @property
     def place(self) -> int:
-        """The byte of the struct that it begins at."""
+        """Its offset in the struct."""
         return -(-self.after // self.alignment) * self.alignment
 
     @property
     def end(self) -> int:
-        """The byte behind it."""
+        """The offset of its end in the struct."""
         words = 1 + 2 * self.rank if self.rank is not None else None
         return self.place + (_SIZES[self.type] if words is None else words * _STRUCT_ALIGNMENT)
 
     def place_of(self, param: Parameter) -> int:
-        """The byte of the struct that a parameter of it begins at."""
+        """The offset of one of its parameters in the struct."""
         words = {"shape": 1, "stride": 1 + (self.rank or 0)}.get(param.role, 0) if self.kind == "array" else 0
         return self.place + _STRUCT_ALIGNMENT * (words + (param.axis or 0) * bool(words))
 
@@ -167,19 +167,19 @@ class Member:
 
     @property
     def rank(self) -> int | None:
-        """How many dimensions an array has."""
+        """The rank of an array."""
         return self.argument.rank
 
     @property
     def cpp_type(self) -> str:
-        """The type of a pointer or number, from the outermost namespace of C++ on: a class may have members of any name."""
+        """The type of a pointer or scalar in C++, fully qualified: a class may have members of any name."""
         if self.type in ("float", "double"):
             return self.type
         return f"::{self.type}" if self.type == SCALAR_TYPES[POINTER] else f"::std::{self.type}"
 
     @property
     def element_kind(self) -> str:
-        """What the memory holds, in the words of launcher.hpp."""
+        """The element class in launcher.hpp."""
         return _ELEMENT_KINDS.get(self.params[0].element or "", "bits")
 
     @property
@@ -189,7 +189,7 @@ class Member:
 
 
 def _strictest_parameter(parameters: Sequence[Parameter]) -> Parameter:
-    """A parameter that every image of the kernel is right for."""
+    """A parameter that satisfies the assumptions of every image of the kernel."""
     values = [row.value for row in parameters if row.value is not None]
     return structs.replace(
         parameters[0],
@@ -204,7 +204,7 @@ def _check_names(manifest: LibraryManifest, called: dict[str, str]) -> None:
     owners: dict[str, str] = {}
     for entry, images in manifest.kernels.items():
         if owners.setdefault(called[entry], entry) != entry:
-            message = f"kernels {owners[called[entry]]} and {entry} are both called {called[entry]} in C"
+            message = f"kernels {owners[called[entry]]} and {entry} have the same C name {called[entry]}"
             raise InvalidInput(f"{KERNEL}-name", message, location=Location(f"{manifest.name}.h"), remedy="rename one")
         _check_parameters(entry, images)
 
@@ -214,10 +214,12 @@ def _check_parameters(entry: str, images: Sequence[Image]) -> None:
     names = {row.name for launch in launches for row in launch.caller_parameters}
     names |= {row.name for launch in launches for row in launch.arguments}
     if wrong := {name for name in names if not _PARAMETER.fullmatch(name)}:
-        message = f"kernel {entry} has a parameter named {quoted_name(min(wrong))}"
-        raise InvalidInput("package-parameters", message, remedy="build it again, or pack it without C sources")
+        message = f"kernel {entry} has a parameter with the invalid C name {quoted_name(min(wrong))}"
+        raise InvalidInput("package-parameters", message, remedy="rebuild it, or package without C sources")
     kinds = {tuple(row.kind for row in launch.caller_parameters) for launch in launches}
     unknown = {kind for row in kinds for kind in row} - SCALAR_TYPES.keys()
     if len(kinds) > 1 or unknown:
-        what = f"parameters of kind {', '.join(sorted(unknown))}" if unknown else "other parameters on other GPUs"
-        raise InvalidInput("package-parameters", f"kernel {entry} has {what}", remedy="pack it without C sources")
+        what = (
+            f"parameters of kind {', '.join(sorted(unknown))}" if unknown else "different parameters on different GPUs"
+        )
+        raise InvalidInput("package-parameters", f"kernel {entry} has {what}", remedy="package without C sources")

@@ -1,4 +1,4 @@
-"""What ``ptx=`` may name: a GPU whose PTX later ones run, or a word."""
+"""Values of ``ptx=``: a GPU whose PTX is forward-compatible, ``auto`` or ``none``."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ AUTO, NONE = "auto", "none"
 
 
 def ptx_target(text: str) -> Target:
-    """Raises InvalidInput[package-ptx] for a GPU whose PTX no other one runs."""
+    """The target; raises InvalidInput[package-ptx] if its PTX is not forward-compatible."""
     target = find_target(text)
     if target.portable:
         return target
     remedy = f"use ptx={', '.join(str(row.number) for row in TARGETS.values() if row.portable)}, auto or none"
-    raise InvalidInput("package-ptx", f"PTX of {target.arch} runs on no other GPU than {target.name}", remedy=remedy)
+    raise InvalidInput(
+        "package-ptx", f"{target.arch} PTX is not forward-compatible (runs on {target.name} only)", remedy=remedy
+    )
 
 
 def check_ptx(text: str) -> None:
-    """Raises InvalidInput where ``ptx=text`` is neither auto nor none nor a GPU whose PTX runs on later ones."""
+    """Raises InvalidInput unless ``ptx=text`` is auto, none or a GPU with forward-compatible PTX."""
     if text not in (AUTO, NONE):
         ptx_target(text)

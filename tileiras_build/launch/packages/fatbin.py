@@ -1,7 +1,7 @@
 """Fat binaries: the cubins of one kernel for several GPUs, and PTX for GPUs that come later, in one file.
 
-``fatbinary`` of the nvidia-cuda-nvcc wheel makes them, uncompressed: a cubin's bytes are in the file as they are, so that
-a library's manifest can point at them. Fat binaries may be joined end to end: ``cuobjdump`` lists all of them.
+``fatbinary`` of the nvidia-cuda-nvcc wheel creates them, uncompressed, so that a library's manifest can point at a cubin's
+bytes in the file. Fat binaries may be concatenated: ``cuobjdump`` lists all of them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ...core.user_tmp import scratch_folder
 from ...target.targets import find_target
 from ..runtime.library_manifest import CUBIN, PTX
 
-ALIGNMENT = 8  # bytes, as ELF asks; more padding than that cuobjdump takes for a damaged fat binary
+ALIGNMENT = 8  # bytes, as ELF requires; cuobjdump takes more padding for a damaged fat binary
 _KINDS = {CUBIN: "elf", PTX: "ptx"}
 _REMEDY = "pip install nvidia-cuda-nvcc"
 _TIMEOUT = 120.0  # seconds
@@ -26,7 +26,7 @@ _TIMEOUT = 120.0  # seconds
 
 @dataclass(frozen=True)
 class FatbinImage:
-    """One image of a fat binary: ``kind`` is CUBIN or PTX, ``target`` what ptxas calls the GPU ("sm_90a")."""
+    """One image of a fat binary: ``kind`` is CUBIN or PTX, ``target`` the ptxas name of the GPU ("sm_90a")."""
 
     kind: str
     target: str
@@ -48,9 +48,9 @@ def find_fatbinary(path: str | None = None) -> Path:
 
 
 def make_fatbin(name: str, members: tuple[FatbinImage, ...], fatbinary: str | None = None) -> bytes:
-    """The fat binary of ``parts``, which ``cuobjdump`` lists under ``name``; its size is a multiple of ALIGNMENT.
+    """The fat binary of ``members``, listed by ``cuobjdump`` under ``name``; its size is a multiple of ALIGNMENT.
 
-    The same parts give the same bytes. Raises InvalidInput[fatbinary] with the tool's own words.
+    Deterministic. Raises InvalidInput[fatbinary] with the tool's message.
     """
     program = find_fatbinary(fatbinary)
     with scratch_folder() as folder:
@@ -69,7 +69,7 @@ def locate(fatbin: bytes, image: FatbinImage) -> tuple[int, int]:
     """(offset, size) in bytes of a cubin in its fat binary."""
     offset = fatbin.find(image.data)
     if offset < 0:
-        raise InternalError("fatbin-image", f"the fat binary does not hold the cubin for {image.target} as it is")
+        raise InternalError("fatbin-image", f"cubin for {image.target} was altered in the fat binary")
     return offset, len(image.data)
 
 
@@ -83,7 +83,7 @@ def _run(command: list[str], folder: Path) -> None:
             command, cwd=folder, capture_output=True, text=True, timeout=_TIMEOUT, stdin=subprocess.DEVNULL, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise InvalidInput("fatbinary", f"{command[0]} does not run: {error}", remedy=_REMEDY) from None
+        raise InvalidInput("fatbinary", f"cannot run {command[0]}: {error}", remedy=_REMEDY) from None
     if done.returncode:
-        said = " ".join((done.stderr or done.stdout).split()) or f"exit status {done.returncode}"
-        raise InvalidInput("fatbinary", f"fatbinary refuses the images: {said}", remedy="build them again")
+        output = " ".join((done.stderr or done.stdout).split()) or f"exit status {done.returncode}"
+        raise InvalidInput("fatbinary", f"fatbinary failed: {output}", remedy="rebuild the images")

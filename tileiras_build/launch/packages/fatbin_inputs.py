@@ -1,4 +1,4 @@
-"""What fat binaries are made of: the files of a build, each image with its launch manifest."""
+"""The inputs of fat binaries: images of a build with their launch manifests."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def _read_image(kind: str, path: Path) -> tuple[FatbinImage, LaunchManifest]:
     try:
         manifest = _read_manifest(manifest_of_ptx(data.decode()) if kind == PTX else json.loads(read_file(path)))
     except ValueError as error:
-        message = f"this is not a launch manifest: {error}"
-        raise InvalidInput("package-manifest", message, location=Location(str(path)), remedy="build it again") from None
+        message = f"not a launch manifest: {error}"
+        raise InvalidInput("package-manifest", message, location=Location(str(path)), remedy="rebuild it") from None
     check_names((KERNEL, entry, lambda: Location(str(path))) for entry in manifest.kernels)
     return FatbinImage(kind, manifest.target, data), manifest
 
 
 def _read_manifest(content: object) -> LaunchManifest:
     if not isinstance(content, dict) or not content.get("kernels"):
-        raise ValueError("it says of no kernel how it is launched")
+        raise ValueError("no launch manifest with kernels")
     return read_launch_manifest(content)

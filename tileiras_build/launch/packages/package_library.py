@@ -1,4 +1,4 @@
-"""A library's package: one image file of all kernels for all GPUs, its manifest, and the ways into it.
+"""The package of a library: one image file with all kernels for all GPUs, its manifest, and its C, C++ and Python interfaces.
 
     <name>/__init__.py          import <name>; <name>.library["kernel"].launch(...)
     <name>/manifest.json        launch/runtime/library_manifest.py
@@ -9,7 +9,7 @@
     <name>/src/<name>_image.c   the image as an array, where it is to be embedded
     <name>/cmake/<name>-config.cmake, <name>/lib/pkgconfig/<name>.pc    how builds find them
 
-It is a Python package as it stands: copied below a project's source folder it goes into the project's wheel.
+The folder is a Python package: copied into a project's source folder it becomes part of the project's wheel.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from .generate_c_launcher import render_cpp_header, render_header, render_image,
 from .package_name import check_package_name
 from .render_templates import render
 
-# Of folders, those that every language's text takes as they are.
+# Folder names that need no quoting in any generated language.
 _FOLDER = re.compile(r"(\w|[-+.@ ])+(/(\w|[-+.@ ])+)*")
 
 
 @dataclass(frozen=True)
 class KernelFiles:
-    """What is packed of one kernel file: paths of its fat binary and of the artifacts in it.
+    """The packaged files of one kernel file: paths of its fat binary and of the artifacts in it.
 
-    ``images`` are (kind, path) with kind CUBIN or PTX; beside a cubin lies its launch manifest (``.json``). ``name`` is what
-    sentences call it: two files may share one. ``folder`` is that of its source, which tells its kernels from others of
-    their names ("" where it is not known).
+    ``images`` are (kind, path) with kind CUBIN or PTX; the launch manifest of a cubin is the ``.json`` next to it. ``name`` is
+    its name in messages; two files may share one. ``folder`` is the folder of its source ("" if unknown), which
+    distinguishes kernels of the same name.
     """
 
     name: str
@@ -67,8 +67,8 @@ def pack_kernel(name: str, images: tuple[tuple[str, str], ...], fatbinary: str |
 def pack_library(name: str, files: Iterable[KernelFiles], *, embed: bool = False) -> dict[str, bytes]:
     """The files of a package by ``file_names``.
 
-    Kernels of one name are called by their sources' folders too. Raises InvalidInput[package-entry] where two files of one
-    folder hold kernels of one name: a launch could not tell them apart.
+    Kernels with the same name get their source's folder as a prefix. Raises InvalidInput[package-entry] if two files of one
+    folder define kernels with the same name.
     """
     image = bytearray()
     found: dict[str, dict[KernelFiles, tuple[Image, ...]]] = {}
@@ -88,11 +88,11 @@ def pack_library(name: str, files: Iterable[KernelFiles], *, embed: bool = False
 
 
 def _entries(symbol: str, owners: dict[KernelFiles, tuple[Image, ...]]) -> Iterator[tuple[str, tuple[Image, ...]]]:
-    """The kernels of one name: each by its folder where there are several."""
+    """The kernels with one name, with their folder as a prefix if there are several."""
     files = list(owners)
     for file, images in owners.items():
-        is_told = _FOLDER.fullmatch(file.folder) is not None
-        alike = [other for other in files if other is not file and (other.folder == file.folder or not is_told)]
+        is_named = _FOLDER.fullmatch(file.folder) is not None
+        alike = [other for other in files if other is not file and (other.folder == file.folder or not is_named)]
         if alike:
             raise _two_of_one_name(symbol, *sorted((file, alike[0]), key=files.index))
         yield (f"{file.folder}/{symbol}" if len(files) > 1 else symbol), images
@@ -100,12 +100,12 @@ def _entries(symbol: str, owners: dict[KernelFiles, tuple[Image, ...]]) -> Itera
 
 def _two_of_one_name(entry: str, one: KernelFiles, other: KernelFiles) -> InvalidInput:
     names = (one.name, other.name) if one.name != other.name else (one.fatbin, other.fatbin)
-    message = f"kernel {entry} is in {names[0]} and in {names[1]}"
-    return InvalidInput("package-entry", message, remedy="rename one, or pack them apart")
+    message = f"kernel {entry} is defined in both {names[0]} and {names[1]}"
+    return InvalidInput("package-entry", message, remedy="rename one, or use separate packages")
 
 
 def render_texts(manifest: LibraryManifest, *, embed: bool) -> list[str]:
-    """The files that say how a package is used, in the order of ``file_names``."""
+    """The text files of a package, in the order of ``file_names``."""
     sources = [f"src/{manifest.name}.c"] + ([f"src/{manifest.name}_image.c"] if embed else [])
     return [
         render("package_init.py", manifest, example=min(manifest.kernels, default="kernel")),
@@ -118,7 +118,7 @@ def render_texts(manifest: LibraryManifest, *, embed: bool) -> list[str]:
 
 
 def _images(file: KernelFiles, fatbin: bytes, base: int):
-    """(entry, image) for every kernel of every image; PTX is found by the driver in the fat binary."""
+    """(entry, image) for every kernel of every image; for PTX, the image is the whole fat binary."""
     for part, manifest in read_images(file.images):
         offset, size = locate(fatbin, part) if part.kind == CUBIN else (0, len(fatbin))
         for entry, launch in manifest.kernels.items():

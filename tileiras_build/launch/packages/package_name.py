@@ -1,6 +1,6 @@
-"""What a package may be called: the name is a Python package, a header, a C++ namespace, and the prefix of all names of C.
+"""Valid package names: the name is a Python package, a header, a C++ namespace, and the prefix of all C identifiers.
 
-Each row of ``_TAKEN`` is somebody who has names already. What the C library has is asked of the one that is there.
+Each row of ``_RESERVED`` is a set of names that are in use already. Functions of the C library are looked up in it.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from functools import cache
 from ...core.errors import InvalidInput
 from ...core.symbols.c_identifiers import KEYWORDS, is_reserved
 
-# Functions and types of every package, behind its name.
+# Suffixes of the functions and types of every package.
 _OWN = ("open", "open_file", "open_embedded", "load_all", "close", "error_string", "library", "grid")
-# What a package imports.
+# Modules that a package imports.
 _IMPORTED = frozenset(("cuda", "msgspec", "numpy", "tileiras_build", "tileiras_build_runtime"))
 # ISO C (C23, section 7.1.2), what their headers and the driver's include, and headers of the CUDA toolkit.
 _HEADERS = frozenset(
@@ -37,34 +37,34 @@ def _pattern(text: str) -> Callable[[str], bool]:
     return lambda name: re.fullmatch(text, name) is not None
 
 
-# Who has a name -> whether it is that one's.
-_TAKEN: dict[str, Callable[[str], bool]] = {
-    "a word of Python": keyword.iskeyword,
-    "a word of C or C++": KEYWORDS.__contains__,
+# Use of a name -> whether the name has this use.
+_RESERVED: dict[str, Callable[[str], bool]] = {
+    "a Python keyword": keyword.iskeyword,
+    "a keyword of C or C++": KEYWORDS.__contains__,
     "reserved for compilers": lambda name: is_reserved(name) or name == "_",
     "a module of Python's standard library": sys.stdlib_module_names.__contains__,
-    "a package that kernels are launched by": _IMPORTED.__contains__,
+    "a package that launchers import": _IMPORTED.__contains__,
     "a header of C or CUDA": _HEADERS.__contains__,
     "a macro": _MACROS.__contains__,
-    "where every program begins": "main".__eq__,
-    "a namespace of C++ itself": _pattern(r"std\d*|posix"),
-    "how C calls types": _pattern(r"\w+_t|U?INT\w*_(MIN|MAX|C)"),
-    "how the CUDA driver and runtime name things": _pattern(r"cu(da)?[A-Z]\w*|CU[a-z_]\w*|CUDA(_\w*)?"),
-    "a device of Windows": _pattern(r"(?i:aux|con|nul|prn|com\d|lpt\d)"),
+    "the entry point of C programs": "main".__eq__,
+    "a reserved namespace of C++": _pattern(r"std\d*|posix"),
+    "a reserved type name of C": _pattern(r"\w+_t|U?INT\w*_(MIN|MAX|C)"),
+    "a name pattern of the CUDA driver and runtime": _pattern(r"cu(da)?[A-Z]\w*|CU[a-z_]\w*|CUDA(_\w*)?"),
+    "a Windows device name": _pattern(r"(?i:aux|con|nul|prn|com\d|lpt\d)"),
     "a function of the C library": lambda name: any(map(_is_of_c, (name, *(f"{name}_{own}" for own in _OWN)))),
 }
 
 
 def check_package_name(name: str) -> None:
-    """Raise InvalidInput[package-name] unless C, C++ and Python can all use a package called ``name``."""
-    message = f"{name!a} cannot be the name of a package"
+    """Raise InvalidInput[package-name] unless ``name`` is valid in C, C++ and Python."""
+    message = f"invalid package name {name!a}"
     if not isinstance(name, str) or not name.isidentifier() or not name.isascii():
-        remedy = "use letters, digits and underscores: C and Python import it"
+        remedy = "use letters, digits and underscores: it is an identifier of C and Python"
         raise InvalidInput("package-name", message, remedy=remedy)
-    owner = next((owner for owner, has in _TAKEN.items() if has(name)), None)
+    owner = next((owner for owner, has in _RESERVED.items() if has(name)), None)
     if owner is not None:
         other = f"{name.strip('_') or 'my'}_kernels"
-        raise InvalidInput("package-name", f"{message}: it is {owner}", remedy=f"choose another, such as {other}")
+        raise InvalidInput("package-name", f"{message} ({owner})", remedy=f"use e.g. {other}")
 
 
 def _is_of_c(name: str) -> bool:
@@ -73,7 +73,7 @@ def _is_of_c(name: str) -> bool:
 
 @cache
 def _libraries() -> list[ctypes.CDLL]:
-    """The C library, where it is one that can be asked."""
+    """The C library, if it can be loaded."""
     found = []
     for name in _LIBRARIES:
         try:

@@ -1,6 +1,6 @@
-"""The texts of a package: Jinja2 fills the templates beside this file.
+"""Renders the text files of a package from the Jinja2 templates in this folder.
 
-They are C, C++ and CMake, full of braces and percent signs themselves: an expression is ``@{…}@``, a statement ``@%…%@``.
+The templates are C, C++ and CMake, which use braces and percent signs: an expression is ``@{…}@``, a statement ``@%…%@``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def render(template: str, manifest: LibraryManifest, **values: object) -> str:
 
 @cache
 def _environment() -> Environment:
-    # Imported here: reading of packages needs no templates.
+    # Imported lazily: reading packages needs no templates.
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     made = Environment(
@@ -47,11 +47,11 @@ def _environment() -> Environment:
 
 
 def _int64_literal(number: int) -> str:
-    """A number in C, where the least one has no literal."""
+    """An integer literal of C; the smallest value is an expression."""
     return f"(-{INT64_MAX}LL - 1)" if number == INT64_MIN else f"{number}LL"
 
 
 def _comment(text: str) -> str:
-    """Text inside of a comment of C: nothing in it ends or begins one, is a trigraph, or changes how the line is read."""
+    """Text for a C comment, without comment delimiters, trigraphs and control characters."""
     shown = "".join(character if character.isprintable() else " " for character in text)
     return shown.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?")

@@ -1,10 +1,10 @@
-"""The narrow seam to the CUDA driver: ten calls, made through cuda-python (``cuda.bindings``, ``cuda.core``).
+"""The interface to the CUDA driver: ten calls, made through cuda-python (``cuda.bindings``, ``cuda.core``).
 
-Tensor maps alone are encoded through the driver's own function: it wants them at a multiple of 64 bytes, and the
-bindings make them wherever Python has room.
+Tensor maps are encoded by calling the driver's function directly: it requires 64-byte alignment, which the bindings do not
+guarantee.
 
-``Library`` needs an object with the methods of ``Driver``; tests give it one that records. ``CudaDriver`` takes the
-binding module itself as a parameter, so that its calls too are checked on machines without a GPU.
+``Library`` needs an object with the methods of ``Driver``; tests pass one that records its calls. ``CudaDriver`` takes the
+binding module as a parameter, so that its calls are tested on machines without a GPU.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 _ENCODE = "cuTensorMapEncodeTiled"
-_ENCODE_SINCE = 12000  # the CUDA version that brought it, as the driver counts them
+_ENCODE_SINCE = 12000  # the first CUDA version with it, in the driver's encoding
 _ENCODE_TYPE = ctypes.CFUNCTYPE(
     ctypes.c_int,  # CUresult
     ctypes.c_void_p, ctypes.c_int, ctypes.c_uint32, ctypes.c_uint64,  # descriptor, data type, rank, global address
@@ -38,8 +38,7 @@ _FILL = {"zero": "NONE", "nan": "NAN_REQUEST_ZERO_FMA"}
 
 
 class LaunchConfig(NamedTuple):
-    """How a kernel is launched: blocks (of kernels for clusters: clusters), threads of a block, dynamic shared bytes, stream
-    handle."""
+    """A launch configuration: grid in blocks (or clusters), threads per block, dynamic shared memory in bytes, stream."""
 
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
@@ -48,34 +47,34 @@ class LaunchConfig(NamedTuple):
 
 
 class Driver(Protocol):
-    """What ``Library`` needs of a driver. Handles are opaque. Each call raises InvalidInput[driver] where it fails."""
+    """The driver calls that ``Library`` needs. Handles are opaque. A failing call raises InvalidInput[driver]."""
 
     def device(self) -> tuple[int, int]:
         """(ordinal, compute capability as a number such as 90) of the current context's GPU."""
 
     def sm_count(self, device: int) -> int:
-        """How many multiprocessors a device has."""
+        """The number of SMs of a device."""
 
     def load(self, image: bytes) -> object:
-        """A library made of a cubin, PTX text or a fat binary."""
+        """Load a library from a cubin, PTX text or a fat binary."""
 
     def unload(self, library: object) -> None:
-        """Forget a library."""
+        """Unload a library."""
 
     def kernel(self, library: object, entry: str) -> SupportsInt:
         """A kernel of a library."""
 
     def allow_shared_memory(self, kernel: SupportsInt, device: int, size: int) -> None:
-        """Let ``kernel`` take ``size`` bytes of dynamic shared memory on a device."""
+        """Allow ``size`` bytes of dynamic shared memory for ``kernel`` on a device."""
 
     def prepare(self, kernel: SupportsInt) -> None:
-        """Do what would be done at the first launch of ``kernel``."""
+        """Do the lazy work of the first launch of ``kernel``."""
 
     def encode(self, tensor_map: TensorMap) -> bytes:
         """The 128 bytes of a descriptor."""
 
     def view(self, array: object, stream: int) -> ArrayView:
-        """Look into an array that will be used on ``stream``."""
+        """The view of an array that will be used on ``stream``."""
 
     def launch(self, kernel: SupportsInt, config: LaunchConfig, params: PackedParameters) -> None:
         """Enqueue a kernel."""
@@ -84,7 +83,7 @@ class Driver(Protocol):
 class CudaDriver:
     """The real driver. ``bindings`` is ``cuda.bindings.driver``.
 
-    Raises InvalidInput[cuda-python-missing] where cuda-python is not installed.
+    Raises InvalidInput[cuda-python-missing] if cuda-python is not installed.
     """
 
     def __init__(self, bindings=None):
@@ -92,8 +91,8 @@ class CudaDriver:
         self._ready = False
         self._encode_function = None
         self._memory_view = None
-        self._numbers: dict[int, int] = {}  # compute capability by device
-        self._multiprocessors: dict[int, int] = {}
+        self._capabilities: dict[int, int] = {}  # compute capability by device
+        self._sm_counts: dict[int, int] = {}
 
     def device(self) -> tuple[int, int]:
         """The current context's GPU; without a context, GPU 0 and its primary context."""
@@ -105,9 +104,9 @@ class CudaDriver:
             self._call("cuCtxSetCurrent", self._call("cuDevicePrimaryCtxRetain", first))
         device = self._call("cuCtxGetDevice")
         ordinal = int(device)
-        if ordinal not in self._numbers:
-            self._numbers[ordinal] = self._capability(device)
-        return ordinal, self._numbers[ordinal]
+        if ordinal not in self._capabilities:
+            self._capabilities[ordinal] = self._capability(device)
+        return ordinal, self._capabilities[ordinal]
 
     def _capability(self, device: object) -> int:
         attribute = self._cuda.CUdevice_attribute
@@ -116,11 +115,11 @@ class CudaDriver:
         return 10 * major + minor
 
     def sm_count(self, device: int) -> int:
-        """``CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT``, asked once."""
-        if (found := self._multiprocessors.get(device)) is None:
+        """``CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT``, cached."""
+        if (found := self._sm_counts.get(device)) is None:
             attribute = self._cuda.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
             found = int(self._call("cuDeviceGetAttribute", attribute, self._cuda.CUdevice(device)))
-            self._multiprocessors[device] = found
+            self._sm_counts[device] = found
         return found
 
     def load(self, image: bytes) -> object:
@@ -128,7 +127,7 @@ class CudaDriver:
         return self._call("cuLibraryLoadData", image, [], [], 0, [], [], 0)
 
     def unload(self, library: object) -> None:
-        """Forget a library."""
+        """Unload a library."""
         self._call("cuLibraryUnload", library)
 
     def kernel(self, library: object, entry: str) -> SupportsInt:
@@ -136,7 +135,7 @@ class CudaDriver:
         return self._call("cuLibraryGetKernel", library, entry.encode())
 
     def allow_shared_memory(self, kernel: SupportsInt, device: int, size: int) -> None:
-        """Raise the kernel's limit where ``size`` is more than every kernel may take."""
+        """Raise the kernel's limit if ``size`` exceeds the default one."""
         from ...target.sm_limits import COMMON_SHARED_MEMORY
 
         if size > COMMON_SHARED_MEMORY:
@@ -144,7 +143,7 @@ class CudaDriver:
             self._call("cuKernelSetAttribute", attribute, size, kernel, self._cuda.CUdevice(device))
 
     def prepare(self, kernel: SupportsInt) -> None:
-        """Load the kernel, which the driver else does at its first launch; find what looks into arrays and encodes their maps."""
+        """Load the kernel, which the driver otherwise does at its first launch; import the array viewer and map encoder."""
         self._call("cuKernelGetFunction", kernel)
         self._viewer()
         self._encoder()
@@ -160,7 +159,7 @@ class CudaDriver:
         return ctypes.string_at(made.address, SIZE)
 
     def _encode_modes(self, tensor_map: TensorMap) -> list[int]:
-        """The enumerations' numbers: data type, interleave, swizzle, L2 promotion, fill."""
+        """The enumerators' values: data type, interleave, swizzle, L2 promotion, fill."""
         cuda = self._cuda
         members = (
             (cuda.CUtensorMapDataType, "DATA_TYPE", MAP_TYPES[tensor_map.element].driver),
@@ -172,17 +171,17 @@ class CudaDriver:
         return [int(getattr(kind, f"CU_TENSOR_MAP_{group}_{name}")) for kind, group, name in members]
 
     def _encoder(self):
-        """The driver's function, as ctypes calls it."""
+        """The driver's encoding function as a ctypes function."""
         if self._encode_function is None:
             self._encode_function = _ENCODE_TYPE(self._address_of(_ENCODE, _ENCODE_SINCE))
         return self._encode_function
 
     def _address_of(self, name: str, since: int) -> int:
-        """The address of a driver function as of CUDA version ``since``, as the driver counts them (12000)."""
+        """The address of a driver function as of CUDA version ``since``, in the driver's encoding (12000)."""
         address = self._call("cuGetProcAddress", name.encode(), since, 0)
         if not address:
             remedy = f"install the NVIDIA driver of CUDA {since // 1000}.{since % 1000 // 10} or a newer one"
-            raise InvalidInput("driver", f"the driver has no {name}", remedy=remedy)
+            raise InvalidInput("driver", f"the driver lacks {name}", remedy=remedy)
         return int(address)
 
     def view(self, array: object, stream: int) -> ArrayView:
@@ -196,9 +195,9 @@ class CudaDriver:
             return ArrayView(seen.ptr, shape, strides, home, _type_of(seen), seen.readonly)
         except TileirasError:
             raise
-        except Exception as error:  # the array's producer is anybody's code
-            message = f"an argument cannot be read as an array: {exception_text(error)}"
-            raise InvalidInput("launch-argument", message, remedy="pass an array that offers DLPack") from None
+        except Exception as error:  # the array's producer is foreign code
+            message = f"cannot read an argument as an array: {exception_text(error)}"
+            raise InvalidInput("launch-argument", message, remedy="pass an array that supports DLPack") from None
 
     def _viewer(self):
         if self._memory_view is None:
@@ -217,32 +216,32 @@ class CudaDriver:
         self._call("cuLaunchKernelEx", made, cuda.CUfunction(int(kernel)), ctypes.addressof(pointers), 0)
 
     def _call(self, name: str, *arguments):
-        """The result of a driver function; raises InvalidInput[driver] with the driver's own name for the error."""
+        """The result of a driver function; raises InvalidInput[driver] with the error's CUresult name."""
         try:
             status, *results = getattr(self._cuda, name)(*arguments)
         except (ImportError, OSError, RuntimeError) as error:
             remedy = "install an NVIDIA driver, or run on a machine that has one"
-            message = f"no CUDA driver can be loaded: {str(error).rstrip('.')}"
+            message = f"cannot load the CUDA driver (libcuda.so.1): {str(error).rstrip('.')}"
             raise InvalidInput("driver-missing", message, remedy=remedy) from None
         self._check(name, status)
         return results[0] if results else None
 
     def _check(self, name: str, status: int) -> None:
-        """Raise InvalidInput[driver] with the driver's own name for the error, unless ``status`` is success."""
+        """Raise InvalidInput[driver] with the error's CUresult name, unless ``status`` is success."""
         if int(status):
             names = (known.name for known in self._cuda.CUresult if int(known) == int(status))
             raise InvalidInput("driver", f"{name} failed: {next(names, int(status))}")
 
 
 class HostBuffer(NamedTuple):
-    """Host memory of our own: what keeps it, and its address."""
+    """Host memory: the object that owns it, and its address."""
 
     owner: object
     address: int
 
 
 def aligned(data: bytes) -> HostBuffer:
-    """A copy of ``data`` at a multiple of 64 bytes, where the driver takes anything: tensor maps above all."""
+    """A copy of ``data`` at a multiple of 64 bytes, as tensor maps require."""
     owner = ctypes.create_string_buffer(len(data) + ALIGNMENT - 1)
     address = -(-ctypes.addressof(owner) // ALIGNMENT) * ALIGNMENT
     ctypes.memmove(address, data, len(data))
@@ -250,7 +249,7 @@ def aligned(data: bytes) -> HostBuffer:
 
 
 def _type_of(seen: object) -> np.dtype | None:
-    """The NumPy type of what an array holds; None where cuda.core knows none."""
+    """The NumPy type of an array's elements; None if cuda.core does not know it."""
     try:
         return seen.dtype  # type: ignore[attr-defined]
     except (AttributeError, NotImplementedError, TypeError, ValueError):
@@ -278,24 +277,24 @@ def stream_handle(stream: object) -> int:
         return 0
     try:
         handle = _handle_of(stream)
-    except Exception as error:  # a stream is an object of anybody's
-        message = f"a {type(stream).__name__} gives no handle of a stream: {exception_text(error)}"
+    except Exception as error:  # a stream may be any object
+        message = f"cannot get a stream handle from {type(stream).__name__}: {exception_text(error)}"
         raise InvalidInput("launch-stream", message, remedy=_STREAMS) from None
     if handle is None:
-        raise InvalidInput("launch-stream", f"a {type(stream).__name__} is no stream", remedy=_STREAMS)
+        raise InvalidInput("launch-stream", f"{type(stream).__name__} is not a stream", remedy=_STREAMS)
     if not 0 <= handle < 1 << _HANDLE_BITS:
-        raise InvalidInput("launch-stream", f"{handle:#x} is no handle of a stream", remedy=_STREAMS)
+        raise InvalidInput("launch-stream", f"invalid stream handle {handle:#x}", remedy=_STREAMS)
     return handle
 
 
 def _handle_of(stream: object) -> int | None:
-    """What an object says; None where it says nothing of a stream."""
+    """The stream handle of an object; None if it is not a stream."""
     if hasattr(stream, "__cuda_stream__"):
         return int(stream.__cuda_stream__()[1])
     for name in ("cuda_stream", "ptr", "handle"):
         if hasattr(stream, name):
             return int(getattr(stream, name))
-    # A handle of cuda.bindings before 13 has nothing but getPtr; True is an integer, and no handle.
+    # Handles of cuda.bindings before 13 only have getPtr; True is an integer, but not a handle.
     if isinstance(stream, SupportsIndex) and not isinstance(stream, bool):
         return int(stream)
     return int(stream) if hasattr(stream, "getPtr") and isinstance(stream, SupportsInt) else None
@@ -306,4 +305,4 @@ def _import(name: str):
         return import_module(name)
     except ImportError as error:
         remedy = "pip install cuda-bindings cuda-core"
-        raise InvalidInput("cuda-python-missing", f"cuda-python cannot be imported: {error}", remedy=remedy) from None
+        raise InvalidInput("cuda-python-missing", f"cannot import cuda-python: {error}", remedy=remedy) from None

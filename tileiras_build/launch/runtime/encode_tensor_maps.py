@@ -1,4 +1,4 @@
-"""Tensor maps (TMA descriptors) of a launch: from the manifest's rows to what the driver encodes.
+"""Tensor maps (TMA descriptors) of a launch: evaluate the manifest's specifications for the driver's encoder.
 
 A row names the fields of ``cuTensorMapEncodeTiled``, fastest dimension first; a length or stride is a number,
 ``{"param": i}`` or ``{"param": i, "times": n, "over": d}``: the value of an integer parameter, times ``n``, divided by ``d``.
@@ -25,7 +25,7 @@ _MAX_STRIDE, _MAX_LENGTH, _MAX_BOX, _MAX_ELEMENT_STRIDE = 1 << 40, 1 << 32, 256,
 
 @dataclass(frozen=True)
 class TensorMap:
-    """What one descriptor says, in numbers: ``shape`` and ``box`` in elements, ``strides`` in bytes (rank - 1)."""
+    """The fields of one descriptor: ``shape`` and ``box`` in elements, ``strides`` in bytes (rank - 1)."""
 
     element: str
     address: int
@@ -46,7 +46,7 @@ def resolve(
     made = TensorMap(
         manifest_row.element,
         int.from_bytes(params[manifest_row.base.param], "little"),
-        # The driver knows no empty tensor; no tile of one is fetched, for the loops over it end before.
+        # The driver refuses empty tensors; no tile of one is loaded, as the loops over it have no iterations.
         tuple(_value(number, params) or 1 for number in manifest_row.shape),
         tuple(_value(number, params) for number in manifest_row.strides),
         tuple(manifest_row.box),
@@ -54,8 +54,8 @@ def resolve(
         *(manifest_row.swizzle, manifest_row.interleave, manifest_row.fill, manifest_row.l2_promotion),
     )
     for problem in _problems(made):
-        message = f"tensor map {index} of kernel {entry} cannot be encoded: {problem}"
-        raise InvalidInput("tensor-map", message, remedy="pass an array that is aligned and strided as TMA asks")
+        message = f"cannot encode tensor map {index} of kernel {entry}: {problem}"
+        raise InvalidInput("tensor-map", message, remedy="TMA requires a 16-byte aligned base address and strides")
     return made
 
 
@@ -67,7 +67,7 @@ def _value(number: int | Value, params: Sequence[bytes] | PackedParameters) -> i
 
 
 def _problems(made: TensorMap) -> Iterator[str]:
-    """What the driver would refuse, in the order of its parameters."""
+    """The errors that the driver would report, in the order of its parameters."""
     rank, bytes = len(made.shape), MAP_TYPES[made.element].bytes
     if not 1 <= rank <= 5:
         yield f"its rank is {rank}, not 1 to 5"

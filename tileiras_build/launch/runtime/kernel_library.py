@@ -1,4 +1,4 @@
-"""Kernel libraries at run time: find the image for the GPU, set it up, launch.
+"""Kernel libraries at run time: select the image for the GPU, load it, launch its kernels.
 
 from tileiras_build.launch.runtime import Library
 
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from .library_manifest import Image
 
 _MAX_GRID = (2**31 - 1, 65535, 65535)  # CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"
-_MAX_CACHED_MAPS = 256  # sets of tensor maps that a kernel remembers
-_MAX_AXES = 8  # of a grid that is shown; one has three
+_MAX_CACHED_MAPS = 256  # sets of tensor maps that a kernel caches
+_MAX_AXES = 8  # most axes of an invalid grid that a message shows
 _GRID_ON_EVERY_GPU = 65535  # along every axis
 _NO_CLUSTER = (1, 1, 1)  # a cluster of one CTA
 
 
 class UnknownKernel(KeyError):
-    """A name that is not one kernel's, shown with the kernel that was likely meant: who asks whether there is one pays nothing for it."""
+    """An unknown kernel name. The suggested name is computed only when the error is printed, so that lookups stay cheap."""
 
     def __init__(self, message: str, name: object, kernels: Iterable[str]):
         super().__init__(message)
@@ -52,10 +52,10 @@ class UnknownKernel(KeyError):
 
 
 class Library(Mapping):
-    """A package of kernels; maps each kernel's name to its ``Kernel``. Nothing is loaded before it is launched.
+    """A package of kernels: a mapping from names to ``Kernel``. Kernels are loaded at their first launch.
 
     ``path`` is the package's folder or its manifest. ``driver`` replaces the CUDA driver (tests do). Raises
-    InvalidInput where the folder holds no library, or another one than its manifest says.
+    InvalidInput if the folder has no library, or its image does not match its manifest.
     """
 
     def __init__(self, path: str | os.PathLike, driver: Driver | None = None):
@@ -74,35 +74,33 @@ class Library(Mapping):
 
     @property
     def driver(self) -> Driver:
-        """The CUDA driver, found when it is first needed."""
+        """The CUDA driver, loaded on first use."""
         if self._driver is None:
             self._driver = CudaDriver()
         return self._driver
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """The GPUs that there is machine code for: ("sm_80", "sm_90")."""
+        """The GPUs with cubins in the library: ("sm_80", "sm_90")."""
         return self.manifest.targets
 
     def __getitem__(self, name: str) -> Kernel:
         if not isinstance(name, str):
-            what = (
-                f"library {self.manifest.name} has no kernel that a {type(name).__name__} names; give its name as text"
-            )
+            what = f"library {self.manifest.name}: kernel names are str, got {type(name).__name__}"
             raise UnknownKernel(what, name, ())
         found = self._by_name.get(name)
         return found or self._by_name.setdefault(name, Kernel(self, self._entry(name)))
 
     def _entry(self, name: str) -> str:
-        """The kernel's entry in the manifest, by it, by what C++ calls the kernel, or without the folder, where one alone is called that."""
+        """The kernel's entry in the manifest, by entry, demangled name, or either without its folder if that is unambiguous."""
         if name in self.manifest.kernels:
             return name
         entries = [entry for entry in self.manifest.kernels if name in _names_of(entry)]
         if len(entries) > 1:
             listed = ", ".join(sorted(entries))
-            raise UnknownKernel(f"library {self.manifest.name} has several kernels {name}: {listed}", name, ())
+            raise UnknownKernel(f"library {self.manifest.name}: ambiguous kernel name {name}: {listed}", name, ())
         if not entries:
-            raise UnknownKernel(f"library {self.manifest.name} has no kernel {name}", name, self.manifest.kernels)
+            raise UnknownKernel(f"library {self.manifest.name}: no kernel {name}", name, self.manifest.kernels)
         return entries[0]
 
     def __iter__(self) -> Iterator[str]:
@@ -112,25 +110,25 @@ class Library(Mapping):
         return len(self.manifest.kernels)
 
     def load_all(self) -> None:
-        """Load every kernel that has an image for the current GPU, so that its launches there load nothing, the first one too:
-        it may stand in the capture of a graph."""
+        """Load every kernel that has an image for the current GPU. Later launches then load nothing, so that they can be
+        captured into a CUDA graph."""
         for name in self:
             self[name].load()
 
     def image_bytes(self, image: Image) -> bytes:
-        """The bytes of one image, read from the image file; raises InvalidInput[library-image] where they are gone."""
+        """The bytes of one image, read from the image file; raises InvalidInput[library-image] if they cannot be read."""
         try:
             with open(self._image, "rb") as stream:
                 stream.seek(image.offset)
                 found = stream.read(image.size)
         except OSError as error:
-            self._refuse(f"the library's image cannot be read: {error.strerror}")
+            self._refuse(f"cannot read the library image: {error.strerror}")
         if len(found) != image.size:
-            self._refuse("the library's image ends before its manifest says so")
+            self._refuse("library image truncated")
         return found
 
     def kernel_on(self, device: int, image: Image, entry: str) -> SupportsInt:
-        """The driver's handle of a kernel: loaded once, and its shared memory allowed once per device."""
+        """The driver's handle of a kernel, loaded once; its shared memory limit is set once per device."""
         driver, key = self.driver, (device, image.offset, entry)
         if (found := self._kernels.get(key)) is not None:
             return found
@@ -144,7 +142,7 @@ class Library(Mapping):
             return self._kernels[key]
 
     def close(self) -> None:
-        """Unload everything; a later launch loads again. No kernel of the library may be running."""
+        """Unload all kernels; a later launch loads them again. No kernel of the library may be running."""
         with self._lock:
             for loaded in self._loaded.values():
                 self.driver.unload(loaded)
@@ -155,12 +153,12 @@ class Library(Mapping):
         try:
             size = self._image.stat().st_size
         except OSError as error:
-            self._refuse(f"the library's image cannot be read: {error.strerror}")
+            self._refuse(f"cannot read the library image: {error.strerror}")
         if size != self.manifest.size:
-            self._refuse(f"the library's image has {size} bytes, its manifest says {self.manifest.size}")
+            self._refuse(f"library image size {size} does not match the manifest ({self.manifest.size})")
 
     def _refuse(self, message: str) -> NoReturn:
-        remedy = "install the package again"
+        remedy = "reinstall the package"
         raise InvalidInput("library-image", message, location=Location(str(self._image)), remedy=remedy)
 
 
@@ -170,8 +168,8 @@ def _names_of(entry: str) -> tuple[str, ...]:
 
 
 class Kernel:
-    """One kernel of a library. ``launch`` has the kernel's own signature: ``inspect.signature``, ``help`` and editors show
-    what it takes. ``name`` is its name in the library, ``symbol`` the driver's, ``title`` what people call it."""
+    """One kernel of a library. ``launch`` has the kernel's own signature, as ``inspect.signature``, ``help`` and editors show
+    it. ``name`` is its name in the library, ``symbol`` its entry point, ``title`` its demangled name."""
 
     launch: Callable[..., None]
 
@@ -191,11 +189,11 @@ class Kernel:
         return self.library.manifest.kernels[self.name]
 
     def image(self) -> Image:
-        """The image for the current GPU; raises Unsupported[no-image] saying which GPUs there are."""
+        """The image for the current GPU; raises Unsupported[no-image] with the GPUs that have one."""
         return self._image_for(self.library.driver.device()[1])
 
     def load(self) -> None:
-        """Load the kernel for the current GPU, where there is an image for it, as far as a launch would."""
+        """Load the kernel for the current GPU as a launch would; does nothing if there is no image for it."""
         driver = self.library.driver
         device, number = driver.device()
         try:
@@ -226,7 +224,7 @@ class Kernel:
         driver.launch(loaded, config, params)
 
     def _choose(self, number: int) -> tuple[Image, ArgumentPacker]:
-        """The image for GPUs of one compute capability, and its checks."""
+        """The image for GPUs of one compute capability, and its argument packer."""
         image = self._image_for(number)
         self._chosen[number] = image, ArgumentPacker(self.title, image.launch)
         return self._chosen[number]
@@ -234,13 +232,13 @@ class Kernel:
     def _completed(
         self, driver: Driver, place: tuple[int, Image], params: PackedParameters, programs: tuple[int, int, int]
     ) -> PackedParameters:
-        """The grid's extents, where the kernel asks for them, and tensor maps follow the parameters that a caller passes."""
+        """The caller's parameters followed by the grid's extents, if the kernel is persistent, and by tensor maps."""
         maps = self._maps_of(driver, place, params)
         persistent = place[1].launch.grid.persistent
         return (params.with_extents(programs) if persistent else params).with_maps(maps)
 
     def _maps_of(self, driver: Driver, place: tuple[int, Image], params: PackedParameters) -> tuple[bytes, ...]:
-        """The tensor maps that an image on a device is given for the parameters; the same arrays have the same ones there."""
+        """The tensor maps for the parameters of a launch, cached by device, image and parameters."""
         device, image = place
         key = device, image.offset, params.data
         maps = self._maps.get(key)
@@ -254,24 +252,22 @@ class Kernel:
 
 
 def check_grid(entry: str, grid: int | Sequence[int], launch: Launch) -> tuple[int, int, int]:
-    """The three numbers of tile blocks, each of which a cluster of CTAs executes; raises InvalidInput[launch-grid]."""
+    """The three extents of the grid in tile blocks, one cluster of CTAs each; raises InvalidInput[launch-grid]."""
     cluster = launch.cluster
     if type(grid) is int and 0 < grid <= _GRID_ON_EVERY_GPU and cluster == _NO_CLUSTER:
         return grid, 1, 1
     try:
-        given = tuple(islice(grid, _MAX_AXES)) if isinstance(grid, Iterable) else (grid,)
-        # Lengths may be integers of NumPy and others; a number that is none is refused as 0 is.
-        blocks = tuple([index(count) if hasattr(count, "__index__") else 0 for count in (*given, 1, 1)[:3]])
-    except Exception as error:  # other people's code
-        raise InvalidInput(
-            "launch-grid", f"kernel {entry} cannot be launched on this grid: {exception_text(error)}"
-        ) from None
+        extents = tuple(islice(grid, _MAX_AXES)) if isinstance(grid, Iterable) else (grid,)
+        # NumPy and other integers are accepted; non-integers become 0, which is refused below.
+        blocks = tuple([index(count) if hasattr(count, "__index__") else 0 for count in (*extents, 1, 1)[:3]])
+    except Exception as error:  # raised by the caller's objects
+        raise InvalidInput("launch-grid", f"invalid grid for kernel {entry}: {exception_text(error)}") from None
     most = tuple(limit // size for limit, size in zip(_MAX_GRID, cluster, strict=True))
-    if not 1 <= len(given) <= 3 or any(not 1 <= count <= limit for count, limit in zip(blocks, most, strict=True)):
-        message = f"kernel {entry} cannot be launched on a grid of {given}"
-        raise InvalidInput("launch-grid", message, remedy=f"give one to three positive numbers up to {most}")
+    if not 1 <= len(extents) <= 3 or any(not 1 <= count <= limit for count, limit in zip(blocks, most, strict=True)):
+        message = f"invalid grid {extents} for kernel {entry}"
+        raise InvalidInput("launch-grid", message, remedy=f"use 1 to 3 positive integers up to {most}")
     x, y, z = blocks
     if launch.grid.persistent and x * y * z > MAX_TILE_PROGRAMS:
-        message = f"kernel {entry} was built persistent and cannot be launched on a grid of {given}"
-        raise InvalidInput("launch-grid", message, remedy=f"give a grid of at most {MAX_TILE_PROGRAMS} tile programs")
+        message = f"grid {extents} is too large for persistent kernel {entry}"
+        raise InvalidInput("launch-grid", message, remedy=f"use at most {MAX_TILE_PROGRAMS} tile blocks")
     return x, y, z

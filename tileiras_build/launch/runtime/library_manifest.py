@@ -1,4 +1,4 @@
-"""What a kernel library holds: the file ``manifest.json`` beside its image.
+"""The manifest of a kernel library: the file ``manifest.json`` next to its image.
 
     {"format": "tileiras-library", "version": 2, "name": "examples",
      "image": {"file": "examples.fatbin", "size": bytes, "sha256": hex},
@@ -29,7 +29,7 @@ Bytes = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Image(msgspec.Struct, frozen=True):
-    """One form of a kernel: ``offset`` and ``size`` (bytes) are its place in the image file, ``launch`` how it is launched."""
+    """One image of a kernel: its ``offset`` and ``size`` in the image file in bytes, and its ``launch`` manifest."""
 
     target: str
     kind: Literal["cubin", "ptx"]
@@ -39,17 +39,17 @@ class Image(msgspec.Struct, frozen=True):
 
     @property
     def gpu(self) -> Target:
-        """The row of TARGETS that the image was made for."""
+        """The target that the image was compiled for."""
         return find_target(self.target)
 
     @property
     def shared_memory(self) -> int:
-        """Bytes of dynamic shared memory that a launch asks for."""
+        """Bytes of dynamic shared memory of a launch."""
         return self.launch.shared_memory.dynamic
 
 
 class ImageFile(ManifestStruct, frozen=True):
-    """The file that holds all images."""
+    """The file with all images."""
 
     file: str
     size: Bytes
@@ -57,7 +57,7 @@ class ImageFile(ManifestStruct, frozen=True):
 
 
 class Document(ManifestStruct, frozen=True):
-    """The file as it is written."""
+    """The manifest file."""
 
     format: Literal["tileiras-library"]
     version: Literal[2]
@@ -77,7 +77,7 @@ class LibraryManifest(msgspec.Struct, frozen=True):
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """The GPUs that some kernel has a cubin for, in the order of their numbers."""
+        """The GPUs with a cubin of some kernel, ordered by compute capability."""
         found = {image.gpu for images in self.kernels.values() for image in images if image.kind == CUBIN}
         return tuple(target.name for target in sorted(found, key=lambda target: target.number))
 
@@ -101,14 +101,14 @@ def read(path: Path) -> LibraryManifest:
     try:
         data = path.read_bytes()
     except OSError as error:
-        message = f"this kernel library cannot be read: {error.strerror}"
-        remedy = f"give the folder that holds {FILE_NAME}"
+        message = f"cannot read the kernel library: {error.strerror}"
+        remedy = f"pass the folder with {FILE_NAME}"
         raise InvalidInput("library-missing", message, location=Location(str(path)), remedy=remedy) from None
     try:
         return _parse(parse_json(data))
     except (ValueError, InvalidInput) as error:
-        message = f"this is not the manifest of a kernel library: {error}"
-        remedy = "build the package again with this version"
+        message = f"not a kernel library manifest: {error}"
+        remedy = "rebuild the package with this version"
         raise InvalidInput("library-manifest", message, location=Location(str(path)), remedy=remedy) from None
 
 
@@ -119,12 +119,12 @@ def _parse(content: object) -> LibraryManifest:
         assert image.gpu
     held = found.image
     if held.file != Path(held.file).name or not held.file.isprintable():
-        raise ValueError(f"image.file: {held.file!a} is no name of a file beside it")
+        raise ValueError(f"image.file: {held.file!a} is not a file name")
     for entry, images in kernels.items():
         if not images:
-            raise ValueError(f"kernels.{entry}: it has no image")
+            raise ValueError(f"kernels.{entry}: no images")
         if any(image.offset + image.size > held.size for image in images):
-            raise ValueError(f"kernels.{entry}: an image ends behind the end of the file")
+            raise ValueError(f"kernels.{entry}: an image exceeds the image file")
         for image in images:
             check_launch(image.launch, f"kernels.{entry}")
     return LibraryManifest(found.name, held.file, held.size, held.sha256, kernels)

@@ -1,8 +1,9 @@
-"""From launch arguments to the bytes of a kernel's parameters, checked against what the kernel was built for.
+"""Pack launch arguments into the bytes of a kernel's parameters, checked against the kernel's assumptions.
 
 An n-dimensional array fills 1 + 2n parameters: its address, its n lengths and its n strides in elements (cuTile's
-calling convention); a plain pointer or a number fills one. ``Address(array)`` passes an array's address alone: its lengths
-and strides follow as numbers. Every check that a kernel needs is a row made once (``plan``), so that a launch costs little.
+calling convention); a plain pointer or a scalar fills one. ``Address(array)`` passes the address of an array only; its
+lengths and strides follow as integers. The checks of a kernel are prepared once (``ArgumentPacker``), so that a launch is
+cheap.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ if TYPE_CHECKING:
 _INTEGER_BITS = {f"i{bits}": bits for bits in (8, 16, 32, 64)}
 _FLOATS = [row for row in ROWS.values() if row.format is not None and row.per_byte == 1]
 _FLOAT_CODES = {row.name: f"<{row.struct}" for row in _FLOATS if row.struct is not None}
-# Floats that struct does not know, and the names of their NumPy types in ml_dtypes, which lacks one.
+# Float types without a struct code, and their NumPy types in ml_dtypes (which lacks one of them).
 _SMALL_FLOATS = {row.name: row.numpy for row in _FLOATS if row.struct is None and row.numpy is not None}
 _UNSIGNED_FLOAT = "fnv8E5M3FNU"
-_MAX_SHOWN = 200  # characters of what others say
+_MAX_SHOWN = 200  # characters of foreign text in a message
 _BYTE = ("uint8", "int8", "bool")
-# The NumPy types that may hold each element: its own, and its bits where few libraries have a name for it.
+# The NumPy types accepted for each element type: its own, and types of the same bits if few libraries support it.
 ELEMENT_TYPES: dict[str, tuple[str, ...]] = {
     "i1": ("bool", "uint8", "int8"), "i8": ("int8", "uint8", "bool"),
     **{f"i{bits}": (f"int{bits}", f"uint{bits}") for bits in (16, 32, 64)},
@@ -41,14 +42,14 @@ ELEMENT_TYPES: dict[str, tuple[str, ...]] = {
     "bf16": ("bfloat16", "uint16", "int16", "void16"),
     **{row.name: (*filter(None, (row.numpy,)), *_BYTE, "void8") for row in _FLOATS if row.bits == 8},
 }  # fmt: skip
-# Elements smaller than a byte travel in bytes.
+# Sub-byte elements are passed in byte arrays.
 _PACKED_TYPES = (*_BYTE, "void8", "float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn")
 
 
 class ArrayView(NamedTuple):
     """An array in memory: its address, lengths, strides in elements, and its device's ordinal (None: host memory).
 
-    ``dtype`` is its NumPy type, None where it has none that this process knows.
+    ``dtype`` is its NumPy type, None if unknown.
     """
 
     address: int
@@ -72,27 +73,27 @@ Shown = TypeVar("Shown")
 
 
 def is_array(value: object) -> bool:
-    """Whether ``value`` offers DLPack or the CUDA array interface; numbers, NumPy's too, offer neither of the two."""
+    """Whether ``value`` supports DLPack or the CUDA array interface, which scalars (also of NumPy) do not."""
     try:
         return hasattr(value, "__dlpack__") or hasattr(value, "__cuda_array_interface__")
-    except Exception:  # it has a property that raises: who looks into it learns why
+    except Exception:  # a property raises; reading the array reports it
         return True
 
 
 def exception_text(error: BaseException) -> str:
-    """What an exception of other people's code says, in one line that can be written anywhere."""
+    """The message of a foreign exception as one printable line."""
     return short_repr(error, _exception_words) or kind_of(error)
 
 
 def _exception_words(error: BaseException) -> str:
-    """A KeyError shows its key by ``repr``; a sentence in place of one is meant to be read."""
+    """The message; a KeyError's is its key's ``repr``, except if the key is a sentence."""
     is_key = type(error).__str__ is KeyError.__str__ and len(error.args) == 1
     is_sentence = is_key and isinstance(error.args[0], str) and " " in error.args[0]
     return error.args[0] if is_sentence else str(error)
 
 
 def short_repr(value: Shown, form: Callable[[Shown], str] = repr) -> str:
-    """An object of other people's code in one line, where it can be shown at all."""
+    """The ``repr`` of a foreign object as one printable line, or its type if ``repr`` fails."""
     words = asked(lambda: str.split(form(value)))
     if words is None:
         return f"a {class_name(type(value))}"
@@ -102,13 +103,13 @@ def short_repr(value: Shown, form: Callable[[Shown], str] = repr) -> str:
 
 
 def is_number(value: object) -> TypeGuard[Number]:
-    """Whether ``value`` is a number of Python or NumPy."""
+    """Whether ``value`` is a scalar of Python or NumPy."""
     return isinstance(value, (int, float)) or isinstance(value, (SupportsIndex, SupportsFloat)) and not is_array(value)
 
 
 # ---- the checks of one kernel ----------------------------------------------------------------------
 class ArgumentPacker:
-    """How the arguments of one kernel become parameters; ``bind`` does it."""
+    """Packs the arguments of one kernel into its parameters (``bind``)."""
 
     def __init__(self, entry: str, launch: Launch):
         self.entry, self.params = entry, launch.caller_parameters
@@ -118,35 +119,35 @@ class ArgumentPacker:
         self._fast = make_bind_stub([(row.params, row.known) for row in self.checkers])
 
     def bind(self, arguments: Sequence[object], view: View, device: int) -> PackedParameters:
-        """The ordinary parameters.
+        """The parameters that a caller passes.
 
-        ``view`` looks into an array, ``device`` is where the kernel runs. Raises InvalidInput, naming the parameter.
+        ``view`` describes an array; the kernel runs on ``device``. Raises InvalidInput, naming the parameter.
         """
         if (data := self._fast(arguments, view, device)) is not None:
             return PackedParameters(data, self.places)
         return PackedParameters.of(self._one_by_one(arguments, view, device), self.places)
 
     def _one_by_one(self, arguments: Sequence[object], view: View, device: int) -> list[bytes]:
-        """Arguments of all kinds: an array's place may be taken by its address, lengths and strides."""
+        """Pack all kinds of arguments: an array may be passed as its address, lengths and strides."""
         packed: list[bytes] = []
-        given, whole = list(arguments), len(arguments) == len(self.checkers)
+        remaining, whole = list(arguments), len(arguments) == len(self.checkers)
         for row in self.checkers:
-            count = 1 if whole or given and is_array(given[0]) else row.parameters
-            if len(given) < count:
+            count = 1 if whole or remaining and is_array(remaining[0]) else row.parameters
+            if len(remaining) < count:
                 self._refuse_count(arguments)
-            if isinstance(row, _Array) and count < row.parameters and not is_array(given[0]):
-                row.refuse_partial_array(given[0])
-            for part, argument in enumerate(given[:count]):
+            if isinstance(row, _Array) and count < row.parameters and not is_array(remaining[0]):
+                row.refuse_partial_array(remaining[0])
+            for part, argument in enumerate(remaining[:count]):
                 row.add(argument, part, view, device, packed)
-            del given[:count]
-        if given:
+            del remaining[:count]
+        if remaining:
             self._refuse_count(arguments)
         return packed
 
     def _refuse_count(self, arguments: Sequence[object]) -> NoReturn:
         names = ", ".join(_described(argument) for argument in self.arguments)
-        message = f"kernel {self.entry} takes {len(self.checkers)} arguments ({names}), not {len(arguments)}"
-        remedy = "an array may be given as Address(array), its lengths and its strides in elements"
+        message = f"kernel {self.entry} takes {len(self.checkers)} arguments ({names}), got {len(arguments)}"
+        remedy = "an array may also be passed as Address(array), its lengths and its strides in elements"
         raise InvalidInput("launch-arguments", message, remedy=remedy)
 
 
@@ -155,7 +156,7 @@ def _described(argument: Argument) -> str:
 
 
 class _Scalar:
-    """An argument that is one parameter: a number, or an address."""
+    """An argument that fills one parameter: a scalar, or an address."""
 
     parameters = 1
 
@@ -164,26 +165,26 @@ class _Scalar:
         self.known = AcceptedTypes()
 
     def add(self, argument: object, position: int, view: View, device: int, packed: list[bytes]) -> None:
-        """Parameter ``part`` of the argument."""
+        """Pack parameter ``position`` of the argument."""
         param = self.params[position]
         whole = not isinstance(argument, Address)
         argument = argument.array if isinstance(argument, Address) else argument
         if whole and is_array(argument) and (position or param.kind != POINTER):
-            self._refuse("launch-argument", f"{param.name} is {_kind(param)}, not an array")
+            self._refuse("launch-argument", f"{param.name} must be {_kind(param)}, got an array")
         if is_array(argument):
             packed.append(self.address(view(argument), device, param))
             if whole:
                 self.known.kinds.add(type(argument))
             return
         if not is_number(argument):
-            message = f"{param.name} is {_kind(param)}, not {_article(argument)}"
-            self._refuse("launch-argument", message, "pass arrays (DLPack) and numbers")
+            message = f"{param.name} must be {_kind(param)}, got {_article(argument)}"
+            self._refuse("launch-argument", message, "pass arrays (DLPack) and scalars")
         packed.append(self._number(param, argument))
 
     def address(self, array: ArrayView, device: int, param: Parameter) -> bytes:
-        """The address of an array; raises InvalidInput where the kernel cannot use the memory."""
+        """The address of an array; raises InvalidInput if the kernel cannot use the memory."""
         if param.kind != POINTER:
-            self._refuse("launch-argument", f"{param.name} is {_kind(param)}, not an address")
+            self._refuse("launch-argument", f"{param.name} must be {_kind(param)}, got an address")
         if array.dtype is not None:
             self.check_element(array.dtype, param)
             self.known.types.add(array.dtype)
@@ -191,42 +192,40 @@ class _Scalar:
         return array.address.to_bytes(8, "little")
 
     def check_memory(self, array: ArrayView, device: int, param: Parameter) -> None:
-        """Refuse what no kernel, or not this one, may reach through the address."""
+        """Refuse memory of another device, misaligned memory, and read-only memory that the kernel writes."""
         if array.device != device:
             where = "in host memory" if array.device is None else f"on GPU {array.device}"
-            remedy = "copy it to that GPU, or make its GPU the current one"
+            remedy = f"copy it to GPU {device} or switch the current device"
             self._refuse("launch-device", f"{self.name} is {where}, the kernel runs on GPU {device}", remedy)
         if array.address % param.divisible_by:
             self._refuse_address(array.address, param)
         if array.readonly and param.access in (WRITE, READ_WRITE):
-            self._refuse(
-                "launch-read-only", f"{self.name} is read-only, and the kernel writes it", "pass an array to write"
-            )
+            self._refuse("launch-read-only", f"kernel writes to read-only array {self.name}", "pass a writable array")
 
     def check_element(self, dtype: np.dtype, param: Parameter) -> None:
-        """Refuse an array of other numbers than the kernel reads or writes."""
+        """Refuse an array of another element type than the kernel's."""
         name = f"void{8 * dtype.itemsize}" if dtype.kind == "V" and dtype.name.startswith("void") else dtype.name
         element = param.element
         if element is None or name in ELEMENT_TYPES.get(element, _PACKED_TYPES):
             return
         wanted = ELEMENT_TYPES.get(element, (element,))[0]
-        message = f"{self.name} holds {dtype.name}, the kernel was built for {wanted}"
+        message = f"{self.name} has dtype {dtype.name}, expected {wanted}"
         self._refuse("launch-element", message, f"convert it to {wanted}, or launch a kernel built for {dtype.name}")
 
     def _refuse_address(self, address: int, param: Parameter) -> NoReturn:
         message = f"the address {address:#x} of {self.name} is not a multiple of {param.divisible_by} bytes"
-        self._refuse("launch-alignment", message, "pass an array that begins there, or a copy")
+        self._refuse("launch-alignment", message, "pass an aligned array or a copy")
 
     def _number(self, param: Parameter, number: Number) -> bytes:
         try:
-            data, problem = pack_number(param.kind, number), _broken_promise(param, number)
-        except Exception as error:  # a number may be an object of anybody's
+            data, problem = pack_number(param.kind, number), _violated_assumption(param, number)
+        except Exception as error:  # a scalar may be any object
             self._refuse(
                 "launch-argument",
-                f"{param.name} ({param.kind}) cannot be {short_repr(number)}: {exception_text(error)}",
+                f"invalid value {short_repr(number)} for {param.name} ({param.kind}): {exception_text(error)}",
             )
         if data is None:
-            self._refuse("launch-argument", f"{param.name} is of kind {param.kind}, which no argument can be")
+            self._refuse("launch-argument", f"unsupported parameter kind {param.kind} of {param.name}")
         if problem:
             if param.kind == POINTER:
                 self._refuse_address(_whole(number), param)
@@ -238,11 +237,11 @@ class _Scalar:
 
 
 def _kind(param: Parameter) -> str:
-    return "an address" if param.kind == POINTER else f"a number ({param.kind})"
+    return "an address" if param.kind == POINTER else f"a scalar ({param.kind})"
 
 
 class _Array(_Scalar):
-    """An argument that is an array, or in its place an address, lengths and strides."""
+    """An argument that is an array, or an address with lengths and strides."""
 
     def __init__(self, entry: str, name: str, params: Sequence[Parameter]):
         super().__init__(entry, name, params)
@@ -257,29 +256,31 @@ class _Array(_Scalar):
         if len(array.shape) != self.rank:
             self._refuse_rank(len(array.shape))
         packed.append(self.address(array, device, self.params[0]))
-        given = self._checked((*array.shape, *array.strides))
-        packed += [self._number(param, number) for param, number in zip(self.params[1:], given)]
+        sizes = self._checked((*array.shape, *array.strides))
+        packed += [self._number(param, number) for param, number in zip(self.params[1:], sizes)]
         self.known.kinds.add(type(argument))
 
     def refuse_partial_array(self, argument: object) -> NoReturn:
-        """Refuse what stands in an array's place alone."""
-        message = f"{self.name} is an array of {_dimensions(self.rank)}, not {_article(argument)}"
-        self._refuse("launch-argument", message, "pass it, or Address(array), its lengths and its strides in elements")
+        """Refuse a single argument that is not an array."""
+        message = f"{self.name} must be an array of {_dimensions(self.rank)}, got {_article(argument)}"
+        self._refuse(
+            "launch-argument", message, "pass an array, or Address(array), its lengths and its strides in elements"
+        )
 
     def _refuse_rank(self, found: int) -> NoReturn:
-        message = f"{self.name} has {_dimensions(found)}, the kernel was built for {self.rank}"
+        message = f"{self.name} has {_dimensions(found)}, expected {self.rank}"
         self._refuse("launch-rank", message, f"reshape it to {_dimensions(self.rank)}")
 
     def _checked(self, sizes: Sequence[int]) -> tuple[int, ...]:
-        """Lengths and strides that the kernel was built for; along one element at most, a stride is any."""
+        """Check lengths and strides against the kernel's assumptions; the stride of an axis of length 0 or 1 may be anything."""
         shape = sizes[: self.rank]
         made = list(sizes)
         for place, (number, param) in enumerate(zip(sizes, self.params[1:])):
-            problem = _broken_promise(param, number) or _too_large(param, number)
+            problem = _violated_assumption(param, number) or _too_large(param, number)
             if problem is None:
                 continue
             if param.role == "stride" and shape[place - self.rank] <= 1:
-                made[place] = _harmless(param)
+                made[place] = _valid_stride(param)
                 continue
             unit = f" element{'s' * (abs(number) != 1)}" if param.role == "stride" else ""
             message = f"the {_what(param)} of axis {param.axis} of {self.name} is {number}{unit}{problem}"
@@ -288,8 +289,8 @@ class _Array(_Scalar):
 
 
 _REMEDIES = {
-    "stride": "pass a contiguous copy, or build the kernel without that promise",
-    "shape": "pad it, or build the kernel without that promise",
+    "stride": "pass a contiguous copy, or rebuild the kernel without that assumption",
+    "shape": "pad it, or rebuild the kernel without that assumption",
 }
 
 
@@ -306,20 +307,20 @@ def _dimensions(count: int) -> str:
     return f"{count} dimension" + "s" * (count != 1)
 
 
-def _harmless(param: Parameter) -> int:
-    """A stride that keeps the promises: nothing is ever that far away."""
+def _valid_stride(param: Parameter) -> int:
+    """A stride that satisfies the kernel's assumptions; it is never used for an address."""
     if param.value is not None:
         return param.value
     return -(-(param.minimum or 0) // param.divisible_by) * param.divisible_by
 
 
-def _broken_promise(param: Parameter, number: Number) -> str | None:
-    """How a sentence about ``number`` goes on where the kernel is not right for it."""
+def _violated_assumption(param: Parameter, number: Number) -> str | None:
+    """The end of a message about a value that violates the parameter's assumptions; None if it satisfies them."""
     if param.value is param.minimum is param.maximum is None and param.divisible_by == 1:
         return None
     whole = _whole(number)
     if param.value is not None and whole != param.value:
-        return f", the kernel was built for {param.value}"
+        return f", expected {param.value}"
     if whole % param.divisible_by:
         return f", not a multiple of {param.divisible_by}"
     if param.minimum is not None and whole < param.minimum:
@@ -339,9 +340,9 @@ def _argument_checker(entry: str, argument: Argument, launch: Launch) -> _Scalar
     return (_Array if argument.kind == "array" else _Scalar)(entry, argument.name, params)
 
 
-# ---- numbers ---------------------------------------------------------------------------------------
+# ---- scalars ---------------------------------------------------------------------------------------
 def pack_number(kind: str, number: Number) -> bytes | None:
-    """The little-endian bytes of a number; None where ``kind`` is no number's. Raises OverflowError or ValueError."""
+    """The little-endian bytes of a scalar; None if ``kind`` is unsupported. Raises OverflowError or ValueError."""
     if kind in _INTEGER_BITS:
         return _integer(number, _INTEGER_BITS[kind], unsigned=_is_unsigned(number))
     if kind in _FLOAT_CODES:
@@ -363,7 +364,7 @@ def _is_unsigned(number: Number) -> bool:
 
 
 def _integer(number: Number, bits: int, *, unsigned: bool) -> bytes:
-    """An integer's bytes; a length beyond a signed index is refused, what NumPy calls unsigned is taken as it is."""
+    """An integer's bytes; signed unless ``unsigned``, as for NumPy's unsigned types."""
     whole = _whole(number)
     lowest, end = (0, 1 << bits) if unsigned else (-(1 << bits - 1), 1 << bits - 1)
     if not lowest <= whole < end:
@@ -376,12 +377,12 @@ def _whole(number: Number) -> int:
         return number.__index__()
     fraction = float(number)
     if not math.isfinite(fraction) or fraction != int(fraction):
-        raise ValueError("it is no whole number")
+        raise ValueError("not an integer")
     return int(fraction)
 
 
 def describe_argument(argument: Argument, parameters: Sequence[Parameter]) -> str:
-    """What an argument must be, for people who call the kernel."""
+    """The requirements on an argument, for callers of the kernel."""
     return ", ".join(_describe(argument, parameters[argument.param : argument.param + argument.parameters]))
 
 

@@ -1,4 +1,4 @@
-"""The ``launch`` of one kernel as Python shows it: parameters by name, and what each must be in the docstring."""
+"""The Python signature and docstring of a kernel's ``launch``: parameters by name, and the requirements on each."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _AXES = "xyz"
 _OWN = ("grid", "stream")
 _TEXT = """Enqueue {entry} on ``stream`` (a stream of any CUDA library, its handle, or None: the default stream).
 
-{grid}. Arrays offer DLPack or the CUDA array interface; each may also be given
-as Address(array), its lengths and its strides in elements. Raises InvalidInput where an argument is not:
+{grid}. Arrays must support DLPack or the CUDA array interface; each may also be passed
+as Address(array), its lengths and its strides in elements. Raises InvalidInput unless each argument is:
 
 {arguments}
 """
@@ -27,7 +27,7 @@ Enqueue = Callable[[int | Sequence[int], Sequence[object], object], None]
 
 
 def launcher(entry: str, launch: Launch, enqueue: Enqueue) -> Callable[..., None]:
-    """``launch(grid, *arguments, stream=None)`` of one kernel, whose arguments may also be given by name."""
+    """``launch(grid, *arguments, stream=None)`` of one kernel; arguments may also be passed by keyword."""
     names = python_names(launch)
 
     def launch_kernel(grid: int | Sequence[int], *arguments: object, stream: object = None, **named: object) -> None:
@@ -40,22 +40,22 @@ def launcher(entry: str, launch: Launch, enqueue: Enqueue) -> Callable[..., None
 
 
 def python_names(launch: Launch) -> list[str]:
-    """The arguments' names, where ``grid`` and ``stream`` are the launch's own, and keywords Python's."""
+    """The arguments' names, made distinct from ``grid``, ``stream`` and Python's keywords."""
     names = [argument.name for argument in launch.arguments]
     made = unique_names(names, _OWN, spelled=lambda name: f"{name}_" if iskeyword(name) else name)
     return [made[name] for name in names]
 
 
 def signature(launch: Launch) -> inspect.Signature:
-    """What editors show."""
+    """The signature that ``inspect`` and editors show."""
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    given = [
+    parameters = [
         inspect.Parameter(name, kind, annotation=_annotation(argument, launch))
         for name, argument in zip(python_names(launch), launch.arguments)
     ]
     grid = inspect.Parameter("grid", kind, annotation="int | Sequence[int]")
     stream = inspect.Parameter("stream", inspect.Parameter.KEYWORD_ONLY, default=None)
-    return inspect.Signature([grid, *given, stream])
+    return inspect.Signature([grid, *parameters, stream])
 
 
 def _annotation(argument: Argument, launch: Launch) -> str:
@@ -80,7 +80,7 @@ def _grid(launch: Launch) -> str:
         counted = ", ".join(f"{axis}: {meaning}" for axis, meaning in zip(_AXES, launch.grid.meaning))
         return f"``grid`` counts blocks ({counted})"
     axes = ", ".join(_AXES[axis] for axis in launch.grid.axes) or "none"
-    return f"``grid`` counts blocks along up to three axes, of which the kernel tells apart: {axes}"
+    return f"``grid`` has up to three axes; the kernel uses: {axes}"
 
 
 def _in_order(
@@ -89,7 +89,7 @@ def _in_order(
     """All arguments by position."""
     rest = list(names[len(arguments) :])
     if unknown := sorted(named.keys() - set(rest)):
-        why = "was given by position" if unknown[0] in names else f"is none of {', '.join(names)}"
+        why = "is also passed by position" if unknown[0] in names else f"is unknown (arguments: {', '.join(names)})"
         raise InvalidInput("launch-arguments", f"kernel {entry}: argument {unknown[0]} {why}")
     if missing := [name for name in rest if name not in named]:
         raise InvalidInput("launch-arguments", f"kernel {entry}: argument {missing[0]} is missing")

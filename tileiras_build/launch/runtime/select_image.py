@@ -1,4 +1,4 @@
-"""Which image of a kernel runs on a GPU.
+"""Select the image of a kernel for a GPU.
 
 CUDA C++ Programming Guide, "Compute Capabilities" and PTX ISA 9.0, section 11.1.2 (``.target``): a cubin runs on GPUs
 of its major version with the same or a higher minor one, PTX on any GPU from its own on; arch-specific code (``sm_90a``)
@@ -33,7 +33,7 @@ def _can_load(image: Image, number: int) -> bool:
 
 
 def _fits_shared_memory(image: Image, number: int) -> bool:
-    """Whether a block gets the shared memory; on a GPU that nothing is known of, the driver decides."""
+    """Whether the shared memory fits a block; on unknown GPUs the driver decides."""
     target = TARGETS.get(f"sm_{number}")
     return target is None or image.shared_memory <= target.max_shared_memory
 
@@ -44,17 +44,17 @@ def _embedded(number: int) -> bool:
 
 
 def by_preference(images: Iterable[Image]) -> list[Image]:
-    """The images with the best first: cubins before PTX, then the newest."""
+    """The images in order of preference: cubins before PTX, then the newest target."""
     return sorted(images, key=lambda image: (image.kind != CUBIN, -image.gpu.number))
 
 
 def select_image(images: Iterable[Image], number: int) -> Image | None:
-    """The best image for a GPU; None where none runs."""
+    """The best image for a GPU; None if none runs on it."""
     return next((image for image in by_preference(images) if runs_on(image, number)), None)
 
 
 def require_image(entry: str, images: Sequence[Image], number: int) -> Image:
-    """``choose``, or Unsupported[no-image] saying which GPUs the kernel was built for."""
+    """``select_image``, or Unsupported[no-image] with the GPUs that the kernel was built for."""
     found = select_image(images, number)
     if found is not None:
         return found
@@ -63,14 +63,12 @@ def require_image(entry: str, images: Sequence[Image], number: int) -> Image:
         _refuse_shared_memory(entry, too_large, number)
     built = ", ".join(image.target if image.kind == CUBIN else f"PTX of {image.target}" for image in images)
     known = f"sm_{number}" in TARGETS
-    remedy = (
-        f"build the library with sm={number}" if known else "build the library with ptx=80: the driver compiles that"
-    )
-    raise Unsupported("no-image", f"kernel {entry} was built for {built}, and this GPU is sm_{number}", remedy=remedy)
+    remedy = f"rebuild with sm={number}" if known else "rebuild with ptx=80, which the driver compiles"
+    raise Unsupported("no-image", f"no image of kernel {entry} for sm_{number} (built for {built})", remedy=remedy)
 
 
 def _refuse_shared_memory(entry: str, image: Image, number: int) -> NoReturn:
     most = TARGETS[f"sm_{number}"].max_shared_memory
-    needs = f"built for {image.target}, takes {image.shared_memory} bytes of shared memory"
-    message = f"kernel {entry}, {needs}, and a block of this GPU, sm_{number}, gets {most}"
-    raise Unsupported("no-image", message, remedy=f"build the library with sm={number}")
+    needs = f"needs {image.shared_memory} bytes of shared memory (built for {image.target})"
+    message = f"kernel {entry} {needs}; sm_{number} allows {most} per block"
+    raise Unsupported("no-image", message, remedy=f"rebuild with sm={number}")

@@ -1,11 +1,11 @@
-"""How long a kernel would take, by a model: from its machine code, a launch and published rates of the machine.
+"""A performance model: estimates a kernel's time from its SASS, a launch and published GPU rates.
 
-    cubin ──nvdisasm──> machine_code (operands) ──┐
-    manifest, sizes ──> problem ──> launch ───────┤
-                                                  ├─> trace (warp, semantics, slices, access): paths of sampled blocks
-                                                  │     ├─> work (instruction_classes, machines): clocks of each pipe
-                                                  │     └─> timeline: one block's clocks with its waits
-    registers, shared memory ──> waves ───────────┴─> bounds ──> model ──> report
+    cubin ──nvdisasm──> sass_parser (sass_operands) ──┐
+    manifest, sizes ──> problem_size ──> launch ──────┤
+                                                      ├─> warp_trace: paths of the warps of sampled CTAs
+                                                      │     ├─> cta_resource_usage: cycles of each pipe
+                                                      │     └─> cta_timeline: latency of one CTA with its stalls
+    registers, shared memory ──> occupancy_waves ─────┴─> roofline ──> performance_model ──> estimate_report
 
-It is a model: nothing here has seen a clock. docs/estimate.md says what it leaves out.
+All values are modelled, not measured. docs/estimate.md lists what the model leaves out.
 """

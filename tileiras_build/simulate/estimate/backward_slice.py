@@ -1,7 +1,7 @@
-"""Which instructions decide where a warp goes and what it touches: the rest need not be followed to be counted.
+"""The backward slice of control flow and addresses: the instructions that must be evaluated; the others are only counted.
 
-A register is wanted before an instruction if a later one that is followed reads it. Wanted ones flow backwards through the
-graph of basic blocks until nothing changes, as liveness does (Aho, Lam, Sethi and Ullman, "Compilers", section 9.2.5).
+A register is needed before an instruction if a later instruction of the slice reads it. Needed registers propagate backwards
+through the control flow graph to a fixed point, like liveness (Aho, Lam, Sethi and Ullman, "Compilers", section 9.2.5).
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from collections.abc import Callable, Iterator
 from .sass_operands import MEMORY, PREDICATE, PROGRAM_COUNTER, REGISTER, TRUE, UNIFORM, UNIFORM_PREDICATE, ZERO, Operand
 from .sass_parser import Instruction, MachineCode
 
-# Where each kind of register begins in a set of bits.
+# The first bit of each kind of register in a register set.
 _BASES = {REGISTER: 0, UNIFORM: 256, PREDICATE: 512, UNIFORM_PREDICATE: 520, PROGRAM_COUNTER: 528}
 _NOWHERE = {REGISTER: ZERO, UNIFORM: ZERO, PREDICATE: TRUE, UNIFORM_PREDICATE: TRUE}
-# Opcodes whose first operand is no result.
+# Opcodes without a result operand.
 _NO_RESULT = (
     "ST", "STG", "STS", "STL", "STSM", "RED", "REDG", "REDAS", "BRA", "EXIT", "BAR", "MEMBAR", "BSSY", "BSYNC", "LDGSTS",
     "NOP", "RET", "BRX", "DEPBAR", "ARRIVES", "UTMALDG", "UTMASTG", "UTMAREDG", "UTMAPF", "UBLKCP", "UBLKRED", "UTCHMMA",
     "UTCQMMA", "UTCIMMA", "UTCOMMA", "UTCBAR", "UTCCP", "STTM", "CCTL", "WARPSYNC", "CALL", "STAS", "BPT", "FENCE",
 )  # fmt: skip
-_VOTES = ("VOTE", "VOTEU")  # whose last operand is what is voted on
+_VOTES = ("VOTE", "VOTEU")  # the last operand is the source
 _PREDICATE_RESULTS = ("ISETP", "FSETP", "DSETP", "HSETP2", "PLOP3", "FCHK", "SYNCS", "USETMAXREG", "R2P", "ELECT")
-_BARRIER_OPERAND = ("UTMALDG", "UBLKCP")  # in the register behind the place in shared memory
+_BARRIER_OPERAND = ("UTMALDG", "UBLKCP")  # the register after the shared memory address is the mbarrier
 _WIDE = frozenset({"WIDE", "HI", "64", "U64", "S64"})
 _SIZES = {"64": 2, "128": 4, "256": 8}
 
@@ -52,7 +52,7 @@ def results_of(one: Instruction) -> tuple[Operand, ...]:
 
 
 def written(one: Instruction) -> int:
-    """The registers that an instruction writes, a bit for each."""
+    """The registers that an instruction writes, as a bit set."""
     if one.opcode == "R2P":
         return sum(1 << _BASES[PREDICATE] + number for number in range(7))
     found = 0
@@ -63,14 +63,14 @@ def written(one: Instruction) -> int:
 
 
 def width_of(one: Instruction) -> int:
-    """How many registers each result fills."""
+    """The number of registers of each result."""
     if (one.opcode == "CS2R" and "32" not in one.modifiers) or "WIDE" in one.modifiers:
         return 2
     return next((count for size, count in _SIZES.items() if size in one.modifiers), 1)
 
 
 def read(one: Instruction) -> int:
-    """The registers that an instruction reads, its guard among them."""
+    """The registers that an instruction reads, including its guard, as a bit set."""
     found = _bit(one.guard) if one.guard else 0
     if one.opcode == "P2R":
         found |= sum(1 << _BASES[PREDICATE] + number for number in range(7))
@@ -89,7 +89,7 @@ def _reads(operand: Operand, wide: bool) -> int:
 
 
 def addresses(one: Instruction) -> int:
-    """The registers that a place in memory is made of, and the guard."""
+    """The registers of memory operands' addresses, and the guard, as a bit set."""
     found = _bit(one.guard) if one.guard else 0
     for operand in one.operands:
         if operand.kind == MEMORY:
@@ -98,7 +98,7 @@ def addresses(one: Instruction) -> int:
 
 
 def backward_slice(code: MachineCode, wanted: Callable[[Instruction], int]) -> frozenset[int]:
-    """The numbers of the instructions to follow, where ``wanted`` says which registers one is asked for in any case."""
+    """The numbers of the instructions in the slice; ``wanted`` returns the registers that each instruction needs as a root."""
     blocks = [_Block(code, block, wanted) for block in code.blocks]
     leads = [list(_next_blocks(code, number)) for number in range(len(blocks))]
     needed = [0] * len(blocks)
@@ -116,7 +116,7 @@ def backward_slice(code: MachineCode, wanted: Callable[[Instruction], int]) -> f
 
 
 class _Block:
-    """One basic block in the flow of wanted registers."""
+    """One basic block of the data-flow analysis."""
 
     def __init__(self, code: MachineCode, block: range, wanted: Callable[[Instruction], int]):
         self.transfer_functions = [
@@ -125,13 +125,13 @@ class _Block:
         self.followed: set[int] = set()
 
     def before(self, needed: int) -> int:
-        """What is wanted before the block, where ``needed`` is behind it."""
-        for one, writes, reads, asked in self.transfer_functions:
+        """The registers needed before the block, from those ``needed`` after it."""
+        for one, writes, reads, roots in self.transfer_functions:
             if writes & needed:
                 self.followed.add(one.number)
-                # What is written for some lanes only leaves the rest.
+                # A predicated write leaves the other lanes' values needed.
                 needed = (needed if one.guard else needed & ~writes) | reads
-            needed |= asked
+            needed |= roots
         return needed
 
 
@@ -151,5 +151,5 @@ def _next_blocks(code: MachineCode, number: int) -> Iterator[int]:
 
 
 def _is_conditional(one: Instruction) -> bool:
-    """Whether a jump has its condition among its operands, as ``BRA P0, …`` and ``BRA.U UP0, …`` have."""
+    """Whether a branch has a condition operand, as in ``BRA P0, …`` and ``BRA.U UP0, …``."""
     return one.target is not None and any(operand.is_predicate for operand in one.operands)

@@ -1,4 +1,4 @@
-"""What a block makes the machine do: its warps' paths, summed over the pipes and memories that they go through."""
+"""The resource usage of a CTA: instructions, pipe cycles and memory traffic, accumulated over its warps' paths."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _TENSOR_MEMORY = {"LDTM": TENSOR_MEMORY_READ, "STTM": TENSOR_MEMORY_WRITE}
 
 @dataclass
 class CtaWork:
-    """Of one block, on average: instructions of warps, clocks of the multiprocessor by pipe, bytes by where they go.
+    """The average work of a CTA: warp instructions, SM cycles by pipe, bytes by memory.
 
-    ``read`` and ``written`` are bytes of each array by what its addresses begin with (0: nobody knows whose), ``fetched`` those
-    that arrive by asynchronous copies that a barrier counts, of which ``from_l2`` is the share that L2 sends. ``unknown`` are
-    the addresses of jumps that memory decides, ``blind`` accesses whose addresses are not known.
+    ``read`` and ``written``: bytes by array (``buffer_of``; 0: unknown array). ``async_load_bytes``: bytes of asynchronous loads
+    that an mbarrier counts; ``l2_share`` of them comes from L2, the rest by multicast. ``unknown_branches``: data-dependent
+    branches. ``unknown_accesses``: accesses with unknown addresses.
     """
 
     instructions: float = 0
@@ -38,41 +38,41 @@ class CtaWork:
     tensor_memory: float = 0
     read: Counter[int] = field(default_factory=Counter)
     written: Counter[int] = field(default_factory=Counter)
-    fetched: float = 0
-    from_l2: float = 1.0
+    async_load_bytes: float = 0
+    l2_share: float = 1.0
     async_stores: float = 0
     spills: float = 0
-    unknown: set[int] = field(default_factory=set)
-    blind: set[int] = field(default_factory=set)
+    unknown_branches: set[int] = field(default_factory=set)
+    unknown_accesses: set[int] = field(default_factory=set)
 
     @property
     def l2_bytes(self) -> float:
-        """What passes between the multiprocessor and L2, but what TMA stores."""
-        return sum(self.read.values()) + sum(self.written.values()) + self.fetched * self.from_l2
+        """Bytes between the SM and L2, without TMA stores."""
+        return sum(self.read.values()) + sum(self.written.values()) + self.async_load_bytes * self.l2_share
 
     def add(self, other: CtaWork, share: float) -> None:
-        """Another block's, with its share in the average."""
-        for name in ("instructions", "multiply_adds", "tensor", "shared", "l1", "tensor_memory", "fetched", "async_stores",
+        """Add another CTA's work, weighted by its share."""
+        for name in ("instructions", "multiply_adds", "tensor", "shared", "l1", "tensor_memory", "async_load_bytes", "async_stores",
                      "spills"):  # fmt: skip
             setattr(self, name, getattr(self, name) + share * getattr(other, name))
         for name in ("pipes", "read", "written"):
             mine = getattr(self, name)
             for key, value in getattr(other, name).items():
                 mine[key] += share * value
-        self.unknown |= other.unknown
-        self.blind |= other.blind
-        self.from_l2 = other.from_l2
+        self.unknown_branches |= other.unknown_branches
+        self.unknown_accesses |= other.unknown_accesses
+        self.l2_share = other.l2_share
 
 
 class WorkCounter:
-    """Sums what warps do, for one kernel on one machine; ``cluster`` is the number of blocks that a multicast reaches."""
+    """Accumulates the work of warps, for one kernel on one GPU; ``cluster`` is the number of CTAs of a multicast."""
 
     def __init__(self, code: MachineCode, machine: GpuModel, cluster: int = 1):
         self.code, self.gpu, self.cluster = code, machine, cluster
 
     @cached_property
     def _blocks(self) -> list[tuple[int, dict[str, float], float]]:
-        """Of each basic block: instructions, clocks by pipe, bytes spilled."""
+        """For each basic block: instructions, cycles by pipe, bytes of spills."""
         return [self._block([self.code.instructions[n] for n in block]) for block in self.code.blocks]
 
     def _block(self, ones: list[Instruction]) -> tuple[int, dict[str, float], float]:
@@ -84,13 +84,13 @@ class WorkCounter:
         return sum(one.opcode != "NOP" for one in ones), dict(pipes), 128.0 * spilled
 
     def block(self, warps: Iterable[WarpTrace]) -> CtaWork:
-        """The work of a block with these warps."""
+        """The work of a CTA with these warps."""
         found = CtaWork()
         for trace in warps:
             self._add_path(found, trace)
             for number, seen in trace.observed.items():
                 self._add_observed(found, self.code.instructions[number], seen)
-            found.unknown |= set(trace.unknown)
+            found.unknown_branches |= set(trace.unknown_branches)
         return found
 
     def _add_path(self, found: CtaWork, trace: WarpTrace) -> None:
@@ -114,22 +114,22 @@ class WorkCounter:
                 self._add_mma(found, one, None, passes)
 
     def _add_mma(self, found: CtaWork, one: Instruction, descriptor: int | None, count: float) -> None:
-        made = mma_shape(one, descriptor)
-        if made is None:
-            found.blind.add(one.number)
+        mma = mma_shape(one, descriptor)
+        if mma is None:
+            found.unknown_accesses.add(one.number)
             return
-        found.multiply_adds += count * made.multiply_adds
-        found.tensor += count * made.clocks(self.gpu.rates) * made.ctas
-        found.shared += count * _shared_bytes(one, made) / SHARED_BYTES_PER_CLOCK
+        found.multiply_adds += count * mma.multiply_adds
+        found.tensor += count * mma.clocks(self.gpu.rates) * mma.ctas
+        found.shared += count * _shared_bytes(one, mma) / SHARED_BYTES_PER_CLOCK
 
     def _add_observed(self, found: CtaWork, one: Instruction, seen: Observed) -> None:
         if one.opcode.startswith("UTC") and is_mma(one):
-            for told in filter(None, seen.recorded_words):
-                self._add_mma(found, one, told.get("idesc"), 1)
+            for words in filter(None, seen.recorded_words):
+                self._add_mma(found, one, words.get("idesc"), 1)
         elif one.opcode == "SYNCS":
-            found.fetched += sum(expected_bytes(one, told) for told in filter(None, seen.recorded_words))
+            found.async_load_bytes += sum(expected_bytes(one, words) for words in filter(None, seen.recorded_words))
         elif one.opcode in ASYNC_LOADS and "MULTICAST" in one.modifiers:
-            found.from_l2 = 1 / self.cluster
+            found.l2_share = 1 / self.cluster
         elif one.opcode in ASYNC_STORES:
             found.async_stores += seen.executions
         elif seen.accesses:
@@ -144,31 +144,31 @@ class WorkCounter:
             for owner, sectors in taken.sectors.items():
                 into[owner] += share * sectors * SECTOR_BYTES  # type: ignore[assignment]
             if not taken.known:
-                found.blind.add(one.number)
+                found.unknown_accesses.add(one.number)
 
 
-def _shared_bytes(one: Instruction, made: MmaShape) -> float:
-    """What one warp's part of a product reads: the right operand of a warpgroup's is read once for its four warps."""
+def _shared_bytes(one: Instruction, mma: MmaShape) -> float:
+    """Shared memory bytes of one warp's share of an MMA; the four warps of a wgmma read the right operand once."""
     if "GMMA" not in one.opcode:
-        return made.shared_bytes
-    right = replace(made, a_in_shared=False).shared_bytes
-    return made.shared_bytes - right + right / WARPS_PER_WARPGROUP
+        return mma.shared_bytes
+    right = replace(mma, a_in_shared=False).shared_bytes
+    return mma.shared_bytes - right + right / WARPS_PER_WARPGROUP
 
 
 def expected_bytes(one: Instruction, observed: dict[str, int | None]) -> int:
-    """Bytes that an arrival tells its barrier to expect."""
+    """Transaction bytes that an arrive.expect_tx adds."""
     if "ARRIVE" not in one.modifiers or any(modifier.endswith("T0") for modifier in one.modifiers):
         return 0
     return observed.get("word") or 0
 
 
 def _copied_bytes(one: Instruction) -> int:
-    """What a copy to tensor memory reads of shared memory: so many lanes of so many bits, as its name says, once."""
+    """Shared memory bytes that a copy to tensor memory reads: lanes times bits, from its mnemonic."""
     shape = _COPIED.fullmatch(one.modifiers[-1]) if one.modifiers else None
     return int(shape[1]) * int(shape[2]) // 8 if shape else 0
 
 
 def _tensor_memory_bytes(one: Instruction) -> int:
-    """Of LDTM and STTM: 32 lanes of a word for each column."""
+    """Bytes of LDTM and STTM: a word for each of 32 lanes and each column."""
     columns = next((int(modifier[1:]) for modifier in one.modifiers if modifier[:1] == "x"), 1)
     return 32 * 4 * columns

@@ -1,9 +1,9 @@
-"""One block with the GPU's memory to itself: when its warps issue what, and for what they wait.
+"""Simulates the timeline of one CTA that has the SM to itself: when its warps issue, and what they wait for.
 
-Each warp issues in order. An instruction waits for the scoreboards that ptxas has told it to, for its scheduler and its pipe;
-then the warp goes on after as many clocks as ptxas has written down. Barriers, mbarriers, groups of copies and of products let
-a warp go on when what it waits for has happened, at addresses that the paths are known to have. Loads take the latency of L2 or
-DRAM, as far as their bytes come from there, and the time that the bytes need at the rate of one multiprocessor's share.
+Each warp issues in order. An instruction waits for the scoreboards of its control code, its scheduler and its pipe; the next
+one issues after the stall cycles of the control code. At barriers, mbarriers, and waits for copy and wgmma groups, a warp
+waits until the awaited event has happened, at the addresses in its trace. Loads take the latency of L2 or DRAM, weighted by
+the share of bytes from each, and the transfer time at one SM's share of the bandwidth.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ from .mbarrier_phases import (
 )
 from .memory_transactions import GLOBAL, LOADS, SHARED
 from .sass_parser import NO_BARRIER, Instruction, MachineCode
-from .warp_trace import WarpTrace
+from .warp_trace import WarpTrace, path_id
 
 SCOREBOARDS = 6
-# Clocks until a result is there, of instructions whose time no table of machines.py has [Jia et al., arXiv 1804.06826, table
+# Result latencies in cycles that target/gpu_rates.py does not have [Jia et al., arXiv 1804.06826, table
 # 4.1, and Luo et al., arXiv 2402.13499: between 18 and 30 on all generations].
 _MEDIUM_LATENCY, _MMA_LATENCY, _BARRIER_LATENCY = 22.0, 33.0, 20.0
-_ISSUE_SLACK = 4.0  # clocks by which a warp may be followed ahead of the others
+_ISSUE_SLACK = 4.0  # cycles by which the simulation of a warp may be ahead of the others
 _SYNCHRONIZING = ("BAR", "SYNCS", "DEPBAR", "WARPGROUP", "UTCBAR", "ARRIVES")
 
 
 @dataclass(frozen=True)
 class Timeline:
-    """Clocks of a block alone: all, before its first product and behind its last; bytes under way at most; waits that the model
-    had to cut short because it did not see who ends them.
+    """Cycles of a single CTA: in total, before its first MMA and after its last one; the maximum bytes in flight; waits that
+    were forced to end because no warp or copy in the model ends them.
     """
 
     clocks: float = 0.0
@@ -54,7 +54,7 @@ class Timeline:
 
 
 def average(found: Sequence[Timeline]) -> Timeline:
-    """The mean of several blocks."""
+    """The mean of several timelines."""
     count = len(found)
     clocks, prologue, epilogue = (
         sum(getattr(one, name) for one in found) / count for name in ("clocks", "prologue", "epilogue")
@@ -65,10 +65,10 @@ def average(found: Sequence[Timeline]) -> Timeline:
 
 @dataclass
 class _WarpState:
-    """One warp: where on its path it is, and what it waits for."""
+    """The state of one warp: its position in its trace, and what it waits for."""
 
     trace: WarpTrace
-    block: int  # of the cluster
+    block: int  # CTA rank in the cluster
     partition: int
     step: int = 0
     inside: int = 0
@@ -83,7 +83,7 @@ class _WarpState:
 
 
 class _InstructionCost:
-    """What an instruction costs wherever it stands."""
+    """The context-independent costs of an instruction."""
 
     def __init__(self, one: Instruction, machine: GpuModel):
         self.one = one
@@ -100,15 +100,15 @@ class _InstructionCost:
         self.in_tensor_memory = self.is_mma and one.opcode.startswith("UTC")
         self.is_group = "GMMA" in one.opcode
         self.ends_group = any(operand.text.startswith("gsb") for operand in one.operands)
-        made = mma_shape(one) if self.is_mma and not self.in_tensor_memory else None
-        self.mma_cycles = made.clocks(machine.rates) * SM_PARTITIONS if made else 0.0
+        shape = mma_shape(one) if self.is_mma and not self.in_tensor_memory else None
+        self.mma_cycles = shape.clocks(machine.rates) * SM_PARTITIONS if shape else 0.0
         self.is_memory = one.opcode in (*GLOBAL, *SHARED, "LDGSTS")
         self.special = self.is_memory or self.is_mma or one.opcode in (*_SYNCHRONIZING, *ASYNC_LOADS, *ASYNC_STORES,
                                                                           "LDGDEPBAR", "UTMACMDFLUSH")  # fmt: skip
 
 
 class _ClusterSimulation:
-    """The blocks of a cluster while they run."""
+    """The simulation of a cluster's CTAs."""
 
     def __init__(self, code: MachineCode, machine: GpuModel, launch: Launch, latency: float, rate: float):
         self.code, self.gpu, self.launch = code, machine, launch
@@ -120,24 +120,24 @@ class _ClusterSimulation:
         self.queue: list[tuple[float, int, _WarpState]] = []
         self.copied: dict[int, float] = {}
         self.first, self.last, self.forced_waits = float("inf"), 0.0, 0
-        self.flights: list[tuple[float, float]] = []
+        self.transfers: list[tuple[float, float]] = []
 
     @cached_property
     def initializing(self) -> frozenset[int]:
-        """The stores that make mbarriers."""
+        """The stores that initialize mbarriers."""
         return init_stores(self.code)
 
     @cached_property
     def steps(self) -> list[list[_InstructionCost]]:
-        """The instructions of each basic block."""
+        """The instruction costs of each basic block."""
         return [[_InstructionCost(self.code.instructions[n], self.gpu) for n in block] for block in self.code.blocks]
 
     # ---- running -----------------------------------------------------------------------------------------------------
-    def run(self, runners: list[_WarpState]) -> float:
-        """Until all warps have ended; the clocks that it took."""
-        for number, runner in enumerate(runners):
-            heapq.heappush(self.queue, (0.0, number, runner))
-        order = {id(runner): number for number, runner in enumerate(runners)}
+    def run(self, running: list[_WarpState]) -> float:
+        """Run until all warps have exited; return the cycles."""
+        for number, warp in enumerate(running):
+            heapq.heappush(self.queue, (0.0, number, warp))
+        order = {id(warp): number for number, warp in enumerate(running)}
         self.order = order
         left = set(order)
         end = 0.0
@@ -145,204 +145,202 @@ class _ClusterSimulation:
             if not self.queue:
                 self._force_progress()
                 continue
-            _, _, runner = heapq.heappop(self.queue)
-            if self._pass_block(runner):
-                left.discard(id(runner))
-                end = max(end, runner.time)
-            elif runner.waits is None:
-                self._wake(runner)
+            _, _, warp = heapq.heappop(self.queue)
+            if self._pass_block(warp):
+                left.discard(id(warp))
+                end = max(end, warp.time)
+            elif warp.waits is None:
+                self._wake(warp)
         return end
 
-    def _wake(self, runner: _WarpState) -> None:
-        runner.waits = None
-        heapq.heappush(self.queue, (runner.time, self.order[id(runner)], runner))
+    def _wake(self, warp: _WarpState) -> None:
+        warp.waits = None
+        heapq.heappush(self.queue, (warp.time, self.order[id(warp)], warp))
 
     def _force_progress(self) -> None:
-        """Nobody that the model sees ends these waits: the first warp goes on as if somebody had."""
+        """Nothing in the model ends the current waits: let the first waiting warp continue."""
         self.forced_waits += 1
-        waiting = [runner for runners in self.waiting.values() for runner in runners]
-        runner = min(waiting, key=lambda one: (one.time, self.order[id(one)]))
-        for runners in self.waiting.values():
-            if runner in runners:
-                runners.remove(runner)
-        runner.inside += 1
-        self._wake(runner)
+        waiting = [warp for running in self.waiting.values() for warp in running]
+        warp = min(waiting, key=lambda one: (one.time, self.order[id(one)]))
+        for running in self.waiting.values():
+            if warp in running:
+                running.remove(warp)
+        warp.inside += 1
+        self._wake(warp)
 
-    def _pass_block(self, runner: _WarpState) -> bool:
-        """Issue the rest of a basic block; whether the warp has ended. It stops where it has to wait for other warps."""
-        if runner.step == len(runner.trace.blocks):
+    def _pass_block(self, warp: _WarpState) -> bool:
+        """Issue the rest of a basic block, up to a wait for other warps; return whether the warp has exited."""
+        if warp.step == len(warp.trace.blocks):
             return True
-        steps = self.steps[runner.trace.blocks[runner.step]]
-        while runner.inside < len(steps):
-            static = steps[runner.inside]
-            runner.time = self._ready(runner, static)
-            if self.queue and runner.time > self.queue[0][0] + _ISSUE_SLACK:
-                # Others are behind: what they take of schedulers and pipes comes first.
+        steps = self.steps[warp.trace.blocks[warp.step]]
+        while warp.inside < len(steps):
+            cost = steps[warp.inside]
+            warp.time = self._ready(warp, cost)
+            if self.queue and warp.time > self.queue[0][0] + _ISSUE_SLACK:
+                # Other warps are behind: they use schedulers and pipes first.
                 return False
-            if not self._issue(runner, static):
+            if not self._issue(warp, cost):
                 return False
-            runner.inside += 1
-        runner.step, runner.inside = runner.step + 1, 0
+            warp.inside += 1
+        warp.step, warp.inside = warp.step + 1, 0
         return False
 
-    def _ready(self, runner: _WarpState, static: _InstructionCost) -> float:
-        """When a warp's next instruction can issue, as far as others have gone: while it waits, they have its scheduler."""
-        places: list[tuple] = [(runner.block, runner.partition)]
-        if static.pipe is not None:
-            places.append((runner.block, runner.partition, static.pipe))
-        waited = [runner.ready[number] for number in static.waits]
-        return max(runner.time, *waited, *(self.free[place] for place in places))
+    def _ready(self, warp: _WarpState, cost: _InstructionCost) -> float:
+        """The earliest issue time of a warp's next instruction, from its scoreboards, scheduler and pipe."""
+        places: list[tuple] = [(warp.block, warp.partition)]
+        if cost.pipe is not None:
+            places.append((warp.block, warp.partition, cost.pipe))
+        waited = [warp.ready[number] for number in cost.waits]
+        return max(warp.time, *waited, *(self.free[place] for place in places))
 
-    def _issue(self, runner: _WarpState, static: _InstructionCost) -> bool:
-        start = runner.time
-        self.free[(runner.block, runner.partition)] = start + 1
-        if static.pipe is not None:
-            self.free[(runner.block, runner.partition, static.pipe)] = start + static.clocks
+    def _issue(self, warp: _WarpState, cost: _InstructionCost) -> bool:
+        start = warp.time
+        self.free[(warp.block, warp.partition)] = start + 1
+        if cost.pipe is not None:
+            self.free[(warp.block, warp.partition, cost.pipe)] = start + cost.clocks
         done = start + _MEDIUM_LATENCY
-        if static.special:
-            answer = self._special(runner, static, start)
+        if cost.special:
+            answer = self._special(warp, cost, start)
             if answer is None:
                 return False
             done = answer
-        if static.writes is not None:
-            runner.ready[static.writes] = max(runner.ready[static.writes], done)
-        if static.reads is not None:
-            runner.ready[static.reads] = max(runner.ready[static.reads], start + _MEDIUM_LATENCY)
-        runner.time = max(runner.time, start) + static.stall
+        if cost.writes is not None:
+            warp.ready[cost.writes] = max(warp.ready[cost.writes], done)
+        if cost.reads is not None:
+            warp.ready[cost.reads] = max(warp.ready[cost.reads], start + _MEDIUM_LATENCY)
+        warp.time = max(warp.time, start) + cost.stall
         return True
 
-    # ---- what takes longer -------------------------------------------------------------------------------------------
-    def _special(self, runner: _WarpState, static: _InstructionCost, start: float) -> float | None:
-        """When the result is there; None where the warp has to wait and is to issue this once more."""
-        one = static.one
-        if static.is_mma:
-            return self._multiply(runner, static, start)
+    # ---- long latencies ----------------------------------------------------------------------------------------------
+    def _special(self, warp: _WarpState, cost: _InstructionCost, start: float) -> float | None:
+        """The time of the result; None if the warp must wait and issue the instruction again."""
+        one = cost.one
+        if cost.is_mma:
+            return self._multiply(warp, cost, start)
         if one.number in self.initializing:
-            self._initialize(runner, one)
-        if static.is_memory:
-            return self._access(runner, one, start)
+            self._initialize(warp, one)
+        if cost.is_memory:
+            return self._access(warp, one, start)
         if one.opcode in _SYNCHRONIZING or one.opcode in ASYNC_LOADS:
-            return self._synchronize(runner, one, start)
+            return self._synchronize(warp, one, start)
         if one.opcode == "LDGDEPBAR":
-            runner.copy_group_ends.append(runner.copy_end)
+            warp.copy_group_ends.append(warp.copy_end)
         elif one.opcode == "UTMACMDFLUSH":
-            runner.copy_group_ends.append(start + self.gpu.l2_latency)
+            warp.copy_group_ends.append(start + self.gpu.l2_latency)
         return start + _MEDIUM_LATENCY
 
-    def _multiply(self, runner: _WarpState, static: _InstructionCost, start: float) -> float:
-        whole = static.in_tensor_memory
-        clocks = self._clocks_in_tensor_memory(runner, static.one) if whole else static.mma_cycles
-        units = _tensor_pipes(runner.block, static.one) if whole else [(runner.block, runner.partition, TENSOR)]
+    def _multiply(self, warp: _WarpState, cost: _InstructionCost, start: float) -> float:
+        whole = cost.in_tensor_memory
+        clocks = self._clocks_in_tensor_memory(warp, cost.one) if whole else cost.mma_cycles
+        units = _tensor_pipes(warp.block, cost.one) if whole else [(warp.block, warp.partition, TENSOR)]
         begins = max(start, *(self.free[unit] for unit in units))
         self.free |= dict.fromkeys(units, begins + clocks)
         self.first, self.last = min(self.first, begins), max(self.last, begins + clocks)
-        if not whole and not static.is_group:
-            # A warp's product is issued when the pipe takes it.
-            runner.time = max(runner.time, begins)
-        runner.last_mma_end = max(runner.last_mma_end, begins + clocks + _MMA_LATENCY)
-        if static.ends_group:
-            runner.wgmma_group_ends.append(runner.last_mma_end)
+        if not whole and not cost.is_group:
+            # A warp-level MMA issues when the pipe accepts it.
+            warp.time = max(warp.time, begins)
+        warp.last_mma_end = max(warp.last_mma_end, begins + clocks + _MMA_LATENCY)
+        if cost.ends_group:
+            warp.wgmma_group_ends.append(warp.last_mma_end)
         return begins + clocks + _MMA_LATENCY
 
-    def _clocks_in_tensor_memory(self, runner: _WarpState, one: Instruction) -> float:
-        told = self._next_observed(runner, one)
-        made = mma_shape(one, told.get("idesc")) if told else None
-        return made.clocks(self.gpu.rates) if made else 0.0
+    def _clocks_in_tensor_memory(self, warp: _WarpState, one: Instruction) -> float:
+        words = self._next_observed(warp, one)
+        shape = mma_shape(one, words.get("idesc")) if words else None
+        return shape.clocks(self.gpu.rates) if shape else 0.0
 
-    def _access(self, runner: _WarpState, one: Instruction, start: float) -> float:
-        seen = runner.trace.observed.get(one.number)
+    def _access(self, warp: _WarpState, one: Instruction, start: float) -> float:
+        seen = warp.trace.observed.get(one.number)
         if seen is None or not seen.accesses:
             return start + _MEDIUM_LATENCY
         taken = seen.accesses[0]
         done = start + self.gpu.shared_latency
         if one.opcode in SHARED:
-            unit = (runner.block, "shared")
+            unit = (warp.block, "shared")
             begins = max(start, self.free[unit])
             self.free[unit] = begins + taken.wavefronts
             return begins + taken.wavefronts + self.gpu.shared_latency
         if one.opcode in LOADS or one.opcode.startswith("ATOM"):
-            done = self._fetch(runner, start, sum(taken.sectors.values()) * 32.0)
+            done = self._load(warp, start, sum(taken.sectors.values()) * 32.0)
         else:
             done = start + _MEDIUM_LATENCY
         if one.opcode == "LDGSTS":
-            runner.copy_end = max(runner.copy_end, done)
+            warp.copy_end = max(warp.copy_end, done)
         return done
 
-    def _fetch(self, runner: _WarpState, start: float, size: float) -> float:
-        unit = (runner.block, "memory")
+    def _load(self, warp: _WarpState, start: float, size: float) -> float:
+        unit = (warp.block, "memory")
         begins = max(start, self.free[unit])
         self.free[unit] = begins + size / self.rate
         done = begins + size / self.rate + self.latency
-        self.flights += [(start, size), (done, -size)]
+        self.transfers += [(start, size), (done, -size)]
         return done
 
-    def _next_observed(self, runner: _WarpState, one: Instruction) -> dict[str, int | None] | None:
-        seen = runner.trace.observed.get(one.number)
-        place = runner.observed_index[one.number]
-        runner.observed_index[one.number] = place + 1
+    def _next_observed(self, warp: _WarpState, one: Instruction) -> dict[str, int | None] | None:
+        seen = warp.trace.observed.get(one.number)
+        place = warp.observed_index[one.number]
+        warp.observed_index[one.number] = place + 1
         return seen.recorded_words[place] if seen and place < len(seen.recorded_words) else None
 
-    # ---- waiting for others ------------------------------------------------------------------------------------------
-    def _synchronize(self, runner: _WarpState, one: Instruction, start: float) -> float | None:
+    # ---- synchronization ---------------------------------------------------------------------------------------------
+    def _synchronize(self, warp: _WarpState, one: Instruction, start: float) -> float | None:
         if one.opcode == "WARPGROUP":
             return (
-                self._wait_for_groups(runner, one, runner.wgmma_group_ends, start)
-                if "DEPBAR" in one.modifiers
-                else start
+                self._wait_for_groups(warp, one, warp.wgmma_group_ends, start) if "DEPBAR" in one.modifiers else start
             )
-        told = self._next_observed(runner, one)
-        if told is None:
+        words = self._next_observed(warp, one)
+        if words is None:
             return start + 1
         if one.opcode == "DEPBAR":
-            return self._wait_for_groups(runner, one, runner.copy_group_ends, start)
+            return self._wait_for_groups(warp, one, warp.copy_group_ends, start)
         if one.opcode == "BAR":
-            return self._barrier(runner, one, told, start)
+            return self._barrier(warp, one, words, start)
         if one.opcode in ASYNC_LOADS:
-            return self._deliver(runner, told, start)
+            return self._complete_copy(warp, words, start)
         if one.opcode == "SYNCS":
-            return self._mbarrier(runner, one, told, start)
+            return self._mbarrier(warp, one, words, start)
         if one.opcode == "UTCBAR":
-            told = multicast_arrivals(one, told)
-        self._arrive(runner, told, max(start, self._done_before(runner, one)) + _MEDIUM_LATENCY)
+            words = multicast_arrivals(one, words)
+        self._arrive(warp, words, max(start, self._done_before(warp, one)) + _MEDIUM_LATENCY)
         return start + _MEDIUM_LATENCY
 
-    def _done_before(self, runner: _WarpState, one: Instruction) -> float:
-        """When all has happened that an asynchronous arrival comes after."""
-        return runner.copy_end if one.opcode == "ARRIVES" else self.free[(runner.block, TENSOR)]
+    def _done_before(self, warp: _WarpState, one: Instruction) -> float:
+        """The completion time of the operations before an asynchronous arrival."""
+        return warp.copy_end if one.opcode == "ARRIVES" else self.free[(warp.block, TENSOR)]
 
-    def _wait_for_groups(self, runner: _WarpState, one: Instruction, groups: list[float], start: float) -> float:
+    def _wait_for_groups(self, warp: _WarpState, one: Instruction, groups: list[float], start: float) -> float:
         left = next((operand.number for operand in reversed(one.operands) if operand.kind == "number"), 0)
         finished = groups[: len(groups) - left] if left else groups
         if finished:
-            runner.time = max(runner.time, *finished)
+            warp.time = max(warp.time, *finished)
             del groups[: len(finished)]
-        return runner.time
+        return warp.time
 
-    def _barrier(self, runner: _WarpState, one: Instruction, observed: ObservedWords, start: float) -> float | None:
-        key = ("barrier", runner.block, observed.get("id"))
+    def _barrier(self, warp: _WarpState, one: Instruction, observed: ObservedWords, start: float) -> float | None:
+        key = ("barrier", warp.block, observed.get("id"))
         here = self.barriers[key]
-        here.append((runner, start))
+        here.append((warp, start))
         count = -(-(observed.get("count") or self.launch.threads) // WARP)
         if len(here) >= count:
             opened = max(time for _, time in here) + _BARRIER_LATENCY
             del self.barriers[key]
             self._release(key, opened)
-            runner.time = start if "ARV" in one.modifiers else opened
-            return runner.time
+            warp.time = start if "ARV" in one.modifiers else opened
+            return warp.time
         if "ARV" in one.modifiers:
             return start
-        self.waiting[key].append(runner)
-        runner.waits = key
+        self.waiting[key].append(warp)
+        warp.waits = key
         return None
 
     def _release(self, key: object, opened: float) -> None:
-        """The warps at a barrier go on behind it."""
+        """Let the warps that wait at a barrier continue."""
         for other in self.waiting.pop(key, []):
             other.time = max(other.time, opened)
             other.inside += 1
             self._wake(other)
 
-    def _mbarrier(self, runner: _WarpState, one: Instruction, observed: ObservedWords, start: float) -> float | None:
+    def _mbarrier(self, warp: _WarpState, one: Instruction, observed: ObservedWords, start: float) -> float | None:
         place = observed.get("place")
         if place is None:
             return start + _MEDIUM_LATENCY
@@ -350,53 +348,53 @@ class _ClusterSimulation:
         if "EXCH" in one.modifiers:
             phases.count = expected_arrivals(observed)
         elif "PHASECHK" in one.modifiers:
-            return self._wait_for_phase(runner, one, observed, phases, start)
+            return self._wait_for_phase(warp, one, observed, phases, start)
         else:
             phases.bytes += expected_bytes(one, observed)
-            self._arrive(runner, observed, start + 1)
+            self._arrive(warp, observed, start + 1)
         return start + _MEDIUM_LATENCY
 
-    def _initialize(self, runner: _WarpState, one: Instruction) -> None:
-        told = self._next_observed(runner, one)
-        if told is not None and (place := told.get("place")) is not None:
-            self.phases[place].count = expected_arrivals(told)
+    def _initialize(self, warp: _WarpState, one: Instruction) -> None:
+        words = self._next_observed(warp, one)
+        if words is not None and (place := words.get("place")) is not None:
+            self.phases[place].count = expected_arrivals(words)
 
     def _wait_for_phase(
-        self, runner: _WarpState, one: Instruction, observed: ObservedWords, phases: MbarrierPhases, start: float
+        self, warp: _WarpState, one: Instruction, observed: ObservedWords, phases: MbarrierPhases, start: float
     ) -> float | None:
         parity = (observed.get("word") or 0) >> 31 & 1
         done = len(phases.completed)
         if phases.count is None or done % 2 != parity:
             when = phases.completed[-1] if done else 0.0
-            runner.time = max(runner.time, when)
-            return runner.time + _MEDIUM_LATENCY
-        # To be asked again: the path has one answer only.
-        runner.observed_index[one.number] -= 1
+            warp.time = max(warp.time, when)
+            return warp.time + _MEDIUM_LATENCY
+        # The wait is issued again: the trace has one record for it.
+        warp.observed_index[one.number] -= 1
         key = ("mbarrier", observed.get("place"))
-        self.waiting[key].append(runner)
-        runner.waits = key
+        self.waiting[key].append(warp)
+        warp.waits = key
         return None
 
-    def _arrive(self, runner: _WarpState, observed: ObservedWords, time: float) -> None:
-        """Each lane that executes an arrival is one; that of tensor cores is one in any case."""
+    def _arrive(self, warp: _WarpState, observed: ObservedWords, time: float) -> None:
+        """Count arrivals: one for each lane, or one for a tensor core commit."""
         for number in ("", *range(1, WARP)):
             if (place := observed.get(f"place{number}")) is None:
                 return
             phases = self.phases[place]
             phases.arrivals += observed.get(f"lanes{number}") or 1
-            self._settle(place, phases, time + _mbarrier_latency(runner.block, place))
+            self._update_phase(place, phases, time + _mbarrier_latency(warp.block, place))
 
-    def _deliver(self, runner: _WarpState, observed: ObservedWords, start: float) -> float:
+    def _complete_copy(self, warp: _WarpState, observed: ObservedWords, start: float) -> float:
         barrier = observed.get("barrier")
         size = self.copied.get(barrier, 0.0) if barrier is not None else 0.0
-        done = self._fetch(runner, start, size)
+        done = self._load(warp, start, size)
         if barrier is not None:
             phases = self.phases[barrier]
             phases.bytes -= size
-            self._settle(barrier, phases, done + _mbarrier_latency(runner.block, barrier))
+            self._update_phase(barrier, phases, done + _mbarrier_latency(warp.block, barrier))
         return start + _MEDIUM_LATENCY
 
-    def _settle(self, place: int, phases: MbarrierPhases, time: float) -> None:
+    def _update_phase(self, place: int, phases: MbarrierPhases, time: float) -> None:
         phases.latest = max(phases.latest, time)
         if phases.complete_phases():
             for other in self.waiting.pop(("mbarrier", place), []):
@@ -404,12 +402,12 @@ class _ClusterSimulation:
 
 
 def _tensor_pipes(block: int, one: Instruction) -> list[tuple]:
-    """Those that a product in tensor memory takes: of its block, or of the pair that it is in."""
+    """The tensor pipes of a tcgen05 MMA: of its CTA, or of both CTAs of a pair."""
     return [(block, TENSOR), *([(block ^ 1, TENSOR)] if "2CTA" in one.modifiers else [])]
 
 
 def _mbarrier_latency(block: int, place: int) -> float:
-    """How long word takes from a block to an mbarrier in its own shared memory or another's."""
+    """The latency of an arrival at an mbarrier of the CTA itself or of a peer."""
     return 0.0 if place >> RANK_BITS == block else CLUSTER_LATENCY
 
 
@@ -421,7 +419,7 @@ def simulate_clusters(
     work: CtaWork,
     read: float,
 ) -> list[Timeline]:
-    """The timelines of clusters' blocks, where DRAM reads ``read`` bytes in the whole launch; equal paths are followed once."""
+    """The timelines of clusters, where the launch reads ``read`` bytes from DRAM; equal paths are simulated once."""
     found: dict[int, Timeline] = {}
     keys = list(map(path_id, clusters))
     for key, cluster in zip(keys, clusters, strict=True):
@@ -430,24 +428,21 @@ def simulate_clusters(
     return [found[key] for key in keys]
 
 
-def path_id(cluster: list[list[WarpTrace]]) -> int:
-    """A number that is the same for clusters whose warps take the same ways."""
-    return hash(tuple(tuple(trace.blocks) for warps in cluster for trace in warps))
-
-
 def _simulate_cluster(
     code: MachineCode, machine: GpuModel, launch: Launch, cluster: list[list[WarpTrace]], work: CtaWork, read: float
 ) -> Timeline:
-    asked = (sum(work.read.values()) + work.fetched) * launch.blocks
-    far = min(read / asked, 1.0) if asked else 1.0
-    latency = far * machine.dram_latency + (1 - far) * machine.l2_latency
+    requested = (sum(work.read.values()) + work.async_load_bytes) * launch.blocks
+    dram_share = min(read / requested, 1.0) if requested else 1.0
+    latency = dram_share * machine.dram_latency + (1 - dram_share) * machine.l2_latency
     busy = min(launch.blocks, machine.sm_count)
-    rate = min(L2_BYTES_PER_CLOCK, machine.dram_bytes / busy / far if far else L2_BYTES_PER_CLOCK)
-    runs = _ClusterSimulation(code, machine, launch, latency, rate)
-    runs.copied = copy_bytes(code, cluster)
-    runners = [_WarpState(trace, block, number % SM_PARTITIONS) for block, warps in enumerate(cluster)
+    rate = min(L2_BYTES_PER_CLOCK, machine.dram_bytes / busy / dram_share if dram_share else L2_BYTES_PER_CLOCK)
+    simulation = _ClusterSimulation(code, machine, launch, latency, rate)
+    simulation.copied = copy_bytes(code, cluster)
+    running = [_WarpState(trace, block, number % SM_PARTITIONS) for block, warps in enumerate(cluster)
                for number, trace in enumerate(warps)]  # fmt: skip
-    clocks = runs.run(runners)
-    has_products = runs.last > 0
-    prologue, epilogue = (runs.first, max(clocks - runs.last, 0.0)) if has_products else (0.0, 0.0)
-    return Timeline(clocks, prologue, epilogue, max_bytes_in_flight(runs.flights) / len(cluster), runs.forced_waits)
+    clocks = simulation.run(running)
+    has_mma = simulation.last > 0
+    prologue, epilogue = (simulation.first, max(clocks - simulation.last, 0.0)) if has_mma else (0.0, 0.0)
+    return Timeline(
+        clocks, prologue, epilogue, max_bytes_in_flight(simulation.transfers) / len(cluster), simulation.forced_waits
+    )

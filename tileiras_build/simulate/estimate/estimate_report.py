@@ -55,11 +55,11 @@ def _lines(one: Estimate) -> Iterable[str]:
 
 def remarks(one: Estimate) -> Iterable[str]:
     """The assumptions that the model made for this launch, one sentence each."""
-    if one.work.unknown:
-        branches = [f"{16 * number:#x}" for number in sorted(one.work.unknown)]
+    if one.work.unknown_branches:
+        branches = [f"{16 * number:#x}" for number in sorted(one.work.unknown_branches)]
         yield f"data-dependent branch at {', '.join(branches)} assumed not taken; if it closes a loop, give --trips {branches[0]}=N"
-    if one.work.blind:
-        yield f"{len(one.work.blind)} accesses with unknown addresses assumed coalesced and conflict-free"
+    if one.work.unknown_accesses:
+        yield f"{len(one.work.unknown_accesses)} accesses with unknown addresses assumed coalesced and conflict-free"
     if one.timeline.forced_waits:
         yield f"{one.timeline.forced_waits} barrier waits with unknown completion assumed satisfied"
 

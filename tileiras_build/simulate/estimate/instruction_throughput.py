@@ -1,8 +1,8 @@
-"""Which pipe an instruction goes through and for how long, by opcode: rows, on which generations differ by their rates only.
+"""The pipe and throughput of each SASS opcode. Architectures differ in their rates only.
 
-The pipes are those of Nsight Compute ("Kernel Profiling Guide", section "Metrics Decoder", "Pipelines"): FMA takes f32, and
-integer products in its heavier half, ALU what is integer or logical, XU special functions and conversions, FP64, the tensor
-pipe, LSU and the uniform datapath. What a row leaves open takes an issue slot and nothing else.
+The pipes are those of Nsight Compute ("Kernel Profiling Guide", section "Metrics Decoder", "Pipelines"): FMA executes f32 and,
+in its heavy half, integer multiplies; ALU integer and logical instructions; XU special functions and conversions; then FP64,
+the tensor pipe, LSU and the uniform datapath. An opcode without a row takes only an issue slot.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FMA, FMA_HEAVY, ALU, XU, FP64, SHUFFLE, UNIFORM, TENSOR = (
     "tensor",
 )
 
-# How many results of a warp's instruction a pipe makes in a clock.
+# Results per clock of each pipe.
 PIPE_RATES: dict[str, Callable[[SmRates], float]] = {
     FMA: lambda rates: rates.float32,
     FMA_HEAVY: lambda rates: rates.integer_multiply,
@@ -40,7 +40,7 @@ PIPE_RATES: dict[str, Callable[[SmRates], float]] = {
 
 @dataclass(frozen=True)
 class InstructionClass:
-    """A pipe, and how many of its results for each lane an instruction is."""
+    """The pipe of an instruction, and its results per lane."""
 
     pipe: str
     weight: float = 1.0
@@ -60,12 +60,12 @@ INSTRUCTION_CLASSES: dict[str, InstructionClass] = {
     **dict.fromkeys(("DADD", "DMUL", "DFMA", "DSETP"), InstructionClass(FP64)),
     **dict.fromkeys(("SHFL", "REDUX", "CREDUX", "VOTE", "MATCH"), InstructionClass(SHUFFLE)),
 }
-# FHADD, of an f32 and a half, has no published rate: that of HADD2.F32, which it replaces.
+# FHADD (f32 + f16) has no published rate; it replaces HADD2.F32 and is assumed to have its rate.
 _PACKED_HALF = ("HADD2", "HMUL2", "HFMA2", "HSETP2", "FHADD")
 
 
 def pipe_clocks(one: Instruction, rates: SmRates) -> tuple[str, float] | None:
-    """The pipe of an instruction and the clocks of the multiprocessor that it takes; None where it is of none of them."""
+    """The pipe of an instruction and the SM cycles that it takes; None if it uses no pipe."""
     if one.opcode in _PACKED_HALF:
         return FMA, WARP / rates.half2
     if one.opcode == "MUFU" and "EX2" in one.modifiers:
@@ -87,22 +87,22 @@ def _is_move(one: Instruction) -> bool:
 # ---- products ----------------------------------------------------------------------------------------------------------
 _WARP_SHAPE = re.compile(r"\.(?:SF\.|SP\.)*(\d{3,6})\.")
 _WARPGROUP_SHAPE = re.compile(r"\.64x(\d+)x(\d+)")
-# What nvdisasm prints for m, n and k together.
+# The m, n, k suffixes that nvdisasm prints.
 _SHAPES = {
     "884": (8, 8, 4), "1688": (16, 8, 8), "16816": (16, 8, 16), "16832": (16, 8, 32), "16864": (16, 8, 64),
     "8816": (8, 8, 16), "8832": (8, 8, 32), "1684": (16, 8, 4), "168128": (16, 8, 128), "168256": (16, 8, 256),
 }  # fmt: skip
-_FACTORS = {
+_OPERAND_TYPES = {
     "HMMA": "f16", "HGMMA": "f16", "UTCHMMA": "f16", "IMMA": "i8", "IGMMA": "i8", "UTCIMMA": "i8", "DMMA": "f64", "QMMA": "f8",
     "QGMMA": "f8", "UTCQMMA": "f8", "OMMA": "f4", "UTCOMMA": "f4", "BMMA": "i8", "BGMMA": "i8",
 }  # fmt: skip
-_TENSOR_MEMORY_K = {"f16": 16, "tf32": 8, "i8": 32, "f8": 32, "f4": 64}  # factors of 32 bytes [PTX ISA 9.0, 9.7.16.2]
-WARPS_PER_WARPGROUP = 4  # warps
+_TENSOR_MEMORY_K = {"f16": 16, "tf32": 8, "i8": 32, "f8": 32, "f4": 64}  # K of 32 bytes [PTX ISA 9.0, 9.7.16.2]
+WARPS_PER_WARPGROUP = 4
 
 
 @dataclass(frozen=True)
 class MmaShape:
-    """One matrix product of a warp, a warpgroup, a CTA or ``ctas`` of them: its extents and what its factors are."""
+    """The shape and operand type of one MMA of a warp, a warpgroup, or ``ctas`` CTAs."""
 
     m: int
     n: int
@@ -115,56 +115,57 @@ class MmaShape:
 
     @property
     def multiply_adds(self) -> int:
-        """How many there are."""
+        """The number of multiply-adds."""
         return self.m * self.n * self.k
 
     def clocks(self, rates: SmRates) -> float:
-        """Of the tensor pipe of each multiprocessor that takes part, all of it: those of a pair compute half the rows each [PTX
+        """Cycles of the whole tensor pipe of each participating SM: the SMs of a CTA pair compute half of the rows each [PTX
         ISA 9.0, 9.7.16.5; SemiAnalysis, "Dissecting Nvidia Blackwell", 2026, measured twice the rate of one]."""
         rate = rates.tensor.get(self.operand_type, rates.tensor["f16"]) or rates.float64
         return self.multiply_adds / (rate * self.ctas * (rates.warp_tensor if self.is_per_warp else 1.0))
 
     @property
     def shared_bytes(self) -> float:
-        """What is read of shared memory for it."""
+        """Bytes of operands read from shared memory."""
         size = {"f16": 2, "tf32": 4, "i8": 1, "f8": 1, "f4": 0.5, "f64": 8}[self.operand_type]
         return size * self.k * (self.m * self.a_in_shared + self.n * self.b_in_shared)
 
 
 def is_mma(one: Instruction) -> bool:
     """Whether the tensor pipe executes it."""
-    return one.opcode in _FACTORS
+    return one.opcode in _OPERAND_TYPES
 
 
 def mma_shape(one: Instruction, descriptor: int | None = None) -> MmaShape | None:
-    """What an instruction multiplies; ``descriptor`` is the word that says so for tensor memory (PTX ISA 9.0, 9.7.16.4).
+    """The MMA shape of an instruction; ``descriptor`` is the instruction descriptor of tcgen05.mma (PTX ISA 9.0, 9.7.16.4).
 
-    A product of a warpgroup is spread over its four warps, each of which executes the instruction: this is one warp's part.
-    None where the instruction does not say it.
+    For wgmma it is the share of one of the four warps, as each of them executes the instruction. None if unknown.
     """
-    factors = _FACTORS[one.opcode]
-    if factors == "f16" and "TF32" in one.modifiers:
-        factors = "tf32"
+    operand_type = _OPERAND_TYPES[one.opcode]
+    if operand_type == "f16" and "TF32" in one.modifiers:
+        operand_type = "tf32"
     if one.opcode.startswith("UTC"):
-        return _of_tensor_memory(one, factors, descriptor)
+        return _tcgen05_shape(one, operand_type, descriptor)
     if found := _WARPGROUP_SHAPE.search(one.mnemonic):
         left = len([operand for operand in one.operands if operand.text == "gdesc"]) == 1 and not _a_in_registers(one)
-        return MmaShape(64 // WARPS_PER_WARPGROUP, int(found[1]), int(found[2]), factors, False, left, True)
+        return MmaShape(64 // WARPS_PER_WARPGROUP, int(found[1]), int(found[2]), operand_type, False, left, True)
     shape = _WARP_SHAPE.search(one.mnemonic + ".")
     if shape is None or shape[1] not in _SHAPES:
         return None
-    return MmaShape(*_SHAPES[shape[1]], factors, True)
+    return MmaShape(*_SHAPES[shape[1]], operand_type, True)
 
 
 def _a_in_registers(one: Instruction) -> bool:
-    """``HGMMA R24, R176, gdesc[UR8], R24``: a register stands where else the descriptor is."""
+    """Whether the left operand is in registers, as in ``HGMMA R24, R176, gdesc[UR8], R24``."""
     return one.operands[1].is_register
 
 
-def _of_tensor_memory(one: Instruction, factors: str, descriptor: int | None) -> MmaShape | None:
+def _tcgen05_shape(one: Instruction, operand_type: str, descriptor: int | None) -> MmaShape | None:
     if descriptor is None:
         return None
     n, m = (descriptor >> 17 & 63) * 8, (descriptor >> 24 & 31) * 16
-    k = _TENSOR_MEMORY_K[factors]
-    # A pair of CTAs shares one product of twice the rows: the CTA that issues it is told of all of them.
-    return MmaShape(m, n, k, factors, False, one.operands[0].text == "gdesc", True, 2 if "2CTA" in one.modifiers else 1)
+    k = _TENSOR_MEMORY_K[operand_type]
+    # The descriptor of a 2-CTA MMA has the rows of both CTAs.
+    return MmaShape(
+        m, n, k, operand_type, False, one.operands[0].text == "gdesc", True, 2 if "2CTA" in one.modifiers else 1
+    )

@@ -1,7 +1,6 @@
-"""Values of a warp's registers: one number for all lanes, an array of a number for each, or None where nobody knows.
+"""Values of a warp's registers: an int if uniform, an array with a value per lane, or None if unknown.
 
-Words are held as numbers from 0 to 2**32 - 1, arrays as int64, so that the same arithmetic serves both; what grows beyond 64
-bits wraps, and its low 64 bits are right.
+Words are ints from 0 to 2**32 - 1 or int64 arrays, so that the same arithmetic applies to both; results beyond 64 bits wrap.
 """
 
 from __future__ import annotations
@@ -25,19 +24,19 @@ def word(value: int | np.ndarray) -> int | np.ndarray:
 
 
 def signed(value: int | np.ndarray) -> int | np.ndarray:
-    """A word as a number with sign."""
+    """A word as a signed integer."""
     return (value ^ 0x80000000) - 0x80000000
 
 
 def signed_pair(value: int | np.ndarray) -> int | np.ndarray:
-    """64 bits as a number with sign."""
+    """64 bits as a signed integer."""
     if isinstance(value, np.ndarray):
         return value
     return (value & (1 << 64) - 1 ^ 1 << 63) - (1 << 63)
 
 
 def pair(low: int | np.ndarray, high: int | np.ndarray) -> int | np.ndarray:
-    """Two words as one number of 64 bits."""
+    """Two words as a 64-bit integer."""
     return signed_pair(low | high << 32)
 
 
@@ -52,25 +51,25 @@ def floats(value: int | np.ndarray) -> np.ndarray:
 
 
 def bits(value: np.ndarray, like: tuple[Lanes, ...]) -> int | np.ndarray:
-    """f32 as words: one number where all of ``like`` are."""
+    """f32 values as words: one int if all of ``like`` are uniform."""
     words = np.atleast_1d(np.asarray(value, dtype=np.float32)).view(np.uint32).astype(np.int64)
     return words if any(isinstance(one, np.ndarray) for one in like) else int(words[0])
 
 
 def to_lanes(value: int | np.ndarray) -> np.ndarray:
-    """A number for each lane."""
+    """An array with a value per lane."""
     return value if isinstance(value, np.ndarray) else np.full(WARP, value, dtype=np.int64)
 
 
 def elementwise(function: Callable[[int], int], value: int | np.ndarray) -> int | np.ndarray:
-    """A function of one number, of each lane."""
+    """Apply a function of one int to each lane."""
     if not isinstance(value, np.ndarray):
         return function(value)
     return np.array([function(int(one)) for one in value], dtype=np.int64)
 
 
 def select(truth: Truth, yes: Lanes, no: Lanes) -> Lanes:
-    """``yes`` where ``truth`` holds; None where that decides and is not known."""
+    """``yes`` where ``truth`` holds, else ``no``; None if the result depends on an unknown value."""
     if truth is None or yes is None or no is None:
         alike = yes is not None and no is not None and np.array_equal(yes, no)
         return yes if alike or truth is True else no if truth is False else None
@@ -80,24 +79,24 @@ def select(truth: Truth, yes: Lanes, no: Lanes) -> Lanes:
 
 
 def both(one: Truth, other: Truth) -> Truth:
-    """Whether both hold; known where one is known not to."""
+    """Logical and of predicates that may be unknown."""
     if one is None or other is None:
         return False if one is False or other is False else None
     return one & other
 
 
 def either(one: Truth, other: Truth) -> Truth:
-    """Whether one holds; known where one is known to."""
+    """Logical or of predicates that may be unknown."""
     if one is None or other is None:
         return True if one is True or other is True else None
     return one | other
 
 
 def negation(truth: Truth) -> Truth:
-    """Whether it does not hold."""
+    """Logical not of a predicate that may be unknown."""
     return None if truth is None else ~truth if isinstance(truth, np.ndarray) else not truth
 
 
 def unless_same(truth: np.ndarray) -> bool | np.ndarray:
-    """One truth for all lanes where they agree."""
+    """A single bool if all lanes agree."""
     return bool(truth[0]) if (truth == truth[0]).all() else truth

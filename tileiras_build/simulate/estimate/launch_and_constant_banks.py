@@ -1,6 +1,6 @@
-"""A launch as the model sees it: the grid, the blocks and the words in the constant banks.
+"""A launch as the model sees it: the grid, the block size and the constant banks.
 
-A pointer is a number that says which of the parameters it is, so that an address tells whose array it belongs to.
+A pointer's value encodes the index of its parameter, so that an address identifies its array.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from ...target.gpu_rates import BankLayout
 
-BUFFER_BITS = 40  # arrays lie so far apart
+BUFFER_BITS = 40  # address bits of an array
 Shape = tuple[int, int, int]
 
 
@@ -25,18 +25,18 @@ class GlobalBuffer:
 
     @property
     def is_read(self) -> bool:
-        """Whether the kernel needs what is in it."""
+        """Whether the kernel reads it."""
         return self.access in ("loaded", "updated")
 
     @property
     def is_written(self) -> bool:
-        """Whether the kernel leaves something in it."""
+        """Whether the kernel writes it."""
         return self.access in ("stored", "updated")
 
 
 @dataclass(frozen=True)
 class Argument:
-    """A parameter of a launch: ``size`` bytes at ``offset`` from the first; ``value`` is an array, a number, or None."""
+    """A parameter of a launch: ``size`` bytes at ``offset`` from the first; ``value`` is an array, a scalar, or None."""
 
     offset: int
     size: int
@@ -47,7 +47,7 @@ class Argument:
 class Launch:
     """One launch of a kernel; ``shared_memory`` is the dynamic part, in bytes of a block.
 
-    ``programs`` are the tile programs that the clusters of a persistent kernel take in turns; 0 where each cluster is one.
+    ``tile_programs``: the tile blocks that the clusters of a persistent kernel loop over; 0 for other kernels.
     """
 
     grid: Shape
@@ -59,50 +59,50 @@ class Launch:
 
     @property
     def blocks(self) -> int:
-        """How many blocks there are."""
+        """The number of CTAs."""
         return self.grid[0] * self.grid[1] * self.grid[2]
 
     @property
     def threads(self) -> int:
-        """How many threads a block has."""
+        """The number of threads of a CTA."""
         return self.block[0] * self.block[1] * self.block[2]
 
     @property
     def cluster_blocks(self) -> int:
-        """How many blocks a cluster has."""
+        """The number of CTAs of a cluster."""
         return self.cluster[0] * self.cluster[1] * self.cluster[2]
 
     @property
     def clusters(self) -> Shape:
-        """How many clusters there are along each axis; the last ones may be cut off."""
+        """The number of clusters along each axis, rounded up."""
         x, y, z = (-(-size // part) for size, part in zip(self.grid, self.cluster, strict=True))
         return x, y, z
 
     @property
     def buffers(self) -> dict[int, GlobalBuffer]:
-        """The arrays by what their addresses begin with."""
+        """The arrays by ``buffer_of`` their addresses."""
         return {n: one.value for n, one in enumerate(self.arguments, 1) if isinstance(one.value, GlobalBuffer)}
 
 
 def buffer_of(address: int) -> int:
-    """What an address begins with: the place of its parameter, counted from 1."""
+    """The array of an address: the index of its parameter, counted from 1."""
     return address >> BUFFER_BITS
 
 
-STACK = 0xFFFC00  # where a thread's stack begins, from which it grows down
-PARAMETER_SPACE = 1 << 62  # where the generic address of the parameters is
+STACK = 0xFFFC00  # the initial stack pointer of a thread
+PARAMETER_SPACE = 1 << 62  # the generic address of the parameters
 
 
 @dataclass
 class Constants:
-    """The constant banks: bank 0 by words, the others as the cubin has them; ``asked`` are the unknown words that were read."""
+    """The constant banks: bank 0 as words by offset, the others as bytes from the cubin."""
 
     words: dict[int, int]
     banks: Mapping[int, bytes] = field(default_factory=dict)
 
     @classmethod
     def of(cls, launch: Launch, layout: BankLayout, banks: Mapping[int, bytes]) -> Constants:
-        """Those of a launch."""
+        """The constant banks of a launch."""
         words: dict[int, int] = {layout.stack: STACK}
         rows = ((layout.block, launch.block), (layout.grid, launch.grid), (layout.cluster, launch.cluster),
                 (layout.clusters, launch.clusters), (layout.rank, (launch.cluster_blocks,)),
@@ -116,7 +116,7 @@ class Constants:
         return cls(words, banks)
 
     def word(self, bank: int, offset: int) -> int | None:
-        """32 bits; None where the launch says nothing of them."""
+        """A 32-bit word; None if it is unknown."""
         if bank == 0:
             return self.words.get(offset)
         data = self.banks.get(bank, b"")[offset : offset + 4]
@@ -124,7 +124,7 @@ class Constants:
 
 
 def _reciprocal(extent: int) -> int:
-    """The word of 1 / ``extent`` in f32."""
+    """The bits of 1 / ``extent`` in f32."""
     return int.from_bytes(struct.pack("<f", 1 / extent), "little")
 
 
@@ -140,7 +140,7 @@ def _packed(number: int, argument: Argument) -> bytes:
 
 
 def _split(offset: int, data: bytes) -> dict[int, int]:
-    """Words by their offsets; one that lies in a part of a word is that word."""
+    """Words by offset; partial words are padded with zeros."""
     padding = offset % 4
     data = bytes(padding) + data
     data += bytes(-len(data) % 4)

@@ -1,4 +1,4 @@
-"""The mbarriers of a cluster: what a phase still lacks, when those before it were complete, and whom tensor cores tell."""
+"""The mbarriers of a cluster: pending arrivals and bytes, completion times of phases, and multicast commits of tensor cores."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from dataclasses import dataclass, field
 from .sass_parser import Instruction, MachineCode
 
 ObservedWords = dict[str, int | None]
-# Of an address in a cluster's shared memory: the place in a block's, and above it the block's rank; masks name ranks.
-RANK_BITS, IN_BLOCK, MASK_BITS = 24, 0xFFFFFF, 16
+# An address in a cluster's shared memory: the offset in a CTA's shared memory, and above it the CTA's rank; masks are of ranks.
+RANK_BITS, CTA_OFFSET_MASK, MASK_BITS = 24, 0xFFFFFF, 16
 
 
 def init_stores(code: MachineCode) -> frozenset[int]:
-    """The numbers of the stores that make words of shared memory mbarriers: before the SYNCS.CCTL with which ptxas has all of them
-    seen, where it does not know the barriers' places for sure (else SYNCS.EXCH makes them).
+    """The stores that initialize mbarriers, as instruction numbers.
+
+    ptxas initializes with SYNCS.EXCH, or, if it does not know the barriers' addresses statically, with STS followed by a
+    SYNCS.CCTL that makes all of them visible.
     """
     seen = max(
         (one.number for one in code.instructions if one.opcode == "SYNCS" and "CCTL" in one.modifiers), default=0
@@ -23,16 +25,16 @@ def init_stores(code: MachineCode) -> frozenset[int]:
 
 
 def expected_arrivals(observed: ObservedWords) -> int:
-    """Those of a phase, from the low word that an mbarrier starts with: bits 1 to 20 count up to zero."""
+    """The arrivals of a phase, from the low word of an mbarrier's initial value: bits 1 to 20 count up to zero."""
     return max(0x100000 - ((observed.get("word") or 0) >> 1 & 0xFFFFF), 1)
 
 
 @dataclass
 class MbarrierPhases:
-    """An mbarrier: what the phase under way lacks, and when those before it were complete.
+    """An mbarrier: the pending arrivals and bytes of the current phase, and the completion times of earlier phases.
 
-    ``count``: arrivals of a phase; None where the kernel has not said how many. Waits for those are met: they are the
-    system's own, as where a pair of blocks allocates tensor memory.
+    ``count``: arrivals of a phase; None if the kernel does not initialize it. Waits on those succeed at once: they
+    belong to the system, for example to the allocation of tensor memory by a CTA pair.
     """
 
     count: int | None = None
@@ -42,7 +44,7 @@ class MbarrierPhases:
     completed: list[float] = field(default_factory=list)
 
     def complete_phases(self) -> bool:
-        """End the phase if nothing is lacking."""
+        """Complete the phase if nothing is pending."""
         if self.arrivals < (self.count or 1) or self.bytes > 0.5:
             return False
         self.completed.append(self.latest)
@@ -51,12 +53,12 @@ class MbarrierPhases:
 
 
 def multicast_arrivals(one: Instruction, observed: ObservedWords) -> ObservedWords:
-    """The arrival of tensor cores: one at each block's barrier that the mask of a multicast names, at the same place."""
+    """The arrivals of a tensor core commit: one at the same offset in each CTA of the multicast mask."""
     place, mask = observed.get("place"), observed.get("word") or 0
     if place is None or "MULTICAST" not in one.modifiers:
         return {**observed, "lanes": 1}
     ranks = [rank for rank in range(MASK_BITS) if mask >> rank & 1]
     found: ObservedWords = {}
     for number, rank in enumerate(ranks):
-        found |= {f"place{number or ''}": place & IN_BLOCK | rank << RANK_BITS, f"lanes{number or ''}": 1}
+        found |= {f"place{number or ''}": place & CTA_OFFSET_MASK | rank << RANK_BITS, f"lanes{number or ''}": 1}
     return found

@@ -1,9 +1,9 @@
-"""What an access of a warp takes: sectors of memory, wavefronts of shared memory.
+"""The memory transactions of a warp's access: sectors of global memory, wavefronts of shared memory.
 
-Global memory is reached in sectors of 32 bytes (CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory").
-Shared memory has 32 banks of 4 bytes; what lies in one bank at different addresses is served one after the other (CUDA C++
-Programming Guide, "Shared Memory" of each compute capability). Accesses of 8 bytes a thread are served by halves of the warp,
-those of 16 by quarters, matrices of LDSM and STSM one by one.
+Global memory is accessed in sectors of 32 bytes (CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory").
+Shared memory has 32 banks of 4 bytes; accesses to different addresses in one bank are serialized (CUDA C++ Programming Guide,
+"Shared Memory" of each compute capability). Accesses of 8 bytes per thread are served by half-warp, of 16 bytes by
+quarter-warp, and LDSM and STSM by matrix.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .sass_operands import MEMORY, Operand
 from .sass_parser import Instruction
 
 SECTOR_BYTES, LINE_BYTES, BANK_BYTES, BANKS = 32, 128, 4, 32
-MATRIX_ROW_BYTES = 16  # bytes of a row of LDSM and STSM, which one lane names
+MATRIX_ROW_BYTES = 16  # bytes of a matrix row of LDSM and STSM, whose address one lane supplies
 _SIZES = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16, "256": 32}
 _MATRICES = {"2": 2, "4": 4}
 GLOBAL = ("LDG", "STG", "ATOMG", "REDG", "RED", "ATOM", "LD", "ST")
@@ -30,13 +30,13 @@ ASYNC = ("LDGSTS",)
 LOADS = ("LDG", "LD", "LDGSTS")
 
 
-_PATTERNS: dict[tuple[bytes, bytes, str, int], int] = {}  # wavefronts by where the lanes are, from their first line on
+_PATTERNS: dict[tuple[bytes, bytes, str, int], int] = {}  # wavefronts by access pattern relative to the first line
 
 
 @dataclass
 class Transactions:
-    """What one execution takes: ``sectors`` of each array by what its addresses begin with, ``lines`` of 128 bytes, and
-    ``wavefronts`` of shared memory. ``known`` tells whether its addresses were.
+    """The transactions of one execution: ``sectors`` by array (``buffer_of``), ``lines`` of 128 bytes, and ``wavefronts`` of
+    shared memory. ``known``: whether the addresses are known.
     """
 
     bytes: int = 0
@@ -47,7 +47,7 @@ class Transactions:
 
 
 def size_of(one: Instruction) -> int:
-    """Bytes of a lane."""
+    """Bytes per lane."""
     if one.opcode in ("LDSM", "STSM"):
         return 4 * _matrices(one)
     return next((_SIZES[modifier] for modifier in one.modifiers if modifier in _SIZES), 4)
@@ -68,7 +68,7 @@ def address_operands(one: Instruction) -> tuple[Operand | None, Operand | None]:
 
 
 def count_transactions(one: Instruction, far: Lanes, near: Lanes, lanes: np.ndarray) -> Transactions:
-    """What the lanes take at addresses in global (``far``) and shared memory (``near``)."""
+    """The transactions of the lanes at addresses in global (``far``) and shared memory (``near``)."""
     size, count = size_of(one), int(lanes.sum())
     found = Transactions(bytes=size * count)
     place, other = address_operands(one)
@@ -81,7 +81,7 @@ def count_transactions(one: Instruction, far: Lanes, near: Lanes, lanes: np.ndar
 
 def _add_global(found: Transactions, far: Lanes, size: int, lanes: np.ndarray) -> None:
     if far is None:
-        # What nobody knows is taken for the best that there is.
+        # Unknown addresses are assumed to be coalesced.
         found.known, found.sectors, found.lines = (
             False,
             {0: -(-found.bytes // SECTOR_BYTES)},
@@ -99,7 +99,7 @@ def _add_shared(found: Transactions, one: Instruction, near: Lanes, size: int, l
         found.known, found.wavefronts = False, max(-(-found.bytes // LINE_BYTES), 1)
         return
     starts = to_lanes(near)
-    # Banks repeat: places that differ by a multiple of all of them take as long.
+    # Bank conflicts depend on addresses modulo the bank width only, so patterns are cached relative to the first line.
     base = int(starts[0]) // LINE_BYTES * LINE_BYTES
     pattern = ((starts - base).tobytes(), lanes.tobytes(), one.opcode, size)
     if pattern not in _PATTERNS:
@@ -108,7 +108,7 @@ def _add_shared(found: Transactions, one: Instruction, near: Lanes, size: int, l
 
 
 def _served_groups(one: Instruction, starts: np.ndarray, size: int, lanes: np.ndarray) -> Iterator[np.ndarray]:
-    """The words of each part of the warp that is served on its own."""
+    """The word addresses of each group of lanes that is served separately."""
     if one.opcode in ("LDSM", "STSM"):
         for matrix in range(_matrices(one)):
             rows = starts[8 * matrix : 8 * matrix + 8]
@@ -122,5 +122,5 @@ def _served_groups(one: Instruction, starts: np.ndarray, size: int, lanes: np.nd
 
 
 def _wavefronts(words: np.ndarray) -> int:
-    """How often the fullest bank is asked."""
+    """The number of words in the most accessed bank."""
     return max(Counter(word % BANKS for word in set(words.tolist())).values())

@@ -1,4 +1,4 @@
-"""One estimate: the bounds of a launch, the latency of its blocks, and which of them it waits for."""
+"""The estimate of one launch: its roofline bounds, the latency of its CTAs, and the limiting one."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from dataclasses import dataclass
 from ...target.gpu_rates import GpuModel, gpu_model
 from ...target.sm_limits import WARP
 from .cta_resource_usage import CtaWork, WorkCounter
-from .cta_timeline import Timeline, average, path_id, simulate_clusters
+from .cta_timeline import Timeline, average, simulate_clusters
 from .kernel_from_cubin import KernelModel
 from .launch_and_constant_banks import Constants, Launch, Shape
 from .occupancy_waves import OccupancyWaves, occupancy_waves
 from .roofline import RooflineInputs, dram_bytes, roofline
 from .sample_ctas import persistent_clusters, sampled_clusters
-from .warp_trace import Tracer, WarpTrace
+from .warp_trace import Tracer, WarpTrace, path_id
 
 LATENCY = "latency"
-Cluster = list[list[WarpTrace]]  # the warps of each block
-SimulatedClusters = tuple[list[Cluster], list[float]]  # clusters, and the share of the grid that each stands for
+Cluster = list[list[WarpTrace]]  # the warps of each CTA
+SimulatedClusters = tuple[list[Cluster], list[float]]  # clusters, and the share of the grid that each represents
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What the model says of one launch: clocks by bound, ``clocks`` as the largest of them, the ``limit``.
+    """The estimate of one launch: cycles by bound; ``clocks`` is the largest one, ``limit`` its name.
 
-    ``reached`` is the part of the estimated time in which the most used resource works: 1 where nothing else is waited for.
+    ``reached`` is the utilization of the busiest resource: 1 if it is the limit.
     """
 
     kernel: str
@@ -41,37 +41,37 @@ class Estimate:
 
     @property
     def clocks(self) -> float:
-        """The estimate."""
+        """The estimated cycles."""
         return max(self.bounds.values())
 
     @property
     def limit(self) -> str:
-        """The bound that it is."""
+        """The limiting bound."""
         return max(self.bounds, key=lambda name: self.bounds[name])
 
     @property
     def resource(self) -> str:
-        """The resource that is busy for the longest time."""
+        """The busiest resource."""
         return max((name for name in self.bounds if name != LATENCY), key=lambda name: self.bounds[name])
 
     @property
     def reached(self) -> float:
-        """The share of the time in which that resource is busy."""
+        """The utilization of the busiest resource."""
         return self.bounds[self.resource] / self.clocks
 
     @property
     def microseconds(self) -> float:
-        """The estimate at the machine's clock."""
+        """The estimated time at the GPU's clock rate."""
         return self.gpu.microseconds(self.clocks)
 
     @property
     def multiply_adds(self) -> float:
-        """Of the tensor pipe, of all blocks."""
+        """Multiply-adds of the tensor pipe in all CTAs."""
         return self.work.multiply_adds * self.launch.blocks
 
 
 def estimate(kernel: KernelModel, launch: Launch, trips: Mapping[int, int] | None = None) -> Estimate:
-    """The estimate of one launch; ``trips`` says how often jumps back that memory decides are taken, by their address.
+    """The estimate of one launch; ``trips`` are trip counts of loops with a data-dependent exit, by branch address.
 
     Raises Unsupported[estimate-no-rates], InvalidInput[estimate-too-large], InvalidInput[estimate-endless].
     """
@@ -94,7 +94,7 @@ def estimate(kernel: KernelModel, launch: Launch, trips: Mapping[int, int] | Non
 
 
 def _simulate_sample(tracer: Tracer, launch: Launch) -> SimulatedClusters:
-    """The clusters that stand for the grid: one, if the first and the last take the same ways."""
+    """The clusters that represent the grid: one, if the first and the last take the same paths."""
     places = list(sampled_clusters(launch))
     first = _trace_cluster(tracer, launch, places[0])
     if len(places) == 1:
@@ -107,13 +107,13 @@ def _simulate_sample(tracer: Tracer, launch: Launch) -> SimulatedClusters:
 
 
 def _simulate_persistent(tracer: Tracer, launch: Launch) -> SimulatedClusters:
-    """The cluster that has the most tile programs, and so ends last, and one of the others."""
+    """The cluster with the most tile blocks, which ends last, and one of the others."""
     places, shares = zip(*persistent_clusters(launch), strict=True)
     return [_trace_cluster(tracer, launch, blocks) for blocks in places], list(shares)
 
 
 def _trace_cluster(tracer: Tracer, launch: Launch, blocks: list[Shape]) -> list[list[WarpTrace]]:
-    """The warps of each block of a cluster."""
+    """The warps of each CTA of a cluster."""
     warps = range(-(-launch.threads // WARP))
     return [[tracer.warp(place, number) for number in warps] for place in blocks]
 

@@ -68,15 +68,15 @@ def launch_of_manifest(manifest: Manifest, settings: Mapping[str, str], grid: Sh
 
 
 def _values(manifest: Manifest, settings: Mapping[str, str]) -> dict[str, Value]:
-    left = dict(settings)
+    remaining = dict(settings)
     values: dict[str, Value] = {param.name: param.value for param in manifest.caller_parameters}
     for argument in manifest.arguments:
         parameters = manifest.params[argument.param : argument.param + argument.parameters]
-        if argument.name in left:
-            values |= _argument_values(parameters, left.pop(argument.name))
-    values |= {name: _number(left.pop(name)) for name in list(left) if name in values}
-    if left:
-        raise _wrong(f"unknown parameter {', '.join(left)}", manifest)
+        if argument.name in remaining:
+            values |= _argument_values(parameters, remaining.pop(argument.name))
+    values |= {name: _number(remaining.pop(name)) for name in list(remaining) if name in values}
+    if remaining:
+        raise _wrong(f"unknown parameter {', '.join(remaining)}", manifest)
     if missing := [name for name, value in values.items() if value is None]:
         raise _wrong(f"missing value for {', '.join(missing)}", manifest)
     return values

@@ -1,4 +1,4 @@
-"""Which blocks of a grid are followed: some that stand for all, whole clusters of them."""
+"""Selects the clusters of a grid that are simulated, as representatives of all of them."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ from collections.abc import Iterator
 
 from .launch_and_constant_banks import Launch, Shape
 
-MAX_CLUSTERS = 3  # clusters
+MAX_CLUSTERS = 3
 
 
 def sampled_clusters(launch: Launch) -> Iterator[list[Shape]]:
-    """The blocks of each cluster that is followed: each stands for an equal part of the grid, along each of its axes.
+    """The CTAs of each sampled cluster; each cluster represents an equal part of the grid along every axis.
 
-    Parts of the launch's order would not do: they begin wherever the shortest axis is then, so that the blocks of a causal
-    attention might all have few keys.
+    Equal parts of the linear launch order would be biased: in causal attention, all samples could have few keys.
     """
     across, down, deep = launch.clusters
     count = min(across * down * deep, MAX_CLUSTERS)
@@ -24,8 +23,8 @@ def sampled_clusters(launch: Launch) -> Iterator[list[Shape]]:
 
 
 def persistent_clusters(launch: Launch) -> list[tuple[list[Shape], float]]:
-    """Of a persistent kernel the clusters with the most tile programs and with the least, and the share of the clusters that
-    each stands for: the first ones take one program more where the programs do not come out even."""
+    """The clusters of a persistent kernel with the most and the fewest tile blocks, and the share of clusters that each
+    represents. If the division has a remainder, the first clusters run one tile block more."""
     across = launch.clusters[0]
     most = launch.tile_programs % across
     first, last = list(_blocks(launch, (0, 0, 0))), list(_blocks(launch, (across - 1, 0, 0)))

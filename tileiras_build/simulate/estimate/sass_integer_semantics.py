@@ -1,7 +1,4 @@
-"""What integer and logical instructions compute, and those that move words.
-
-The rows are part of those of ``semantics.py``, which says what they are.
-"""
+"""Semantics of integer, logical and move instructions: a part of the table in ``sass_semantics.py``."""
 
 from __future__ import annotations
 
@@ -19,13 +16,13 @@ Word = int | np.ndarray
 
 
 def _words(warp: Warp, operands: tuple[Operand, ...]) -> list[Word] | None:
-    """All words; None where one is unknown."""
+    """The values of all operands; None if one is unknown."""
     values = [warp.value(operand) for operand in operands]
     return None if any(value is None for value in values) else values  # type: ignore[return-value]
 
 
 def _word_rule(function: Callable[..., Word]) -> Handler:
-    """A row for a word that is made of words, and of the modifiers, the first argument."""
+    """A row for a word that ``function`` computes from the modifiers and the source words."""
 
     def handler(warp: Warp, one: Instruction) -> None:
         values = _words(warp, tuple(operand for operand in one.operands[1:] if not operand.is_predicate))
@@ -34,7 +31,7 @@ def _word_rule(function: Callable[..., Word]) -> Handler:
     return handler
 
 
-# ---- sums and products -------------------------------------------------------------------------------------------------
+# ---- add and multiply ---------------------------------------------------------------------------------------------------
 def _move(warp: Warp, one: Instruction) -> None:
     if "64" in one.modifiers:
         warp.set_wide(one.operands[0], warp.wide(one.operands[1]))
@@ -43,22 +40,22 @@ def _move(warp: Warp, one: Instruction) -> None:
 
 
 def _add(warp: Warp, one: Instruction) -> None:
-    """Three words or, with X, what carries from them; predicates between hold the carries, those behind bring them."""
+    """IADD3: three words, plus carry-in predicates with X; the predicates after the result are the carries out."""
     sources = one.words
     if "64" in one.modifiers:
         values = [warp.wide(operand) for operand in sources]
         warp.set_wide(one.operands[0], None if None in map(_kind, values) else sum(values))  # type: ignore[arg-type]
         return
     addends = [warp.addend(operand) for operand in sources]
-    brought = [warp.predicate(operand) for operand in one.predicate_sources] if "X" in one.modifiers else []
-    total = _total([*addends, *brought])
+    carries_in = [warp.predicate(operand) for operand in one.predicate_sources] if "X" in one.modifiers else []
+    total = _total([*addends, *carries_in])
     warp.set(one.operands[0], total if total is None else word(total))
     for count, carry in enumerate(one.carry_predicates, 1):
         warp.set_predicate(carry, None if total is None else (total >> 32) >= count)
 
 
 def _kind(value: Lanes) -> object:
-    """None for an unknown value; what compares with None is no array."""
+    """None for an unknown value, else a marker: arrays cannot be compared with None."""
     return None if value is None else 0
 
 
@@ -136,7 +133,7 @@ def _varies(*values: Word) -> bool:
 
 
 def _minimum(warp: Warp, one: Instruction) -> None:
-    """IMNMX and its kin: the predicate at the end says that the least is wanted."""
+    """IMNMX and variants: the last predicate selects the minimum."""
     values = _words(warp, one.words)
     least = warp.predicate(one.operands[-1])
     if values is None or not isinstance(least, bool):
@@ -151,7 +148,7 @@ def _minimum(warp: Warp, one: Instruction) -> None:
 
 # ---- bits --------------------------------------------------------------------------------------------------------------
 def _table(truth_table: int, a: Word, b: Word, c: Word) -> Word:
-    """The bits for which the truth table has a one."""
+    """Evaluate a truth table bitwise."""
     found: Word = 0
     for row in range(8):
         if truth_table >> row & 1:
@@ -160,7 +157,7 @@ def _table(truth_table: int, a: Word, b: Word, c: Word) -> Word:
 
 
 def _logic(warp: Warp, one: Instruction) -> None:
-    """LOP3: a table of three words; a predicate before the result says whether it is not zero."""
+    """LOP3: a truth table of three words; a predicate before the result is whether it is nonzero."""
     leading = one.operands[0].is_predicate
     result, *sources = one.operands[1:] if leading else one.operands
     found = _table_of(warp, sources)
@@ -192,7 +189,7 @@ def _depends_on(truth_table: int, place: int) -> bool:
 
 
 def _logic_of_truths(warp: Warp, one: Instruction) -> None:
-    """PLOP3: one or two tables of three predicates."""
+    """PLOP3: one or two truth tables of three predicates."""
     results, sources = one.operands[:2], [operand for operand in one.operands[2:] if operand.is_predicate]
     tables = [operand.number for operand in one.operands[2:] if not operand.is_predicate]
     truths = [warp.predicate(operand) for operand in sources]
@@ -212,7 +209,7 @@ def _truth_of_table(truth_table: int, truths: list[Truth]) -> Truth:
 
 
 def _shift(modifiers: tuple[str, ...], low: Word, count: Word, high: Word = 0) -> Word:
-    """SHF: (high:low) shifted; HI takes the upper word of what comes out."""
+    """SHF: (high:low) shifted; HI selects the upper word of the result."""
     count = count & 31 if "W" in modifiers else _clamp(count, 63)
     joined = (signed(high) if "S32" in modifiers or "S64" in modifiers else high) << 32 | low
     if "R" in modifiers:
@@ -240,7 +237,7 @@ def _clamp(count: Word, limit: int) -> Word:
 
 
 def _permute(_: tuple[str, ...], a: Word, chosen: Word, b: Word) -> Word:
-    """PRMT: bytes of (b:a) by the digits of ``chosen``; a digit above 7 repeats the byte's sign."""
+    """PRMT: bytes of (b:a) selected by hex digits; a digit above 7 replicates the byte's sign."""
     found: Word = 0
     for place in range(4):
         digit = chosen >> 4 * place & 15
@@ -260,13 +257,13 @@ def _byte(a: Word, b: Word, digit: Word) -> Word:
 
 
 def _extend(modifiers: tuple[str, ...], a: Word, width: Word) -> Word:
-    """SGXT: the low bits, with their sign."""
+    """SGXT: sign-extend the low bits."""
     kept = a & ((1 << width) - 1)
     return kept if "U32" in modifiers else word(kept - ((kept >> width - 1 & 1) << width))
 
 
 def _leading(modifiers: tuple[str, ...], a: Word) -> Word:
-    """FLO: the place of the highest one, all bits where there is none; SH counts from above."""
+    """FLO: the position of the leading one, all ones if there is none; SH counts from the top."""
     shifted = "SH" in modifiers
     return elementwise(lambda x: MASK if x == 0 else (32 - x.bit_length() if shifted else x.bit_length() - 1), a)
 

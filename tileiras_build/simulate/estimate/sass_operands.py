@@ -1,8 +1,8 @@
-"""Operands of machine instructions as nvdisasm prints them, read into what they name.
+"""Parses the operands of SASS instructions as nvdisasm prints them.
 
 The forms: registers ``R2``, ``UR4``, ``P0``, ``UP1`` (``RZ``, ``URZ``, ``PT`` and ``UPT`` are constant), signs ``-``, ``~``, ``!``
-and bars before them, what is selected of one behind a point (``R2.64``, ``R3.H1_H1``), numbers, constants of a bank
-``c[0x0][0x160]`` and ``c[0x0][R2+0x10]``, places in memory ``[R2.64+0x10]`` and ``desc[UR4][R2.64]``, special registers ``SR_TID.X``,
+and absolute-value bars before them, suffixes (``R2.64``, ``R3.H1_H1``), immediates, constants of a bank
+``c[0x0][0x160]`` and ``c[0x0][R2+0x10]``, memory operands ``[R2.64+0x10]`` and ``desc[UR4][R2.64]``, special registers ``SR_TID.X``,
 labels `` `(.L_x_1)``.
 """
 
@@ -33,9 +33,9 @@ _SPLIT = re.compile(r",(?![^\[({]*[\])}])")
 class Operand:
     """One operand.
 
-    ``number``: of a register; the value of a number, as 32 bits where it is a float; bytes added to the ``parts``, the
-    registers that make an address. ``text`` is the name of a special register or label, or the space before a bracket
-    ("gdesc", "tmem", …); ``bank`` that of a constant. ``selected``: what stands behind points.
+    ``number``: of a register; the value of an immediate, as 32 bits for a float; the offset added to ``parts``, the
+    registers of an address. ``text`` is the name of a special register or label, or the address space before a bracket
+    ("gdesc", "tmem", …); ``bank`` is the bank of a constant. ``selected`` are the suffixes.
     """
 
     kind: str
@@ -50,23 +50,23 @@ class Operand:
 
     @property
     def is_register(self) -> bool:
-        """Whether it names a register of a thread or of the warp."""
+        """Whether it is a register of a thread or a uniform one."""
         return self.kind in (REGISTER, UNIFORM, PROGRAM_COUNTER)
 
     @property
     def is_predicate(self) -> bool:
-        """Whether it names a predicate of a thread or of the warp."""
+        """Whether it is a predicate of a thread or a uniform one."""
         return self.kind in (PREDICATE, UNIFORM_PREDICATE)
 
 
 def read_operands(text: str) -> tuple[Operand, ...]:
-    """The operands behind a mnemonic; commas in brackets separate nothing."""
+    """The operands after a mnemonic; commas in brackets do not separate operands."""
     return tuple(read_operand(part.strip()) for part in _SPLIT.split(text) if part.strip())
 
 
 @lru_cache(maxsize=65536)
 def read_operand(text: str) -> Operand:
-    """One operand; what has no form that is known is an ``OTHER``."""
+    """One operand; an unknown form is an ``OTHER``."""
     bare = text.lstrip("-~!|+")
     signs = text[: len(text) - len(bare)]
     bare = bare.replace("|", "")
@@ -97,10 +97,10 @@ def _plain(text: str) -> Operand:
 
 
 def _address(text: str) -> tuple[tuple[Operand, ...], int]:
-    """The registers of a sum, and its number."""
+    """The registers of an address expression, and its constant offset."""
     terms = [read_operand(term) for term in re.sub(r"(?<=.)-0x", "+-0x", text).split("+") if term]
-    numbers = sum(term.number for term in terms if term.kind == NUMBER)
-    return tuple(term for term in terms if term.kind != NUMBER), numbers
+    offset = sum(term.number for term in terms if term.kind == NUMBER)
+    return tuple(term for term in terms if term.kind != NUMBER), offset
 
 
 def _points(text: str) -> tuple[str, ...]:
@@ -113,7 +113,7 @@ def _number(text: str) -> int | None:
     if not _FLOAT.match(text):
         return None
     value = float(text.replace("QNAN", "nan").replace("SNAN", "nan"))
-    # What f32 cannot hold is the upper word of a double.
+    # An immediate out of the range of f32 is the upper word of a double.
     try:
         return struct.unpack("<I", struct.pack("<f", value))[0]
     except OverflowError:

@@ -1,8 +1,8 @@
-"""The machine code of a kernel: instructions with their operands, what ptxas says to wait for, and basic blocks.
+"""Parses SASS: instructions with their operands, scheduling control codes, and basic blocks.
 
-nvdisasm prints the text and, asked to, the 128 bits of each instruction. What those above bit 105 say of scheduling is not
-in NVIDIA's documents; where the fields lie has been found by Jia et al., "Dissecting the NVIDIA Volta GPU Architecture via
-Microbenchmarking" (arXiv 1804.06826), section 2.1, and has stayed so since.
+nvdisasm prints the text and, with ``-hex``, the 128-bit encoding of each instruction. NVIDIA does not document the control
+codes above bit 105; their layout is that of Jia et al., "Dissecting the NVIDIA Volta GPU Architecture via
+Microbenchmarking" (arXiv 1804.06826), section 2.1, on all later architectures too.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ _LINE = re.compile(
 _UPPER = re.compile(r"^\s*/\*\s*0x([0-9a-f]{16})\s*\*/\s*$")
 _NOTE = re.compile(r"\(\*.*?\*\)")
 _TABLED = re.compile(r"\.L_\w+")
-_NO_COMMA = re.compile(r"(?<=\w) +(?=[`-])")  # between a register and what a jump adds to it, or where it starts from
+_NO_COMMA = re.compile(r"(?<=\w) +(?=[`-])")  # between a register and the offset or base of an indirect branch
 _STALL, _WRITES, _READS, _WAITS = 41, 46, 49, 52  # where fields of the upper 64 bits begin
 NO_BARRIER = 7
 
 
 @dataclass(frozen=True)
 class Control:
-    """Clocks until the warp's next instruction, the scoreboards that it sets (when its result is there, when its operands
-    have been read), and a bit for each of the six that it waits for.
+    """A control code: stall cycles, the scoreboards set when the result is written and when the operands are read, and a mask
+    of the six scoreboards to wait for.
     """
 
     stall: int = 1
@@ -51,8 +51,8 @@ class Control:
 
 @dataclass(frozen=True)
 class Instruction:
-    """One instruction; ``guard`` is the predicate before it, ``target`` the number of the instruction that it jumps to,
-    ``table`` those that a jump to a computed place may lead to.
+    """One instruction; ``guard`` is its predicate, ``target`` the number of the instruction that it branches to,
+    ``jump_table`` the possible targets of an indirect branch.
     """
 
     number: int
@@ -65,17 +65,17 @@ class Instruction:
 
     @cached_property
     def opcode(self) -> str:
-        """Without modifiers."""
+        """The mnemonic without modifiers."""
         return self.mnemonic.partition(".")[0]
 
     @cached_property
     def modifiers(self) -> tuple[str, ...]:
-        """What stands behind the opcode's points."""
+        """The modifiers: the dotted suffixes of the mnemonic."""
         return tuple(self.mnemonic.split(".")[1:])
 
     @cached_property
     def sources(self) -> tuple[Operand, ...]:
-        """Operands behind the result and the predicates that follow it; predicates at the end are among them."""
+        """The operands after the result and its carry predicates, including trailing predicates."""
         rest = self.operands[1:]
         skipped = 0
         while (
@@ -91,22 +91,22 @@ class Instruction:
 
     @cached_property
     def words(self) -> tuple[Operand, ...]:
-        """Its sources that are no predicates."""
+        """The sources that are not predicates."""
         return tuple(operand for operand in self.sources if not operand.is_predicate)
 
     @cached_property
     def predicate_sources(self) -> tuple[Operand, ...]:
-        """Its sources that are predicates."""
+        """The sources that are predicates."""
         return tuple(operand for operand in self.sources if operand.is_predicate)
 
     @cached_property
     def ends_block(self) -> bool:
-        """Whether another instruction than the next one may follow."""
+        """Whether the instruction ends a basic block."""
         return self.opcode in (*BRANCH, *CALL, *CONTROL_TRANSFERS)
 
     @property
     def address(self) -> int:
-        """In bytes from the start of the kernel."""
+        """Its byte offset in the kernel."""
         return self.number * BYTES
 
 
@@ -119,7 +119,7 @@ class MachineCode:
 
     @cached_property
     def blocks(self) -> tuple[range, ...]:
-        """The instructions that are executed together, in order of their numbers."""
+        """The basic blocks, as ranges of instruction numbers."""
         starts = {0} | {one.target for one in self.instructions if one.target is not None}
         starts |= {one.number + 1 for one in self.instructions if one.ends_block}
         starts |= {target for one in self.instructions for target in one.jump_table}
@@ -128,14 +128,14 @@ class MachineCode:
 
     @cached_property
     def block_at(self) -> dict[int, int]:
-        """The number of the block that begins with an instruction."""
+        """The number of the basic block that starts at an instruction."""
         return {block.start: number for number, block in enumerate(self.blocks)}
 
 
 def read_machine_code(text: str) -> dict[str, MachineCode]:
-    """The kernels of what nvdisasm prints with encodings.
+    """The kernels in nvdisasm's output with encodings.
 
-    Raises InvalidInput[nvdisasm] where a jump leads to no label of its kernel, or an instruction sets a scoreboard that is none.
+    Raises InvalidInput[nvdisasm] if encodings are missing or an instruction sets an invalid scoreboard.
     """
     sections: dict[str, list[str]] = {}
     rows: list[str] = []
@@ -174,18 +174,18 @@ def _instruction(number: int, line: re.Match, upper: int, labels: dict[str, int]
     )
     control = Control.of(upper)
     if NO_BARRIER - 1 in (control.writes, control.reads):
-        what = f"the instruction at {number * BYTES:#x} sets scoreboard {NO_BARRIER - 1}, which no warp has"
-        raise InvalidInput("nvdisasm", f"{what}: the cubin is damaged", remedy="assemble it again")
+        what = f"instruction at {number * BYTES:#x} sets invalid scoreboard {NO_BARRIER - 1}"
+        raise InvalidInput("nvdisasm", f"{what}: damaged cubin", remedy="reassemble it")
     return Instruction(number, mnemonic, read, _guard(guard), target, control, table)
 
 
 def _guard(text: str | None) -> Operand | None:
-    """None where the instruction is always executed."""
+    """The guard predicate; None if the instruction is unconditional."""
     guard = None if text is None else read_operand(text)
     return None if guard is None or (guard.number == TRUE and not guard.inverted) else guard
 
 
 def _target(operands: tuple[Operand, ...], labels: dict[str, int]) -> int | None:
-    """What a jump leads to; None where that is no place of this kernel, as for a function of another object."""
+    """The target of a branch; None if it is outside this kernel, as for a call of another function."""
     label = next((operand.text for operand in operands if operand.kind == LABEL), None)
     return None if label is None else labels.get(label)

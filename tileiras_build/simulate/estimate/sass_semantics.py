@@ -1,9 +1,8 @@
-"""What machine instructions compute: those that addresses, counters and conditions are made of.
+"""Semantics of the SASS instructions that compute addresses, counters and conditions.
 
-A row is a function of the warp and an instruction. What has no row leaves registers of which nobody knows what they hold.
-Opcodes are listed in the CUDA Binary Utilities manual, section "Instruction Set Reference", which says what each is for; the
-details (carries, the halves of funnel shifts, truth tables) are those of the PTX instructions that ptxas makes them of.
-An opcode with a U before it does the same once for the warp.
+A row of ``SEMANTICS`` is a function of the warp and an instruction; the results of other opcodes are unknown. The CUDA Binary
+Utilities manual, section "Instruction Set Reference", lists the opcodes; the details (carries, halves of funnel shifts, truth
+tables) are those of the PTX instructions that ptxas translates to them. A U prefix means the uniform version.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from .sass_operands import MEMORY, NUMBER, PREDICATE, UNIFORM, Operand
 from .sass_parser import Instruction
 from .warp_registers import Warp
 
-# ---- comparisons and choices -------------------------------------------------------------------------------------------
+# ---- comparisons and selects -------------------------------------------------------------------------------------------
 _COMPARISONS: dict[str, Callable] = {
     "LT": lambda a, b: a < b, "LE": lambda a, b: a <= b, "GT": lambda a, b: a > b, "GE": lambda a, b: a >= b,
     "EQ": lambda a, b: a == b, "NE": lambda a, b: a != b,
@@ -31,7 +30,7 @@ _JOINS = {"AND": both, "OR": either, "XOR": lambda a, b: None if a is None or b 
 
 
 def _compare(warp: Warp, one: Instruction) -> None:
-    """ISETP: two results, of the comparison and of its contrary, each joined with a predicate; EX goes on from low words."""
+    """ISETP: the comparison and its negation, each combined with a predicate; EX extends a comparison of low words."""
     first, second, a, b, joined, *lower = one.operands
     name = next(modifier for modifier in one.modifiers if modifier in _COMPARISONS)
     truth = _ordered(warp, one, name, a, b)
@@ -54,7 +53,7 @@ def _ordered(warp: Warp, one: Instruction, name: str, a: Operand, b: Operand) ->
 
 
 def _with_lower(name: str, truth: Truth, a: Lanes, b: Lanes, lower: Truth) -> Truth:
-    """The comparison of 64 bits, from that of the upper words and of the lower ones."""
+    """A 64-bit comparison from those of the upper and lower words."""
     if truth is None or a is None or b is None or lower is None:
         return None
     same = a == b
@@ -86,7 +85,7 @@ def _choose(warp: Warp, one: Instruction) -> None:
 
 
 def _pack_truths(warp: Warp, one: Instruction) -> None:
-    """P2R: a word in which the masked bits are predicates."""
+    """P2R: a word whose masked bits are the predicates."""
     result, _, kept, mask = one.operands
     value, chosen = warp.value(kept), warp.value(mask)
     for number, truth in enumerate(warp.predicates(PREDICATE)[:7]):
@@ -99,7 +98,7 @@ def _pack_truths(warp: Warp, one: Instruction) -> None:
 
 
 def _unpack_truths(warp: Warp, one: Instruction) -> None:
-    """R2P: the masked predicates from the bits of a word."""
+    """R2P: set the masked predicates from the bits of a word."""
     _, source, mask = one.operands
     value, chosen = warp.value(source), warp.value(mask)
     for number in range(7):
@@ -124,7 +123,7 @@ def _copy_words(warp: Warp, one: Instruction) -> None:
 
 
 def _registers(modifiers: tuple[str, ...]) -> int:
-    """How many registers a load fills."""
+    """The number of registers of a load."""
     return next((count for size, count in (("64", 2), ("128", 4), ("256", 8)) if size in modifiers), 1)
 
 
@@ -139,7 +138,7 @@ def _elect(warp: Warp, one: Instruction) -> None:
 
 
 def _vote(warp: Warp, one: Instruction) -> None:
-    """VOTE: the lanes for which a predicate holds, and whether it does for any or all of them."""
+    """VOTE: the ballot of a predicate, and whether it holds for any or all lanes."""
     truth = warp.predicate(one.operands[-1])
     held = None if truth is None else warp.lanes & truth
     for result in one.operands[:-1]:
@@ -172,11 +171,11 @@ def _reduce(warp: Warp, one: Instruction) -> None:
     name = next((modifier for modifier in one.modifiers if modifier in _REDUCTIONS), "SUM")
     if value is None or any(modifier in ("F32", "AND", "OR", "XOR") for modifier in one.modifiers):
         return warp.set(one.operands[0], None)
-    numbers = [int(one) for one in to_lanes(value)[warp.lanes]]
-    return warp.set(one.operands[0], word(_REDUCTIONS[name](numbers)))
+    values = [int(one) for one in to_lanes(value)[warp.lanes]]
+    return warp.set(one.operands[0], word(_REDUCTIONS[name](values)))
 
 
-# ---- conversions, as divisions of integers need them -----------------------------------------------------------------
+# ---- conversions, as integer division uses them ---------------------------------------------------------------------
 def _to_float(warp: Warp, one: Instruction) -> None:
     """I2F of words; RP rounds up."""
     source = one.operands[-1]
@@ -201,11 +200,11 @@ def _to_integer(warp: Warp, one: Instruction) -> None:
 
 
 def _special_function(warp: Warp, one: Instruction) -> None:
-    """MUFU.RCP; other functions are of data only."""
+    """MUFU.RCP; other functions do not affect addresses."""
     value = warp.as_float(one.operands[-1])
     if value is None or one.modifiers[:1] != ("RCP",):
         return warp.set(one.operands[0], None)
-    with np.errstate(divide="ignore", over="ignore"):  # lanes that are switched off hold anything
+    with np.errstate(divide="ignore", over="ignore"):  # inactive lanes hold arbitrary values
         return warp.set(one.operands[0], lane_values.bits(np.float32(1) / value, (warp.raw(one.operands[-1]),)))
 
 
@@ -223,16 +222,16 @@ def _float_arithmetic(function: Callable[..., np.ndarray]) -> Handler:
 
 
 def _halves(warp: Warp, one: Instruction) -> None:
-    """HFMA2 of zeros, as ptxas writes a constant: two halves that are numbers, the upper one first."""
+    """HFMA2 with zero factors, which ptxas uses to load a constant: two immediate halves, the upper one first."""
     result, a, b, *addends = one.operands
-    numbers = [operand.number for operand in addends if operand.kind == NUMBER]
-    if len(numbers) != 2 or not (is_zero(warp.raw(a)) or is_zero(warp.raw(b))):
+    immediates = [operand.number for operand in addends if operand.kind == NUMBER]
+    if len(immediates) != 2 or not (is_zero(warp.raw(a)) or is_zero(warp.raw(b))):
         return warp.set(result, None)
-    high, low = (int(lane_values.floats(number & MASK).astype(np.float16).view(np.uint16)[0]) for number in numbers)
+    high, low = (int(lane_values.floats(number & MASK).astype(np.float16).view(np.uint16)[0]) for number in immediates)
     return warp.set(result, high << 16 | low)
 
 
-# ---- memory of a thread's own, and what is taken for granted ---------------------------------------------------------
+# ---- local memory, and assumed predicates -----------------------------------------------------------------------
 def _spill(warp: Warp, one: Instruction) -> None:
     address = warp.address(one.operands[0])
     for further in range(_registers(one.modifiers)):
@@ -247,8 +246,8 @@ def _restore(warp: Warp, one: Instruction) -> None:
         warp.set(one.operands[0], found, further)
 
 
-def _granted(truth: bool) -> Handler:
-    """A row for a predicate that says whether a wait is over, or that a slow path is needed."""
+def _assumed(truth: bool) -> Handler:
+    """A row with an assumed predicate: waits succeed, slow paths are not taken."""
 
     def handler(warp: Warp, one: Instruction) -> None:
         for operand in one.operands:
@@ -269,15 +268,15 @@ SEMANTICS: dict[str, Handler] = {
     "FADD": _float_arithmetic(lambda a, b: a + b), "FMUL": _float_arithmetic(lambda a, b: a * b),
     "FFMA": _float_arithmetic(lambda a, b, c: a * b + c), "HFMA2": _halves,
     "STL": _spill, "LDL": _restore,
-    "SYNCS": _granted(True), "USETMAXREG": _granted(True), "UTCATOMSWS": _granted(True), "FCHK": _granted(False),
+    "SYNCS": _assumed(True), "USETMAXREG": _assumed(True), "UTCATOMSWS": _assumed(True), "FCHK": _assumed(False),
 }  # fmt: skip
-_OF_WARPS = ("S2UR", "UTCATOMSWS", "USETMAXREG")
+_UNIFORM_ONLY = ("S2UR", "UTCATOMSWS", "USETMAXREG")
 
 
 def handler_of(one: Instruction) -> Handler | None:
-    """The row of an instruction; None where its result is not followed."""
+    """The semantics of an instruction; None if its result is unknown."""
     found = SEMANTICS.get(one.opcode)
-    if found is None and one.opcode.startswith("U") and one.opcode not in _OF_WARPS:
+    if found is None and one.opcode.startswith("U") and one.opcode not in _UNIFORM_ONLY:
         found = SEMANTICS.get(one.opcode[1:])
     return SEMANTICS["VOTE"] if one.opcode == "VOTEU" else found
 

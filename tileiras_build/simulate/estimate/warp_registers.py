@@ -1,4 +1,4 @@
-"""The registers of one warp while its control flow is followed."""
+"""The register state of one warp while its path is traced."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from .sass_operands import (
 )
 
 SIGN = 0x80000000
-_WORDS = (REGISTER, UNIFORM, PROGRAM_COUNTER)  # ptxas keeps words in the register of return addresses, too
+_WORDS = (REGISTER, UNIFORM, PROGRAM_COUNTER)  # ptxas also stores words in the return address register
 
 
 class Warp:
-    """What 32 threads hold; ``active`` are the lanes that the current instruction is for, None for all of them.
+    """The registers of 32 threads; ``active`` is the mask of the current instruction, None for all lanes.
 
-    ``special`` maps special registers to their values, ``constants`` is what the launch has put into the constant banks,
-    ``local`` holds the words that were spilled, by address.
+    ``special`` maps special registers to their values, ``constants`` are the constant banks of the launch,
+    ``local`` maps addresses to spilled words.
     """
 
     def __init__(self, special: dict[str, Lanes], constants: Constants):
@@ -43,7 +43,7 @@ class Warp:
 
     # ---- reading -------------------------------------------------------------------------------------------------
     def raw(self, operand: Operand, further: int = 0) -> Lanes:
-        """A word without its sign; ``further``: of a register so many behind it."""
+        """A word without operand modifiers; ``further`` is added to the register number."""
         if operand.kind == NUMBER:
             return operand.number & MASK if not further else (operand.number >> 32) & MASK
         if operand.kind == CONSTANT:
@@ -54,7 +54,7 @@ class Warp:
         return None
 
     def value(self, operand: Operand) -> Lanes:
-        """A word, with its sign taken into account as integers do."""
+        """A word, with integer operand modifiers applied."""
         word = self.raw(operand)
         if word is None:
             return None
@@ -63,14 +63,14 @@ class Warp:
         return (word ^ MASK) + 1 & MASK if operand.negated else word
 
     def addend(self, operand: Operand) -> Lanes:
-        """A word to be added: a negated one is its complement and one, so that the sum's carry is right."""
+        """A word for an addition: a negated one is ~x + 1 without truncation, so that the carry is right."""
         word = self.raw(operand)
         if word is None:
             return None
         return (word ^ MASK) + 1 if operand.negated else word ^ MASK if operand.inverted else word
 
     def wide(self, operand: Operand) -> Lanes:
-        """64 bits: a register and the next."""
+        """64 bits: a register and the next one."""
         low, high = self.raw(operand), self.raw(operand, 1)
         if low is None or high is None:
             return None
@@ -78,7 +78,7 @@ class Warp:
         return -both if operand.negated else ~both if operand.inverted else both
 
     def as_float(self, operand: Operand) -> np.ndarray | None:
-        """A word as f32, with its sign."""
+        """A word as f32, with operand modifiers applied."""
         word = self.raw(operand)
         if word is None:
             return None
@@ -87,7 +87,7 @@ class Warp:
         return -value if operand.negated else value
 
     def predicate(self, operand: Operand) -> Truth:
-        """A predicate, with its sign."""
+        """A predicate, inverted if the operand is."""
         truths = self._truths.get(operand.kind)
         found = truths[operand.number] if truths else None
         return negation(found) if operand.inverted else found
@@ -97,7 +97,7 @@ class Warp:
         return self._truths[kind]
 
     def address(self, operand: Operand) -> Lanes:
-        """Where a place in memory is; 64 bits where a part of the sum is."""
+        """The address of a memory operand; 64 bits if one of its registers is."""
         total: int | np.ndarray = operand.number
         is_wide = False
         for part in operand.parts:
@@ -127,12 +127,12 @@ class Warp:
             return
         register = min(operand.number + further, ZERO - 1)
         if self.active is not None and operand.kind != UNIFORM and words[register] is not None:
-            # Where nothing was known before, the other lanes are not asked.
+            # If the old value is unknown, the inactive lanes take the new one.
             value = select(self.active, value, words[register])
         words[register] = value if value is None else value & MASK
 
     def set_wide(self, operand: Operand, value: Lanes) -> None:
-        """Write 64 bits to a register and the next."""
+        """Write 64 bits to a register and the next one."""
         self.set(operand, None if value is None else value & MASK)
         self.set(operand, None if value is None else upper(value), 1)
 
@@ -143,7 +143,7 @@ class Warp:
             return
         if self.active is not None and operand.kind == PREDICATE:
             old = truths[operand.number]
-            # A lane that never had one is not asked for it.
+            # Inactive lanes without a value count as false.
             merged = select(self.active, value, False if old is None else old)
             value = None if merged is None else np.asarray(merged, dtype=bool)
         truths[operand.number] = unless_same(value) if isinstance(value, np.ndarray) else value

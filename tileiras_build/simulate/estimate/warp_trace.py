@@ -1,10 +1,11 @@
-"""The paths of a block's warps: what each executes, how often, and what its accesses take.
+"""Traces the paths of a CTA's warps: the executed instructions, their counts, and their memory transactions.
 
-A warp is followed from its first instruction to its last. Only what decides where it goes and what it touches is computed
-(``slices.py``), from the words of the launch; every other instruction is counted. Addresses are computed the first few times that a block is passed, and taken to go on alike. Waits are met at once. Lanes that part at a
-branch run on one after the other, those that are furthest behind first, and join where they meet, as they do in hardware.
-Where a condition depends on what is in memory, the jump is not taken: slow paths stand out of the way and loops end. Such
-places are told.
+A warp is traced from its first instruction to its last. Only the backward slice of branches and addresses is evaluated
+(``backward_slice.py``), from the launch's constants; other instructions are counted. Addresses are evaluated in the first few
+executions of a basic block and assumed to continue alike. Waits succeed at once. Divergent lanes run one group after the
+other, the group with the lowest program counter first, and reconverge when they reach the same instruction, as in hardware.
+A branch whose condition depends on memory is assumed not taken, so that slow paths are skipped and loops end; such branches
+are reported.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ from .sass_parser import BYTES, Instruction, MachineCode
 from .sass_semantics import Handler, handler_of
 from .warp_registers import Warp
 
-MAX_BASIC_BLOCKS = 200_000  # basic blocks that one warp may pass
-SAMPLED_ACCESSES = 3  # executions of an instruction whose addresses are looked at, in each warp
+MAX_BASIC_BLOCKS = 200_000  # limit of basic blocks executed by one warp
+SAMPLED_ACCESSES = 3  # executions of an instruction whose addresses are evaluated, per warp
 MEMORY_OPCODES = (*GLOBAL, *SHARED, *ASYNC)
-# Instructions whose operands say how much they move or multiply.
+# Instructions whose register operands are recorded, as they set sizes, counts or addresses.
 _RECORDED_OPCODES = ("SYNCS", "UTCHMMA", "UTCQMMA", "UTCIMMA", "UTCOMMA", "UBLKCP", "BAR", "UTMALDG", "UTMASTG", "ARRIVES", "UTCBAR",
          "DEPBAR")  # fmt: skip
 _JUMPS = ("BRA", "JMP", "BRX", "BRXU", "JMX", "CALL", "RET", "EXIT", "KILL")
@@ -38,9 +39,9 @@ _JUMPS = ("BRA", "JMP", "BRX", "BRXU", "JMX", "CALL", "RET", "EXIT", "KILL")
 
 @dataclass
 class Observed:
-    """What one instruction did in one warp: how often a lane executed it, sampled accesses, and words it was told.
+    """One instruction in one warp: its executions, sampled accesses, and recorded operand words.
 
-    ``told``: for each pass, words by their meaning, such as bytes that a barrier is to expect; None where no lane executed it.
+    ``recorded_words``: for each execution, words by meaning, such as an mbarrier's expected bytes; None if no lane was active.
     """
 
     executions: int = 0
@@ -50,20 +51,25 @@ class Observed:
 
 @dataclass
 class WarpTrace:
-    """One warp's path: basic blocks in order, what instructions did by their numbers, and jumps that memory decides."""
+    """The path of one warp: basic blocks in order, observations by instruction number, and data-dependent branches."""
 
     blocks: list[int] = field(default_factory=list)
     observed: dict[int, Observed] = field(default_factory=dict)
-    unknown: Counter[int] = field(default_factory=Counter)
+    unknown_branches: Counter[int] = field(default_factory=Counter)
 
     def passes(self) -> Counter[int]:
-        """How often each block is passed."""
+        """The execution count of each basic block."""
         return Counter(self.blocks)
+
+
+def path_id(cluster: list[list[WarpTrace]]) -> int:
+    """A hash that is equal for clusters whose warps take the same paths."""
+    return hash(tuple(tuple(trace.blocks) for warps in cluster for trace in warps))
 
 
 @dataclass(eq=False)
 class _LaneGroup:
-    """Lanes that are at the same place; ``returns`` are where called functions go back to."""
+    """Converged lanes at instruction ``place``; ``returns`` is their call stack."""
 
     place: int
     lanes: np.ndarray
@@ -71,7 +77,7 @@ class _LaneGroup:
 
 
 class Tracer:
-    """Follows warps of one kernel in one launch; ``trips`` says how often a jump back that memory decides is taken, by
+    """Traces warps of one kernel in one launch; ``trips`` are trip counts of data-dependent loops by branch
     address.
     """
 
@@ -80,8 +86,8 @@ class Tracer:
         self.recorded_opcodes = init_stores(code) | {
             one.number for one in code.instructions if one.opcode in _RECORDED_OPCODES
         }
-        everything = _slice_with_spills(code, self._wanted)
-        decisions = _slice_with_spills(code, self._deciding)
+        everything = _slice_with_spills(code, self._slice_roots)
+        decisions = _slice_with_spills(code, self._branch_roots)
         self.steps = [self._block_steps(block, everything) for block in code.blocks]
         self.decisions = [self._block_steps(block, decisions) for block in code.blocks]
 
@@ -90,27 +96,27 @@ class Tracer:
         return [(one, (handler_of(one) or _forget) if one.number in sliced else None) for one in ones
                 if one.number in sliced or one.opcode in MEMORY_OPCODES or one.number in self.recorded_opcodes]  # fmt: skip
 
-    def _wanted(self, one: Instruction) -> int:
-        """The registers that an instruction is asked for in any case, a bit for each."""
+    def _slice_roots(self, one: Instruction) -> int:
+        """The registers that an instruction needs as a root of the slice, as a bit set."""
         if one.opcode in _JUMPS or one.number in self.recorded_opcodes:
             return read(one)
         return addresses(one) if one.opcode in MEMORY_OPCODES else 0
 
-    def _deciding(self, one: Instruction) -> int:
-        """The same once an instruction's addresses have been seen often enough."""
+    def _branch_roots(self, one: Instruction) -> int:
+        """The same without addresses, for executions after the sampled ones."""
         if one.opcode not in MEMORY_OPCODES or one.number in self.recorded_opcodes:
-            return self._wanted(one)
+            return self._slice_roots(one)
         return read(replace(one, operands=())) if one.guard else 0
 
     def warp(self, place: Shape, number: int) -> WarpTrace:
-        """Warp ``number`` of the block at ``place`` in the grid."""
+        """The trace of warp ``number`` of the CTA at ``place`` in the grid."""
         lanes = number * WARP + LANES < self.launch.threads
         warp = Warp(_special(self.launch, place, number), self.constants)
         return _WarpWalk(self, warp, lanes).run()
 
 
 class _WarpWalk:
-    """One warp on its way."""
+    """The trace of one warp in progress."""
 
     def __init__(self, tracer: Tracer, warp: Warp, lanes: np.ndarray):
         self.tracer, self.warp, self.code = tracer, warp, tracer.code
@@ -120,19 +126,19 @@ class _WarpWalk:
         self.passed: Counter[int] = Counter()
 
     def run(self) -> WarpTrace:
-        """Until no lane is left."""
+        """Trace until all lanes have exited."""
         while self.groups:
             if len(self.trace.blocks) > MAX_BASIC_BLOCKS:
                 raise InvalidInput(
                     "estimate-endless",
-                    f"{self.code.name} passes more than {MAX_BASIC_BLOCKS} basic blocks in one warp",
-                    remedy="give a smaller problem",
+                    f"{self.code.name}: trace limit of {MAX_BASIC_BLOCKS} basic blocks reached",
+                    remedy="use a smaller problem",
                 )
             self._pass_block(self._next())
         return self.trace
 
     def _next(self) -> _LaneGroup:
-        """The lanes that are furthest behind, all of them."""
+        """The lane group with the lowest program counter, merged from all groups there."""
         if len(self.groups) == 1:
             return self.groups[0]
         place = min(group.place for group in self.groups)
@@ -146,16 +152,16 @@ class _WarpWalk:
     def _pass_block(self, group: _LaneGroup) -> None:
         number = self.code.block_at[group.place]
         self.trace.blocks.append(number)
-        everyone = bool(group.lanes.all())
+        is_full = bool(group.lanes.all())
         self.passed[number] += 1
         sampled = self.passed[number] <= SAMPLED_ACCESSES
         for one, handler in (self.tracer.steps if sampled else self.tracer.decisions)[number]:
-            self._execute(one, handler, group.lanes, everyone)
+            self._execute(one, handler, group.lanes, is_full)
         self._leave(group, self.code.instructions[self.code.blocks[number][-1]])
 
-    def _execute(self, one: Instruction, handler: Handler | None, lanes: np.ndarray, everyone: bool) -> None:
+    def _execute(self, one: Instruction, handler: Handler | None, lanes: np.ndarray, is_full: bool) -> None:
         truth: Truth = True if one.guard is None else self.warp.predicate(one.guard)
-        self.warp.active = None if everyone and truth is True else lanes & (True if truth is None else truth)
+        self.warp.active = None if is_full and truth is True else lanes & (True if truth is None else truth)
         if self.warp.active is not None and not self.warp.active.any():
             if one.number in self.tracer.recorded_opcodes:
                 self.trace.observed.setdefault(one.number, Observed()).recorded_words.append(None)
@@ -176,29 +182,29 @@ class _WarpWalk:
             far, near = (None if place is None else self.warp.address(place) for place in address_operands(one))
             seen.accesses.append(count_transactions(one, far, near, self.warp.lanes))
 
-    # ---- where lanes go on -----------------------------------------------------------------------------------------
+    # ---- control flow ----------------------------------------------------------------------------------------------
     def _leave(self, group: _LaneGroup, last: Instruction) -> None:
         if not last.ends_block:
             group.place = last.number + 1
             return
-        going = self._going(last, group.lanes)
-        staying = group.lanes & ~going
+        branching = self._branching_lanes(last, group.lanes)
+        falling_through = group.lanes & ~branching
         self.groups.remove(group)
-        if staying.any():
-            self._arrive(_LaneGroup(last.number + 1, staying, group.returns))
-        if going.any():
-            self._jump(last, _LaneGroup(0, going, group.returns))
+        if falling_through.any():
+            self._arrive(_LaneGroup(last.number + 1, falling_through, group.returns))
+        if branching.any():
+            self._jump(last, _LaneGroup(0, branching, group.returns))
 
-    def _going(self, last: Instruction, lanes: np.ndarray) -> np.ndarray:
-        """The lanes that jump or end."""
-        going = lanes
+    def _branching_lanes(self, last: Instruction, lanes: np.ndarray) -> np.ndarray:
+        """The lanes that take the branch or exit."""
+        branching = lanes
         for operand in (last.guard, *_conditions(last)):
             truth = True if operand is None else self.warp.predicate(operand)
-            going = going & (self._guess(last) if truth is None else truth)
-        return going
+            branching = branching & (self._guess(last) if truth is None else truth)
+        return branching
 
     def _guess(self, last: Instruction) -> bool:
-        self.trace.unknown[last.number] += 1
+        self.trace.unknown_branches[last.number] += 1
         self.taken[last.number] += 1
         return self.taken[last.number] % (self.tracer.trips.get(last.address, 1)) != 0
 
@@ -227,7 +233,7 @@ class _WarpWalk:
         )
         offset = last.operands[1].number if len(last.operands) > 1 else 0
         if base is None:
-            self.trace.unknown[last.number] += 1
+            self.trace.unknown_branches[last.number] += 1
             return last.jump_table[0] if last.jump_table else None
         low = int(base[self.warp.first]) if isinstance(base, np.ndarray) else base
         return (low + offset + last.address + BYTES & 0xFFFFFFFF) // BYTES
@@ -235,13 +241,13 @@ class _WarpWalk:
     def _arrive(self, group: _LaneGroup) -> None:
         if group.place not in self.code.block_at:
             raise InvalidInput(
-                "estimate-jump", f"{self.code.name} jumps to {group.place * BYTES:#x}, where no basic block begins"
+                "estimate-jump", f"{self.code.name} branches to {group.place * BYTES:#x}, not a basic block start"
             )
         self.groups.append(group)
 
 
 def _forget(warp: Warp, one: Instruction) -> None:
-    """Of what may have been written nobody knows what it is."""
+    """Mark the results of an instruction as unknown."""
     for operand in results_of(one):
         warp.set_predicate(operand, None)
         for further in range(width_of(one)):
@@ -249,12 +255,12 @@ def _forget(warp: Warp, one: Instruction) -> None:
 
 
 def _conditions(last: Instruction) -> tuple[Operand, ...]:
-    """Predicates among a jump's operands."""
+    """The condition operands of a branch."""
     return tuple(operand for operand in last.operands if operand.is_predicate) if last.opcode in ("BRA", "JMP") else ()
 
 
 def _slice_with_spills(code: MachineCode, wanted: Callable[[Instruction], int]) -> frozenset[int]:
-    """The instructions to follow; what is spilled is followed if what is restored from the same place is."""
+    """The slice, including spills to stack slots that an instruction of the slice reloads."""
     slots: set[int] = set()
 
     def is_spilled(one: Instruction) -> bool:
@@ -270,18 +276,18 @@ def _slice_with_spills(code: MachineCode, wanted: Callable[[Instruction], int]) 
 
 
 def _slots(one: Instruction) -> set[int]:
-    """The words of the stack that are named, as if its pointer never changed."""
+    """The stack slots of an instruction, assuming a constant stack pointer."""
     place = next((operand.number for operand in one.operands if operand.kind == "memory"), 0)
     return {place + 4 * further for further in range(width_of(one))}
 
 
 def _record_words(warp: Warp, one: Instruction) -> dict[str, int | None]:
-    """The words of an instruction's registers by what they are: the place of a barrier, and the last word."""
+    """The operand words of an instruction by meaning: addresses by space, and the last register as ``word``."""
     found: dict[str, int | None] = {}
     if one.opcode == "BAR":
         return dict(zip(("id", "count"), (_first(warp, warp.value(operand)) for operand in one.operands), strict=False))
     if one.opcode in ("UTMALDG", "UBLKCP"):
-        # The registers behind the place in shared memory name the barrier.
+        # The register after the shared memory address is the mbarrier's.
         return {"barrier": _first(warp, warp.raw(one.operands[0].parts[0], 1)) if one.operands[0].parts else None}
     for operand in one.operands:
         if operand.kind == "memory":
@@ -295,7 +301,7 @@ def _record_words(warp: Warp, one: Instruction) -> dict[str, int | None]:
 
 
 def _arrivals(warp: Warp, one: Instruction) -> dict[str, int | None]:
-    """Each place at which lanes arrive, with their number: the first, and others as ``place1`` and ``lanes1``."""
+    """The mbarriers at which lanes arrive and the lane counts: ``place`` and ``lanes``, then ``place1`` and ``lanes1``, …"""
     address = next((warp.address(operand) for operand in one.operands if operand.kind == "memory"), None)
     if not isinstance(address, np.ndarray):
         return {}
@@ -312,7 +318,7 @@ def _first(warp: Warp, value: object) -> int | None:
 
 
 def _special(launch: Launch, place: Shape, number: int) -> dict[str, int | np.ndarray | None]:
-    """The special registers of a warp."""
+    """The values of a warp's special registers."""
     flat = np.minimum(number * WARP + LANES, launch.threads - 1)
     x, y, _ = launch.block
     within = [at % extent for at, extent in zip(place, launch.cluster, strict=True)]
@@ -323,16 +329,16 @@ def _special(launch: Launch, place: Shape, number: int) -> dict[str, int | np.nd
         found[f"SR_CTAID.{name}"] = place[axis]
         found[f"SR_NCTAID.{name}"] = launch.grid[axis]
     found["SR_CgaSize"] = (
-        1  # what is at a place that it decides is read as of clusters of one block (machines.py, BANKS)
+        1  # constants at offsets that depend on it are those of single-CTA clusters (target/gpu_rates.py, BankLayout)
     )
     return {name: _plain(value) for name, value in found.items()}
 
 
 def _plain(value: int | np.ndarray | None) -> int | np.ndarray | None:
-    """One number where all lanes hold it."""
+    """An int if all lanes hold the same value."""
     if isinstance(value, np.ndarray) and (value == value[0]).all():
         return int(value[0])
     return value.astype(np.int64) if isinstance(value, np.ndarray) else value
 
 
-__all__ = ["ALL_LANES", "Observed", "Tracer", "WarpTrace"]
+__all__ = ["ALL_LANES", "Observed", "Tracer", "WarpTrace", "path_id"]

@@ -46,8 +46,8 @@ class Mismatch:
 
     def __str__(self) -> str:
         return (
-            f"parameter {self.parameter}: {self.count} of {self.of} elements differ, first number {self.index}: "
-            f"expected {self.expected!r} within {self.tolerance:.3g}, got {self.actual!r}"
+            f"parameter {self.parameter}: {self.count} of {self.of} elements differ; first at index {self.index}: "
+            f"expected {self.expected!r} ± {self.tolerance:.3g}, got {self.actual!r}"
         )
 
 

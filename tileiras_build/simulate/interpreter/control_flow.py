@@ -29,7 +29,9 @@ def run_for(frame: Frame, op: ForOp):
     block, carried = op.region.block, tuple(frame.get(value) for value in op.init_values)
     bounds = number(counter), high, step, BITS[element_type], signed
     if _never_ends(*bounds) and not _may_return(op):
-        message = f"from {number(counter)} by {step} the counter, of type {element_type}, never reaches {high}: the loop does not end"
+        message = (
+            f"infinite loop: counter of type {element_type} from {number(counter)} by {step} overflows before {high}"
+        )
         raise make_fault(op, "loop-endless", message)
     if frame.is_too_long(_min_iterations(*bounds)) and not _may_return(op):
         frame.raise_limit_exceeded(op)

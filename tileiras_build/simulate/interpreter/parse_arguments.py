@@ -27,8 +27,8 @@ ARRAY = re.compile(r"(?P<type>[A-Za-z]\w*):(?P<shape>\d+(?:x\d+)*)(?::(?P<seed>\
 
 
 def _refuse(text: str, reason: str) -> InvalidInput:
-    forms = "an argument is DTYPE:SHAPE[:SEED] (f32:64x64:7), a .npy file, or a number"
-    return InvalidInput("launch-argument", f"the argument {text!r} {reason}", remedy=forms)
+    forms = "use DTYPE:SHAPE[:SEED] (f32:64x64:7), a .npy file, or a scalar"
+    return InvalidInput("launch-argument", f"argument {text!r} {reason}", remedy=forms)
 
 
 def _array(text: str, element_type: Attribute) -> tuple[tuple[int, ...], np.ndarray]:
@@ -37,15 +37,15 @@ def _array(text: str, element_type: Attribute) -> tuple[tuple[int, ...], np.ndar
     if text.endswith(".npy"):
         values = _load(text)
         if values.dtype.itemsize != size:
-            raise _refuse(text, f"holds {values.dtype}, but the parameter points to {element_type}")
+            raise _refuse(text, f"has dtype {values.dtype}, expected {element_type}")
         return values.shape, np.ascontiguousarray(values)
     match = ARRAY.fullmatch(text)
     if match is None:
-        raise _refuse(text, f"is no array, but the parameter is a pointer to {element_type}")
+        raise _refuse(text, f"is not an array, but the parameter is a pointer to {element_type}")
     if TYPE_NAMES.get(match["type"]) != element_type:
-        raise _refuse(text, f"is not of the parameter's element type {element_type}")
+        raise _refuse(text, f"does not have the parameter's element type {element_type}")
     if size == 0:
-        raise _refuse(text, "has elements of less than a byte: give no arguments, they are then derived")
+        raise _refuse(text, "has sub-byte elements: omit all arguments to derive them")
     shape = tuple(map(int, match["shape"].split("x")))
     random = np.random.default_rng(int(match["seed"] or 0))
     return shape, to_bit_patterns(random_elements(random, element_type, int(np.prod(shape))), element_type)
@@ -60,7 +60,7 @@ def _load(text: str) -> np.ndarray:
         lines = str(problem).splitlines() or [type(problem).__name__]
         raise _refuse(text, f"cannot be read: {lines[0]}") from None
     if not isinstance(values, np.ndarray):
-        raise _refuse(text, "holds several arrays")
+        raise _refuse(text, "contains several arrays")
     return values.astype(values.dtype.newbyteorder("="), copy=False)
 
 
@@ -84,8 +84,8 @@ def bind_arguments(module: Operation, entry: str, texts: Sequence[str], grid: tu
     if waiting or len(inputs.params) != len(parameters):
         raise InvalidInput(
             "launch-arguments",
-            f"{entry} has {len(parameters)} parameters, the arguments fill "
-            f"{len(inputs.params)} and leave {len(waiting)} over",
+            f"{entry} takes {len(parameters)} parameters; arguments supply "
+            f"{len(inputs.params)}, {len(waiting)} left over",
             remedy=f"the parameters are {', '.join(map(_plain, parameters))}",
         )
     return inputs
@@ -113,7 +113,7 @@ def _add_number(inputs: Inputs, text: str, element_type: Attribute) -> None:
     try:
         number = int(text, 0) if is_integer(element_type) else float(text)
     except ValueError:
-        raise _refuse(text, f"is not a number of type {element_type}") from None
+        raise _refuse(text, f"is not a scalar of type {element_type}") from None
     inputs.scalars[len(inputs.params)] = number
     inputs.params.append(pack_scalar(number, element_type))
 
@@ -121,7 +121,9 @@ def _add_number(inputs: Inputs, text: str, element_type: Attribute) -> None:
 def parse_grid(text: str) -> tuple[int, int, int]:
     """``4`` or ``4,2`` or ``4,2,1``."""
     if not re.fullmatch(r"[1-9]\d*(,[1-9]\d*){0,2}", text):
-        raise InvalidInput("launch-grid", f"the grid {text!r} is not one to three positive numbers between commas")
+        raise InvalidInput(
+            "launch-grid", f"invalid grid {text!r}: expected one to three positive integers separated by commas"
+        )
     return pad_to_3d([*map(int, text.split(","))])
 
 

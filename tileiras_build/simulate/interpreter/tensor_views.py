@@ -124,8 +124,8 @@ def locate(frame: Frame, op, view: TileViewOf) -> tuple[np.ndarray, np.ndarray]:
             raise make_fault(
                 op,
                 "tile-outside",
-                f"the tile leaves the tensor of size {view.tensor.shape} along "
-                f"dimension {along}, which its inbounds flags rule out",
+                f"tile exceeds the tensor (size {view.tensor.shape}) along "
+                f"dimension {along}, although marked in_bounds",
             )
         line = [1] * len(shape)
         line[dim] = shape[dim]
@@ -149,7 +149,7 @@ def _padding(frame: Frame, op: LoadViewTkoOp, type: TileView, inside: np.ndarray
     element_type = type.element_type
     if type.padding_value is not None and not _can_hold(element_type, type.padding_value):
         raise make_fault(
-            op, "padding-value", f"{element_type} cannot hold what the view pads with, {type.padding_value.value}"
+            op, "padding-value", f"{element_type} cannot represent the padding value {type.padding_value.value}"
         )
     if type.padding_value is None and not inside.all():
         return frame.choice.arbitrary(storage_dtype(element_type), type.tile_shape)

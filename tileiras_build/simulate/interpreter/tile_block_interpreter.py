@@ -107,7 +107,7 @@ class Frame:
             self._count(op)
             handler = HANDLERS.get(type(op))
             if handler is None:
-                raise Unsupported("interpreter-operation", f"the interpreter does not run {op.name}")
+                raise Unsupported("interpreter-operation", f"the interpreter does not support {op.name}")
             self.choice.was_perturbed = False
             try:
                 result = handler(self, op)
@@ -146,8 +146,8 @@ class Frame:
         raise make_fault(
             op,
             "too-long",
-            f"the kernel runs longer than the {self.launch.limit} operations that are allowed",
-            remedy="raise the limit (--max-steps N) if it is not waiting for another block",
+            f"step limit of {self.launch.limit} operations reached",
+            remedy="raise --max-steps N (unless the kernel waits for another block)",
         )
 
     def load(self, addresses: np.ndarray, element_type) -> np.ndarray:
@@ -169,7 +169,7 @@ def find_entry(module: Operation, entry: str) -> EntryOp:
     if entry not in entries:
         raise InvalidInput(
             "no-such-entry",
-            f"the module has no entry '{entry}'",
+            f"no kernel '{entry}' in this module",
             remedy=suggest(entry, sorted(entries)),
         )
     return entries[entry]

@@ -85,7 +85,7 @@ def offset(frame: Frame, op: OffsetOp):
         raise make_fault(
             op,
             "inside-byte",
-            f"{count} elements of {bits} bits are no whole number of bytes",
+            f"{count} elements of {bits} bits are not a whole number of bytes",
             remedy="advance by an even number of elements",
         )
     return pointer + (steps >> 3).view(np.uint64)
