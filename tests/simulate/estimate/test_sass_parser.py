@@ -18,5 +18,5 @@ def test_scoreboards_are_read():
 @pytest.mark.parametrize("field", [46, 49])
 def test_a_scoreboard_that_no_warp_has_is_refused(field):
     word = (7 << 46 | 7 << 49) & ~(7 << field) | 6 << field
-    with pytest.raises(InvalidInput, match="the instruction at 0x0 sets scoreboard 6, which no warp has"):
+    with pytest.raises(InvalidInput, match="instruction at 0x0 sets invalid scoreboard 6"):
         read_machine_code(ROWS.format(word))
