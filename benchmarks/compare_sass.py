@@ -33,8 +33,8 @@ KERNELS = Path(__file__).with_name("key_kernels.py")
 MOST_SPILLS = 8
 MOST_OVER_PEER = 1.15
 STORE = ("UTMASTG",)
-# What products must be made of, by tier: one opcode of each group.
-PRODUCT = {
+# What matmuls must consist of, by tier: one opcode of each group.
+MATMUL = {
     "ampere": (("HMMA",), ("LDSM",), ("LDGSTS",)),
     "ada": (("HMMA", "QMMA"), ("LDSM",), ("LDGSTS",)),
     "hopper": (("HGMMA", "QGMMA", "IGMMA"), ("UTMALDG",), STORE),
@@ -95,20 +95,20 @@ class Row:
             found.append(f"fences of the whole GPU in a loop: {', '.join(fences)}")
         if self.ratio is not None and self.ratio > MOST_OVER_PEER:
             found.append(f"{self.ratio:.2f}x the instructions of tileiras, at most {MOST_OVER_PEER:.2f}x")
-        return found + (_check_product(self) if _is_product(self) else [])
+        return found + (_check_matmul(self) if _is_matmul(self) else [])
 
 
-def _is_product(row: Row) -> bool:
-    """Whether the kernel is made of products for which the target has an instruction."""
+def _is_matmul(row: Row) -> bool:
+    """Whether the kernel consists of matmuls for which the target has an instruction."""
     lacks = row.kernel.startswith("matmul_f8") and not row.target.has("mma_fp8")
     return row.kernel.startswith(("matmul", "attention", SCALED)) and not lacks
 
 
-def _check_product(row: Row) -> list[str]:
-    listing, groups = row.ours.listing, PRODUCT[row.target.tier_name]
+def _check_matmul(row: Row) -> list[str]:
+    listing, groups = row.ours.listing, MATMUL[row.target.tier_name]
     asked = [group for group in groups if group is not STORE or WIDE_RESULTS not in row.kernel]
     found = [f"no {' or '.join(group)}" for group in asked if not listing.count(*group)]
-    return found if listing.loads_ahead else [*found, "no copy is issued ahead of the loop of products"]
+    return found if listing.loads_ahead else [*found, "no copy is issued ahead of the loop of MMAs"]
 
 
 def main() -> int:

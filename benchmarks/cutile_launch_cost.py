@@ -68,7 +68,7 @@ def kernels() -> dict:
         ct.store(h, (i, 0), total)
 
     @ct.kernel
-    def product(a, b, c, tile: ct.Constant[int]):
+    def matmul(a, b, c, tile: ct.Constant[int]):
         i, j = ct.bid(0), ct.bid(1)
         total = ct.zeros((tile, tile), ct.float32)
         for k in range(ct.cdiv(a.shape[1], tile)):
@@ -83,7 +83,7 @@ def kernels() -> dict:
             eight_matrices,
             lambda array: (*[array((128, 64), (512, 4)) for _ in range(8)], 16),
         ),
-        "3 matrices": (product, lambda array: (*[array((512, 512), None, "<f2") for _ in range(3)], 64)),
+        "3 matrices": (matmul, lambda array: (*[array((512, 512), None, "<f2") for _ in range(3)], 64)),
     }
 
 

@@ -4,9 +4,9 @@
 
 Prints one line per disagreement or refusal, with the seed of the program and the first operation whose result is
 wrong, and a summary. ``--show SEED`` prints a program; ``--write SEED -o k.tilebc`` writes its bytecode, or a kernel's source. ``--later``:
-programs of the later steps too, other ones for the same seeds. ``--grid``: programs of several blocks, with loops of products,
-attention, TMA and arguments for bounds. ``--branches``: cuTile kernels with uniform control flow around products, scans and stores, against
-NumPy's reading of their source (those of ``matmul_fuzz.py --branches``). ``--tuned``: at O3, and at a level, with a strategy and by numbers of TUNING that the
+programs of the later steps too, other ones for the same seeds. ``--grid``: programs of several blocks, with loops of matmuls,
+attention, TMA and arguments for bounds. ``--branches``: cuTile kernels with uniform control flow around matmuls, scans and stores, against
+NumPy's reading of their source (those of ``matmul_fuzz.py --branches``). ``--tuned``: at O3, and at a level, with a strategy and with values of TUNING that the
 seed makes up. ``--races``: look for races within blocks, too, and between them.
 """
 

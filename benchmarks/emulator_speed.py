@@ -48,7 +48,7 @@ class Problem:
     scalars: tuple[float, ...] = ()
 
 
-def _product(size: int, m: int, n: int) -> Problem:
+def _matmul(size: int, m: int, n: int) -> Problem:
     return Problem(((size, size),) * 3, (size // m, size // n), 2 * size**3)
 
 
@@ -57,11 +57,11 @@ def _attention(heads: int, length: int) -> Problem:
 
 
 PROBLEMS = {
-    "matmul_f16_128x128x64": _product(1024, 128, 128),
-    "matmul_f16_128x256x64": _product(1024, 128, 256),
-    "matmul_bf16_128x128x64": _product(512, 128, 128),
-    "matmul_tf32_128x128x32": _product(512, 128, 128),
-    "matmul_f8e4m3_128x128x64_by_rows": _product(512, 128, 128),
+    "matmul_f16_128x128x64": _matmul(1024, 128, 128),
+    "matmul_f16_128x256x64": _matmul(1024, 128, 256),
+    "matmul_bf16_128x128x64": _matmul(512, 128, 128),
+    "matmul_tf32_128x128x32": _matmul(512, 128, 128),
+    "matmul_f8e4m3_128x128x64_by_rows": _matmul(512, 128, 128),
     "attention_f16_128x128": _attention(4, 1024),
     "attention_f16_128x128_causal": _attention(4, 1024),
     "layer_norm_f16_4096": Problem(((512, 4096), (4096,), (4096,), (512, 4096)), (512,), 0, (1e-5,)),
@@ -96,7 +96,7 @@ def aligned(values: np.ndarray) -> np.ndarray:
 
 
 def arguments_of(case, problem: Problem | None) -> tuple[list, tuple[int, ...]]:
-    """(values, grid) of a launch; always the same numbers."""
+    """(values, grid) of a launch; always the same values."""
     rng = np.random.default_rng(0)
     if problem is None:
         values = case.inputs(rng)

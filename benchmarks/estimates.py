@@ -6,7 +6,7 @@ The set ``norms`` are kernels that DRAM alone should limit (``norm_kernels.py``)
 issue slots and a block's latency take. Problems are the full ones of ``gpu/variants.py``; a persistent kernel
 has as many clusters as run together. Where tileiras is not
 installed its columns are empty. ``--triton`` adds the best of a few configurations of Triton programs for the same problems
-(``triton_peer.py``), which takes minutes; ``--tune`` is an option of our build (``pipeline/tuning_parameters.py``). Nothing runs on a GPU: docs/estimate.md says what the numbers are worth.
+(``triton_peer.py``), which takes minutes; ``--tune`` is an option of our build (``pipeline/tuning_parameters.py``). Nothing runs on a GPU: docs/estimate.md says how accurate they are.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def row(
     triton: bool = False,
     tuning: Mapping[str, int] = NOTHING,
 ) -> tuple[str, ...]:
-    """One kernel on one target, compiled with ``tuning``; what a compiler refuses has no numbers."""
+    """One kernel on one target, compiled with ``tuning``; what a compiler refuses has no estimate."""
     head = (target.name, case.name)
     try:
         artifacts = driver.compile(code, target.name, **tuning)
@@ -173,7 +173,7 @@ def _beside(ours: Estimate, peer: Estimate | None, chosen: KernelSet) -> tuple[s
 
 
 def _programs(manifest: Manifest, problem: dict[str, Any], target: Target) -> Launch:
-    """The full problem of ``gpu/variants.py``, with a grid of tile programs, or of what takes them in turns (``--tune persistent=1``)."""
+    """The full problem of ``gpu/variants.py``, with a grid of tile programs, or of the CTAs that loop over them (``--tune persistent=1``)."""
     variant = problem["variants"]["full"]
     arrays = [argument.name for argument in manifest.arguments if argument.kind != "scalar"]
     scalars = [argument.name for argument in manifest.arguments if argument.kind == "scalar"]

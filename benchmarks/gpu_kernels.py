@@ -1,11 +1,11 @@
-"""Kernels that the GPU runner measures beside those of ``key_kernels.py``: what follows a product, sizes that are
+"""Kernels that the GPU runner measures beside those of ``key_kernels.py``: what follows a matmul, sizes that are
 multiples of nothing, NaN beyond an array's end, and fp4 in arrays of its own type.
 """
 
 import math
 
 import cuda.tile as ct
-from key_kernels import HEAD_DIM, LOG2_E, matmul, product, scaled_fp8, transpose, vector_add
+from key_kernels import HEAD_DIM, LOG2_E, matmul, matmul_tile, scaled_fp8, transpose, vector_add
 
 from tileiras_build.frontend.export_cutile import Array, Case, Scalar
 
@@ -22,7 +22,7 @@ def gelu(x):
 
 def store_gelu(a, b, bias, c, row, column, TILE_M, TILE_N, TILE_K):
     """Store the tile of gelu(a @ b + bias) at (row, column)."""
-    total = product(a, b, row, column, TILE_M, TILE_N, TILE_K, ZERO)
+    total = matmul_tile(a, b, row, column, TILE_M, TILE_N, TILE_K, ZERO)
     shift = ct.load(bias, (column,), (TILE_N,), padding_mode=ZERO).astype(ct.float32).reshape((1, TILE_N))
     ct.store(c, (row, column), gelu(total + shift).astype(c.dtype))
 
@@ -47,7 +47,7 @@ def matmul_gelu_persistent(a, b, bias, c, TILE_M: ConstInt, TILE_N: ConstInt, TI
 def matmul_residual(a, b, residual, c, TILE_M: ConstInt, TILE_N: ConstInt, TILE_K: ConstInt):
     """c = a @ b + residual for a (m, k), b (k, n), residual and c (m, n)."""
     row, column = ct.bid(0), ct.bid(1)
-    total = product(a, b, row, column, TILE_M, TILE_N, TILE_K, ZERO)
+    total = matmul_tile(a, b, row, column, TILE_M, TILE_N, TILE_K, ZERO)
     more = ct.load(residual, (row, column), (TILE_M, TILE_N), padding_mode=ZERO).astype(ct.float32)
     ct.store(c, (row, column), (total + more).astype(c.dtype))
 
@@ -56,7 +56,7 @@ def matmul_residual(a, b, residual, c, TILE_M: ConstInt, TILE_N: ConstInt, TILE_
 def matmul_nan(a, b, c, TILE_M: ConstInt, TILE_N: ConstInt, TILE_K: ConstInt):
     """c = a @ b where k is a multiple of TILE_K: what lies beyond m and n is NaN, and reaches nothing that is stored."""
     row, column = ct.bid(0), ct.bid(1)
-    total = product(a, b, row, column, TILE_M, TILE_N, TILE_K, NAN)
+    total = matmul_tile(a, b, row, column, TILE_M, TILE_N, TILE_K, NAN)
     ct.store(c, (row, column), total.astype(c.dtype))
 
 

@@ -1,4 +1,4 @@
-"""The kernels of ``compare_sass.py``: products, attention and memory-bound kernels at the tile sizes that libraries ship.
+"""The kernels of ``compare_sass.py``: matmuls, attention and memory-bound kernels at the tile sizes that libraries ship.
 
 Arrays are described as a framework's allocator makes them: bases on 16 bytes, rows and extents multiples of 16.
 """
@@ -16,7 +16,7 @@ HEAD_DIM = 128
 LOG2_E = math.log2(math.e)
 
 
-def product(a, b, row, column, TILE_M, TILE_N, TILE_K, padding):
+def matmul_tile(a, b, row, column, TILE_M, TILE_N, TILE_K, padding):
     """The tile of a @ b at (row, column), in f32; ``padding`` is what lies beyond the ends of a and b."""
     total = ct.zeros((TILE_M, TILE_N), dtype=ct.float32)
     for step in range(ct.num_tiles(a, axis=1, shape=(TILE_M, TILE_K))):
@@ -28,9 +28,9 @@ def product(a, b, row, column, TILE_M, TILE_N, TILE_K, padding):
 
 @ct.kernel
 def matmul(a, b, c, TILE_M: ConstInt, TILE_N: ConstInt, TILE_K: ConstInt):
-    """c = a @ b for a (m, k), b (k, n), c (m, n); products are summed in f32."""
+    """c = a @ b for a (m, k), b (k, n), c (m, n); accumulated in f32."""
     row, column = ct.bid(0), ct.bid(1)
-    total = product(a, b, row, column, TILE_M, TILE_N, TILE_K, ZERO)
+    total = matmul_tile(a, b, row, column, TILE_M, TILE_N, TILE_K, ZERO)
     ct.store(c, (row, column), total.astype(c.dtype))
 
 
@@ -40,7 +40,7 @@ def matmul_persistent(a, b, c, TILE_M: ConstInt, TILE_N: ConstInt, TILE_K: Const
     columns = ct.cdiv(c.shape[1], TILE_N)
     for tile in range(ct.bid(0), ct.cdiv(c.shape[0], TILE_M) * columns, ct.num_blocks(0)):
         row, column = tile // columns, tile % columns
-        total = product(a, b, row, column, TILE_M, TILE_N, TILE_K, ZERO)
+        total = matmul_tile(a, b, row, column, TILE_M, TILE_N, TILE_K, ZERO)
         ct.store(c, (row, column), total.astype(c.dtype))
 
 
@@ -156,7 +156,7 @@ def matrix(dtype: str, ndim: int, unit_axis: int = -1) -> Array:
     return Array(dtype, ndim, unit_axis, stride_divisible_by=16, shape_divisible_by=16)
 
 
-def _product(name, dtype, m, n, k, out=None, kernel=matmul, unit_b=-1) -> Case:
+def _matmul(name, dtype, m, n, k, out=None, kernel=matmul, unit_b=-1) -> Case:
     arrays = matrix(dtype, 2), matrix(dtype, 2, unit_b), matrix(out or dtype, 2)
     return Case(name, kernel, (*arrays, m, n, k))
 
@@ -179,14 +179,14 @@ def row_case(name: str, kernel, dtype: str, count: int, *more) -> Case:
 
 
 CASES = [
-    _product("matmul_f16_128x128x64", "float16", 128, 128, 64),
-    _product("matmul_f16_128x256x64", "float16", 128, 256, 64),
-    _product("matmul_f16_256x128x64", "float16", 256, 128, 64),
-    _product("matmul_f16_256x128x64_2ctas", "float16", 256, 128, 64, kernel=matmul.replace_hints(num_ctas=2)),
-    _product("matmul_f16_128x128x64_persistent", "float16", 128, 128, 64, kernel=matmul_persistent),
-    _product("matmul_f16_128x256x64_persistent", "float16", 128, 256, 64, kernel=matmul_persistent),
-    _product("matmul_f16_256x128x64_persistent", "float16", 256, 128, 64, kernel=matmul_persistent),
-    _product(
+    _matmul("matmul_f16_128x128x64", "float16", 128, 128, 64),
+    _matmul("matmul_f16_128x256x64", "float16", 128, 256, 64),
+    _matmul("matmul_f16_256x128x64", "float16", 256, 128, 64),
+    _matmul("matmul_f16_256x128x64_2ctas", "float16", 256, 128, 64, kernel=matmul.replace_hints(num_ctas=2)),
+    _matmul("matmul_f16_128x128x64_persistent", "float16", 128, 128, 64, kernel=matmul_persistent),
+    _matmul("matmul_f16_128x256x64_persistent", "float16", 128, 256, 64, kernel=matmul_persistent),
+    _matmul("matmul_f16_256x128x64_persistent", "float16", 256, 128, 64, kernel=matmul_persistent),
+    _matmul(
         "matmul_f16_256x128x64_persistent_2ctas",
         "float16",
         256,
@@ -194,8 +194,8 @@ CASES = [
         64,
         kernel=matmul_persistent.replace_hints(num_ctas=2),
     ),
-    _product("matmul_f16_256x256x64_2ctas", "float16", 256, 256, 64, kernel=matmul.replace_hints(num_ctas=2)),
-    _product(
+    _matmul("matmul_f16_256x256x64_2ctas", "float16", 256, 256, 64, kernel=matmul.replace_hints(num_ctas=2)),
+    _matmul(
         "matmul_f16_256x256x64_persistent_2ctas",
         "float16",
         256,
@@ -203,12 +203,12 @@ CASES = [
         64,
         kernel=matmul_persistent.replace_hints(num_ctas=2),
     ),
-    _product("matmul_bf16_128x128x64", "bfloat16", 128, 128, 64),
-    _product("matmul_bf16_128x256x64", "bfloat16", 128, 256, 64),
-    _product("matmul_bf16_256x128x64", "bfloat16", 256, 128, 64),
-    _product("matmul_f8e4m3_128x128x64", "float8_e4m3fn", 128, 128, 64, "float16", unit_b=0),
-    _product("matmul_f8e4m3_128x128x64_by_rows", "float8_e4m3fn", 128, 128, 64, "float16"),
-    _product("matmul_tf32_128x128x32", "float32", 128, 128, 32, kernel=matmul_tf32),
+    _matmul("matmul_bf16_128x128x64", "bfloat16", 128, 128, 64),
+    _matmul("matmul_bf16_128x256x64", "bfloat16", 128, 256, 64),
+    _matmul("matmul_bf16_256x128x64", "bfloat16", 256, 128, 64),
+    _matmul("matmul_f8e4m3_128x128x64", "float8_e4m3fn", 128, 128, 64, "float16", unit_b=0),
+    _matmul("matmul_f8e4m3_128x128x64_by_rows", "float8_e4m3fn", 128, 128, 64, "float16"),
+    _matmul("matmul_tf32_128x128x32", "float32", 128, 128, 32, kernel=matmul_tf32),
     _scaled("scaled_mxf8e4m3_128x128x128", "float8_e4m3fn", "float8_e8m0fnu", 128, 128, 128, 32, scaled_fp8),
     _scaled("scaled_mxfp4_128x128x256", "uint8", "float8_e8m0fnu", 128, 128, 256, 32),
     _scaled("scaled_nvfp4_128x128x256", "uint8", "float8_e4m3fn", 128, 128, 256, 16),

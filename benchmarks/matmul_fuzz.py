@@ -1,9 +1,9 @@
-"""Random cuTile kernels of products: NumPy's reading of their source against compiled code in the emulator.
+"""Random cuTile kernels of matmuls: NumPy's reading of their source against compiled code in the emulator.
 
     python benchmarks/matmul_fuzz.py --count 100 --sm 80,90,100,120 [--large | --scaled | --loops | --branches] [--tuned] [--races | --proofs] [--jobs 2]
 
 Prints a line for each fault, with the seed of the kernel, and a summary. ``--show SEED`` prints a kernel. ``--large``: tiles
-that are more than registers or shared memory hold; ``--scaled``: block-scaled products. ``--proofs``: nothing runs, the proofs of ``checkers/`` look at each pass, of
+that are more than registers or shared memory hold; ``--scaled``: block-scaled matmuls. ``--proofs``: nothing runs, the proofs of ``checkers/`` look at each pass, of
 many more kernels in the same time.
 """
 
@@ -64,12 +64,12 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--sm", default="80,90,100,120")
     tiles = parser.add_mutually_exclusive_group()
     tiles.add_argument("--large", action="store_true", help="large tiles")
-    tiles.add_argument("--scaled", action="store_true", help="block-scaled products")
+    tiles.add_argument("--scaled", action="store_true", help="block-scaled matmuls")
     tiles.add_argument(
-        "--branches", action="store_true", help="products in choices and loops that return, break and continue"
+        "--branches", action="store_true", help="matmuls in branches and loops that return, break and continue"
     )
-    tiles.add_argument("--loops", action="store_true", help="products in loops of every kind")
-    parser.add_argument("--tuned", action="store_true", help="compile by random numbers of the options of TUNING")
+    tiles.add_argument("--loops", action="store_true", help="matmuls in loops of every kind")
+    parser.add_argument("--tuned", action="store_true", help="compile with random values of the options of TUNING")
     kinds = parser.add_mutually_exclusive_group()
     kinds.add_argument("--races", action="store_true", help="check for races, too")
     kinds.add_argument("--proofs", action="store_true", help="compile alone, with proofs behind passes")

@@ -14,7 +14,7 @@ def _tile(base, rows, columns, stride):
 
 
 @triton.jit
-def _sums(a, b, rows, columns, k, stride_a, stride_b, K: tl.constexpr, TURNED: tl.constexpr):
+def _accumulate(a, b, rows, columns, k, stride_a, stride_b, K: tl.constexpr, TURNED: tl.constexpr):
     """The tile of a @ b at rows and columns; b is stored by columns where TURNED."""
     inner = tl.arange(0, K)
     left = _tile(a, rows, inner, stride_a)
@@ -29,7 +29,7 @@ def _sums(a, b, rows, columns, k, stride_a, stride_b, K: tl.constexpr, TURNED: t
 
 
 @triton.jit
-def _sums_tma(a, b, row, column, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, TURNED: tl.constexpr):
+def _accumulate_tma(a, b, row, column, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, TURNED: tl.constexpr):
     """The same by tensor descriptors."""
     total = tl.zeros((M, N), tl.float32)
     for step in range(0, tl.cdiv(k, K)):
@@ -39,45 +39,45 @@ def _sums_tma(a, b, row, column, k, M: tl.constexpr, N: tl.constexpr, K: tl.cons
 
 
 @triton.jit
-def product(a, b, c, m, n, k, stride_a, stride_b, stride_c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr,
+def matmul(a, b, c, m, n, k, stride_a, stride_b, stride_c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr,
             TURNED: tl.constexpr):  # fmt: skip
     """c = a @ b."""
     rows, columns = tl.program_id(0) * M + tl.arange(0, M), tl.program_id(1) * N + tl.arange(0, N)
-    total = _sums(a, b, rows, columns, k, stride_a, stride_b, K, TURNED)
+    total = _accumulate(a, b, rows, columns, k, stride_a, stride_b, K, TURNED)
     tl.store(_tile(c, rows, columns, stride_c), total.to(c.dtype.element_ty))
 
 
 @triton.jit
-def product_tma(a, b, c, m, n, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, TURNED: tl.constexpr):
+def matmul_tma(a, b, c, m, n, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, TURNED: tl.constexpr):
     """The same by tensor descriptors."""
     row, column = tl.program_id(0) * M, tl.program_id(1) * N
-    c.store([row, column], _sums_tma(a, b, row, column, k, M, N, K, TURNED).to(c.dtype))
+    c.store([row, column], _accumulate_tma(a, b, row, column, k, M, N, K, TURNED).to(c.dtype))
 
 
 @triton.jit
-def persistent_product(a, b, c, m, n, k, stride_a, stride_b, stride_c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr,
+def persistent_matmul(a, b, c, m, n, k, stride_a, stride_b, stride_c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr,
                        TURNED: tl.constexpr):  # fmt: skip
-    """``product`` with a block for each place."""
+    """``matmul`` with a block for each place."""
     tiles_n = tl.cdiv(n, N)
     for tile in tl.range(tl.program_id(0), tl.cdiv(m, M) * tiles_n, tl.num_programs(0)):
         rows, columns = tile // tiles_n * M + tl.arange(0, M), tile % tiles_n * N + tl.arange(0, N)
-        total = _sums(a, b, rows, columns, k, stride_a, stride_b, K, TURNED)
+        total = _accumulate(a, b, rows, columns, k, stride_a, stride_b, K, TURNED)
         tl.store(_tile(c, rows, columns, stride_c), total.to(c.dtype.element_ty))
 
 
 @triton.jit
-def persistent_product_tma(a, b, c, m, n, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, TURNED: tl.constexpr,
+def persistent_matmul_tma(a, b, c, m, n, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, TURNED: tl.constexpr,
                            APART: tl.constexpr):  # fmt: skip
-    """The same by tensor descriptors; loads, products and the rest are done by warps of their own where APART."""
+    """The same by tensor descriptors; loads, MMAs and the rest are done by warps of their own where APART."""
     tiles_n = tl.cdiv(n, N)
     tiles = tl.cdiv(m, M) * tiles_n
     for tile in tl.range(tl.program_id(0), tiles, tl.num_programs(0), flatten=not APART, warp_specialize=APART):
         row, column = tile // tiles_n * M, tile % tiles_n * N
-        c.store([row, column], _sums_tma(a, b, row, column, k, M, N, K, TURNED).to(c.dtype))
+        c.store([row, column], _accumulate_tma(a, b, row, column, k, M, N, K, TURNED).to(c.dtype))
 
 
 @triton.jit
-def scaled_product(a, a_scale, b, b_scale, c, m, n, k, stride_a, stride_as, stride_b, stride_bs, stride_c, M: tl.constexpr,
+def scaled_matmul(a, a_scale, b, b_scale, c, m, n, k, stride_a, stride_as, stride_b, stride_bs, stride_c, M: tl.constexpr,
                    N: tl.constexpr, K: tl.constexpr, BLOCK: tl.constexpr, KIND: tl.constexpr):  # fmt: skip
     """c = a @ b^T with a scale for BLOCK elements of both along k; two of e2m1 lie in a byte."""
     PAIR: tl.constexpr = 2 if KIND == "e2m1" else 1

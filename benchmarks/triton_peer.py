@@ -93,7 +93,7 @@ def _apart(target: Target) -> tuple[bool, ...]:
 
 
 # ---- families ----------------------------------------------------------------------------------------------------------
-def _products(case: Case, variant: dict, target: Target) -> Iterator[Program]:
+def _matmuls(case: Case, variant: dict, target: Target) -> Iterator[Program]:
     a, b, c = _memories(case, variant)
     m, n, k = _numbers(case)
     persistent, turned = "persistent" in case.name, b.turned
@@ -101,12 +101,12 @@ def _products(case: Case, variant: dict, target: Target) -> Iterator[Program]:
     constants = {"M": m, "N": n, "K": k, "TURNED": turned}
     strides = {"stride_a": a.shape[1], "stride_b": b.shape[1], "stride_c": c.shape[1]}
     arrays, head, grid = {"a": a, "b": b, "c": c}, "persistent_" * persistent, _grid(variant)
-    yield Program(f"{head}product", arrays | sizes | strides, constants, grid, {}, persistent)
+    yield Program(f"{head}matmul", arrays | sizes | strides, constants, grid, {}, persistent)
     if target.has("tma"):
         boxes = {"a": (m, k), "b": (n, k) if turned else (k, n), "c": (m, n)}
         for apart in _apart(target) if persistent else (None,):
             more = constants if apart is None else constants | {"APART": apart}
-            yield Program(f"{head}product_tma", arrays | sizes, more, grid, boxes, persistent)
+            yield Program(f"{head}matmul_tma", arrays | sizes, more, grid, boxes, persistent)
 
 
 def _scaled(case: Case, variant: dict, target: Target) -> Iterator[Program]:
@@ -118,7 +118,7 @@ def _scaled(case: Case, variant: dict, target: Target) -> Iterator[Program]:
     rows = {"stride_a": a, "stride_as": a_scale, "stride_b": b, "stride_bs": b_scale, "stride_c": c}
     strides = {name: memory.shape[1] for name, memory in rows.items()}
     constants = {"M": m, "N": n, "K": k, "BLOCK": block, "KIND": kind}
-    yield Program("scaled_product", arrays | sizes | strides, constants, _grid(variant), {})
+    yield Program("scaled_matmul", arrays | sizes | strides, constants, _grid(variant), {})
 
 
 def _attention(case: Case, variant: dict, target: Target) -> Iterator[Program]:
@@ -158,11 +158,11 @@ def _transpose(case: Case, variant: dict, target: Target) -> Iterator[Program]:
     yield Program("transpose", arguments, {"M": m, "N": n}, _grid(variant), {})
 
 
-OF_PRODUCTS = ((4, 3), (4, 4), (8, 3), (8, 4))
+OF_MATMULS = ((4, 3), (4, 4), (8, 3), (8, 4))
 OF_ROWS = ((4, 1), (8, 1), (16, 1))
 FAMILIES = {
-    "matmul": Family(_products, OF_PRODUCTS),
-    "scaled": Family(_scaled, OF_PRODUCTS),
+    "matmul": Family(_matmuls, OF_MATMULS),
+    "scaled": Family(_scaled, OF_MATMULS),
     "attention": Family(_attention, ((4, 2), (8, 2), (8, 3))),
     "layer_norm": Family(_rows(("x", "gamma", "beta", "out")), OF_ROWS),
     "softmax": Family(_rows(("x", "out")), OF_ROWS),
@@ -172,7 +172,7 @@ FAMILIES = {
 
 
 def has_programs(case: Case) -> bool:
-    """Whether there is a program for exactly this problem: nothing added to a product, and lengths that fill the tiles."""
+    """Whether there is a program for exactly this problem: nothing added to a matmul, and lengths that fill the tiles."""
     kinds = {"odd", "nan", "gelu", "residual"}
     arrays = [argument for argument in case.arguments if isinstance(argument, Array)]
     return not kinds & set(case.name.split("_")) and all(array.dtype in TYPES for array in arrays)

@@ -40,7 +40,7 @@ class Prepared:
     def grid(self) -> list[int]:
         """The grid of clusters, or of CTAs; a persistent kernel has as many as run together."""
         cluster = self.row["launch"]["cluster"]
-        grid, together = self.variant["grid"], max(self.gpu.multiprocessors // int(np.prod(cluster)), 1)
+        grid, together = self.variant["grid"], max(self.gpu.sm_count // int(np.prod(cluster)), 1)
         if self.row["persistent"]:
             grid = [min(grid[0], together), 1, 1]
         return [count * size for count, size in zip(grid, cluster)] if self.counts_ctas else grid
@@ -175,7 +175,7 @@ def flusher(gpu: Gpu, folder: Path) -> Callable[[], None]:
         function = gpu.kernel(images.read(folder, READS, "probe"), READS)
     except DriverError:
         return lambda: gpu.copy(memory, memory + size // 2, size // 2)
-    return gpu.launcher(function, (4 * gpu.multiprocessors, 1, 1), (256, 1, 1), 0, params)
+    return gpu.launcher(function, (4 * gpu.sm_count, 1, 1), (256, 1, 1), 0, params)
 
 
 # ---- one case --------------------------------------------------------------------------------------------------------
@@ -209,7 +209,7 @@ UNWRITTEN = 0xFFFFFFFF
 
 
 def _numbers(row: dict, got: np.ndarray) -> dict:
-    """32 threads have written their numbers."""
+    """32 threads have written their values."""
     return {"wrong": [] if (got[:32] == np.arange(32)).all() else [f"threads wrote {got[:32].tolist()}"]}
 
 

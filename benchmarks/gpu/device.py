@@ -12,7 +12,7 @@ import numpy as np
 
 GUARD, GUARD_BYTE = 4096, 0xA5  # bytes before and behind each array, which no kernel may touch
 _ALIGNMENT = 64  # of tensor maps
-_DYNAMIC_SHARED, _MAJOR, _MINOR, _MULTIPROCESSORS = 8, 75, 76, 16  # attributes of functions and devices
+_DYNAMIC_SHARED, _MAJOR, _MINOR, _SM_COUNT = 8, 75, 76, 16  # attributes of functions and devices
 _ELEMENTS = {"u8": 0, "i8": 0, "u16": 1, "i16": 1, "u32": 2, "i32": 3, "u64": 4, "i64": 5, "f16": 6, "f32": 7, "f64": 8,
              "bf16": 9, "tf32": 11}  # fmt: skip
 _SWIZZLES = {"none": 0, "32B": 1, "64B": 2, "128B": 3, "128B_ATOM_32B": 4}
@@ -42,7 +42,7 @@ class Gpu:
         context = self._made("cuDevicePrimaryCtxRetain", 0, kind=ctypes.c_void_p)
         self("cuCtxSetCurrent", ctypes.c_void_p(context))
         self.number = 10 * self._attribute(_MAJOR) + self._attribute(_MINOR)
-        self.multiprocessors = self._attribute(_MULTIPROCESSORS)
+        self.sm_count = self._attribute(_SM_COUNT)
 
     def __call__(self, name: str, *arguments) -> None:
         status = getattr(self._library, name)(*arguments)
@@ -54,9 +54,9 @@ class Gpu:
     @property
     def name(self) -> str:
         """What the driver calls it."""
-        room = ctypes.create_string_buffer(256)
-        self("cuDeviceGetName", room, len(room), 0)
-        return room.value.decode()
+        buffer = ctypes.create_string_buffer(256)
+        self("cuDeviceGetName", buffer, len(buffer), 0)
+        return buffer.value.decode()
 
     @property
     def driver(self) -> str:
@@ -67,9 +67,9 @@ class Gpu:
     @property
     def bus(self) -> str:
         """Its PCI address, as NVML knows it."""
-        room = ctypes.create_string_buffer(64)
-        self("cuDeviceGetPCIBusId", room, len(room), 0)
-        return room.value.decode()
+        buffer = ctypes.create_string_buffer(64)
+        self("cuDeviceGetPCIBusId", buffer, len(buffer), 0)
+        return buffer.value.decode()
 
     def finish(self) -> None:
         """Wait for everything; a kernel's fault comes out here."""

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import triton_programs
 
-PRODUCT, ATTENTION = "product", "attention"
+MATMUL, ATTENTION = "matmul", "attention"
 COPIED = ("layer_norm", "softmax", "transpose", "vector_add")  # kinds that a copy is the limit of
 LIBRARIES = ("torch", "triton", "cupy-cuda13x", "nvidia-cublas", "nvidia-cudnn-cu13", "numpy")
 ALL = "all"  # peers
@@ -91,7 +91,7 @@ def _copy(case) -> Peer:
 
 
 # ---- torch -----------------------------------------------------------------------------------------------------------
-def _torch_product(torch, case, a, b) -> Callable:
+def _torch_matmul(torch, case, a, b) -> Callable:
     torch.backends.cuda.matmul.allow_tf32 = True
     if case.row["dtypes"][0] != "float8_e4m3fn":
         return lambda: torch.matmul(a, b)
@@ -130,9 +130,9 @@ def _torch_gelu(torch, case, a, b, bias) -> Callable:
 
 
 TORCH: dict[str, Callable] = {
-    PRODUCT: _torch_product,
-    "product_gelu": _torch_gelu,
-    "product_residual": lambda torch, case, a, b, more: lambda: torch.addmm(more, a, b),
+    MATMUL: _torch_matmul,
+    "matmul_gelu": _torch_gelu,
+    "matmul_residual": lambda torch, case, a, b, more: lambda: torch.addmm(more, a, b),
     "layer_norm": _torch_layer_norm,
     "softmax": lambda torch, case, x: lambda: torch.softmax(x, 1),
     "transpose": lambda torch, case, x: lambda: x.t().contiguous(),
@@ -186,7 +186,7 @@ def _library(name: str):
 
 # ---- CuPy ------------------------------------------------------------------------------------------------------------
 CUPY: dict[str, Callable] = {
-    PRODUCT: lambda cupy, a, b, out: lambda: cupy.matmul(a, b, out=out),
+    MATMUL: lambda cupy, a, b, out: lambda: cupy.matmul(a, b, out=out),
     "transpose": lambda cupy, x, out: lambda: cupy.copyto(out, x.T),
     "vector_add": lambda cupy, a, b, out: lambda: cupy.add(a, b, out=out),
 }
@@ -195,7 +195,7 @@ CUPY: dict[str, Callable] = {
 def _cupy(case) -> Peer:
     if case.row["kind"] not in CUPY or not {"float16", "float32"}.issuperset(case.row["dtypes"]):
         raise Absent
-    os.environ.setdefault("CUPY_TF32", "1")  # read when it is imported: products of f32 as ours
+    os.environ.setdefault("CUPY_TF32", "1")  # read when it is imported: f32 matmuls as ours
     cupy = _library("cupy")
     arrays = [cupy.asarray(array.memory) for array in case.arrays[:-1]]
     out = cupy.empty(case.arrays[-1].memory.shape, case.arrays[-1].memory.dtype)
@@ -212,7 +212,7 @@ CUBLAS = ("libcublas.so.13", "libcublas.so.12", "libcublas.so.11")
 def _cublas(case) -> Peer:
     dtype, out = case.row["dtypes"][0], case.arrays[-1]
     by_columns = any(array.view is not array.memory for array in case.arrays)
-    if case.row["kind"] != PRODUCT or dtype not in _TYPES or by_columns:
+    if case.row["kind"] != MATMUL or dtype not in _TYPES or by_columns:
         raise Absent
     library, handle = _load_cublas(), ctypes.c_void_p()
     _checked(library.cublasCreate_v2(ctypes.byref(handle)))
@@ -265,7 +265,7 @@ def _triton(case) -> Peer:
         raise Absent
     torch, kernels = _torch_with_gpu(), _library("triton_kernels")
     tensors = [_stored(torch, array) for array in case.arrays]
-    run, note = triton_programs.fastest(kernels, programs, tensors, case.gpu.multiprocessors, case.gpu.stopwatch())
+    run, note = triton_programs.fastest(kernels, programs, tensors, case.gpu.sm_count, case.gpu.stopwatch())
     shape, stored = case.arrays[-1].memory.shape, case.arrays[-1].memory.dtype
     return Peer(run, lambda: _fetched(torch, tensors[-1], stored).reshape(shape), note)
 

@@ -12,9 +12,9 @@ from tileiras_build.target.targets import Target
 
 _STATIC_SHARED = """\
 .visible .entry static_shared(.param .u64 out) {
- .shared .align 16 .b8 room[SIZE];
+ .shared .align 16 .b8 buffer[SIZE];
  .reg .u32 %r<4>; .reg .u64 %d<4>;
- ld.param.u64 %d0, [out]; mov.u32 %r0, %tid.x; mul.wide.u32 %d1, %r0, 4; mov.u64 %d2, room; add.u64 %d2, %d2, %d1;
+ ld.param.u64 %d0, [out]; mov.u32 %r0, %tid.x; mul.wide.u32 %d1, %r0, 4; mov.u64 %d2, buffer; add.u64 %d2, %d2, %d1;
  st.shared.u32 [%d2+PLACE], %r0; bar.sync 0; ld.shared.u32 %r1, [%d2+PLACE]; add.u64 %d0, %d0, %d1;
  st.global.u32 [%d0], %r1; ret; }
 """

@@ -11,7 +11,7 @@ SAMPLED = 48  # rows of a result that are compared
 STRETCH = 4096  # elements of a vector that are compared around each sampled one
 
 
-# ---- formats: how numbers are stored -----------------------------------------------------------------------------
+# ---- formats: how elements are stored -----------------------------------------------------------------------------
 def _e4m3_values() -> np.ndarray:
     """The value of each byte: 4 bits of exponent (bias 7), 3 of mantissa, no infinity, NaN at the ends (OCP 8-bit
     floating point specification, section 5)."""
@@ -58,8 +58,8 @@ def _from_e2m1(stored: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Format:
-    """How numbers of an array are stored. ``encode`` takes numbers in (-1, 1), of which scales are made where the format
-    is one of scales; ``decode`` gives f32, which holds every format's numbers. ``values`` lie in a stored element, of
+    """How elements of an array are stored. ``encode`` takes values in (-1, 1), of which scales are made where the format
+    is one of scales; ``decode`` gives f32, which holds every format's values. ``values`` lie in a stored element, of
     which a kernel is told that they are ``told``."""
 
     stored: type
@@ -99,7 +99,7 @@ class HostArray:
 
     @property
     def format(self) -> Format:
-        """How its numbers are stored."""
+        """How its elements are stored."""
         return FORMATS[self.dtype]
 
     @property
@@ -111,7 +111,7 @@ class HostArray:
             shape[-1], strides[-1] = shape[-1] * factor, 1
         return shape, strides
 
-    def numbers(self, where: object = ...) -> np.ndarray:
+    def decoded(self, where: object = ...) -> np.ndarray:
         """Its values, or some of its rows, in float64."""
         return self.format.decode(self.view[where]).astype(np.float64)
 
@@ -154,20 +154,20 @@ def _rows(count: int) -> np.ndarray:
     )
 
 
-def _product(arrays: list[HostArray], scalars: list[float]) -> Sample:
+def _matmul(arrays: list[HostArray], scalars: list[float]) -> Sample:
     rows = _rows(arrays[0].view.shape[0])
-    return rows, arrays[0].numbers(rows) @ arrays[1].numbers()
+    return rows, arrays[0].decoded(rows) @ arrays[1].decoded()
 
 
-def _product_gelu(arrays: list[HostArray], scalars: list[float]) -> Sample:
-    rows, total = _product(arrays, scalars)
-    x = total + arrays[2].numbers()
+def _matmul_gelu(arrays: list[HostArray], scalars: list[float]) -> Sample:
+    rows, total = _matmul(arrays, scalars)
+    x = total + arrays[2].decoded()
     return rows, x / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
 
 
-def _product_residual(arrays: list[HostArray], scalars: list[float]) -> Sample:
-    rows, total = _product(arrays, scalars)
-    return rows, total + arrays[2].numbers(rows)
+def _matmul_residual(arrays: list[HostArray], scalars: list[float]) -> Sample:
+    rows, total = _matmul(arrays, scalars)
+    return rows, total + arrays[2].decoded(rows)
 
 
 def _scaled(arrays: list[HostArray], scalars: list[float]) -> Sample:
@@ -177,7 +177,7 @@ def _scaled(arrays: list[HostArray], scalars: list[float]) -> Sample:
 
 
 def _with_scales(array: HostArray, scales: HostArray, where: Where) -> np.ndarray:
-    values, factors = array.numbers(where), scales.numbers(where)
+    values, factors = array.decoded(where), scales.decoded(where)
     return values * np.repeat(factors, values.shape[1] // factors.shape[1], axis=1)
 
 
@@ -189,7 +189,7 @@ def _attend(arrays: list[HostArray], scalars: list[float], causal: bool) -> Samp
 
 
 def _attend_head(arrays: list[HostArray], scale: float, head: int, rows: np.ndarray, causal: bool) -> np.ndarray:
-    q, k, v = (array.numbers(head) for array in arrays[:3])
+    q, k, v = (array.decoded(head) for array in arrays[:3])
     scores = q[rows] @ k.T * scale
     if causal:
         scores[np.arange(scores.shape[1]) > rows[:, None]] = -np.inf
@@ -199,29 +199,29 @@ def _attend_head(arrays: list[HostArray], scale: float, head: int, rows: np.ndar
 
 def _layer_norm(arrays: list[HostArray], scalars: list[float]) -> Sample:
     rows = _rows(arrays[0].view.shape[0])
-    x = arrays[0].numbers(rows)
+    x = arrays[0].decoded(rows)
     centered = x - x.mean(1, keepdims=True)
     normal = centered / np.sqrt((centered**2).mean(1, keepdims=True) + scalars[0])
-    return rows, normal * arrays[1].numbers() + arrays[2].numbers()
+    return rows, normal * arrays[1].decoded() + arrays[2].decoded()
 
 
 def _softmax(arrays: list[HostArray], scalars: list[float]) -> Sample:
     rows = _rows(arrays[0].view.shape[0])
-    x = arrays[0].numbers(rows)
+    x = arrays[0].decoded(rows)
     powers = np.exp(x - x.max(1, keepdims=True))
     return rows, powers / powers.sum(1, keepdims=True)
 
 
 def _transpose(arrays: list[HostArray], scalars: list[float]) -> Sample:
     rows = _rows(arrays[1].view.shape[0])
-    return rows, arrays[0].numbers((slice(None), rows)).T
+    return rows, arrays[0].decoded((slice(None), rows)).T
 
 
 def _vector_add(arrays: list[HostArray], scalars: list[float]) -> Sample:
     count = len(arrays[0].view)
     near = _rows(count)[:, None] + np.arange(-STRETCH // 2, STRETCH // 2)
     where = np.unique(near.clip(0, count - 1))
-    return where, arrays[0].numbers(where) + arrays[1].numbers(where)
+    return where, arrays[0].decoded(where) + arrays[1].decoded(where)
 
 
 @dataclass(frozen=True)
@@ -235,14 +235,14 @@ class Kind:
 # Half a unit in the last place of a number near the largest is 2**-11 of it in f16, 2**-8 in bf16; sums of products are
 # held in f32, whose errors are far below that. tf32 operands are rounded to 11 bits. sm_90 holds sums of fp8 in 14 bits
 # for a while. The weights of attention are rounded to f16 as well. Copies are exact, one addition is rounded once.
-_PRODUCT = {"float16": 2e-3, "bfloat16": 8e-3, "float32": 2e-3, "float8_e4m3fn": 1e-2}
+_MATMUL = {"float16": 2e-3, "bfloat16": 8e-3, "float32": 2e-3, "float8_e4m3fn": 1e-2}
 _SCALED = {"float8_e4m3fn": 1e-2, "uint8": 4e-3, "float4_e2m1fn": 4e-3}
 _ROWS, _ATTENTION = {"float16": 2e-3}, {"float16": 4e-3}
 _EXACT, _SUM = {"float16": 0.0, "float32": 0.0}, {"float16": 2.0**-11, "float32": 2.0**-24}
 KINDS = {
-    "product": Kind(_product, _PRODUCT),
-    "product_gelu": Kind(_product_gelu, _PRODUCT),
-    "product_residual": Kind(_product_residual, _PRODUCT),
+    "matmul": Kind(_matmul, _MATMUL),
+    "matmul_gelu": Kind(_matmul_gelu, _MATMUL),
+    "matmul_residual": Kind(_matmul_residual, _MATMUL),
     "scaled": Kind(_scaled, _SCALED),
     "attention": Kind(lambda arrays, scalars: _attend(arrays, scalars, causal=False), _ATTENTION),
     "attention_causal": Kind(lambda arrays, scalars: _attend(arrays, scalars, causal=True), _ATTENTION),

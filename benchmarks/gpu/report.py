@@ -44,7 +44,7 @@ def last_run(lines: Iterable[str]) -> tuple[dict, list[dict]]:
 
 
 def table(lines: Iterable[str]) -> str:
-    """Markdown: what the driver loaded and the probes found, one row for a kernel of the plan, and ncu's numbers where there are
+    """Markdown: what the driver loaded and the probes found, one row for a kernel of the plan, and ncu's metrics where there are
     any."""
     start, rows = last_run(lines)
     known = {**start.get("versions", {}), "driver": start.get("driver", "unknown"), **start.get("libraries", {})}
@@ -156,7 +156,7 @@ def _markdown(columns: Iterable[str], rows: Iterable[list[str]]) -> list[str]:
 
 # ---- profiles --------------------------------------------------------------------------------------------------------
 def _profiles(rows: list[dict]) -> list[str]:
-    """A table of ncu's numbers; empty where it was not run."""
+    """A table of ncu's metrics; empty where it was not run."""
     found = [
         (row["case"], metrics(row.get("output", ""))) for row in rows if row["phase"] == "profile" and "case" in row
     ]
@@ -165,7 +165,7 @@ def _profiles(rows: list[dict]) -> list[str]:
 
 
 def metrics(output: str) -> dict[str, str]:
-    """Numbers of ncu's sections with their units, where those are no percents: lines of a name, a unit and a value."""
+    """Metrics of ncu's sections with their units, where those are no percents: lines of a name, a unit and a value."""
     found: dict[str, str] = {}
     for line in output.splitlines():
         name = next((name for name in METRICS if line.strip().startswith(f"{name} ")), None)

@@ -38,7 +38,7 @@ from processes import Budget
 
 CASE = "case.py"
 SANITIZERS = ("memcheck", "racecheck", "synccheck")
-PROFILED = ("product", "scaled", "attention", "softmax")  # kinds of which ncu is asked
+PROFILED = ("matmul", "scaled", "attention", "softmax")  # kinds of which ncu is asked
 SECTIONS = ("SpeedOfLight", "Occupancy", "WarpStateStats", "MemoryWorkloadAnalysis", "LaunchStats")
 NEED = {True: "needed", False: "not needed"}  # probes of what our kernels do with or without
 PROBE_LIMIT = 12.0  # seconds

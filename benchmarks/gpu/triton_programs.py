@@ -1,6 +1,6 @@
 """Triton's programs for a kernel's problem: the fastest of a few, compiled by the Triton of this machine.
 
-A program is data of the plan: the kernel of ``triton_kernels.py``, its arguments (numbers, or arrays of the problem), which of
+A program is data of the plan: the kernel of ``triton_kernels.py``, its arguments (scalars, or arrays of the problem), which of
 them are tensor descriptors and of what box, its constants, its grid, and the warps and stages to try.
 """
 
@@ -26,7 +26,7 @@ Made = Callable[..., None]
 def launches(
     kernels, programs: Sequence[dict], tensors: Sequence, most: int
 ) -> Iterator[tuple[Callable[[], Made], str]]:
-    """Each program with each pair of warps and stages: what makes its launch on ``most`` multiprocessors, and its name."""
+    """Each program with each pair of warps and stages: what makes its launch on ``most`` SMs, and its name."""
     for program in programs:
         for warps, stages in program["configurations"]:
             options = {"num_warps": warps, "num_stages": stages}

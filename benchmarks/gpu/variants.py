@@ -17,9 +17,9 @@ KERNELS = (BENCHMARKS / "key_kernels.py", BENCHMARKS / "gpu_kernels.py")
 
 @dataclass(frozen=True)
 class Sizes:
-    """How large problems are: sides of products (half of transposes), attention's length and heads, rows, elements.
+    """How large problems are: sides of matmuls (half of transposes), attention's length and heads, rows, elements.
 
-    ``tail`` is what products have beyond ``side``: so many rows more, and columns less.
+    ``tail`` is what matmuls have beyond ``side``: so many rows more, and columns less.
     """
 
     side: int
@@ -60,24 +60,24 @@ def _tiled(case: Case, tile: list[int], m: int, n: int) -> list[int]:
     return [rows * columns, 1, 1] if is_persistent(case) else [rows, columns, 1]
 
 
-def _product(case: Case, numbers: list[int], sizes: Sizes) -> dict:
+def _matmul(case: Case, tile_sizes: list[int], sizes: Sizes) -> dict:
     m, n, k = sizes.side + sizes.tail, sizes.side - sizes.tail, sizes.side
-    k = _up(k, numbers[2]) if "nan" in words(case) else k
+    k = _up(k, tile_sizes[2]) if "nan" in words(case) else k
     added = {"gelu": [[n]], "residual": [[m, n]]}
     shapes = [[m, k], [k, n], *(shape for word in words(case) for shape in added.get(word, [])), [m, n]]
-    return variant(shapes, _tiled(case, numbers, m, n), work=2 * m * n * k)
+    return variant(shapes, _tiled(case, tile_sizes, m, n), work=2 * m * n * k)
 
 
-def _scaled(case: Case, numbers: list[int], sizes: Sizes) -> dict:
+def _scaled(case: Case, tile_sizes: list[int], sizes: Sizes) -> dict:
     """Arrays of scales have 16 columns or a multiple of it; two fp4 of an array of bytes are one element of it."""
-    block, pair = numbers[3], 2 if case.arguments[0].dtype == "uint8" else 1
+    block, pair = tile_sizes[3], 2 if case.arguments[0].dtype == "uint8" else 1
     m, n, k = sizes.side + sizes.tail, sizes.side - sizes.tail, _up(sizes.side, 16 * block)
     operands = [[m, k // pair], [m, k // block], [n, k // pair], [n, k // block]]
-    return variant([*operands, [m, n]], _tiled(case, numbers, m, n), work=2 * m * n * k)
+    return variant([*operands, [m, n]], _tiled(case, tile_sizes, m, n), work=2 * m * n * k)
 
 
-def _attention(case: Case, numbers: list[int], sizes: Sizes) -> dict:
-    tile, dim, length = numbers[0], numbers[2], sizes.length
+def _attention(case: Case, tile_sizes: list[int], sizes: Sizes) -> dict:
+    tile, dim, length = tile_sizes[0], tile_sizes[2], sizes.length
     work = 4 * sizes.heads * length * length * dim // (2 if case.arguments[-1] else 1)
     return variant([[sizes.heads, length, dim]] * 4, [_tiles(length, tile), sizes.heads, 1], (dim**-0.5,), work)
 
@@ -87,35 +87,34 @@ def _row_length(case: Case, tile: int, sizes: Sizes) -> int:
     return tile - 1 - sizes.tail if is_odd(case) else tile
 
 
-def _layer_norm(case: Case, numbers: list[int], sizes: Sizes) -> dict:
-    n = _row_length(case, numbers[0], sizes)
+def _layer_norm(case: Case, tile_sizes: list[int], sizes: Sizes) -> dict:
+    n = _row_length(case, tile_sizes[0], sizes)
     return variant([[sizes.rows, n], [n], [n], [sizes.rows, n]], [sizes.rows, 1, 1], (1e-5,))
 
 
-def _rms_norm(case: Case, numbers: list[int], sizes: Sizes) -> dict:
-    n = _row_length(case, numbers[0], sizes)
+def _rms_norm(case: Case, tile_sizes: list[int], sizes: Sizes) -> dict:
+    n = _row_length(case, tile_sizes[0], sizes)
     return variant([[sizes.rows, n], [n], [sizes.rows, n]], [sizes.rows, 1, 1], (1e-5,))
 
 
-def _softmax(case: Case, numbers: list[int], sizes: Sizes) -> dict:
-    return variant([[sizes.rows, _row_length(case, numbers[0], sizes)]] * 2, [sizes.rows, 1, 1])
+def _softmax(case: Case, tile_sizes: list[int], sizes: Sizes) -> dict:
+    return variant([[sizes.rows, _row_length(case, tile_sizes[0], sizes)]] * 2, [sizes.rows, 1, 1])
 
 
-def _transpose(case: Case, numbers: list[int], sizes: Sizes) -> dict:
+def _transpose(case: Case, tile_sizes: list[int], sizes: Sizes) -> dict:
     m, n = 2 * sizes.side + sizes.tail - is_odd(case), 2 * sizes.side - sizes.tail - is_odd(case)
-    return variant([[m, n], [n, m]], _tiled(case, numbers, m, n))
+    return variant([[m, n], [n, m]], _tiled(case, tile_sizes, m, n))
 
 
-def _vector_add(case: Case, numbers: list[int], sizes: Sizes) -> dict:
-    return variant([[sizes.elements]] * 3, [_tiles(sizes.elements, numbers[0]), 1, 1])
+def _vector_add(case: Case, tile_sizes: list[int], sizes: Sizes) -> dict:
+    return variant([[sizes.elements]] * 3, [_tiles(sizes.elements, tile_sizes[0]), 1, 1])
 
 
 PROBLEMS: dict[str, Callable[[Case, list[int], Sizes], dict]] = {
-    "matmul": _product, "scaled": _scaled, "attention": _attention, "layer_norm": _layer_norm, "rms_norm": _rms_norm,
+    "matmul": _matmul, "scaled": _scaled, "attention": _attention, "layer_norm": _layer_norm, "rms_norm": _rms_norm,
     "softmax": _softmax, "transpose": _transpose, "vector_add": _vector_add,
 }  # fmt: skip
-# What a name's first words and others among them make of it: a kind of ``problems.KINDS``.
-KINDS = {"matmul": "product"}
+# Words of a name that are part of its kind (``problems.KINDS``).
 KIND_WORDS = ("gelu", "residual", "causal")
 
 
@@ -136,13 +135,13 @@ def is_odd(case: Case) -> bool:
 
 def problem(case: Case, small: bool) -> dict:
     """What a kernel is run on: its kind, and shapes, scalars, grid, operations and bytes of each variant."""
-    numbers = [argument for argument in case.arguments if isinstance(argument, int)]
+    tile_sizes = [argument for argument in case.arguments if isinstance(argument, int)]
     prefix = next(name for name in PROBLEMS if case.name.startswith(name))
     sizes = (ODD if is_odd(case) else PROMISED) | ((SMALL_ODD if is_odd(case) else SMALL) if small else {})
-    variants = {name: PROBLEMS[prefix](case, numbers, size) for name, size in sizes.items()}
+    variants = {name: PROBLEMS[prefix](case, tile_sizes, size) for name, size in sizes.items()}
     for one in variants.values():
         one["bytes"] = sum(map(_bytes, _arrays(case), one["shapes"]))
-    kind = "_".join([KINDS.get(prefix, prefix), *(word for word in words(case) if word in KIND_WORDS)])
+    kind = "_".join([prefix, *(word for word in words(case) if word in KIND_WORDS)])
     return {"kind": kind, "persistent": is_persistent(case), "variants": variants}
 
 
@@ -161,7 +160,7 @@ def arrays_of(case: Case) -> dict:
 
 
 def formats(case: Case) -> list[str]:
-    """How each array's numbers are stored: ``problems.FORMATS``. Scales of fp8 have no sign."""
+    """How each array's tile_sizes are stored: ``problems.FORMATS``. Scales of fp8 have no sign."""
     scales = case.name.startswith("scaled")
     return [
         "scale_e4m3" if scales and i in (1, 3) and array.dtype == "float8_e4m3fn" else array.dtype

@@ -57,7 +57,7 @@ def test_nothing_to_compare_with(compare_sass):
     assert failures(compare_sass, GOOD, peer=0) == []
 
 
-def test_products_without_an_instruction_have_no_demands(compare_sass):
+def test_matmuls_without_an_instruction_have_no_demands(compare_sass):
     opcodes = ("HMMA",)
     assert failures(compare_sass, opcodes, kernel="matmul_f8e4m3") == []
     assert failures(compare_sass, opcodes, kernel="matmul_f8e4m3", sm="sm_89")

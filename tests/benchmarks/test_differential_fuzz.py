@@ -42,7 +42,7 @@ def test_kernels_with_uniform_control_flow_are_compared():
         ("_wanted", lambda kernel, module: None, "refused"),
         ("_module", lambda kernel, folder: int("no module"), "fails"),
     ],
-    ids=["other numbers", "numbers too large", "an exception"],
+    ids=["other results", "values too large", "an exception"],
 )
 def test_what_is_wrong_of_a_kernel_is_said(part, found, kind, monkeypatch):
     monkeypatch.setattr(compare_matmuls, part, found)

@@ -130,12 +130,12 @@ def test_odd_sizes_are_multiples_of_nothing(gpu_modules):
         assert all(side % 2 for one in product["variants"].values() for shape in one["shapes"] for side in shape)
 
 
-def test_what_a_product_adds_is_an_argument(gpu_modules):
+def test_what_a_matmul_adds_is_an_argument(gpu_modules):
     variants = gpu_modules["variants"]
     gelu, _ = problem(variants, GELU, small=True)
-    assert gelu["kind"] == "product_gelu" and gelu["variants"]["tail"]["shapes"][2] == [192]
+    assert gelu["kind"] == "matmul_gelu" and gelu["variants"]["tail"]["shapes"][2] == [192]
     residual, _ = problem(variants, "matmul_bf16_128x128x64_residual", small=True)
-    assert residual["kind"] == "product_residual" and residual["variants"]["tail"]["shapes"][2] == [224, 192]
+    assert residual["kind"] == "matmul_residual" and residual["variants"]["tail"]["shapes"][2] == [224, 192]
 
 
 def test_scales_are_numbers_without_a_sign(gpu_modules):
@@ -150,7 +150,7 @@ def test_fp4_elements_are_told_as_elements(gpu_modules):
     problems = gpu_modules["problems"]
     row = {"dtypes": ["float4_e2m1fn", "float16"], "unit_strides": [-1, -1]}
     array, _ = problems.make_arrays(row, {"shapes": [[4, 64], [4, 4]]})
-    assert array.memory.shape == (4, 32) and array.told == ([4, 64], [64, 1]) and array.numbers().shape == (4, 64)
+    assert array.memory.shape == (4, 32) and array.told == ([4, 64], [64, 1]) and array.decoded().shape == (4, 64)
 
 
 def test_tensor_maps_are_those_of_the_runtime(gpu_modules, plan):
@@ -337,7 +337,7 @@ def test_every_tool_of_the_sanitizer_runs_on_what_does_not_hang(results):
     assert all(("failed" in row) == (name == FAULTS) for (name, _), row in sanitized.items())
 
 
-def test_products_and_attention_are_profiled(results, gpu_modules):
+def test_matmuls_and_attention_are_profiled(results, gpu_modules):
     profiled = rows_of(results[0], "profile")
     assert {name for name, _ in profiled} == {RIGHT[0], FP8, GELU, ODD}
     assert all(row["wrong"] == [] for row in profiled.values())
@@ -379,7 +379,7 @@ def test_persistent_kernels_fill_the_gpu(gpu_modules):
     def grid(cluster, tiles, persistent=True, ctas=False):
         made = object.__new__(case.Prepared)
         made.row = {"persistent": persistent, "launch": {"cluster": [cluster, 1, 1]}}
-        made.variant, made.gpu = {"grid": [tiles, 1, 1]}, types.SimpleNamespace(multiprocessors=132)
+        made.variant, made.gpu = {"grid": [tiles, 1, 1]}, types.SimpleNamespace(sm_count=132)
         made.counts_ctas = ctas
         return made.grid()
 

@@ -19,9 +19,9 @@ F16, F32, BF16, FP8 = "float16", "float32", "bfloat16", "float8_e4m3fn"
 M, N, K = 48, 32, 64
 # Kind -> shapes of its arrays, scalars.
 PROBLEMS = {
-    "product": ([[M, K], [K, N], [M, N]], []),
-    "product_gelu": ([[M, K], [K, N], [N], [M, N]], []),
-    "product_residual": ([[M, K], [K, N], [M, N], [M, N]], []),
+    "matmul": ([[M, K], [K, N], [M, N]], []),
+    "matmul_gelu": ([[M, K], [K, N], [N], [M, N]], []),
+    "matmul_residual": ([[M, K], [K, N], [M, N], [M, N]], []),
     "attention": ([[2, 40, 16]] * 4, [0.25]),
     "attention_causal": ([[2, 40, 16]] * 4, [0.25]),
     "layer_norm": ([[M, N], [N], [N], [M, N]], [1e-5]),
@@ -95,13 +95,13 @@ def cupy(monkeypatch):
 
 
 @pytest.mark.parametrize("dtype", [F16, F32])
-@pytest.mark.parametrize("kind", ["product", "transpose", "vector_add"])
+@pytest.mark.parametrize("kind", ["matmul", "transpose", "vector_add"])
 def test_cupy_computes_the_same(gpu_modules, cupy, kind, dtype):
     case, reference = prepare(gpu_modules["problems"], kind, dtype)
     assert faults(gpu_modules["peers"].find(case)[0]["cupy"], reference) == []
 
 
-@pytest.mark.parametrize(("kind", "dtype"), [("product", BF16), ("product_gelu", F16), ("softmax", F16)])
+@pytest.mark.parametrize(("kind", "dtype"), [("matmul", BF16), ("matmul_gelu", F16), ("softmax", F16)])
 def test_cupy_is_left_out_where_it_has_nothing(gpu_modules, cupy, kind, dtype):
     assert "cupy" not in gpu_modules["peers"].find(prepare(gpu_modules["problems"], kind, dtype)[0])[0]
 
@@ -148,7 +148,7 @@ def test_cublas_computes_the_same(gpu_modules, monkeypatch, dtype, compute):
     peers, problems = gpu_modules["peers"], gpu_modules["problems"]
     library = Cublas(problems.FORMATS[dtype].decode)
     monkeypatch.setattr(peers, "_load_cublas", lambda: library)
-    case, reference = prepare(problems, "product", dtype)
+    case, reference = prepare(problems, "matmul", dtype)
     assert faults(peers.find(case)[0]["cublas"], reference) == []
     assert library.computes == [compute] * 3
 
@@ -156,7 +156,7 @@ def test_cublas_computes_the_same(gpu_modules, monkeypatch, dtype, compute):
 def test_cublas_is_left_out_where_it_has_nothing(gpu_modules, monkeypatch):
     peers, problems = gpu_modules["peers"], gpu_modules["problems"]
     monkeypatch.setattr(peers, "_load_cublas", lambda: pytest.fail("it is not to be loaded"))
-    for case, _ in (prepare(problems, "softmax"), prepare(problems, "product", FP8, F16, by_columns=True)):
+    for case, _ in (prepare(problems, "softmax"), prepare(problems, "matmul", FP8, F16, by_columns=True)):
         assert "cublas" not in peers.find(case)[0]
 
 
@@ -176,7 +176,7 @@ def test_a_copy_moves_half_of_the_bytes(gpu_modules):
     copy = gpu_modules["peers"].find(case)[0]["copy"]
     copy.run()
     assert moved == [3 * M * 4 // 2] * 2 and copy.result is None
-    assert "copy" not in gpu_modules["peers"].find(prepare(gpu_modules["problems"], "product")[0])[0]
+    assert "copy" not in gpu_modules["peers"].find(prepare(gpu_modules["problems"], "matmul")[0])[0]
 
 
 class Tensor(np.ndarray):
@@ -270,8 +270,8 @@ def test_torch_computes_the_same(gpu_modules, torch, kind):
 
 
 @pytest.mark.parametrize(("dtype", "by_columns"), [(F32, False), (F16, True), (BF16, False)])
-def test_torch_computes_products_of_other_types(gpu_modules, torch, dtype, by_columns):
-    case, reference = prepare(gpu_modules["problems"], "product", dtype, by_columns=by_columns)
+def test_torch_computes_matmuls_of_other_types(gpu_modules, torch, dtype, by_columns):
+    case, reference = prepare(gpu_modules["problems"], "matmul", dtype, by_columns=by_columns)
     found, failed = gpu_modules["peers"].find(case)
     if (torch, dtype) == ("stand-in", BF16):  # NumPy has no such type
         assert "bfloat16" in failed["torch"]
@@ -382,14 +382,14 @@ def told(*places, shape):
 
 
 def with_stopwatch(case, times):
-    """A case on a GPU of two multiprocessors, where launches take these times."""
+    """A case on a GPU of two SMs, where launches take these times."""
     left = iter(times)
 
     def measure(run):
         run()
         return next(left)
 
-    case.gpu.stopwatch, case.gpu.multiprocessors = lambda: measure, 2
+    case.gpu.stopwatch, case.gpu.sm_count = lambda: measure, 2
     return case
 
 

@@ -317,7 +317,7 @@ def test_a_tool_that_is_not_there_is_said(folder, monkeypatch):
 
 
 def test_ncu_leaves_the_clocks_alone(gpu_modules):
-    run, row = gpu_modules["run"], {"name": "k", "kind": "product"}
+    run, row = gpu_modules["run"], {"name": "k", "kind": "matmul"}
     [job] = run.profiles(run.Work(Path(), {}, [row], 1), [row])
     assert job.tool[1:3] == ("--clock-control", "none")
 
@@ -370,6 +370,6 @@ def test_a_peer_that_is_wrong_is_not_compared_with(gpu_modules):
 
 
 def test_what_was_measured_stands_beside_what_was_modelled(gpu_modules):
-    row = {"ms": {"ours": ONE, "triton": ONE}, "notes": {"triton": "product 128x128x64 warps 8 stages 3"}}
+    row = {"ms": {"ours": ONE, "triton": ONE}, "notes": {"triton": "matmul 128x128x64 warps 8 stages 3"}}
     made = table(gpu_modules, {"modelled_us": 1600.0}, row)
-    assert "| 2.000 (1.000, 3.000) | 1.600 | 1.25x |" in made and "triton: product 128x128x64 warps 8 stages 3" in made
+    assert "| 2.000 (1.000, 3.000) | 1.600 | 1.25x |" in made and "triton: matmul 128x128x64 warps 8 stages 3" in made

@@ -1,4 +1,4 @@
-"""The kernels of benchmarks/key_kernels.py, full-size tiles in the emulator: right numbers and few bank conflicts."""
+"""The kernels of benchmarks/key_kernels.py, full-size tiles in the emulator: right results and few bank conflicts."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from tileiras_build.target.targets import find_target
 KERNELS = Path(__file__).parents[2] / "benchmarks" / "key_kernels.py"
 SMS = ("sm_80", "sm_90", "sm_100", "sm_120")
 STEPS = 3
-PRODUCTS = {
+MATMULS = {
     "matmul_f16_128x128x64": (128, 128, 64),
     "matmul_f16_128x256x64": (128, 256, 64),
     "matmul_f16_256x128x64": (256, 128, 64),
@@ -62,16 +62,16 @@ def uniform(seed, shape, dtype=np.float16):
 
 
 @pytest.mark.parametrize("sm", SMS)
-@pytest.mark.parametrize("name", PRODUCTS)
-def test_products(name, sm):
+@pytest.mark.parametrize("name", MATMULS)
+def test_matmuls(name, sm):
     if "f8e4m3" in name and not find_target(sm).has("mma_fp8"):
         pytest.skip("converted in registers: not copied for ldmatrix")
     multiply(name, sm, STEPS)
 
 
 def multiply(name, sm, steps):
-    """Compare a product of so many steps along k with that of float64."""
-    kind, (m, n, k) = name.split("_")[1], PRODUCTS[name]
+    """Compare a matmul of so many steps along k with that of float64."""
+    kind, (m, n, k) = name.split("_")[1], MATMULS[name]
     m *= STEPS if "persistent" in name else 1  # tiles of one block
     a, b = uniform(1, (m, steps * k), TYPES[kind]), uniform(2, (steps * k, n), TYPES[kind])
     if kind == "tf32":
@@ -93,7 +93,7 @@ def test_stages_that_fill_shared_memory_are_used_again(sm):
 
 @pytest.mark.parametrize("sm", ["sm_100", "sm_103", "sm_120"])
 @pytest.mark.parametrize("name", SCALED)
-def test_products_of_scaled_blocks(name, sm):
+def test_block_scaled_matmuls(name, sm):
     elements, scale, block, (m, n, k) = SCALED[name]
     rng, k = np.random.default_rng(3), 4 * k
     codes = [rng.integers(0, 1 << 8, (rows, k)).astype(np.uint8) for rows in (m, n)]

@@ -38,10 +38,10 @@ def programs(peer, name: str, sm: str) -> list:
 @pytest.mark.parametrize(
     ("name", "sm", "kernels"),
     [
-        ("matmul_f16_128x128x64", "sm_80", ["product"]),
-        ("matmul_f16_128x128x64", "sm_90", ["product", "product_tma"]),
-        ("matmul_f16_128x256x64_persistent", "sm_100", ["persistent_product", *["persistent_product_tma"] * 2]),
-        ("scaled_mxfp4_128x128x256", "sm_100", ["scaled_product"]),
+        ("matmul_f16_128x128x64", "sm_80", ["matmul"]),
+        ("matmul_f16_128x128x64", "sm_90", ["matmul", "matmul_tma"]),
+        ("matmul_f16_128x256x64_persistent", "sm_100", ["persistent_matmul", *["persistent_matmul_tma"] * 2]),
+        ("scaled_mxfp4_128x128x256", "sm_100", ["scaled_matmul"]),
         ("attention_f16_256x128_causal", "sm_80", ["attention"] * 2),
         ("layer_norm_f16_4096", "sm_90", ["layer_norm"]),
         ("softmax_f16_4096", "sm_90", ["softmax"]),
