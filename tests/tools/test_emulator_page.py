@@ -45,7 +45,7 @@ def test_samples_are_ptx(target, tmp_path):
 def words_of_tests() -> list[set[str]]:
     """For each test file of the emulator the words in its strings, which hold the kernels."""
     found = []
-    for path in TESTS.glob("*.py"):
+    for path in TESTS.rglob("*.py"):
         nodes = ast.walk(ast.parse(path.read_text()))
         texts = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
         found.append({word for text in texts for word in re.findall(r"[A-Za-z_]\w*", text)})
