@@ -10,8 +10,6 @@ LONGER: dict[str, int] = {
     "core/tracing/audit_hooks.py": 781,
     "pipeline/analysis/kernel_parameters.py": 452,
     "pipeline/tileas_to_ll/convert_nvgpu_and_gpu_to_nvvm/rewriter.py": 451,
-    "pipeline/verifiers/linear_layouts.py": 485,
-    "pipeline/verifiers/mbarrier_pipelines.py": 484,
     "simulate/emulator/isa/tma_box_copies.py": 460,
     "simulate/estimate/cta_timeline.py": 453,
 }

@@ -102,7 +102,7 @@ def test_attention_by_rows(name, sm, used):
 @pytest.mark.parametrize("ctas", CTAS)
 def test_parts_of_products_that_the_instruction_does_not_fit_stay_together(ctas):
     size, reason = clusters(f"attention_{ctas}", "sm_100")
-    assert (size, reason) == (1, "parts of a product are too small for tcgen05")
+    assert (size, reason) == (1, "shards of a dot are too small for tcgen05")
 
 
 # ---- other tiles ---------------------------------------------------------------------------------

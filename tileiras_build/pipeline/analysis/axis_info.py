@@ -112,7 +112,7 @@ def _forward_operand(analysis: AxisAnalysis, op: TableOp, value: SSAValue) -> Ax
 
 
 def _groups(a: AxisInfo, c: AxisInfo) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Contiguity and constancy of a sum: one side runs while the other stands still."""
+    """Contiguity and constancy of a sum: one side is contiguous where the other is constant."""
     pairs = list(zip(a.contiguity, c.contiguity, a.constancy, c.constancy))
     runs = tuple(max(gcd(ra, kc), gcd(rc, ka)) for ra, rc, ka, kc in pairs)
     return runs, tuple(gcd(ka, kc) for _, _, ka, kc in pairs)
@@ -151,9 +151,9 @@ def _multiply(analysis: AxisAnalysis, op: TableOp, value: SSAValue) -> AxisInfo:
         if factor.constant == 1:
             return info
     constancy = tuple(gcd(x, y) for x, y in zip(a.constancy, c.constancy))
-    product = None if a.constant is None or c.constant is None else a.constant * c.constant
+    dot = None if a.constant is None or c.constant is None else a.constant * c.constant
     ones = (1,) * len(constancy)
-    return AxisInfo(ones, constancy, min(group_starts(a, ones) * group_starts(c, ones), MAX_DIVISIBILITY), product)
+    return AxisInfo(ones, constancy, min(group_starts(a, ones) * group_starts(c, ones), MAX_DIVISIBILITY), dot)
 
 
 def _add_pointer(analysis: AxisAnalysis, op: TableOp, value: SSAValue) -> AxisInfo:
@@ -173,12 +173,12 @@ def pointee_bytes(pointer: PointerType) -> int:
 def _view(analysis: AxisAnalysis, op: TableOp, value: SSAValue) -> AxisInfo:
     """Dimensions of extent one come and go; any other change of shape forgets."""
     info, source, target = analysis(op.operands[0]), _shape(op.operands[0]), _shape(value)
-    kept = [dim for dim, size in enumerate(source) if size != 1]
-    places = [dim for dim, size in enumerate(target) if size != 1]
-    if [source[dim] for dim in kept] != [target[dim] for dim in places]:
+    squeezed = [dim for dim, size in enumerate(source) if size != 1]
+    target_dims = [dim for dim, size in enumerate(target) if size != 1]
+    if [source[dim] for dim in squeezed] != [target[dim] for dim in target_dims]:
         return AxisInfo((1,) * len(target), (1,) * len(target), 1, info.constant)
     runs, constancy = [1] * len(target), [1] * len(target)
-    for dim, place in zip(kept, places):
+    for dim, place in zip(squeezed, target_dims):
         runs[place], constancy[place] = info.contiguity[dim], info.constancy[dim]
     return AxisInfo(tuple(runs), tuple(constancy), info.divisibility, info.constant)
 
@@ -187,7 +187,7 @@ def _broadcast(analysis: AxisAnalysis, op: TableOp, value: SSAValue) -> AxisInfo
     info, source, target = analysis(op.operands[0]), _shape(op.operands[0]), _shape(value)
     wide = [size != old for size, old in zip(target, source)]
     runs = tuple(1 if w else run for w, run in zip(wide, info.contiguity))
-    constancy = tuple(size if w else kept for w, size, kept in zip(wide, target, info.constancy))
+    constancy = tuple(size if w else squeezed for w, size, squeezed in zip(wide, target, info.constancy))
     return AxisInfo(runs, constancy, info.divisibility, info.constant)
 
 

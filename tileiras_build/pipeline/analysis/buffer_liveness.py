@@ -37,7 +37,7 @@ class LiveRange:
 
     @classmethod
     def _extended_by_partition(cls, block: Block, users: list[Operation]) -> LiveRange:
-        """Another agent may fill the ring as soon as there are agents, until the last of its tiles is read here.
+        """Another partition may fill the ring as soon as there are partitions, until the last of its tiles is read here.
 
         Where a third one reads them, what is waited for here is done with them.
         """

@@ -1,4 +1,4 @@
-"""Products of loops one after the other that are alike: they can use the same shared memory and tensor memory in turn."""
+"""Dots of loops one after the other that are alike: they can use the same shared memory and tensor memory in turn."""
 
 from __future__ import annotations
 
@@ -11,43 +11,43 @@ from ...ir.dialects.fast_xdsl import string_of
 from ...ir.dialects.op_definition import TableOp
 from .view_chains import dot_operand_load, enclosing_loops, is_accumulation_loop, is_defined_in_loop
 
-# What says how a product is made.
+# What says how a dot is made.
 MMA_SELECTION_ATTRIBUTES = ("warpgroup", "tensor_memory", "a_via_registers", "signedness_lhs", "signedness_rhs")
 
 
 def buffer_sharing_class(dots: Iterable[tuple[TableOp, Iterable[int]]]) -> list[Hashable]:
-    """A key for each of the (product, operands that are fetched) of a kernel, in program order.
+    """A key for each of the (dot, operands that are loaded) of a kernel, in program order.
 
-    Products with one key are alike in what they fetch and multiply, and stand in loops of one block, each in its own: the
-    n-th such product of one loop has the key of the n-th of another.
+    Dots with one key are alike in what they load and multiply, and stand in loops of one block, each in its own: the
+    n-th such dot of one loop has the key of the n-th of another.
     """
     keys: list[tuple[Hashable, Operation, int]] = []
-    for product, fetched in dots:
-        alike, loop = _sharing_key(product, fetched), unwrap(enclosing_loops(product))[-1]
+    for dot, loaded in dots:
+        alike, loop = _sharing_key(dot, loaded), unwrap(enclosing_loops(dot))[-1]
         before = sum(key[:2] == (alike, loop) for key in keys)
         keys.append((alike, loop, before))
     return [(alike, loop.parent, before) for alike, loop, before in keys]
 
 
-def _sharing_key(product: TableOp, fetched: Iterable[int]) -> Hashable:
-    values = (product.lhs, product.rhs, product.result)
+def _sharing_key(dot: TableOp, loaded: Iterable[int]) -> Hashable:
+    values = (dot.lhs, dot.rhs, dot.result)
     types = tuple((string_of(value.type.element_type), tuple(value.type.get_shape())) for value in values)
-    tiles = tuple((index, *_tile(product, index)) for index in sorted(fetched))
-    marks = tuple(string_of(product.attributes.get(mark)) for mark in MMA_SELECTION_ATTRIBUTES)
-    return types, tiles, marks, is_accumulation_loop(product), is_lhs_computed_in_loop(product), _scales(product)
+    tiles = tuple((index, *_tile(dot, index)) for index in sorted(loaded))
+    marks = tuple(string_of(dot.attributes.get(mark)) for mark in MMA_SELECTION_ATTRIBUTES)
+    return types, tiles, marks, is_accumulation_loop(dot), is_lhs_computed_in_loop(dot), _scales(dot)
 
 
-def _scales(product: TableOp) -> Hashable:
-    """What a product's scales take of tensor memory."""
-    if product.lhs_scale is None:
+def _scales(dot: TableOp) -> Hashable:
+    """What a dot's scales take of tensor memory."""
+    if dot.lhs_scale is None:
         return None
-    types = (tile_type(value) for value in (product.lhs_scale, product.rhs_scale))
-    return product.scale_steps, *((string_of(type.element_type), tuple(type.get_shape())) for type in types)
+    types = (tile_type(value) for value in (dot.lhs_scale, dot.rhs_scale))
+    return dot.scale_steps, *((string_of(type.element_type), tuple(type.get_shape())) for type in types)
 
 
-def _tile(product: TableOp, index: int) -> tuple[Hashable, ...]:
-    """What is fetched for an operand, and what becomes of it."""
-    load, chain = unwrap(dot_operand_load(product, index))
+def _tile(dot: TableOp, index: int) -> tuple[Hashable, ...]:
+    """What is loaded for an operand, and what becomes of it."""
+    load, chain = unwrap(dot_operand_load(dot, index))
     links = tuple((link.name, *_shape(link)) for link in chain if link.name != "nv_tileas.convert_layout")
     return load.view.owner.operands[0], string_of(load.view.type), links
 
@@ -58,6 +58,6 @@ def _shape(link: Operation) -> tuple[Hashable, ...]:
     return string_of(type.element_type), tuple(type.get_shape()), permutation
 
 
-def is_lhs_computed_in_loop(product: TableOp) -> bool:
+def is_lhs_computed_in_loop(dot: TableOp) -> bool:
     """Whether the innermost loop makes the left operand."""
-    return is_defined_in_loop(product.lhs, parent_op(product))
+    return is_defined_in_loop(dot.lhs, parent_op(dot))

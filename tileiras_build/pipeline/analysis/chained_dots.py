@@ -1,4 +1,5 @@
-"""Loops of two products of which one makes the left operand of the other, whose sum the loop carries: attention's."""
+"""Loops of two chained dots, as in attention: the first computes the left operand of the second, whose accumulator is
+loop-carried."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ DOT, LOAD, SCALE = "nv_tileas.dot", "nv_tileas.tiled_load", "nv_tileas.mulf"
 
 @dataclass(frozen=True)
 class RescaledAccumulator:
-    """What a product adds to: a tile that the loop carries, multiplied by ``factor`` in each iteration by ``scale``,
+    """What a dot adds to: a tile that the loop carries, multiplied by ``factor`` in each iteration by ``scale``,
     where there are such."""
 
     argument: BlockArgument
@@ -34,16 +35,16 @@ class ChainedDots:
 
     @property
     def rows(self) -> int:
-        """Of both sums."""
+        """Of both accumulators."""
         return self.first.result.type.get_shape()[0]
 
 
 def find_chained_dots(loop: Operation) -> ChainedDots | None:
-    """The two products of a counted loop; None where it has others, or does something else with their sums."""
-    products = [op for op in walk(loop) if op.name == DOT]
-    if len(products) != 2 or not is_counted_loop(loop) or not has_no_early_exit(loop):
+    """The two dots of a counted loop; None where it has others, or does something else with their accumulators."""
+    dots = [op for op in walk(loop) if op.name == DOT]
+    if len(dots) != 2 or not is_counted_loop(loop) or not has_no_early_exit(loop):
         return None
-    first, last = map(as_op, products)
+    first, last = map(as_op, dots)
     block = loop.regions[0].blocks[0]
     if first.parent is not block or last.parent is not block or not is_zero(first.acc):
         return None
@@ -52,7 +53,7 @@ def find_chained_dots(loop: Operation) -> ChainedDots | None:
 
 
 def chained_dots_of(func: Operation) -> list[ChainedDots]:
-    """The chained products of a kernel; none where it has others as well."""
+    """The chained dots of a kernel; none where it has others as well."""
     loops = dict.fromkeys(enclosing_loop(op) for op in walk(func) if op.name == DOT)
     found = [find_chained_dots(loop) for loop in loops]
     chains = [chain for chain in found if chain is not None]
@@ -60,7 +61,7 @@ def chained_dots_of(func: Operation) -> list[ChainedDots]:
 
 
 def rescaled_accumulator(dot: TableOp) -> RescaledAccumulator | None:
-    """The sum that a loop carries for a product alone; None where it does more with it than to scale it and to add."""
+    """The accumulator that a loop carries for a dot alone; None where it does more with it than to scale it and to add."""
     if dot.acc.owner is parent_block(dot):
         return _carried(dot, RescaledAccumulator(dot.acc))
     scale = dot.acc.owner
@@ -72,29 +73,29 @@ def rescaled_accumulator(dot: TableOp) -> RescaledAccumulator | None:
     return None
 
 
-def _only_scales(scale: Operation, product: TableOp) -> bool:
-    """Whether a multiplication leaves a number alone where the factor is 1, and the product reads no other result of it."""
-    if scale.name != SCALE or scale.parent is not product.parent or len(list(scale.results[0].uses)) != 1:
+def _only_scales(scale: Operation, dot: TableOp) -> bool:
+    """Whether a multiplication leaves a number alone where the factor is 1, and the dot reads no other result of it."""
+    if scale.name != SCALE or scale.parent is not dot.parent or len(list(scale.results[0].uses)) != 1:
         return False
     return as_op(scale).rounding_mode == "nearest_even" and not as_op(scale).flush_to_zero
 
 
-def _carried(product: TableOp, found: RescaledAccumulator) -> RescaledAccumulator | None:
+def _carried(dot: TableOp, found: RescaledAccumulator) -> RescaledAccumulator | None:
     """``found``, if the loop carries it for nothing else."""
     if found.argument.index == 0 or len(list(found.argument.uses)) != 1:
         return None
-    uses, last = list(product.result.uses), terminator(parent_block(product))
+    uses, last = list(dot.result.uses), terminator(parent_block(dot))
     returned = len(uses) == 1 and uses[0].operation is last and uses[0].index == found.argument.index - 1
     return found if returned else None
 
 
-def _comes_from(value: SSAValue, product: Operation, block: Block) -> bool:
-    """Whether a value of a block is computed from the sum of a product."""
+def _comes_from(value: SSAValue, dot: Operation, block: Block) -> bool:
+    """Whether a value of a block is computed from the sum of a dot."""
     seen: set[Operation] = set()
     waiting = [value]
     while waiting:
         op = waiting.pop().owner
-        if op is product:
+        if op is dot:
             return True
         if isinstance(op, Operation) and op.parent is block and op not in seen:
             seen.add(op)
@@ -103,7 +104,7 @@ def _comes_from(value: SSAValue, product: Operation, block: Block) -> bool:
 
 
 def stationary_lhs_load(dot: TableOp) -> tuple[TableOp, list[Operation]] | None:
-    """The tiled_load outside the loop of a product whose tile is its left operand, and the operations between; None where
+    """The tiled_load outside the loop of a dot whose tile is its left operand, and the operations between; None where
     something else reads the tile."""
     found = source_load_of(dot.lhs)
     if found is None or found[0].parent is dot.parent:
@@ -114,7 +115,7 @@ def stationary_lhs_load(dot: TableOp) -> tuple[TableOp, list[Operation]] | None:
 
 
 def _is_lhs_of(value: SSAValue, user: Operation, index: int) -> bool:
-    """Whether a use of a tile makes it the left operand of products, and nothing else."""
+    """Whether a use of a tile makes it the left operand of dots, and nothing else."""
     if user.name == DOT:
         return index == 0
     results = user.results if is_value_forwarding(user) else ()
@@ -124,5 +125,5 @@ def _is_lhs_of(value: SSAValue, user: Operation, index: int) -> bool:
 
 
 def enclosing_loop(dot: Operation) -> Operation:
-    """The loop in whose body a product stands."""
+    """The loop in whose body a dot stands."""
     return parent_op(dot)

@@ -1,6 +1,6 @@
 """Slices of tiles that are too large for scratch memory: which bits of an element's index are cut off.
 
-A tile's packed index has bits that say which slice, and bits that say where in it. What is cut off numbers the parts: one
+A tile's packed index has bits that say which slice, and bits that say where in it. The bits that are cut off are the index of the chunk: one
 part is in shared memory at a time, and the kept bits say where. Of the bits that say which slice those are cut first:
 only one of their parts is asked for.
 """
@@ -58,11 +58,11 @@ def insert_chunk_bits(op: TableOp, most_bytes: int) -> int:
 
 
 def _chunk_bits(outer: int, inner: int, bytes: int, most_bytes: int) -> int:
-    cut, kept = 0, outer | inner
+    cut, remaining = 0, outer | inner
     for place in (*reversed(bits(outer)), *reversed(bits(inner))):
-        if bytes << kept.bit_count() <= most_bytes:
+        if bytes << remaining.bit_count() <= most_bytes:
             break
-        cut, kept = cut | 1 << place, kept & ~(1 << place)
+        cut, remaining = cut | 1 << place, remaining & ~(1 << place)
     return cut
 
 

@@ -1,4 +1,4 @@
-"""Whether the CTAs of a cluster fetch the same tiles, and equally often."""
+"""Whether the CTAs of a cluster load the same tiles, and equally often."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from ...ir.dialects.op_traits import is_counted_loop, is_structured_control_flow
 
 
 def is_rank_dependent(load: TableOp) -> bool:
-    """Whether what a load fetches, or how often, may differ between the CTAs of a cluster."""
+    """Whether what a load loads, or how often, may differ between the CTAs of a cluster."""
     return any(_derives_from_rank(value, set()) for value in _deciding_values(load))
 
 
 def has_uniform_trip_count(load: TableOp) -> bool:
-    """Whether all CTAs of a cluster fetch the tiles of a load equally often."""
+    """Whether all CTAs of a cluster load the tiles of a load equally often."""
     return not any(_derives_from_rank(value, set()) for value in _bounds(load))
 
 
 def _deciding_values(load: TableOp) -> list[SSAValue]:
-    """What says where a tile is fetched from, and how often."""
+    """What says where a tile is loaded from, and how often."""
     return [*load.coords, *_bounds(load)]
 
 

@@ -1,4 +1,4 @@
-"""What is made of narrow numbers before they are widened: the smallest or largest of f16 and bf16, and sums with f32."""
+"""Extensions that fold into their users: min and max of f16 and bf16, and mixed-precision additions to f32."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MIN_MAX_REDUCTIONS = {
     "arith.maxnumf": ("max", False), "arith.maximumf": ("max", True),
     "arith.minnumf": ("min", False), "arith.minimumf": ("min", True),
 }  # fmt: skip
-# Sums that some GPUs make of f32 and a half as it is, and which operands may be the half.
+# Additions of an f32 and an f16 or bf16 that some GPUs have, and which operands may be the narrow one.
 MIXED_PRECISION_OPS: dict[str, tuple[int, ...]] = {"nv_tileas.addf": (0, 1), "nv_tileas.subf": (0,)}
 REDUCE, WIDENING = "nv_tileas.reduce", "nv_tileas.fp_to_fp"
 PACKED_TYPES: dict[Attribute, str] = {HALF: "f16x2", BFLOAT: "bf16x2"}
@@ -52,19 +52,19 @@ def reads_unextended(op: Operation) -> bool:
 
 
 def folds_extension(op: Operation, value: SSAValue) -> bool:
-    """Whether an operation is a sum for which ``value`` need not be widened."""
+    """Whether an operation is a mixed-precision addition, for which ``value`` need not be extended."""
     if (
         op.name not in MIXED_PRECISION_OPS
         or as_op(op).rounding_mode not in (None, "nearest_even")
         or as_op(op).flush_to_zero
     ):
         return False
-    places = [place for place, operand in enumerate(op.operands) if operand is value]
-    return len(places) == 1 and places[0] in MIXED_PRECISION_OPS[op.name]
+    positions = [place for place, operand in enumerate(op.operands) if operand is value]
+    return len(positions) == 1 and positions[0] in MIXED_PRECISION_OPS[op.name]
 
 
 def needs_no_extension(value: SSAValue) -> bool:
-    """Whether a widened tile is used for sums that take halves, but for one reduction at most: that widens it for itself."""
+    """Whether all users of an extended tile are mixed-precision additions, but for one reduction at most, which extends it itself."""
     if extended_from(value) is None:
         return False
     others = [use.operation for use in value.uses if not folds_extension(use.operation, value)]

@@ -1,6 +1,6 @@
-"""Between which numbers the integers of a program lie, and which tile indices are proven to be inside of their tensor.
+"""Ranges of the integers of a program, and the tile indices that they prove in bounds.
 
-A range is that of a scalar as a signed integer of its type; what may wrap around has all of them. Beside numbers, sizes
+A range is that of a scalar as a signed integer of its type; what may wrap around has the full range. Besides constants, sizes
 of tensors bound indices: the index of a loop that runs to ``ceil(size / step)`` is below the number of tiles that are
 ``step`` apart. Parameters may have any value of their type, and grids any size that the hardware allows: what a launch
 passes is not known here.
@@ -299,7 +299,7 @@ def _count_of_tiles(_ranges: IntegerRanges, op: Operation, value: SSAValue) -> T
     return NOTHING if isinstance(size, int) else frozenset({(size_root(size), view_type(op.operands[0]).steps[dim])})
 
 
-def _divided(asked: str, *, rounds_up: bool = False, unsigned: bool = False) -> CountRule:
+def _divided(operand: str, *, rounds_up: bool = False, unsigned: bool = False) -> CountRule:
     """ceil(ceil(n / a) / b) is ceil(n / ab), and what is rounded down is less than that where n / a is.
 
     A quotient of a negative number is at most zero.
@@ -307,11 +307,11 @@ def _divided(asked: str, *, rounds_up: bool = False, unsigned: bool = False) -> 
 
     def rule(ranges: IntegerRanges, op: Operation, _: SSAValue) -> TileCounts:
         divisor, dividend = constant_of(op.operands[1]), op.operands[0]
-        positive = unsigned or asked == "is_below"
+        positive = unsigned or operand == "is_below"
         if divisor is None or divisor <= 0 or positive and ranges(dividend)[0] < 0:
             return NOTHING
-        counts = getattr(ranges, asked)(dividend)
-        if not rounds_up and asked == "is_at_most":
+        counts = getattr(ranges, operand)(dividend)
+        if not rounds_up and operand == "is_at_most":
             counts |= _before_rounding(ranges, dividend, divisor)
         return frozenset((size, step * divisor) for size, step in counts)
 

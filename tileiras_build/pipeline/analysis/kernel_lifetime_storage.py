@@ -1,4 +1,4 @@
-"""What operations need in shared memory as long as the kernel runs: mbarriers, addresses, what threads park, storage."""
+"""What operations need in shared memory as long as the kernel runs: mbarriers, addresses, what threads spill, storage."""
 
 from __future__ import annotations
 

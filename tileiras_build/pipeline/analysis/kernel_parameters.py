@@ -74,7 +74,7 @@ class ParameterInfo:
 
 @dataclass
 class ViewInfo:
-    """What a kernel takes a pointer for: numbers are static, None is known at run time only."""
+    """What a kernel takes a pointer for: integers are static sizes, None is known at run time only."""
 
     extents: list[int | None]
     strides: list[int | None]
@@ -92,7 +92,7 @@ class Parameters:
 
     @property
     def extents(self) -> int:
-        """How many parameters, behind those of the program, are extents of the grid."""
+        """How many parameters, after those of the program, are extents of the grid."""
         return sum(row.role == GRID for row in self.rows)
 
     def argument_of(self, parameter: int) -> Argument:
@@ -101,14 +101,14 @@ class Parameters:
 
     def argument_rows(self) -> list[dict[str, Any]]:
         """The arguments as the manifest lists them."""
-        made, index = [], 0
+        parameters, index = [], 0
         for argument in self.arguments:
             kind = self.rows[index].role if argument.rank is None else "array"
             more: dict[str, Any] = {} if argument.rank is None else {"rank": argument.rank}
             more |= {"view": asdict(self.views[index])} if index in self.views else {}
-            made.append({"name": argument.name, "kind": kind, "param": index} | more)
+            parameters.append({"name": argument.name, "kind": kind, "param": index} | more)
             index += argument.parameters
-        return made
+        return parameters
 
 
 def describe(function: Operation, entry: str) -> Parameters:
@@ -120,9 +120,9 @@ def describe(function: Operation, entry: str) -> Parameters:
     arguments = list(found.arguments) if found is not None else _inferred_parameters(body, entry)
     rows = [*_rows(arguments, body), *(ParameterInfo(f"grid_{axis}", GRID, axis=axis) for axis in range(body.extents))]
     _add_assumptions(rows, body)
-    made = Parameters(rows, arguments, body.axes, found.grid if found is not None else ())
-    _add_views(made, body)
-    return made
+    parameters = Parameters(rows, arguments, body.axes, found.grid if found is not None else ())
+    _add_views(parameters, body)
+    return parameters
 
 
 # ---- the body --------------------------------------------------------------------------------------
@@ -222,16 +222,16 @@ def _inferred_parameters(body: _KernelBody, entry: str) -> list[Argument]:
 def _has_convention(body: _KernelBody, pointer: int, rank: int) -> bool:
     """Whether lengths, then strides follow the pointer, each only where the memory references have it or nowhere."""
     own = [op for op in body.memrefs if body.origin[op.operands[0]] == pointer]
-    places = set(range(pointer + 1, pointer + 1 + 2 * rank))
-    if places and max(places) >= len(body.types) or places & set(body.pointers):
+    positions = set(range(pointer + 1, pointer + 1 + 2 * rank))
+    if positions and max(positions) >= len(body.types) or positions & set(body.pointers):
         return False
     if any(len(_memref(op).shape) != rank for op in own):
         return False
-    asked = [(value, place) for op in own for value, place in _dynamic(op, pointer, rank)]
-    if any(body.origin.get(value) != place for value, place in asked):
+    wanted = [(value, position) for op in own for value, position in _dynamic(op, pointer, rank)]
+    if any(body.origin.get(value) != position for value, position in wanted):
         return False
-    named = {place for _, place in asked}
-    return bool(named & places) and not (places - named) & body.used
+    named = {position for _, position in wanted}
+    return bool(named & positions) and not (positions - named) & body.used
 
 
 def _dynamic(op: Operation, pointer: int, rank: int) -> Iterator[tuple[SSAValue, int]]:
@@ -305,32 +305,32 @@ def _axes(op: Operation, body: _KernelBody, pointer: int, rank: int) -> list[int
     type, operands = _memref(op), iter(op.operands[1:])
     axes: list[int | None] = []
     for extent in type.shape:
-        place = None if extent is not None else body.origin.get(next(operands), -1) - pointer - 1
-        if place is not None and not 0 <= place < rank:
+        position = None if extent is not None else body.origin.get(next(operands), -1) - pointer - 1
+        if position is not None and not 0 <= position < rank:
             return None
-        axes.append(place)
+        axes.append(position)
     for dim, stride in enumerate(type.strides):
         if stride is None:
-            place = body.origin.get(next(operands), -1) - pointer - 1 - rank
-            if not 0 <= place < rank or axes[dim] not in (None, place):
+            position = body.origin.get(next(operands), -1) - pointer - 1 - rank
+            if not 0 <= position < rank or axes[dim] not in (None, position):
                 return None
-            axes[dim] = place
+            axes[dim] = position
     missing = [axis for axis in range(rank) if axis not in axes]
     if len(missing) != axes.count(None):
         return None
     return [missing.pop(0) if axis is None else axis for axis in axes]
 
 
-def _add_views(made: Parameters, body: _KernelBody) -> None:
+def _add_views(parameters: Parameters, body: _KernelBody) -> None:
     """What the kernel takes plain pointers for, where it does so in one way."""
     known: defaultdict[int, list[MemRefType]] = defaultdict(list)
     for op in body.memrefs:
         pointer = body.origin[op.operands[0]]
-        if made.argument_of(pointer).rank is None and _memref(op) not in known[pointer]:
+        if parameters.argument_of(pointer).rank is None and _memref(op) not in known[pointer]:
             known[pointer].append(_memref(op))
     for pointer, types in known.items():
         if len(types) == 1:
-            made.views[pointer] = ViewInfo(list(types[0].shape), list(types[0].strides))
+            parameters.views[pointer] = ViewInfo(list(types[0].shape), list(types[0].strides))
 
 
 # ---- accesses --------------------------------------------------------------------------------------

@@ -23,13 +23,13 @@ STREAMING_STORE_OPS = frozenset(("nv_tileas.tiled_store", "nv_tileas.block_tile"
 # What takes many instructions an element.
 DIVISION = "nv_tileas.divf"
 EXPENSIVE_OPS = frozenset(("math.exp", "nv_tileas.exp2", DIVISION))
-# Accesses of a late load that are under way: its elements are used, and the next ones come.
+# Accesses of a late load that are in flight: its elements are used, and the next ones come.
 LAZY_ACCESSES_IN_FLIGHT = 2
 
 
 @dataclass(frozen=True, eq=False)
 class LiveTile:
-    """A tile that is there before a meeting and used behind one; operations are numbered in the order of their block.
+    """A tile that is live across a reduction. Operations are numbered in the order of their block.
 
     ``words`` are 32-bit registers of a thread, ``uses`` the numbers of the operations that use it.
     """
@@ -51,7 +51,7 @@ class LiveTile:
 
 @dataclass(frozen=True)
 class ReductionBlock:
-    """What waits in a block: ``meetings`` are the numbers of its reductions that many warps make."""
+    """The tiles that are live in a block. ``reductions`` are the positions of its reductions across warps."""
 
     block: Block
     ops: tuple[Operation, ...]
@@ -60,24 +60,24 @@ class ReductionBlock:
 
     @property
     def max_regs(self) -> int:
-        """32-bit registers of a thread at the meeting at which most are taken."""
-        return max((self.regs_at(meeting) for meeting in self.reductions), default=0)
+        """The most 32-bit registers of a thread that are live across one reduction."""
+        return max((self.regs_at(reduction) for reduction in self.reductions), default=0)
 
     def regs_at(self, reduction: int) -> int:
-        """32-bit registers of a thread at one meeting."""
+        """32-bit registers of a thread that are live across one reduction."""
         return sum(one.regs for one in self.live_tiles if one.is_live_across(reduction))
 
     def regs_loaded_after(self, reduction: int) -> int:
-        """32-bit registers of a thread for what is loaded behind a meeting: no load is moved over the stores at the end, and
-        none that is late over the last meeting.
+        """32-bit registers of a thread for loads after a reduction. No load is moved over the stores at the end, and no lazy
+        one over the last reduction.
         """
-        late = set(self.lazy_loads_after())
-        all_at_once = (op for op in self.ops[reduction:] if op.name in LOADS and op not in late)
-        words = sum(_registers(result) for op in all_at_once for result in op.results if is_tile(result))
-        return words + sum(map(_in_flight_registers, late)) if reduction == self.reductions[-1] else words
+        lazy = set(self.lazy_loads_after())
+        all_at_once = (op for op in self.ops[reduction:] if op.name in LOADS and op not in lazy)
+        regs = sum(_registers(result) for op in all_at_once for result in op.results if is_tile(result))
+        return regs + sum(map(_in_flight_registers, lazy)) if reduction == self.reductions[-1] else regs
 
     def loads_before(self) -> list[TableOp]:
-        """Loads of halves in front of all meetings that have to ask where the tensor ends, and whose elements take issue slots.
+        """Loads of f16 before all reductions that need bounds checks, and whose elements take issue slots.
 
         Ways that meet have all elements in registers: those of f32 are too many.
         """
@@ -88,28 +88,30 @@ class ReductionBlock:
         return [load for load in halves if not all(load.in_bounds or (False,))]
 
     def lazy_loads_after(self) -> list[TableOp]:
-        """Loads behind all meetings whose elements are used one after the other, and behind which nothing is ordered.
+        """Loads after all reductions whose elements are used one after the other, and after which nothing is ordered.
 
         A division of a tile has all quotients at once.
         """
-        behind = self.ops[self.reductions[-1] :]
-        if any(op.name == DIVISION and _is_expensive_elementwise(op) for op in behind):
+        after = self.ops[self.reductions[-1] :]
+        if any(op.name == DIVISION and _is_expensive_elementwise(op) for op in after):
             return []
-        return [load for load in _plain_loads(behind) if not any(load.result_token.uses) and _is_stored(load.value)]
+        return [load for load in _plain_loads(after) if not any(load.result_token.uses) and _is_stored(load.value)]
 
 
 def analyze_reduction_block(block: Block, *, folds_halves: bool = False) -> ReductionBlock | None:
-    """What waits in a block without loops and branches; None where it has any. ``halves``: sums take them as they are."""
+    """What waits in a block without loops and branches; None where it has any. ``folds_halves``: additions take f16 as it is."""
     ops = tuple(block.ops)
     if any(op.regions and not is_combiner_region(op) for op in ops):
         return None
-    numbers = {op: number for number, op in enumerate(ops)}
-    meetings = tuple(number for op, number in numbers.items() if _is_cross_warp_reduction(op))
+    positions = {op: number for number, op in enumerate(ops)}
+    reductions = tuple(number for op, number in positions.items() if _is_cross_warp_reduction(op))
     tiles = [tile for op in ops for tile in op.results if is_tile(tile) and tile.first_use is not None]
-    kept = [tile for tile in tiles if not is_rematerializable(op := defining_op(tile)) or is_view_like(op)]
-    narrow: set[SSAValue] = {tile for tile in kept if folds_halves and needs_no_extension(tile)}
-    found = [_live_tile(tile, numbers, narrow) for tile in kept if tile not in narrow]
-    return ReductionBlock(block, ops, meetings, tuple(one for one in found if any(map(one.is_live_across, meetings))))
+    stored = [tile for tile in tiles if not is_rematerializable(op := defining_op(tile)) or is_view_like(op)]
+    narrow: set[SSAValue] = {tile for tile in stored if folds_halves and needs_no_extension(tile)}
+    found = [_live_tile(tile, positions, narrow) for tile in stored if tile not in narrow]
+    return ReductionBlock(
+        block, ops, reductions, tuple(one for one in found if any(map(one.is_live_across, reductions)))
+    )
 
 
 def _is_expensive_elementwise(op: Operation) -> bool:
@@ -145,22 +147,22 @@ def _is_cross_warp_reduction(op: Operation) -> bool:
     return op.name == REDUCE and bool(layout_of(op.operands[0]).bits_along(as_op(op).axis)["warp"])
 
 
-def _live_tile(tile: SSAValue, numbers: dict[Operation, int], narrow: set[SSAValue]) -> LiveTile:
+def _live_tile(tile: SSAValue, positions: dict[Operation, int], narrow: set[SSAValue]) -> LiveTile:
     """A tile that is widened late is made late; until then the narrow one waits, and always for those who take it so."""
-    uses = {numbers[use.operation] for use in tile.uses} | {
-        _def_position(wide, numbers) for wide in _lazily_extended(tile)
+    uses = {positions[use.operation] for use in tile.uses} | {
+        _def_position(wide, positions) for wide in _lazily_extended(tile)
     }
     results = (result for use in tile.uses for result in use.operation.results if result in narrow)
-    uses |= {numbers[use.operation] for result in results for use in result.uses}
-    return LiveTile(tile, _registers(tile), _def_position(tile, numbers), tuple(sorted(uses)))
+    uses |= {positions[use.operation] for result in results for use in result.uses}
+    return LiveTile(tile, _registers(tile), _def_position(tile, positions), tuple(sorted(uses)))
 
 
-def _def_position(tile: SSAValue, numbers: dict[Operation, int]) -> int:
+def _def_position(tile: SSAValue, positions: dict[Operation, int]) -> int:
     """Where the elements of a tile are first needed as they are."""
     return (
-        min((numbers[op] for op in _direct_uses(tile)), default=numbers[defining_op(tile)])
+        min((positions[op] for op in _direct_uses(tile)), default=positions[defining_op(tile)])
         if _is_lazily_extended(tile)
-        else numbers[defining_op(tile)]
+        else positions[defining_op(tile)]
     )
 
 

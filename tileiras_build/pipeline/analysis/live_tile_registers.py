@@ -1,4 +1,4 @@
-"""The tiles that the products of a loop keep in registers from one iteration to the next."""
+"""The tiles that the dots of a loop keep in registers from one iteration to the next."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from .view_chains import is_accumulation_loop
 
 
 def live_tile_registers(func: Operation, target: Target, in_tmem_or_smem: Callable[[TableOp], bool]) -> int:
-    """32-bit words of the tiles that products keep in registers in the loop that keeps most, of all threads together.
+    """32-bit words of the tiles that dots keep in registers in the loop that keeps most, of all threads together.
 
-    ``stays``: whether a product's left operand stays in shared memory instead (``resident_operands``).
+    ``stays``: whether a dot's left operand stays in shared memory instead (``resident_operands``).
     """
     return max(
         (_live_in_loop(loop, target, in_tmem_or_smem) for loop in walk(func) if is_counted_loop(loop)), default=0
@@ -27,23 +27,23 @@ def live_tile_registers(func: Operation, target: Target, in_tmem_or_smem: Callab
 
 
 def _live_in_loop(loop: Operation, target: Target, stays: Callable[[TableOp], bool]) -> int:
-    products = [as_op(op) for op in loop.regions[0].blocks[0].ops if op.name == "nv_tileas.dot"]
-    tiles = dict.fromkeys(tile for product in products for tile in _live_for_dot(product, target, stays))
-    if any(map(stays, products)):
-        # Room for what it leaves: a computed operand that is multiplied while the next one is computed.
-        tiles |= dict.fromkeys(product.lhs for product in products if is_lhs_computed_in_loop(product))
+    dots = [as_op(op) for op in loop.regions[0].blocks[0].ops if op.name == "nv_tileas.dot"]
+    tiles = dict.fromkeys(tile for dot in dots for tile in _live_for_dot(dot, target, stays))
+    if any(map(stays, dots)):
+        # Twice: a computed operand is multiplied while the next one is computed.
+        tiles |= dict.fromkeys(dot.lhs for dot in dots if is_lhs_computed_in_loop(dot))
     return sum(tile_registers(tile) for tile in tiles)
 
 
-def _live_for_dot(product: TableOp, target: Target, stays: Callable[[TableOp], bool]) -> Iterator[SSAValue]:
-    """The sum, unless it stays in tensor memory, and a left operand that stays the same."""
+def _live_for_dot(dot: TableOp, target: Target, stays: Callable[[TableOp], bool]) -> Iterator[SSAValue]:
+    """The accumulator, unless it stays in tensor memory, and a left operand that stays the same."""
     in_tensor_memory = target.has("tcgen05")
-    if product.rescaled:
+    if dot.rescaled:
         return
-    if not (in_tensor_memory and is_accumulation_loop(product)):
-        yield product.result
-    if not in_tensor_memory and not is_lhs_computed_in_loop(product) and not stays(product):
-        yield product.lhs
+    if not (in_tensor_memory and is_accumulation_loop(dot)):
+        yield dot.result
+    if not in_tensor_memory and not is_lhs_computed_in_loop(dot) and not stays(dot):
+        yield dot.lhs
 
 
 def tile_registers(tile: SSAValue) -> int:

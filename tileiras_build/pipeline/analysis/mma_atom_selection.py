@@ -1,4 +1,4 @@
-"""Which mma.sync row a matrix product uses, and how its tile is cut into atoms over the warps."""
+"""Which mma.sync row a matrix dot uses, and how its tile is cut into atoms over the warps."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ...target.mma_atoms import ELEMENT_BITS, TCGEN05_ATOMS, WGMMA_ATOMS, MmaAto
 from ...target.targets import Target
 
 FP4 = "f4E2M1FN"
-FP4_PAIR = "f4E2M1FNx2"  # two fp4 in a byte, the type of products that are ``packed``
+FP4_PAIR = "f4E2M1FNx2"  # two fp4 in a byte, the type of dots that are ``packed``
 # Scales that have no sign, and one whose sign the instructions do not read: Tile IR leaves open what negative scales do
 # (specification of mmaf_scaled). Where the elements are not read in pairs, they are scaled first, with the sign.
 UNSIGNED_SCALE, SIGNED_SCALE = "f8E8M0FNU", "f8E4M3FN"
@@ -58,7 +58,7 @@ def select_mma_sync_atom(target: Target, op: TableOp) -> MmaAtom | None:
 
 
 def select_block_scaled_atom(target: Target, op: TableOp, *, packed_fp4: bool = False) -> MmaAtom | None:
-    """The row that multiplies and scales; None where there is none for the types and blocks of a product.
+    """The row that multiplies and scales; None where there is none for the types and blocks of a dot.
 
     ``in_pairs``: the row for when its fp4 elements were read two to a byte.
     """
@@ -68,19 +68,19 @@ def select_block_scaled_atom(target: Target, op: TableOp, *, packed_fp4: bool = 
 
 
 def select_block_scaled_tcgen05_atom(target: Target, op: TableOp, *, packed_fp4: bool = False) -> Tcgen05Atom | None:
-    """The tcgen05 row that multiplies and scales; None where there is none for the types and blocks of a product."""
+    """The tcgen05 row that multiplies and scales; None where there is none for the types and blocks of a dot."""
     (a, b, result, scale), k, block = _scaled_types(op, packed_fp4)
     row = target.tcgen05_atom(a, b, result, scale, block)
     return row if row is not None and row.k <= k else None
 
 
 def has_block_scaled_instruction(target: Target, op: TableOp) -> bool:
-    """Whether an instruction might multiply and scale, once it is known how a product's operands are read."""
+    """Whether an instruction might multiply and scale, once it is known how a dot's operands are read."""
     ways = (False, True) if string_of(op.lhs.type.element_type) == FP4 else (False,)
     rows = (
-        find(target, op, packed_fp4=way)
+        find(target, op, packed_fp4=packed)
         for find in (select_block_scaled_atom, select_block_scaled_tcgen05_atom)
-        for way in ways
+        for packed in ways
     )
     return any(row is not None for row in rows)
 
@@ -101,7 +101,7 @@ def _reads_scales(types: list[str]) -> bool:
 
 
 def scale_columns(op: TableOp, num_warps: int) -> list[ScaleColumns]:
-    """How the scales of a product lie in tensor memory: those of its left operand and of its right one."""
+    """How the scales of a dot lie in tensor memory: those of its left operand and of its right one."""
     scales = ((op.lhs_scale, 0), (op.rhs_scale, 1))
     return [ScaleColumns(tuple(value.type.get_shape()), dim, num_warps) for value, dim in scales]
 
@@ -117,7 +117,7 @@ def layout_atom(atom: MmaAtom) -> Atom:
 
 
 def operand_signs(op: TableOp) -> tuple[bool, bool]:
-    """Whether the operands of a product are signed; what does not say so is."""
+    """Whether the operands of a dot are signed; what does not say so is."""
     return op.signedness_lhs == "signed", op.signedness_rhs == "signed"
 
 
@@ -144,12 +144,12 @@ _TCGEN05_ATOMS = {atom.name: atom for atom in TCGEN05_ATOMS}
 
 
 def tcgen05_atom_of(op: TableOp) -> Tcgen05Atom:
-    """The tcgen05 row of a product, before (``tensor_memory``) or after (``atom``) its operands have their places."""
+    """The tcgen05 row of a dot, before (``tensor_memory``) or after (``atom``) its operands have their places."""
     return _TCGEN05_ATOMS[op.atom if isinstance(op, AsyncUmmaOp) else op.tensor_memory]
 
 
 def tmem_tiles(op: TableOp, num_warps: int) -> tuple[TmemTile | None, TmemTile]:
-    """How a product's left operand, were it there, and its accumulators lie in tensor memory."""
+    """How a dot's left operand, were it there, and its accumulators lie in tensor memory."""
     atom = tcgen05_atom_of(op)
     m, n = op.result.type.get_shape()
     left = tmem_tile(m, k_of(op), ELEMENT_BITS[atom.a_type], num_warps)
@@ -160,12 +160,12 @@ _WGMMA_ATOMS = {atom.name: atom for atom in WGMMA_ATOMS}
 
 
 def wgmma_atom_of(op: TableOp) -> WgmmaAtom:
-    """The wgmma row of a product, before (``warpgroup``) or after (``atom``) its operands are in shared memory."""
+    """The wgmma row of a dot, before (``warpgroup``) or after (``atom``) its operands are in shared memory."""
     return _WGMMA_ATOMS[op.atom if isinstance(op, AsyncDotOp) else op.warpgroup]
 
 
 def wgmma_tiling_of(op: TableOp, num_warps: int) -> WgmmaTiling:
-    """The tiling of a warpgroup product over a kernel's warps."""
+    """The tiling of a warpgroup dot over a kernel's warps."""
     atom = wgmma_atom_of(op)
     m, n = op.result.type.get_shape()
     k = k_of(op)
@@ -176,7 +176,7 @@ def wgmma_tiling_of(op: TableOp, num_warps: int) -> WgmmaTiling:
 
 
 class AccumulatorPromotion(NamedTuple):
-    """How a product comes together from sums of part of k: the columns of one, how many a thread holds at a time, and how
+    """How a dot comes together from accumulators of part of k: the columns of one, how many a thread holds at a time, and how
     many elements along k each is of."""
 
     columns: int
@@ -185,7 +185,7 @@ class AccumulatorPromotion(NamedTuple):
 
 
 def accumulator_promotion(op: TableOp) -> AccumulatorPromotion | None:
-    """Those of a product; None where one sum is enough."""
+    """The promotion of a dot; None where one accumulator is enough."""
     return AccumulatorPromotion(*op.promotion) if op.promotion else None
 
 
@@ -195,14 +195,14 @@ def lhs_k_chunks(dot: TableOp) -> int:
 
 
 def k_of(op: TableOp) -> int:
-    """Length of the sum of a product, also of one whose operands are buffers."""
+    """Length of the sum of a dot, also of one whose operands are buffers."""
     if isinstance(op, AsyncDotOp | AsyncUmmaOp):
         return op.rhs_placement.shape[0]
     return op.lhs.type.get_shape()[-1]
 
 
 def require_operands(op: TableOp, shape: tuple[int, int, int] | None = None) -> None:
-    """Of a product whose operands are buffers: a stage holds each of them, and they are those of a product of ``shape`` (m, n, k)."""
+    """Of a dot whose operands are buffers: a stage holds each of them, and they are those of a dot of ``shape`` (m, n, k)."""
     sides = (
         [(op.rhs, op.rhs_placement)]
         if op.lhs_stage is None

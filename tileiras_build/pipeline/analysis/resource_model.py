@@ -1,7 +1,7 @@
-"""What a kernel takes of a multiprocessor, and what fits: warps, registers, CTAs side by side, stages in shared memory.
+"""What a kernel takes of an SM, and what fits: warps, registers, CTAs side by side, stages in shared memory.
 
 Every pass that chooses something by its cost asks here, so that what one leaves free is what a later one finds. Limits
-of the hardware are the target's; numbers here are choices, each with its reason.
+of the hardware are the target's; constants here are choices, each with its reason.
 """
 
 from __future__ import annotations
@@ -59,23 +59,23 @@ def _size(type: Attribute) -> int:
 
 
 # ---- registers -------------------------------------------------------------------------------------
-# From so many computing warps on registers are short: a whole warpgroup fetches, and gives its own away.
+# From so many computing warps on registers are short: a whole warpgroup loads, and gives its own away.
 MIN_WARPS_FOR_SETMAXNREG, WARPGROUP = 8, 4
 # setmaxnreg takes from 24 to 256 (PTX ISA 9.0, section 9.7.20.5); a kernel's threads never have 256.
 PRODUCER_REGISTERS, MAX_REGISTERS = 24, 240
 # What one needs that copies scales beside 32 bytes of each of four lines, for each group that it loads at once: the lines'
 # addresses, whether they are inside the array; it is given more, where there are more.
 SCALE_LOAD_REG_OVERHEAD, SCALE_GROUP_REGISTERS, SCALE_LOAD_SPARE_REGISTERS = 32, 32, 16
-# What a thread needs beside the sums of a warpgroup's product: descriptors, addresses, counters of the ring.
+# What a thread needs beside the accumulators of a warpgroup's dot: descriptors, addresses, counters of the ring.
 WGMMA_REG_OVERHEAD = 26
-# And beside the accumulators of a warp's: operands of the product at hand, addresses, indices.
+# And beside the accumulators of a warp's: operands of the dot at hand, addresses, indices.
 MMA_SYNC_REG_OVERHEAD = 64
 # And beside the fragments of two steps: addresses of copies, of stages and of global memory, the loop's counters.
 FRAGMENT_REG_OVERHEAD = 48
 
 
 def uses_setmaxnreg(func: Operation, job: Job, warps: int) -> bool:
-    """Whether threads that fetch give registers to those that compute.
+    """Whether threads that load give registers to those that compute.
 
     Not where several CTAs share them, nor where mma.sync multiplies and its tiles fit into what all threads start with;
     but always where a thread holds a whole row of scores, or the kernel says so.
@@ -86,21 +86,21 @@ def uses_setmaxnreg(func: Operation, job: Job, warps: int) -> bool:
         return False
     if job.target.tier.mma_family != "mma_sync":
         return True
-    needed = _registers_needed(live_tile_registers(func, job.target, lambda product: False), warps)
+    needed = _registers_needed(live_tile_registers(func, job.target, lambda dot: False), warps)
     return needed > _registers_at_launch(warps + WARPGROUP, job.target)
 
 
 def setmaxnreg_split(
     warps: int, target: Target, ctas: int = 1, producer_registers: int = PRODUCER_REGISTERS
 ) -> list[int]:
-    """Registers of a thread that fetches (``apart``), and of one of ``warps`` warps that compute, of each of so many CTAs.
+    """Registers of a thread that loads (``apart``), and of one of ``warps`` warps that compute, of each of so many CTAs.
 
     No more than all threads were launched with, in whole units each: a thread waits in vain for others.
     """
-    fetching, computing = WARP * WARPGROUP, WARP * warps
+    producer_warps, computing = WARP * WARPGROUP, WARP * warps
     left = (
-        _registers_at_launch((WARPGROUP + warps) * ctas, target) * (fetching + computing)
-        - producer_registers * fetching
+        _registers_at_launch((WARPGROUP + warps) * ctas, target) * (producer_warps + computing)
+        - producer_registers * producer_warps
     )
     return [producer_registers, min(_round_to_allocation_unit(left // computing, target), MAX_REGISTERS)]
 
@@ -126,9 +126,9 @@ def scale_load_registers(groups: int, regs: int, func: Operation, job: Job, warp
 
 
 def registers_allow_fragment_prefetch(kernel: TableOp, dot: TableOp, registers: int, job: Job) -> bool:
-    """Whether threads have the fragments of two steps of a product in registers, of so many each, beside its sum.
+    """Whether threads have the fragments of two steps of a dot in registers, of so many each, beside its accumulator.
 
-    Of each CTA that shares a multiprocessor, as far as rings leave them shared memory.
+    Of each CTA that shares an SM, as far as rings leave them shared memory.
     """
     needed = _registers_per_thread(dot.result) + 2 * registers + FRAGMENT_REG_OVERHEAD
     if kernel.partition_registers is not None:
@@ -139,7 +139,7 @@ def registers_allow_fragment_prefetch(kernel: TableOp, dot: TableOp, registers: 
 
 
 def _ctas_by_stage_buffers(kernel: Operation, target: Target) -> int:
-    """CTAs of a multiprocessor that have shared memory for the rings of a kernel."""
+    """CTAs of an SM that have shared memory for the rings of a kernel."""
     taken = sum(as_op(op).result.type.size_bytes for op in walk(kernel) if op.name == "nv_tileas.alloc_tensor")
     return next((ctas for ctas in range(MAX_CTAS_PER_SM, 1, -1) if taken <= target.shared_memory_of(ctas)), 1)
 
@@ -152,24 +152,24 @@ def accumulators_fit(regs: int, func: Operation, job: Job, warps: int) -> bool:
 
 
 def live_registers_fit(regs: int, warps: int, target: Target) -> bool:
-    """Whether the threads of a CTA that has a multiprocessor to itself may have registers for as many 32-bit words."""
+    """Whether the threads of a CTA that has an SM to itself may have registers for as many 32-bit words."""
     divides = warps >= MIN_WARPS_FOR_SETMAXNREG and target.has("setmaxnreg")
     return registers_fit(regs, warps, 1, target) or (divides and registers_fit_with_setmaxnreg(regs, warps, 1, target))
 
 
 def registers_fit_with_setmaxnreg(regs: int, warps: int, ctas: int, target: Target) -> bool:
-    """``registers_fit`` where threads that fetch give registers away."""
+    """``registers_fit`` where threads that load give registers away."""
     return _registers_needed(regs, warps) <= setmaxnreg_split(warps, target, ctas)[1]
 
 
 def registers_fit(regs: int, warps: int, ctas: int, target: Target) -> bool:
-    """Whether each of so many CTAs of a multiprocessor, with a fetching warp where there is one, has registers for as many
+    """Whether each of so many CTAs of an SM, with a loading warp where there is one, has registers for as many
     32-bit words."""
     return _registers_needed(regs, warps) <= _registers_at_launch((warps + target.has("tma")) * ctas, target)
 
 
 def _registers_at_launch(warps: int, target: Target) -> int:
-    """Registers with which each thread of so many warps of a multiprocessor can start."""
+    """Registers with which each thread of so many warps of an SM can start."""
     return min(target.sm_limits.registers_of(warps), MAX_REGISTERS)
 
 
@@ -183,26 +183,26 @@ def _registers_needed(regs: int, warps: int) -> int:
     return regs // (WARP * warps) + WGMMA_REG_OVERHEAD
 
 
-# ---- CTAs of a multiprocessor ----------------------------------------------------------------------
+# ---- CTAs of an SM ----------------------------------------------------------------------
 MAX_CTAS_PER_SM = 2  # a third hides less than more stages do
 
 
 def ctas_per_sm(kernel: Operation, loop: Operation | Block, job: Job) -> int:
-    """CTAs that share a multiprocessor: what the kernel's hint asks for, else what its accumulators leave registers for."""
-    if asked := occupancy(kernel, job):
-        return asked
+    """CTAs that share an SM: what the kernel's hint asks for, else what its accumulators leave registers for."""
+    if requested := occupancy(kernel, job):
+        return requested
     accumulators = sum(_registers_per_thread(op.results[0]) for op in walk(loop) if op.name == "nv_tileas.dot")
     return _ctas_by_accumulators(accumulators, as_op(kernel).num_warps + as_op(kernel).producer_warps, job)
 
 
 def estimated_ctas_per_sm(kernel: Operation, job: Job) -> int:
-    """The same of a kernel's products before tiles have layouts and agents their warps: at least as many."""
-    if asked := occupancy(kernel, job):
-        return asked
+    """The same of a kernel's dots before tiles have layouts and partitions their warps: at least as many."""
+    if requested := occupancy(kernel, job):
+        return requested
     warps = choose_warps(kernel, job)
-    words = sum(_size(op.results[0].type) for op in walk(kernel) if op.name == "nv_tileas.dot")
-    fetching = WARPGROUP if uses_setmaxnreg(kernel, job, warps) else 1
-    return _ctas_by_accumulators(words // (WARP * warps), warps + fetching, job)
+    regs = sum(_size(op.results[0].type) for op in walk(kernel) if op.name == "nv_tileas.dot")
+    producer_warps = WARPGROUP if uses_setmaxnreg(kernel, job, warps) else 1
+    return _ctas_by_accumulators(regs // (WARP * warps), warps + producer_warps, job)
 
 
 def _ctas_by_accumulators(accumulators: int, warps: int, job: Job) -> int:
@@ -215,24 +215,24 @@ def _registers_per_thread(tile: SSAValue) -> int:
     return layout_of(tile).num_registers * max(1, element_of(tile.type).bits // 32)
 
 
-# What a thread needs beside a row that waits for a reduction: the numbers at hand, addresses, sums.
+# What a thread needs beside a row that waits for a reduction: the current values, addresses, accumulators.
 REDUCED_ROW_REG_OVERHEAD = 40
 
 
 def ctas_by_row_registers(regs: int, warps: int, target: Target) -> int:
-    """CTAs of a multiprocessor whose threads have registers for so many 32-bit words of all of a CTA's threads."""
-    room, needed = target.sm_limits, regs // (WARP * warps) + REDUCED_ROW_REG_OVERHEAD
-    most = min(room.threads // (WARP * warps), room.ctas)
+    """CTAs of an SM whose threads have registers for so many 32-bit words of all of a CTA's threads."""
+    limits, needed = target.sm_limits, regs // (WARP * warps) + REDUCED_ROW_REG_OVERHEAD
+    most = min(limits.threads // (WARP * warps), limits.ctas)
     return next((ctas for ctas in range(most, 1, -1) if _registers_at_launch(warps * ctas, target) >= needed), 1)
 
 
-# The same where a part of the row is parked in shared memory, if there is room for more of it, and if not: computing and
-# dividing elements takes more registers than waiting. What cannot be parked leaves a thread so many.
+# The same where a part of the row is spilled to shared memory, if more of it fits, and if not: computing and
+# dividing elements takes more registers than waiting. What cannot be spilled leaves a thread so many.
 SPILLED_ROW_REG_OVERHEAD, UNSPILLABLE_REG_OVERHEAD = (44, 40), 24
 
 
 def ctas_worth_spilling_for(regs: int, func: Operation, job: Job) -> range:
-    """CTAs of a multiprocessor that are worth parking for, the most first, where a thread keeps so many 32-bit words at once."""
+    """CTAs per SM that are worth spilling for, the most first, where a thread has ``regs`` 32-bit registers live at once."""
     warps = choose_warps(func, job)
     most = hint(func, job, "occupancy") or job.target.sm_limits.memory_bound_ctas_per_sm
     have = next(
@@ -247,7 +247,7 @@ def ctas_worth_spilling_for(regs: int, func: Operation, job: Job) -> range:
 
 
 def registers_left(overhead: int, warps: int, ctas: int, target: Target) -> int:
-    """32-bit words that each thread of so many CTAs of a multiprocessor has registers for, beside ``others``."""
+    """32-bit words that each thread of so many CTAs of an SM has registers for, beside ``others``."""
     return _registers_at_launch(warps * ctas, target) - overhead
 
 
@@ -261,7 +261,7 @@ STAGES_SMEM_OVERHEAD = 1024
 
 
 def min_stages(ctas: int) -> int:
-    """Of each of so many CTAs that share a multiprocessor: where another one computes meanwhile, one is enough."""
+    """Of each of so many CTAs that share an SM: where another one computes meanwhile, one is enough."""
     return max(1, MIN_STAGES // ctas)
 
 
@@ -271,7 +271,7 @@ def two_stages_fit(size: int, job: Job, k_splits: int = 1, used_bytes: int = 0) 
 
 
 def max_stages(dot: TableOp) -> int:
-    """The most stages of the tiles that TMA fetches for a product."""
+    """The most stages of the tiles that TMA loads for a dot."""
     return MAX_TMA_STAGES if dot.lhs_scale is None else MAX_BLOCK_SCALED_STAGES
 
 

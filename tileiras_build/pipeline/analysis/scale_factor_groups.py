@@ -23,7 +23,7 @@ def smem_scale_groups(steps: int, stages: int) -> int:
     """Of shared memory, filled ``stages`` - 1 iterations ahead.
 
     The first iteration of a group reads it. The group that takes its place after n others is copied n ``steps`` - ``stages`` + 1
-    iterations later: n is the least with which that is another iteration, hence behind a barrier.
+    iterations later: n is the least with which that is another iteration, hence after a barrier.
     """
     return -(-stages // steps)
 
@@ -31,7 +31,7 @@ def smem_scale_groups(steps: int, stages: int) -> int:
 def tmem_scale_groups(steps: int, stages: int) -> int:
     """Of tensor memory, beside a ring of ``stages`` operands.
 
-    When the operands of iteration i are there, the product of iteration i - ``stages`` is done, which used their stage before,
+    When the operands of iteration i are there, the dot of iteration i - ``stages`` is done, which used their stage before,
     and all before it. Group g takes the place of group g - n, which iteration ``steps`` (g - n + 1) - 1 was the last to use: n
     is the least with which that is no later than ``steps`` g - ``stages``.
     """
@@ -42,9 +42,9 @@ PREFETCHED_GROUPS = 4  # iterations: in so many a warp has loaded scales
 
 
 def warp_loaded_scale_groups(steps: int) -> int:
-    """Of both, where warps of their own bring the scales: the group that is multiplied by, and those of the iterations ahead.
+    """Of both, where warps of their own load the scales: the group that is multiplied by, and those of the iterations ahead.
 
-    A group takes the place of one whose last product is done: no number of iterations is needed for that to be true.
+    A group takes the place of one whose last dot is done: no number of iterations is needed for that to be true.
     """
     return 1 + -(-PREFETCHED_GROUPS // steps)
 

@@ -21,11 +21,11 @@ from .op_queries import is_tile
 
 # Scratch starts on a row of all banks; a ring where the longest swizzle repeats.
 ALIGNMENT, STAGE_ALIGNMENT = 128, 1024
-# What a thread parks by one instruction: two pairs.
+# What a thread spills by one instruction: two pairs.
 SPILLED_ELEMENT_BYTES = 16
 SPILL_VECTOR_REGS = SPILLED_ELEMENT_BYTES // 4
 STORE_BY_TMA = AsyncTiledTmaStoreOp.name
-# What names the instruction of a product; one without reads its operands from scratch.
+# What names the instruction of a dot; one without reads its operands from scratch.
 TENSOR_CORES = ("atom", "warpgroup", "tensor_memory")
 
 
@@ -108,7 +108,7 @@ def _dot_bytes(op: TableOp, job: Job) -> int:
 
 
 def k_chunks(op: TableOp, job: Job) -> int:
-    """In how many parts along k both operands of a product without an instruction for matrices pass through scratch."""
+    """In how many parts along k both operands of a dot without an instruction for matrices pass through scratch."""
     parts, depth = 1, op.lhs.type.get_shape()[-1]
     while (
         job.fallback

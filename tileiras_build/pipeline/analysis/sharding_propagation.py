@@ -49,7 +49,7 @@ class Sharding:
     def __init__(self, ctas: int):
         self.ctas = ctas
         self.dims: dict[SSAValue, int] = {}
-        self.whole: set[SSAValue] = set()
+        self.replicated: set[SSAValue] = set()
         # The operations that compute parts of their results.
         self.operations: set[Operation] = set()
         # Operands of which a part is computed anew, by the operation that reads them and the position there.
@@ -57,10 +57,10 @@ class Sharding:
 
     def copy(self) -> Sharding:
         """The same division, to be continued independently."""
-        made = Sharding(self.ctas)
-        made.dims, made.whole = dict(self.dims), set(self.whole)
-        made.operations, made.remade = set(self.operations), dict(self.remade)
-        return made
+        copy = Sharding(self.ctas)
+        copy.dims, copy.replicated = dict(self.dims), set(self.replicated)
+        copy.operations, copy.remade = set(self.operations), dict(self.remade)
+        return copy
 
     def shard(self, op: Operation, value: SSAValue, dim: int) -> None:
         """Divide ``value``, a tile of ``op``, along ``dim``."""
@@ -80,11 +80,11 @@ class Sharding:
             self._rematerialize(op, value, dim)
             return []
         if dim is None:
-            self.whole.add(value)
+            self.replicated.add(value)
         known = dim is None or value in self.dims
         if dim is not None and self.dims.setdefault(value, dim) != dim:
             raise ShardingError("a tile would be divided along two dimensions")
-        if value in self.whole and value in self.dims:
+        if value in self.replicated and value in self.dims:
             raise ShardingError("a tile would be both divided and whole")
         return [] if known or dim is None else [(user, value, dim) for user in _defining_and_using_ops(value)]
 

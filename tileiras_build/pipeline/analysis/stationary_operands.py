@@ -36,108 +36,110 @@ from .tma_operands import (
 )
 from .view_chains import enclosing_kernel, ifs_around_loops, source_load_of
 
-# From so many columns on a warpgroup's product reads both operands from shared memory in less time than it multiplies:
+# From so many columns on a warpgroup's dot reads both operands from shared memory in less time than it multiplies:
 # 64 rows and 128 columns of 16 bits along k of 16 are 6 KiB in 64 clocks, of the 8 KiB that shared memory has in them.
 WIDE_DOT = 128
 PRODUCER_WARPS = "tileas-select-mma-and-tma"
 
 
-def is_stationary(dot: TableOp, job: Job) -> bool:
-    """Whether the left operand of a product comes from before its loop, and shared memory keeps it."""
-    return stationary_lhs(dot, job) is not None
+def is_stationary(other: TableOp, job: Job) -> bool:
+    """Whether the left operand of a dot comes from before its loop, and shared memory keeps it."""
+    return stationary_lhs(other, job) is not None
 
 
-def stationary_lhs(dot: TableOp, job: Job) -> TmaOperand | None:
+def stationary_lhs(other: TableOp, job: Job) -> TmaOperand | None:
     """The load, the chain and the box of such an operand; None where there is none, or registers keep it."""
-    if stationary_lhs_load(dot) is None or wgmma_atom(dot, job) is None:
+    if stationary_lhs_load(other) is None or wgmma_atom(other, job) is None:
         return None
-    func = enclosing_kernel(dot)
+    func = enclosing_kernel(other)
     if not tma_loads_allowed(func) or as_op(func).num_ctas is not None or not is_enabled(PRODUCER_WARPS, choose(job)):
         return None
-    readers = dots_reading_same_lhs(dot)
+    readers = dots_reading_same_lhs(other)
     found = [one for reader in readers if (one := _operand_location(reader, job, AxisAnalysis())) is not None]
     # All that read it do so there, and alike: none would find it in registers.
     if len(found) < len(readers) or len({operand_placement(one) for one in found}) > 1:
         return None
-    kept = any(_is_profitable(reader, job) for reader in readers) and all(_has_room(reader, job) for reader in readers)
-    return found[readers.index(dot)] if kept else None
+    stationary = any(_is_profitable(reader, job) for reader in readers) and all(
+        _fits_shared_memory(reader, job) for reader in readers
+    )
+    return found[readers.index(other)] if stationary else None
 
 
-def dots_reading_same_lhs(product: TableOp) -> list[TableOp]:
-    """The products whose left operand comes from the load that this one's comes from."""
-    load = unwrap(source_load_of(product.lhs))[0]
-    dots = [as_op(op) for op in walk(enclosing_kernel(product)) if op.name == DOT]
-    return [dot for dot in dots if (source := source_load_of(dot.lhs)) is not None and source[0] is load]
+def dots_reading_same_lhs(dot: TableOp) -> list[TableOp]:
+    """The dots whose left operand comes from the load that this one's comes from."""
+    load = unwrap(source_load_of(dot.lhs))[0]
+    dots = [as_op(op) for op in walk(enclosing_kernel(dot)) if op.name == DOT]
+    return [other for other in dots if (source := source_load_of(other.lhs)) is not None and source[0] is load]
 
 
-def _operand_location(product: TableOp, job: Job, analysis: AxisAnalysis) -> TmaOperand | None:
-    """Where an instruction finds the operand, if TMA may bring it, and the right one, ahead of the program."""
-    source, atom = stationary_lhs_load(product), wgmma_atom(product, job)
-    if source is None or atom is None or ifs_around_loops(product) or not may_prefetch_in_loop(product):
+def _operand_location(other: TableOp, job: Job, analysis: AxisAnalysis) -> TmaOperand | None:
+    """Where an instruction finds the operand, if TMA may load it, and the right one, ahead of the program."""
+    source, atom = stationary_lhs_load(other), wgmma_atom(other, job)
+    if source is None or atom is None or ifs_around_loops(other) or not may_prefetch_in_loop(other):
         return None
-    held, right = with_tma_box(*source, job, analysis), tma_operand(product, 1, job, analysis)
+    held, right = with_tma_box(*source, job, analysis), tma_operand(other, 1, job, analysis)
     if held is None or right is None or as_instruction_reads(right, 0, atom) is None:
         return None
     return as_instruction_reads(held, 1, atom)
 
 
-def _is_profitable(product: TableOp, job: Job) -> bool:
-    """Whether shared memory serves the product in time, or threads have no registers for the operand beside all else."""
-    if product.rhs.type.get_shape()[1] >= WIDE_DOT:
+def _is_profitable(other: TableOp, job: Job) -> bool:
+    """Whether shared memory serves the dot in time, or threads have no registers for the operand beside all else."""
+    if other.rhs.type.get_shape()[1] >= WIDE_DOT:
         return True
-    func = enclosing_kernel(product)
-    words, warps = sum(map(tile_registers, _tiles(product))), choose_warps(func, job)
+    func = enclosing_kernel(other)
+    regs, warps = sum(map(tile_registers, _tiles(other))), choose_warps(func, job)
     ctas = occupancy(func, job) or 1
     if as_op(func).uses_setmaxnreg:
-        return not registers_fit_with_setmaxnreg(words, warps, ctas, job.target)
+        return not registers_fit_with_setmaxnreg(regs, warps, ctas, job.target)
     return not (
-        live_registers_fit(words, warps, job.target) if ctas == 1 else registers_fit(words, warps, ctas, job.target)
+        live_registers_fit(regs, warps, job.target) if ctas == 1 else registers_fit(regs, warps, ctas, job.target)
     )
 
 
-def _tiles(product: TableOp) -> dict[SSAValue, None]:
-    """What the products of a loop would have in registers: sums, and left operands that are computed or stay."""
-    dots = _other_live_registers(product)
-    lefts = [dot.lhs for dot in dots if is_lhs_computed_in_loop(dot) or stationary_lhs_load(dot) is not None]
-    return dict.fromkeys([*(dot.result for dot in dots), *lefts])
+def _tiles(dot: TableOp) -> dict[SSAValue, None]:
+    """What the dots of a loop would have in registers: accumulators, and left operands that are computed or stay."""
+    dots = _other_live_registers(dot)
+    lefts = [other.lhs for other in dots if is_lhs_computed_in_loop(other) or stationary_lhs_load(other) is not None]
+    return dict.fromkeys([*(other.result for other in dots), *lefts])
 
 
-def _other_live_registers(product: TableOp) -> list[TableOp]:
-    return [as_op(op) for op in parent_block(product).ops if op.name == DOT]
+def _other_live_registers(other: TableOp) -> list[TableOp]:
+    return [as_op(op) for op in parent_block(other).ops if op.name == DOT]
 
 
-def _has_room(product: TableOp, job: Job) -> bool:
-    """Whether as many stages of what the loop fetches fit beside the operand as without it, or as many as are needed."""
-    ctas = occupancy(enclosing_kernel(product), job) or 1
-    without = _stages(product, 0, ctas, job)
+def _fits_shared_memory(dot: TableOp, job: Job) -> bool:
+    """Whether as many stages of what the loop loads fit beside the operand as without it, or as many as are needed."""
+    ctas = occupancy(enclosing_kernel(dot), job) or 1
+    without = _stages(dot, 0, ctas, job)
     held = sum(
-        _stationary_bytes(dot, job, AxisAnalysis()) for dot in _other_live_registers(product) if dot.lhs is product.lhs
+        _stationary_bytes(other, job, AxisAnalysis()) for other in _other_live_registers(dot) if other.lhs is dot.lhs
     )
-    return _stages(product, held, ctas, job) >= min(max(without, 1), min_stages(ctas))
+    return _stages(dot, held, ctas, job) >= min(max(without, 1), min_stages(ctas))
 
 
-def stages_fit(dot: TableOp, ctas: int, job: Job) -> bool:
-    """Whether each of so many CTAs has shared memory for the stages of the loop of a product, and what stays there."""
-    held = _stationary_bytes(dot, job, AxisAnalysis()) if is_stationary(dot, job) else 0
-    return _stages(dot, held, ctas, job) >= min_stages(ctas)
+def stages_fit(other: TableOp, ctas: int, job: Job) -> bool:
+    """Whether each of so many CTAs has shared memory for the stages of the loop of a dot, and what stays there."""
+    held = _stationary_bytes(other, job, AxisAnalysis()) if is_stationary(other, job) else 0
+    return _stages(other, held, ctas, job) >= min_stages(ctas)
 
 
-def _stages(product: TableOp, held: int, ctas: int, job: Job) -> int:
-    """The stages of the loop of a product that a CTA has shared memory for, beside so many bytes."""
-    analysis, dots = AxisAnalysis(), _other_live_registers(product)
-    size = sum(box.tile_bytes for dot in dots for box in _stage_boxes(dot, job, analysis))
-    room = job.target.shared_memory_of(ctas) - STAGES_SMEM_OVERHEAD * (len(dots) + 1) - held
-    return room // size if size else 0
+def _stages(dot: TableOp, held: int, ctas: int, job: Job) -> int:
+    """The stages of the loop of a dot that a CTA has shared memory for, beside so many bytes."""
+    analysis, dots = AxisAnalysis(), _other_live_registers(dot)
+    size = sum(box.tile_bytes for other in dots for box in _stage_boxes(other, job, analysis))
+    available = job.target.shared_memory_of(ctas) - STAGES_SMEM_OVERHEAD * (len(dots) + 1) - held
+    return available // size if size else 0
 
 
-def _stage_boxes(dot: TableOp, job: Job, analysis: AxisAnalysis) -> Iterator:
+def _stage_boxes(other: TableOp, job: Job, analysis: AxisAnalysis) -> Iterator:
     """The boxes of the operands that come in each iteration."""
     for index in (0, 1):
-        if (found := tma_operand(dot, index, job, analysis)) is not None:
+        if (found := tma_operand(other, index, job, analysis)) is not None:
             yield found[2]
 
 
-def _stationary_bytes(dot: Operation, job: Job, analysis: AxisAnalysis) -> int:
-    source = stationary_lhs_load(as_op(dot))
+def _stationary_bytes(other: Operation, job: Job, analysis: AxisAnalysis) -> int:
+    source = stationary_lhs_load(as_op(other))
     box = None if source is None else with_tma_box(*source, job, analysis)
     return 0 if box is None else box[2].tile_bytes

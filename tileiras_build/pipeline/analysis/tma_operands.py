@@ -1,4 +1,4 @@
-"""Which operands of products TMA can fetch ahead of the program, and how instructions read them where it puts them."""
+"""Which operands of dots TMA can load ahead of the program, and how instructions read them where it puts them."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from .view_chains import (
     smem_layout_after_views,
 )
 
-# A load, what is between it and the product, and the box that is fetched.
+# A load, what is between it and the dot, and the box that is loaded.
 TmaOperand = tuple[TableOp, list[Operation], TensorBox]
 
 
 def tma_loads_allowed(func: Operation) -> bool:
-    """Whether tokens say all of what loads come after, and every agent can tell where a kernel returns.
+    """Whether tokens say all of what loads come after, and every partition can tell where a kernel returns.
 
     Tokens do not say what may be read before the grid that a kernel depends on.
     """
@@ -49,7 +49,7 @@ def may_prefetch_in_loop(op: Operation) -> bool:
 
 
 def control_flow_obstacles(dot: Operation) -> list[str]:
-    """What of a kernel's control flow keeps TMA from fetching the operands of a product."""
+    """What of a kernel's control flow keeps TMA from loading the operands of a dot."""
     found = (_return_obstacle(enclosing_kernel(dot)), _control_flow_obstacle(dot))
     return [limit for limit in found if limit is not None]
 
@@ -74,13 +74,13 @@ def _control_flow_obstacle(op: Operation) -> str | None:
 
 
 def tma_operand(op: TableOp, index: int, job: Job, analysis: AxisAnalysis) -> TmaOperand | None:
-    """The load, the chain and the box of an operand that TMA can fetch."""
+    """The load, the chain and the box of an operand that TMA can load."""
     found = dot_operand_load(op, index)
     return None if found is None else with_tma_box(*found, job, analysis)
 
 
 def with_tma_box(load: TableOp, chain: list[Operation], job: Job, analysis: AxisAnalysis) -> TmaOperand | None:
-    """A load, the chain to a product and the box in which TMA can fetch the tile."""
+    """A load, the chain to a dot and the box in which TMA can load the tile."""
     slice = ScalarSlice()
     if not all(slice.add(coord) and coord.type == i32 for coord in load.coords) or not is_unordered_token(load.token):
         return None
@@ -91,7 +91,7 @@ def with_tma_box(load: TableOp, chain: list[Operation], job: Job, analysis: Axis
 
 
 def wgmma_atom(op: TableOp, job: Job) -> WgmmaAtom | None:
-    """The wgmma row for the types of a product of matrices."""
+    """The wgmma row for the types of a dot of matrices."""
     if op.lhs_scale is not None or len(op.lhs.type.get_shape()) != 2:
         return None
     return job.target.wgmma_atom(*element_types(op))
@@ -124,24 +124,24 @@ def as_instruction_reads(found: TmaOperand, k_dim: int, atom: WgmmaAtom | Tcgen0
 
 
 def operand_placement(found: TmaOperand) -> tuple[TableOp, TensorBox, SharedLayout | None]:
-    """What is fetched, and where an instruction finds it: two products with one of it may share a stage."""
+    """What is loaded, and where an instruction finds it: two dots with one of it may share a stage."""
     load, chain, box = found
     return load, box, smem_layout_after_views(chain, box.placement)
 
 
 def is_tma_operand(op: TableOp, index: int) -> bool:
-    """Whether TMA was chosen to fetch an operand."""
+    """Whether TMA was chosen to load an operand."""
     found = dot_operand_load(op, index)
     return found is not None and found[0].tma
 
 
 def tma_dots(func: Operation) -> Iterator[TableOp]:
-    """The products that read what TMA fetches, in program order."""
+    """The dots that read what TMA loads, in program order."""
     for op in walk(func):
         if op.name == "nv_tileas.dot" and any(is_tma_operand(as_op(op), index) for index in (0, 1)):
             yield as_op(op)
 
 
 def element_types(op: TableOp) -> list[str]:
-    """Of the left operand, the right one and the sum."""
+    """Of the left operand, the right one and the accumulator."""
     return [string_of(value.type.element_type) for value in (op.lhs, op.rhs, op.result)]

@@ -19,9 +19,9 @@ def token_ordered_pairs(func: Operation) -> Iterator[tuple[TableOp, TableOp]]:
 
     An access of a loop that its own token comes back to is such a pair with itself.
     """
-    behind = _token_predecessors(func)
+    predecessors = _token_predecessors(func)
     for op in walk(func):
-        for first in _operand_predecessors(op, behind) if is_access(op) else ():
+        for first in _operand_predecessors(op, predecessors) if is_access(op) else ():
             if MemoryEffect.WRITE in traits_of(first).effect | traits_of(op).effect:
                 yield first, as_op(op)
 
@@ -31,35 +31,39 @@ Predecessors = dict[SSAValue, frozenset[TableOp]]
 
 def _token_predecessors(func: Operation) -> Predecessors:
     """The accesses that each token comes after."""
-    behind: Predecessors = {}
+    predecessors: Predecessors = {}
     again = True
     while again:
         again = False
         for op in walk(func):
-            for token, accesses in _propagate(op, behind):
-                if not accesses <= behind.get(token, frozenset()):
-                    behind[token] = behind.get(token, frozenset()) | accesses
+            for token, accesses in _propagate(op, predecessors):
+                if not accesses <= predecessors.get(token, frozenset()):
+                    predecessors[token] = predecessors.get(token, frozenset()) | accesses
                     again = True
-    return behind
+    return predecessors
 
 
-def _operand_predecessors(op: Operation, behind: Predecessors) -> frozenset[TableOp]:
-    return frozenset().union(*(behind.get(value, frozenset()) for value in op.operands if value.type.name == TOKEN))
+def _operand_predecessors(op: Operation, predecessors: Predecessors) -> frozenset[TableOp]:
+    return frozenset().union(
+        *(predecessors.get(value, frozenset()) for value in op.operands if value.type.name == TOKEN)
+    )
 
 
-def _propagate(op: Operation, behind: Predecessors) -> Iterator[tuple[SSAValue, frozenset[TableOp]]]:
+def _propagate(op: Operation, predecessors: Predecessors) -> Iterator[tuple[SSAValue, frozenset[TableOp]]]:
     """The tokens that an operation gives, and what they come after."""
     if not is_structured_control_flow(op):
         own = frozenset({op} if is_access(op) else ())
         yield from (
-            (result, _operand_predecessors(op, behind) | own) for result in op.results if result.type.name == TOKEN
+            (result, _operand_predecessors(op, predecessors) | own)
+            for result in op.results
+            if result.type.name == TOKEN
         )
         return
     for group in loop_carried_group(op):
         if group[0].type.name == TOKEN:
-            together = frozenset().union(*(behind.get(value, frozenset()) for value in group))
-            given = [value for value in group if value.owner is op or value.owner in _blocks(op)]
-            yield from ((value, together) for value in given)
+            together = frozenset().union(*(predecessors.get(value, frozenset()) for value in group))
+            passed = [value for value in group if value.owner is op or value.owner in _blocks(op)]
+            yield from ((value, together) for value in passed)
 
 
 def _blocks(op: Operation) -> list:

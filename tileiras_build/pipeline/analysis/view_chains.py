@@ -1,4 +1,4 @@
-"""The way of a tile from its load to a matrix product, and what may run ahead of the program to fetch it."""
+"""The way of a tile from its load to a matrix dot, and what may run ahead of the program to load it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ TOKEN = "nv_tileaa.mem_token"
 
 
 def view_chain_to(load: TableOp, dot: TableOp, index: int) -> list[Operation] | None:
-    """The single-use operations from a load's tile to operand ``index`` of a product of the same block."""
+    """The single-use operations from a load's tile to operand ``index`` of a dot of the same block."""
     chain: list[Operation] = []
     value = load.value
     while len(uses := list(value.uses)) == 1:
@@ -61,7 +61,7 @@ def source_load_of(value: SSAValue) -> tuple[TableOp, list[Operation]] | None:
 
 
 def dot_operand_load(dot: TableOp, index: int) -> tuple[TableOp, list[Operation]] | None:
-    """The tiled_load of the product's own block whose tile only becomes operand ``index``, and the operations between."""
+    """The tiled_load of the dot's own block whose tile only becomes operand ``index``, and the operations between."""
     found = source_load_of(dot.operands[index])
     if found is None or found[0].parent is not dot.parent:
         return None
@@ -96,7 +96,7 @@ def smem_layout_after_views(
 
 
 def is_accumulation_loop(dot: TableOp) -> bool:
-    """Whether the loop does nothing with the sum but add to it, and multiplies nothing else."""
+    """Whether the loop does nothing with the accumulator but add to it, and multiplies nothing else."""
     block = parent_block(dot)
     last = block.last_op
     argument = dot.acc
@@ -153,7 +153,7 @@ def enclosing_ifs(op: Operation) -> list[TableOp] | None:
 
 
 def _is_control_root(op: Operation) -> bool:
-    """Whether control flow begins inside of an operation: a kernel, or its agents."""
+    """Whether control flow begins inside of an operation: a kernel, or its partitions."""
     return is_function(op) or is_agent_switch(op)
 
 
@@ -240,7 +240,7 @@ def hoistable_scalar_loads(op: Operation) -> list[Operation]:
     """The operations by which a kernel takes a scalar from memory: the load of one element, before all loops and with
     nothing that must come first, and what is between it and ``op``; none where ``op`` is something else.
 
-    Such a load may be made at the start of a kernel, by every agent's threads.
+    Such a load may be made at the start of a kernel, by every partition's threads.
     """
     if op.name != "nv_tileas.extract_slice" or is_tile(op.results[0]):
         return []
@@ -274,7 +274,7 @@ def _may_be_hoisted(load: Operation) -> bool:
 
 
 class ScalarSlice:
-    """The scalar operations that values depend on: what a warp that only fetches tiles must compute as well.
+    """The scalar operations that values depend on: what a warp that only loads tiles must compute as well.
 
     ``values`` that cannot be computed without tiles or memory make ``add`` return False; ``lookups`` are the operations of
     those that one element of memory decides (``looked_up``).
@@ -322,5 +322,5 @@ class ScalarSlice:
         return choices is not None and all(self.add(choice.condition) for choice in choices)
 
     def add_loop(self, loop: TableOp) -> bool:
-        """The bounds of a loop in which something is fetched."""
+        """The bounds of a loop in which something is loaded."""
         return all(self.add(value) for value in (loop.lower, loop.upper, loop.step))

@@ -49,18 +49,18 @@ PASSES = (
     HoistViews,  # before all that asks whether two views are one
     ElideBoundsChecks,  # after HoistViews: a tensor has one memory reference; before all that copies accesses or computes their indices anew
     LegalizeDot,  # before layouts: it changes the types of operands
-    PackFp4,  # after LegalizeDot: only products that may scale by themselves read pairs; before the choice of copies and CTAs: both are of bytes
-    PlanCtaCluster,  # after LegalizeDot: products are the target's; before barriers, layouts and schedules, which are one CTA's
+    PackFp4,  # after LegalizeDot: only dots that may scale by themselves read pairs; before the choice of copies and CTAs: both are of bytes
+    PlanCtaCluster,  # after LegalizeDot: dots are the target's; before barriers, layouts and schedules, which are one CTA's
     SliceOutputTiles,  # after PlanCtaCluster: tiles are one CTA's; before ChooseOccupancy, which asks how much is kept
     ChooseAttentionWarpgroups,  # after SliceOutputTiles: tiles have their rows; before all that asks how many warps there are
     ShrinkKTile,  # after SliceOutputTiles: tiles have their rows; before the choice of copies, which need two stages
-    ChooseOccupancy,  # after PlanCtaCluster: products have their sizes; before SelectMmaAndTma: it asks what fits
+    ChooseOccupancy,  # after PlanCtaCluster: dots have their sizes; before SelectMmaAndTma: it asks what fits
     InsertBarriers,  # before scratch: its barriers also part the users of scratch
     SwapOperands,  # before SelectMmaAndTma: it decides which operand may come through registers
     SelectMmaAndTma,  # before layouts: warpgroups hold their accumulators in their own way
     KeepAccumulatorsInTmem,  # after SelectMmaAndTma: it chooses where this does not; before layouts: it chooses warps
-    ExpandBlockScales,  # after SelectMmaAndTma: only products in tensor memory keep scales that no mma.sync takes
-    GroupScaleLoads,  # after ExpandBlockScales: products that are left have scales; before layouts, which are those of larger tiles
+    ExpandBlockScales,  # after SelectMmaAndTma: only dots in tensor memory keep scales that no mma.sync takes
+    GroupScaleLoads,  # after ExpandBlockScales: dots that are left have scales; before layouts, which are those of larger tiles
     AssignLayouts,
     Cse,  # after layouts: conversions of one tile may repeat
     SpecializeWarps,  # after layouts: fragments are known; before SoftwarePipelineLoads: what is left is copied by all threads

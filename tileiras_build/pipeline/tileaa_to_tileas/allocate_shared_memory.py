@@ -1,9 +1,9 @@
-"""Place the shared memory that operations use while they run, and the barriers that keep them apart.
+"""Assign shared-memory offsets to the scratch of operations, and insert the barriers between its users.
 
 In:    nv_tileas operations with layouts.
 Out:   scratch_bytes and scratch_offset on operations that exchange data between threads, sync_before where another
-       operation's data may still be read; shared_bytes on the kernel; convert_layouts that stand together are one.
-After: assign_layouts, order_tokens. Before: LLVM IR is written.
+       operation's data may still be read; shared_bytes on the kernel; convert_layouts that are adjacent are one.
+After: assign_layouts, insert_barriers. Before: LLVM IR is written.
 Sound: a walk over the program keeps the regions that may still be read since the last barrier: a loop's body is
        walked with what its own end leaves, too; an operation that writes to one of them gets a barrier first. Each
        operation has its own barrier between its writes and its reads. Scratch shares bytes with a ring only outside
@@ -57,7 +57,7 @@ def _assign(func: Operation, job: Job) -> None:
 
 
 class _ScratchLimit:
-    """Bytes that an operation may have in scratch: stages of rings were chosen for the largest single one beside them."""
+    """Bytes of scratch that one operation may use. The stages of rings were chosen to fit beside the largest one."""
 
     def __init__(self, func: Operation, limit: int):
         rings = [as_op(op) for op in walk(func) if op.name == "nv_tileas.alloc_tensor"]
@@ -72,7 +72,8 @@ class _ScratchLimit:
 
 
 def _allocate(func: Operation, users: list[TableOp], most: int) -> int:
-    """Offsets of all shared memory; its size. From the bottom: scratch beside rings, rings; other scratch over both; storage."""
+    """Assign all offsets, and return the size. The order from offset 0: scratch used beside rings, rings, storage. Other scratch
+    overlaps the first two."""
     storage = _allocate_lifetime_storage(func, 0)
     rings = [as_op(op) for op in walk(func) if op.name == "nv_tileas.alloc_tensor"]
     lives = [LiveRange.of(ring) for ring in rings]
@@ -80,14 +81,15 @@ def _allocate(func: Operation, users: list[TableOp], most: int) -> int:
     apart = [op for op in users if op not in beside]
     total = _allocate_stage_buffers(rings, _allocate_scratch(beside, most - storage - sum(map(buffer_bytes, rings))))
     # Tiles for TMA were chosen for what rings leave: two at a time may not take more.
-    room = total if rings and any(op.name == STORE_BY_TMA for op in apart) else most - storage
-    return _allocate_lifetime_storage(func, max(total, _allocate_scratch(apart, room)))
+    available = total if rings and any(op.name == STORE_BY_TMA for op in apart) else most - storage
+    return _allocate_lifetime_storage(func, max(total, _allocate_scratch(apart, available)))
 
 
 def _allocate_scratch(users: list[TableOp], limit: int) -> int:
-    """Neighbors alternate between two regions, so that one need not wait for the other's readers; one if both do not fit.
+    """Consecutive operations alternate between two regions, so that one need not wait for the readers of the other. There is one
+    region if two do not fit.
 
-    ``room`` is the bytes that are left for scratch. What TMA reads starts where its swizzle does.
+    ``available`` is the number of bytes left for scratch. What TMA reads is aligned to its swizzle pattern.
     """
     unit = STAGE_ALIGNMENT if any(op.name == STORE_BY_TMA for op in users) else ALIGNMENT
     sizes = [-(-op.scratch_bytes // unit) * unit for op in users]
@@ -108,7 +110,7 @@ def _check_size(total: int, job: Job) -> None:
 
 
 def _allocate_stage_buffers(rings: list[TableOp], total: int) -> int:
-    """Rings lie behind the scratch that is used while they hold tiles."""
+    """Rings are placed after the scratch that is used while they hold tiles."""
     for ring in rings:
         start = -(-total // STAGE_ALIGNMENT) * STAGE_ALIGNMENT
         ring.shared_offset = start
@@ -117,7 +119,7 @@ def _allocate_stage_buffers(rings: list[TableOp], total: int) -> int:
 
 
 def _allocate_lifetime_storage(func: Operation, total: int) -> int:
-    """Storage that lives as long as the kernel lies behind all else."""
+    """Storage that lives as long as the kernel lies after all else."""
     for op, size, alignment in lifetime_storage_of(func):
         op.shared_offset = -(-total // alignment) * alignment
         total = op.shared_offset + size

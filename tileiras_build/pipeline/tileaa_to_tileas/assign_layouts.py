@@ -7,7 +7,7 @@ After: convert_tileaa_to_tileas. Before: scratch memory is assigned (it follows 
 Sound: an operation's operands and results have the layouts its rule in ``layout_inference.py`` relates; the writer of
        LLVM IR refuses any other.
 
-Tiles that work element by element together share a layout (a class). Anchors vote for the layout they want: products
+Tiles that work element by element together share a layout (a class). Anchors vote for the layout they want: dots
 their accumulator fragment, memory accesses the coalesced one. Classes are decided by the heaviest vote first, and each
 decision is passed through views, broadcasts and reductions as a vote for its neighbors.
 """

@@ -1,4 +1,4 @@
-"""Multiply the operands of a product by its block scales.
+"""Multiply the operands of a dot by its block scales.
 
 Operands are multiplied by their scales in f32 and rounded to bf16; what was packed in pairs for an instruction that is
 not used is taken apart.
@@ -41,9 +41,9 @@ def apply_scales(op: TableOp) -> None:
     tiles = [_unpacked_fp4(op, value, k_dim) if op.packed else value for value, _, k_dim in sides]
     scaled = [_scaled(op, tile, scale, k_dim) for tile, (_, scale, k_dim) in zip(tiles, sides)]
     operands = [*scaled, op.acc, None, None]
-    kept = {key: value for key, value in op.attributes.items() if key != "packed"}
-    product = DotOp.make(operands, [op.result.type], kept)
-    op.result.replace_all_uses_with(_insert(op, product))
+    attributes = {key: value for key, value in op.attributes.items() if key != "packed"}
+    dot = DotOp.make(operands, [op.result.type], attributes)
+    op.result.replace_all_uses_with(_insert(op, dot))
     op.detach()
     op.erase()
 
@@ -51,8 +51,8 @@ def apply_scales(op: TableOp) -> None:
 def _scaled(op: TableOp, value: SSAValue, scale: SSAValue, k_dim: int) -> SSAValue:
     factors = _broadcast_scale(op, converted(op, scale, f32), tuple(tile_type(value).get_shape()), k_dim)
     wide = converted(op, value, f32)
-    product = MulFOp.make([wide, factors], [wide.type], rounding_mode="nearest_even")
-    return converted(op, _insert(op, product), bf16)
+    dot = MulFOp.make([wide, factors], [wide.type], rounding_mode="nearest_even")
+    return converted(op, _insert(op, dot), bf16)
 
 
 def _broadcast_scale(op: TableOp, scale: SSAValue, shape: tuple[int, ...], k_dim: int) -> SSAValue:

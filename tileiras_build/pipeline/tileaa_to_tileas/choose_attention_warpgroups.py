@@ -1,12 +1,12 @@
-"""Give each warpgroup 64 rows of chained products, and a multiprocessor as many of them as find room: one multiplies while
-another computes.
+"""Give each warpgroup 64 rows of chained dots, and run as many warpgroups per SM as fit: one issues MMAs while another
+computes the softmax.
 
-In:    nv_tileas without layouts, in kernels whose products are all chained (``chained_dots.py``) and of warpgroups.
-Out:   ``num_warps`` on the kernel, a warpgroup for each 64 rows, ``occupancy`` where two CTAs share a multiprocessor, and
-       ``uses_setmaxnreg``: a warpgroup fetches and gives its own away. That is done where several warpgroups share a
-       multiprocessor then: in two CTAs threads have registers for both sums, in one for two left operands of the second
-       product as well, which overlap_products multiplies while it computes the next. Other kernels stay.
-After: compute_in_parts (tiles have their rows). Before: choose_occupancy, select_async (they ask how many warps there are).
+In:    nv_tileas without layouts, in kernels whose dots are all chained (``chained_dots.py``) and of warpgroups.
+Out:   ``num_warps`` on the kernel, a warpgroup for each 64 rows, ``occupancy`` where two CTAs share an SM, and
+       ``uses_setmaxnreg``: a warpgroup loads and gives its own away. That is done where several warpgroups share a
+       SM then: in two CTAs threads have registers for both accumulators, in one for two left operands of the second
+       dot as well, which rotate_mma_loop multiplies while it computes the next. Other kernels stay.
+After: slice_output_tiles (tiles have their rows). Before: choose_occupancy, select_mma_and_tma (they ask how many warps there are).
 Sound: how many threads hold a tile changes nothing that a program says.
 """
 
@@ -27,12 +27,12 @@ from ..job import Job
 from ..pass_manager import EdgePass
 
 ROWS, WARPS = 64, 4  # of a warpgroup
-MAX_WARPGROUPS, MIN_WARPGROUPS = 4, 2  # of a CTA, and of those that share a multiprocessor
+MAX_WARPGROUPS, MIN_WARPGROUPS = 4, 2  # warpgroups of a CTA, and of all CTAs that share an SM
 CTAS = (2, 1)
 
 
 class ChooseAttentionWarpgroups(EdgePass):
-    """Warpgroups of chained products."""
+    """Warpgroups of chained dots."""
 
     name = "tileas-choose-attention-warpgroups"
 
@@ -48,10 +48,10 @@ def _choose(func: TableOp, job: Job) -> None:
     chains = chained_dots_of(func)
     if not chains or not all(_fits_wgmma(chain, job) for chain in chains):
         return
-    rows, asked = chains[0].rows, occupancy(func, job)
+    rows, requested = chains[0].rows, occupancy(func, job)
     before = func.num_warps, func.occupancy, func.uses_setmaxnreg
     warpgroups = rows // ROWS
-    for ctas in CTAS if asked is None else (asked,):
+    for ctas in CTAS if requested is None else (requested,):
         if warpgroups * ctas >= MIN_WARPGROUPS and rows == warpgroups * ROWS <= MAX_WARPGROUPS * ROWS:
             func.num_warps, func.occupancy = WARPS * warpgroups, ctas if ctas > 1 else None
             func.uses_setmaxnreg = True
@@ -61,15 +61,15 @@ def _choose(func: TableOp, job: Job) -> None:
 
 
 def _fits_wgmma(chain: ChainedDots, job: Job) -> bool:
-    return all(wgmma_atom(product, job) is not None for product in (chain.first, chain.last))
+    return all(wgmma_atom(dot, job) is not None for dot in (chain.first, chain.last))
 
 
 def _fits(chain: ChainedDots, func: TableOp, ctas: int, job: Job) -> bool:
-    """Whether each of so many CTAs has registers for what is under way at once, and shared memory for its stages."""
+    """Whether the registers of each of ``ctas`` CTAs hold the tiles that are live at once, and shared memory its stages."""
     tiles = [chain.first.result, chain.last.result]
     if ctas == 1:
         tiles.append(chain.last.lhs)
     if not is_stationary(chain.first, job):
         tiles.append(chain.first.lhs)
-    words, warps = sum(map(tile_registers, tiles)), choose_warps(func, job)
-    return registers_fit_with_setmaxnreg(words, warps, ctas, job.target) and stages_fit(chain.first, ctas, job)
+    regs, warps = sum(map(tile_registers, tiles)), choose_warps(func, job)
+    return registers_fit_with_setmaxnreg(regs, warps, ctas, job.target) and stages_fit(chain.first, ctas, job)

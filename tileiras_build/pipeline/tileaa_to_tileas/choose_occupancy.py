@@ -1,13 +1,13 @@
-"""Decide how many CTAs shall share a multiprocessor: as many as the kernel asks for, or as its products leave registers for.
+"""Decide how many CTAs shall share an SM: as many as the kernel asks for, or as its dots leave registers for.
 
-In:    nv_tileas without layouts; kernels with the hint ``occupancy``, and those without loops that load tiles behind a
+In:    nv_tileas without layouts; kernels with the hint ``occupancy``, and those without loops that load tiles after a
        reduction.
 Out:   ``occupancy`` on the former: what the hint says, or fewer where the tiles that a loop keeps in registers for its
-       products do not fit otherwise; then ``requested_occupancy`` has the hint's number. On the latter what their rows leave
-       registers for, where that is several: told so, ptxas has as many loads under way as registers are left for.
-After: legalize_dot, distribute_over_ctas (products have their sizes). Before: select_async (it asks what fits).
+       dots do not fit otherwise; then ``requested_occupancy`` has the hint's number. On the latter what their rows leave
+       registers for, where that is several: told so, ptxas has as many loads in flight as registers are left for.
+After: legalize_dot, plan_cta_cluster (dots have their sizes). Before: select_mma_and_tma (it asks what fits).
 Sound: a hint is no promise. Registers that a thread does not have are memory, in each iteration of a loop; CTAs that a
-       multiprocessor does not have are not missed so much. Kernels without products get what they ask for.
+       SM does not have are not missed so much. Kernels without dots get what they ask for.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ..pass_manager import EdgePass
 
 
 class ChooseOccupancy(EdgePass):
-    """CTAs of a multiprocessor."""
+    """CTAs of an SM."""
 
     name = "tileas-choose-occupancy"
 
@@ -35,20 +35,23 @@ class ChooseOccupancy(EdgePass):
         for func in module.body.block.ops:
             if is_function(func) and as_op(func).uses_setmaxnreg:
                 continue  # its number of CTAs is chosen
-            if is_function(func) and (asked := hint(func, job, "occupancy")):
-                chosen = _choose(func, asked, job)
-                as_op(func).occupancy, as_op(func).requested_occupancy = chosen, asked if chosen != asked else None
-            elif is_function(func) and (words := _live_registers(func)):
-                ctas = ctas_by_row_registers(words, choose_warps(func, job), job.target)
+            if is_function(func) and (requested := hint(func, job, "occupancy")):
+                chosen = _choose(func, requested, job)
+                as_op(func).occupancy, as_op(func).requested_occupancy = (
+                    chosen,
+                    requested if chosen != requested else None,
+                )
+            elif is_function(func) and (regs := _live_registers(func)):
+                ctas = ctas_by_row_registers(regs, choose_warps(func, job), job.target)
                 as_op(func).occupancy = ctas if ctas > 1 else None
 
 
 def _choose(func: Operation, requested: int, job: Job) -> int:
     warps = choose_warps(func, job)
-    words = live_tile_registers(func, job.target, lambda product: is_stationary(product, job))
+    regs = live_tile_registers(func, job.target, lambda dot: is_stationary(dot, job))
     return (
-        next((ctas for ctas in range(requested, 1, -1) if registers_fit(words, warps, ctas, job.target)), 1)
-        if words
+        next((ctas for ctas in range(requested, 1, -1) if registers_fit(regs, warps, ctas, job.target)), 1)
+        if regs
         else requested
     )
 
@@ -58,16 +61,16 @@ LOADS, REDUCE = ("nv_tileas.tiled_load", "nv_tileas.load"), "nv_tileas.reduce"
 
 
 def _live_registers(func: Operation) -> int:
-    """32-bit words of the tiles that wait for a reduction, of all threads together; 0 where no load stands behind one."""
+    """32-bit words of the tiles that wait for a reduction, of all threads together; 0 where no load is after one."""
     ops = list(func.regions[0].blocks[0].ops)
-    places = {op: place for place, op in enumerate(ops)}
-    reductions = [place for op, place in places.items() if op.name == REDUCE]
+    positions = {op: position for position, op in enumerate(ops)}
+    reductions = [position for op, position in positions.items() if op.name == REDUCE]
     straight = all(is_combiner_region(op) or not op.regions for op in ops)
     if not straight or not reductions or not any(op.name in LOADS for op in ops[reductions[0] :]):
         return 0
-    return max(_registers_live_across(ops, places, reduction) for reduction in reductions)
+    return max(_registers_live_across(ops, positions, reduction) for reduction in reductions)
 
 
-def _registers_live_across(ops: list[Operation], places: dict[Operation, int], reduction: int) -> int:
+def _registers_live_across(ops: list[Operation], positions: dict[Operation, int], reduction: int) -> int:
     tiles = (value for op in ops[:reduction] for value in op.results if is_tile(value))
-    return sum(tile_registers(tile) for tile in tiles if any(places[use.operation] > reduction for use in tile.uses))
+    return sum(tile_registers(tile) for tile in tiles if any(positions[use.operation] > reduction for use in tile.uses))

@@ -2,7 +2,7 @@
 
 In:    nv_tileaa.* + arith + math; the module's nv_tileaa.target_spec.
 Out:   nv_tileas.* + arith + math; nv_tileaa.func, return and global stay until the signature is converted. Kernels have
-       the module's target_spec: what only some GPUs have, as products that scale by themselves, is asked of it.
+       the module's target_spec: what only some GPUs have, as dots that scale by themselves, is asked of it.
 After: nothing of this edge. Before: every pass that assigns layouts.
 Sound: the operations are the same objects, of another class.
 """

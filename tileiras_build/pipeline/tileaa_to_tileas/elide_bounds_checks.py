@@ -1,4 +1,4 @@
-"""Say of each index of a tile what must be asked of it where the tile is loaded, stored or updated.
+"""Record for each tile index which bounds checks its access still needs.
 
 In:    nv_tileas accesses of tiles of views.
 Out:   ``index_checks`` on each, a number for each dimension: 0 where the index is proven to be one of the tensor's tiles, 1 where
@@ -6,7 +6,7 @@ Out:   ``index_checks`` on each, a number for each dimension: 0 where the index 
        index's type. An access without the attribute is asked everything.
 After: hoist_views (a tensor has one memory reference). Before: all passes that copy accesses, compute their indices anew or
        cut their tiles: they keep what this pass says, or say what has become of it.
-Sound: what is said follows from ranges of integers that wrap around nowhere (``integer_ranges.py``). A tile whose index is not
+Sound: the attribute follows from integer ranges without wraparound (``integer_ranges.py``). A tile whose index is not
        one of the tensor's is outside of it: padding is loaded, nothing is stored.
 """
 

@@ -1,12 +1,12 @@
-"""Multiply the operands of products by their block scales where no instruction does.
+"""Multiply the operands of dots by their block scales where no instruction does.
 
-In:    nv_tileas products, some with block scales, some of these in tensor memory.
-Out:   the products with scales are those in tensor memory and those of an mma.sync row that scales. Operands of others
+In:    nv_tileas dots, some with block scales, some of these in tensor memory.
+Out:   the dots with scales are those in tensor memory and those of an mma.sync row that scales. Operands of others
        are multiplied by their scales in f32 and rounded to bf16; what was packed in pairs for an instruction that is not
        used is taken apart.
-After: pack_fp4, select_async (which says what tensor memory holds). Before: assign_layouts.
-Sound: bf16 holds every product of an fp4 or fp8 value and a scale (4 + 4 significant bits and an f32's exponents) but
-       those under its smallest number; the sums are f32 sums as before.
+After: pack_fp4, select_mma_and_tma (which says what tensor memory holds). Before: assign_layouts.
+Sound: bf16 holds every dot of an fp4 or fp8 value and a scale (4 + 4 significant bits and an f32's exponents) but
+       those below its smallest normal value; accumulation in f32 is unchanged.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .block_scale_multiply import apply_scales
 
 
 class ExpandBlockScales(EdgePass):
-    """Scales are applied first where the product that could take them is not made in tensor memory."""
+    """Scales are applied first where the dot that could take them is not made in tensor memory."""
 
     name = "tileas-expand-block-scales"
 

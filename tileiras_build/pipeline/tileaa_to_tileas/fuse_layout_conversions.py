@@ -1,4 +1,4 @@
-"""Conversions of layouts that stand next to each other become one, which shares its barriers."""
+"""Conversions of layouts that are next to each other become one, which shares its barriers."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from ..analysis.scratch_memory_sizes import conversion_bytes
 from ..job import Job
 
 
-def fuse_conversions(func: Operation, room: Callable[[Operation], int], job: Job) -> None:
-    """Merge the neighbors among a kernel's conversions, as far as all tiles of one have ``room`` in scratch at once."""
+def fuse_conversions(func: Operation, available: Callable[[Operation], int], job: Job) -> None:
+    """Merge the neighbors among a kernel's conversions, as far as all tiles of one have ``available`` in scratch at once."""
     for op in walk(func):
         if op.name == "nv_tileas.convert_layout" and op.parent is not None:
-            _fuse_with_next(op, room(op), job)
+            _fuse_with_next(op, available(op), job)
 
 
-def _fuse_with_next(op: Operation, room: int, job: Job) -> None:
+def _fuse_with_next(op: Operation, available: int, job: Job) -> None:
     group = [op]
     bytes = conversion_bytes(as_op(op), job)
     following = op.next_op
     while following is not None and following.name == "nv_tileas.convert_layout":
         bytes += conversion_bytes(as_op(following), job)
-        if bytes > room or any(operand.owner in group for operand in following.operands):
+        if bytes > available or any(operand.owner in group for operand in following.operands):
             break
         group.append(following)
         following = following.next_op

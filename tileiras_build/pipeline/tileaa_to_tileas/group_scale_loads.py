@@ -1,10 +1,10 @@
-"""Load the scales of several iterations at once, as many as L2 sends anyway.
+"""Load the block scales of several iterations at once, as many as one L2 sector holds.
 
-In:    counted loops with a product in tensor memory whose scales are loaded in each iteration, a few bytes of each line.
-Out:   each load is of ``steps`` iterations' scales, a sector of a line or half of one, and the product, with the same attribute,
+In:    counted loops with a dot in tensor memory whose scales are loaded in each iteration, a few bytes of each line.
+Out:   each load is of ``steps`` iterations' scales, a sector of a line or half of one, and the dot, with the same attribute,
        multiplies by those that are its iteration's turn: iterations of a group load the same tile. What is loaded again need not be:
        tileas-specialize-warps and tileas-software-pipeline-loads take it once for each group.
-After: apply_scales (products keep their scales). Before: assign_layouts, specialize_warps, pipeline_loads.
+After: expand_block_scales (dots keep their scales). Before: assign_layouts, specialize_warps, software_pipeline_loads.
 Sound: the loop counts from 0 in steps of 1 and nothing in it writes memory, so what one iteration loads others may. Tiles
        begin where those of the group's first iteration do, and the elements that one iteration reads are inside the tensor, or
        padding, as before.
@@ -41,8 +41,8 @@ from .software_pipelining.cp_async_loads import is_outside
 BlockTileOp, TiledLoadOp, PermuteOp, DotOp = (
     COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("block_tile", "tiled_load", "permute", "dot")
 )
-FIRST_SCALE = 3  # operand of a product
-GROUP_BYTES = (32, 16)  # of a line: a sector of L2, or half of one where it has no room in tensor memory
+FIRST_SCALE = 3  # operand of a dot
+GROUP_BYTES = (32, 16)  # of a line: a sector of L2, or half of one where tensor memory is too small
 
 
 class GroupScaleLoads(EdgePass):
@@ -58,7 +58,7 @@ class GroupScaleLoads(EdgePass):
 
 @dataclass
 class _Scale:
-    """The load of one operand's scales, the permute between it and the product if there is one, and the load's dimension
+    """The load of one operand's scales, the permute between it and the dot if there is one, and the load's dimension
     along k."""
 
     load: TableOp
@@ -82,11 +82,11 @@ def _group(op: TableOp, job: Job) -> None:
     if steps == 1 or not all(_may_be_widened(scale, block) for scale in scales):
         return
     wide = [_widened(scale, steps, block) for scale in scales]
-    words = _scale_registers(op, steps)
-    product = DotOp.make([op.lhs, op.rhs, op.acc, *wide], [op.result.type], op.attributes, scale_steps=steps)
-    product.tmem_columns = words
-    insert_before(product, op)
-    op.result.replace_all_uses_with(product.result)
+    regs = _scale_registers(op, steps)
+    dot = DotOp.make([op.lhs, op.rhs, op.acc, *wide], [op.result.type], op.attributes, scale_steps=steps)
+    dot.tmem_columns = regs
+    insert_before(dot, op)
+    op.result.replace_all_uses_with(dot.result)
     _erase_dead(op, *(one for scale in scales for one in (scale.permute, scale.load) if one is not None))
 
 
@@ -101,12 +101,12 @@ def _scale(op: TableOp, index: int) -> _Scale | None:
     """The scales of an operand, which are loaded for it alone; None where they come from elsewhere."""
     value, permute = op.operands[index], None
     dim = 1 if index == FIRST_SCALE else 0
-    if isinstance(made := value.owner, Operation) and made.name == PermuteOp.name and _single(value):
-        permute, dim, value = as_op(made), as_op(made).permutation[dim], made.operands[0]
-    made = value.owner
-    if not isinstance(made, Operation) or made.name != TiledLoadOp.name or not _single(value):
+    if isinstance(new_op := value.owner, Operation) and new_op.name == PermuteOp.name and _single(value):
+        permute, dim, value = as_op(new_op), as_op(new_op).permutation[dim], new_op.operands[0]
+    new_op = value.owner
+    if not isinstance(new_op, Operation) or new_op.name != TiledLoadOp.name or not _single(value):
         return None
-    return _Scale(as_op(made), permute, dim)
+    return _Scale(as_op(new_op), permute, dim)
 
 
 def _single(value: SSAValue) -> bool:
@@ -130,22 +130,22 @@ def _may_be_widened(scale: _Scale, block: Block) -> bool:
 
 def _lines_are_vectors(facts: ViewAccessInfo, dim: int) -> bool:
     along = facts.type.dim_map[dim]
-    numbers = [facts.sizes[along], facts.analysis(facts.memref.operands[0]).divisibility]
-    numbers += [stride for at, stride in enumerate(facts.strides) if at != along]
+    divisors = [facts.sizes[along], facts.analysis(facts.memref.operands[0]).divisibility]
+    divisors += [stride for at, stride in enumerate(facts.strides) if at != along]
     contiguous = facts.order[:1] == [dim] and facts.type.source.strides[along] == 1
-    return contiguous and all(number % VECTOR_BYTES == 0 for number in numbers)
+    return contiguous and all(number % VECTOR_BYTES == 0 for number in divisors)
 
 
 # ---- tensor memory -------------------------------------------------------------------------------------
 def _scale_registers(op: TableOp, steps: int) -> int:
-    """Columns of a product with groups of scales, however many warps there are."""
-    sums = tmem_tiles(op, WARPS)[1].total_tmem_columns
+    """Columns of a dot with groups of scales, however many warps there are."""
+    acc_columns = tmem_tiles(op, WARPS)[1].total_tmem_columns
     columns = sum(one.tmem_columns for one in scale_columns(op, WARPS))
-    return sums + tmem_scale_groups(steps, max_stages(op)) * steps * columns
+    return acc_columns + tmem_scale_groups(steps, max_stages(op)) * steps * columns
 
 
 def _fits(op: TableOp, steps: int, job: Job) -> bool:
-    """Whether the CTAs that may share a multiprocessor have columns for it, or the kernel allocates no more than before."""
+    """Whether the CTAs that may share an SM have columns for it, or the kernel allocates no more than before."""
     kernel = enclosing_kernel(op)
     dots = (as_op(other) for other in walk(kernel) if other.name == op.name)
     before = sum(dot.tmem_columns or 0 for dot in dots)
@@ -163,14 +163,14 @@ def _widened(scale: _Scale, steps: int, block: Block) -> SSAValue:
     tile = _wide(load.value, dim, steps)
     types: list[Attribute] = [tile, *(result.type for result in load.results[1:])]
     attributes = dict(load.attributes)
-    made = TiledLoadOp.make([_wide_view(load.view, dim, steps), coords, load.token], types, attributes, steps=steps)
-    insert_before(made, load)
-    for old, new in zip(load.results[1:], made.results[1:]):
+    new_op = TiledLoadOp.make([_wide_view(load.view, dim, steps), coords, load.token], types, attributes, steps=steps)
+    insert_before(new_op, load)
+    for old, new in zip(load.results[1:], new_op.results[1:]):
         old.replace_all_uses_with(new)
     if (permute := scale.permute) is None:
-        return made.results[0]
+        return new_op.results[0]
     turned = TensorType(tile.element_type, [tile.get_shape()[at] for at in permute.permutation])
-    return insert_before(PermuteOp.make([made.results[0]], [turned], dict(permute.attributes)), permute)
+    return insert_before(PermuteOp.make([new_op.results[0]], [turned], dict(permute.attributes)), permute)
 
 
 def _wide(value: SSAValue, dim: int, steps: int) -> TensorType:
@@ -183,8 +183,8 @@ def _wide_view(view: SSAValue, dim: int, steps: int) -> SSAValue:
     """The view of the same memory in tiles ``steps`` times as long along ``dim``."""
     block, type = defining_table_op(view), view_type(view)
     tile, step = ([n * steps if at == dim else n for at, n in enumerate(n)] for n in (type.tile, type.steps))
-    made = TiledViewType.of(type.kind.data, type.source, tile, type.dim_map, step, padding=type.padding.data)
-    wide = BlockTileOp.make([block.operands[0]], [made], dict(block.attributes))
+    new_type = TiledViewType.of(type.kind.data, type.source, tile, type.dim_map, step, padding=type.padding.data)
+    wide = BlockTileOp.make([block.operands[0]], [new_type], dict(block.attributes))
     parent_block(block).insert_op_after(wide, block)
     return wide.results[0]
 

@@ -1,11 +1,11 @@
-"""Issue a product one iteration ahead: as soon as threads have read its last sum from tensor memory.
+"""Issue a dot one iteration ahead: as soon as threads have read its last accumulator from tensor memory.
 
-In:    counted loops of the agent that computes, in which a product (async.umma) starts from zero, from operands that the
-       loop does not compute and that have two stages, its sum is read once, and a barrier stands before it.
-Out:   such a loop with the next iteration's product right behind that reading, in an ``if`` that there is a next one; the
-       first iteration's product before the loop. It runs while threads compute with the sum that they have read.
-After: overlap_products (it leaves loops of which more can be issued ahead). Before: assign_scratch.
-Sound: a barrier stands between the reading of the sum and the product that overwrites it. The stage that the product
+In:    counted loops of the consumer partition, in which a dot (async.umma) starts from zero, from operands that the
+       loop does not compute and that have two stages, its accumulator is read once, and a barrier is before it.
+Out:   such a loop with the next iteration's dot right after that reading, in an ``if`` that there is a next one; the
+       first iteration's dot before the loop. It runs while threads compute with the accumulator that they have read.
+After: rotate_mma_loop (it leaves loops of which more can be issued ahead). Before: allocate_shared_memory.
+Sound: a barrier stands between the reading of the accumulator and the dot that overwrites it. The stage that the dot
        waits for is filled without anything that comes after it here (``deadlock_check.py``).
 """
 
@@ -36,7 +36,7 @@ LOAD, STORE = "nv_tileas.tmem_load", "nv_tileas.tmem_store"
 
 
 class HoistAsyncMmaIssue(EdgePass):
-    """Products of the next iteration."""
+    """Dots of the next iteration."""
 
     name = "tileas-hoist-async-mma-issue"
 
@@ -44,14 +44,14 @@ class HoistAsyncMmaIssue(EdgePass):
         for func in module.body.block.ops:
             for switch in [op for op in walk(func) if is_agent_switch(op)]:
                 for loop in [op for op in walk(switch.regions[-1]) if is_counted_loop(op) and has_no_early_exit(op)]:
-                    for product in [op for op in loop.regions[0].blocks[0].ops if isinstance(op, AsyncUmmaOp)]:
-                        if (issue := _find_mma_issue(product)) is not None:
+                    for dot in [op for op in loop.regions[0].blocks[0].ops if isinstance(op, AsyncUmmaOp)]:
+                        if (issue := _find_mma_issue(dot)) is not None:
                             _move(loop, issue)
 
 
 @dataclass(frozen=True, eq=False)
 class _MmaIssue:
-    """A product, what it waits for and is computed from (``ops``, in order), and the reading of its sum.
+    """A dot, what it waits for and is computed from (``ops``, in order), and the reading of its accumulator.
 
     ``following``: the scalars of which the next iteration's are made.
     """
@@ -62,21 +62,16 @@ class _MmaIssue:
     next_ops: list[Operation]
 
 
-def _find_mma_issue(product: TableOp) -> _MmaIssue | None:
-    """What issues a product; None where it cannot be issued ahead."""
-    block = parent_block(product)
-    reads = [op for op in users(product.acc) if op.name == LOAD and op.parent is block]
-    if (
-        product.ready is None
-        or len(reads) != 1
-        or not is_zero(product.accumulate)
-        or not _has_no_other_dependence(product)
-    ):
+def _find_mma_issue(dot: TableOp) -> _MmaIssue | None:
+    """What issues a dot; None where it cannot be issued ahead."""
+    block = parent_block(dot)
+    reads = [op for op in users(dot.acc) if op.name == LOAD and op.parent is block]
+    if dot.ready is None or len(reads) != 1 or not is_zero(dot.accumulate) or not _has_no_other_dependence(dot):
         return None
-    barrier = _barrier_before(product)
-    if not barrier or not has_two_stages(product) or not load_completes_before(loads_of(product), reads[0]):
+    barrier = _barrier_before(dot)
+    if not barrier or not has_two_stages(dot) or not load_completes_before(loads_of(dot), reads[0]):
         return None
-    acts = [*ops_on_same_stage(product, "consumer_wait"), *barrier, product]
+    acts = [*ops_on_same_stage(dot, "consumer_wait"), *barrier, dot]
     scalars = _scalars([value for op in acts for value in op.operands], block)
     if scalars is None:
         return None
@@ -85,20 +80,20 @@ def _find_mma_issue(product: TableOp) -> _MmaIssue | None:
     following = _scalars([terminator(block).operands[value.index - 1] for value in arguments], block)
     if following is None or any(map(may_divide_by_zero, scalars | following)):
         return None
-    return _MmaIssue(product, reads[0], ops, [op for op in block.ops if op in following])
+    return _MmaIssue(dot, reads[0], ops, [op for op in block.ops if op in following])
 
 
-def _has_no_other_dependence(product: TableOp) -> bool:
-    """Whether nothing but fetched tiles and what stands before the loop makes its operands, in this CTA alone."""
-    written = {op for tile in (product.lhs, product.acc) for op in users(tile) if op.name == STORE}
-    inside = {op for op in walk(parent_block(product)) if op.name == STORE}
-    paired = product.pipeline is not None and product.pipeline.owner.pair
-    return product.lhs_scale is None and not written & inside and not paired
+def _has_no_other_dependence(dot: TableOp) -> bool:
+    """Whether nothing but loaded tiles and what is before the loop makes its operands, in this CTA alone."""
+    written = {op for tile in (dot.lhs, dot.acc) for op in users(tile) if op.name == STORE}
+    inside = {op for op in walk(parent_block(dot)) if op.name == STORE}
+    paired = dot.pipeline is not None and dot.pipeline.owner.pair
+    return dot.lhs_scale is None and not written & inside and not paired
 
 
-def _barrier_before(product: Operation) -> list[Operation]:
-    """The barrier that only scalars part from the product."""
-    op = product.prev_op
+def _barrier_before(dot: Operation) -> list[Operation]:
+    """The barrier that only scalars part from the dot."""
+    op = dot.prev_op
     while op is not None and _is_scalar(op):
         op = op.prev_op
     return [op] if op is not None and op.name == BARRIER else []
@@ -148,7 +143,7 @@ def _move(loop: TableOp, issue: _MmaIssue) -> None:
 
 
 def _guarded(loop: TableOp, issue: _MmaIssue, index: SSAValue, values: dict[SSAValue, SSAValue]) -> list[Operation]:
-    """The product of the iteration that begins with ``values``, if there is one of this index."""
+    """The dot of the iteration that begins with ``values``, if there is one of this index."""
     runs = loop_continues_at(loop, index)
     body, never = Block(), Block()
     for op in issue.ops:

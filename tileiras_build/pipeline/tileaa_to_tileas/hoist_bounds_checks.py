@@ -4,7 +4,7 @@ In:    loops without loops in them, with accesses whose tiles end where their te
        proven (``index_checks``): they are the same in all iterations, or the loop's own index.
 Out:   an ``if`` around two such loops. Where all these indices are inside, the accesses of the first ask nothing; the second is the
        loop as it was.
-After: assign_layouts (``in_bounds`` is known), store_by_tma (no access is replaced any more). Before: limit_scratch, assign_scratch (each
+After: assign_layouts (``in_bounds`` is known), use_tma_stores (no access is replaced any more). Before: limit_conversion_scratch, allocate_shared_memory (each
        loop has its own scratch memory).
 Sound: an index that is the same in all iterations is compared as it would be in each; the loop's index, which is not negative
        and below its upper bound, is below the number of tiles where the bound is at most that. The condition is the same for all
@@ -36,7 +36,7 @@ from .rewriter import Inserter, binary, insert_before, insertion_before
 from .subtile_indices import GetTileCountOp, bounds_checks_of
 
 IfOp, YieldOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("if", "yield"))
-# Copies and products whose stages are counted: whoever fills and empties them has one loop.
+# Copies and dots whose stages are counted: whoever fills and empties them has one loop.
 ASYNCHRONOUS = "nv_tileas.async"
 # Values of a thread that a second version of a loop may compute: larger loops take longer to compile than they gain.
 MAX_CLONED_VALUES = 2048

@@ -37,7 +37,7 @@ class HoistViews(EdgePass):
 
 
 def _hoisted(op: Operation) -> bool:
-    """Whether there was a loop around ``op`` that it does not depend on; it stands before the outermost of them."""
+    """Whether there was a loop around ``op`` that it does not depend on; it is before the outermost of them."""
     outermost = None
     place = parent_op(op)
     while is_loop(place) and not any(is_defined_in_loop(operand, place) for operand in op.operands):

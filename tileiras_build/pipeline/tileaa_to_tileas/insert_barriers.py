@@ -45,15 +45,15 @@ class _BarrierInserter:
     """
 
     def __init__(self):
-        self.behind: dict[SSAValue, tuple[MemoryEffect, int]] = {}
+        self.unordered: dict[SSAValue, tuple[MemoryEffect, int]] = {}
         self.now, self.barrier = 1, 0
 
     def note(self, token: SSAValue, mask: MemoryEffect) -> None:
         self.now += 1
-        self.behind[token] = mask, self.now
+        self.unordered[token] = mask, self.now
 
     def _since_barrier(self, token: SSAValue) -> MemoryEffect:
-        mask, time = self.behind.get(token, (NONE, 0))
+        mask, time = self.unordered.get(token, (NONE, 0))
         return mask if time > self.barrier else NONE
 
     def block(self, block: Block) -> None:

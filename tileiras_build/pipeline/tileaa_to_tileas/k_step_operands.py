@@ -1,4 +1,4 @@
-"""Operands of a product that are read from their stages in steps along k."""
+"""Operands of a dot that are read from their stages in steps along k."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PERMUTE, VIEW, CONVERT = "nv_tileas.permute", "nv_tileas.view", "nv_tileas.conve
 
 @dataclass(frozen=True, eq=False)
 class _Link:
-    """An operation between the stage and the product; along which dimension its tile is cut, and the layout of a step's."""
+    """An operation between the stage and the dot; along which dimension its tile is cut, and the layout of a step's."""
 
     op: TableOp
     dim: int
@@ -75,14 +75,14 @@ class KStepOperand:
         return current
 
 
-def k_step_operand(product: TableOp, index: int, steps: int) -> KStepOperand | None:
+def k_step_operand(dot: TableOp, index: int, steps: int) -> KStepOperand | None:
     """An operand that nothing else reads, in so many steps; None where it does not come from a stage, or threads would hold
     parts of a step only.
     """
-    value = product.operands[index]
+    value = dot.operands[index]
     links: list[_Link] = []
     dim = len(tile_type(value).get_shape()) - (1 if index == 0 else 2)
-    while isinstance(op := value.owner, Operation) and op.parent is product.parent and len(list(value.uses)) == 1:
+    while isinstance(op := value.owner, Operation) and op.parent is dot.parent and len(list(value.uses)) == 1:
         if (layout := _k_step_layout(value, dim, steps)) is None:
             return None
         links.insert(0, _Link(as_op(op), dim, layout))

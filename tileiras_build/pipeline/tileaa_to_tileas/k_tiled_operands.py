@@ -1,4 +1,4 @@
-"""Operands of products that are loaded, and shorter tiles along k in their place."""
+"""Operands of dots that are loaded, and shorter tiles along k in their place."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BlockTileOp = COUNTERPARTS["nv_tileaa.block_tile"]
 
 @dataclass(frozen=True)
 class KTiledOperand:
-    """A load, and which dimension of each tile on its way to the product is k."""
+    """A load, and which dimension of each tile on its way to the dot is k."""
 
     load: TableOp
     k_dims: dict[SSAValue, int]
@@ -44,16 +44,16 @@ class KTiledOperand:
             value._type = with_shorter_dim(tile_type(value), dim, factor)
 
 
-def k_dim_of(product: TableOp, index: int) -> int:
-    """The dimension of operand ``index`` of a product that is k."""
-    rank = len(tile_type(product.operands[index]).get_shape())
+def k_dim_of(dot: TableOp, index: int) -> int:
+    """The dimension of operand ``index`` of a dot that is k."""
+    rank = len(tile_type(dot.operands[index]).get_shape())
     return rank - 1 if index == 0 else rank - 2
 
 
-def k_tiled_operand(product: TableOp, index: int, load: TableOp, chain: list[Operation]) -> KTiledOperand | None:
-    """The operand ``index`` of a product, loaded and then renamed as ``chain`` says; None where it has no tiles of less depth."""
-    dim = k_dim_of(product, index)
-    k_dims = {product.operands[index]: dim}
+def k_tiled_operand(dot: TableOp, index: int, load: TableOp, chain: list[Operation]) -> KTiledOperand | None:
+    """The operand ``index`` of a dot, loaded and then renamed as ``chain`` says; None where it has no tiles of less depth."""
+    dim = k_dim_of(dot, index)
+    k_dims = {dot.operands[index]: dim}
     for link in reversed(chain):
         before = _source_dim(link, dim)
         if before is None:
@@ -90,9 +90,9 @@ def _cut_view(operand: KTiledOperand, factor: int) -> None:
         kind = "strided"
         relax_checks_past_end(load, [dim], replaced_check=BoundsCheck.NONE)
     type = TiledViewType.of(kind, old.source, tile, old.dim_map, steps, padding=old.padding.data)
-    made = BlockTileOp.make([view.operands[0]], [type], dict(view.attributes))
-    view.parent.insert_op_after(made, view)
-    load.operands[0] = made.results[0]
+    new_view = BlockTileOp.make([view.operands[0]], [type], dict(view.attributes))
+    view.parent.insert_op_after(new_view, view)
+    load.operands[0] = new_view.results[0]
 
 
 def with_shorter_dim(type: TensorType, dim: int, factor: int) -> TensorType:

@@ -1,15 +1,15 @@
-"""Keep the sums of chained products in tensor memory, so that two tiles of 128 rows share a multiprocessor.
+"""Keep the accumulators of chained dots in tensor memory, so that two tiles of 128 rows share an SM.
 
-In:    nv_tileas products without layouts, in kernels whose products are all chained (``chained_dots.py``): the sum of
+In:    nv_tileas dots without layouts, in kernels whose dots are all chained (``chained_dots.py``): the sum of
        the first becomes the left operand of the second, and what the second adds to is scaled in each iteration.
-Out:   ``rescaled`` on the second product: its sum stays in tensor memory, and its left operand takes the columns of the
-       first one's sum, which threads have read; ``stationary`` on the first: its left operand, loaded before the loop, stays
+Out:   ``rescaled`` on the second dot: its accumulator stays in tensor memory, and its left operand takes the columns of the
+       first one's accumulator, which threads have read; ``stationary`` on the first: its left operand, loaded before the loop, stays
        in shared memory; ``tensor_memory`` on both, ``tma`` on the loads. On the kernel ``num_warps``, a thread for each
        row, and ``occupancy`` where two CTAs have a tile of 128 rows each.
-After: select_async (it chooses where this does not). Before: apply_scales, assign_layouts.
+After: select_mma_and_tma (it chooses where this does not). Before: expand_block_scales, assign_layouts.
 Sound: a factor of 1 leaves a number as it is. A thread writes the left operand over scores of its own row alone, which it
-       holds in registers by then. Products of one thread (``fmha_partitions.py``) are done in the order in which they are
-       issued, so the next scores come after the product that reads what they overwrite.
+       holds in registers by then. Dots of one thread (``fmha_partitions.py``) are done in the order in which they are
+       issued, so the next scores come after the dot that reads what they overwrite.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ from ..job import Job
 from ..pass_manager import EdgePass
 from .select_mma_and_tma import COLUMN_UNIT, readable, unscaled_atom
 
-# Tiles of 128 rows on a multiprocessor, of one CTA or two: the products of one run beside the softmax of the other.
+# Tiles of 128 rows on an SM, of one CTA or two: the dots of one run beside the softmax of the other.
 TILES = 2
 
 
 class KeepAccumulatorsInTmem(EdgePass):
-    """Sums that stay in tensor memory."""
+    """Accumulators that stay in tensor memory."""
 
     name = "tileas-keep-accumulators-in-tmem"
 
@@ -79,25 +79,25 @@ def _keep_in_tmem(func: TableOp, job: Job) -> None:
 
 @dataclass(eq=False)
 class _ChainedDots:
-    """The products of one loop, what TMA fetches for them, and their instructions."""
+    """The dots of one loop, what TMA loads for them, and their instructions."""
 
     dots: ChainedDots
     job: Job
 
     @cached_property
     def boxes(self) -> tuple[dict[int, TmaOperand], dict[int, TmaOperand]] | None:
-        """The operands that TMA brings for each product: all but the second one's left."""
+        """The operands that TMA loads for each dot: all but the second one's left."""
         first, last, analysis = self.dots.first, self.dots.last, AxisAnalysis()
         found = stationary_lhs_load(first)
         held = None if found is None else with_tma_box(*found, self.job, analysis)
-        right, other = (tma_operand(product, 1, self.job, analysis) for product in (first, last))
+        right, other = (tma_operand(dot, 1, self.job, analysis) for dot in (first, last))
         if held is None or right is None or other is None:
             return None
         return {0: held, 1: right}, {1: other}
 
     @cached_property
     def atoms(self) -> list[Tcgen05Atom | None]:
-        return [unscaled_atom(product, self.job) for product in self._pair]
+        return [unscaled_atom(dot, self.job) for dot in self._pair]
 
     @property
     def _pair(self) -> tuple[TableOp, TableOp]:
@@ -109,14 +109,14 @@ class _ChainedDots:
 
     @property
     def is_supported(self) -> bool:
-        """Whether tensor memory has instructions for both products, and reads what TMA brings."""
+        """Whether tensor memory has instructions for both dots, and reads what TMA loads."""
         if not all(map(_is_plain, self._pair)) or self.boxes is None:
             return False
         return all(map(_has_tcgen05_instruction, self._pair, self.atoms, self.boxes))
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Rows, and columns of the two sums."""
+        """Rows, and columns of the two accumulators."""
         m, n = self.dots.first.result.type.get_shape()
         return m, n, self.dots.last.result.type.get_shape()[1]
 
@@ -129,15 +129,15 @@ class _ChainedDots:
         return WARPS * self.tiles
 
     def fitting_ctas(self, func: Operation) -> int | None:
-        """How many CTAs share a multiprocessor, if they find room there; None where they do not."""
+        """How many CTAs share an SM; None where they do not fit."""
         m, n, columns = self.shape
         if m % ROWS or TILES % self.tiles or self.warps < MIN_WARPS:
             return None
         ctas = TILES // self.tiles
         if occupancy(func, self.job) not in (None, ctas):
             return None
-        words = self.tiles * (n + columns)
-        fits = ctas * allocated_columns(words) <= ALL_COLUMNS and self._shared_bytes(
+        columns_needed = self.tiles * (n + columns)
+        fits = ctas * allocated_columns(columns_needed) <= ALL_COLUMNS and self._shared_bytes(
             ctas
         ) <= self.job.target.shared_memory_of(ctas)
         return (
@@ -154,25 +154,25 @@ class _ChainedDots:
         return held + min_stages(ctas) * size + beside
 
     def mark(self) -> None:
-        for product, atom, boxes in zip(self._pair, self.atoms, unwrap(self.boxes), strict=True):
-            product.tensor_memory = unwrap(atom).name
+        for dot, atom, boxes in zip(self._pair, self.atoms, unwrap(self.boxes), strict=True):
+            dot.tensor_memory = unwrap(atom).name
             for load, _, box in boxes.values():
                 load.tma, load.swizzle = True, WIDE if box.swizzle == WIDE else None
         self.dots.first.stationary, self.dots.last.rescaled = True, True
 
 
-def _is_plain(product: TableOp) -> bool:
-    """Whether matrices are multiplied, as they are, to sums of 32 bits, in a loop of no choice ahead of which may be fetched."""
-    if element_of(product.result.type).bits != COLUMN_BITS or ifs_around_loops(product):
+def _is_plain(dot: TableOp) -> bool:
+    """Whether matrices are multiplied, as they are, to accumulators of 32 bits, in a loop of no choice ahead of which may be loaded."""
+    if element_of(dot.result.type).bits != COLUMN_BITS or ifs_around_loops(dot):
         return False
-    return len(product.lhs.type.get_shape()) == 2 and product.lhs_scale is None and may_prefetch_in_loop(product)
+    return len(dot.lhs.type.get_shape()) == 2 and dot.lhs_scale is None and may_prefetch_in_loop(dot)
 
 
-def _has_tcgen05_instruction(product: TableOp, atom: Tcgen05Atom | None, boxes: dict[int, TmaOperand]) -> bool:
+def _has_tcgen05_instruction(dot: TableOp, atom: Tcgen05Atom | None, boxes: dict[int, TmaOperand]) -> bool:
     """Whether a tcgen05 row multiplies these operands where they lie."""
-    (m, k), n = product.lhs.type.get_shape(), product.rhs.type.get_shape()[1]
+    (m, k), n = dot.lhs.type.get_shape(), dot.rhs.type.get_shape()[1]
     unit = COLUMN_UNIT.get(min(m, ROWS))
     if atom is None or unit is None or n % unit or n > MAX_TMEM_COLUMNS or k < atom.k:
         return False
     narrow = 0 in boxes or ELEMENT_BITS[atom.a_type] <= COLUMN_BITS
-    return narrow and readable(product, boxes, atom)
+    return narrow and readable(dot, boxes, atom)

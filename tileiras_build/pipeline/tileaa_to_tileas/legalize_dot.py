@@ -1,10 +1,10 @@
-"""Rewrite matrix products for which the GPU has no instruction into ones that it has.
+"""Rewrite matrix dots for which the GPU has no instruction into ones that it has.
 
 In:    nv_tileas.dot of any types, with or without block scales.
-Out:   no dot has scales but those that the target may multiply by in its products: other operands are multiplied by them
-       in bf16 first. fp8 operands are f16 where there is no fp8 product.
+Out:   no dot has scales but those that the target may multiply by in its dots: other operands are multiplied by them
+       in bf16 first. fp8 operands are f16 where there is no fp8 dot.
 After: convert_tileaa_to_tileas. Before: layouts are assigned.
-Sound: f16 holds every fp8 value; apply_scales says what bf16 holds.
+Sound: f16 holds every fp8 value; expand_block_scales says what bf16 holds.
 """
 
 from __future__ import annotations

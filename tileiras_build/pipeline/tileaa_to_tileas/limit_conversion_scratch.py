@@ -1,11 +1,11 @@
-"""Let tiles pass through shared memory in small parts, in kernels that do not fit otherwise.
+"""Limit the scratch of layout conversions: tiles go through shared memory in small chunks, in kernels that do not fit otherwise.
 
-In:    nv_tileas operations with layouts, in a kernel that gives up something (savings.py).
-Out:   ``max_chunk_bytes`` on convert_layouts, ``chunk_bits`` on slices and ``k_chunks`` on products whose tiles pass in parts; where the layouts of a conversion
+In:    nv_tileas operations with layouts, in a kernel that gives up something (shared_memory_fallbacks.py).
+Out:   ``max_chunk_bytes`` on convert_layouts, ``chunk_bits`` on slices and ``k_chunks`` on dots whose tiles pass in parts; where the layouts of a conversion
        leave too few bits to cut a tile along, there are two, with a layout between them.
-After: all passes that add conversions. Before: assign_scratch, which sizes and places the parts.
+After: all passes that add conversions. Before: allocate_shared_memory, which sizes and places the parts.
 Sound: two conversions one after the other are the conversion from the first layout to the last; parts are a matter of how
-       an operation is written, which the proofs of conversions and slices' numbers check.
+       an operation is written, which the verifier of layout conversions and the tests of slices check.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Fetch a tile that all CTAs of a cluster need once: each CTA fetches a share of it for all of them.
+"""Load a tile that all CTAs of a cluster need once: each CTA loads a share of it for all of them.
 
 In:    asynchronous TMA loads of kernels whose tiles are divided over CTAs (num_ctas).
 Out:   ``multicast`` (a dimension of the tile) on the loads whose tile is the same in every CTA, with a tensor map whose
        box is no larger than a CTA's share; ``ctas`` on their pipelines, whose stages are empty only when the warps of
        all CTAs have released them.
-After: specialize_warps (loads have pipelines). Before: assign_scratch.
-Sound: the place of such a tile, and how often it is fetched, follow from nothing but what all CTAs of a cluster have in
+After: specialize_warps (loads have pipelines). Before: allocate_shared_memory.
+Sound: the place of such a tile, and how often it is loaded, follow from nothing but what all CTAs of a cluster have in
        common, so the n-th item of its pipeline is the same tile in each of them; a share is whole lines of whole swizzle patterns,
        so that it lies in a stage where the whole box would have put it.
 """
@@ -27,7 +27,7 @@ from ..pass_manager import EdgePass
 
 
 class MulticastLoads(EdgePass):
-    """Tiles that several CTAs fetch together."""
+    """Tiles that several CTAs load together."""
 
     name = "tileas-multicast-loads"
 
@@ -55,7 +55,7 @@ def _multicast(load: TableOp, ctas: int) -> None:
 
 # ---- shares --------------------------------------------------------------------------------------
 def _multicast_dim(load: TableOp, ctas: int) -> int | None:
-    """The dimension of the tile of which each CTA fetches a part: whole boxes, else whole patterns of one box."""
+    """The dimension of the tile of which each CTA loads a part: whole boxes, else whole patterns of one box."""
     tile, order, box = load.view.type.tile, *_box(load)
     if tile[order[0]] % (ctas * box[0]) == 0:
         return order[0]
@@ -81,9 +81,9 @@ def _narrow(load: TableOp, dim: int, max_size: int) -> None:
     if box[position] <= max_size:
         return
     box[position] = max_size
-    made = MakeTiledTmaDescOp.make(list(old.operands), [old.results[0].type], old.attributes, box=box)
-    old.parent.insert_op_after(made, old)
-    load.operands[_index(load, "desc")] = made.results[0]
+    descriptor = MakeTiledTmaDescOp.make(list(old.operands), [old.results[0].type], old.attributes, box=box)
+    old.parent.insert_op_after(descriptor, old)
+    load.operands[_index(load, "desc")] = descriptor.results[0]
     if not list(old.results[0].uses):
         old.detach()
         old.erase()

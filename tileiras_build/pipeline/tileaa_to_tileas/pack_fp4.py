@@ -1,11 +1,11 @@
-"""Move fp4 operands of products two to a byte, as memory and the instructions hold them.
+"""Move fp4 operands of dots two to a byte, as memory and the instructions hold them.
 
-In:    block-scaled nv_tileas products of fp4 tiles that are loaded with k as memory's fastest dimension, or unpacked from
+In:    block-scaled nv_tileas dots of fp4 tiles that are loaded with k as memory's fastest dimension, or unpacked from
        bytes along k.
-Out:   the loads are of bytes, half as many along k, and the product, marked ``packed``, is of pairs; so copies, shared
+Out:   the loads are of bytes, half as many along k, and the dot, marked ``packed``, is of pairs; so copies, shared
        memory and registers never take an element from its pair.
-After: legalize_dot (the product may scale by itself). Before: distribute_over_ctas, select_async, assign_layouts;
-       apply_scales, which takes pairs apart where no instruction reads them after all.
+After: legalize_dot (the dot may scale by itself). Before: plan_cta_cluster, select_mma_and_tma, assign_layouts;
+       expand_block_scales, which takes pairs apart where no instruction reads them after all.
 Sound: pairs begin on even elements in memory and in the tile, and the tensor ends between two of them, so a byte is
        inside the tensor with both of its elements or with none; zeros that pad a tile are zeros in pairs, too.
 """
@@ -127,9 +127,9 @@ def _loads_contiguous_pairs(load: TableOp, dim: int, analysis: AxisAnalysis) -> 
 def _pack(op: TableOp) -> None:
     rank = len(op.lhs.type.get_shape())
     operands = [_packed(op.lhs, rank - 1), _packed(op.rhs, rank - 2), op.acc, op.lhs_scale, op.rhs_scale]
-    product = DotOp.make(operands, [op.result.type], op.attributes, packed=True)
-    parent_block(op).insert_op_before(product, op)
-    op.result.replace_all_uses_with(product.result)
+    dot = DotOp.make(operands, [op.result.type], op.attributes, packed=True)
+    parent_block(op).insert_op_before(dot, op)
+    op.result.replace_all_uses_with(dot.result)
     gone = [op.lhs, op.rhs]
     op.detach()
     op.erase()
@@ -149,12 +149,12 @@ def _drop(value: SSAValue) -> None:
 
 def _packed(value: SSAValue, k_dim: int) -> SSAValue:
     source, permute, dim = unwrap(_source(value, k_dim))
-    made = _byte_load(as_op(source), dim) if source.name == LOAD else _byte_tile(source)
+    new_op = _byte_load(as_op(source), dim) if source.name == LOAD else _byte_tile(source)
     if permute is None:
-        return made
+        return new_op
     order = permute.permutation
-    turned = TensorType(i8, [tile_type(made).get_shape()[at] for at in order])
-    return _after(permute, PermuteOp.make([made], [turned], dict(permute.attributes)))
+    turned = TensorType(i8, [tile_type(new_op).get_shape()[at] for at in order])
+    return _after(permute, PermuteOp.make([new_op], [turned], dict(permute.attributes)))
 
 
 def _byte_tile(owner: Operation) -> SSAValue:
@@ -172,11 +172,11 @@ def _byte_load(load: TableOp, dim: int) -> SSAValue:
     shape = list(load.value.type.get_shape())
     shape[dim] //= 2
     types: list[Attribute] = [TensorType(i8, shape), *(result.type for result in load.results[1:])]
-    made = TiledLoadOp.make([view, list(load.coords), load.token], types, dict(load.attributes))
-    parent_block(load).insert_op_before(made, load)
-    for old, new in zip(load.results[1:], made.results[1:]):
+    new_op = TiledLoadOp.make([view, list(load.coords), load.token], types, dict(load.attributes))
+    parent_block(load).insert_op_before(new_op, load)
+    for old, new in zip(load.results[1:], new_op.results[1:]):
         old.replace_all_uses_with(new)
-    return made.results[0]
+    return new_op.results[0]
 
 
 def _byte_view(view: SSAValue, dim: int) -> SSAValue:
@@ -185,8 +185,8 @@ def _byte_view(view: SSAValue, dim: int) -> SSAValue:
     memref = defining_table_op(block.operands[0])
     fastest = type.dim_map[dim]
     source = _byte_memref(memref, fastest)
-    halved = [[n // 2 if at == dim else n for at, n in enumerate(numbers)] for numbers in (type.tile, type.steps)]
-    made = TiledViewType.of(
+    halved = [[n // 2 if at == dim else n for at, n in enumerate(sizes)] for sizes in (type.tile, type.steps)]
+    new_op = TiledViewType.of(
         type.kind.data,
         memref_type(source),
         halved[0],
@@ -195,7 +195,7 @@ def _byte_view(view: SSAValue, dim: int) -> SSAValue:
         sparse=type.sparse.data,
         padding=type.padding.data,
     )
-    return _after(block, BlockTileOp.make([source], [made], dict(block.attributes)))
+    return _after(block, BlockTileOp.make([source], [new_op], dict(block.attributes)))
 
 
 def _byte_memref(memref: TableOp, fastest: int) -> SSAValue:
@@ -215,8 +215,8 @@ def _byte_memref(memref: TableOp, fastest: int) -> SSAValue:
                 value = _half(place, value, analysis) if halves else value
                 place = defining_op(value) if halves else place
                 dynamic[kind].append(value)
-    made = MemRefType.of(i8, *static)
-    return _after(place, MakeMemRefOp.make([base, *dynamic], [made], dict(memref.attributes)))
+    new_op = MemRefType.of(i8, *static)
+    return _after(place, MakeMemRefOp.make([base, *dynamic], [new_op], dict(memref.attributes)))
 
 
 def _half(place: Operation, value: SSAValue, analysis: AxisAnalysis) -> SSAValue:

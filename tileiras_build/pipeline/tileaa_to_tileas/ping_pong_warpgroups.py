@@ -1,11 +1,11 @@
-"""Let warpgroups take turns in issuing products, so that one multiplies while another computes the next left operands.
+"""Order the MMAs of warpgroups (ping-pong), so that one multiplies while another computes its next left operands.
 
-In:    loops with several products of warpgroups (async.dot) that are issued before the first of them is waited for.
+In:    loops with several dots of warpgroups (async.dot) that are issued before the first of them is waited for.
 Out:   ``async.sequence.wait`` before the first of these, ``arrive`` after the last; ``open`` and ``close`` around the
-       agent that computes.
-After: overlap_products (it issues them so), assign_scratch (all barriers of the agent are there).
-Sound: within a turn no warpgroup waits for another but by stages that are given back outside of turns. All warpgroups
-       run the same program, so each takes as many turns, and each turn that is waited for is given by one arrival.
+       partition that computes.
+After: rotate_mma_loop (it issues them so), allocate_shared_memory (all barriers of the partition are there).
+Sound: within its section no warpgroup waits for another except for stages that are released outside of sections. All
+       warpgroups run the same program, so each enters as many sections, and each wait is matched by one arrival.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MIN_WARPGROUPS = 2
 
 
 class PingPongWarpgroups(EdgePass):
-    """Turns of warpgroups."""
+    """Exclusive sections of warpgroups."""
 
     name = "tileas-ping-pong-warpgroups"
 
@@ -44,25 +44,27 @@ class PingPongWarpgroups(EdgePass):
 
 
 def _insert_ordering_barriers(switch: Operation, warpgroups: int) -> None:
-    agent = switch.regions[-1].blocks[0]
-    turns = [turn for loop in walk(agent) if is_counted_loop(loop) and (turn := _find_exclusive_section(loop))]
-    if warpgroups < MIN_WARPGROUPS or not turns:
+    consumers = switch.regions[-1].blocks[0]
+    sections = [
+        section for loop in walk(consumers) if is_counted_loop(loop) and (section := _find_exclusive_section(loop))
+    ]
+    if warpgroups < MIN_WARPGROUPS or not sections:
         return
-    for turn in turns:
-        parent_block(turn[0]).insert_op_before(SequenceWaitOp.make([], [], warpgroups=warpgroups), turn[0])
-        parent_block(turn[-1]).insert_op_after(SequenceArriveOp.make([], [], warpgroups=warpgroups), turn[-1])
-    agent.insert_op_before(SequenceOpenOp.make([], [], warpgroups=warpgroups), unwrap(agent.first_op))
-    agent.insert_op_before(SequenceCloseOp.make([], [], warpgroups=warpgroups), terminator(agent))
+    for section in sections:
+        parent_block(section[0]).insert_op_before(SequenceWaitOp.make([], [], warpgroups=warpgroups), section[0])
+        parent_block(section[-1]).insert_op_after(SequenceArriveOp.make([], [], warpgroups=warpgroups), section[-1])
+    consumers.insert_op_before(SequenceOpenOp.make([], [], warpgroups=warpgroups), unwrap(consumers.first_op))
+    consumers.insert_op_before(SequenceCloseOp.make([], [], warpgroups=warpgroups), terminator(consumers))
 
 
 def _find_exclusive_section(loop: Operation) -> list[Operation]:
-    """From the first to the last product of a loop's body that is issued before any is waited for; empty if that is one."""
+    """From the first to the last dot of a loop's body that is issued before any is waited for; empty if that is one."""
     ops = list(loop.regions[0].blocks[0].ops)
     issued = [op for op in ops if isinstance(op, AsyncDotOp) and op.pending is None]
     if len(issued) < 2:
         return []
-    turn = ops[ops.index(issued[0]) : ops.index(issued[-1]) + 1]
-    return turn if all(_is_independent_of_others(op) for op in turn) else []
+    section = ops[ops.index(issued[0]) : ops.index(issued[-1]) + 1]
+    return section if all(_is_independent_of_others(op) for op in section) else []
 
 
 def _is_independent_of_others(op: Operation) -> bool:

@@ -4,9 +4,9 @@ In:    nv_tileas without layouts; a kernel whose hint asks for several CTAs for 
 Out:   the program of one of them: divided tiles are that CTA's parts, loads and stores of them go to its part of the
        view's tile, what is not divided is computed in each CTA and stored by the first. ``num_ctas`` on the kernel, or
        ``num_ctas_declined``, the reason why one CTA has it all.
-After: legalize_dot (operands of products are final). Before: order_tokens (its barriers are those of one CTA),
+After: legalize_dot (operands of dots are final). Before: insert_barriers (its barriers are those of one CTA),
        assign_layouts.
-Sound: a division follows the rules of analysis/cta_split, under which no CTA needs another's part. Memory that the
+Sound: a division follows the rules of analysis/sharding_propagation, under which no CTA needs another's part. Memory that the
        program accesses in an order (by tokens) is accessed there by one CTA only: both tiles are the same part of
        the same view. Accesses that other programs may see in the middle (not weak), prints and atomics that would
        happen more than once leave the kernel whole.

@@ -1,17 +1,17 @@
-"""Read the first fragments of a product's next tiles before the last step of these is multiplied.
+"""Prefetch fragments: read the first fragments of the next tiles before the last k step of the current ones is multiplied.
 
-In:    counted loops of one mma.sync product that adds to a sum the loop carries, whose operands all threads copy ahead.
-Out:   such a loop in steps of the instruction's k, behind the first iteration's wait and copies. It carries the fragments of
+In:    counted loops of one mma.sync dot that accumulates the loop carries, whose operands all threads copy ahead.
+Out:   such a loop in steps of the instruction's k, after the first iteration's wait and copies. It carries the fragments of
        its first step: an iteration multiplies all steps but the last one while it reads the fragments of the next, waits
        for the next stage, reads its first fragments, and multiplies the last step while they come. Where threads have no
-       registers for two steps' fragments, the product is one step, or elements are converted on the way, which keeps
+       registers for two steps' fragments, the dot is one step, or elements are converted on the way, which keeps
        threads busy while others wait, the loop stays as it is.
-After: pipeline_loads (all rings have their readers and waits). Before: choose_atoms (it chooses for each reading).
-Sound: the steps of a product are added in order of k, as the instructions of the whole one are. Waits, barriers and copies
+After: software_pipeline_loads (all rings have their readers and waits). Before: select_copy_atoms (it chooses for each reading).
+Sound: the steps of a dot are added in order of k, as the instructions of the whole one are. Waits, barriers and copies
        keep their order; a stage is waited for before any of it is read, and all of it has been read at the next barrier,
-       behind which it is copied to. What the last iteration does for one more is not seen: copies past the end are
+       after which it is copied to. What the last iteration does for one more is not seen: copies past the end are
        disabled, the fragments of what they leave, zeros, are not multiplied, and scalars are not divided by 0. Loops whose
-       tiles TMA fetches stay: nothing would end a wait for one more, and their warps wait each for itself.
+       tiles TMA loads stay: nothing would end a wait for one more, and their warps wait each for itself.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ from .speculation_guards import speculated
 ForOp, ContinueOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("for", "continue"))
 DOT = "nv_tileas.dot"
 Values = dict[SSAValue, SSAValue]
-# What an iteration does, beside pure operations, before its product or for later iterations.
+# What an iteration does, beside pure operations, before its dot or for later iterations.
 MOVABLE_AHEAD = frozenset(kind.name for kind in (AsyncWaitOp, BarrierOp, AsyncTiledLoadOp, AsyncCommitOp))
 
 
 class PrefetchFragments(EdgePass):
-    """Fragments under way across the wait for their stage."""
+    """Fragments in flight across the wait for their stage."""
 
     name = "tileas-prefetch-fragments"
 
@@ -66,7 +66,7 @@ class PrefetchFragments(EdgePass):
 # ---- what an iteration does ------------------------------------------------------------------------
 @dataclass(eq=False)
 class _LoopParts:
-    """A loop's product, and its operands in steps."""
+    """A loop's dot, and its operands in steps."""
 
     block: Block
     dot: TableOp
@@ -75,7 +75,7 @@ class _LoopParts:
 
     @cached_property
     def stage_reads_and_dot(self) -> set[Operation]:
-        """The product with its readings."""
+        """The dot and the local_loads of its operands."""
         return {self.dot, *(op for operand in self.operands for op in operand.ops)}
 
     @cached_property
@@ -85,17 +85,17 @@ class _LoopParts:
 
     @property
     def before(self) -> list[Operation]:
-        """What of it is done before the product."""
+        """The operations before the dot that an iteration runs early."""
         return [op for op in self.rest_of_body if op.is_before_in_block(self.dot)]
 
     @property
     def after(self) -> list[Operation]:
-        """And what behind it."""
+        """And what after it."""
         return [op for op in self.rest_of_body if not op.is_before_in_block(self.dot)]
 
     @property
     def accumulator_index(self) -> int:
-        """Which carried value is the sum."""
+        """Which carried value is the accumulator."""
         return self.dot.acc.index - 1
 
     @cached_property
@@ -105,36 +105,36 @@ class _LoopParts:
 
     @cached_property
     def forwarded_values(self) -> list[SSAValue]:
-        """What the product's iteration tells it: its stage."""
+        """The values that an iteration forwards to its dot: its stage."""
         values = dict.fromkeys(value for operand in self.operands for value in operand.stage_load.operands)
         return [value for value in values if self.block in (value.owner, getattr(value.owner, "parent", None))]
 
 
 def _loop_parts(loop: TableOp, job: Job) -> _LoopParts | None:
-    """The parts of a loop that can be taken apart."""
+    """The loop's parts; None where it cannot be split."""
     block = loop.regions[0].blocks[0]
-    products = [as_op(op) for op in block.ops if op.name == DOT]
-    if len(products) != 1 or not has_no_early_exit(loop) or not _is_plain(products[0]):
+    dots = [as_op(op) for op in block.ops if op.name == DOT]
+    if len(dots) != 1 or not has_no_early_exit(loop) or not _is_plain(dots[0]):
         return None
-    [product] = products
-    steps = k_of(product) // atom_named(job.target, product.atom).k
+    [dot] = dots
+    steps = k_of(dot) // atom_named(job.target, dot.atom).k
     if steps < 2:
         return None
-    operands = [k_step_operand(product, index, steps) for index in (0, 1)]
-    parts = _LoopParts(block, product, [operand for operand in operands if operand is not None], steps)
+    operands = [k_step_operand(dot, index, steps) for index in (0, 1)]
+    parts = _LoopParts(block, dot, [operand for operand in operands if operand is not None], steps)
     if len(parts.operands) < len(operands) or any(operand.is_computed for operand in parts.operands):
         return None
     return parts if _may_be_prefetched(parts) else None
 
 
 def _is_plain(dot: TableOp) -> bool:
-    """Whether mma.sync multiplies, without scales, and the loop does nothing else with the sum."""
+    """Whether mma.sync multiplies, without scales, and the loop does nothing else with the accumulator."""
     return dot.atom is not None and dot.lhs_scale is None and is_accumulation_loop(dot)
 
 
 def _may_be_prefetched(parts: _LoopParts) -> bool:
-    """Whether nothing else touches memory, what the next iteration does early needs nothing of this one's product, and
-    nobody asks behind the loop how far it came.
+    """Whether nothing else touches memory, what the next iteration does early needs nothing of this one's dot, and
+    nobody asks after the loop how far it came.
     """
     results = as_op(parts.block.parent_op()).results
     return all(_is_movable_ahead(op, parts) for op in parts.rest_of_body) and not any(
@@ -156,8 +156,8 @@ def _fits(parts: _LoopParts, job: Job) -> bool:
 # ---- the change ------------------------------------------------------------------------------------
 def _rewrite(loop: TableOp, parts: _LoopParts) -> None:
     """What the first iteration does early, and a loop whose iterations do that for the next one."""
-    made = _Writer(loop, parts).write(insertion_before(loop))
-    loop.results[parts.accumulator_index].replace_all_uses_with(made.results[0])
+    new_op = _Writer(loop, parts).write(insertion_before(loop))
+    loop.results[parts.accumulator_index].replace_all_uses_with(new_op.results[0])
     loop.detach()
     loop.erase()
 
@@ -180,21 +180,21 @@ class _Writer:
         inner = Block(arg_types=[loop.lower.type, *types])
         self._iteration(inner)
         operands = [loop.lower, loop.upper, loop.step, carried]
-        made: TableOp = ForOp.make(operands, types, dict(loop.attributes), [Region(inner)])
-        insert(made)
-        return made
+        new_op: TableOp = ForOp.make(operands, types, dict(loop.attributes), [Region(inner)])
+        insert(new_op)
+        return new_op
 
     def _next(self, values: Values) -> list[SSAValue]:
-        """What the next iteration starts with, and what this one's product is told."""
+        """The values that the next iteration starts with, and those forwarded to this iteration's dot."""
         following = (terminator(self.parts.block).operands[index] for index in self.parts.others)
         return [values.get(value, value) for value in (*following, *self.parts.forwarded_values)]
 
     def _iteration(self, inner: Block) -> None:
-        index, sum, *carried = inner.args
+        index, acc, *carried = inner.args
         fragments, rest = carried[: len(self.parts.operands)], carried[len(self.parts.operands) :]
-        told: Values = dict(zip(self.parts.forwarded_values, rest[len(self.arguments) :]))
+        forwarded: Values = dict(zip(self.parts.forwarded_values, rest[len(self.arguments) :]))
         insert = insertion_at_end(inner)
-        total, last = self._all_k_steps_but_last(sum, fragments, told, insert)
+        total, last = self._all_k_steps_but_last(acc, fragments, forwarded, insert)
         following = insert(binary(arith.AddiOp, index, self.loop.step))
         values: Values = {self.parts.block.args[0]: following, **dict(zip(self.arguments, rest))}
         first = self._begin(values, insert)
@@ -203,22 +203,22 @@ class _Writer:
         insert(ContinueOp.make([[total, *first, *self._next(values)]], []))
 
     def _begin(self, values: Values, insert: Inserter) -> list[SSAValue]:
-        """All that an iteration does before its product; its first fragments."""
+        """All that an iteration does before its dot; its first fragments."""
         self._copy(self.parts.before, values, insert)
         return [operand.read(0, values, insert) for operand in self.parts.operands]
 
     def _all_k_steps_but_last(
         self, accumulator: SSAValue, fragments: Sequence[SSAValue], forwarded: Values, insert: Inserter
     ) -> tuple[SSAValue, Sequence[SSAValue]]:
-        """The sum before the last step, and that one's fragments: each step's are read before the step before is multiplied."""
+        """The accumulator before the last step, and that one's fragments: each step's are read before the step before is multiplied."""
         for step in range(1, self.parts.steps):
             following = [operand.read(step, forwarded, insert) for operand in self.parts.operands]
             accumulator, fragments = self._multiply(fragments, accumulator, insert), following
         return accumulator, fragments
 
     def _multiply(self, fragments: Sequence[SSAValue], accumulator: SSAValue, insert: Inserter) -> SSAValue:
-        product = self.parts.dot
-        return insert(product.clone(dict(zip(product.operands, [*fragments, accumulator]))))
+        dot = self.parts.dot
+        return insert(dot.clone(dict(zip(dot.operands, [*fragments, accumulator]))))
 
     def _copy(self, ops: list[Operation], values: Values, insert: Inserter) -> None:
         for op in ops:

@@ -1,14 +1,14 @@
-"""Multiply while the next left operand is computed: what a loop adds to a sum last runs beside the next iteration's start.
+"""Multiply while the next left operand is computed: what a loop accumulates last runs beside the next iteration's start.
 
-In:    counted loops of the agent that computes, in which one asynchronous product makes what becomes, by other
-       operations, the left operand of another, and that other adds to a sum that the loop carries.
-Out:   such a loop, one iteration behind with the later product and what follows from it: the first iteration's early part
-       stands before it, the last one's late part behind it, in an ``if`` that the loop runs at all. In an iteration both
-       products are issued before the first one is waited for (async.dot without ``pending``, async.dot_wait).
-After: specialize_warps, pair_ctas, multicast_loads (pipelines are complete). Before: pipeline_loads, assign_scratch.
-Sound: the late part touches nothing but the sum, the stage of its product, tensor memory of its own, and values that
-       the loop then carries; so it may come after the early part of the next iteration. That one's tiles may be fetched
-       after the late product's next ones, while the last stage is not given back: there are two or more. Waits of a pipeline
+In:    counted loops of the consumer partition, in which one asynchronous dot makes what becomes, by other
+       operations, the left operand of another, and that other accumulates into a loop-carried accumulator.
+Out:   such a loop, one iteration behind with the later dot and what follows from it: the first iteration's early part
+       is before it, the last one's late part after it, in an ``if`` that the loop runs at all. In an iteration both
+       dots are issued before the first one is waited for (async.dot without ``pending``, async.dot_wait).
+After: specialize_warps, use_two_cta_mma, multicast_loads (pipelines are complete). Before: software_pipeline_loads, allocate_shared_memory.
+Sound: the late part touches nothing but the accumulator, the stage of its dot, tensor memory of its own, and values that
+       the loop then carries; so it may come after the early part of the next iteration. That one's tiles may be loaded
+       after the late dot's next ones, while the last stage is not released: there are two or more. Waits of a pipeline
        stay in order, and so do releases.
 """
 
@@ -39,7 +39,7 @@ from .rewriter import loop_continues_at
 ForOp, IfOp, YieldOp, ContinueOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("for", "if", "yield", "continue"))
 MMA_OPS = (AsyncDotOp.name, AsyncUmmaOp.name)
 BARRIER = "nv_tileas.barrier"
-# What may be done an iteration later, beside pure operations: all of it is about stages and tensor memory of the product.
+# What may be done an iteration later, beside pure operations: all of it is about stages and tensor memory of the dot.
 DELAYED_OPS = frozenset(
     f"nv_tileas.{name}"
     for name in (
@@ -52,7 +52,7 @@ CLONED_OPS = ("nv_tileas.broadcast", "nv_tileas.splat", "nv_tileas.view", "arith
 
 
 class RotateMmaLoop(EdgePass):
-    """Products of two iterations under way at once."""
+    """Dots of two iterations in flight at once."""
 
     name = "tileas-rotate-mma-loop"
 
@@ -67,7 +67,7 @@ class RotateMmaLoop(EdgePass):
 # ---- the two parts of an iteration -----------------------------------------------------------------
 @dataclass(eq=False)
 class _LoopStages:
-    """What each iteration does early and late, in order; ``first`` and ``last``: the products of the two."""
+    """What each iteration does early and late, in order; ``first`` and ``last``: the dots of the two."""
 
     block: Block
     first_dot: TableOp
@@ -76,8 +76,8 @@ class _LoopStages:
 
     @cached_property
     def first_stage(self) -> list[Operation]:
-        late = set(self.second_stage)
-        return [op for op in self.block.ops if op not in late and op is not self.block.last_op]
+        second = set(self.second_stage)
+        return [op for op in self.block.ops if op not in second and op is not self.block.last_op]
 
     @cached_property
     def second_stage_arguments(self) -> list[int]:
@@ -95,11 +95,11 @@ class _LoopStages:
     @cached_property
     def forwarded_values(self) -> list[SSAValue]:
         """What the late part reads of its iteration's early part."""
-        late, own = set(self.second_stage), {self.block.args[1 + index] for index in self.second_stage_arguments}
+        second, own = set(self.second_stage), {self.block.args[1 + index] for index in self.second_stage_arguments}
         found: dict[SSAValue, None] = {}
         for value in (value for top in self.second_stage for op in walk(top) for value in op.operands):
             inside = self.block in (value.owner, getattr(value.owner, "parent", None))
-            if inside and value.owner not in late and value not in own:
+            if inside and value.owner not in second and value not in own:
                 found[value] = None
         return list(found)
 
@@ -108,11 +108,11 @@ def _loop_stages(loop: Operation) -> _LoopStages | None:
     """The parts of a loop that can be overlapped."""
     block = loop.regions[0].blocks[0]
     found = [op for op in block.ops if op.name in MMA_OPS]
-    # Partial sums are added before a product is left.
+    # partial sums are added before a dot is left.
     if len(found) < 2 or not has_no_early_exit(loop) or any(accumulator_promotion(op) for op in found):
         return None
     first, last = found[0], found[-1]
-    if _share_columns(first, last):
+    if _share_tmem_columns(first, last):
         return None
     needed = _sources([_lhs_source(last)], block)
     if first not in needed or last in needed or not has_two_stages(last):
@@ -121,20 +121,20 @@ def _loop_stages(loop: Operation) -> _LoopStages | None:
     return parts if _is_separate(parts, needed) else None
 
 
-def _share_columns(first: TableOp, last: TableOp) -> bool:
-    """Whether the left operand of a product is written over the sum of another (``keep_sums``)."""
+def _share_tmem_columns(first: TableOp, last: TableOp) -> bool:
+    """Whether the left operand of one dot overwrites the accumulator of another (``keep_accumulators_in_tmem``)."""
     if not isinstance(last, AsyncUmmaOp) or last.lhs_stage is not None or not isinstance(first, AsyncUmmaOp):
         return False
     return defining_table_op(first.acc).column == defining_table_op(last.lhs).column
 
 
-def _lhs_source(product: TableOp) -> SSAValue:
-    """The left operand, or what was stored last where the product finds it in tensor memory."""
-    if isinstance(product, AsyncDotOp):
-        return product.lhs
-    ops = parent_block(product).ops
-    stores = [as_op(op) for op in ops if op.name == "nv_tileas.tmem_store" and as_op(op).dest is product.lhs]
-    return stores[-1].value if stores else product.lhs
+def _lhs_source(dot: TableOp) -> SSAValue:
+    """The left operand, or what was stored last where the dot finds it in tensor memory."""
+    if isinstance(dot, AsyncDotOp):
+        return dot.lhs
+    ops = parent_block(dot).ops
+    stores = [as_op(op) for op in ops if op.name == "nv_tileas.tmem_store" and as_op(op).dest is dot.lhs]
+    return stores[-1].value if stores else dot.lhs
 
 
 def _sources(values: Iterable[SSAValue], block: Block) -> set[Operation]:
@@ -152,7 +152,7 @@ def _sources(values: Iterable[SSAValue], block: Block) -> set[Operation]:
 
 
 def _dots_filling(op: Operation) -> Iterator[Operation]:
-    """The products of the block whose sum an operation reads from tensor memory."""
+    """The dots of the block whose accumulator an operation reads from tensor memory."""
     if op.name == "nv_tileas.tmem_load":
         yield from (
             user for user in users(as_op(op).source) if user.name == AsyncUmmaOp.name and user.parent is op.parent
@@ -172,7 +172,7 @@ def users(value: SSAValue) -> list[Operation]:
 
 
 def _second_stage_ops(block: Block, last: TableOp) -> list[Operation]:
-    """What follows from the later product, what waits for its stage and gives it back, and barriers before such operations."""
+    """What follows from the later dot, what waits for its stage and releases it, and barriers before such operations."""
     found: set[Operation] = set()
     waiting = [last, *_second_stage_waits(last), *_stage_releases(last), *_tmem_users(last)]
     while waiting:
@@ -187,44 +187,44 @@ def _second_stage_ops(block: Block, last: TableOp) -> list[Operation]:
     return _with_barriers(found, block)
 
 
-def loads_of(product: TableOp) -> list[TableOp]:
-    """The loads to the buffers whose stages a product reads."""
-    places = ((product.lhs, product.lhs_stage), (product.rhs, product.rhs_stage))
-    buffers = [buffer for buffer, stage in places if stage is not None]
+def loads_of(dot: TableOp) -> list[TableOp]:
+    """The loads to the buffers whose stages a dot reads."""
+    operands = ((dot.lhs, dot.lhs_stage), (dot.rhs, dot.rhs_stage))
+    buffers = [buffer for buffer, stage in operands if stage is not None]
     return [as_op(op) for buffer in buffers for op in users(buffer) if op.name == AsyncTiledTmaLoadOp.name]
 
 
-def ops_on_same_stage(product: TableOp, name: str) -> list[TableOp]:
-    """The operations of that name, in the block of a product, on a stage that it reads."""
-    pipelines = {load.pipeline for load in loads_of(product)}
-    found = (as_op(op) for op in parent_block(product).ops if op.name == f"nv_tileas.async.pipeline.{name}")
+def ops_on_same_stage(dot: TableOp, name: str) -> list[TableOp]:
+    """The operations of that name, in the block of a dot, on a stage that it reads."""
+    pipelines = {load.pipeline for load in loads_of(dot)}
+    found = (as_op(op) for op in parent_block(dot).ops if op.name == f"nv_tileas.async.pipeline.{name}")
     return [op for op in found if op.pipeline in pipelines]
 
 
-def _stage_releases(product: TableOp) -> list[TableOp]:
-    return ops_on_same_stage(product, "consumer_release")
+def _stage_releases(dot: TableOp) -> list[TableOp]:
+    return ops_on_same_stage(dot, "consumer_release")
 
 
-def _second_stage_waits(product: TableOp) -> list[TableOp]:
-    """The waits for its stage, where there are two: the next one is not full before the last one has been given back.
+def _second_stage_waits(dot: TableOp) -> list[TableOp]:
+    """The waits for its stage, where there are two: the next one is not full before the last one has been released.
 
-    Of more stages the next one is full long before, and between products that are issued together a wait costs time.
+    Of more stages the next one is full long before, and between dots that are issued together a wait costs time.
     """
-    waits = ops_on_same_stage(product, "consumer_wait")
+    waits = ops_on_same_stage(dot, "consumer_wait")
     return [wait for wait in waits if wait.pipeline.type.stages.data == MIN_STAGES]
 
 
-def has_two_stages(product: TableOp) -> bool:
-    """Whether the next stage can be filled while a product still reads this one: what fetches does all in order."""
-    return all(wait.pipeline.type.stages.data > 1 for wait in ops_on_same_stage(product, "consumer_wait"))
+def has_two_stages(dot: TableOp) -> bool:
+    """Whether the next stage can be filled while a dot still reads this one: what loads does all in order."""
+    return all(wait.pipeline.type.stages.data > 1 for wait in ops_on_same_stage(dot, "consumer_wait"))
 
 
-def _tmem_users(product: TableOp) -> list[Operation]:
-    """Who writes and reads the product's tensor memory, and waits for what it fills there."""
-    if isinstance(product, AsyncDotOp):
+def _tmem_users(dot: TableOp) -> list[Operation]:
+    """Who writes and reads the dot's tensor memory, and waits for what it fills there."""
+    if isinstance(dot, AsyncDotOp):
         return []
-    tiles = [value for value in (product.lhs, product.acc) if value.type.name == "nv_tileas.tmem"]
-    return [user for value in (*tiles, product.ready) if value is not None for user in users(value)]
+    tiles = [value for value in (dot.lhs, dot.acc) if value.type.name == "nv_tileas.tmem"]
+    return [user for value in (*tiles, dot.ready) if value is not None for user in users(value)]
 
 
 def _clonable_into_second_stage(second_stage: set[Operation], block: Block) -> Iterator[Operation]:
@@ -238,7 +238,7 @@ def _clonable_into_second_stage(second_stage: set[Operation], block: Block) -> I
 
 
 def _with_barriers(second_stage: set[Operation], block: Block) -> list[Operation]:
-    """In order, with the barriers that stand before one of them."""
+    """In order, with the barriers that are before one of them."""
     for op in reversed(list(block.ops)):
         if op.name == BARRIER and op.next_op in second_stage:
             second_stage.add(op)
@@ -247,15 +247,15 @@ def _with_barriers(second_stage: set[Operation], block: Block) -> list[Operation
 
 def _is_separate(parts: _LoopStages, needed: set[Operation]) -> bool:
     """Whether the late part may be done later: the early one reads nothing that it makes, and it acts on its own alone."""
-    late, block = set(parts.second_stage), parts.block
-    if late & needed or parts.first_dot in late:
+    second, block = set(parts.second_stage), parts.block
+    if second & needed or parts.first_dot in second:
         return False
     own = [block.args[1 + index] for index in parts.second_stage_arguments]
-    made = [*own, *(result for op in parts.second_stage for result in op.results)]
-    readers = {_ancestor_in(user, block) for value in made for user in users(value)} - {block.last_op}
+    new_op = [*own, *(result for op in parts.second_stage for result in op.results)]
+    readers = {_ancestor_in(user, block) for value in new_op for user in users(value)} - {block.last_op}
     if any(value in own for value in terminator(block).operands):
         return False
-    return readers <= late and all(_may_be_delayed(op) for op in parts.second_stage)
+    return readers <= second and all(_may_be_delayed(op) for op in parts.second_stage)
 
 
 def _may_be_delayed(op: Operation) -> bool:
@@ -263,17 +263,17 @@ def _may_be_delayed(op: Operation) -> bool:
 
 
 def _fits(parts: _LoopStages, func: Operation, job: Job) -> bool:
-    """Whether threads have registers for the sum, the early product, the left operand on its way, and stationary ones."""
+    """Whether threads have registers for the accumulator, the early dot, the left operand on its way, and stationary ones."""
     tiles = [_result(parts.first_dot), _result(parts.last_dot), _lhs_source(parts.last_dot)]
     tiles += [op.lhs for op in parts.first_stage if isinstance(op, AsyncDotOp) and is_tile(op.lhs)]
-    words = sum(tile_registers(tile) for tile in dict.fromkeys(tiles))
-    return accumulators_fit(words, func, job, as_op(func).num_warps)
+    regs = sum(tile_registers(tile) for tile in dict.fromkeys(tiles))
+    return accumulators_fit(regs, func, job, as_op(func).num_warps)
 
 
-def _result(product: TableOp) -> SSAValue:
-    if isinstance(product, AsyncDotOp):
-        return product.result
-    return next(op.results[0] for op in users(product.acc) if op.name == "nv_tileas.tmem_load")
+def _result(dot: TableOp) -> SSAValue:
+    if isinstance(dot, AsyncDotOp):
+        return dot.result
+    return next(op.results[0] for op in users(dot.acc) if op.name == "nv_tileas.tmem_load")
 
 
 # ---- the change ------------------------------------------------------------------------------------
@@ -283,10 +283,10 @@ def _rewrite(loop: TableOp, parts: _LoopStages) -> None:
     body, never = Block(), Block()
     never.add_op(YieldOp.make([list(loop.initial)], []))
     _Writer(loop, parts).write(body)
-    made = IfOp.make([guard.results[0]], [result.type for result in loop.results], {}, [Region(body), Region(never)])
-    for op in (guard, made):
+    new_op = IfOp.make([guard.results[0]], [result.type for result in loop.results], {}, [Region(body), Region(never)])
+    for op in (guard, new_op):
         parent_block(loop).insert_op_before(op, loop)
-    for old, new in zip(loop.results, made.results):
+    for old, new in zip(loop.results, new_op.results):
         old.replace_all_uses_with(new)
     loop.detach()
     loop.erase()
@@ -307,15 +307,15 @@ class _Writer:
         carried = [*self._next_first_stage(values), *(loop.initial[index] for index in parts.second_stage_arguments)]
         carried += [values[value] for value in parts.forwarded_values]
         inner = Block(arg_types=[arguments[0].type, *(value.type for value in carried)])
-        made = ForOp.make(
+        new_op = ForOp.make(
             [second.results[0], loop.upper, loop.step, carried],
             [value.type for value in carried],
             dict(loop.attributes),
             [Region(inner)],
         )
         self._iteration(inner)
-        target.add_op(made)
-        self._finish(list(made.results), target)
+        target.add_op(new_op)
+        self._finish(list(new_op.results), target)
 
     def _next_first_stage(self, values: dict[SSAValue, SSAValue]) -> list[SSAValue]:
         last = terminator(self.parts.block)
@@ -331,45 +331,45 @@ class _Writer:
         return dict(zip(olds[:count], carried[:count])), dict(zip(olds[count:], carried[count:]))
 
     def _iteration(self, inner: Block) -> None:
-        """Issue both products, then go on with the early part, then with the late one."""
+        """Issue both dots, then go on with the early part, then with the late one."""
         parts = self.parts
-        early, late = self._split(list(inner.args[1:]))
-        early[parts.block.args[0]] = inner.args[0]
+        first, second = self._split(list(inner.args[1:]))
+        first[parts.block.args[0]] = inner.args[0]
         issue, rest = _until(parts.first_stage, parts.first_dot)
         last_issue, last_rest = _until(parts.second_stage, parts.last_dot)
-        self._copy(issue, early, inner)
-        self._copy(last_issue, late, inner)
-        self._await(parts.first_dot, early, inner, pending=1)
-        self._copy(rest, early, inner)
-        self._await(parts.last_dot, late, inner, pending=0)
-        self._copy(last_rest, late, inner)
+        self._copy(issue, first, inner)
+        self._copy(last_issue, second, inner)
+        self._await(parts.first_dot, first, inner, pending=1)
+        self._copy(rest, first, inner)
+        self._await(parts.last_dot, second, inner, pending=0)
+        self._copy(last_rest, second, inner)
         last = terminator(parts.block)
-        following = [late[last.operands[index]] for index in parts.second_stage_arguments]
-        handed = [early.get(value, value) for value in parts.forwarded_values]
-        inner.add_op(ContinueOp.make([[*self._next_first_stage(early), *following, *handed]], []))
+        following = [second[last.operands[index]] for index in parts.second_stage_arguments]
+        handed = [first.get(value, value) for value in parts.forwarded_values]
+        inner.add_op(ContinueOp.make([[*self._next_first_stage(first), *following, *handed]], []))
 
     def _finish(self, results: list[SSAValue], target: Block) -> None:
         """The late part of the last iteration, and what the old loop's results are."""
         parts, last = self.parts, terminator(self.parts.block)
-        _, late = self._split(results)
-        self._copy(parts.second_stage, late, target)
+        _, second = self._split(results)
+        self._copy(parts.second_stage, second, target)
         ends = dict(zip(parts.first_stage_arguments, results))
-        ends |= {index: late[last.operands[index]] for index in parts.second_stage_arguments}
+        ends |= {index: second[last.operands[index]] for index in parts.second_stage_arguments}
         target.add_op(YieldOp.make([[ends[index] for index in range(len(self.loop.results))]], []))
 
     def _copy(self, ops: list[Operation], values: dict[SSAValue, SSAValue], target: Block) -> None:
         for op in ops:
             target.add_op(op.clone(values))
 
-    def _await(self, product: TableOp, values: dict[SSAValue, SSAValue], target: Block, pending: int) -> None:
-        """A product of warpgroups, just issued, is waited for here: ``pending`` others may stay under way."""
-        if not isinstance(product, AsyncDotOp):
+    def _await(self, dot: TableOp, values: dict[SSAValue, SSAValue], target: Block, pending: int) -> None:
+        """A dot of warpgroups, just issued, is waited for here: ``pending`` others may stay in flight."""
+        if not isinstance(dot, AsyncDotOp):
             return
-        issued = values[product.result]
+        issued = values[dot.result]
         defining_table_op(issued).pending = None
         wait = AsyncDotWaitOp.make([issued], [issued.type], pending=pending)
         target.add_op(wait)
-        values[product.result] = wait.result
+        values[dot.result] = wait.result
 
 
 def _until(ops: list[Operation], last: Operation) -> tuple[list[Operation], list[Operation]]:

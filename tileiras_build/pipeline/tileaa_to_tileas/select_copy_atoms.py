@@ -3,7 +3,7 @@
 In:    local_load, updates and loads of memory, with the layouts and places that they keep.
 Out:   ``copy_atom`` on what reads a stage, ``reduce_atom`` on what updates memory, ``cache`` on loads of tiles that one block
        reads alone, or all read. Stores by TMA have theirs, and accesses of global memory what they move at a time (``vector``).
-After: store_by_tma: no copy is made any more. Before: thread code, which chooses no instruction of these by itself.
+After: use_tma_stores: no copy is made any more. Before: thread code, which chooses no instruction of these by itself.
 Sound: an atom is one that the target has; all atoms of an operation read and write the same elements. What caches keep changes
        no number.
 """
@@ -30,7 +30,7 @@ from ..job import Job
 from ..pass_manager import EdgePass
 
 # Updates that GPUs without a capability make by swapping the new value in while the old one is still there.
-# What L1 is told of a load (PTX ISA 9.0, section 9.7.9.2, cache eviction priorities).
+# The L1 eviction priority of a load (PTX ISA 9.0, section 9.7.9.2, cache eviction priorities).
 CACHES = {Reuse.NONE: "L1::no_allocate", Reuse.ALL_CTAS: "L1::evict_last"}
 CAS_LOOP_MODES = {("addf", "bf16"): "bf16_atomic_add"}
 

@@ -1,11 +1,11 @@
-"""Choose the tiles that TMA fetches, and the products that warpgroups make of them.
+"""Choose the tiles that TMA loads, and the dots that warpgroups make of them.
 
-In:    nv_tileas products in counted loops, without layouts.
-Out:   ``tma`` on the tiled_loads whose tiles TMA will bring to shared memory ahead of time, ``swizzle`` where they must
+In:    nv_tileas dots in counted loops, without layouts.
+Out:   ``tma`` on the tiled_loads whose tiles TMA will load to shared memory ahead of time, ``swizzle`` where they must
        lie there in another way than others; ``warpgroup`` (a wgmma row of the target) or ``tensor_memory`` (a tcgen05
-       row) on the products that read them there; ``a_via_registers`` on a warpgroup product whose left operand comes from
-       there through registers; ``accumulator_promotion`` on one whose tensor core keeps too few bits of a long sum: the columns of
-       a sum of part of k, and how many of them a thread holds at a time.
+       row) on the dots that read them there; ``a_via_registers`` on a warpgroup dot whose left operand comes from
+       there through registers; ``accumulator_promotion`` on one whose tensor core accumulates a long k with too few bits: the columns of
+       a partial sum of part of k, and how many of them a thread holds at a time.
 After: legalize_dot (operand types are the target's). Before: assign_layouts (a warpgroup's accumulators have their own
        layout), specialize_warps (which builds the pipelines).
 Sound: a load may run ahead of the program if its place follows from scalars alone, among them elements of memory that
@@ -61,11 +61,11 @@ from ..pass_manager import EdgePass
 
 MIN_COLUMNS = 32  # of a partial sum: fewer leave the tensor core waiting for its operands
 TRANSPOSED_BITS = (16, 32)
-COLUMN_UNIT = {128: 16, 64: 8}  # rows of a tcgen05 product -> what its columns are a multiple of
+COLUMN_UNIT = {128: 16, 64: 8}  # rows of a tcgen05 dot -> what its columns are a multiple of
 
 
 class SelectMmaAndTma(EdgePass):
-    """TMA loads and warpgroup products."""
+    """TMA loads and warpgroup dots."""
 
     name = "tileas-select-mma-and-tma"
 
@@ -92,7 +92,7 @@ def _select_mma(op: TableOp, job: Job, warps: int, analysis: AxisAnalysis) -> No
     bytes = sum(box.tile_bytes for _, _, box in boxes.values())
     if ifs_around_loops(op) and (len(boxes) < 2 or op.lhs_scale is not None):
         return  # what else comes before the loop would have to come in each arm
-    # A right operand may be computed; one that is loaded is fetched, or else nothing is.
+    # A right operand may be computed; one that is loaded is loaded, or else nothing is.
     if not boxes or (1 not in boxes and dot_operand_load(op, 1) is not None) or not two_stages_fit(bytes, job):
         return
     # Instructions that read shared memory read the right operand there; fragments of either one are read from there.
@@ -110,7 +110,7 @@ def _select_mma(op: TableOp, job: Job, warps: int, analysis: AxisAnalysis) -> No
 
 
 def _mark_stationary_operands(func: Operation, job: Job) -> None:
-    """Those that stay in shared memory, where warpgroups make all products that read them."""
+    """Those that stay in shared memory, where warpgroups make all dots that read them."""
     for op in [as_op(op) for op in walk(func) if op.name == DOT and as_op(op).warpgroup is not None]:
         held = stationary_lhs(op, job)
         if held is not None and all(reader.warpgroup is not None for reader in dots_reading_same_lhs(op)):
@@ -135,7 +135,7 @@ def _suits_mma_sync_fragments(op: TableOp, index: int, found: TmaOperand, job: J
 
 
 def _wgmma_atom(op: TableOp, job: Job, warps: int, boxes: dict[int, Any]) -> WgmmaAtom | None:
-    """The wgmma row for a product whose operands lie as the row wants them."""
+    """The wgmma row for a dot whose operands lie as the row wants them."""
     atom = wgmma_atom(op, job)
     if atom is None:
         return None
@@ -143,8 +143,8 @@ def _wgmma_atom(op: TableOp, job: Job, warps: int, boxes: dict[int, Any]) -> Wgm
     tiling = wgmma_tiling(m, n, k, ELEMENT_BITS[atom.a_type], warps)
     if tiling is None:
         return None
-    words = m * n * element_of(op.result.type).bits // 32
-    if not accumulators_fit(words, enclosing_kernel(op), job, warps):
+    columns = m * n * element_of(op.result.type).bits // 32
+    if not accumulators_fit(columns, enclosing_kernel(op), job, warps):
         return None
     in_shared = readable(op, boxes, atom)
     if not in_shared and not _readable_with_a_via_registers(boxes, atom):
@@ -152,9 +152,9 @@ def _wgmma_atom(op: TableOp, job: Job, warps: int, boxes: dict[int, Any]) -> Wgm
     partial = None
     if atom.promotion_interval:
         shared = in_shared and (0 in boxes or is_stationary(op, job))
-        words += 0 if shared else tiling.groups_n * m * k * tiling.element_bits // 32
+        columns += 0 if shared else tiling.groups_n * m * k * tiling.element_bits // 32
         partial = _accumulator_promotion(
-            tiling, max(atom.promotion_interval, job.fp8_promotion_interval), words, enclosing_kernel(op), job
+            tiling, max(atom.promotion_interval, job.fp8_promotion_interval), columns, enclosing_kernel(op), job
         )
         if partial is None:
             return None
@@ -165,9 +165,9 @@ def _wgmma_atom(op: TableOp, job: Job, warps: int, boxes: dict[int, Any]) -> Wgm
 def _accumulator_promotion(
     tiling: WgmmaTiling, promotion_k: int, regs: int, kernel: Operation, job: Job
 ) -> AccumulatorPromotion | None:
-    """The partial sums for which threads have registers beside so many other ``words`` of the product.
+    """The partial sums for which threads have registers beside so many other ``words`` of the dot.
 
-    Wide ones first, which read the left operand less often; then two, of which one is added while the other is under way.
+    Wide ones first, which read the left operand less often; then two, of which one is added while the other is in flight.
     """
     warps = WARPS * tiling.groups_m * tiling.groups_n
     columns = tiling.columns
@@ -189,7 +189,7 @@ def _readable_with_a_via_registers(boxes: dict[int, Any], atom: WgmmaAtom) -> bo
 
 
 def _tcgen05_atom(op: TableOp, job: Job, warps: int, boxes: dict[int, Any]) -> Tcgen05Atom | None:
-    """The tcgen05 row for such a product whose accumulators, and left operand unless it is fetched, fit in tensor memory."""
+    """The tcgen05 row for such a dot whose accumulators, and left operand unless it is loaded, fit in tensor memory."""
     scaled = op.lhs_scale is not None
     atom = select_block_scaled_tcgen05_atom(kernel_target(op, job), op) if scaled else unscaled_atom(op, job)
     if atom is None or len(op.lhs.type.get_shape()) != 2 or not readable(op, boxes, atom):
@@ -214,20 +214,20 @@ def _tcgen05_atom(op: TableOp, job: Job, warps: int, boxes: dict[int, Any]) -> T
 
 
 def unscaled_atom(op: TableOp, job: Job) -> Tcgen05Atom | None:
-    """The tcgen05 row for the types of a product; None where there is none."""
-    a, b, sums = element_types(op)
-    return job.target.tcgen05_atom(a, b, sums)
+    """The tcgen05 row for the types of a dot; None where there is none."""
+    a, b, acc = element_types(op)
+    return job.target.tcgen05_atom(a, b, acc)
 
 
 def _tmem_columns_of_others(op: TableOp, atom: Tcgen05Atom, boxes: dict[int, Any]) -> int:
-    """Columns of the kernel's products that have tensor memory already; those that this one shares do not count."""
+    """Columns of the kernel's dots that have tensor memory already; those that this one shares do not count."""
     dots = (as_op(other) for other in walk(enclosing_kernel(op)) if other.name == op.name)
     others = [other for other in dots if other.tmem_columns is not None]
     op.tensor_memory = atom.name
     *keys, own = buffer_sharing_class([*((other, _tma_operand_indices(other)) for other in others), (op, boxes)])
     op.tensor_memory = None
-    words = {key: other.tmem_columns for key, other in zip(keys, others) if key != own}
-    return sum(words.values())
+    columns = {key: other.tmem_columns for key, other in zip(keys, others) if key != own}
+    return sum(columns.values())
 
 
 def _tma_operand_indices(op: TableOp) -> list[int]:
@@ -235,7 +235,7 @@ def _tma_operand_indices(op: TableOp) -> list[int]:
 
 
 def readable(op: TableOp, boxes: dict[int, Any], atom: Any) -> bool:
-    """Whether what is fetched lies as the instruction reads it, and a left operand that is not is computed, not loaded.
+    """Whether what is loaded lies as the instruction reads it, and a left operand that is not is computed, not loaded.
 
     ``boxes`` become those in which it does.
     """
@@ -248,5 +248,5 @@ def readable(op: TableOp, boxes: dict[int, Any], atom: Any) -> bool:
     return True
 
 
-# What a product is marked with -> who chooses its row; a target has one family at most.
+# What a dot is marked with -> who chooses its row; a target has one family at most.
 FAMILIES = {"warpgroup": _wgmma_atom, "tensor_memory": _tcgen05_atom}

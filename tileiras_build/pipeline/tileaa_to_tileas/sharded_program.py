@@ -1,4 +1,4 @@
-"""A kernel's program with a division carried out: each runner, by its rank, loads, computes and stores its parts of tiles."""
+"""Rewrite a kernel by its sharding: each CTA, by its rank, loads, computes and stores its shards of tiles."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ShardedProgram:
 
     def __init__(self, func: Operation, division: Sharding, rank: SSAValue):
         self.func, self.division, self.ctas, self.rank = func, division, division.ctas, rank
-        self.made: dict[tuple[SSAValue, int], SSAValue] = {}
+        self.shards: dict[tuple[SSAValue, int], SSAValue] = {}
 
     def run(self) -> None:
         for (op, index), dim in self.division.remade.items():
@@ -55,9 +55,9 @@ class ShardedProgram:
 
     # ---- tiles that are computed again
     def _shard(self, value: SSAValue, dim: int) -> SSAValue:
-        if (value, dim) not in self.made:
-            self.made[value, dim] = self._compute(value, dim)
-        return self.made[value, dim]
+        if (value, dim) not in self.shards:
+            self.shards[value, dim] = self._compute(value, dim)
+        return self.shards[value, dim]
 
     def _compute(self, value: SSAValue, dim: int) -> SSAValue:
         op = defining_op(value)
@@ -74,8 +74,8 @@ class ShardedProgram:
         for result in clone.results:
             Rewriter.replace_value_with_new_type(result, shard_type(tile_type(result), dim, self.ctas))
         parent_block(op).insert_op_after(clone, op)
-        made = clone.results[cast(OpResult, value).index]
-        return self._shifted(made) if op.name == "nv_tileas.make_range" else made
+        new_op = clone.results[cast(OpResult, value).index]
+        return self._shifted(new_op) if op.name == "nv_tileas.make_range" else new_op
 
     def _shifted(self, value: SSAValue) -> SSAValue:
         """A part of 0, 1, 2, … starts where the parts before it end."""

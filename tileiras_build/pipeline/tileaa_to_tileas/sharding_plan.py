@@ -23,7 +23,7 @@ from ..job import Job
 from .rewriter import insert_before
 
 SIDE_EFFECTS_ONCE = ("nv_tileas.print", "nv_tileas.alloca", "nv_tileas.fence_alias")
-# Rows and columns from which on a product has the instruction of a kind (by the targets' names of the kinds), then
+# Rows and columns from which on a dot has the instruction of a kind (by the targets' names of the kinds), then
 # those from which on it runs at full speed: tcgen05 takes as long for 64 rows as for 128.
 MMA_SIZE_STEPS = {"wgmma": ((64, 8),), "tcgen05": ((64, 16), (128, 16))}
 FRAGMENTS = ((16, 8),)
@@ -78,9 +78,9 @@ def sharding_of(func: Operation, job: Job, ctas: int) -> Sharding:
 
 def _check_dot(op: TableOp, sharding: Sharding, job: Job) -> None:
     if op not in sharding.operations:
-        raise ShardingError("a product would be computed by each CTA")
+        raise ShardingError("each CTA would compute a whole dot")
     if _mma_efficiency(_shard_shape(op, sharding), job) < _mma_efficiency(shape_of(op.result), job):
-        raise ShardingError(f"parts of a product are too small for {job.target.tier.mma_family}")
+        raise ShardingError(f"shards of a dot are too small for {job.target.tier.mma_family}")
 
 
 def _extended(sharding: Sharding, op: TableOp, job: Job) -> Sharding | None:
@@ -97,9 +97,9 @@ def _extended(sharding: Sharding, op: TableOp, job: Job) -> Sharding | None:
 
 
 def _score(sharding: Sharding, job: Job) -> tuple[int, int]:
-    """How many products are divided, and how well the target's best instruction still fits them."""
-    products = [as_op(op) for op in sharding.operations if op.name == "nv_tileas.dot"]
-    return len(products), sum(_mma_efficiency(_shard_shape(op, sharding), job) for op in products)
+    """How many dots are divided, and how well the target's best instruction still fits them."""
+    dots = [as_op(op) for op in sharding.operations if op.name == "nv_tileas.dot"]
+    return len(dots), sum(_mma_efficiency(_shard_shape(op, sharding), job) for op in dots)
 
 
 def _shard_shape(op: TableOp, sharding: Sharding) -> tuple[int, ...]:
@@ -107,7 +107,7 @@ def _shard_shape(op: TableOp, sharding: Sharding) -> tuple[int, ...]:
 
 
 def _mma_efficiency(shape: tuple[int, ...], job: Job) -> int:
-    """How many of the steps of the target's kind of product a tile of a result has passed."""
+    """How many of the steps of the target's kind of dot a tile of a result has passed."""
     steps = MMA_SIZE_STEPS.get(job.target.tier.mma_family, FRAGMENTS)
     return sum(shape[-2] % rows == 0 and shape[-1] % columns == 0 for rows, columns in steps)
 

@@ -15,7 +15,7 @@ from ..analysis.scratch_memory_sizes import STORE_BY_TMA
 
 STORE_WAIT = AsyncTmaStoreWaitOp.name
 STAGE_BUFFER_USERS = ("nv_tileas.async_tiled_load", "nv_tileas.local_load", "nv_tileas.async.dot")
-MAX_STARTS = 4  # states in which one loop is entered that are told apart
+MAX_STARTS = 4  # distinct states in which one loop is entered
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class HazardAnalysis:
         if is_loop(op):
             return self._loop(op, reading)
         if is_agent_switch(op):
-            return self._block(op.regions[-1].blocks[0], reading)  # the agent that fetches uses no scratch
+            return self._block(op.regions[-1].blocks[0], reading)  # the producer partition uses no scratch
         if is_if(op):
             ends = [self._block(region.blocks[0], reading) for region in op.regions]
             return frozenset().union(*ends)

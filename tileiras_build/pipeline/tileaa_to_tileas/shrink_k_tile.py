@@ -1,16 +1,16 @@
-"""Take shorter steps along k where two tiles of a product's operands do not fit in shared memory.
+"""Take shorter steps along k where two tiles of a dot's operands do not fit in shared memory.
 
-In:    counted loops that load the tiles of one product, at the loop's index along k, and add it to a sum they carry.
+In:    counted loops that load the tiles of one dot, at the loop's index along k, and add it to an accumulator they carry.
 Out:   where the two tiles of two iterations are more than the target's shared memory, the loop runs a power of two times as
-       often over tiles of so much less depth: two of them fit, so the next ones are copied while a product is computed.
+       often over tiles of so much less depth: two of them fit, so the next ones are copied while a dot is computed.
        In a loop over tiles, TMA fills a ring again while results leave: they fit beside what these pass through.
-       In other counted loops whose products load more in one iteration than shared memory holds, each product is a loop of
-       its own over k, as often as two tiles of all that they load fit, or nearly. What such a product loads before the
+       In other counted loops whose dots load more in one iteration than shared memory holds, each dot is a loop of
+       its own over k, as often as two tiles of all that they load fit, or nearly. What such a dot loads before the
        loop is loaded again in each step, and of what is computed a step takes its slice.
-After: legalize_dot (operand types are the target's), compute_in_parts (tiles have their rows). Before: order_tokens, and
+After: legalize_dot (operand types are the target's), slice_output_tiles (tiles have their rows). Before: insert_barriers, and
        all passes that choose copies.
 Sound: step i of the old loop is steps i f to i f + f - 1 of the new one, which load what it loaded, in order of k, and the
-       sum of a product over k is that of its parts in that order. Nothing else in the loop depends on its index, writes
+       sum of a dot over k is that of its parts in that order. Nothing else in the loop depends on its index, writes
        memory or changes what the loop carries. Loads of a loop of its own come later, but not after a write of the
        program: its loop has none, nor has what is between it and a load before it, which no token orders after anything.
 """
@@ -53,33 +53,28 @@ class ShrinkKTile(EdgePass):
             tile_k_loops(loop, job)
 
 
-def _operands(product: TableOp) -> list[KTiledOperand] | None:
-    """Both operands of a product whose loop may take shorter steps."""
-    loop = product.parent_op()
-    if (
-        loop is None
-        or not is_counted_loop(loop)
-        or product.lhs_scale is not None
-        or not _only_accumulates(product, loop)
-    ):
+def _operands(dot: TableOp) -> list[KTiledOperand] | None:
+    """Both operands of a dot whose loop may take shorter steps."""
+    loop = dot.parent_op()
+    if loop is None or not is_counted_loop(loop) or dot.lhs_scale is not None or not _only_accumulates(dot, loop):
         return None
-    found = [operand for index in (0, 1) if (operand := _operand(product, index)) is not None]
+    found = [operand for index in (0, 1) if (operand := _operand(dot, index)) is not None]
     if len(found) < 2 or not _only_loop_sets_k(loop, found):
         return None
     return found
 
 
-def _only_accumulates(product: TableOp, loop: TableOp) -> bool:
-    """Whether a loop counts by ones, does not change anything but the sum, and orders nothing."""
-    if not has_no_early_exit(loop) or not is_accumulation_loop(product) or not is_int_constant(loop.step, 1):
+def _only_accumulates(dot: TableOp, loop: TableOp) -> bool:
+    """Whether a loop counts by ones, does not change anything but the accumulator, and orders nothing."""
+    if not has_no_early_exit(loop) or not is_accumulation_loop(dot) or not is_int_constant(loop.step, 1):
         return False
     carried = [value for value in loop.initial if value.type.name != TOKEN]
     return len(carried) == 1 and not any(op.regions or has_side_effects(op) for op in loop.regions[0].blocks[0].ops)
 
 
-def _operand(product: TableOp, index: int) -> KTiledOperand | None:
-    found = dot_operand_load(product, index)
-    return None if found is None else k_tiled_operand(product, index, *found)
+def _operand(dot: TableOp, index: int) -> KTiledOperand | None:
+    found = dot_operand_load(dot, index)
+    return None if found is None else k_tiled_operand(dot, index, *found)
 
 
 def _only_loop_sets_k(loop: TableOp, operands: list[KTiledOperand]) -> bool:
@@ -90,20 +85,20 @@ def _only_loop_sets_k(loop: TableOp, operands: list[KTiledOperand]) -> bool:
     return len(list(index.uses)) == len(operands)
 
 
-def _shrink_factor(product: TableOp, operands: list[KTiledOperand], job: Job) -> int:
+def _shrink_factor(dot: TableOp, operands: list[KTiledOperand], job: Job) -> int:
     """How many times shorter the steps must be for two of them to fit; 1 where they need not or cannot be."""
     beside = (
         [0]
-        if is_function(parent_op(parent_op(product))) or job.target.copy_family != "tma"
+        if is_function(parent_op(parent_op(dot))) or job.target.copy_family != "tma"
         else [fallback_of(job).chunk_bytes, 0]
     )
-    return next((factor for taken in beside if (factor := _largest_fitting_k(product, operands, taken, job))), 1)
+    return next((factor for taken in beside if (factor := _largest_fitting_k(dot, operands, taken, job))), 1)
 
 
-def _largest_fitting_k(product: TableOp, operands: list[KTiledOperand], other_operands: int, job: Job) -> int | None:
+def _largest_fitting_k(dot: TableOp, operands: list[KTiledOperand], other_operands: int, job: Job) -> int | None:
     """The same beside so many bytes; None where it cannot be."""
     size, factor = sum(operand.bytes for operand in operands), 1
-    k = product.lhs.type.get_shape()[-1]
+    k = dot.lhs.type.get_shape()[-1]
     line = min(k * element_of(operand.load.value.type).bits // 8 for operand in operands)
     while not two_stages_fit(size, job, factor, other_operands):
         factor *= 2
@@ -113,8 +108,8 @@ def _largest_fitting_k(product: TableOp, operands: list[KTiledOperand], other_op
 
 
 # ---- rewriting -----------------------------------------------------------------------------------
-def _shrink(product: TableOp, operands: list[KTiledOperand], factor: int) -> None:
-    loop = parent_op(product)
+def _shrink(dot: TableOp, operands: list[KTiledOperand], factor: int) -> None:
+    loop = parent_op(dot)
     for operand in operands:
         operand.split_k(factor)
     for index in (0, UPPER):

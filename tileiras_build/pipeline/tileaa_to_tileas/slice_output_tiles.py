@@ -1,13 +1,13 @@
-"""Compute tiles part after part where the registers of a multiprocessor do not hold what products keep.
+"""Compute tiles part after part where the registers of an SM do not hold what dots keep.
 
-In:    nv_tileas without layouts; kernels with products in loops.
-Out:   where the sums of a loop's products, and left operands that stay in registers, are more than all threads of a CTA hold,
-       or where tensor memory would have two tiles of chained products' rows, a loop around the program of the kernel: each of
-       its turns loads, computes and stores one of two, four or eight equal parts of the tiles, the fewest with which they
+In:    nv_tileas without layouts; kernels with dots in loops.
+Out:   where the accumulators of a loop's dots, and left operands that stay in registers, are more than all threads of a CTA hold,
+       or where tensor memory would have two tiles of chained dots' rows, a loop around the program of the kernel: each of
+       its iterations loads, computes and stores one of two, four or eight equal parts of the tiles, the fewest with which they
        fit, if these leave each warp rows of its own. Scalars and views that are the same in each turn stay before it.
-After: distribute_over_ctas (tiles are one CTA's). Before: split_products (which asks how large tiles are),
+After: plan_cta_cluster (tiles are one CTA's). Before: shrink_k_tile (which asks how large tiles are),
        choose_occupancy, and all passes that choose warps and copies.
-Sound: a division follows the rules of analysis/cta_split: no part needs another one, and what the program accesses in an
+Sound: a division follows the rules of analysis/sharding_propagation: no part needs another one, and what the program accesses in an
        order, by tokens, is the same part of the same view, so that its bytes are accessed in one turn. What must happen once
        leaves the kernel whole. No turn returns for the others: what follows a return stands in the other arm of its choice, or
        else the kernel stays whole.
@@ -40,13 +40,13 @@ from .sharded_program import ShardedProgram
 from .sharding_plan import duplicate_cheap_tiles, sharding_of
 
 SLICE_COUNTS = (2, 4, 8)
-# Of a product, on every GPU: with fewer for each warp, several compute the same rows' columns, and read the left operand again.
+# Of a dot, on every GPU: with fewer for each warp, several compute the same rows' columns, and read the left operand again.
 ROWS_OF_WARP = 16
 ContinueOp, ForOp, YieldOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("continue", "for", "yield"))
 
 
 class SliceOutputTiles(EdgePass):
-    """Turns for parts of tiles."""
+    """Loops over slices of output tiles."""
 
     name = "tileas-slice-output-tiles"
 
@@ -58,15 +58,15 @@ class SliceOutputTiles(EdgePass):
 
 
 def _fits(func: Operation, job: Job) -> bool:
-    """Whether the threads of a CTA have registers for what products keep, and rows of scores one thread each."""
+    """Whether the threads of a CTA have registers for what dots keep, and rows of scores one thread each."""
     if job.target.has("tcgen05") and any(chain.rows > ROWS for chain in chained_dots_of(func)):
         return False
-    words = live_tile_registers(func, job.target, lambda product: is_stationary(product, job))
-    return live_registers_fit(words, choose_warps(func, job), job.target)
+    regs = live_tile_registers(func, job.target, lambda dot: is_stationary(dot, job))
+    return live_registers_fit(regs, choose_warps(func, job), job.target)
 
 
 def _slice_to_fit(func: Operation, job: Job) -> bool:
-    """Whether a copy of the kernel, with the fewest turns that fit, stands for it now; where none do, it stays."""
+    """Whether the kernel was replaced by a copy with the fewest slices that fit; it stays where no number of slices fits."""
     for parts in SLICE_COUNTS:
         trial = func.clone()
         parent_block(func).insert_op_after(trial, func)
@@ -87,34 +87,34 @@ def _slice(func: Operation, slices: int, job: Job) -> bool:
     except ShardingError:
         return False
     rows = _min_rows_per_slice(division)
-    turn = _loop_over_slices(func, slices)
-    ShardedProgram(func, division, turn.args[0]).run()
+    body = _loop_over_slices(func, slices)
+    ShardedProgram(func, division, body.args[0]).run()
     eliminate_dead_code(func.regions[0].blocks[0])  # whole tiles of which parts are computed anew
     return rows is None or rows >= ROWS_OF_WARP * choose_warps(func, job)
 
 
 def _min_rows_per_slice(division: Sharding) -> int | None:
-    """Rows of the shortest part of a product that is divided by rows; None where none is."""
-    products = [as_op(op) for op in division.operations if op.name == DOT]
-    shapes = [(shape_of(product.result), division.dims[product.result]) for product in products]
+    """Rows of the shortest part of a dot that is divided by rows; None where none is."""
+    dots = [as_op(op) for op in division.operations if op.name == DOT]
+    shapes = [(shape_of(dot.result), division.dims[dot.result]) for dot in dots]
     return min((shape[dim] // division.ctas for shape, dim in shapes if dim == len(shape) - 2), default=None)
 
 
 def _loop_over_slices(func: Operation, slices: int) -> Block:
-    """The body of a loop of so many turns around all that may differ between them."""
-    entry, turn = func.regions[0].blocks[0], Block(arg_types=[i32])
+    """The body of a loop over ``slices`` around all that may differ between slices."""
+    entry, body = func.regions[0].blocks[0], Block(arg_types=[i32])
     moved, ended = set[Operation](), False
     for op in list(entry.ops)[:-1]:
         if not _is_slice_invariant(op, moved) or (ended and may_divide_by_zero(op)):
             moved.add(op)
             ended = ended or may_end(op)
             op.detach()
-            turn.add_op(op)
+            body.add_op(op)
     last = terminator(entry)
     bounds = [insert_before(constant_i32(number), last) for number in (0, slices, 1)]
-    turn.add_op(ContinueOp.make([[]], []))
-    insert_before(ForOp.make([*bounds, []], [], {}, [Region(turn)]), last)
-    return turn
+    body.add_op(ContinueOp.make([[]], []))
+    insert_before(ForOp.make([*bounds, []], [], {}, [Region(body)]), last)
+    return body
 
 
 def _is_slice_invariant(op: Operation, moved: set[Operation]) -> bool:

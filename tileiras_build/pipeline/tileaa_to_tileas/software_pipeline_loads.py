@@ -1,20 +1,20 @@
-"""Load the operands of matrix products ahead of time, through a ring of buffers in shared memory.
+"""Load the operands of matrix dots ahead of time, through a ring of buffers in shared memory.
 
-In:    counted loops in which tiles are loaded from views and converted to an operand of a product or to its scales.
+In:    counted loops in which tiles are loaded from views and converted to an operand of a dot or to its scales.
 Out:   the loads are asynchronous copies, several iterations ahead, into nv_tileas.alloc_tensor rings; the operands are
        read by local_load (ldmatrix where the placement allows). Each iteration waits for its stage, meets at one
-       barrier, and starts the copy of the stage that the last iteration freed: behind its first product, where there
-       are more than two stages. Where no two stages fit, the operands of one product are copied while another is
-       computed, and next to each product stand a wait and a barrier. ``occupancy`` on a kernel of one product in a loop
+       barrier, and starts the copy of the stage that the last iteration freed: after its first dot, where there
+       are more than two stages. Where no two stages fit, the operands of one dot are copied while another is
+       computed, and next to each dot stand a wait and a barrier. ``occupancy`` on a kernel of one dot in a loop
        of nothing else, where several CTAs have registers and stages and no copy ends inside a vector: told so, ptxas
        leaves each its registers.
-After: assign_layouts (operand fragments are known). Before: assign_scratch (rings need room).
+After: assign_layouts (operand fragments are known). Before: allocate_shared_memory (rings need shared memory).
 Sound: a loop is changed only if nothing in it writes memory, so a load may move before earlier iterations; a copy that
        would run past the last iteration is disabled and leaves zeros in a stage that no one reads; its place is computed
        without a division by 0 (``speculated.py``). A stage is overwritten after the barrier that follows its last reading:
        a loop inside another one starts with a barrier.
-       A load of a loop in which threads meet is copied ahead only if its memory token has it wait for nothing.
-       With one stage, the barrier after a product comes before any copy to the operands of another, hence after all
+       A load of a loop in which threads synchronize is copied ahead only if its memory token has it wait for nothing.
+       With one stage, the barrier after a dot comes before any copy to the operands of another, hence after all
        that read them.
 """
 
@@ -44,7 +44,7 @@ DOT = "nv_tileas.dot"
 
 
 class SoftwarePipelineLoads(EdgePass):
-    """Multi-stage copies for the loops of products."""
+    """Multi-stage copies for the loops of dots."""
 
     name = "tileas-software-pipeline-loads"
 
@@ -81,15 +81,15 @@ def _choose_stages(kernel: Operation, loop: Operation, loads: list[CpAsyncLoad],
     most = max(max(latencies) + 1, MIN_STAGES) if latencies else MAX_CP_ASYNC_STAGES
     size, taken = sum(load.bytes for load in loads), _used_shared_memory(kernel, loop, loads, job)
     stages, ctas = choose_stages(size, taken, ctas_per_sm(kernel, loop, job), job)
-    room = job.target.shared_memory_of(ctas) - taken
+    available = job.target.shared_memory_of(ctas) - taken
     # What a group of iterations loads is there once.
-    while stages < most and sum(load.bytes * load.tiles(stages + 1) for load in loads) <= room:
+    while stages < most and sum(load.bytes * load.tiles(stages + 1) for load in loads) <= available:
         stages += 1
     return min(stages, most), ctas
 
 
 def _only_feeds_dots(kernel: Operation, block: Block, loads: list[CpAsyncLoad]) -> bool:
-    """Whether a kernel has one product, and its loop no other tiles than what is copied for it, in whole vectors: how many bytes
+    """Whether a kernel has one dot, and its loop no other tiles than what is copied for it, in whole vectors: how many bytes
     there are takes more registers.
     """
     if any(load.has_boundary_tile for load in loads):

@@ -1,21 +1,21 @@
-"""Set one warp aside to fetch tiles by TMA, ahead of the warps that compute, and one to issue products of loops over tiles.
+"""Set one warp aside to load tiles by TMA, ahead of the warps that compute, and one to issue dots of loops over tiles.
 
-In:    tiled_loads marked ``tma`` in counted loops, products that read their tiles, all with layouts.
+In:    tiled_loads marked ``tma`` in counted loops, dots that read their tiles, all with layouts.
 Out:   the scalars of the kernel, with the loads of those that are looked up in memory, then an agent_switch: its first
-       region is the slice of the program that fetches (the same loops, each with only what the tiles' places depend on),
+       region is the slice of the program that loads (the same loops, each with only what the tiles' places depend on),
        its last the program without those loads. Between
-       them a ring of stages in shared memory for each product, with a full and an empty mbarrier per stage. Products of
-       warpgroups read their stages directly (async.dot), others by local_load. Where all products sum up from zero in
-       tensor memory, in a loop inside another one, a region between the two issues them (producer_partitions.py): the sums
-       are a ring, too, of two buffers where there is room, and the last region only reads them. Such a region issues the
-       chained products whose sums stay in tensor memory, too (fmha_partitions.py). Where products have
-       scales that a warp can load in vectors, two regions behind it do so (scale_load_partition.py), and the one that issues copies
-       them to tensor memory. ``producer_warps`` on the kernel, and ``partition_registers`` where the agents divide its registers unevenly.
-After: assign_layouts, select_async. Before: pipeline_loads (other loads), assign_scratch (rings need room).
-Sound: all agents make the same choices, run the same loops over the same scalars, and return where the program does, so the n-th stage that one fills is the n-th that another
+       them a ring of stages in shared memory for each dot, with a full and an empty mbarrier per stage. Dots of
+       warpgroups read their stages directly (async.dot), others by local_load. Where all dots sum up from zero in
+       tensor memory, in a loop inside another one, a region between the two issues them (producer_partitions.py): the accumulators
+       are a ring, too, of two buffers where they fit, and the last region only reads them. Such a region issues the
+       chained dots whose accumulators stay in tensor memory, too (fmha_partitions.py). Where dots have
+       scales that a warp can load in vectors, two regions after it do so (scale_load_partition.py), and the one that issues copies
+       them to tensor memory. ``producer_warps`` on the kernel, and ``partition_registers`` where the partitions divide its registers unevenly.
+After: assign_layouts, select_mma_and_tma. Before: software_pipeline_loads (other loads), allocate_shared_memory (rings need shared memory).
+Sound: all partitions make the same choices, run the same loops over the same scalars, and return where the program does, so the n-th stage that one fills is the n-th that another
        reads; a token that both carry names it. A stage is filled again only after every computing warp has arrived at
-       its empty mbarrier, which it does once its products of that stage are done; a buffer of sums, once the registers of
-       every computing warp hold the last one; a stage of scales, once all products of its group are done. A sum of no products is the zeros that these warps write there themselves.
+       its empty mbarrier, which it does once its dots of that stage are done; a buffer of accumulators, once the registers of
+       every computing warp hold the last one; a stage of scales, once all dots of its group are done. An accumulator of no dots is the zeros that these warps write there themselves.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ CreateTokenOp, YieldOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("create
 
 
 class SpecializeWarps(EdgePass):
-    """A fetching warp and computing warps."""
+    """A loading warp and computing warps."""
 
     name = "tileas-specialize-warps"
 
@@ -75,9 +75,9 @@ class _WarpSpecializer:
     def __init__(self, func: TableOp, job: Job, found: list[TableOp]):
         self.func, self.job = func, job
         self.warps = func.num_warps
-        self.mma_pipelines = [MmaPipeline.of(product) for product in found]
+        self.mma_pipelines = [MmaPipeline.of(dot) for dot in found]
         set_stationary_operands(self.mma_pipelines)
-        self.operand_loads = [fetch for ring in self.mma_pipelines for fetch in ring.operand_loads]
+        self.operand_loads = [operand_load for ring in self.mma_pipelines for operand_load in ring.operand_loads]
         self.operand_loads += [stationary.operand_load for stationary in stationary_operands_of(self.mma_pipelines)]
         self.entry = func.regions[0].blocks[0]
         self.shared: set[Operation] = set()
@@ -85,8 +85,8 @@ class _WarpSpecializer:
         self.copying = scale_load_registers(groups, self._accumulator_registers, func, job, self.warps)
         for ring in self.mma_pipelines if self.copying is None else ():
             ring.scale_loads = []
-        # In a loop over tiles the products of the next one need not wait until the last sum has been stored; scales that
-        # other warps bring need no thread that computes.
+        # In a loop over tiles the dots of the next one need not wait until the last accumulator has been stored; scales that
+        # other warps load need no thread that computes.
         gains = any(len(ring.loops) > 1 or ring.scale_loads for ring in self.mma_pipelines)
         self.issues_apart = gains and all(map(_accumulates_in_tmem, self.mma_pipelines)) and self._has_registers()
         self.scale_loads = [copy for ring in self.mma_pipelines for copy in ring.scale_loads if self.issues_apart]
@@ -95,24 +95,24 @@ class _WarpSpecializer:
 
     def run(self) -> None:
         self._set_warps()
-        loads = [fetch.load for fetch in self.operand_loads]
+        loads = [operand_load.load for operand_load in self.operand_loads]
         moved = [*loads, *(copy.load for copy in self.scale_loads)]
         for load in moved:
             hoist(load.view, self.entry)
-        fetched = self._scalar_slice(loads)
+        loaded = self._scalar_slice(loads)
         body = self._outline(self._scalar_slice(moved).lookups)
         self.allocation.run(body)
-        agents = [ProducerPartition(self.mma_pipelines, fetched).run(body)]
+        partitions = [ProducerPartition(self.mma_pipelines, loaded).run(body)]
         if self.issues_apart or self.chained:
             issuing = FmhaMmaPartition if self.chained else MmaPartition
-            agents.append(issuing(self.mma_pipelines, self._scalar_slice([])).run(body))
+            partitions.append(issuing(self.mma_pipelines, self._scalar_slice([])).run(body))
         for side in SIDES if self.scale_loads else ():
             scales = self._scalar_slice(
                 [ring.scale_loads[side].load for ring in self.mma_pipelines if ring.scale_loads]
             )
-            agents.append(ScaleLoadPartition(self.mma_pipelines, scales, side).run(body))
+            partitions.append(ScaleLoadPartition(self.mma_pipelines, scales, side).run(body))
         self._consumer_partition(self.mma_pipelines).run(body)
-        switch = AgentSwitchOp.make([], [], {}, [Region(agent) for agent in (*agents, body)])
+        switch = AgentSwitchOp.make([], [], {}, [Region(partition) for partition in (*partitions, body)])
         insert_before(switch, terminator(self.entry))
 
     @property
@@ -123,7 +123,7 @@ class _WarpSpecializer:
 
     @property
     def _accumulator_registers(self) -> int:
-        """32-bit words of the largest sum."""
+        """32-bit registers of the largest accumulator."""
         return max(ring.dot.result.type.encoding.data.size for ring in self.mma_pipelines)
 
     def _has_registers(self) -> bool:
@@ -146,15 +146,15 @@ class _WarpSpecializer:
 
     def _set_warps(self) -> None:
         divided = uses_setmaxnreg(self.func, self.job, self.warps)
-        agents = 1 + (self.issues_apart or self.chained) + (len(SIDES) if self.scale_loads else 0)
-        self.func.producer_warps = WARPGROUP if divided else agents
+        partitions = 1 + (self.issues_apart or self.chained) + (len(SIDES) if self.scale_loads else 0)
+        self.func.producer_warps = WARPGROUP if divided else partitions
         if divided:
             apart = unwrap(self.copying) if self.scale_loads else PRODUCER_REGISTERS
             ctas = occupancy(self.func, self.job) or 1
             self.func.partition_registers = setmaxnreg_split(self.warps, self.job.target, ctas, apart)
 
     def _outline(self, lookups: set[Operation]) -> Block:
-        """All but the scalars that both agents may need, moved to a block of its own; ``lookups`` are such scalars' loads."""
+        """All but the scalars that both partitions may need, moved to a block of its own; ``lookups`` are such scalars' loads."""
         body, ended = Block(), False
         for op in list(self.entry.ops)[:-1]:
             if op in lookups:
@@ -184,8 +184,8 @@ class _WarpSpecializer:
 
 
 def _accumulates_in_tmem(ring: MmaPipeline) -> bool:
-    """Whether all of a product is fetched, and its sums come together in tensor memory, from zero, in a loop that adds
+    """Whether all of a dot is loaded, and its accumulators come together in tensor memory, from zero, in a loop that adds
     nothing else."""
-    product, loop = ring.dot, ring.loops[-1]
-    fetched = ring.consumers and len(ring.operand_loads) == 2 and (product.lhs_scale is None or ring.scale_loads)
-    return bool(fetched and is_accumulation_loop(product) and is_zero(as_op(loop).initial[product.acc.index - 1]))
+    dot, loop = ring.dot, ring.loops[-1]
+    loaded = ring.consumers and len(ring.operand_loads) == 2 and (dot.lhs_scale is None or ring.scale_loads)
+    return bool(loaded and is_accumulation_loop(dot) and is_zero(as_op(loop).initial[dot.acc.index - 1]))

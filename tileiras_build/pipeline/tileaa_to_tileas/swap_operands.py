@@ -1,12 +1,12 @@
-"""Exchange the operands of products whose right one lies in memory as no warpgroup instruction reads it.
+"""Exchange the operands of dots whose right one lies in memory as no warpgroup instruction reads it.
 
-In:    nv_tileas products in counted loops, without layouts.
+In:    nv_tileas dots in counted loops, without layouts.
 Out:   C = A B is summed as the transpose of B' A', where wgmma wants both operands along k, A is so and B is not:
        what was the right operand is now the left one, which may come through registers: tf32 one by one, bytes in
        pairs. The loop carries the transpose of C, and what it starts from and leaves is permuted.
-After: legalize_dot (operand types are the target's). Before: select_async (which chooses the instruction).
-Sound: element (j, i) of B' A' is the sum over k of B[k, j] A[i, k], the same products in the same order; the loop does
-       nothing else with the sum.
+After: legalize_dot (operand types are the target's). Before: select_mma_and_tma (which chooses the instruction).
+Sound: element (j, i) of B' A' is the accumulator over k of B[k, j] A[i, k], the same dots in the same order; the loop does
+       nothing else with the accumulator.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ PermuteOp, DotOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("permute", "d
 
 
 class SwapOperands(EdgePass):
-    """Products as the transposes of others."""
+    """Dots as the transposes of others."""
 
     name = "tileas-swap-operands"
 
@@ -90,9 +90,9 @@ def _swap(op: TableOp) -> None:
     turned = _transposed_type(op.acc.type)
     operands = [_transposed(op, op.rhs), _transposed(op, op.lhs), op.acc, None, None]
     attributes = {SWAPPED_ATTRIBUTES.get(key, key): value for key, value in op.attributes.items()}
-    product = DotOp.make(operands, [turned], attributes)
-    block.insert_op_before(product, op)
-    op.result.replace_all_uses_with(product.result)
+    dot = DotOp.make(operands, [turned], attributes)
+    block.insert_op_before(dot, op)
+    op.result.replace_all_uses_with(dot.result)
     op.detach()
     op.erase()
     initial, result = loop.initial[index], loop.results[index]

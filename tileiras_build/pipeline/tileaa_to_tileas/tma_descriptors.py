@@ -1,4 +1,4 @@
-"""Tensor maps of a kernel: one for each memory reference and box, among what all agents share."""
+"""Tensor maps of a kernel: one for each memory reference and box, among what all partitions share."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def hoist(value: SSAValue, entry: Block) -> None:
 def descriptor_of(view: SSAValue, box: TensorBox, entry: Block, place: Operation) -> SSAValue:
     """The tensor map with which TMA moves tiles of a view, made before ``place`` of ``entry`` where there is none."""
     memref = defining_op(view).operands[0]
-    made = MakeTiledTmaDescOp.make(
+    descriptor = MakeTiledTmaDescOp.make(
         [memref], [TmaDescType()], dims=box.dims, box=box.box, swizzle_mode=box.swizzle, rounds=box.rounds
     )
     for other in entry.ops:
         same = isinstance(other, MakeTiledTmaDescOp) and other.source is memref
-        if same and other.attributes == made.attributes:
-            made.erase()
+        if same and other.attributes == descriptor.attributes:
+            descriptor.erase()
             return other.result
-    entry.insert_op_before(made, place)
-    return made.results[0]
+    entry.insert_op_before(descriptor, place)
+    return descriptor.results[0]

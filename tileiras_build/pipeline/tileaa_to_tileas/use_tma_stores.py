@@ -1,15 +1,15 @@
 """Let TMA write the tiles of results that would pass through shared memory anyway.
 
-In:    tiled_stores with layouts, in kernels whose agents fetch by TMA.
+In:    tiled_stores with layouts, in kernels whose partitions load by TMA.
 Out:   async.tiled_tma_store for each of them that meets all of RULES: the tile goes from the layout in which it was
        computed to shared memory, and one thread copies it from there. ``async.tma_store_wait`` before what a token
        orders after such a store (but the same store of another tile, around a loop), and, until shared memory is read,
-       at the end of the agent that computes and where it returns.
-After: specialize_warps (the kernel has tensor maps), pipeline_loads (no load moves over a store any more).
-Before: assign_scratch (gives the tiles their shared memory, and waits before it is used again).
+       at the end of the consumer partition and where it returns.
+After: specialize_warps (the kernel has tensor maps), software_pipeline_loads (no load moves over a store any more).
+Before: allocate_shared_memory (gives the tiles their shared memory, and waits before it is used again).
 Sound: TMA writes no element outside the extents of the memory reference, as a view's store does not. Where a token
        orders an access after the store, the thread whose copies they are waits until they have written, then all
-       threads meet. What the store must come after, they have done before they meet in it; a proxy fence stands
+       threads synchronize. What the store must come after, they have done before they meet in it; a proxy fence stands
        between, of all memory (``after_accesses``) where these are accesses that are no copies.
 """
 
@@ -74,12 +74,12 @@ def _use_tma_stores(func: Operation, job: Job) -> None:
         return
     stores = [_Store(as_op(op), func, job) for op in walk(switch.regions[-1]) if op.name == STORE]
     chosen = [store for store in stores if all(holds(store) for holds in RULES)]
-    made = [_replace_store(store, entry, switch) for store in chosen]
-    for store in made:
+    new_op = [_replace_store(store, entry, switch) for store in chosen]
+    for store in new_op:
         if may_depend_on(store.token, _is_ordinary):
             store.after_accesses = True
-    _order(made)
-    if made:
+    _order(new_op)
+    if new_op:
         computing = switch.regions[-1]
         for end in [*filter(is_return, walk(computing)), terminator(computing.blocks[0])]:
             parent_block(end).insert_op_before(AsyncTmaStoreWaitOp.make([], [], read=True), end)
@@ -88,7 +88,7 @@ def _use_tma_stores(func: Operation, job: Job) -> None:
 # ---- which stores ----------------------------------------------------------------------------------
 @dataclass(eq=False)
 class _Store:
-    """A tiled_store of a kernel with agents."""
+    """A tiled_store of a kernel with partitions."""
 
     op: TableOp
     func: Operation
@@ -97,9 +97,9 @@ class _Store:
     @cached_property
     def alone(self) -> TableOp | None:
         """The convert_layout of this store alone."""
-        made = self.op.value.owner
-        alone = isinstance(made, Operation) and made.name == CONVERSION and len(list(self.op.value.uses)) == 1
-        return as_op(made) if alone and len(made.results) == 1 else None
+        new_op = self.op.value.owner
+        alone = isinstance(new_op, Operation) and new_op.name == CONVERSION and len(list(self.op.value.uses)) == 1
+        return as_op(new_op) if alone and len(new_op.results) == 1 else None
 
     @property
     def conversion(self) -> TableOp:
@@ -122,7 +122,7 @@ class _Store:
 
     @cached_property
     def chunk_index_bits(self) -> TensorBox | None:
-        """How TMA numbers the tile."""
+        """The layout of the tile in the box of TMA."""
         return tensor_box(self.op, [], AxisAnalysis())
 
     @property
@@ -131,7 +131,7 @@ class _Store:
 
     @cached_property
     def division(self) -> tuple[int, int, TileChunks] | None:
-        """In how many parts the tile has room in shared memory, how many of them at a time, and how registers get there.
+        """In how many chunks the tile fits in shared memory, how many of them at once, and the atom that writes registers there.
 
         Whole, or else two of them at a time, or else one.
         """
@@ -147,7 +147,7 @@ class _Store:
         return unwrap(self.division)
 
     def _divisions(self) -> Iterator[tuple[int, int]]:
-        """(parts, how many of them have room) where boxes and the swizzle allow."""
+        """(chunks, how many of them fit at once) where boxes and the swizzle allow."""
         whole = self.box.tile_bytes
         for count in (1 << bit for bit in range((self.box.placement.size // self.box.elements).bit_length())):
             slots = min(self.available_bytes * count // whole, MAX_SLOTS, count)
@@ -156,16 +156,16 @@ class _Store:
 
     @property
     def available_bytes(self) -> int:
-        """Bytes of shared memory that cost neither stages nor another CTA on the multiprocessor.
+        """Bytes of shared memory that cost neither stages nor another CTA on the SM.
 
         Those of the conversion; those of rings that are drained; what rings leave of the share of a CTA, where as many as
-        they leave room for run together.
+        fit beside them run together.
         """
         rings = [as_op(op) for op in walk(self.func) if op.name == "nv_tileas.alloc_tensor"]
         whole, beside = sum(buffer_bytes(ring) for ring in rings), lifetime_storage_bytes(self.func)
-        shares = map(self.job.target.shared_memory_of, range(self.job.target.sm_limits.ctas, 1, -1))
-        share = next((share for share in shares if whole + beside <= share), self.job.target.max_shared_memory)
-        total = share - beside
+        limits = map(self.job.target.shared_memory_of, range(self.job.target.sm_limits.ctas, 1, -1))
+        limit = next((limit for limit in limits if whole + beside <= limit), self.job.target.max_shared_memory)
+        total = limit - beside
         filled = whole if any(LiveRange.of(ring).covers(self.op) for ring in rings) else 0
         return max(align_to_banks(self.smem_round_trip.scratch_bytes), total - filled)
 
@@ -220,7 +220,7 @@ def _replace_store(store: _Store, entry: Block, switch: Operation) -> TableOp:
     atom = STMATRIX if isinstance(moved.copies[0], MatrixAccess) else ST_SHARED
     operands = [op.view, descriptor, conversion.operands[0], op.coords, op.token]
     types, where = [op.result_token.type], location_of(op)
-    made = AsyncTiledTmaStoreOp.make(
+    new_store = AsyncTiledTmaStoreOp.make(
         operands,
         types,
         where,
@@ -230,12 +230,12 @@ def _replace_store(store: _Store, entry: Block, switch: Operation) -> TableOp:
         copy_atom=atom,
         index_checks=op.index_checks,
     )
-    parent_block(op).insert_op_before(made, op)
-    op.result_token.replace_all_uses_with(made.result_token)
+    parent_block(op).insert_op_before(new_store, op)
+    op.result_token.replace_all_uses_with(new_store.result_token)
     for gone in (op, conversion):
         gone.detach()
         gone.erase()
-    return made
+    return new_store
 
 
 def _is_ordinary(op: Operation) -> bool:

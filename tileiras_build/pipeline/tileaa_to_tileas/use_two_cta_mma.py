@@ -1,15 +1,15 @@
-"""Let the two CTAs of a cluster make one product in tensor memory (tcgen05, cta_group::2).
+"""Let the two CTAs of a cluster make one dot in tensor memory (tcgen05, cta_group::2).
 
-In:    a kernel divided over two CTAs by the rows of its only product, whose sum stays in tensor memory while a loop
-       runs and starts from zero: each CTA fetches its rows of the left operand and all of the right one.
-Out:   each CTA fetches half of the columns of the right operand; ``pair`` on the pipeline of the stages, on the product
-       and on the tensor memory: the CTA of rank 0 issues products of twice the rows, which read the stages of both CTAs
+In:    a kernel divided over two CTAs by the rows of its only dot, whose accumulator stays in tensor memory while a loop
+       runs and starts from zero: each CTA loads its rows of the left operand and all of the right one.
+Out:   each CTA loads half of the columns of the right operand; ``pair`` on the pipeline of the stages, on the dot
+       and on the tensor memory: the CTA of rank 0 issues dots of twice the rows, which read the stages of both CTAs
        and write the accumulators of both, when the stages of both are full, and empties them in both. ``ctas`` on the
-       pipeline of the sum, which is complete in both CTAs at once; where the loop runs again, umma_acquire waits until
-       the warps of both have released the sum. More stages, where they are smaller.
-After: specialize_warps. Before: multicast_loads (nothing is left that both CTAs need), assign_scratch.
+       pipeline of the accumulator, which is complete in both CTAs at once; where the loop runs again, umma_acquire waits until
+       the warps of both have released the accumulator. More stages, where they are smaller.
+After: specialize_warps. Before: multicast_loads (nothing is left that both CTAs need), allocate_shared_memory.
 Sound: the accumulators of a CTA are its rows with all columns, as before (PTX ISA 9.0, section 9.7.16.10.5, Layout A).
-       Loops and places do not depend on the rank but for the rows, so that the n-th stages, and sums, of both CTAs
+       Loops and places do not depend on the rank but for the rows, so that the n-th stages, and accumulators, of both CTAs
        belong together.
 """
 
@@ -52,12 +52,12 @@ from ..pass_manager import EdgePass
 from .rewriter import binary, insert_before, insertion_before
 from .subtile_indices import clamped_index, relax_checks_past_end, scaled_index
 
-PAIR, COLUMN_UNIT = 2, 32  # columns of a product of a pair, whatever its types and orders (table 39)
+PAIR, COLUMN_UNIT = 2, 32  # columns of a dot of a pair, whatever its types and orders (table 39)
 BlockTileOp = COUNTERPARTS["nv_tileaa.block_tile"]
 
 
 class UseTwoCtaMma(EdgePass):
-    """Products of pairs of CTAs."""
+    """Dots of pairs of CTAs."""
 
     name = "tileas-use-two-cta-mma"
 
@@ -65,13 +65,13 @@ class UseTwoCtaMma(EdgePass):
         if not job.target.has("tma_cta_group"):
             return
         for func in module.body.block.ops:
-            if is_function(func) and as_op(func).num_ctas == PAIR and (product := _only_dot(func)) is not None:
-                _make_cta_pair(func, product)
+            if is_function(func) and as_op(func).num_ctas == PAIR and (dot := _only_dot(func)) is not None:
+                _make_cta_pair(func, dot)
 
 
-# ---- which products ------------------------------------------------------------------------------
+# ---- which dots ------------------------------------------------------------------------------
 def _only_dot(func: Operation) -> TableOp | None:
-    """The product that a pair can make; None where there is none."""
+    """The dot that a pair can make; None where there is none."""
     found = [op for op in walk(func) if isinstance(op, AsyncUmmaOp)]
     if len(found) != 1 or any(isinstance(op, TmemStoreOp) and op.enabled is None for op in walk(func)):
         return None
@@ -86,7 +86,7 @@ def _only_dot(func: Operation) -> TableOp | None:
 
 
 def _is_overwritten(func: Operation) -> bool:
-    """Whether a sum is made again and again, with a barrier of one CTA in between."""
+    """Whether an accumulator is made again and again, with a barrier of one CTA in between."""
     names = {op.name for op in walk(func)}
     again = any(is_counted_loop(parent_op(op)) for op in walk(func) if op.name == UmmaCommitOp.name)
     return again and UmmaAcquireOp.name not in names
@@ -101,7 +101,7 @@ def _is_row_sharded(op: TableOp) -> bool:
 
 
 def _half(op: TableOp) -> tuple[int, SharedLayout, SharedLayout] | None:
-    """(dimension of the fetched tile that is the columns, placement of half of it, the same as the product sees it)."""
+    """(dimension of the loaded tile that is the columns, placement of half of it, the same as the dot sees it)."""
     load, old = _load_of(op.rhs), op.rhs_placement
     whole = load.buffer.type.placement.data
     for columns, permutation in ((1, [0, 1]), (0, [1, 0])):
@@ -170,11 +170,11 @@ def _load_half(load: TableOp, dim: int, half: SharedLayout) -> None:
     box[position] = min(box[position], tile[dim])
     swizzle = WIDE if _is_wide(load) else f"{box[0] * half.element_bits // 8}B"
     operands, types = list(descriptor.operands), [descriptor.result.type]
-    made = MakeTiledTmaDescOp.make(operands, types, descriptor.attributes, box=box, swizzle_mode=swizzle)
+    new_descriptor = MakeTiledTmaDescOp.make(operands, types, descriptor.attributes, box=box, swizzle_mode=swizzle)
     type_ = TiledViewType.of(old.kind.data, old.source, tile, old.dim_map, steps, padding=old.padding.data)
     view = BlockTileOp.make([load.view.owner.operands[0]], [type_])
     load.operands[0] = insert_before(view, descriptor)
-    load.operands[1] = insert_before(made, descriptor)
+    load.operands[1] = insert_before(new_descriptor, descriptor)
     if not list(descriptor.results[0].uses):
         descriptor.detach()
         descriptor.erase()
@@ -185,13 +185,13 @@ def _rank(load: Operation) -> SSAValue:
 
 
 def _resize(op: TableOp, half: SharedLayout) -> None:
-    """As many stages as the room of the old ones holds, each with half of the right operand."""
+    """As many stages as the memory of the old ones holds, each with half of the right operand."""
     pipeline, stages = op.pipeline, op.pipeline.type.stages.data
     left, right = op.lhs.type, op.rhs.type
-    room = (left.stage_bytes + right.stage_bytes) * stages
+    available = (left.stage_bytes + right.stage_bytes) * stages
     types = [left, BufferType(right.element_type, right.stages, SharedLayoutAttr(half))]
     size = sum(type.stage_bytes for type in types)
-    count = IntAttr(max(stages, min(max_stages(op), room // size)))
+    count = IntAttr(max(stages, min(max_stages(op), available // size)))
     for buffer, type in zip((op.lhs, op.rhs), types):
         Rewriter.replace_value_with_new_type(buffer, BufferType(type.element_type, count, type.placement))
     pipeline.owner.pair, pipeline.owner.bytes = True, size

@@ -5,16 +5,16 @@ For each load that all CTAs of a cluster make together (``multicast``):
 
 - its pipeline waits for the warps of as many CTAs as fill its stages, which is all of the kernel's;
 - where its tile is, does not depend on the rank; nor does, how often anything happens on its pipeline;
-- the boxes that the CTAs fetch are the tile's elements once each, and each element is copied to where the placement of
+- the boxes that the CTAs load are the tile's elements once each, and each element is copied to where the placement of
   the stage has it (PTX ISA 9.0, section 5.5.7, "Swizzling modes").
 
 For each pipeline whose stages two CTAs hold together (``pair``):
 
-- the kernel has two CTAs; its one product and the tensor memory are a pair's, and the pipeline of its sum is both CTAs';
-- a stage expects the bytes that the loads of one CTA bring, and each load brings the CTA its part: the rank is added to
+- the kernel has two CTAs; its one dot and the tensor memory are a pair's, and the pipeline of its accumulator is both CTAs';
+- a stage expects the bytes that the loads of one CTA load, and each load loads the CTA its part: the rank is added to
   one coordinate of its tile, and to no other;
 - how often anything happens on either pipeline, does not depend on the rank;
-- a sum that is made again is made only after the warps of both CTAs have released the last one.
+- an accumulator that is made again is made only after the warps of both CTAs have released the last one.
 
 Every check raises ``InternalError`` with id ``cluster-verifier`` and says what is wrong with which load or pipeline.
 """
@@ -155,7 +155,7 @@ def _check_multicast_slices(load: TableOp, ctas: int) -> None:
 
 
 def _copied_elements(load: TableOp, ctas: int):
-    """(coordinates in the tile, element offset in the stage) of all that all CTAs fetch."""
+    """(coordinates in the tile, element offset in the stage) of all that all CTAs load."""
     descriptor, view, placement = load.desc.owner, load.view.type, load.buffer.type.placement.data
     order = [view.dim_map.index(dim) for dim in descriptor.attributes["dims"].get_values()]
     box, shared = int_array_attr(descriptor, "box"), int_attr(load, "multicast")
@@ -198,15 +198,15 @@ def _check_pair(kernel: Operation, pipeline: TableOp, differing: set[SSAValue]) 
     ]:
         _fail(pipeline, "not one product of two CTAs in tensor memory of both")
     loads = [as_op(op) for op in kernel.walk() if op.name == LOAD and as_op(op).pipeline is pipeline.results[0]]
-    brought = sum(load.buffer.type.placement.data.size_bytes for load in loads)
-    if brought != int_attr(pipeline, "bytes"):
-        _fail(pipeline, f"a stage of {brought} bytes expects {int_attr(pipeline, 'bytes')}")
+    loaded_bytes = sum(load.buffer.type.placement.data.size_bytes for load in loads)
+    if loaded_bytes != int_attr(pipeline, "bytes"):
+        _fail(pipeline, f"a stage of {loaded_bytes} bytes expects {int_attr(pipeline, 'bytes')}")
     for load in loads:
         if sorted(_rank_factor(coord) for coord in load.coords) != [*[0] * (len(load.coords) - 1), 1]:
             _fail(load, "its tile is not this CTA's part")
     [commit] = found[COMMIT]
     if (ctas := commit.ready.owner.attributes.get("ctas")) is None or ctas.value.data != 2:
-        _fail(commit, "the sum is complete in one CTA only")
+        _fail(commit, "the accumulator is complete in one CTA only")
     if parent_op(commit).name in LOOPS and not any(op.pipeline is commit.ready for op in found[ACQUIRE]):
         _fail(commit, "accumulators are overwritten before both CTAs have read them")
     for turning in (pipeline.results[0], commit.ready):

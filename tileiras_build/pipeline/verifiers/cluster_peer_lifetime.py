@@ -6,7 +6,7 @@ memory). What needs another CTA:
 - an operation on an address that ``mapa`` gave, as an arrival at its mbarrier;
 - a copy to several CTAs, and one that completes on the mbarrier of a pair's first CTA;
 - a commit that arrives in several CTAs;
-- all of tensor memory that a pair of CTAs does together (PTX ISA 9.0, section 9.7.16.5.1): allocation, products, copies.
+- all of tensor memory that a pair of CTAs does together (PTX ISA 9.0, section 9.7.16.5.1): allocation, dots, copies.
 
 On every path from the kernel's entry to such an operation stands a wait at the cluster's barrier; on every path from it to
 the kernel's end an arrival there. Giving tensor memory back may come last: the pair does so together.
@@ -75,7 +75,7 @@ def _remote(function: Operation) -> set[SSAValue]:
 
 
 def _forwarded_to(user: Operation, index: int) -> Iterable[SSAValue]:
-    """What holds an operand behind an operation: its results, or what it gives the blocks that follow."""
+    """What holds an operand after an operation: its results, or what it gives the blocks that follow."""
     if not user.successors:
         return user.results if _is_computed(user) else ()
     return [arg for block in user.successors for arg in block.args]

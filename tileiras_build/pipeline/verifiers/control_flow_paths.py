@@ -1,8 +1,8 @@
 """The paths of a tile program: which operation may run right after which.
 
 Structured control flow becomes a graph whose nodes are operations. A counted loop is left from its header or by a
-break, an endless one by a break only; the regions of reductions and scans have no place in it. Of agents the path is
-that of those which compute: one that fetches runs beside them, and ``pipelines.py`` proves that they agree. The other
+break, an endless one by a break only; the regions of reductions and scans have no place in it. Of partitions the path is
+that of those which compute: one that loads runs beside them, and ``mbarrier_pipelines.py`` proves that they agree. The other
 checkers of programs walk these paths; the passes that they check recurse over the structure instead.
 """
 

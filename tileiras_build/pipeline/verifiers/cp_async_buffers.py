@@ -1,11 +1,11 @@
 """Proof by running that rings of buffers in shared memory are neither read too early nor overwritten too early.
 
-A kernel is run on its stage numbers only, with every loop going round 0, 1, 2 and more times than a ring has stages, or
+A kernel is run on its stage indices only. Every loop runs 0, 1, 2 and more trips than a ring has stages, or
 groups of iterations, and every branch taken to either side, or to the one that the loop's index says. Along such a run:
 
 - a stage is copied to only if no thread may still be reading it: a barrier came after its last reading;
 - a stage is read only after its copy was committed, waited for, and seen by all: a barrier came after the wait;
-- scratch memory over a ring is written only where no copy to its bytes is under way and no thread may still be reading
+- scratch memory over a ring is written only where no copy to its bytes is in flight and no thread may still be reading
   them; it ends what the stages held, and no copy may follow before a barrier has ended the reading of the scratch.
 
 Every check raises ``InternalError`` with id ``cp-async-verifier`` and says what is wrong with which stage.
@@ -79,8 +79,8 @@ class _Run(IntegerInterpreter):
     def step(self, op: Operation) -> None:
         """Follow the integers and the stages of the rings."""
         if op.name == AGENT_SWITCH:  # one of them copies
-            for agent in op.regions:
-                self.block(agent.blocks[0])
+            for partition in op.regions:
+                self.block(partition.blocks[0])
         elif "scratch_offset" in op.attributes:
             self._use_scratch(op)
         elif (step := STEPS.get(op.name)) is not None:
@@ -101,8 +101,8 @@ class _Run(IntegerInterpreter):
         region = range(start, start + int_attr(op, "scratch_bytes"))
         if "sync_before" in op.attributes:
             self._barrier()
-        under_way = self.uncommitted.union(self.landed, *self.groups)
-        for place in self.reading | under_way:
+        in_flight = self.uncommitted.union(self.landed, *self.groups)
+        for place in self.reading | in_flight:
             if _common(region, _bytes_of(place)):
                 self.fail(f"{op.name} writes over stage {place[1]} while it may be copied to or read")
         self._barrier()

@@ -1,8 +1,7 @@
-"""A run of a tile program on its integers alone, for proofs that look at every run of a few kinds.
+"""Interpret a tile program on its integers only, for verifiers that enumerate runs.
 
-Loops go round as often as the run says, branches go to the side that it says, or to the one that known numbers say. The
-passes that are checked recurse over
-the structure instead.
+A run fixes the trip count of loops and the side of branches whose condition is unknown. The passes that are verified
+recurse over the structure of the program instead, so the two do not share a fault.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from .control_flow_paths import BRANCH, BREAK, CONTINUE, LOOPS, RETURN
 class IntegerInterpreter:
     """One run of a kernel: loops of ``trips`` trips, branches to region ``arm``, and the integers that are known.
 
-    A proof says what a step does, in ``step``, and which operations on integers it follows.
+    A verifier defines ``step`` for the operations that it checks, and which operations on integers are evaluated.
     """
 
     error_id = ""  # the id of its errors
@@ -34,11 +33,11 @@ class IntegerInterpreter:
         self.known_integers: dict[SSAValue, int | None] = {}
 
     def step(self, op: Operation) -> None:
-        """Run an operation that is no control flow."""
+        """Run an operation without regions."""
         raise NotImplementedError
 
     def indices(self, op: Operation) -> Iterable[int | None]:
-        """The loop variable in each trip of a counted loop, None where the proof does not ask."""
+        """The induction variable in each trip of a counted loop, None where the verifier does not need it."""
         return [None] * self.trips
 
     # ---- control -----------------------------------------------------------------------------------------------
@@ -86,7 +85,7 @@ class IntegerInterpreter:
         return [self.known_integers.get(value) for value in values]
 
     def evaluate(self, op: Operation) -> int | None:
-        """The result of an operation on integers, of a selection if the value that it takes is known; None where it is not."""
+        """The result of an operation on integers, or of a select whose chosen value is known; None where it is unknown."""
         if op.name == "arith.constant":
             value = op.properties["value"]
             return value.value.data if isinstance(value, IntegerAttr) else None
@@ -100,7 +99,7 @@ class IntegerInterpreter:
         return self.arithmetic[op.name](*values) if op.name in self.arithmetic else None
 
     def fail(self, message: str) -> NoReturn:
-        """Raise InternalError with the proof's id."""
+        """Raise InternalError with ``error_id``."""
         name = str_attr(self.kernel, "sym_name")
         raise InternalError(
             self.error_id, f"kernel {name}, loops run {self.trips} times: {message}", remedy="report this as a bug"

@@ -1,10 +1,10 @@
-"""Layouts and conversion plans proved by enumeration: every register of every thread is looked at.
+"""Verify layouts and conversion plans by enumeration: every register of every thread is compared.
 
-Nothing of the F2 algebra is used here. A layout is only asked ``apply(register, lane, warp)``, a placement
-``element(offset)``; plans are executed step by step as the instructions that they stand for, on tiles whose elements
-are their own coordinates. The only fields read are those that code emission reads.
+Nothing of the F2 linear algebra is used. A layout is only evaluated as ``apply(register, lane, warp)``, a shared layout as
+``element(offset)``. A plan is executed step by step, as the instructions that it describes, on a tile whose elements are
+their own coordinates. The only fields read are those that code emission reads.
 
-Every check raises ``InternalError`` with id ``layout-verifier`` and says which register of which thread is wrong.
+A violation raises ``InternalError`` with id ``layout-verifier`` that names the register and the thread.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class SharedMemory:
         self.cells: dict[int, object] = {}
 
     def units(self, address: int, count: int) -> list[int]:
-        """Element numbers at a byte address; checks alignment and bounds."""
+        """Element indices at a byte address; checks alignment and bounds."""
         size = count * self.element_bits // 8
         if size == 0 or address % size or not 0 <= address <= self.size - size:
             fail(f"an access of {size} bytes at {address} in a scratch of {self.size} bytes")
@@ -157,10 +157,10 @@ def _matrix_registers(access: MatrixAccess, instruction: int, warp: int):
         for lane in range(LANES):
             if access.transposed:
                 units = 16 // access.element_bits
-                places = [(rows[2 * (lane % 4) + half], lane // 4 * units, units) for half in range(2)]
+                rows_and_elements = [(rows[2 * (lane % 4) + half], lane // 4 * units, units) for half in range(2)]
             else:
-                places = [(rows[lane // 4], lane % 4 * elements, elements)]
-            yield matrix, lane, places
+                rows_and_elements = [(rows[lane // 4], lane % 4 * elements, elements)]
+            yield matrix, lane, rows_and_elements
 
 
 def _run_matrices(access: MatrixAccess, threads: Threads, memory: SharedMemory, load: bool) -> None:
@@ -169,10 +169,10 @@ def _run_matrices(access: MatrixAccess, threads: Threads, memory: SharedMemory, 
         if not load and warp & access.free_warps:
             continue
         for number, instruction in enumerate(access.instructions):
-            for matrix, lane, places in _matrix_registers(access, number, warp):
+            for matrix, lane, rows_and_elements in _matrix_registers(access, number, warp):
                 exchanged = lane & access.swapped_lanes != 0
                 names, word = instruction.registers[matrix ^ exchanged], []
-                for address, first, count in places:
+                for address, first, count in rows_and_elements:
                     units = memory.units(address, row_elements)[first : first + count]
                     word += units
                 registers = threads[warp, lane]

@@ -1,4 +1,4 @@
-"""What a run assumes of the bounds of loops that nothing tells (``pipelines.py``)."""
+"""Assumed values of unknown loop bounds, for runs of the pipeline verifier (``mbarrier_pipelines.py``)."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def _is_inside_loop(op: Operation) -> bool:
 
 
 def assumed_bounds(kernel: Operation, trips: tuple[int, int]) -> dict[SSAValue, int]:
-    """Numbers for the bounds that nothing tells: from 0 in steps of 1, with ``trips`` trips from the first bound.
+    """Values for unknown bounds: from 0 in steps of 1, with ``trips`` trips from the lower bound.
 
-    A loop may start some steps later than another of the same program, at a sum of that one's bound.
+    A loop may start some steps after another loop of the same program, at that loop's bound plus an offset.
     """
     assumed: dict[SSAValue, int] = {}
     for loop in (op for op in kernel.walk() if op.name == LOOPS[0]):
@@ -38,7 +38,7 @@ def _first(value: SSAValue) -> SSAValue:
 
 
 def _constant(value: SSAValue, other: int) -> int:
-    """A constant's number, or the other one."""
+    """The value of a constant, or ``other``."""
     if not isinstance(value.owner, Operation) or value.owner.name != "arith.constant":
         return other
     return cast(IntegerAttr, defining_op(value).properties["value"]).value.data

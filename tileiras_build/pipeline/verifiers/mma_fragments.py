@@ -87,8 +87,8 @@ def verify_fragment(layout: LinearLayout, atom: tuple[int, int, int, int], opera
 
 
 def verify_mma_tiling(tiling) -> None:
-    """Every warp's atoms multiply matching fragments, and each element of C meets each k exactly once somewhere (per
-    replica).
+    """The atoms of every warp multiply matching fragments, and each element of C is accumulated over each k exactly once
+    (per replica).
     """
     a, b, c = (distribute(layout) for layout in (tiling.a, tiling.b, tiling.c))
     atom = tiling.atom
@@ -101,7 +101,7 @@ def verify_mma_tiling(tiling) -> None:
             _count_overlaps(tiles, warp, met)
     for (warp, element), ks in met.items():
         if ks != set(range(tiling.k)):
-            fail(f"element {element} of C in warp {warp} meets {len(ks)} of {tiling.k} products")
+            fail(f"element {element} of C in warp {warp} meets {len(ks)} of {tiling.k} values of k")
 
 
 def _atom_elements(threads: Threads, warp: int, registers: range, formula: Formula) -> dict[Coordinates, Coordinates]:

@@ -5,7 +5,7 @@ done may run ahead: until the next barrier its neighbors may still be reading. S
 is followed to the next barrier, its own or another operation's; an operation met on the way must not write to the
 same bytes, unless it begins with a barrier. What an operation that ends in a barrier leaves behind is nobody's.
 
-Storage that lives as long as the kernel shares no byte with anything; a ring shares none with other storage. ``rings.py``
+Storage that lives as long as the kernel shares no byte with anything; a ring shares none with other storage. ``cp_async_buffers.py``
 and ``tma_stores.py`` prove when scratch may lie over it; here, that a barrier follows the last reading of its tiles.
 
 Not proved here: that a region is as large as its operation needs; the emulator faults where it is not.
@@ -27,7 +27,7 @@ from ..common.llvm_element_types import element_of
 from .control_flow_paths import control_flow_paths, kernels_of
 
 BARRIERS, STAGE_BUFFER, BUFFER = ("nv_tileas.barrier",), "nv_tileas.alloc_tensor", "nv_tileas.buffer"
-# Each thread waits for products in tensor memory itself; these it knows of its own warps only.
+# Each thread waits for dots in tensor memory itself; these it knows of its own warps only.
 STAGE_BUFFER_READERS = ("nv_tileas.local_load", "nv_tileas.async.dot")
 ALIGNMENT = 16
 
@@ -85,7 +85,7 @@ def _total(kernel: Operation) -> int:
 
 
 def _is_cta_barrier(op: Operation) -> bool:
-    """Whether all threads meet at or in the operation."""
+    """Whether all threads synchronize at or in the operation."""
     return op.name in BARRIERS or "scratch_offset" in op.attributes
 
 

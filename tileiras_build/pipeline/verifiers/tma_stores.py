@@ -9,8 +9,8 @@ from each store every path is followed
 - to the next wait for writing, and from there to the next barrier: on neither part stands an access that a token orders
   after the store, nor a fence; the store itself may, where each iteration of its loop stores tiles of its own.
 
-A ring of buffers that another agent fills may share bytes with a store only where no path leads back to a use of the
-ring, or, where a third agent reads it, to a wait for what that one makes: then the agents are done with it.
+A ring of buffers that another partition fills may share bytes with a store only where no path leads back to a use of the
+ring, or, where a third partition reads it, to a wait for what that one makes: then the partitions are done with it.
 
 Every check raises ``InternalError`` with id ``tma-store-verifier`` and names both operations.
 """
@@ -69,17 +69,17 @@ def _check_reading(kernel: Operation, paths: ControlFlowPaths, store: Operation)
 
 
 def _check_stage_buffers(kernel: Operation, paths: ControlFlowPaths, store: Operation) -> None:
-    fetched = {value for op in kernel.walk() if op.name == "nv_tileas.async.tiled_tma_load" for value in op.operands}
-    apart = {buffer for op in _disjoint_regions(kernel) for buffer in _buffers(op) if buffer in fetched}
+    loaded = {value for op in kernel.walk() if op.name == "nv_tileas.async.tiled_tma_load" for value in op.operands}
+    apart = {buffer for op in _disjoint_regions(kernel) for buffer in _buffers(op) if buffer in loaded}
     for op in paths.reachable_from(store, lambda op: False):
-        # What is waited for is filled from the rings that only another agent reads.
-        for buffer in apart if op.name == MMA_WAIT else [buffer for buffer in _buffers(op) if buffer in fetched]:
+        # What is waited for is filled from the rings that only another partition reads.
+        for buffer in apart if op.name == MMA_WAIT else [buffer for buffer in _buffers(op) if buffer in loaded]:
             if _common(_stage_buffer_of(defining_op(buffer)), _scratch(store)):
                 _fail(kernel, f"{op.name} uses a ring in the bytes of {store.name}, which came before", store)
 
 
 def _disjoint_regions(kernel: Operation) -> list[Operation]:
-    """What an agent that neither fetches nor computes does."""
+    """What a partition that neither loads nor computes does."""
     switches = [op for op in kernel.walk() if op.name == AGENT_SWITCH]
     return [op for switch in switches for region in switch.regions[1:-1] for op in region.walk()]
 

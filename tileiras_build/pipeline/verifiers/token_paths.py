@@ -43,7 +43,7 @@ class TokenPaths:
 
     def carries_token(self, first: Operation, second: Operation, stops: Stops) -> bool:
         """Whether a path from ``first`` comes to ``second`` with a token that ``first`` has given on the way; no path goes on
-        behind an operation that stops."""
+        after an operation that stops."""
         if (first, stops) not in self._led:
             self._led[first, stops] = self._token_users(first, stops)
         return second in self._led[first, stops]
@@ -71,26 +71,28 @@ class TokenPaths:
 
 
 def _tokens_after(tokens: Tokens, edges: list[Edge]) -> Tokens:
-    """The tokens behind an operation: what it gives anew has nothing of what it was before."""
-    made = {target for source, target in edges if source in tokens}
-    return (tokens - {target for _, target in edges}) | made
+    """The tokens after an operation: what it gives anew has nothing of what it was before."""
+    produced = {target for source, target in edges if source in tokens}
+    return (tokens - {target for _, target in edges}) | produced
 
 
 def _earlier(paths: ControlFlowPaths) -> dict[Operation, set[Operation]]:
-    behind: dict[SSAValue, set[Operation]] = {}
+    predecessors: dict[SSAValue, set[Operation]] = {}
     for op in paths.successors:
         if op.name in ACCESSES:
-            behind |= {result: {op} for result in _tokens(op.results)}
+            predecessors |= {result: {op} for result in _tokens(op.results)}
     edges = [edge for op in paths.successors for edge in (*_first_iteration_tokens(op), *_made(op))]
     changed = True
     while changed:
         changed = False
         for source, target in edges:
-            known = behind.setdefault(target, set())
+            known = predecessors.setdefault(target, set())
             size = len(known)
-            known |= behind.get(source, set())
+            known |= predecessors.get(source, set())
             changed |= len(known) != size
-    return {op: set().union(*(behind.get(value, set()) for value in _tokens(op.operands))) for op in paths.successors}
+    return {
+        op: set().union(*(predecessors.get(value, set()) for value in _tokens(op.operands))) for op in paths.successors
+    }
 
 
 # ---- what an operation gives --------------------------------------------------------------------------------------

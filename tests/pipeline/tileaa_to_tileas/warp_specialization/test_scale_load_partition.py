@@ -202,13 +202,13 @@ def _erase(op):
 @pytest.mark.parametrize(
     ("change", "what"),
     [
-        (lambda find: _erase(find("async.umma_release")[0]), "waits for ever"),
+        (lambda find: _erase(find("async.umma_release")[0]), "waits forever"),
         (lambda find: _erase(find("async.copy_scales")[0]), "which are not there"),
         (lambda find: _erase(find("async.pipeline.producer_commit")[0]), "filled"),
         (lambda find: _erase(_acquire(find)), "scales are written to stage 0, which is not acquired"),
         (
             lambda find: find("async.umma")[0].attributes.update(scale_steps=IntegerAttr(4, i32)),
-            "that were not given back",
+            "which is already released",
         ),
     ],
 )
@@ -228,4 +228,4 @@ def test_scales_that_all_threads_write_are_proved():
         turn.operands[1].owner.properties["value"] = IntegerAttr(2, i32)
 
     assert "before all threads have written" in broken("nvfp4_bytes_onto", meets)
-    assert "are overwritten while product" in broken("nvfp4_bytes_onto", turns)
+    assert "are overwritten while MMA" in broken("nvfp4_bytes_onto", turns)

@@ -25,7 +25,7 @@ class ConvertLayoutInserter:
 
     def __init__(self, classes: LayoutClasses):
         self.classes = classes
-        self.made: dict[tuple[SSAValue, LinearLayout, Block], SSAValue] = {}
+        self.conversions: dict[tuple[SSAValue, LinearLayout, Block], SSAValue] = {}
 
     def require(self, op: Operation, index: int, layout: LinearLayout, *, exact: bool = True) -> None:
         """Make operand ``index`` have ``layout``; if not ``exact``, registers may also be renamed or repeated."""
@@ -39,7 +39,7 @@ class ConvertLayoutInserter:
         """``value`` in another layout: computed again if that is cheap, else converted near its user or definition."""
         anchor = _insertion_point(value, user)
         key = (value, layout, parent_block(anchor))
-        if (known := self.made.get(key)) is not None and _dominates(known, user):
+        if (known := self.conversions.get(key)) is not None and _dominates(known, user):
             return known
         budget = [MAX_REMATERIALIZED]
         if _can_rematerialize(value, budget):
@@ -49,7 +49,7 @@ class ConvertLayoutInserter:
             _copy_location(user, op)
             parent_block(anchor).insert_op_before(op, anchor)
             new = op.results[0]
-        self.made[key] = new
+        self.conversions[key] = new
         return new
 
     def _rematerialize(self, value: SSAValue, layout: LinearLayout, user: Operation) -> SSAValue:

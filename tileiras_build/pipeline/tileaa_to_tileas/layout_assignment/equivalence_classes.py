@@ -39,7 +39,7 @@ class LayoutClasses:
         self.ports: dict[Operation, LinearLayout] = {}
         self.order = count()
         self.ops = [op for op in walk(func) if op is not func]
-        # Where a kernel multiplies, its products decide about its tiles, and those are copied 16 bytes at a time.
+        # Where a kernel multiplies, its dots decide about its tiles, and those are copied 16 bytes at a time.
         multiplies = any(op.name == "nv_tileas.dot" for op in self.ops)
         self.access_bytes = WIDE_ACCESS_BYTES if job.target.has("ldst_256") and not multiplies else VECTOR_BYTES
 

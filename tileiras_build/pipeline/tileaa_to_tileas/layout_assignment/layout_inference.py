@@ -73,7 +73,7 @@ def sliced_to_shape(layout: LinearLayout, shape: tuple[int, ...]) -> LinearLayou
 
 
 def dot_layouts(op: TableOp, target: Target) -> tuple[LinearLayout, LinearLayout, LinearLayout]:
-    """The fragments of a product's operands and result."""
+    """The fragments of a dot's operands and result."""
     tiling = tiling_of(op, atom_named(target, op.atom))
     values = (op.lhs, op.rhs, op.result)
     layouts = (tiling.a, tiling.b, tiling.c)
@@ -82,7 +82,7 @@ def dot_layouts(op: TableOp, target: Target) -> tuple[LinearLayout, LinearLayout
 
 
 def scale_layouts(op: TableOp, target: Target, num_warps: int) -> tuple[LinearLayout, LinearLayout]:
-    """How threads hold the scales of a product's operands."""
+    """How threads hold the scales of a dot's operands."""
     if op.tensor_memory is not None:
         left, right = (columns.layout for columns in scale_columns(op, num_warps))
         return left, right
@@ -95,13 +95,13 @@ def scale_layouts(op: TableOp, target: Target, num_warps: int) -> tuple[LinearLa
 
 
 def wgmma_layouts(op: TableOp, num_warps: int) -> tuple[LinearLayout, LinearLayout]:
-    """The fragments of a warpgroup product's left operand, where it is in registers, and of its result."""
+    """The fragments of a warpgroup dot's left operand, where it is in registers, and of its result."""
     tiling = wgmma_tiling_of(op, num_warps)
     return tiling.a, tiling.c
 
 
 def tcgen05_layouts(op: TableOp, num_warps: int) -> tuple[LinearLayout | None, LinearLayout]:
-    """How threads hold a product's left operand on its way to tensor memory, and its accumulators on theirs from it."""
+    """How threads hold a dot's left operand on its way to tensor memory, and its accumulators on theirs from it."""
     left, accumulators = tmem_tiles(op, num_warps)
     return None if left is None else left.layout, accumulators.layout
 

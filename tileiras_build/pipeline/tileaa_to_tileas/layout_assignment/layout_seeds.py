@@ -16,9 +16,9 @@ from . import layout_inference as rules
 from .equivalence_classes import LayoutClasses, tile_size
 from .layout_constraints import has_free_layout
 
-# How strongly anchors ask, per element: a product's accumulators are used every iteration, memory once.
+# How strongly anchors ask, per element: a dot's accumulators are used every iteration, memory once.
 DOT_WEIGHT, MEMORY_WEIGHT, SCAN_WEIGHT = 1000, 10, 5
-# What a product that reads shared memory is marked with -> the layouts of its left operand and its accumulators.
+# What a dot that reads shared memory is marked with -> the layouts of its left operand and its accumulators.
 ASYNC_MMA_ATTRIBUTES = {"warpgroup": rules.wgmma_layouts, "tensor_memory": rules.tcgen05_layouts}
 
 
@@ -54,7 +54,7 @@ def _seed_pointer(classes: LayoutClasses, op: TableOp) -> None:
     op.vector = vector
     order = _row_major(op.value)
     if fastest >= 0:
-        # Other accesses, and products, have a say in how threads hold the tile: the code of a thread asks which way to go.
+        # Other accesses, and dots, have a say in how threads hold the tile: the code of a thread asks which way to go.
         op.fastest = None if fastest == order[0] else fastest
         order = [fastest] + [dim for dim in order if dim != fastest]
     _prefer_memory_layout(classes, op.value, classes.memory_layout(op.value, order, vector))
@@ -90,7 +90,7 @@ def _accumulator_layout(classes: LayoutClasses, op: TableOp) -> LinearLayout:
 
 
 def _accumulator_fragment(classes: LayoutClasses, op: TableOp, atom: MmaAtom) -> LinearLayout:
-    """The accumulators of the chosen instruction, whose name and division among warps the product notes."""
+    """The accumulators of the chosen instruction, whose name and division among warps the dot notes."""
     batch, m, n, k = dot_shape(op)
     rows, columns, _ = padded_shape(m, n, k, atom)
     warps = split_warps(classes.num_warps, rows, columns, layout_atom(atom), batch or 1)
@@ -110,7 +110,7 @@ def _prefer_scale_layouts(classes: LayoutClasses, op: TableOp) -> None:
 
 
 def _feeds_dot(classes: LayoutClasses, op: TableOp) -> bool:
-    """Whether one product's result becomes another's left operand: then warps divide rows only, and it need not move."""
+    """Whether one dot's result becomes another's left operand: then warps divide rows only, and it need not move."""
     dots = [as_op(other) for other in classes.ops if other.name == "nv_tileas.dot"]
     if len(dots) < 2:
         return False

@@ -21,7 +21,7 @@ from .layout_seeds import ASYNC_MMA_ATTRIBUTES
 # A store from the accumulator fragment costs less than a trip through shared memory if it stays this wide.
 DIRECT_STORE_BYTES = 8
 GATHERED_OPS = 1024  # elements of a print that a thread holds all of: beyond some hundreds they are in its local memory
-FIRST_SCALE = 3  # operand of a product, after its factors and the sum before
+FIRST_SCALE = 3  # operand of a dot, after its factors and the accumulator before
 
 
 def write(writer: ConvertLayoutInserter, op: Operation) -> None:
@@ -70,7 +70,7 @@ def _write_tiled_load(writer: ConvertLayoutInserter, op: TableOp) -> None:
 
 
 def _only_scales(value: SSAValue) -> bool:
-    """Whether products multiply by a tile, whatever its elements are called by then, and nothing else reads it."""
+    """Whether dots multiply by a tile, whatever its elements are called by then, and nothing else reads it."""
     for use in value.uses:
         op = use.operation
         if is_view_like(op) and not _only_scales(op.results[0]):
@@ -130,11 +130,11 @@ def _write_mma_sync_dot(writer: ConvertLayoutInserter, op: TableOp, layouts: tup
 def _write_async_dot(
     writer: ConvertLayoutInserter, op: TableOp, layouts: tuple[LinearLayout | None, LinearLayout]
 ) -> None:
-    """What stays in shared memory may have any layout: the right operand, the left one if fetched and not scattered."""
+    """What stays in shared memory may have any layout: the right operand, the left one if loaded and not scattered."""
     left, accumulators = layouts
     source = dot_operand_load(op, 0)
-    fetched = op.stationary or source is not None and source[0].tma
-    if not fetched or op.a_via_registers:
+    loaded = op.stationary or source is not None and source[0].tma
+    if not loaded or op.a_via_registers:
         writer.require(op, 0, unwrap(left), exact=False)
     writer.require(op, 2, accumulators)
     _require_scales(writer, op)

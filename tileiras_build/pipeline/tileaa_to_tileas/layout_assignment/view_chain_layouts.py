@@ -1,4 +1,4 @@
-"""Layouts along the chain of operations from a load to the product that reads its tile."""
+"""Layouts along the chain of operations from a load to the dot that reads its tile."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from . import layout_inference as rules
 
 
 def fragment_at_load(op: TableOp, chain: list[Operation]) -> LinearLayout:
-    """The product's operand layout seen as a layout of the loaded tile."""
+    """The dot's operand layout seen as a layout of the loaded tile."""
     last = chain[-1].results[0] if chain else op.value
     layout = layout_of(last)
     for link in reversed(chain):

@@ -117,14 +117,14 @@ class AsyncStageCopies:
 
 def _copy(copied: CpAsyncLoad, coords: list[SSAValue], buffer: SSAValue, stage: SSAValue, enabled: SSAValue) -> TableOp:
     load = copied.load
-    told = {
+    attributes = {
         "in_bounds": load.in_bounds,
         "index_checks": load.index_checks,
         "layout": copied.cp_async_layout,
         "vector": copied.vector,
         "has_boundary_tile": copied.has_boundary_tile,
     }
-    return AsyncTiledLoadOp.make([load.view, coords, buffer, stage, enabled], [], location_of(load), **told)
+    return AsyncTiledLoadOp.make([load.view, coords, buffer, stage, enabled], [], location_of(load), **attributes)
 
 
 def _drop_load(load: TableOp) -> None:
@@ -144,5 +144,5 @@ def erase_dead(*ops: Operation) -> None:
 
 
 def emit_wait(pending: int) -> Operation:
-    """Until no more than ``pending`` groups of copies are under way."""
+    """Until no more than ``pending`` groups of copies are in flight."""
     return AsyncWaitOp.make([], [], pending=pending)

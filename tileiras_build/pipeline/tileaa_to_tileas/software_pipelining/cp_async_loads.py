@@ -23,12 +23,12 @@ from ..rewriter import IfOp
 
 # cp.async copies 4, 8 or 16 bytes (PTX ISA 9.0, section 9.7.9.25).
 MIN_CP_ASYNC_BYTES = 4
-JOIN_TOKENS = 2  # operand of a product: after it come scales
+JOIN_TOKENS = 2  # operand of a dot: after it come scales
 
 
 @dataclass
 class CpAsyncLoad:
-    """A load, the operations from it to the product's operand or scales, and the fragment its tile is read in."""
+    """A load, the operations from it to the dot's operand or scales, and the fragment its tile is read in."""
 
     load: TableOp
     chain: list[Operation]
@@ -55,7 +55,7 @@ class CpAsyncLoad:
 
 
 def cp_async_load(found: Operation, block: Block, num_warps: int) -> CpAsyncLoad | None:
-    """The copy that a load can become; None where its tile goes elsewhere than to one product, or cannot be copied."""
+    """The copy that a load can become; None where its tile goes elsewhere than to one dot, or cannot be copied."""
     if found.name != "nv_tileas.tiled_load" or (op := as_op(found)).view.type.kind.data == "gather":
         return None
     chain = _view_chain_to_dot(op.value, block)
@@ -68,7 +68,7 @@ def cp_async_load(found: Operation, block: Block, num_warps: int) -> CpAsyncLoad
 
 
 def _view_chain_to_dot(value: SSAValue, block: Block) -> list[Operation] | None:
-    """The single-use operations from a load's tile to a product of the same block, or to what takes its scales to tensor
+    """The single-use operations from a load's tile to a dot of the same block, or to what takes its scales to tensor
     memory.
     """
     chain: list[Operation] = []
@@ -95,7 +95,7 @@ def _is_in_block_or_if(op: Operation, block: Block) -> bool:
 
 
 def _has_token_barrier(block: Block) -> bool:
-    """Whether the threads meet in a loop: a load for which memory tokens have them do so stays after that."""
+    """Whether the threads synchronize in a loop: a load for which memory tokens have them do so stays after that."""
     return any(op.name == BarrierOp.name for op in walk(block))
 
 

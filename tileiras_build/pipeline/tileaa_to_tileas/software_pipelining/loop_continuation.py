@@ -1,7 +1,7 @@
 """Whether a counted loop still runs some iterations ahead of the one that it is in.
 
 Its counter wraps at the end of its type: where it stands then says nothing, for the loop may have ended on the way. One that
-counts by one ends before it could wrap, so its last iterations are told from the bound alone, outside of the loop. Of any other
+counts by one ends before it could wrap, so its last iterations are known from the bound alone, outside of the loop. Of any other
 step each iteration says whether the loop has come that far, and the next one goes on from there.
 """
 

@@ -91,11 +91,11 @@ class MultistageLoop(AsyncStageCopies):
         self.copy_all(self._copy_single_iteration, ahead, write, enabled, insert)
 
     def _copy_insertion_point(self, first: Operation) -> Operation:
-        """What they stand before: what follows the first product, which no thread then starts later for their addresses, where
+        """What they are before: what follows the first dot, which no thread then starts later for their addresses, where
         they have another iteration to arrive in.
         """
-        products = {unwrap(self.block.find_ancestor_op_in_block(load.dot)) for load in self.loads}
-        follows = next(op.next_op for op in self.block.ops if op in products)
+        dots = {unwrap(self.block.find_ancestor_op_in_block(load.dot)) for load in self.loads}
+        follows = next(op.next_op for op in self.block.ops if op in dots)
         return first if self.stages == MIN_STAGES else unwrap(follows)
 
     def _end_of_body(self, read: SSAValue, write: SSAValue, runs: LoopContinuation) -> None:
@@ -117,9 +117,9 @@ class MultistageLoop(AsyncStageCopies):
         types = [*(result.type for result in loop.results), *(start.type for start in starts)]
         region = Region(loop.regions[0].detach_block(self.block))
         operands = [loop.lower, loop.upper, loop.step, [*loop.initial, *starts]]
-        made: Operation = ForOp.make(operands, types, dict(loop.attributes), [region])
-        self.before(made)
-        for old, result in zip(loop.results, made.results):
+        new_op: Operation = ForOp.make(operands, types, dict(loop.attributes), [region])
+        self.before(new_op)
+        for old, result in zip(loop.results, new_op.results):
             old.replace_all_uses_with(result)
         parent_block(loop).insert_op_before(emit_wait(0), loop)
         loop.detach()

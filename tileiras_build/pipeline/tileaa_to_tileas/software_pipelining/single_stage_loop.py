@@ -1,4 +1,4 @@
-"""A loop of several products in whose single stage the tiles of one are copied while another is computed."""
+"""A loop of several dots in whose single stage the tiles of one are copied while another is computed."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .cp_async_loads import CpAsyncLoad
 
 
 class SingleStageLoop(AsyncStageCopies):
-    """One buffer for each operand: what a product needs is copied while another one is computed."""
+    """One buffer for each operand: what a dot needs is copied while another one is computed."""
 
     def __init__(self, loop: TableOp, loads: list[CpAsyncLoad]):
         super().__init__(loop, loads, 1)
-        self.products = [op for op in self.block.ops if any(load.dot is op for load in loads)]
-        self.groups = [[load for load in loads if load.dot is product] for product in self.products]
+        self.dots = [op for op in self.block.ops if any(load.dot is op for load in loads)]
+        self.groups = [[load for load in loads if load.dot is dot] for dot in self.dots]
 
     def run(self) -> None:
         self.allocate()
@@ -33,19 +33,19 @@ class SingleStageLoop(AsyncStageCopies):
         parent_block(self.loop).insert_op_after(emit_wait(0), self.loop)
 
     def _insert_copies(self) -> None:
-        """Before the first product and after every product but the last, the copies for the product after the next."""
+        """Before the first dot and after every dot but the last, the copies for the dot after the next."""
         index = self.block.args[0]
-        places = [self.block.first_op, *self.products[1:]]
-        for place, group in zip(places[:-1], self.groups[1:]):
+        insertion_points = [self.block.first_op, *self.dots[1:]]
+        for place, group in zip(insertion_points[:-1], self.groups[1:]):
             self._insert_barrier(place)
             self.copy_all(group, index, self.stage, self.always, insertion_before(place))
-        insert = insertion_before(places[-1])
-        self._insert_barrier(places[-1])
+        insert = insertion_before(insertion_points[-1])
+        self._insert_barrier(insertion_points[-1])
         following = insert(binary(arith.AddiOp, index, self.loop.step))
         self.copy_all(self.groups[0], following, self.stage, insert(loop_continues_at(self.loop, following)), insert)
 
     def _insert_barrier(self, place: Operation) -> None:
-        """All copies have landed, and all threads are done with the product before."""
+        """All copies have landed, and all threads are done with the dot before."""
         insert = insertion_before(place)
         insert(emit_wait(0))
         insert(BarrierOp.make([], []))

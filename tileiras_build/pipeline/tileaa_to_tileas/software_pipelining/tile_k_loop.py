@@ -1,4 +1,4 @@
-"""Products of large tiles as loops of their own over k, in loops that hold not even one tile of each operand in shared memory."""
+"""Dots of large tiles as loops of their own over k, in loops that hold not even one tile of each operand in shared memory."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from ..k_tiled_operands import KTiledOperand, k_dim_of, k_tiled_operand, with_sh
 from ..rewriter import Inserter, binary, constant_i32, insert_before, insertion_at_end, insertion_before
 from ..subtile_indices import clamped_index, relax_checks_past_end, scaled_index
 
-# Bytes along k of an instruction of the tensor cores. Shorter lines along k are fetched in more and smaller pieces than the
+# Bytes along k of an instruction of the tensor cores. Shorter lines along k are loaded in more and smaller pieces than the
 # copies are worth.
 MIN_K_BYTES, MIN_LINE_BYTES = 32, 64
-# Of shared memory, beside all stages: for sums that change their layout, and slices.
+# Of shared memory, beside all stages: for accumulators that change their layout, and slices.
 SMEM_OVERHEAD = 16 * 1024
 DOT = "nv_tileas.dot"
 ContinueOp, CreateTokenOp, DotOp, ExtractSliceOp, ForOp = (
@@ -42,24 +42,24 @@ ContinueOp, CreateTokenOp, DotOp, ExtractSliceOp, ForOp = (
 
 
 def tile_k_loops(loop: TableOp, job: Job) -> None:
-    """Give products of a loop loops of their own, in which what is loaded for all of them fits twice, or nearly."""
-    products = _dots_of(loop)
-    if sum(product.bytes_inside for product in products) <= job.target.max_shared_memory:
+    """Give dots of a loop loops of their own, in which what is loaded for all of them fits twice, or nearly."""
+    dots = _dots_of(loop)
+    if sum(dot.bytes_inside for dot in dots) <= job.target.max_shared_memory:
         return
     ctas = occupancy(enclosing_kernel(loop), job) or 1
-    while not two_stages_fit(ctas * sum(product.bytes for product in products), job, used_bytes=ctas * SMEM_OVERHEAD):
-        cut = [product for product in products if product.may_shrink]
+    while not two_stages_fit(ctas * sum(dot.bytes for dot in dots), job, used_bytes=ctas * SMEM_OVERHEAD):
+        cut = [dot for dot in dots if dot.may_shrink]
         if not cut:
             break
-        max(cut, key=lambda product: product.bytes).factor *= 2
-    for product in products:
-        if product.factor > 1:
-            product.write()
+        max(cut, key=lambda dot: dot.bytes).factor *= 2
+    for dot in dots:
+        if dot.factor > 1:
+            dot.write()
 
 
 @dataclass
 class _KLoop:
-    """A product, what is loaded for it, and how many steps it shall take."""
+    """A dot, what is loaded for it, and how many steps it shall take."""
 
     dot: TableOp
     loaded: dict[int, tuple[KTiledOperand, list[Operation]]]
@@ -85,24 +85,24 @@ class _KLoop:
 
     # ---- rewriting -------------------------------------------------------------------------------
     def write(self) -> None:
-        """The product as a loop over k, in whose steps each operand is loaded or taken from its tile."""
-        product, before = self.dot, insertion_before(self.dot)
+        """The dot as a loop over k, in whose steps each operand is loaded or taken from its tile."""
+        dot, before = self.dot, insertion_before(self.dot)
         starts = {index: self._start(operand, before) for index, (operand, _) in self.loaded.items()}
         bounds = [before(constant_i32(number)) for number in (0, self.factor, 1)]
-        body = Block(arg_types=[i32, product.acc.type])
-        add, (step, sum) = insertion_at_end(body), body.args
+        body = Block(arg_types=[i32, dot.acc.type])
+        add, (step, acc) = insertion_at_end(body), body.args
         operands = [
             self._load(index, add(binary(arith.AddiOp, starts[index], step)), add)
             if index in self.loaded
             else self._slice(index, step, add)
             for index in (0, 1)
         ]
-        told = dict(product.attributes)
-        made = add(DotOp.make([*operands, sum, None, None], [product.result.type], told))
-        add(ContinueOp.make([[made]], []))
-        loop = ForOp.make([*bounds, [product.acc]], [product.result.type], location_of(product), [Region(body)])
-        product.result.replace_all_uses_with(insert_before(loop, product))
-        erase(product)
+        attributes = dict(dot.attributes)
+        new_op = add(DotOp.make([*operands, acc, None, None], [dot.result.type], attributes))
+        add(ContinueOp.make([[new_op]], []))
+        loop = ForOp.make([*bounds, [dot.acc]], [dot.result.type], location_of(dot), [Region(body)])
+        dot.result.replace_all_uses_with(insert_before(loop, dot))
+        erase(dot)
         for operand, chain in self.loaded.values():
             _drop(operand.load, chain)
 
@@ -132,32 +132,32 @@ class _KLoop:
     def _slice(self, index: int, step: SSAValue, add: Inserter) -> SSAValue:
         value, dim = self.dot.operands[index], k_dim_of(self.dot, index)
         zero = add(constant_i32(0))
-        places = [step if place == dim else zero for place in range(len(tile_type(value).get_shape()))]
-        return add(ExtractSliceOp.make([value, places], [with_shorter_dim(tile_type(value), dim, self.factor)]))
+        indices = [step if place == dim else zero for place in range(len(tile_type(value).get_shape()))]
+        return add(ExtractSliceOp.make([value, indices], [with_shorter_dim(tile_type(value), dim, self.factor)]))
 
 
 def _dots_of(loop: TableOp) -> list[_KLoop]:
-    """The products of a loop's iteration that load tiles; none where something else in it acts on memory."""
+    """The dots of a loop's iteration that load tiles; none where something else in it acts on memory."""
     block = loop.regions[0].blocks[0]
     if not has_no_early_exit(loop) or any(has_side_effects(op) for op in walk(block)):
         return []
     plain = [as_op(op) for op in block.ops if op.name == DOT and as_op(op).lhs_scale is None]
-    found = [_KLoop(product, dict(_loaded(product, loop))) for product in plain]
+    found = [_KLoop(dot, dict(_loaded(dot, loop))) for dot in plain]
     return [one for one in found if one.loaded]
 
 
-def _loaded(product: TableOp, loop: TableOp) -> Iterator[tuple[int, tuple[KTiledOperand, list[Operation]]]]:
-    """The operands of a product that are loaded in each iteration; with one such, also the other where it may be."""
-    inside = {index: found for index in (0, 1) if (found := dot_operand_load(product, index)) is not None}
+def _loaded(dot: TableOp, loop: TableOp) -> Iterator[tuple[int, tuple[KTiledOperand, list[Operation]]]]:
+    """The operands of a dot that are loaded in each iteration; with one such, also the other where it may be."""
+    inside = {index: found for index in (0, 1) if (found := dot_operand_load(dot, index)) is not None}
     for index in (0, 1):
-        found = inside.get(index) or (_load_before(product.operands[index], loop) if inside else None)
-        operand = None if found is None else k_tiled_operand(product, index, *found)
+        found = inside.get(index) or (_load_before(dot.operands[index], loop) if inside else None)
+        operand = None if found is None else k_tiled_operand(dot, index, *found)
         if found is not None and operand is not None and operand.load.coords[operand.k_dim].type == i32:
             yield index, (operand, found[1])
 
 
 def _load_before(value: SSAValue, loop: TableOp) -> tuple[TableOp, list[Operation]] | None:
-    """The load whose tile a loop's products read in each iteration, and what is between, if it might as well be in the loop."""
+    """The load whose tile a loop's dots read in each iteration, and what is between, if it might as well be in the loop."""
     found = source_load_of(value)
     if found is None or not is_unordered_token(found[0].token):
         return None

@@ -1,4 +1,4 @@
-"""Make what agents share: stages in shared memory with their pipelines and tensor maps, sums in tensor memory."""
+"""Make what partitions share: stages in shared memory with their pipelines and tensor maps, accumulators in tensor memory."""
 
 from __future__ import annotations
 
@@ -48,26 +48,26 @@ from .pipeline_buffers import (
 )
 
 SMALL_CHUNK_BYTES = FALLBACKS[1].chunk_bytes
-ACCUMULATOR_BUFFERS = 2  # one is read while the next sum comes together in the other
+ACCUMULATOR_BUFFERS = 2  # one is read while MMAs accumulate into the other
 
 
 class PipelineAllocation:
-    """Shared memory and tensor memory of all rings, made at the end of what all agents share (``entry``)."""
+    """Shared memory and tensor memory of all rings, made at the end of what all partitions share (``entry``)."""
 
     def __init__(self, func: Operation, job: Job, warps: int, mma_pipelines: list[MmaPipeline], issues_apart: bool):
         self.func, self.job, self.warps, self.issues_apart = func, job, warps, issues_apart
         self.mma_pipelines, self.groups = mma_pipelines, _buffer_sharing_groups(mma_pipelines)
         self.entry = func.regions[0].blocks[0]
-        self.ctas = 1  # that share a multiprocessor
-        self.keeps_sums = accumulators_stay_in_tmem(mma_pipelines)
-        # CTAs of chained products, one of which computes while another one multiplies.
-        self.shares = self.keeps_sums or bool(stationary_operands_of(mma_pipelines))
+        self.ctas = 1  # that share an SM
+        self.accumulators_stay = accumulators_stay_in_tmem(mma_pipelines)
+        # CTAs of chained dots, one of which computes while another one multiplies.
+        self.shares_smem = self.accumulators_stay or bool(stationary_operands_of(mma_pipelines))
 
     def run(self, body: Block) -> None:
         """``body``: the program of the threads that compute."""
         stages = self._choose_stages(body)
         for stationary in stationary_operands_of(self.mma_pipelines):
-            stationary.buffers = self._create([stationary.operand_load], 1, 1 if self.keeps_sums else self.warps)
+            stationary.buffers = self._create([stationary.operand_load], 1, 1 if self.accumulators_stay else self.warps)
         for first, *others in self.groups:
             first.buffers = self._create_stages(first, stages)
             for ring in (first, *others):
@@ -78,25 +78,25 @@ class PipelineAllocation:
             self._create_accumulators(groups, stages)
 
     def _has_scale_load_warps(self, ring: MmaPipeline) -> bool:
-        """Whether warps of their own bring the scales of a product."""
+        """Whether warps of their own load the scales of a dot."""
         return self.issues_apart and bool(ring.scale_loads)
 
     def _add(self, op: Operation) -> SSAValue:
-        """At the end of what both agents share."""
+        """At the end of what both partitions share."""
         return insert_before(op, terminator(self.entry))
 
     # ---- stages in shared memory ---------------------------------------------------------------------
     def _choose_stages(self, body: Block) -> int:
-        """As many as shared memory holds beside the scratch that is used while a ring turns; less of that at a time where
+        """As many as shared memory holds beside the scratch that is used while a ring is live; less of that at a time where
         a CTA would be lost for it."""
         stages, most = self._stages_with_scratch(body), ctas_per_sm(self.func, body, self.job)
-        if self.keeps_sums and self.ctas < most:
+        if self.accumulators_stay and self.ctas < most:
             self._limit_chunks(body)
             stages = self._stages_with_scratch(body)
         return stages
 
     def _limit_chunks(self, body: Block) -> None:
-        """Have tiles that change their layout while a ring turns pass in small parts."""
+        """Convert layouts in small chunks while a ring is live."""
         for op in [op for top in self._ops_while_live(body) for op in walk(top)]:
             if isinstance(op, ConvertLayoutOp):
                 limit_conversion_chunks(op, SMALL_CHUNK_BYTES, self.job)
@@ -113,7 +113,7 @@ class PipelineAllocation:
             sum(_scale_bytes(ring.dot) for ring in self.mma_pipelines if not self._has_scale_load_warps(ring))
             + self._copied_bytes()
         )
-        least = min_stages(most) if self.shares else MIN_STAGES
+        least = min_stages(most) if self.shares_smem else MIN_STAGES
         # Others are not copied ahead where these tiles then would not be.
         for beside in dict.fromkeys((scratch + copied, scratch)):
             stages, self.ctas = choose_stages(size, beside, most, self.job, least)
@@ -123,14 +123,14 @@ class PipelineAllocation:
 
     def _copied_bytes(self) -> int:
         """Shared memory for the rings in which all threads copy other operands of the same loops ahead (SoftwarePipelineLoads)."""
-        fetched = {fetch.load for ring in self.mma_pipelines for fetch in ring.operand_loads}
+        loaded = {operand_load.load for ring in self.mma_pipelines for operand_load in ring.operand_loads}
         blocks = dict.fromkeys(ring.loops[-1].regions[0].blocks[0] for ring in self.mma_pipelines)
-        loads = (cp_async_load(op, block, self.warps) for block in blocks for op in block.ops if op not in fetched)
+        loads = (cp_async_load(op, block, self.warps) for block in blocks for op in block.ops if op not in loaded)
         return sum(MAX_CP_ASYNC_STAGES * load.bytes for load in loads if load is not None and not load.is_scale)
 
     def _concurrent_scratch(self, body: Block) -> int:
         """Bytes that are in use while rings hold tiles: until the last of their loops."""
-        gone = {op for ring in self.mma_pipelines for fetch in ring.operand_loads for op in fetch.chain}
+        gone = {op for ring in self.mma_pipelines for operand_load in ring.operand_loads for op in operand_load.chain}
         scratch = largest_scratch(
             (op for top in self._ops_while_live(body) for op in walk(top) if op not in gone), self.job
         )
@@ -144,19 +144,19 @@ class PipelineAllocation:
     def _create_stages(self, ring: MmaPipeline, count: int) -> StageBuffers:
         return self._create(ring.operand_loads, count, ring.consumers or self.warps)
 
-    def _create(self, fetches: list[TmaOperandLoad], count: int, consumers: int) -> StageBuffers:
+    def _create(self, operand_loads: list[TmaOperandLoad], count: int, consumers: int) -> StageBuffers:
         descriptors, buffers = [], []
-        for fetch in fetches:
-            descriptors.append(self._descriptor(fetch))
-            type = BufferType(fetch.element, IntAttr(count), SharedLayoutAttr(fetch.box.placement))
+        for operand_load in operand_loads:
+            descriptors.append(self._descriptor(operand_load))
+            type = BufferType(operand_load.element, IntAttr(count), SharedLayoutAttr(operand_load.box.placement))
             buffers.append(self._add(AllocTensorOp.make([], [type])))
-        pipeline = self._pipeline(count, consumers, sum(fetch.box.tile_bytes for fetch in fetches))
+        pipeline = self._pipeline(count, consumers, sum(operand_load.box.tile_bytes for operand_load in operand_loads))
         stages = StageBuffers(pipeline, buffers, descriptors)
-        _set_buffers(fetches, stages)
+        _set_buffers(operand_loads, stages)
         return stages
 
-    def _descriptor(self, fetch: TmaOperandLoad) -> SSAValue:
-        return descriptor_of(fetch.load.view, fetch.box, self.entry, terminator(self.entry))
+    def _descriptor(self, operand_load: TmaOperandLoad) -> SSAValue:
+        return descriptor_of(operand_load.load.view, operand_load.box, self.entry, terminator(self.entry))
 
     def _pipeline(self, stages: int, consumers: int, bytes: int, producers: int | None = None) -> SSAValue:
         attributes = {"consumers": IntegerAttr(consumers, i32), "bytes": IntegerAttr(bytes, i32)}
@@ -164,7 +164,7 @@ class PipelineAllocation:
             attributes["producers"] = IntegerAttr(producers, i32)
         return self._add(CreatePipelineOp.make([], [PipelineType(IntAttr(stages))], attributes))
 
-    # ---- sums in tensor memory -----------------------------------------------------------------------
+    # ---- accumulators in tensor memory -----------------------------------------------------------------------
     def _create_accumulators(self, groups: list[list[MmaPipeline]], stages: int) -> None:
         rings = [group[0] for group in groups]
         tiles = [_tmem_columns_of(ring, self.warps) for ring in rings]
@@ -172,16 +172,16 @@ class PipelineAllocation:
         buffers, columns = self._choose_columns(tiles, scales)
         tensor_memory = _TmemColumns(self.entry, self._add(CreateTmemOp.make([], [TmemType(IntAttr(columns))])))
         for group, (left, accumulators), words in zip(groups, tiles, scales):
-            # A left operand is written over the sum that it is computed from.
+            # A left operand is written over the accumulator that it is computed from.
             operand = tensor_memory.reuse_last(left) if group[0].dot.rescaled else None
             tile = tensor_memory.allocate(buffers * accumulators)
             operand = tensor_memory.allocate(left) if left and operand is None else operand
-            sum = self._accumulator(group[0], tile, operand, buffers)
+            acc = self._accumulator(group[0], tile, operand, buffers)
             places = list(map(tensor_memory.allocate, words))
             scaled = self._create_scales(group[0], places) if self._has_scale_load_warps(group[0]) else None
-            sum.scales.extend(places if scaled is None else ())
+            acc.scales.extend(places if scaled is None else ())
             for ring in group:
-                ring.tmem_accumulator, ring.scale_buffers = sum, scaled
+                ring.tmem_accumulator, ring.scale_buffers = acc, scaled
 
     def _create_scales(self, ring: MmaPipeline, tiles: list[SSAValue]) -> ScaleStageBuffers:
         """Stages of scales that warps of their own fill, one for each operand; a commit empties them."""
@@ -193,13 +193,16 @@ class PipelineAllocation:
         return ScaleStageBuffers(self._pipeline(groups, 1, 0, producers=len(buffers)), buffers, tiles)
 
     def _choose_columns(self, tiles: list[tuple[int, int]], scales: list[list[int]]) -> tuple[int, int]:
-        """(buffers of each sum, columns of all): two buffers where the CTAs of a multiprocessor have room for them."""
-        sums = sum(accumulators for _, accumulators in tiles)
-        others = sum(left for left, _ in tiles if not self.keeps_sums) + sum(map(sum, scales))
+        """(buffers of each accumulator, columns of all): two buffers where those of all CTAs of an SM fit."""
+        acc_columns = sum(accumulators for _, accumulators in tiles)
+        others = sum(left for left, _ in tiles if not self.accumulators_stay) + sum(map(sum, scales))
         again = self.issues_apart and any(len(ring.loops) > 1 for ring in self.mma_pipelines)
-        if again and self.ctas * (columns := allocated_columns(ACCUMULATOR_BUFFERS * sums + others)) <= ALL_COLUMNS:
+        if (
+            again
+            and self.ctas * (columns := allocated_columns(ACCUMULATOR_BUFFERS * acc_columns + others)) <= ALL_COLUMNS
+        ):
             return ACCUMULATOR_BUFFERS, columns
-        return 1, allocated_columns(sums + others)
+        return 1, allocated_columns(acc_columns + others)
 
     def _scale_columns(self, ring: MmaPipeline, stages: int) -> list[int]:
         """Columns of tensor memory for the scales of each operand, of all stages."""
@@ -216,9 +219,9 @@ class PipelineAllocation:
         waited = (
             is_accumulation_loop(ring.dot) and operand is not None and is_defined_in_loop(ring.dot.lhs, ring.loops[-1])
         )
-        kept = ring.dot.rescaled
-        pipeline = self._pipeline(buffers, self.warps if self.issues_apart or kept else 1, 0)
-        written = self._lhs_pipeline(ring) if kept else None
+        rescaled = ring.dot.rescaled
+        pipeline = self._pipeline(buffers, self.warps if self.issues_apart or rescaled else 1, 0)
+        written = self._lhs_pipeline(ring) if rescaled else None
         return TmemAccumulator(running, waited, pipeline, tile, operand, lhs_written=written)
 
     def _lhs_pipeline(self, ring: MmaPipeline) -> LhsInTmem:
@@ -243,15 +246,17 @@ class _TmemColumns:
         return insert_before(tile, terminator(self.entry))
 
 
-def _set_buffers(fetches: list[TmaOperandLoad], stages: StageBuffers) -> None:
-    """What is fetched learns where it comes to lie."""
-    for fetch, buffer, descriptor in zip(fetches, stages.buffers, stages.descriptors):
-        fetch.buffer, fetch.descriptor = buffer, descriptor
+def _set_buffers(operand_loads: list[TmaOperandLoad], stages: StageBuffers) -> None:
+    """What is loaded learns where it comes to lie."""
+    for operand_load, buffer, descriptor in zip(operand_loads, stages.buffers, stages.descriptors):
+        operand_load.buffer, operand_load.descriptor = buffer, descriptor
 
 
 def _buffer_sharing_groups(mma_pipelines: list[MmaPipeline]) -> list[list[MmaPipeline]]:
     """The rings that use the same stages, each in a loop of its own, in program order."""
-    keys = buffer_sharing_class((ring.dot, [fetch.index for fetch in ring.operand_loads]) for ring in mma_pipelines)
+    keys = buffer_sharing_class(
+        (ring.dot, [operand_load.index for operand_load in ring.operand_loads]) for ring in mma_pipelines
+    )
     groups: dict[Hashable, list[MmaPipeline]] = {}
     for key, ring in zip(keys, mma_pipelines):
         groups.setdefault(key, []).append(ring)
@@ -259,21 +264,21 @@ def _buffer_sharing_groups(mma_pipelines: list[MmaPipeline]) -> list[list[MmaPip
 
 
 def _tmem_columns_of(ring: MmaPipeline, warps: int) -> tuple[int, int]:
-    """Columns of tensor memory for the left operand (0 where it is fetched) and for the accumulators."""
+    """Columns of tensor memory for the left operand (0 where it is loaded) and for the accumulators."""
     left, accumulators = tmem_tiles(ring.dot, warps)
-    fetched = ring.stationary is not None or any(fetch.index == 0 for fetch in ring.operand_loads)
-    return 0 if fetched else unwrap(left).total_tmem_columns, accumulators.total_tmem_columns
+    loaded = ring.stationary is not None or any(operand_load.index == 0 for operand_load in ring.operand_loads)
+    return 0 if loaded else unwrap(left).total_tmem_columns, accumulators.total_tmem_columns
 
 
 def _bytes_of_scales(ring: MmaPipeline) -> int:
-    """Shared memory for the scales of a product that warps of their own bring."""
+    """Shared memory for the scales of a dot that warps of their own load."""
     bytes = (copy.columns.placement.size_bytes for copy in ring.scale_loads)
     return STAGES_SMEM_OVERHEAD + sum(ring.scale_groups * size for size in bytes)
 
 
-def _scale_bytes(product: TableOp) -> int:
+def _scale_bytes(dot: TableOp) -> int:
     """Shared memory for the rings in which all threads copy scales ahead (SoftwarePipelineLoads)."""
-    scales = [] if product.lhs_scale is None else [product.lhs_scale, product.rhs_scale]
+    scales = [] if dot.lhs_scale is None else [dot.lhs_scale, dot.rhs_scale]
     bytes = (prod(value.type.get_shape()) * element_of(value.type).bytes for value in scales)
-    groups = smem_scale_groups(product.scale_steps, MAX_CP_ASYNC_STAGES)
+    groups = smem_scale_groups(dot.scale_steps, MAX_CP_ASYNC_STAGES)
     return sum(-(-groups * size // STAGE_ALIGNMENT) * STAGE_ALIGNMENT for size in bytes)

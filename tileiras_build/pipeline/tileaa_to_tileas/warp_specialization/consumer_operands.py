@@ -1,4 +1,4 @@
-"""How a product of the threads that compute finds the operands that TMA has brought to shared memory."""
+"""How a dot of the threads that compute finds the operands that TMA has loaded to shared memory."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ CreateTokenOp = COUNTERPARTS["nv_tileaa.create_mem_token"]
 def mma_operands_of(
     mma_pipeline: MmaPipeline, stage: SSAValue
 ) -> tuple[list[SSAValue], list[SSAValue | None], dict[str, Attribute]]:
-    """What a product reads, the stages of what lies in shared memory, and how it lies there."""
-    product = mma_pipeline.dot
-    operands, kept = [product.lhs, product.rhs], async_mma_attributes(mma_pipeline)
+    """What a dot reads, the stages of what lies in shared memory, and how it lies there."""
+    dot = mma_pipeline.dot
+    operands, kept = [dot.lhs, dot.rhs], async_mma_attributes(mma_pipeline)
     stages: list[SSAValue | None] = [None, None]
     if mma_pipeline.stationary is not None:
         operands[0] = unwrap(mma_pipeline.stationary.operand_load.buffer)
-        stages[0] = insert_before(constant_i32(0), product)
+        stages[0] = insert_before(constant_i32(0), dot)
     for fetch in mma_pipeline.operand_loads:
-        if fetch.index == 0 and product.a_via_registers:
-            operands[0] = read_fragment(fetch, stage, product)
+        if fetch.index == 0 and dot.a_via_registers:
+            operands[0] = read_fragment(fetch, stage, dot)
             del kept["lhs_placement"]
             continue
         operands[fetch.index], stages[fetch.index] = fetch.buffer, stage
@@ -36,7 +36,7 @@ def mma_operands_of(
 
 
 def read_fragment(operand_load: TmaOperandLoad, stage: SSAValue, dot: TableOp) -> SSAValue:
-    """An operand in registers: read from the stage in the fragment that the product wants."""
+    """An operand in registers: read from the stage in the fragment that the dot wants."""
     layout = fragment_at_load(operand_load.load, operand_load.chain)
     type = TensorType(operand_load.element, operand_load.load.value.type.get_shape())
     current = insert_before(LocalLoadOp.make([operand_load.buffer, stage], [with_layout(type, layout)]), dot)

@@ -1,4 +1,4 @@
-"""The agent that computes: the program, whose products wait for their stages and give them back."""
+"""The partition that computes: the program, whose dots wait for their stages and release them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ConsumerPartition:
     """Changes the program in place."""
 
     def __init__(self, mma_pipelines: list[MmaPipeline]):
-        self.mma_pipelines, self.sums = mma_pipelines, TmemAccumulators()
+        self.mma_pipelines, self.accumulators = mma_pipelines, TmemAccumulators()
 
     def run(self, body: Block) -> None:
         insert = insertion_before(unwrap(body.first_op))
@@ -51,7 +51,7 @@ class ConsumerPartition:
             erase_tma_operand_load(stationary.operand_load)
 
     def states(self, loop: Operation | None = None) -> list[PipelineResource]:
-        """What the agent has tokens of, or what of it is inside ``loop``, or a choice."""
+        """What the partition has tokens of, or what of it is inside ``loop``, or a choice."""
         return [*stages_of(self.mma_pipelines, loop), *accumulators_of(self.mma_pipelines, loop)]
 
     # ---- loops and choices -------------------------------------------------------------------------------------
@@ -82,27 +82,27 @@ class ConsumerPartition:
                 last.operands = [*last.operands, *(left[state] for state in states)]
         types = [*(result.type for result in choice.results), *[i32] * len(states)]
         regions = [Region(region.detach_block(block)) for region, block in zip(choice.regions, blocks)]
-        made = IfOp.make([choice.condition], types, dict(choice.attributes), regions)
-        insert_before(made, choice)
-        for old, new in zip(choice.results, made.results):
+        new_op = IfOp.make([choice.condition], types, dict(choice.attributes), regions)
+        insert_before(new_op, choice)
+        for old, new in zip(choice.results, new_op.results):
             old.replace_all_uses_with(new)
-        tokens.update(zip(states, made.results[len(choice.results) :]))
+        tokens.update(zip(states, new_op.results[len(choice.results) :]))
         for ring in self.mma_pipelines:
-            ring.replace(choice, made)
+            ring.replace(choice, new_op)
         choice.detach()
         choice.erase()
 
     def _loop(self, loop: TableOp, states: list[PipelineResource], tokens: Tokens) -> None:
-        """The loop with tokens carried for what it uses, without the sums that stay in tensor memory."""
+        """The loop with tokens carried for what it uses, without the accumulators that stay in tensor memory."""
         block = loop.regions[0].blocks[0]
         carried: Tokens = {state: block.insert_arg(i32, len(block.args)) for state in states}
         self._block(block, carried)
         last = terminator(block)
         last.operands = [*last.operands, *(carried[state] for state in states)]
-        kept = self.sums.drop_carried_in_tmem(block, len(loop.results))
-        made = self._replaced(loop, kept, states, tokens)
-        self._wait_for_last(made, tokens)
-        self.sums.read_accumulators(loop, made, tokens)
+        kept = self.accumulators.drop_carried_in_tmem(block, len(loop.results))
+        new_op = self._replaced(loop, kept, states, tokens)
+        self._wait_for_last(new_op, tokens)
+        self.accumulators.read_accumulators(loop, new_op, tokens)
         loop.detach()
         loop.erase()
 
@@ -112,17 +112,17 @@ class ConsumerPartition:
         initial = [loop.initial[index] for index in kept] + [tokens[state] for state in states]
         types = [loop.results[index].type for index in kept] + [i32] * len(states)
         operands = [loop.lower, loop.upper, loop.step, initial]
-        made = ForOp.make(operands, types, dict(loop.attributes), [Region(loop.regions[0].detach_block(block))])
-        insert_before(made, loop)
-        tokens.update(zip(states, made.results[len(kept) :]))
-        for index, result in zip(kept, made.results):
+        new_op = ForOp.make(operands, types, dict(loop.attributes), [Region(loop.regions[0].detach_block(block))])
+        insert_before(new_op, loop)
+        tokens.update(zip(states, new_op.results[len(kept) :]))
+        for index, result in zip(kept, new_op.results):
             loop.results[index].replace_all_uses_with(result)
         for ring in self.mma_pipelines:
-            ring.replace(loop, made)
-        return made
+            ring.replace(loop, new_op)
+        return new_op
 
     def _wait_for_last(self, loop: TableOp, tokens: Tokens) -> None:
-        """Products left under way by the last iteration end here, and their stage is empty."""
+        """Dots left in flight by the last iteration end here, and their stage is empty."""
         for result in list(loop.results):
             if result.type != i32 and _is_in_flight(loop, result.index):
                 uses = list(result.uses)
@@ -144,8 +144,8 @@ class ConsumerPartition:
 
     # ---- what stays in shared memory ----------------------------------------------------------------
     def _wait_for_stationary(self, stationary: StationaryOperand, tokens: Tokens) -> None:
-        """Until it is there; where another one comes after it, it is given back behind the last loop that reads it: all
-        products of the loop have been waited for."""
+        """Until it is there; where another one comes after it, it is released after the last loop that reads it: all
+        dots of the loop have been waited for."""
         load, stages = stationary.operand_load.load, stationary.stages
         token = tokens[stages]
         insert_before(ConsumerWaitOp.make([stages.pipeline, token], []), load)
@@ -156,66 +156,64 @@ class ConsumerPartition:
             )
 
     def _after_last_reader(self, stationary: StationaryOperand) -> Operation:
-        """What follows the last loop of the products that read it, in the block of its load."""
+        """What follows the last loop of the dots that read it, in the block of its load."""
         readers = [ring.loops[len(stationary.loops)] for ring in self.mma_pipelines if ring.stationary is stationary]
         block = parent_block(stationary.operand_load.load)
         return next_op([op for op in block.ops if op in readers][-1])
 
-    # ---- products ----------------------------------------------------------------------------------
+    # ---- dots ----------------------------------------------------------------------------------
     def _emit_dot(self, mma_pipeline: MmaPipeline, tokens: Tokens) -> None:
-        """Wait, multiply, give the stage back."""
-        product, token = mma_pipeline.dot, tokens[mma_pipeline.stages]
-        insert_before(ConsumerWaitOp.make([mma_pipeline.pipeline, token], []), product)
-        stage = stage_of(insertion_before(product), mma_pipeline.pipeline, token)
+        """Wait, multiply, release the stage."""
+        dot, token = mma_pipeline.dot, tokens[mma_pipeline.stages]
+        insert_before(ConsumerWaitOp.make([mma_pipeline.pipeline, token], []), dot)
+        stage = stage_of(insertion_before(dot), mma_pipeline.pipeline, token)
         if mma_pipeline.tmem_accumulator is not None:
-            self.sums.accumulate(mma_pipeline, stage, tokens)
+            self.accumulators.accumulate(mma_pipeline, stage, tokens)
         else:
             _emit_mma_and_release(mma_pipeline, stage, token)
-        tokens[mma_pipeline.stages] = insert_before(
-            AdvanceOp.make([mma_pipeline.pipeline, token], [i32]), next_op(product)
-        )
-        if not list(product.result.uses):
-            product.detach()
-            product.erase()
-        for fetch in mma_pipeline.operand_loads:
-            erase_tma_operand_load(fetch)
+        tokens[mma_pipeline.stages] = insert_before(AdvanceOp.make([mma_pipeline.pipeline, token], [i32]), next_op(dot))
+        if not list(dot.result.uses):
+            dot.detach()
+            dot.erase()
+        for operand_load in mma_pipeline.operand_loads:
+            erase_tma_operand_load(operand_load)
 
 
 def _emit_mma_and_release(mma_pipeline: MmaPipeline, stage: SSAValue, token: SSAValue) -> None:
-    product, after = mma_pipeline.dot, next_op(mma_pipeline.dot)
-    if product.warpgroup is not None and _emit_mma(mma_pipeline, stage):
-        block = parent_block(product)
+    dot, after = mma_pipeline.dot, next_op(mma_pipeline.dot)
+    if dot.warpgroup is not None and _emit_mma(mma_pipeline, stage):
+        block = parent_block(dot)
         later = insert_before(is_not_first_iteration(as_op(block.parent_op()), block.args[0]), after)
         insert_before(ConsumerReleaseOp.make([mma_pipeline.pipeline, token, later], [], previous_stage=True), after)
         return
-    if product.warpgroup is None:
-        for fetch in mma_pipeline.operand_loads:
-            read_fragment(fetch, stage, product)
+    if dot.warpgroup is None:
+        for operand_load in mma_pipeline.operand_loads:
+            read_fragment(operand_load, stage, dot)
     insert_before(ConsumerReleaseOp.make([mma_pipeline.pipeline, token, None], []), after)
 
 
 def _emit_mma(mma_pipeline: MmaPipeline, stage: SSAValue) -> bool:
-    """The product of a warpgroup in place of ``dot``; whether it is still under way afterwards."""
-    product = mma_pipeline.dot
+    """The dot of a warpgroup in place of ``dot``; whether it is still in flight afterwards."""
+    dot = mma_pipeline.dot
     operands, stages, kept = mma_operands_of(mma_pipeline, stage)
     behind = stages[0] is not None and _may_stay_in_flight(mma_pipeline)
-    told = {"atom": product.warpgroup, "pending": int(behind)}
-    made = AsyncDotOp.make([*operands, product.acc, *stages], [product.result.type], kept, **told)
-    insert_before(made, product)
-    product.result.replace_all_uses_with(made.result)
+    told = {"atom": dot.warpgroup, "pending": int(behind)}
+    new_op = AsyncDotOp.make([*operands, dot.acc, *stages], [dot.result.type], kept, **told)
+    insert_before(new_op, dot)
+    dot.result.replace_all_uses_with(new_op.result)
     return behind
 
 
 def _may_stay_in_flight(mma_pipeline: MmaPipeline) -> bool:
-    """Whether the next iteration may start before a product is done, its left operand not in registers.
+    """Whether the next iteration may start before a dot is done, its left operand not in registers.
 
-    Its tiles come only if there is another stage for them. Sums of 16 bits travel in pairs: carrying them takes the pairs
-    apart, so they must be complete. A left operand in registers is under way with its product, and the next iteration has
-    another. Partial sums are added at once.
+    Its tiles come only if there is another stage for them. Accumulators of 16 bits travel in pairs: carrying them takes the pairs
+    apart, so they must be complete. A left operand in registers is in flight with its dot, and the next iteration has
+    another. partial sums are added at once.
     """
-    product, stages = mma_pipeline.dot, type_as(mma_pipeline.pipeline, PipelineType).stages.data
-    whole = element_of(product.result.type).bits == 32 and accumulator_promotion(product) is None
-    return stages >= MIN_STAGES and is_accumulation_loop(product) and whole
+    dot, stages = mma_pipeline.dot, type_as(mma_pipeline.pipeline, PipelineType).stages.data
+    whole = element_of(dot.result.type).bits == 32 and accumulator_promotion(dot) is None
+    return stages >= MIN_STAGES and is_accumulation_loop(dot) and whole
 
 
 def _is_in_flight(loop: TableOp, index: int) -> bool:

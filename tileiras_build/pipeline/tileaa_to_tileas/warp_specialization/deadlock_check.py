@@ -1,9 +1,9 @@
-"""How far the agent that fetches tiles comes while the agent that computes waits: an order in which both wait for ever is seen here.
+"""How far the producer partition tiles comes while the consumer partition waits: an order in which both wait for ever is seen here.
 
-The fetching agent fills the stages of its rings in the program's order, and stops at the first one that has not been given
-back. Let a ring have s stages, and an iteration fetch b tiles to it up to the tile that the computing agent waits for, one
-iteration ahead, at a place where a tiles of this iteration have not been given back. The last of the b takes the place of the
-tile s before it, which must have been given back by then: a + b <= s.
+The loading partition fills the stages of its rings in the program's order, and stops at the first one that has not been given
+back. Let a ring have s stages, and an iteration load b tiles to it up to the tile that the computing partition waits for, one
+iteration ahead, at a place where a tiles of this iteration have not been released. The last of the b takes the place of the
+tile s before it, which must have been released by then: a + b <= s.
 """
 
 from __future__ import annotations
@@ -22,31 +22,31 @@ from ....ir.dialects.op_traits import is_counted_loop
 UNBOUNDED = 1 << 16  # of what an inner loop does: more than there are stages
 
 
-def load_completes_before(loads: Collection[Operation], place: Operation) -> bool:
-    """Whether what ``loads`` fetch for the next iteration comes while nothing behind ``place``, in a loop, is done."""
+def load_completes_before(loads: Collection[Operation], position: Operation) -> bool:
+    """Whether what ``loads`` load for the next iteration comes while nothing behind ``position``, in a loop, is done."""
     blocks = {load.parent for load in loads}
     if len(blocks) != 1 or (block := blocks.pop()) is None:
         return False
     ops = list(block.ops)
-    fetched = _count(ops[: 1 + max(map(ops.index, loads))], AsyncTiledTmaLoadOp)
-    kept = _stages_held_past(place)
-    return all(fetched[ring] + kept[ring] <= _stages(ring) for ring in _count(ops, AsyncTiledTmaLoadOp))
+    loaded = _count(ops[: 1 + max(map(ops.index, loads))], AsyncTiledTmaLoadOp)
+    held = _stages_held_past(position)
+    return all(loaded[ring] + held[ring] <= _stages(ring) for ring in _count(ops, AsyncTiledTmaLoadOp))
 
 
-def _stages_held_past(place: Operation) -> Counter[SSAValue]:
-    """The stages of each ring that are given back behind ``place`` in its iteration, or in the next one, as what the last
-    iteration leaves to be done behind the loop."""
-    loop = place.parent_op()
+def _stages_held_past(position: Operation) -> Counter[SSAValue]:
+    """The stages of each ring that are released behind ``position`` in its iteration, or in the next one, as what the last
+    iteration leaves to be done after the loop."""
+    loop = position.parent_op()
     later = [] if loop is None else [op for op in _ops_after(loop) if not is_counted_loop(op)]
-    ops = [*_ops_after(place), *later]
+    ops = [*_ops_after(position), *later]
     return _count(ops, ConsumerWaitOp) | _count(ops, ConsumerReleaseOp)
 
 
-def _ops_after(place: Operation) -> list[Operation]:
+def _ops_after(position: Operation) -> list[Operation]:
     found = []
-    while (following := place.next_op) is not None:
-        place = following
-        found.append(place)
+    while (following := position.next_op) is not None:
+        position = following
+        found.append(position)
     return found
 
 

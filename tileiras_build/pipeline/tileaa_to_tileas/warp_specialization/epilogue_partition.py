@@ -1,4 +1,4 @@
-"""The agent that computes where another one issues the products: it reads the sums that come together."""
+"""The partition that computes where another one issues the dots: it reads the accumulators that come together."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ForOp = COUNTERPARTS["nv_tileaa.for"]
 
 
 class EpiloguePartition(ConsumerPartition):
-    """Changes the program in place: instead of products there are sums, each read from its buffer and given back."""
+    """Changes the program in place: instead of dots there are accumulators, each read from its buffer and released."""
 
     def states(self, loop: Operation | None = None) -> list[PipelineResource]:
         return accumulators_of(self.mma_pipelines, loop)
@@ -40,15 +40,15 @@ class EpiloguePartition(ConsumerPartition):
 
 
 def _read_accumulator(mma_pipeline: MmaPipeline, loop: TableOp, tokens: Tokens) -> None:
-    """Wait until a buffer is full, read it, give it back; of the loop that filled it only what else it does is left."""
-    sum, index = mma_pipeline.accumulator, mma_pipeline.dot.acc.index - 1
-    token, result, insert = tokens[sum], loop.results[index], insertion_before(loop)
-    insert(ConsumerWaitOp.make([sum.pipeline, token], []))
-    stage = stage_of(insert, sum.pipeline, token)
-    insert(TmemStoreOp.make([loop.initial[index], sum.tile, insert(is_zero_trip(loop)), stage, None], []))
-    result.replace_all_uses_with(insert(TmemLoadOp.make([sum.tile, stage], [result.type])))
-    insert(ConsumerReleaseOp.make([sum.pipeline, token, None], []))
-    tokens[sum] = insert(AdvanceOp.make([sum.pipeline, token], [i32]))
+    """Wait until a buffer is full, read it, release it; of the loop that filled it only what else it does is left."""
+    acc, index = mma_pipeline.accumulator, mma_pipeline.dot.acc.index - 1
+    token, result, insert = tokens[acc], loop.results[index], insertion_before(loop)
+    insert(ConsumerWaitOp.make([acc.pipeline, token], []))
+    stage = stage_of(insert, acc.pipeline, token)
+    insert(TmemStoreOp.make([loop.initial[index], acc.tile, insert(is_zero_trip(loop)), stage, None], []))
+    result.replace_all_uses_with(insert(TmemLoadOp.make([acc.tile, stage], [result.type])))
+    insert(ConsumerReleaseOp.make([acc.pipeline, token, None], []))
+    tokens[acc] = insert(AdvanceOp.make([acc.pipeline, token], [i32]))
     _erase_dot(mma_pipeline, loop, index)
 
 
@@ -57,8 +57,8 @@ def _erase_dot(mma_pipeline: MmaPipeline, loop: TableOp, index: int) -> None:
     mma_pipeline.dot.result.replace_all_uses_with(mma_pipeline.dot.acc)
     mma_pipeline.dot.detach()
     mma_pipeline.dot.erase()
-    for fetch in mma_pipeline.operand_loads:
-        erase_load(fetch.load, fetch.chain)
+    for operand_load in mma_pipeline.operand_loads:
+        erase_load(operand_load.load, operand_load.chain)
     for copy in mma_pipeline.scale_loads:
         erase_load(copy.load, copy.chain)
     _erase_unused(block)
@@ -92,6 +92,6 @@ def _rebuild_with(loop: TableOp, kept: list[int], initial: list[SSAValue]) -> li
     """The results of a loop with the body of ``loop`` that carries the values ``kept``."""
     types = [loop.results[other].type for other in kept]
     region = Region(loop.regions[0].detach_block(loop.regions[0].blocks[0]))
-    made = ForOp.make([loop.lower, loop.upper, loop.step, initial], types, dict(loop.attributes), [region])
-    insert_before(made, loop)
-    return list(made.results)
+    new_op = ForOp.make([loop.lower, loop.upper, loop.step, initial], types, dict(loop.attributes), [region])
+    insert_before(new_op, loop)
+    return list(new_op.results)

@@ -1,8 +1,8 @@
-"""Chained products (``keep_accumulators_in_tmem.py``) by two agents: one thread issues both, the warps that compute have the softmax alone.
+"""Chained dots (``keep_accumulators_in_tmem.py``) by two partitions: one thread issues both, the warps that compute have the softmax alone.
 
-The warps scale the sum as soon as they know by what, and write the left operand in parts along k. Behind each part they
-arrive, and its products run while the next one is computed. They never meet: what a warp writes over scores is its own lanes', and
-the next scores come after all have arrived behind the last part.
+The warps scale the accumulator as soon as they know by what, and write the left operand in parts along k. Behind each part they
+arrive, and its dots run while the next one is computed. They never meet: what a warp writes over scores is its own lanes', and
+the next scores come after all have arrived after the last part.
 """
 
 from __future__ import annotations
@@ -52,15 +52,15 @@ REDUCE = "nv_tileas.reduce"
 
 
 class FmhaMmaPartition(PartitionSlice):
-    """Issues the products of all chains."""
+    """Issues the dots of all chains."""
 
     def states(self, loop: Operation | None = None) -> list[PipelineResource]:
         again = [ring.accumulator for ring in self.mma_pipelines if ring.dot.rescaled and ring.is_reused]
-        sums = [sum for sum in accumulators_of(self.mma_pipelines, loop) if sum in again]
-        return [*stages_of(self.mma_pipelines, loop), *lhs_tiles_of(self.mma_pipelines, loop), *sums]
+        accumulators = [acc for acc in accumulators_of(self.mma_pipelines, loop) if acc in again]
+        return [*stages_of(self.mma_pipelines, loop), *lhs_tiles_of(self.mma_pipelines, loop), *accumulators]
 
     def exit_loop(self, loop: TableOp, insert: Inserter, tokens: Tokens) -> None:
-        """Behind a loop of products its sum is complete, and behind the last one that reads it the left operand is free."""
+        """Behind a loop of dots its accumulator is complete, and after the last one that reads it the left operand is free."""
         for ring in self.mma_pipelines:
             if ring.loops[-1] is loop and ring.dot.rescaled:
                 self._commit_accumulator(ring, insert, tokens)
@@ -71,12 +71,12 @@ class FmhaMmaPartition(PartitionSlice):
                 tokens[stationary.stages] = insert(AdvanceOp.make([stationary.stages.pipeline, token], [i32]))
 
     def _commit_accumulator(self, ring: MmaPipeline, insert: Inserter, tokens: Tokens) -> None:
-        """No sooner than the last sum was read: between the two there may be no product to wait for."""
-        sum = ring.accumulator
+        """No sooner than the last accumulator was read: between the two there may be no dot to wait for."""
+        acc = ring.accumulator
         if ring.is_reused:
-            insert(UmmaAcquireOp.make([sum.pipeline, tokens[sum]], []))
-            tokens[sum] = insert(AdvanceOp.make([sum.pipeline, tokens[sum]], [i32]))
-        insert(UmmaCommitOp.make([sum.pipeline], []))
+            insert(UmmaAcquireOp.make([acc.pipeline, tokens[acc]], []))
+            tokens[acc] = insert(AdvanceOp.make([acc.pipeline, tokens[acc]], [i32]))
+        insert(UmmaCommitOp.make([acc.pipeline], []))
 
     def _readers(self, stationary: StationaryOperand) -> list[Operation]:
         return [ring.loops[len(stationary.loops)] for ring in self.mma_pipelines if ring.stationary is stationary]
@@ -110,7 +110,7 @@ class FmhaMmaPartition(PartitionSlice):
         tokens[mma_pipeline.stages] = insert(AdvanceOp.make([mma_pipeline.pipeline, token], [i32]))
 
     def _issue_k_chunks(self, mma_pipeline: MmaPipeline, stage: SSAValue, insert: Inserter, tokens: Tokens) -> None:
-        """The products of each part of the left operand, once it is there; the last of them give the stage back."""
+        """The dots of each part of the left operand, once it is there; the last of them release the stage."""
         left, token = unwrap(mma_pipeline.accumulator.lhs_written), tokens[mma_pipeline.stages]
         adds = self._accumulate_flag(mma_pipeline, insert)
         for part in range(left.k_chunks):
@@ -134,13 +134,13 @@ class FmhaMmaPartition(PartitionSlice):
         chunk: tuple[int, int] | None = None,
     ) -> None:
         left, adds, *stages = read
-        [right] = [fetch.buffer for fetch in mma_pipeline.operand_loads]
+        [right] = [operand_load.buffer for operand_load in mma_pipeline.operand_loads]
         operands = [left, right, mma_pipeline.accumulator.tile, adds, *stages, *ends, None, None, None, None]
-        told = umma_attributes(mma_pipeline.dot) | ({} if chunk is None else {"chunk": chunk})
-        insert(AsyncUmmaOp.make(operands, [], async_mma_attributes(mma_pipeline), **told))
+        attributes = umma_attributes(mma_pipeline.dot) | ({} if chunk is None else {"chunk": chunk})
+        insert(AsyncUmmaOp.make(operands, [], async_mma_attributes(mma_pipeline), **attributes))
 
     def _accumulate_flag(self, ring: MmaPipeline, insert: Inserter) -> SSAValue:
-        """Whether a product is added to what its sum holds: not the first one, where the sum starts from zero."""
+        """Whether a dot is added to what its accumulator holds: not the first one, where the accumulator starts from zero."""
         loop = as_op(ring.loops[-1])
         if not is_zero(loop.initial[unwrap(rescaled_accumulator(ring.dot)).argument.index - 1]):
             return insert(constant_i1(True))
@@ -150,75 +150,75 @@ class FmhaMmaPartition(PartitionSlice):
 
 
 class FmhaSoftmaxPartition(ConsumerPartition):
-    """The softmax: it reads what the first product makes, and writes what the second one multiplies."""
+    """The softmax: it reads what the first dot makes, and writes what the second one multiplies."""
 
     def __init__(self, rings: list[MmaPipeline]):
         super().__init__(rings)
-        self.sums: FmhaAccumulators = FmhaAccumulators()
+        self.accumulators: FmhaAccumulators = FmhaAccumulators()
 
     def states(self, loop: Operation | None = None) -> list[PipelineResource]:
         return accumulators_of(self.mma_pipelines, loop)
 
     def _wait_for_stationary(self, stationary: StationaryOperand, tokens: Tokens) -> None:
-        """Nobody but the thread that issues products waits for a left operand in shared memory."""
+        """Nobody but the thread that issues dots waits for a left operand in shared memory."""
 
     def _emit_dot(self, mma_pipeline: MmaPipeline, tokens: Tokens) -> None:
-        product = mma_pipeline.dot
-        if product.rescaled:
-            self.sums.write_lhs(mma_pipeline)
+        dot = mma_pipeline.dot
+        if dot.rescaled:
+            self.accumulators.write_lhs(mma_pipeline)
         else:
-            wait_for_accumulator(mma_pipeline.accumulator, product, tokens)
-            loaded = TmemLoadOp.make([mma_pipeline.accumulator.tile], [product.result.type])
-            product.result.replace_all_uses_with(insert_before(loaded, product))
-        product.detach()
-        product.erase()
-        for fetch in mma_pipeline.operand_loads:
-            erase_tma_operand_load(fetch)
+            wait_for_accumulator(mma_pipeline.accumulator, dot, tokens)
+            loaded = TmemLoadOp.make([mma_pipeline.accumulator.tile], [dot.result.type])
+            dot.result.replace_all_uses_with(insert_before(loaded, dot))
+        dot.detach()
+        dot.erase()
+        for operand_load in mma_pipeline.operand_loads:
+            erase_tma_operand_load(operand_load)
 
 
 class FmhaAccumulators(TmemAccumulators):
-    """Sums that another agent completes."""
+    """Accumulators that another partition completes."""
 
     def write_lhs(self, mma_pipeline: MmaPipeline) -> None:
-        """Scale the sum, write the left operand part by part; what neither needs is computed behind that."""
-        product, left = mma_pipeline.dot, unwrap(mma_pipeline.accumulator.lhs_written)
-        block, index = parent_block(product), unwrap(rescaled_accumulator(product)).argument.index - 1
+        """Scale the accumulator, write the left operand part by part; what neither needs is computed after that."""
+        dot, left = mma_pipeline.dot, unwrap(mma_pipeline.accumulator.lhs_written)
+        block, index = parent_block(dot), unwrap(rescaled_accumulator(dot)).argument.index - 1
         self.carried_in_tmem.setdefault(block, []).append((index, mma_pipeline))
         _rescale_accumulator(mma_pipeline)
         for part in range(left.k_chunks):
-            operands = [product.lhs, mma_pipeline.accumulator.lhs_tile, None, None, left.pipeline]
-            insert_before(TmemStoreOp.make(operands, [], chunk=part), product)
-        product.result.replace_all_uses_with(product.acc)
-        _sink_after(block, product)
+            operands = [dot.lhs, mma_pipeline.accumulator.lhs_tile, None, None, left.pipeline]
+            insert_before(TmemStoreOp.make(operands, [], chunk=part), dot)
+        dot.result.replace_all_uses_with(dot.acc)
+        _sink_after(block, dot)
 
     def read_accumulators(self, old: TableOp, loop: TableOp, tokens: Tokens) -> None:
         for index, ring in self.carried_in_tmem.get(loop.regions[0].blocks[0], ()):
-            sum, token = ring.accumulator, tokens[ring.accumulator]
-            store_initial_accumulator(old.initial[index], sum, loop)
-            wait_for_accumulator(sum, old, tokens)
-            loaded = TmemLoadOp.make([sum.tile], [old.results[index].type])
+            acc, token = ring.accumulator, tokens[ring.accumulator]
+            store_initial_accumulator(old.initial[index], acc, loop)
+            wait_for_accumulator(acc, old, tokens)
+            loaded = TmemLoadOp.make([acc.tile], [old.results[index].type])
             old.results[index].replace_all_uses_with(insert_before(loaded, old))
             if ring.is_reused:
-                insert_before(ConsumerReleaseOp.make([sum.pipeline, token, None], []), old)
+                insert_before(ConsumerReleaseOp.make([acc.pipeline, token, None], []), old)
 
 
 def _rescale_accumulator(mma_pipeline: MmaPipeline) -> None:
-    """The sum so far is scaled where it is, which no product adds to: the scores have come after the last one."""
-    product, running = mma_pipeline.dot, unwrap(rescaled_accumulator(mma_pipeline.dot))
-    loop = as_op(parent_block(product).parent_op())
-    product.operands[2] = running.argument
+    """The accumulator so far is scaled where it is, which no dot adds to: the scores have come after the last one."""
+    dot, running = mma_pipeline.dot, unwrap(rescaled_accumulator(mma_pipeline.dot))
+    loop = as_op(parent_block(dot).parent_op())
+    dot.operands[2] = running.argument
     if running.scale is None:
         return
     begun = None
     if is_zero(loop.initial[running.argument.index - 1]):
-        begun = insert_before(is_not_first_iteration(loop, parent_block(product).args[0]), product)
-    insert_before(TmemScaleOp.make([mma_pipeline.accumulator.tile, running.factor, begun], []), product)
+        begun = insert_before(is_not_first_iteration(loop, parent_block(dot).args[0]), dot)
+    insert_before(TmemScaleOp.make([mma_pipeline.accumulator.tile, running.factor, begun], []), dot)
     running.scale.detach()
     running.scale.erase()
 
 
 def _sink_after(block: Block, place: Operation) -> None:
-    """Move what a block computes before ``place`` for what comes behind it."""
+    """Move what a block computes before ``place`` for what comes after it."""
     before = [op for op in block.ops if op.is_before_in_block(place)]
     later: list[Operation] = []
     for op in reversed(before):

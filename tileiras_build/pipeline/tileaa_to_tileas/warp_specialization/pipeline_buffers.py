@@ -1,4 +1,4 @@
-"""What the agents of a kernel share: rings of stages in shared memory, and sums in tensor memory."""
+"""What the partitions of a kernel share: rings of stages in shared memory, and accumulators in tensor memory."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from ...analysis.view_chains import dot_operand_load, enclosing_loops, ifs_aroun
 from ..rewriter import Inserter, constant_i32
 from .scale_load_candidates import ScaleLoad, scale_loads
 
-# What a product is marked with, and its instruction is not.
+# What a dot is marked with, and its instruction is not.
 MMA_SELECTION_ATTRIBUTES = ("warpgroup", "tensor_memory", "tmem_columns", "warps", "rescaled", "stationary")
 tf32 = FloatTF32Type()
 
 
 @dataclass(eq=False)
 class TmaOperandLoad:
-    """One operand of a product: its load, the operations between, and where its tiles lie."""
+    """One operand of a dot: its load, the operations between, and where its tiles lie."""
 
     index: int
     load: TableOp
@@ -55,12 +55,12 @@ class LhsInTmem:
 
 @dataclass(eq=False)
 class TmemAccumulator:
-    """The accumulators of one product in tensor memory; ``pipeline`` fills when they are complete.
+    """The accumulators of one dot in tensor memory; ``pipeline`` fills when they are complete.
 
-    ``running``: they stay there for all of the innermost loop; ``waited``: but each product is waited for, since the next
-    one's left operand takes the place of its own. ``held``: the left operand that stays in tensor memory. Where an agent
-    of its own issues the products, the accumulators are a ring that the agents which compute release, or ``written`` says
-    how that agent learns of the left operand.
+    ``running``: they stay there for all of the innermost loop; ``waited``: but each dot is waited for, since the next
+    one's left operand takes the place of its own. ``held``: the left operand that stays in tensor memory. Where a partition
+    of its own issues the dots, the accumulators are a ring that the partitions which compute release, or ``written`` says
+    how that partition learns of the left operand.
     """
 
     carried_in_tmem: bool
@@ -75,7 +75,7 @@ class TmemAccumulator:
 
 @dataclass(eq=False)
 class StageBuffers:
-    """Shared memory that fills and empties in turn; ``buffers``, and tensor maps, of each operand that is fetched."""
+    """Shared memory that fills and empties in turn; ``buffers``, and tensor maps, of each operand that is loaded."""
 
     pipeline: SSAValue
     buffers: list[SSAValue]
@@ -93,9 +93,9 @@ class ScaleStageBuffers:
 
 @dataclass(eq=False)
 class StationaryOperand:
-    """A left operand that TMA brings before the loops of its products, where it stays: a ring of one stage.
+    """A left operand that TMA loads before the loops of its dots, where it stays: a ring of one stage.
 
-    ``loops``: those around its load, in each of which it is brought anew.
+    ``loops``: those around its load, in each of which it is loaded anew.
     """
 
     operand_load: TmaOperandLoad
@@ -113,9 +113,9 @@ class StationaryOperand:
 
 @dataclass(eq=False)
 class MmaPipeline:
-    """The stages of one product, and its accumulators where they are in tensor memory.
+    """The stages of one dot, and its accumulators where they are in tensor memory.
 
-    The same product of another loop, before or after this one's, has the same stages and accumulators (``is_reused``).
+    The same dot of another loop, before or after this one's, has the same stages and accumulators (``is_reused``).
     ``choices``: those around its loops.
     """
 
@@ -133,17 +133,17 @@ class MmaPipeline:
 
     @classmethod
     def of(cls, dot: TableOp) -> MmaPipeline:
-        """Of a product that reads what TMA fetches."""
+        """Of a dot that reads what TMA loads."""
         analysis = AxisAnalysis()
-        fetches = []
+        operand_loads = []
         for index in (0, 1):
             found = dot_operand_load(dot, index)
             if found is not None and found[0].tma:
                 box = unwrap(tensor_box(*found, analysis))
-                fetches.append(TmaOperandLoad(index, *found, box))
+                operand_loads.append(TmaOperandLoad(index, *found, box))
         loops, copies = unwrap(enclosing_loops(dot)), scale_loads(dot)
-        loads: dict[Operation, TmaOperandLoad] = {fetch.load: fetch for fetch in fetches}
-        return cls(dot, fetches, loops, ifs_around_loops(dot), loads=loads, scale_loads=copies)
+        loads: dict[Operation, TmaOperandLoad] = {operand_load.load: operand_load for operand_load in operand_loads}
+        return cls(dot, operand_loads, loops, ifs_around_loops(dot), loads=loads, scale_loads=copies)
 
     @property
     def consumers(self) -> int | None:
@@ -152,7 +152,7 @@ class MmaPipeline:
 
     @property
     def stage_bytes(self) -> int:
-        return sum(fetch.box.tile_bytes for fetch in self.operand_loads)
+        return sum(operand_load.box.tile_bytes for operand_load in self.operand_loads)
 
     @property
     def stages(self) -> StageBuffers:
@@ -164,9 +164,9 @@ class MmaPipeline:
 
     @property
     def scale_groups(self) -> int:
-        """Stages of scales that warps of their own bring: as many as come in time, and as the product has columns for."""
-        sums = tmem_tiles(self.dot, WARPS)[1].total_tmem_columns
-        columns = (self.dot.tmem_columns - sums) // sum(copy.columns.tmem_columns for copy in self.scale_loads)
+        """Stages of scales that warps of their own load: as many as come in time, and as the dot has columns for."""
+        acc_columns = tmem_tiles(self.dot, WARPS)[1].total_tmem_columns
+        columns = (self.dot.tmem_columns - acc_columns) // sum(copy.columns.tmem_columns for copy in self.scale_loads)
         return max(1, min(warp_loaded_scale_groups(self.dot.scale_steps), columns))
 
     @property
@@ -179,7 +179,7 @@ class MmaPipeline:
 
     @property
     def enclosing_ops(self) -> list[TableOp]:
-        """The loops and choices around its product."""
+        """The loops and choices around its dot."""
         return [*self.loops, *self.enclosing_ifs]
 
     @property
@@ -193,46 +193,46 @@ class MmaPipeline:
         return [*loops, *self.enclosing_ifs]
 
     def replace(self, old: Operation, new: TableOp) -> None:
-        """``new`` stands in place of a loop or choice around the product."""
+        """``new`` stands in place of a loop or choice around the dot."""
         self.loops = [new if around is old else around for around in self.loops]
         self.enclosing_ifs = [new if around is old else around for around in self.enclosing_ifs]
 
 
-# Where an agent stands in the stages of each ring, of scales, and in each sum.
+# The token of a partition in the stages of each ring, of scales, and of each accumulator.
 PipelineResource = StageBuffers | TmemAccumulator | ScaleStageBuffers | LhsInTmem
 Tokens = dict[PipelineResource, SSAValue]
 
 
 def stationary_operands_of(mma_pipelines: list[MmaPipeline]) -> list[StationaryOperand]:
-    """The left operands that stay in shared memory, which several products may read."""
+    """The left operands that stay in shared memory, which several dots may read."""
     return list(dict.fromkeys(ring.stationary for ring in mma_pipelines if ring.stationary is not None))
 
 
 def set_stationary_operands(mma_pipelines: list[MmaPipeline]) -> None:
-    """Tell the rings of products with a ``stationary`` left operand which that is."""
-    made: dict[Operation, StationaryOperand] = {}
+    """Tell the rings of dots with a ``stationary`` left operand which that is."""
+    new_op: dict[Operation, StationaryOperand] = {}
     analysis = AxisAnalysis()
     for ring in (ring for ring in mma_pipelines if ring.dot.stationary):
         load, chain = unwrap(stationary_lhs_load(ring.dot))
-        if load not in made:
-            fetch = TmaOperandLoad(0, load, chain, unwrap(tensor_box(load, chain, analysis)))
-            made[load] = StationaryOperand(fetch, unwrap(enclosing_loops(load)))
-        ring.stationary = made[load]
+        if load not in new_op:
+            operand_load = TmaOperandLoad(0, load, chain, unwrap(tensor_box(load, chain, analysis)))
+            new_op[load] = StationaryOperand(operand_load, unwrap(enclosing_loops(load)))
+        ring.stationary = new_op[load]
 
 
 def stages_of(mma_pipelines: list[MmaPipeline], place: Operation | None = None) -> list[PipelineResource]:
-    """The stages that products use, or those of them that are filled inside ``place``, a loop or a choice."""
+    """The stages that dots use, or those of them that are filled inside ``place``, a loop or a choice."""
     users: list[MmaPipeline | StationaryOperand] = [*stationary_operands_of(mma_pipelines), *mma_pipelines]
     return list(dict.fromkeys(user.stages for user in users if place is None or place in user.enclosing_ops))
 
 
 def accumulators_stay_in_tmem(mma_pipelines: list[MmaPipeline]) -> bool:
-    """Whether sums stay in tensor memory while they are scaled: then all products of the kernel are those of chains."""
+    """Whether accumulators stay in tensor memory while they are scaled: then all dots of the kernel are those of chains."""
     return any(ring.dot.rescaled for ring in mma_pipelines)
 
 
 def accumulators_of(mma_pipelines: list[MmaPipeline], place: Operation | None = None) -> list[PipelineResource]:
-    """The sums in tensor memory, or those that are waited for inside ``place``."""
+    """The accumulators in tensor memory, or those that are waited for inside ``place``."""
     summed = [ring for ring in mma_pipelines if ring.tmem_accumulator is not None]
     return list(
         dict.fromkeys(ring.accumulator for ring in summed if place is None or place in ring.ops_around_accumulator)
@@ -246,7 +246,7 @@ def lhs_tiles_of(mma_pipelines: list[MmaPipeline], loop: Operation | None = None
 
 
 def scales_of(mma_pipelines: list[MmaPipeline], loop: Operation | None = None) -> list[PipelineResource]:
-    """The scales that agents of their own bring, or those of them that come inside ``loop``."""
+    """The scales that partitions of their own load, or those of them that come inside ``loop``."""
     return list(
         dict.fromkeys(
             ring.scales for ring in mma_pipelines if ring.scale_loads and (loop is None or loop in ring.loops)
@@ -255,20 +255,20 @@ def scales_of(mma_pipelines: list[MmaPipeline], loop: Operation | None = None) -
 
 
 def async_mma_attributes(mma_pipeline: MmaPipeline) -> dict[str, Attribute]:
-    """How the instructions of a product find what lies in shared memory, and what else they are told."""
-    product = mma_pipeline.dot
-    kept = {key: value for key, value in product.attributes.items() if key not in MMA_SELECTION_ATTRIBUTES}
-    for fetch in [
+    """How the instructions of a dot address shared memory, and their other attributes."""
+    dot = mma_pipeline.dot
+    kept = {key: value for key, value in dot.attributes.items() if key not in MMA_SELECTION_ATTRIBUTES}
+    for operand_load in [
         *mma_pipeline.operand_loads,
         *([mma_pipeline.stationary.operand_load] if mma_pipeline.stationary else []),
     ]:
-        placement = unwrap(smem_layout_after_views(fetch.chain, fetch.box.placement))
-        kept[("lhs", "rhs")[fetch.index] + "_placement"] = SharedLayoutAttr(placement)
+        placement = unwrap(smem_layout_after_views(operand_load.chain, operand_load.box.placement))
+        kept[("lhs", "rhs")[operand_load.index] + "_placement"] = SharedLayoutAttr(placement)
     return kept
 
 
 def umma_attributes(dot: TableOp) -> dict[str, Any]:
-    """The row of a product in tensor memory, and its extents: attributes of what issues it."""
+    """The row of a dot in tensor memory, and its extents: attributes of what issues it."""
     m, n = dot.result.type.get_shape()
     return {"atom": dot.tensor_memory, "shape": (m, n, k_of(dot))}
 

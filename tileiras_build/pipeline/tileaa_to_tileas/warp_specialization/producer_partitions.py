@@ -1,7 +1,7 @@
-"""Agents beside those that compute: slices of a program that fetch the tiles of its products, or issue the products.
+"""Partitions beside those that compute: slices of a program that load the tiles of its dots, or issue the dots.
 
 A slice has the same loops and choices as the program, with only the scalars that its own operations depend on, and a token for each
-ring and each sum that it takes part in (``pipeline_buffers.py``). It returns where the program returns.
+ring and each accumulator that it uses (``pipeline_buffers.py``). It returns where the program returns.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ ForOp, IfOp, YieldOp, ContinueOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name i
 
 
 class PartitionSlice:
-    """Clones the slice of a program that an agent of one thread, or of one warp, executes.
+    """Clones the slice of a program that a partition of one thread, or of one warp, executes.
 
-    A kind of agent says what it has tokens of (``states``), and what it does around loops and where the program has a
-    load or a product.
+    A kind of partition says what it has tokens of (``states``), and what it does around loops and where the program has a
+    load or a dot.
     """
 
     def __init__(self, mma_pipelines: list[MmaPipeline], slice: ScalarSlice):
@@ -69,11 +69,11 @@ class PartitionSlice:
         return block
 
     def states(self, loop: Operation | None = None) -> list[PipelineResource]:
-        """What the agent has tokens of, or what of it is inside ``loop``, or a choice."""
+        """What the partition has tokens of, or what of it is inside ``loop``, or a choice."""
         raise NotImplementedError
 
     def stages_to_drain(self) -> list[PipelineResource]:
-        """What the agent waits for at its end: stages that commits give back, for an arrival may come after the CTA's end."""
+        """What the partition waits for at its end: stages that commits release, for an arrival may come after the CTA's end."""
         return []
 
     def emit(self, op: TableOp, insert: Inserter, tokens: Tokens) -> None:
@@ -104,7 +104,7 @@ class PartitionSlice:
                 self.emit(op, insert, tokens)
 
     def _end(self, insert: Inserter, tokens: Tokens) -> None:
-        """What the agent does last, at its end or before it returns."""
+        """What the partition does last, at its end or before it returns."""
         for state in self.stages_to_drain():
             insert(ProducerTailOp.make([state.pipeline, tokens[state]], []))
 
@@ -131,9 +131,9 @@ class PartitionSlice:
             if arm.last_op is None or not is_return(arm.last_op):
                 arm.add_op(YieldOp.make([[left[state] for state in states]], []))
         regions = [Region(arm) for arm in arms]
-        made = IfOp.make([self.value(choice.condition)], [i32] * len(states), dict(choice.attributes), regions)
-        insert(made)
-        tokens.update(zip(states, made.results))
+        new_op = IfOp.make([self.value(choice.condition)], [i32] * len(states), dict(choice.attributes), regions)
+        insert(new_op)
+        tokens.update(zip(states, new_op.results))
 
     def _loop(self, loop: TableOp, insert: Inserter, tokens: Tokens) -> None:
         block = loop.regions[0].blocks[0]
@@ -149,9 +149,9 @@ class PartitionSlice:
         inner.add_op(ContinueOp.make([[*following, *(carried[state] for state in states)]], []))
         initial = [self.value(loop.initial[index]) for index in kept] + [tokens[state] for state in states]
         bounds = [self.value(value) for value in (loop.lower, loop.upper, loop.step)]
-        made = ForOp.make([*bounds, initial], types, dict(loop.attributes), [Region(inner)])
-        insert(made)
-        tokens.update(zip(states, made.results[len(kept) :]))
+        new_op = ForOp.make([*bounds, initial], types, dict(loop.attributes), [Region(inner)])
+        insert(new_op)
+        tokens.update(zip(states, new_op.results[len(kept) :]))
 
 
 class ProducerPartition(PartitionSlice):
@@ -162,10 +162,10 @@ class ProducerPartition(PartitionSlice):
 
     def stages_to_drain(self) -> list[PipelineResource]:
         emptied = [ring for ring in self.mma_pipelines if ring.consumers]
-        kept = [ring.stationary for ring in emptied if ring.stationary is not None and ring.stationary.loops]
+        carried = [ring.stationary for ring in emptied if ring.stationary is not None and ring.stationary.loops]
         found: list[PipelineResource] = [
             *(ring.stages for ring in emptied),
-            *(stationary.stages for stationary in kept),
+            *(stationary.stages for stationary in carried),
         ]
         return list(dict.fromkeys(found))
 
@@ -185,10 +185,10 @@ class ProducerPartition(PartitionSlice):
         if op is last:
             tokens[ring.stages] = insert(AdvanceOp.make([ring.pipeline, tokens[ring.stages]], [i32]))
 
-    def _load(self, fetch: TmaOperandLoad, stages: StageBuffers, insert: Inserter, tokens: Tokens) -> None:
-        load = fetch.load
+    def _load(self, operand_load: TmaOperandLoad, stages: StageBuffers, insert: Inserter, tokens: Tokens) -> None:
+        load = operand_load.load
         coords = [self.value(coord) for coord in load.coords]
-        operands = [load.view, fetch.descriptor, coords, fetch.buffer, stages.pipeline, tokens[stages]]
+        operands = [load.view, operand_load.descriptor, coords, operand_load.buffer, stages.pipeline, tokens[stages]]
         insert(AsyncTiledTmaLoadOp.make(operands, [], location_of(load), index_checks=load.index_checks))
 
     def _load_stationary(self, stationary: StationaryOperand, insert: Inserter, tokens: Tokens) -> None:
@@ -200,7 +200,7 @@ class ProducerPartition(PartitionSlice):
 
 
 class MmaPartition(PartitionSlice):
-    """Issues the products of all rings; each fills a sum in tensor memory, from zero, in the innermost loop around it."""
+    """Issues the dots of all rings; each fills an accumulator in tensor memory, from zero, in the innermost loop around it."""
 
     def __init__(self, rings: list[MmaPipeline], slice: ScalarSlice):
         super().__init__(rings, slice)
@@ -214,14 +214,14 @@ class MmaPartition(PartitionSlice):
         ]
 
     def enter_loop(self, loop: TableOp, insert: Inserter, tokens: Tokens) -> None:
-        for sum in self._accumulators_filled_in(loop):
-            insert(UmmaAcquireOp.make([sum.pipeline, tokens[sum]], []))
-            self.buffers[sum] = stage_of(insert, sum.pipeline, tokens[sum])
+        for acc in self._accumulators_filled_in(loop):
+            insert(UmmaAcquireOp.make([acc.pipeline, tokens[acc]], []))
+            self.buffers[acc] = stage_of(insert, acc.pipeline, tokens[acc])
 
     def exit_loop(self, loop: TableOp, insert: Inserter, tokens: Tokens) -> None:
-        for sum in self._accumulators_filled_in(loop):
-            insert(UmmaCommitOp.make([sum.pipeline, tokens[sum]], []))
-            tokens[sum] = insert(AdvanceOp.make([sum.pipeline, tokens[sum]], [i32]))
+        for acc in self._accumulators_filled_in(loop):
+            insert(UmmaCommitOp.make([acc.pipeline, tokens[acc]], []))
+            tokens[acc] = insert(AdvanceOp.make([acc.pipeline, tokens[acc]], [i32]))
 
     def _accumulators_filled_in(self, loop: TableOp) -> list[TmemAccumulator]:
         return [ring.accumulator for ring in self.mma_pipelines if ring.loops[-1] is loop]
@@ -233,12 +233,12 @@ class MmaPartition(PartitionSlice):
         token, loop = tokens[ring.stages], ring.loops[-1]
         insert(ConsumerWaitOp.make([ring.pipeline, token], []))
         stage = stage_of(insert, ring.pipeline, token)
-        turn = self._scale_stage(ring, tokens) if ring.scale_loads else None
-        told = [None, None, self.buffers[ring.accumulator], None]
-        if turn is not None:
-            told = [*ring.scales.tiles, self.buffers[ring.accumulator], turn.acquire(insert)]
-        operands = {fetch.index: fetch.buffer for fetch in ring.operand_loads}
-        given = [
+        scale_stage = self._scale_stage(ring, tokens) if ring.scale_loads else None
+        optional_operands = [None, None, self.buffers[ring.accumulator], None]
+        if scale_stage is not None:
+            optional_operands = [*ring.scales.tiles, self.buffers[ring.accumulator], scale_stage.acquire(insert)]
+        operands = {operand_load.index: operand_load.buffer for operand_load in ring.operand_loads}
+        stage_operands = [
             operands[0],
             operands[1],
             ring.accumulator.tile,
@@ -248,17 +248,21 @@ class MmaPartition(PartitionSlice):
             ring.pipeline,
             token,
         ]
-        insert(AsyncUmmaOp.make([*given, None, *told], [], async_mma_attributes(ring), **umma_attributes(op)))
+        insert(
+            AsyncUmmaOp.make(
+                [*stage_operands, None, *optional_operands], [], async_mma_attributes(ring), **umma_attributes(op)
+            )
+        )
         tokens[ring.stages] = insert(AdvanceOp.make([ring.pipeline, token], [i32]))
-        if turn is not None:
-            tokens[ring.scales] = turn.release(insert, self.value)
+        if scale_stage is not None:
+            tokens[ring.scales] = scale_stage.release(insert, self.value)
 
     def _scale_stage(self, ring: MmaPipeline, tokens: Tokens) -> ScaleStage:
         index = self.value(ring.loops[-1].regions[0].blocks[0].args[0])
         return ScaleStage(ring, ring.loops[-1], index, tokens[ring.scales])
 
     def _accumulate_flag(self, loop: TableOp, insert: Inserter) -> SSAValue:
-        """Whether a product is added to what its sum holds: not the first one."""
+        """Whether a dot is added to what its accumulator holds: not the first one."""
         later = is_not_first_iteration(loop, loop.regions[0].blocks[0].args[0])
         later.operands = [self.value(operand) for operand in later.operands]
         return insert(later)

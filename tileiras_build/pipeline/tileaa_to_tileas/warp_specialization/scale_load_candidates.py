@@ -1,4 +1,4 @@
-"""Scales of products in tensor memory that a warp of its own can load: lines of whole vectors, for several iterations at once."""
+"""Scales of dots in tensor memory that a warp of its own can load: lines of whole vectors, for several iterations at once."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from ..rewriter import Inserter
 from ..software_pipelining.cp_async_loads import is_computable_for_iteration
 from ..subtile_indices import relax_checks_past_end
 
-FIRST_SCALE = 3  # operand of a product
+FIRST_SCALE = 3  # operand of a dot
 
 
 @dataclass(eq=False)
 class ScaleLoad:
-    """The scales of one operand: their load, what stands between it and the product, and how one warp holds the tile."""
+    """The scales of one operand: their load, what stands between it and the dot, and how one warp holds the tile."""
 
     load: TableOp
     chain: list[Operation]
@@ -40,15 +40,15 @@ class ScaleLoad:
     layout: LinearLayout
 
     def loaded(self, coords: list[SSAValue], insert: Inserter) -> SSAValue:
-        """The tile as the product has it, loaded by one warp."""
+        """The tile as the dot has it, loaded by one warp."""
         load, layout = self.load, self.layout
         attributes = {**load.attributes, **location_of(load)}
         types = [with_layout(load.value.type, layout)]
         told: dict[str, Any] = {"vector": VECTOR_BYTES, "in_bounds": [False] * len(coords)}
-        made = type(load).make([load.view, coords, None], types, attributes, **told)
-        # Tiles are loaded ahead, also behind the loop's end.
-        relax_checks_past_end(made, range(len(coords)), replaced_check=BoundsCheck.NONE)
-        value = insert(made)
+        new_load = type(load).make([load.view, coords, None], types, attributes, **told)
+        # Tiles are loaded ahead, also after the loop's end.
+        relax_checks_past_end(new_load, range(len(coords)), replaced_check=BoundsCheck.NONE)
+        value = insert(new_load)
         for link in self.chain:
             if link.name != "nv_tileas.convert_layout":
                 layout = layout_through_view(as_op(link), layout)
@@ -57,17 +57,17 @@ class ScaleLoad:
         return value
 
 
-def scale_loads(product: TableOp) -> list[ScaleLoad]:
+def scale_loads(dot: TableOp) -> list[ScaleLoad]:
     """Those of both operands; none where a warp could not load them in time, or tcgen05.cp does not copy such scales."""
-    if product.tensor_memory is None or product.lhs_scale is None or not is_canonical_loop(product.parent_op()):
+    if dot.tensor_memory is None or dot.lhs_scale is None or not is_canonical_loop(dot.parent_op()):
         return []
-    found = [_scale_load(product, side) for side in (0, 1)]
+    found = [_scale_load(dot, side) for side in (0, 1)]
     copies = [one for one in found if one is not None]
     return copies if len(copies) == len(found) else []
 
 
-def _scale_load(product: TableOp, side: int) -> ScaleLoad | None:
-    found, columns = dot_operand_load(product, FIRST_SCALE + side), scale_columns(product, 1)[side]
+def _scale_load(dot: TableOp, side: int) -> ScaleLoad | None:
+    found, columns = dot_operand_load(dot, FIRST_SCALE + side), scale_columns(dot, 1)[side]
     if (
         found is None
         or columns.lines < LANES
@@ -75,7 +75,7 @@ def _scale_load(product: TableOp, side: int) -> ScaleLoad | None:
         or columns.count < SECTOR_BYTES // 2
     ):
         return None
-    if product.scale_steps == 1 and columns.count < SECTOR_BYTES:
+    if dot.scale_steps == 1 and columns.count < SECTOR_BYTES:
         return None
     load, chain = found
     if not _is_plain(load) or not _is_vector_aligned(load):
@@ -105,11 +105,13 @@ def _is_plain(load: TableOp) -> bool:
 
 def _is_computable_at_entry(value: SSAValue) -> bool:
     """Whether a value can be computed where a kernel begins."""
-    made = value.owner
-    if isinstance(made, Block):
-        around = made.parent_op()
+    new_load = value.owner
+    if isinstance(new_load, Block):
+        around = new_load.parent_op()
         return around is not None and is_function(around)
-    return is_pure(made) and not may_divide_by_zero(made) and all(map(_is_computable_at_entry, made.operands))
+    return (
+        is_pure(new_load) and not may_divide_by_zero(new_load) and all(map(_is_computable_at_entry, new_load.operands))
+    )
 
 
 def _is_vector_aligned(load: TableOp) -> bool:

@@ -1,4 +1,4 @@
-"""Agents of a warp each that bring the scales of products to shared memory, in the order of tensor memory."""
+"""Partitions of a warp each that load the scales of dots to shared memory, in the order of tensor memory."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from .pipeline_buffers import MmaPipeline, PipelineResource, Tokens, scales_of, 
 from .producer_partitions import PartitionSlice
 from .scale_pipeline import advance_if, emit_if
 
-SIDES = (0, 1)  # the operands of a product: each has a warp for its scales
+SIDES = (0, 1)  # the operands of a dot: each has a warp for its scales
 
 
 class ScaleLoadPartition(PartitionSlice):
-    """Brings the scales of one operand of each product, those of one or two groups at a time."""
+    """Brings the scales of one operand of each dot, those of one or two groups at a time."""
 
     def __init__(self, rings: list[MmaPipeline], slice: ScalarSlice, side: int):
         super().__init__(rings, slice)
@@ -34,7 +34,7 @@ class ScaleLoadPartition(PartitionSlice):
         return scales_of(self.mma_pipelines, loop)
 
     def stages_to_drain(self) -> list[PipelineResource]:
-        """Both operands' scales are given back together."""
+        """Both operands' scales are released together."""
         return self.states() if self.side == SIDES[0] else []
 
     def emit(self, op: TableOp, insert: Inserter, tokens: Tokens) -> None:
@@ -49,7 +49,7 @@ class ScaleLoadPartition(PartitionSlice):
         tokens[scales] = advance_if(scales, token, moves, insert)
 
     def _copy_groups(self, mma_pipeline: MmaPipeline, index: SSAValue, token: SSAValue, insert: Inserter) -> None:
-        """All are on their way before a stage is waited for; those behind the loop's end are outside the tensor, or not used."""
+        """All are on their way before a stage is waited for; those after the loop's end are outside the tensor, or not used."""
         starts, steps = [index], mma_pipeline.dot.scale_steps
         while len(starts) < scale_groups_per_load(steps):
             starts.append(insert(binary(arith.AddiOp, starts[-1], insert(constant_i32(steps)))))

@@ -1,8 +1,8 @@
-"""The scales of an iteration on their way to tensor memory: what agents do for the first and the last iteration of a group.
+"""The scales of an iteration on their way to tensor memory: what partitions do for the first and the last iteration of a group.
 
 A group of iterations has one stage, in shared memory and in tensor memory. Warps that copy fill it, one with the scales of
-either operand; the thread that issues products copies it to its columns before the group's first one. What is done behind
-the last one empties both: so neither is overwritten while a product reads it, however many iterations a group has.
+either operand; the thread that issues dots copies it to its columns before the group's first one. What is done behind
+the last one empties both: so neither is overwritten while a dot reads it, however many iterations a group has.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .pipeline_buffers import MmaPipeline, ScaleStageBuffers, stage_of
 
 @dataclass(frozen=True)
 class ScaleStage:
-    """One iteration of the agent that issues the products of ``ring``, in ``loop`` at ``index``; ``token``: of its scales."""
+    """One iteration of the partition that issues the dots of ``ring``, in ``loop`` at ``index``; ``token``: of its scales."""
 
     mma_pipeline: MmaPipeline
     loop: TableOp
@@ -60,7 +60,7 @@ class ScaleStage:
             insert(CopyScalesOp.make([buffer, tile, stage], []))
 
     def release(self, insert: Inserter, value: Callable[[SSAValue], SSAValue]) -> SSAValue:
-        """Behind the product: the last one of a group empties its stage; the token of the next iteration. ``value``: what
+        """Behind the dot: the last one of a group empties its stage; the token of the next iteration. ``value``: what
         stands for a value of the program.
         """
         last, scales = self._is_last(insert, value), self.mma_pipeline.scales
@@ -89,6 +89,6 @@ def emit_if(condition: SSAValue | None, insert: Inserter, emit: Callable[[Insert
 
 
 def advance_if(scales: ScaleStageBuffers, token: SSAValue, condition: SSAValue | None, insert: Inserter) -> SSAValue:
-    """The token of the next stage where an agent moves on to it, else the same."""
+    """The token of the next stage where a partition moves on to it, else the same."""
     following = insert(AdvanceOp.make([scales.pipeline, token], [i32]))
     return following if condition is None else insert(arith.SelectOp.make([condition, following, token], [i32]))

@@ -1,4 +1,4 @@
-"""Products whose sums come together in tensor memory, issued by the threads that compute."""
+"""Dots whose accumulators come together in tensor memory, issued by the threads that compute."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ AddFOp = COUNTERPARTS["nv_tileaa.addf"]
 
 
 class TmemAccumulators:
-    """Puts products in tensor memory, and what loops sum up there, in place of those that carry tiles."""
+    """Puts dots in tensor memory, and what loops sum up there, in place of those that carry tiles."""
 
     def __init__(self) -> None:
         self.carried_in_tmem: dict[
             Block, list[tuple[int, MmaPipeline]]
-        ] = {}  # which carried tiles of a loop are such sums
+        ] = {}  # which carried tiles of a loop are such accumulators
 
     # ---- around a loop -------------------------------------------------------------------------------
     def drop_carried_in_tmem(self, block: Block, count: int) -> list[int]:
-        """Which of the tiles that a loop carries are still carried: sums that stay in tensor memory are not."""
+        """Which of the tiles that a loop carries are still carried: accumulators that stay in tensor memory are not."""
         gone = [index for index, _ in self.carried_in_tmem.get(block, ())]
         last = terminator(block)
         last.operands = [value for index, value in enumerate(last.operands) if index not in gone]
@@ -60,33 +60,33 @@ class TmemAccumulators:
         return [index for index in range(count) if index not in gone]
 
     def read_accumulators(self, old: TableOp, loop: TableOp, tokens: Tokens) -> None:
-        """After the loop: wait for the last product, and read what has come together."""
+        """After the loop: wait for the last dot, and read what has come together."""
         for index, ring in self.carried_in_tmem.get(loop.regions[0].blocks[0], ()):
-            sum, result = ring.accumulator, old.results[index]
-            if not store_initial_accumulator(old.initial[index], sum, loop):
+            acc, result = ring.accumulator, old.results[index]
+            if not store_initial_accumulator(old.initial[index], acc, loop):
                 _insert_barrier(loop)
-            if not sum.is_waited_each_iteration:
-                insert_before(UmmaCommitOp.make([sum.pipeline], []), old)
-                wait_for_accumulator(sum, old, tokens)
-            result.replace_all_uses_with(insert_before(TmemLoadOp.make([sum.tile], [result.type]), old))
+            if not acc.is_waited_each_iteration:
+                insert_before(UmmaCommitOp.make([acc.pipeline], []), old)
+                wait_for_accumulator(acc, old, tokens)
+            result.replace_all_uses_with(insert_before(TmemLoadOp.make([acc.tile], [result.type]), old))
             if ring.is_reused:
                 _insert_barrier(old)  # before the next round overwrites what others still read
 
-    # ---- a product -----------------------------------------------------------------------------------
+    # ---- a dot -----------------------------------------------------------------------------------
     def accumulate(self, ring: MmaPipeline, stage: SSAValue, tokens: Tokens) -> None:
-        """The product in tensor memory in place of ``dot``; its commit gives the stage back."""
-        product, sum = ring.dot, ring.accumulator
+        """The dot in tensor memory in place of ``dot``; its commit releases the stage."""
+        dot, acc = ring.dot, ring.accumulator
         operands, stages, kept = mma_operands_of(ring, stage)
-        if sum.lhs_tile is not None:
-            operands[0] = sum.lhs_tile
+        if acc.lhs_tile is not None:
+            operands[0] = acc.lhs_tile
             _store_lhs(ring)
-        turn = _store_scales(ring, stage)
+        scale_slot = _store_scales(ring, stage)
         accumulate = self._accumulate_flag(ring)
-        ready = sum.pipeline if sum.is_waited_each_iteration or not sum.carried_in_tmem else None
-        scales: list[SSAValue | None] = [*sum.scales] or [None, None]
+        ready = acc.pipeline if acc.is_waited_each_iteration or not acc.carried_in_tmem else None
+        scales: list[SSAValue | None] = [*acc.scales] or [None, None]
         read = [
             *operands,
-            sum.tile,
+            acc.tile,
             accumulate,
             *stages,
             ring.pipeline,
@@ -94,33 +94,33 @@ class TmemAccumulators:
             ready,
             *scales,
             None,
-            turn,
+            scale_slot,
         ]
-        insert_before(AsyncUmmaOp.make(read, [], kept, **umma_attributes(product)), product)
+        insert_before(AsyncUmmaOp.make(read, [], kept, **umma_attributes(dot)), dot)
         if ready is not None:
-            wait_for_accumulator(sum, product, tokens)
-        product.result.replace_all_uses_with(product.acc if sum.carried_in_tmem else _read_accumulator(ring))
+            wait_for_accumulator(acc, dot, tokens)
+        dot.result.replace_all_uses_with(dot.acc if acc.carried_in_tmem else _read_accumulator(ring))
 
     def _accumulate_flag(self, ring: MmaPipeline) -> SSAValue:
-        """Whether a product is added to what its tile holds."""
-        product, sum = ring.dot, ring.accumulator
-        if not sum.carried_in_tmem:
-            _insert_barrier(product)  # operands are written, the last sum is read
-            return insert_before(constant_i1(False), product)
-        if sum.scales and product.scale_steps == 1:
-            _insert_barrier(product)  # all of them are written
-        block, index = parent_block(product), product.acc.index - 1
+        """Whether a dot is added to what its tile holds."""
+        dot, acc = ring.dot, ring.accumulator
+        if not acc.carried_in_tmem:
+            _insert_barrier(dot)  # operands are written, the last accumulator is read
+            return insert_before(constant_i1(False), dot)
+        if acc.scales and dot.scale_steps == 1:
+            _insert_barrier(dot)  # all of them are written
+        block, index = parent_block(dot), dot.acc.index - 1
         self.carried_in_tmem.setdefault(block, []).append((index, ring))
-        # The first iteration has nothing to add to where the sum starts from zero.
+        # The first iteration has nothing to add to where the accumulator starts from zero.
         loop = as_op(block.parent_op())
         starts_from_zero = is_zero(loop.initial[index])
         return insert_before(
-            is_not_first_iteration(loop, block.args[0]) if starts_from_zero else constant_i1(True), product
+            is_not_first_iteration(loop, block.args[0]) if starts_from_zero else constant_i1(True), dot
         )
 
 
 def store_initial_accumulator(initial: SSAValue, accumulator: TmemAccumulator, loop: TableOp) -> bool:
-    """Before a loop: what its sum starts from. Zeros (the answer) are written only if there will be no product."""
+    """Before a loop: what its accumulator starts from. Zeros (the answer) are written only if there will be no dot."""
     starts_from_zero = is_zero(initial)
     never = insert_before(is_zero_trip(loop), loop) if starts_from_zero else None
     insert_before(TmemStoreOp.make([initial, accumulator.tile, never, None, None], []), loop)
@@ -129,51 +129,51 @@ def store_initial_accumulator(initial: SSAValue, accumulator: TmemAccumulator, l
 
 def _store_lhs(mma_pipeline: MmaPipeline) -> None:
     """A left operand from registers goes to tensor memory where it is computed: once, if outside the loops."""
-    product, value = mma_pipeline.dot, mma_pipeline.dot.lhs
-    place: Operation = product
+    dot, value = mma_pipeline.dot, mma_pipeline.dot.lhs
+    place: Operation = dot
     for loop in reversed(mma_pipeline.loops):
         if not is_defined_in_loop(value, loop):
             place = loop
     if mma_pipeline.accumulator.stationary_lhs_tile is value:
         return  # the loop before has left it there
-    mma_pipeline.accumulator.stationary_lhs_tile = value if place is not product else None
+    mma_pipeline.accumulator.stationary_lhs_tile = value if place is not dot else None
     insert_before(TmemStoreOp.make([value, mma_pipeline.accumulator.lhs_tile, None, None, None], []), place)
     if mma_pipeline.accumulator.carried_in_tmem:
         _insert_barrier(place)  # all of it is written
 
 
 def _store_scales(mma_pipeline: MmaPipeline, stage: SSAValue) -> SSAValue | None:
-    """What used a stage before is done, or it would not be full again: so are the scales of its products. Those of groups of
-    iterations are stored by the first of each, and the product learns which turn is its own.
+    """What used a stage before is done, or it would not be full again: so are the scales of its dots. Those of groups of
+    iterations are stored by the first of each, and the dot learns which turn is its own.
     """
-    product, steps = mma_pipeline.dot, mma_pipeline.dot.scale_steps
+    dot, steps = mma_pipeline.dot, mma_pipeline.dot.scale_steps
     if steps == 1:
-        _store_scale_tiles(mma_pipeline, stage, insertion_before(product))
+        _store_scale_tiles(mma_pipeline, stage, insertion_before(dot))
         return None
-    index, insert = parent_block(product).args[0], insertion_before(product)
+    index, insert = parent_block(dot).args[0], insertion_before(dot)
     groups = tmem_scale_groups(steps, type_as(mma_pipeline.pipeline, PipelineType).stages.data)
-    turn = insert(binary(arith.RemUIOp, index, insert(constant_i32(groups * steps))))
+    scale_slot = insert(binary(arith.RemUIOp, index, insert(constant_i32(groups * steps))))
     first, block = is_first_of_group(index, steps, insert), Block()
-    group = group_index(turn, steps, insertion_at_end(block))
+    group = group_index(scale_slot, steps, insertion_at_end(block))
     _store_scale_tiles(mma_pipeline, group, insertion_at_end(block))
     block.add_op(BarrierOp.make([], []))  # all of them are written
     insert(build_if(first, block))
-    return turn
+    return scale_slot
 
 
 def _store_scale_tiles(mma_pipeline: MmaPipeline, stage: SSAValue, insert: Inserter) -> None:
-    product = mma_pipeline.dot
+    dot = mma_pipeline.dot
     for line_dim, tile in enumerate(mma_pipeline.accumulator.scales):
-        value = (product.lhs_scale, product.rhs_scale)[line_dim]
+        value = (dot.lhs_scale, dot.rhs_scale)[line_dim]
         attributes = {"line_dim": IntegerAttr(line_dim, i32)}
         insert(TmemStoreOp.make([value, tile, None, stage, None], [], attributes))
 
 
 def _read_accumulator(mma_pipeline: MmaPipeline) -> SSAValue:
-    """A sum of one product in registers, with what it is added to."""
-    product = mma_pipeline.dot
-    result = insert_before(TmemLoadOp.make([mma_pipeline.accumulator.tile], [product.result.type]), product)
-    return result if is_zero(product.acc) else insert_before(_added(result, product.acc), product)
+    """An accumulator of one dot in registers, with what it is added to."""
+    dot = mma_pipeline.dot
+    result = insert_before(TmemLoadOp.make([mma_pipeline.accumulator.tile], [dot.result.type]), dot)
+    return result if is_zero(dot.acc) else insert_before(_added(result, dot.acc), dot)
 
 
 def _added(first: SSAValue, second: SSAValue) -> Operation:
