@@ -54,7 +54,7 @@ def test_counterparts_have_the_same_facts(source):
 def test_unlisted_is_an_error():
     op = TestOp()
     for ask in (traits_of, op_traits.is_loop, op_traits.is_rematerializable, op_traits.is_access):
-        with pytest.raises(InternalError, match="nothing is known of test.op: its row has no facts") as raised:
+        with pytest.raises(InternalError, match="test.op has no traits") as raised:
             ask(op)
         assert raised.value.id == "operation-traits"
 

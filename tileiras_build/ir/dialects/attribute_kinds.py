@@ -1,8 +1,8 @@
-"""The kinds of attributes that rows of operations declare: what is accepted, and the plain value that passes read.
+"""Kinds of attributes that operation definitions declare: the accepted attributes, and the plain value that passes read.
 
     ScanOp = define("nv_tileaa.scan", …, attributes={"axis": I32, "reverse": FLAG})
 
-gives ``op.axis``, an int, and ``op.reverse``, a bool; both can be assigned. A kind as it stands is required (a flag never
+gives ``op.axis``, an int, and ``op.reverse``, a bool; both can be assigned. A kind is required by default (a flag never
 is); ``I32.optional()`` reads as None where it is absent, ``TEXT.optional("weak")`` as its default.
 """
 
@@ -24,7 +24,7 @@ N = TypeVar("N", int, bool)
 
 @dataclass(frozen=True)
 class AttributeKind(Generic[A, P]):
-    """One kind: ``accepts`` an attribute of it, ``read`` gives its plain value, ``make`` is the way back.
+    """One kind: ``accepts`` tests an attribute, ``read`` returns its plain value, ``make`` is the inverse.
 
     ``plain`` is the class of plain values.
     """
@@ -53,7 +53,7 @@ def _integer(type: IntegerType) -> AttributeKind[IntegerAttr, int]:
     def make(value: int) -> IntegerAttr:
         return IntegerAttr(value, type)
 
-    return AttributeKind(f"an {type}", int, accepts, lambda given: given.value.data, make)
+    return AttributeKind(f"an {type}", int, accepts, lambda attribute: attribute.value.data, make)
 
 
 def _array(type: IntegerType, read: Callable[[int], N]) -> AttributeKind[DenseArrayBase[IntegerType], Sequence[N]]:
@@ -64,32 +64,32 @@ def _array(type: IntegerType, read: Callable[[int], N]) -> AttributeKind[DenseAr
         return tuple(map(read, attribute.get_values()))
 
     @lru_cache(maxsize=4096)
-    def made(given: tuple[N, ...]) -> DenseArrayBase[IntegerType]:
-        return DenseArrayBase.from_list(type, given)
+    def made(values: tuple[N, ...]) -> DenseArrayBase[IntegerType]:
+        return DenseArrayBase.from_list(type, values)
 
-    def make(given: Sequence[N]) -> DenseArrayBase[IntegerType]:
-        return made(tuple(given))
+    def make(values: Sequence[N]) -> DenseArrayBase[IntegerType]:
+        return made(tuple(values))
 
     return AttributeKind(f"an array of {type}", Sequence, accepts, values, make)
 
 
 def data_kind(text: str, attribute: type[Data[P]], plain: type[P]) -> AttributeKind[Data[P], P]:
     """The kind of an attribute class that holds one Python object, which is its plain value."""
-    return AttributeKind(text, plain, _instances(attribute), lambda given: given.data, attribute)
+    return AttributeKind(text, plain, _instances(attribute), lambda found: found.data, attribute)
 
 
 def named_kind(text: str, *names: str) -> AttributeKind[Attribute, Attribute]:
     """The kind of attributes with these names in MLIR; their plain value is the attribute itself."""
 
-    def accepts(given: Attribute) -> TypeGuard[Attribute]:
-        return given.name in names
+    def accepts(found: Attribute) -> TypeGuard[Attribute]:
+        return found.name in names
 
-    return AttributeKind(text, Attribute, accepts, lambda given: given, lambda value: value)
+    return AttributeKind(text, Attribute, accepts, lambda found: found, lambda value: value)
 
 
 def _instances(kind: type[A]) -> Callable[[Attribute], TypeGuard[A]]:
-    def accepts(given: Attribute) -> TypeGuard[A]:
-        return isinstance(given, kind)
+    def accepts(found: Attribute) -> TypeGuard[A]:
+        return isinstance(found, kind)
 
     return accepts
 
@@ -101,32 +101,32 @@ FLAG: AttributeKind[UnitAttr, bool] = AttributeKind(
     "a unit",
     bool,
     _instances(UnitAttr),
-    lambda given: True,
+    lambda attribute: True,
     lambda value: UnitAttr(),
     False,
     False,
 )
 
-# What any operation may carry: where it stands in the source.
+# Attributes that any operation may have: its source location.
 ALWAYS_ALLOWED = frozenset({"loc"})
 
 
 def accessor_name(attribute: str) -> str:
-    """The Python name of an attribute: without a dialect's prefix, and with an underscore after a word of Python's."""
+    """The Python name of an attribute: without a dialect's prefix, and with an underscore after a keyword of Python."""
     name = attribute.rpartition(".")[2]
     return f"{name}_" if iskeyword(name) else name
 
 
 def attribute_fault(
-    operation: str, given: Mapping[str, Attribute], declared: Mapping[str, AttributeKind]
+    operation: str, attributes: Mapping[str, Attribute], declared: Mapping[str, AttributeKind]
 ) -> str | None:
-    """What is wrong with the attributes of an operation; None where nothing is."""
-    for name, attribute in given.items():
+    """The fault of the attributes of an operation; None where they are valid."""
+    for name, attribute in attributes.items():
         kind = declared.get(name)
         if kind is None:
             if name not in ALWAYS_ALLOWED:
                 return f"{operation} has no attribute {name}"
         elif not kind.accepts(attribute):
             return f"{operation} takes {kind.text} as its attribute {name}, got {attribute}"
-    missing = [name for name, kind in declared.items() if kind.required and name not in given]
+    missing = [name for name, kind in declared.items() if kind.required and name not in attributes]
     return f"{operation} needs its attribute {missing[0]}" if missing else None

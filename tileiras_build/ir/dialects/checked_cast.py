@@ -1,6 +1,6 @@
-"""What is found in IR by its class, where the operation that holds it says which that is.
+"""Casts of IR objects to the class that the operation holding them guarantees.
 
-The functions raise InternalError with id ``ir-shape`` where it is of another class.
+The functions raise InternalError[ir-shape] for an object of another class.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ KindOfType = TypeVar("KindOfType", bound=Attribute)
 
 
 def cast(kind: type[Kind], found: object) -> Kind:
-    """``found``, which is a ``kind``."""
+    """``found`` as a ``kind``."""
     if isinstance(found, kind):
         return found
     shown = f"the attribute {found}" if isinstance(found, Attribute) else type(found).__name__
@@ -24,5 +24,5 @@ def cast(kind: type[Kind], found: object) -> Kind:
 
 
 def type_as(value: SSAValue, kind: type[KindOfType]) -> KindOfType:
-    """The type of a value, which is a ``kind``."""
+    """The type of a value as a ``kind``."""
     return cast(kind, value.type)

@@ -1,9 +1,8 @@
-"""MLIR text from outside: looked over before xDSL parses it, and parsed so that whatever is wrong is one diagnostic.
+"""Parses untrusted MLIR text: checked before xDSL parses it, and any fault is one diagnostic.
 
-xDSL's pattern of a string, ``"(a+|b)*"``, tries every way to cut up what it has read where the closing quote is missing:
-twice the time for each further character. Its parser calls itself for each bracket, and gives up at the interpreter's
-limit wherever that is. So strings that do not end, and brackets that nest deeper than any kernel's, are refused here,
-in one pass over the text. An attribute's constructor may refuse what its parser let through with any exception at all.
+xDSL's pattern of a string, ``"(a+|b)*"``, backtracks exponentially where the closing quote is missing. Its parser recurses for each
+bracket, up to the interpreter's recursion limit. So one pass over the text refuses strings without an end, and brackets that
+are nested deeper than in any kernel. An attribute's constructor may raise any exception for values that its parser accepts.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from xdsl.utils.exceptions import ParseError, VerifyException
 
 from tileiras_build.core.errors import InvalidInput, Location, TileirasError, exception_text
 
-MAX_BRACKETS = 160  # 64 regions of bytecode are two brackets each in generic form; attributes stand inside them
+MAX_BRACKETS = 160  # 64 regions of bytecode are two brackets each in generic form; attributes are inside them
 
 T = TypeVar("T")
 _PIECE = re.compile(r'//[^\n]*|->|["<({\[\])}>]')
@@ -46,11 +45,11 @@ def check_text(text: str, name: str | None = None) -> None:
 
 
 def parse_or_raise(make: Callable[[], Parser], read: Callable[[Parser], T], text: str, name: str | None = None) -> T:
-    """What ``read`` makes of ``text`` with the parser that ``make`` gives; anything that they raise is InvalidInput."""
+    """The result of ``read`` with the parser that ``make`` creates for ``text``; any exception becomes InvalidInput."""
     check_text(text, name)
     parser = None
     try:
-        # It reads the first word as soon as it is made.
+        # The parser reads the first token when it is created.
         parser = make()
         return read(parser)
     except TileirasError:
@@ -77,7 +76,7 @@ def parse_error(message: str, text: str, position: int, name: str | None, id: st
 
 
 def error_reason(error: object) -> str:
-    """The last line of a message with xDSL's source excerpts: that is where the reason stands."""
+    """The last line of a message with xDSL's source excerpts, which is the reason."""
     text = exception_text(error) if isinstance(error, BaseException) else str(error)
     lines = [line.strip() for line in text.splitlines() if re.search(r"\w", line)]
     return lines[-1][:MAX_REASON] if lines else "unknown reason"

@@ -1,7 +1,6 @@
-"""What xDSL's classes do, in a fraction of the time: operations are created, walked, and read their segments by the ten
-thousands (benchmarks/emission_cost.py).
+"""Faster versions of xDSL functions: create and walk operations, read operand segments, replace uses.
 
-The functions write the links of xDSL's lists themselves; nothing else does.
+A kernel has tens of thousands of operations (benchmarks/emission_cost.py). Only these functions write the links of xDSL's lists.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from .checked_cast import cast
 Made = TypeVar("Made", bound=Operation)
 
 SEGMENTS = "operandSegmentSizes"
-# Of operands and results: their class looks for slices in Python each time.
+# Operands and results: their class tests for slices in Python each time.
 item = tuple.__getitem__
-# The classes of values, those that are met first: a class that is met as it stands is recognized without asking ABC.
+# The classes of values, the frequent ones first: an exact class is recognized without ABC's isinstance.
 VALUES = (OpResult, BlockArgument, SSAValue)
-# Of several values: it is asked first, for it takes ABC to know that a list is no value.
+# Sequences of values: tested first, because only ABC knows that a list is no value.
 GROUP = (list, tuple)
 _NO_VALUES: SSAValues[OpResult] = SSAValues(())
 _new = object.__new__
@@ -40,9 +39,9 @@ def create(
     successors: Sequence[Block] = (),
     regions: Sequence[Region] = (),
 ) -> Made:
-    """``kind.create``, unverified like it, in a third of the time, but for properties that have a default: they are given.
+    """``kind.create``, unverified like it, in a third of the time. Properties with a default must be passed.
 
-    The dictionaries become the operation's own.
+    The operation takes ownership of the dictionaries.
     """
     op = _new(kind)
     op._operands = _values(SSAValues, operands)
@@ -67,7 +66,7 @@ def build(
     properties: dict[str, Attribute] | None = None,
 ) -> Made:
     """``kind.build`` of an IRDL operation without defaults, unverified: one entry for each operand group, a value, several
-    or none. The dictionary becomes the operation's own."""
+    or none. The operation takes ownership of the dictionary."""
     several = [() if group is None else (group,) if isinstance(group, VALUES) else tuple(group) for group in groups]
     properties = {} if properties is None else properties
     if _is_segmented(kind):
@@ -81,7 +80,7 @@ def _is_segmented(kind: type[IRDLOperation]) -> bool:
 
 
 def _use(op: Operation, operands: Sequence[SSAValue]) -> None:
-    """Enter an operation among the users of its operands. What is None by its class is left to it."""
+    """Add an operation to the uses of its operands. Fields that are None by the class stay unset."""
     uses: list[Use] = []
     for index, value in enumerate(operands):
         use = _new(Use)
@@ -95,7 +94,7 @@ def _use(op: Operation, operands: Sequence[SSAValue]) -> None:
 
 
 def _results(op: Operation, types: Sequence[Attribute]) -> SSAValues[OpResult]:
-    if len(types) == 1:  # as of nearly all: a list would cost as much as the result
+    if len(types) == 1:  # the usual case: a list would cost as much as the result
         result = _new(OpResult)
         result._type, result.op, result.index = types[0], op, 0
         return _values(SSAValues, (result,))
@@ -103,7 +102,7 @@ def _results(op: Operation, types: Sequence[Attribute]) -> SSAValues[OpResult]:
 
 
 def erase(op: Operation) -> None:
-    """``op.detach()`` and ``op.erase()`` of an operation whose results nobody reads."""
+    """``op.detach()`` and ``op.erase()`` of an operation without uses."""
     block, before, after = op.parent, op._prev_op, op._next_op
     assert block is not None
     if before is None:
@@ -122,12 +121,12 @@ def erase(op: Operation) -> None:
     else:
         for value, use in zip(op._operands, op._operand_uses):
             value.remove_use(use)
-    # Else both would wait for Python's collector: a result refers to its operation.
+    # Else both would wait for the garbage collector: a result refers to its operation.
     op._operand_uses, op.results = (), _NO_VALUES
 
 
 def replace_uses(old: SSAValue, new: SSAValue) -> None:
-    """``old.replace_all_uses_with(new)``: who reads one value reads the other."""
+    """``old.replace_all_uses_with(new)``."""
     if old is new:
         return
     use, old.first_use = old.first_use, None
@@ -161,7 +160,7 @@ def move_operations(source: Block, target: Block) -> None:
 
 
 def append(block: Block, op: Operation) -> None:
-    """``block.add_op`` of an operation that is in no block and not around this one."""
+    """``block.add_op`` of an operation that is in no block and does not contain this one."""
     last = block._last_op
     op.parent, op._prev_op = block, last
     if last is None:
@@ -172,9 +171,9 @@ def append(block: Block, op: Operation) -> None:
 
 
 def release(root: Operation) -> None:
-    """Empty an operation and all in it, at which nobody looks any more. They refer to each other in circles: Python's
-    collector takes twice as long to find that out as they take to be freed."""
-    nothing: dict[str, object] = {}  # one for all: nobody writes to them either
+    """Clear a dead operation and all operations in it. They refer to each other in cycles: the garbage collector would take
+    twice as long to find them as it takes to free them."""
+    nothing: dict[str, object] = {}  # shared: nothing writes to it
     for op in walk(root):
         for use in op._operand_uses:
             use._prev_use = None
@@ -195,7 +194,7 @@ def _release_region(region: Region, nothing: dict[str, object]) -> None:
 
 
 def insert_before(op: Operation, place: Operation) -> None:
-    """``insert_op_before`` in the block of ``place``, of an operation that is in no block and not around that one."""
+    """``insert_op_before`` in the block of ``place``, of an operation that is in no block and does not contain that one."""
     block, before = place.parent, place._prev_op
     assert block is not None
     op.parent, op._prev_op, op._next_op = block, before, place
@@ -208,7 +207,7 @@ def insert_before(op: Operation, place: Operation) -> None:
 
 def walk(root: Operation | Region | Block) -> list[Operation]:
     """An operation and all in its regions, or all in a region or block, in order: ``list(root.walk())`` in an eighth of
-    the time. What happens to the operations while the list is looked at does not change it."""
+    the time. Changes of the operations do not change the list."""
     found: list[Operation] = []
     if isinstance(root, Operation):
         found.append(root)
@@ -239,7 +238,7 @@ def _walk_block(block: Block, found: list[Operation]) -> None:
 
 
 def ops_of_kind(operations: Iterable[Operation], kind: type[Made]) -> list[Made]:
-    """The operations of a class that has no others below it: isinstance asks ABC of each that is of another one."""
+    """The operations of a class without subclasses: isinstance would call ABC for each of another class."""
     return [op for op in operations if op.__class__ is kind]
 
 
@@ -254,32 +253,32 @@ def block_operations(block: Block) -> list[Operation]:
 
 @lru_cache(maxsize=4096)
 def segments(*sizes: int) -> Attribute:
-    """operandSegmentSizes: how many operands each group has."""
+    """operandSegmentSizes: the size of each operand group."""
     return DenseArrayBase.from_list(i32, sizes)
 
 
 def segment_sizes(op: Operation) -> tuple[int, ...]:
-    """How many operands each group of an operation has, as its property says."""
+    """The sizes of an operation's operand groups, by its property."""
     sizes = op.properties[SEGMENTS]
     assert isinstance(sizes, DenseArrayBase)
     return array_values(sizes.data.data)
 
 
 def operand_groups(op: Operation) -> list[Sequence[SSAValue]]:
-    """The operands of an operation by their groups: each accessor of an IRDL operation looks for its own anew."""
+    """The operands of an operation by their groups: each accessor of an IRDL operation would search for its group again."""
     ends = [*accumulate(segment_sizes(op))]
     return [item(op._operands, slice(start, end)) for start, end in zip([0, *ends], ends)]
 
 
 @lru_cache(maxsize=4096)
 def array_values(data: bytes) -> tuple[int, ...]:
-    """The numbers of a dense array of i32."""
+    """The values of a dense array of i32."""
     return i32.unpack(data, len(data) // 4)
 
 
 @lru_cache(maxsize=4096)
 def integer_attr(value: int, type: Attribute) -> IntegerAttr:
-    """A number as an attribute, its bits beyond the type's cut off."""
+    """An integer attribute, truncated to the type's bits."""
     return IntegerAttr(value, cast(IntegerType, type), truncate_bits=True)
 
 

@@ -54,7 +54,7 @@ from .gpu_reductions import AllReduceOp, ReduceKindAttr, SubgroupReduceOp, Yield
 
 
 class AddressSpace(StrEnum):
-    """Where a buffer of a GPU function lives."""
+    """The address space of a buffer of a GPU function."""
 
     GLOBAL = "global"
     WORKGROUP = "workgroup"
@@ -94,7 +94,7 @@ class ShuffleModeAttr(EnumAttribute[ShuffleMode], SpacedOpaqueSyntaxAttribute):
 
 
 class _IndexQuery(IRDLOperation):
-    """A query with an optional bound; the trailing ``: index`` may be left out."""
+    """A query with an optional bound; the trailing ``: index`` may be omitted."""
 
     @classmethod
     def parse(cls, parser: Parser):
@@ -120,7 +120,7 @@ class _IndexQuery(IRDLOperation):
             printer.print_string(" : index")
 
 
-_PRINTS_TYPE = ("gpu.subgroup_size",)  # of the queries, MLIR prints the result type of this one only
+_PRINTS_TYPE = ("gpu.subgroup_size",)  # the only query whose result type MLIR prints
 
 
 def _query(name: str, meaning: str, *, dimension: bool = True) -> type[_IndexQuery]:
@@ -175,7 +175,7 @@ class PrintfOp(IRDLOperation):
 
 @irdl_op_definition
 class DynamicSharedMemoryOp(IRDLOperation):
-    """The shared memory whose size the launch gives."""
+    """The shared memory whose size the launch sets."""
 
     name = "gpu.dynamic_shared_memory"
     result = result_def(MemRefType)

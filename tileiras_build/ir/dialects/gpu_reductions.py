@@ -67,9 +67,9 @@ class SubgroupReduceOp(IRDLOperation):
     )
 
     def verify_(self) -> None:
-        for name, given in (("cluster_size", self.cluster_size), ("cluster_stride", self.cluster_stride)):
-            if given is not None and (given.value.data < 1 or given.value.data & (given.value.data - 1)):
-                raise VerifyException(f"{name} {given.value.data} must be a power of two")
+        for name, value in (("cluster_size", self.cluster_size), ("cluster_stride", self.cluster_stride)):
+            if value is not None and (value.value.data < 1 or value.value.data & (value.value.data - 1)):
+                raise VerifyException(f"{name} {value.value.data} must be a power of two")
         if self.cluster_stride is not None and self.cluster_size is None:
             raise VerifyException("cluster_stride needs cluster_size")
 
@@ -133,7 +133,7 @@ def _check_reduction(body: Region, type: Attribute) -> None:
 
 @irdl_op_definition
 class YieldOp(IRDLOperation):
-    """What the body of a reduction gives."""
+    """The result of the body of a reduction."""
 
     name = "gpu.yield"
     values = var_operand_def()

@@ -1,8 +1,8 @@
-"""xDSL's definitions of operations and attributes, worked out when they are first asked for.
+"""xDSL's definitions of operations and attributes, evaluated when they are first used.
 
-``irdl_op_definition`` makes constraints and accessors of what a class declares, and reads its assembly format;
-``irdl_attr_definition`` evaluates annotations. The dialects define six hundred classes so, and a kernel has sixty.
-What is wrong with a class is said when it is used, not when it is defined.
+``irdl_op_definition`` derives constraints and accessors from a class, and parses its assembly format;
+``irdl_attr_definition`` evaluates annotations. The dialects define 600 classes so, and a kernel uses 60.
+Faults of a class are reported when it is used, not when it is defined.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ Defined = TypeVar("Defined", bound=type[IRDLOperation])
 
 _define = xdsl.irdl.irdl_op_definition
 _parameters = ParamAttrDef.from_pyrdl
-# What the classes have in their own right under the names that are pending.
+# Class -> its own values of the pending names.
 _pending: dict[type, dict[str, object]] = {}
 _NOTHING = object()
 _completions: dict[type, Callable[[Any], None]] = {}
-# What xDSL's decorator adds besides the accessors of what is declared.
+# Names that xDSL's decorator adds besides accessors.
 _ADDED = ("get_irdl_definition", "verify_")
 
 
 def enable_lazy_definitions() -> None:
-    """From now on classes are defined so."""
+    """Define classes lazily from now on."""
     for module in (xdsl.irdl, operations):
         vars(module)["irdl_op_definition"] = define_operation
     ParamAttrDef.from_pyrdl = LazyParameters  # type: ignore[method-assign,assignment]
@@ -39,8 +39,8 @@ def enable_lazy_definitions() -> None:
 
 
 def _is_below(base: type, kind: type) -> bool:
-    """Whether ``kind`` is derived from ``base``: no class of IR is registered as another's. ABC would ask every class that
-    is derived from ``base`` before it says no."""
+    """Whether ``kind`` is derived from ``base``: IR classes are never registered with ABC, whose issubclass would
+    ask every subclass of ``base`` before it returns False."""
     return base in kind.__mro__
 
 
@@ -57,7 +57,7 @@ class LazyParameters(ParamAttrDef):
 
 
 class _PendingAccessor:
-    """Stands for what ``name`` will be when the operation class ``owner`` is defined."""
+    """A placeholder for ``name`` until the operation class ``owner`` is defined."""
 
     def __init__(self, owner: type[IRDLOperation], name: str):
         self.owner, self.name = owner, name
@@ -72,7 +72,7 @@ class _PendingAccessor:
 
 
 def define_operation(kind: Defined) -> Defined:
-    """``irdl_op_definition``, when the class is first asked for what that adds."""
+    """``irdl_op_definition``, when a name that it adds is first used."""
     names = [*_ADDED, *_declared(kind)]
     _pending[kind] = {name: vars(kind).get(name, _NOTHING) for name in names}
     for name in names:
@@ -81,7 +81,7 @@ def define_operation(kind: Defined) -> Defined:
 
 
 def on_definition(kind: Defined, complete: Callable[[Defined], None]) -> None:
-    """Call ``complete`` with an operation class once it is defined, which it may be already."""
+    """Call ``complete`` with an operation class once it is defined, perhaps at once."""
     if kind in _pending:
         _completions[kind] = complete
     else:

@@ -73,26 +73,26 @@ class AddrSpaceCastOp(IRDLOperation):
 
 @irdl_op_definition
 class UIToFPOp(GenericCastOp):
-    """An unsigned integer as a floating-point number."""
+    """An unsigned integer as a floating-point value."""
 
     name = "llvm.uitofp"
 
 
 @irdl_op_definition
 class FPToSIOp(GenericCastOp):
-    """A floating-point number as a signed integer, cut off."""
+    """A floating-point value as a signed integer, truncated."""
 
     name = "llvm.fptosi"
 
 
 @irdl_op_definition
 class FPToUIOp(GenericCastOp):
-    """A floating-point number as an unsigned integer, cut off."""
+    """A floating-point value as an unsigned integer, truncated."""
 
     name = "llvm.fptoui"
 
 
-# The word of LLVM IR for an instruction of two operands, and for a conversion -> its operation.
+# The LLVM IR keyword of a binary instruction, and of a conversion -> its operation.
 BINARY: dict[str, type[Operation]] = {
     "add": llvm.AddOp, "sub": llvm.SubOp, "mul": llvm.MulOp, "udiv": llvm.UDivOp, "sdiv": llvm.SDivOp,
     "urem": llvm.URemOp, "srem": llvm.SRemOp, "and": llvm.AndOp, "or": llvm.OrOp, "xor": llvm.XOrOp,
@@ -105,7 +105,7 @@ CASTS: dict[str, type[Operation]] = {
     "uitofp": UIToFPOp, "fptosi": FPToSIOp, "fptoui": FPToUIOp, "addrspacecast": AddrSpaceCastOp,
 }  # fmt: skip
 
-# What functions, globals and calls have, made once: an attribute costs a third of an operation.
+# Attributes of functions, globals and calls, created once: one costs a third of an operation.
 _cached_linkage = cache(llvm.LinkageAttr)
 _symbol = cache(SymbolRefAttr)
 _C_CONVENTION = llvm.CallingConventionAttr("ccc")
@@ -127,7 +127,7 @@ def call_properties(symbol: str, operands: int) -> dict[str, Attribute]:
 
 
 def make_function(name: str, type: llvm.LLVMFunctionType, body: Region | None = None) -> llvm.FuncOp:
-    """``llvm.func`` that others see; a declaration where it has no body."""
+    """An external ``llvm.func``; a declaration where it has no body."""
     properties = {
         "sym_name": StringAttr(name),
         "function_type": type,

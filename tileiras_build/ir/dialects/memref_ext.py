@@ -37,7 +37,7 @@ UNINITIALIZED = "uninitialized"
 
 @irdl_op_definition
 class CastOp(IRDLOperation):
-    """The same memory under a type that says more or less of its shape."""
+    """The same memory with a type of a more or less static shape."""
 
     name = "memref.cast"
     source = operand_def(base(MemRefType) | base(UnrankedMemRefType))

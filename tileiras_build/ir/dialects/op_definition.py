@@ -4,12 +4,12 @@ A row such as
 
     LoadOp = define("nv_tileaa.load", "pointer mask? other? token?", "value token?", "read a tile of pointers")
 
-makes an xDSL operation whose operand groups are attributes of the object: ``op.pointer`` is a value, ``op.mask`` a
-value or None, a ``*`` group a tuple of values. With more than one optional or variadic group the sizes are kept in the
-property ``operandSegmentSizes``, as MLIR does. Attributes are kept in ``op.attributes``; those that a row declares are
+defines an xDSL operation whose operand groups are attributes of the object: ``op.pointer`` is a value, ``op.mask`` a
+value or None, a ``*`` group a tuple of values. With more than one optional or variadic group the sizes are in the
+property ``operandSegmentSizes``, as in MLIR. Attributes are in ``op.attributes``; those that a row declares are
 attributes of the object as well, by their plain values, and no others verify (``attribute_kinds``).
 
-All rows share one text form. Operands that are always there come first, the others are named; a type that all operands
+All rows share one text form. Required operands come first, the others are named; a type that all operands
 and the only result have is written once; attributes of an operation with regions follow a keyword, as in MLIR:
 
     %i = nv_tileaa.get_program_id {axis = 0 : i32} : i32
@@ -45,7 +45,7 @@ def _parse_groups(spec: str) -> tuple[tuple[str, str], ...]:
 
 
 class TableOp(Operation):
-    """Base of operations made by ``define``."""
+    """Base of operations that ``define`` creates."""
 
     operand_groups: tuple[tuple[str, str], ...] = ()
     result_groups: tuple[tuple[str, str], ...] = ()
@@ -73,7 +73,7 @@ class TableOp(Operation):
     ):
         """An operation from one entry per operand group: a value, None, or a sequence of values.
 
-        ``attributes`` are carried over as they are; ``values`` are plain values of declared attributes, by the names of
+        ``attributes`` are copied; ``values`` are plain values of declared attributes, by the names of
         their accessors.
         """
         flat: list[SSAValue] = []
@@ -235,7 +235,7 @@ def _parse_types(parser: Parser, operands: int) -> tuple[Sequence[Attribute], Se
 
 @cache
 def _group_index(groups: tuple[tuple[str, str], ...], index: int) -> tuple[int, int, int, bool]:
-    """How many groups are of one operand each, and of those before ``index`` how many are and are not; whether it is."""
+    """The number of single-operand groups; how many groups before ``index`` are single and how many are not; whether it is."""
     kinds = [kind for _, kind in groups]
     ones = kinds[:index].count("1")
     return len(kinds) - (1 if set(kinds) - {"1"} else 0), ones, index - ones, kinds[index] == "1"
@@ -292,7 +292,7 @@ def _accessors(declared: Mapping[str, AttributeKind], taken: Mapping[str, object
 
 
 def location_of(op: Operation) -> dict[str, Attribute]:
-    """What any operation may carry, of one operation: the attributes of another that is made in its place."""
+    """The attributes of an operation that any operation may have: for one that replaces it."""
     return {name: op.attributes[name] for name in ALWAYS_ALLOWED if name in op.attributes}
 
 
@@ -311,8 +311,8 @@ def define(
 ) -> type[TableOp]:
     """The operation class of one row; ``?`` marks an optional group, ``*`` a variadic one.
 
-    ``attributes``: those it may have beside ANYWHERE's, by name; None where a dialect's document leaves them open.
-    ``op_traits``: what passes over tile programs must know of it.
+    ``attributes``: those it may have beside ANYWHERE's, by name; None where the dialect's document does not list them.
+    ``op_traits``: properties for passes over tile programs.
     """
     register_traits({name: op_traits} if op_traits is not None else {})
     groups, outputs = _parse_groups(operands), _parse_groups(results)
@@ -340,7 +340,7 @@ def define(
 
 
 def defined_in(kind: type[Kind], *modules: ModuleType) -> list[type[Kind]]:
-    """The operations, or attributes, that modules define, in their order: what has a name of its own in the dialect."""
+    """The operations, or attributes, that modules define, in their order: classes with a name in the dialect."""
     found = [value for module in modules for value in vars(module).values() if isinstance(value, type)]
     homes = {module.__name__ for module in modules}
     return [value for value in found if kind in value.__mro__ and value.__module__ in homes and "name" in vars(value)]

@@ -1,8 +1,8 @@
-"""What passes must know of each operation of a tile program: columns of its row, asked by ``traits_of``.
+"""Traits of the operations of tile programs, which passes query: columns of an operation's row, by ``traits_of``.
 
     ViewOp = define("nv_tileaa.view", …, op_traits=OpTraits(LayoutTrait.SHAPE, forwarding=ValueForwarding.VIEW_LIKE | ValueForwarding.PRESERVES_ZERO))
 
-An operation without facts is an error: none is taken for harmless because nobody thought of it.
+An operation without traits is an error: no default is assumed.
 """
 
 from __future__ import annotations
@@ -34,31 +34,31 @@ class LayoutTrait(Enum):
 
 
 class MemoryEffect(Flag):
-    """What an operation does beside giving results, as far as others must come before or after it."""
+    """The side effects of an operation that order it with others."""
 
     NONE = 0
     READ = auto()  # of global memory, ordered by tokens
     WRITE = auto()
     COPY = auto()  # of global memory, asynchronous: in the order of its pipeline or group
     FENCE = auto()  # orders accesses by its token
-    BARRIER = auto()  # all threads meet
-    OUTPUT = auto()  # what a user sees
+    BARRIER = auto()  # barrier of all threads
+    OUTPUT = auto()  # visible to the user
     GRID = auto()  # waits for another grid, or lets one begin
 
 
 class ValueForwarding(Flag):
-    """What of its first operand an operation's result is."""
+    """The relation of an operation's result to its first operand."""
 
     NONE = 0
     VIEW_LIKE = auto()  # the same elements under other coordinates
     LAYOUT_CAST = auto()  # the same tile in another layout
-    ROUNDING = auto()  # the same numbers in another format
-    EXTENSION = auto()  # the same number, perhaps wider
+    ROUNDING = auto()  # the same values in another format
+    EXTENSION = auto()  # the same value, perhaps wider
     PRESERVES_ZERO = auto()  # zeros where the operand is
 
 
 class RegionKind(Enum):
-    """What an operation with regions, or one that ends a region, is to control flow."""
+    """The control flow of an operation with regions, or of a terminator."""
 
     FUNCTION = "a kernel or function"
     RETURN = "the end of it"
@@ -74,7 +74,7 @@ class RegionKind(Enum):
 
 @dataclass(frozen=True)
 class OpTraits:
-    """The facts of one operation; ``cheap``: computing it again costs less than moving its result elsewhere."""
+    """The traits of one operation; ``cheap``: computing it again costs less than moving its result elsewhere."""
 
     layouts: LayoutTrait
     effect: MemoryEffect = MemoryEffect.NONE
@@ -83,7 +83,7 @@ class OpTraits:
     rematerializable: bool = False
 
 
-# What many rows are.
+# Traits of many rows.
 NO_TILES = OpTraits(LayoutTrait.NONE)
 ELEMENTWISE = OpTraits(LayoutTrait.ELEMENTWISE)
 CHEAP = OpTraits(LayoutTrait.ELEMENTWISE, rematerializable=True)
@@ -93,12 +93,12 @@ RETURN = OpTraits(LayoutTrait.NONE, region_kind=RegionKind.RETURN)
 
 
 def region_traits(structure: RegionKind) -> OpTraits:
-    """The facts of control flow, which hands tiles on as they are."""
+    """The traits of control flow, which forwards tiles."""
     return OpTraits(LayoutTrait.CUSTOM, region_kind=structure)
 
 
 _MATH = "absf absi atan2 ceil cos cosh exp floor log log2 powf fpowi sin sinh tan tanh"
-# By the operation's name: those of other dialects here, those of rows as they are defined.
+# By operation name: other dialects' here, those of rows when they are defined.
 OP_TRAITS: dict[str, OpTraits] = {
     **{f"math.{name}": ELEMENTWISE for name in _MATH.split()},
     "arith.constant": OpTraits(LayoutTrait.FREE, rematerializable=True),
@@ -113,26 +113,26 @@ OP_TRAITS: dict[str, OpTraits] = {
 
 
 def traits_of(op: Operation) -> OpTraits:
-    """The facts of an operation; raises InternalError where it has none."""
+    """The traits of an operation; raises InternalError where it has none."""
     try:
         return OP_TRAITS[op.name]
     except KeyError:
-        raise InternalError("operation-traits", f"nothing is known of {op.name}: its row has no facts") from None
+        raise InternalError("operation-traits", f"{op.name} has no traits") from None
 
 
-def register_traits(facts: Mapping[str, OpTraits]) -> None:
-    """Add the facts of rows; raises InternalError where a row's operation has other facts already."""
-    for name, known in facts.items():
+def register_traits(traits: Mapping[str, OpTraits]) -> None:
+    """Add the traits of rows; raises InternalError where an operation has other traits already."""
+    for name, known in traits.items():
         if OP_TRAITS.setdefault(name, known) != known:
-            raise InternalError("operation-traits", f"{name} has two rows that say different things of it")
+            raise InternalError("operation-traits", f"{name} has two rows with different traits")
 
 
-# ---- questions -----------------------------------------------------------------------------------
+# ---- queries -------------------------------------------------------------------------------------
 class _TraitPredicates(Generic[Kind]):
-    """Questions about operations that are true of those of one class alone."""
+    """Queries that hold for operations of one class only."""
 
     def make(self, answer: Callable[[OpTraits], bool]) -> Callable[[Operation], TypeGuard[Kind]]:
-        """One question. Passes ask it of every operation they walk over: an answer is found once by name."""
+        """One query. Passes ask it for every operation of a walk: the answer is cached by name."""
         known: dict[str, bool] = {}
 
         def ask(op: Operation) -> TypeGuard[Kind]:
@@ -145,7 +145,7 @@ class _TraitPredicates(Generic[Kind]):
 
 
 _of_all: _TraitPredicates[Operation] = _TraitPredicates()
-# True of no operation that FACTS lists itself.
+# False for the operations of other dialects above.
 _of_rows: _TraitPredicates[TableOp] = _TraitPredicates()
 
 LOOP_KINDS = frozenset({RegionKind.FOR, RegionKind.LOOP})
@@ -153,42 +153,42 @@ STRUCTURED_KINDS = LOOP_KINDS | {RegionKind.IF}
 LOOP_EXIT_KINDS = frozenset({RegionKind.CONTINUE, RegionKind.BREAK})
 REGION_END_KINDS = LOOP_EXIT_KINDS | {RegionKind.YIELD}
 
-is_function = _of_all.make(lambda facts: facts.region_kind is RegionKind.FUNCTION)
-is_counted_loop = _of_rows.make(lambda facts: facts.region_kind is RegionKind.FOR)
-is_loop = _of_rows.make(lambda facts: facts.region_kind in LOOP_KINDS)
-is_if = _of_rows.make(lambda facts: facts.region_kind is RegionKind.IF)
-# A loop or a choice: what carries values into regions, or out of them.
-is_structured_control_flow = _of_rows.make(lambda facts: facts.region_kind in STRUCTURED_KINDS)
+is_function = _of_all.make(lambda traits: traits.region_kind is RegionKind.FUNCTION)
+is_counted_loop = _of_rows.make(lambda traits: traits.region_kind is RegionKind.FOR)
+is_loop = _of_rows.make(lambda traits: traits.region_kind in LOOP_KINDS)
+is_if = _of_rows.make(lambda traits: traits.region_kind is RegionKind.IF)
+# A loop or an if: passes values into regions, or out of them.
+is_structured_control_flow = _of_rows.make(lambda traits: traits.region_kind in STRUCTURED_KINDS)
 # Of reductions and scans.
-is_combiner_region = _of_rows.make(lambda facts: facts.region_kind is RegionKind.COMBINER)
-is_agent_switch = _of_rows.make(lambda facts: facts.region_kind is RegionKind.AGENT_SWITCH)
+is_combiner_region = _of_rows.make(lambda traits: traits.region_kind is RegionKind.COMBINER)
+is_agent_switch = _of_rows.make(lambda traits: traits.region_kind is RegionKind.AGENT_SWITCH)
 # Ends of regions: an iteration's, a loop's, both of these, any other's, all but a function's.
-is_continue = _of_rows.make(lambda facts: facts.region_kind is RegionKind.CONTINUE)
-is_break = _of_rows.make(lambda facts: facts.region_kind is RegionKind.BREAK)
-is_loop_exit = _of_rows.make(lambda facts: facts.region_kind in LOOP_EXIT_KINDS)
-is_yield = _of_rows.make(lambda facts: facts.region_kind is RegionKind.YIELD)
-is_return = _of_all.make(lambda facts: facts.region_kind is RegionKind.RETURN)
-is_region_end = _of_rows.make(lambda facts: facts.region_kind in REGION_END_KINDS)
+is_continue = _of_rows.make(lambda traits: traits.region_kind is RegionKind.CONTINUE)
+is_break = _of_rows.make(lambda traits: traits.region_kind is RegionKind.BREAK)
+is_loop_exit = _of_rows.make(lambda traits: traits.region_kind in LOOP_EXIT_KINDS)
+is_yield = _of_rows.make(lambda traits: traits.region_kind is RegionKind.YIELD)
+is_return = _of_all.make(lambda traits: traits.region_kind is RegionKind.RETURN)
+is_region_end = _of_rows.make(lambda traits: traits.region_kind in REGION_END_KINDS)
 
-is_rematerializable = _of_all.make(lambda facts: facts.rematerializable)
+is_rematerializable = _of_all.make(lambda traits: traits.rematerializable)
 # The result is the operand under other coordinates; or that, laid out anew, or rounded; the same number; zeros if it is.
-is_view_like = _of_all.make(lambda facts: ValueForwarding.VIEW_LIKE in facts.forwarding)
+is_view_like = _of_all.make(lambda traits: ValueForwarding.VIEW_LIKE in traits.forwarding)
 is_value_forwarding = _of_all.make(
-    lambda facts: bool(
-        facts.forwarding & (ValueForwarding.VIEW_LIKE | ValueForwarding.LAYOUT_CAST | ValueForwarding.ROUNDING)
+    lambda traits: bool(
+        traits.forwarding & (ValueForwarding.VIEW_LIKE | ValueForwarding.LAYOUT_CAST | ValueForwarding.ROUNDING)
     )
 )
-preserves_value = _of_all.make(lambda facts: ValueForwarding.EXTENSION in facts.forwarding)
-preserves_zero = _of_all.make(lambda facts: ValueForwarding.PRESERVES_ZERO in facts.forwarding)
+preserves_value = _of_all.make(lambda traits: ValueForwarding.EXTENSION in traits.forwarding)
+preserves_zero = _of_all.make(lambda traits: ValueForwarding.PRESERVES_ZERO in traits.forwarding)
 
-# Accesses that tokens order, and those that write; the two are an exchange's.
+# Accesses that tokens order, and those that write; an atomic does both.
 _ACCESS, _LATER = MemoryEffect.READ | MemoryEffect.WRITE, MemoryEffect.WRITE | MemoryEffect.FENCE | MemoryEffect.BARRIER
-is_access = _of_rows.make(lambda facts: bool(facts.effect & _ACCESS) and MemoryEffect.COPY not in facts.effect)
-is_atomic_rmw = _of_rows.make(lambda facts: facts.effect == _ACCESS)
-is_store = _of_rows.make(lambda facts: facts.effect == MemoryEffect.WRITE)
-is_fence = _of_rows.make(lambda facts: MemoryEffect.FENCE in facts.effect)
-# What reads must not be moved over; what nothing that is seen from outside must be moved over; what tokens order.
-writes_memory = _of_all.make(lambda facts: bool(facts.effect & _LATER))
-has_side_effects = _of_all.make(lambda facts: bool(facts.effect & (_LATER | MemoryEffect.OUTPUT)))
-is_token_ordered = _of_all.make(lambda facts: bool(facts.effect & (_ACCESS | MemoryEffect.FENCE)))
-waits_for_grid = _of_all.make(lambda facts: MemoryEffect.GRID in facts.effect)
+is_access = _of_rows.make(lambda traits: bool(traits.effect & _ACCESS) and MemoryEffect.COPY not in traits.effect)
+is_atomic_rmw = _of_rows.make(lambda traits: traits.effect == _ACCESS)
+is_store = _of_rows.make(lambda traits: traits.effect == MemoryEffect.WRITE)
+is_fence = _of_rows.make(lambda traits: MemoryEffect.FENCE in traits.effect)
+# Barriers to moving reads; barriers to moving side effects; operations that tokens order.
+writes_memory = _of_all.make(lambda traits: bool(traits.effect & _LATER))
+has_side_effects = _of_all.make(lambda traits: bool(traits.effect & (_LATER | MemoryEffect.OUTPUT)))
+is_token_ordered = _of_all.make(lambda traits: bool(traits.effect & (_ACCESS | MemoryEffect.FENCE)))
+waits_for_grid = _of_all.make(lambda traits: MemoryEffect.GRID in traits.effect)

@@ -1,18 +1,18 @@
 """Distributions of tiles over threads and shared memory as linear maps over F2. Imports no IR.
 
-Start with the essay of ``linear_layout.py``. Tile indices are packed row-major; a byte offset, a register number, a
+Start with the docstring of ``linear_layout.py``. Tile indices are packed row-major; a byte offset, a register number, a
 lane are plain ints.
 
 a register layout       LinearLayout(registers, lanes, warps, shape), .from_bases(bases, shape),
                         .replicated(shape, num_warps)
-for memory access       coalesced(shape, order, vector, num_warps), spread_vector(size, num_warps, most), blocked(...)
-for mma.sync            fragment(m, n, k, operand, element_bits), mma_tiling(m, n, k, Atom(...), warps_m, warps_n, ...)
+memory accesses         coalesced(shape, order, vector, num_warps), spread_vector(size, num_warps, max_vector), blocked(...)
+mma.sync                fragment(m, n, k, operand, element_bits), mma_tiling(m, n, k, Atom(...), warps_m, warps_n, ...)
                         -> MmaTiling (.a .b .c, .a_registers(...), .atoms()), mma_layouts(...), split_warps(...), ATOMS
-for wgmma               wgmma_tiling(m, n, k, element_bits, num_warps) -> WgmmaTiling (.a .c, .instructions())
-for tcgen05             tmem_tile(rows, columns, element_bits, num_warps) -> TmemTile (.layout),
+wgmma                   wgmma_tiling(m, n, k, element_bits, num_warps) -> WgmmaTiling (.a .c, .instructions())
+tcgen05                 tmem_tile(rows, columns, element_bits, num_warps) -> TmemTile (.layout),
                         TcgenMma(m, n, k, element_bits).instructions(), ScaleColumns(shape, line_dim, num_warps)
-both                    matrix_operand(shared, k_dim) -> MatrixOperand: the canonical layout of a placement
-which element is where  .index .apply .register_offsets .thread_index .preimage .as_array
+wgmma, tcgen05          matrix_operand(shared, k_dim) -> MatrixOperand: the canonical layout of a placement
+element <-> register    .index .apply .register_offsets .thread_index .preimage .as_array
 replication             .free_bits(input) .is_injective .distinct_registers()
 derived layouts         .reshape .permute_dims .transpose .expand_dims .squeeze .resize .compose
                         reduction: .project .drop_dim .bits_along .is_separable; broadcast: .broadcast_dim

@@ -1,4 +1,4 @@
-"""Layouts for plain work: blocks of registers, then lanes, then warps along the dimensions of a tile."""
+"""Blocked layouts: registers, then lanes, then warps along the dimensions of a tile."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .linear_layout import LANE_BITS, LinearLayout, dim_bases, log2_exact, memor
 
 
 def _take(pools: dict[int, list[int]], order: Sequence[int], sizes: Sequence[int]) -> list[int]:
-    """The next bits of each dimension, ``sizes[dim]`` positions of it, 0 where the tile is used up."""
+    """The next bits of each dimension, ``sizes[dim]`` positions of it, 0 past the end of the tile."""
     taken = []
     for dim in order:
         for _ in range(log2_exact(sizes[dim])):
@@ -25,10 +25,10 @@ def blocked(
     warps: tuple[int, ...],
     order: tuple[int, ...],
 ) -> LinearLayout:
-    """Tuples count per dimension; ``order`` lists dimensions fastest first.
+    """The tuples are sizes per dimension; ``order`` lists dimensions fastest first.
 
     A tile larger than the block of threads repeats the block in further registers; along a dimension where it is
-    smaller, the lanes and warps that find no element left replicate and the registers shrink.
+    smaller, the remaining lanes and warps replicate, and threads have fewer registers.
     """
     pools = dict(enumerate(dim_bases(shape)))
     registers = [basis for basis in _take(pools, order, size_per_thread) if basis]
@@ -43,7 +43,7 @@ def coalesced(shape: tuple[int, ...], order: tuple[int, ...], vector: int, num_w
     """The layout of a memory access: ``vector`` elements per thread along ``order[0]`` (the fastest), then lanes,
     then warps, then registers.
 
-    ``vector`` is cut to the size of the fastest dimension. Lanes and warps for which no element is left replicate.
+    ``vector`` is limited to the size of the fastest dimension. Lanes and warps beyond the tile replicate.
     """
     memory = memory_bits(shape, order)
     fastest = log2_exact(shape[order[0]]) if shape else 0
@@ -56,8 +56,8 @@ def coalesced(shape: tuple[int, ...], order: tuple[int, ...], vector: int, num_w
     return LinearLayout(tuple(registers), tuple(threads[:LANE_BITS]), tuple(threads[LANE_BITS:]), tuple(shape))
 
 
-def spread_vector(size: int, num_warps: int, most: int) -> int:
-    """The widest vector, at most ``most``, that still gives each thread of the block an element of a tile of
+def spread_vector(size: int, num_warps: int, max_vector: int) -> int:
+    """The widest vector, at most ``max_vector``, that still gives each thread of the block an element of a tile of
     ``size``.
     """
-    return max(1, min(most, size >> (LANE_BITS + log2_exact(num_warps))))
+    return max(1, min(max_vector, size >> (LANE_BITS + log2_exact(num_warps))))

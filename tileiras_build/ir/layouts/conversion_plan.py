@@ -1,12 +1,12 @@
-"""How to bring a tile from one register layout to another: the cheapest of four kinds of plan.
+"""Layout conversion: the cheapest way to move a tile from one register layout to another.
 
     NoOp                 the layouts agree
-    RegisterPermutation  every thread has what it needs: renaming, no instruction
-    WarpShuffle          every warp has what it needs (``warp_shuffle.py``)
+    RegisterPermutation  every thread has its elements: renaming, no instruction
+    WarpShuffle          every warp has its elements (``warp_shuffle.py``)
     SharedRoundTrip      through shared memory: store, barrier, load
 
-Placements are candidates of ``placement.scratch_layouts``; the cheapest wins by wavefronts, repacking of 32-bit
-registers and instructions.
+Placements are candidates of ``swizzle_selection``. The cost counts wavefronts, repacking of 32-bit registers, and
+instructions.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .shared_layout import SharedLayout, storage_bits
 from .swizzle_selection import min_wavefronts, scratch_layouts
 from .warp_shuffle import WarpShuffle, plan_warp_shuffle
 
-# Costs in shared-memory cycles of one warp; a barrier with the latency around it takes as long as about 16 of them.
+# Costs in shared-memory cycles of one warp; a barrier costs about 16 of them, with its latency.
 REPACK_COST, INSTRUCTION_COST, BARRIER_COST = 0.5, 0.125, 16.0
 
 
@@ -45,7 +45,7 @@ class RegisterPermutation:
 
 @dataclass(frozen=True)
 class RoundTripPass:
-    """One trip of a part of the registers; register numbers are those of the whole layouts."""
+    """One pass: a part of the registers; register numbers are those of the whole layouts."""
 
     store: SharedAccess | MatrixAccess
     load: SharedAccess | MatrixAccess
@@ -56,8 +56,8 @@ class SharedRoundTrip:
     """For each pass: barrier (the scratch may still be read), store, barrier, load.
 
     After the last pass target register r takes the value loaded into ``register_source[r]`` (itself unless it is a
-    repetition). ``shared`` places one pass's elements, ``shared.element_bits`` each (4-bit elements may travel as
-    bytes, i1 always does).
+    repetition). ``shared`` places one pass's elements, ``shared.element_bits`` each (4-bit elements may be stored as
+    bytes, i1 always is).
     """
 
     shared: SharedLayout
@@ -92,7 +92,7 @@ def plan_conversion(
     shuffle: bool = True,
     max_scratch: int | None = None,
 ) -> Plan:
-    """The cheapest plan. ``stmatrix``, ``ldmatrix``, ``shuffle``: what the target can do; ``max_scratch``: bytes of
+    """The cheapest plan. ``stmatrix``, ``ldmatrix``, ``shuffle``: capabilities of the target; ``max_scratch``: bytes of
     shared memory.
 
     ``element_bits`` as in registers: 1, 4, 8, 16, 32, 64 (or 128). ValueError if the tiles differ or the source lacks
@@ -127,7 +127,7 @@ def plan_round_trip(
     ldmatrix: bool = True,
     max_scratch: int | None = None,
 ) -> SharedRoundTrip:
-    """The cheapest trip through shared memory of at most ``max_scratch`` bytes (more if the layouts leave no choice)."""
+    """The cheapest round trip through shared memory of at most ``max_scratch`` bytes (more if the layouts leave no choice)."""
     if not source.is_surjective:
         raise ValueError("the source layout does not hold every element")
     bits = storage_bits(element_bits)
@@ -145,7 +145,7 @@ def plan_round_trip(
 
 
 def _best_scratch(source: LinearLayout, target: LinearLayout, bits: int, stmatrix: bool, ldmatrix: bool):
-    """(placement, store, load) with the least cost; 4-bit elements that no thread has in pairs travel as bytes."""
+    """(placement, store, load) with the least cost; 4-bit elements that no thread has in pairs are stored as bytes."""
     best = None
     for shared in scratch_layouts(source, target, bits, stmatrix, ldmatrix):
         stores, loads = min_wavefronts(source, shared, stmatrix), min_wavefronts(target, shared, ldmatrix)
@@ -170,7 +170,7 @@ def cheapest_access(layout: LinearLayout, shared: SharedLayout, matrices: bool) 
 
 
 def _cost(access: SharedAccess | MatrixAccess) -> float:
-    """Wavefronts, the repacking of 32-bit registers, and a little for each instruction."""
+    """Wavefronts, repacking of 32-bit registers, and a small cost per instruction."""
     return access.wavefronts + REPACK_COST * access.repacks + INSTRUCTION_COST * access.num_instructions
 
 
@@ -186,7 +186,7 @@ def _renumber_registers(access: SharedAccess | MatrixAccess, registers: Sequence
     return replace(access, instructions=instructions, register_source=source)
 
 
-# Passes: the tile is cut along index bits that only registers move, in both layouts.
+# Passes: the tile is split along index bits that only registers move, in both layouts.
 
 
 def _chunk_bits(source: LinearLayout, target: LinearLayout, bits: int, max_scratch: int | None) -> tuple[int, ...]:
@@ -209,8 +209,8 @@ def register_units(layout: LinearLayout) -> list[int]:
 
 @dataclass(frozen=True)
 class _ChunkMap:
-    """The elements with all cut bits 0 as a layout of a smaller tile; for each pass, the whole's register for each of
-    its registers.
+    """The layout of the elements with all split bits 0; for each pass, the full layout's register for each of its
+    registers.
     """
 
     layout: LinearLayout
@@ -218,7 +218,7 @@ class _ChunkMap:
 
     @classmethod
     def of(cls, layout: LinearLayout, cut: Sequence[int], numbers: Sequence[int]) -> _ChunkMap:
-        """``numbers``: what the registers of ``layout`` (no two of them equal) are called outside."""
+        """``numbers``: the outer register numbers of ``layout``, which has no replicated registers."""
         if not cut:
             return cls(layout, (tuple(numbers),))
         mask = sum(cut)
@@ -235,20 +235,20 @@ class _ChunkMap:
         return cls(part, tuple(tuple(number[start ^ offset] for offset in offsets) for start in starts))
 
 
-# A tile that is moved to shared memory part by part, each to where there is room for one.
+# A tile that is moved to shared memory chunk by chunk.
 
 
 @dataclass(frozen=True)
 class TileChunks:
-    """The parts are numbered by the offset bits ``cut`` of the whole tile's placement, ascending; ``moves``: one for each
-    part, its offsets counted from the part's start.
+    """Chunks are numbered by the offset bits ``cut`` of the whole tile's placement, ascending; ``moves``: one for each
+    chunk, with offsets from the chunk's start.
     """
 
     chunk_bits: tuple[int, ...]
     copies: tuple[SharedAccess | MatrixAccess, ...]
 
     def chunk_and_offset(self, offset: int) -> tuple[int, int]:
-        """(part, offset in it) of an element offset of the whole."""
+        """(chunk, offset in it) of an element offset of the whole."""
         part = sum((offset >> bit & 1) << number for number, bit in enumerate(self.chunk_bits))
         for bit in reversed(self.chunk_bits):
             offset = offset >> bit + 1 << bit | offset & (1 << bit) - 1
@@ -259,8 +259,8 @@ class TileChunks:
 def tile_chunks(
     layout: LinearLayout, shared: SharedLayout, chunks: int, block: int, matrices: bool
 ) -> TileChunks | None:
-    """The cheapest moves from ``layout`` of ``parts`` equal parts of a placement, in whole blocks of ``block`` elements
-    (both powers of two); None if parts are not made of the same registers in every thread.
+    """The cheapest moves from ``layout`` of ``parts`` equal chunks of a placement, in whole blocks of ``block`` elements
+    (both powers of two); None if chunks do not have the same registers in every thread.
     """
     moved, span = union((*layout.lanes, *layout.warps)), f2_linear_algebra.Span(layout.registers)
     units = {bit: shared.bases[bit] for bit in range(len(shared.bases) - 1, log2_exact(block) - 1, -1)}
@@ -279,7 +279,7 @@ def tile_chunks(
 
 
 def _first_chunk(shared: SharedLayout, cut: tuple[int, ...]) -> SharedLayout:
-    """The placement of part 0 as a tile of one dimension; the whole where nothing is cut."""
+    """The placement of chunk 0 as a tile of one dimension; the whole tile where there is one chunk."""
     if not cut:
         return shared
     gone = [shared.bases[bit] for bit in cut]

@@ -1,8 +1,8 @@
 """CuTe's hierarchical tuples and layouts, and their algebra (CUTLASS documentation, "CuTe Layout Algebra").
 
 A tuple is an integer, or a Python tuple of tuples; a layout is a shape and a stride of the same form, perhaps behind a
-swizzle. Leaves may be anything that ``Integers`` (or a subclass) can compute with: a compiler passes values that are
-known at run time only, and asks for None in their place when it reads a text:
+swizzle. Leaves may be anything that ``Integers`` (or a subclass) can compute with: a compiler passes SSA values for
+dynamic leaves, which are None in a parsed text:
 
     parse_layout("(4,(2,?)):(1,(4,8))")   ->  Layout((4, (2, None)), (1, (4, 8)))
     "S<3,4,3> o 0 o (8,64):(64,1)"            behind a swizzle of 3 bits, from bit 7 into bit 4
@@ -22,7 +22,7 @@ _SWIZZLE = re.compile(r"\s*S<(\d+),(\d+),(\d+)>\s*o\s*(?:(\d+)\s*o\s*)?")
 
 
 class Integers:
-    """Arithmetic of leaves that are Python's integers."""
+    """Arithmetic of leaves that are Python integers."""
 
     def add(self, a: Any, b: Any) -> Any:
         return a + b
@@ -59,14 +59,14 @@ class Swizzle:
         return f"S<{self.bits},{self.base},{self.shift}>"
 
     def apply(self, offset: Any, n: Integers = INTEGERS) -> Any:
-        """The place of an offset."""
+        """The swizzled offset."""
         window = n.div(offset, 1 << (self.base + self.shift))
         return n.xor(offset, n.mul(n.rem(window, 1 << self.bits), 1 << self.base))
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Coordinates to offsets: the sum of coordinates times strides, then the swizzle, counted from ``offset``."""
+    """Coordinates to offsets: the inner product of coordinates and strides, then the swizzle, counted from ``offset``."""
 
     shape: Any
     stride: Any
@@ -92,7 +92,7 @@ class Layout:
 
 # ---- text --------------------------------------------------------------------------------------------
 def parse_tuple(text: str) -> Any:
-    """The tuple that ``text`` spells, None for a leaf ``?``; raises ValueError."""
+    """Parse a tuple, None for a leaf ``?``; raises ValueError."""
     tokens = _tokens(text)
     value = _parse(tokens)
     if tokens:
@@ -133,7 +133,7 @@ def _parse(tokens: list[str]) -> Any:
 
 
 def parse_layout(text: str) -> Layout:
-    """The layout that ``text`` spells; raises ValueError."""
+    """Parse a layout; raises ValueError."""
     swizzle, offset = None, 0
     if (match := _SWIZZLE.match(text)) is not None:
         swizzle, offset, text = Swizzle(*map(int, match.groups()[:3])), int(match[4] or 0), text[match.end() :]
@@ -166,19 +166,19 @@ def flatten(value: Any) -> Iterator[Any]:
 
 
 def rebuild(form: Any, values: Iterator[Any]) -> Any:
-    """A tuple of the form of ``form`` whose leaves are the next ones of ``values``."""
+    """A tuple congruent to ``form`` whose leaves are the next ones of ``values``."""
     return tuple(rebuild(member, values) for member in form) if isinstance(form, tuple) else next(values)
 
 
 def congruent(a: Any, b: Any) -> bool:
-    """Whether two tuples have the same form."""
+    """Whether two tuples are congruent."""
     if not isinstance(a, tuple) or not isinstance(b, tuple):
         return not isinstance(a, tuple) and not isinstance(b, tuple)
     return len(a) == len(b) and all(map(congruent, a, b))
 
 
 def zip_leaves(function: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
-    """``function`` of the leaves of two tuples of one form; an integer goes with every leaf of a tuple."""
+    """``function`` of the leaves of two congruent tuples; an integer is broadcast to the leaves of a tuple."""
     if isinstance(a, tuple) or isinstance(b, tuple):
         first = a if isinstance(a, tuple) else (a,) * len(b)
         second = b if isinstance(b, tuple) else (b,) * len(a)
@@ -197,7 +197,7 @@ def product(value: Any, n: Integers = INTEGERS) -> Any:
 
 
 def compact(shape: Any, n: Integers = INTEGERS) -> Any:
-    """The strides that make a shape dense, the first mode fastest."""
+    """The compact strides of a shape, the first mode fastest."""
     strides, step = [], 1
     for extent in flatten(shape):
         strides.append(step)
@@ -207,7 +207,7 @@ def compact(shape: Any, n: Integers = INTEGERS) -> Any:
 
 # ---- layouts -----------------------------------------------------------------------------------------
 def crd2idx(coordinate: Any, shape: Any, stride: Any, n: Integers = INTEGERS) -> Any:
-    """The offset of a coordinate; an integer for a nested shape counts through it, the first mode fastest."""
+    """The offset of a coordinate; an integer for a nested shape is its index, the first mode fastest."""
     if isinstance(coordinate, tuple):
         if not isinstance(shape, tuple) or len(coordinate) != len(shape):
             raise ValueError(f"{print_tuple(coordinate)} is no coordinate of shape {print_tuple(shape)}")
@@ -227,7 +227,7 @@ def crd2idx(coordinate: Any, shape: Any, stride: Any, n: Integers = INTEGERS) ->
 
 
 def idx2crd(index: Any, shape: Any, n: Integers = INTEGERS) -> Any:
-    """The coordinate in ``shape`` that an index counts to, the first mode fastest."""
+    """The coordinate of an index in ``shape``, the first mode fastest."""
     if not isinstance(shape, tuple):
         return index
     found = []
@@ -245,7 +245,7 @@ def layout_offset(layout: Layout, coordinate: Any, n: Integers = INTEGERS) -> An
 
 
 def cosize(layout: Layout, n: Integers = INTEGERS) -> Any:
-    """One more than the largest offset."""
+    """The largest offset plus 1."""
     total: Any = 1
     for extent, step in zip(flatten(layout.shape), flatten(layout.stride)):
         total = n.add(total, n.mul(n.add(extent, -1), step))
@@ -268,7 +268,7 @@ def _of_pairs(pairs: list[tuple[Any, Any]]) -> Layout:
 
 
 def coalesce(layout: Layout) -> Layout:
-    """The same function with as few modes as possible; modes that are not static stay apart."""
+    """The same function with as few modes as possible; dynamic modes are not merged."""
     found: list[tuple[Any, Any]] = []
     for extent, step in _flat(layout):
         if extent == 1:
@@ -313,7 +313,7 @@ def composition(a: Layout, b: Layout, n: Integers = INTEGERS) -> Layout:
 
 
 def _check_disjoint(layout: Layout) -> None:
-    """Composing mode by mode is right where no sum of offsets carries from one mode into another."""
+    """Composing mode by mode is correct if no sum of offsets carries from one mode into another."""
     pairs = [(step, extent) for extent, step in _flat(layout) if extent != 1 and step != 0]
     if not all(isinstance(leaf, int) for pair in pairs for leaf in pair):
         return
@@ -343,7 +343,7 @@ def complement(layout: Layout, size: int) -> Layout:
 
 
 def divide_mode(layout: Layout, tile: Any, n: Integers = INTEGERS) -> tuple[Layout, Layout]:
-    """(tile, rest) of one mode; an integer tile of an unknown extent cuts it in equal pieces, the last perhaps short."""
+    """(tile, rest) of one mode; an integer tile of a dynamic extent divides it into equal pieces, the last perhaps partial."""
     if isinstance(tile, int) and not isinstance(layout.shape, tuple) and not isinstance(layout.shape, int):
         return Layout(tile, layout.stride), Layout(n.ceil_div(layout.shape, tile), n.mul(layout.stride, tile))
     tiler = tile if isinstance(tile, Layout) else Layout(tile, compact(tile))
@@ -360,7 +360,7 @@ def divide(layout: Layout, tile: Any, n: Integers = INTEGERS) -> tuple[list[Layo
     return [pair[0] for pair in pairs], [pair[1] for pair in pairs] + layout.modes[len(tile) :]
 
 
-# Name -> the layout of tiles and rests (CuTe's ways to order them).
+# Name -> the layout of tiles and rests (CuTe's orders).
 DIVISIONS: dict[str, Callable[[list[Layout], list[Layout]], Layout]] = {
     "logical_divide": lambda tiles, rests: from_modes(
         [from_modes_of(list(pair)) for pair in zip(tiles, rests)] + rests[len(tiles) :]
@@ -372,13 +372,13 @@ DIVISIONS: dict[str, Callable[[list[Layout], list[Layout]], Layout]] = {
 
 
 def logical_product(layout: Layout, tiler: Layout) -> Layout:
-    """``layout``, and copies of it at the places that ``tiler`` says."""
+    """``layout``, replicated at the offsets of ``tiler``."""
     rest = complement(layout, product(layout.shape) * cosize(tiler))
     return from_modes_of([layout, composition(rest, tiler)])
 
 
 def right_inverse(layout: Layout) -> Layout:
-    """The layout that takes an offset back to its index, as far as the offsets are dense from 0."""
+    """The left inverse: from an offset to its index, as far as the offsets are dense from 0."""
     if not layout.is_static:
         raise ValueError(f"cannot invert {layout}: it is not static")
     pairs, index = [], 1

@@ -8,8 +8,8 @@ Each bit of lane, warp or register number is a mode of size 2 whose stride is it
 joined, so (4,8):(2,16) are the strides 2, 4 | 16, 32, 64. Stride 0 is replication and joins with itself. A mode
 without bits is 1:0.
 
-Extension: a basis that moves several index bits at once cannot be a stride, for a stride is added and may carry. It
-is written with a caret, ``2:^40``, and means index ^= 40. All other strides are powers of two; where two bits of a
+Extension: a basis that moves several index bits at once cannot be a stride, because addition may carry. It is written
+with a caret, ``2:^40``, and means index ^= 40. All other strides are powers of two; where two bits of a
 layout share an index bit (replication by equal bases) they are XORed as well. With distinct powers of two this is
 exactly CuTe's function.
 
@@ -29,7 +29,7 @@ from .linear_layout import LinearLayout, dim_bases, log2_exact
 from .shared_layout import SharedLayout
 from .swizzle import NO_SWIZZLE, Swizzle
 
-Mode = tuple[int, int]  # size, basis of its lowest bit
+Mode = tuple[int, int]  # size, basis of the lowest bit
 
 
 def to_cute(layout: LinearLayout) -> str:
@@ -42,7 +42,7 @@ def to_cute(layout: LinearLayout) -> str:
 
 
 def from_cute(text: str, shape: Sequence[int]) -> LinearLayout:
-    """The layout that ``to_cute`` wrote. ValueError if the text is not of this form."""
+    """Parse the text of ``to_cute``. ValueError if the text is not of this form."""
     sizes, strides = _parse_pair(text)
     if len(sizes) not in (3, 4) or len(sizes) != len(strides):
         raise ValueError(f"a layout has the modes lanes, warps and registers, found {text!r}")
@@ -71,7 +71,7 @@ def shared_to_cute(shared: SharedLayout) -> str:
 
 
 def shared_from_cute(text: str, element_bits: int) -> SharedLayout:
-    """The placement that ``shared_to_cute`` wrote."""
+    """Parse the text of ``shared_to_cute``."""
     if text.startswith("bits("):
         return _from_bits(text, element_bits)
     match = re.fullmatch(r"(?:swizzle<(\d+),(\d+),(\d+)> o )?(\(.*\):\(.*\))", text.strip())

@@ -1,8 +1,8 @@
 """Linear algebra over F2 on Python integers: a vector is a bit mask, a matrix is a tuple of columns.
 
 Addition is XOR, so a matrix times a vector is the XOR of the columns that the vector's bits select, and Gaussian
-elimination needs no division. All matrices here have at most some 20 columns of 20 bits, for which plain integers beat
-any array library by an order of magnitude.
+elimination needs no division. All matrices here have at most some 20 columns of 20 bits, where plain integers are an
+order of magnitude faster than array libraries.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def bits(mask: int) -> list[int]:
 
 
 class Span:
-    """The subspace spanned by vectors inserted one by one; remembers how each member is made.
+    """The subspace spanned by vectors inserted one by one; tracks how each member combines them.
 
     The pivots of earlier vectors are never changed by later ones. So a member of the span of the first k inserted
     vectors is always solved by those k only: insertion order is a preference order (registers before lanes before
@@ -58,7 +58,7 @@ class Span:
             self.insert(vector, 1 << number)
 
     def reduce(self, vector: int) -> tuple[int, int]:
-        """(what is left of ``vector``, the XOR of the tags used): the rest is 0 exactly for members."""
+        """(remainder of ``vector``, the XOR of the tags used): the remainder is 0 exactly for members."""
         used, pivots = 0, self.pivots
         while vector:
             pivot = pivots.get(vector.bit_length())

@@ -1,8 +1,8 @@
-"""A layout between two that have too little in common for a tile to go from one to the other in small parts.
+"""A layout between two layouts whose conversion cannot be split into passes.
 
-A tile is cut into parts along index bits that only registers move, in both layouts (``conversion.py``). Where there are
-too few, as in the transpose of a large tile, it goes in two steps: registers of the layout between move some such bits of
-the source's and some of the target's, so that each step has bits to cut along.
+A conversion is split along index bits that only registers move, in both layouts (``conversion_plan.py``). Where there are
+too few, as in the transpose of a large tile, the tile is converted in two steps: registers of the intermediate layout move
+some register bits of the source and some of the target, so that each step can be split.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from .linear_layout import LANE_BITS, LinearLayout
 
 
 def intermediate_layout(source: LinearLayout, target: LinearLayout) -> LinearLayout | None:
-    """The layout between; None where threads hold one element each, several CTAs the tile, or no register a bit alone."""
+    """The intermediate layout; None where threads have one element each, several CTAs have the tile, or no register bit moves
+    a single index bit."""
     threads = LANE_BITS + len(source.warps)
     count = source.index_bits - threads
     mine, theirs = register_units(source), register_units(target)

@@ -8,11 +8,11 @@ One m8n8.b16 matrix is 8 rows of 16 bytes, each row at an address that one lane 
             lane bits 2 to 4 move by 2, 4, 8 bytes, one register bit and lane bits 0, 1 choose the row
 
 A layout is divisible if its byte offsets in shared memory show one of the two patterns and all its other bits are
-multiples of 16 bytes. Elements of other widths are moved as they lie in memory: plain works for 4 to 32 bits when
+multiples of 16 bytes. Elements of other widths are moved as they are in memory: plain works for 4 to 32 bits when
 the 32-bit register's elements are consecutive bytes; trans for 16 bits, and for pairs of bytes that one register
 bit tells apart. Where a thread wants four such pairs along the rows, lanes 0 to 3 of a matrix read rows 4 t and 4 t
-+ 1, whose places in swizzled lines coincide for t = 0 and 2, 1 and 3: then lanes with t >= 2 get the pairs of their
-two matrices in exchanged registers (``swapped_lanes``), and the rows of a matrix lie in eight different places. The
++ 1, whose positions in swizzled lines coincide for t = 0 and 2, 1 and 3: then lanes with t >= 2 get the pairs of their
+two matrices in swapped registers (``swapped_lanes``), and the rows of a matrix have eight different positions. The
 address of a row is again linear: bits 0 to 2 of the supplying lane are the row, bits 3 and 4 the number of the
 matrix within the instruction (.x2, .x4), for which the lowest remaining register bits are taken.
 """
@@ -49,7 +49,7 @@ class MatrixAccess:
 
     ``count`` is 1, 2 or 4 matrices per instruction; lanes from 8 * count on supply no address (their offset bits are
     0). ``register_source``, ``free_warps``: as for SharedAccess (stores by other warps repeat the same values). Lanes with the
-    bit ``swapped_lanes`` find the words of each two matrices exchanged.
+    bit ``swapped_lanes`` get the registers of each two matrices swapped.
     """
 
     element_bits: int
@@ -66,7 +66,7 @@ class MatrixAccess:
     free_lanes = 0
 
     def with_offset(self, offset: int) -> MatrixAccess:
-        """The same of elements whose addresses differ by the XOR with ``offset``, in bytes."""
+        """The access of elements whose addresses differ by the XOR with ``offset``, in bytes."""
         moved = (MatrixInstruction(one.registers, *offset_constant(self, one, offset)) for one in self.instructions)
         return replace(self, instructions=tuple(moved))
 
@@ -88,7 +88,7 @@ class MatrixAccess:
 
     @cached_property
     def repacks(self) -> int:
-        """32-bit words that are not the word of consecutive registers that a thread has anyway."""
+        """32-bit words that must be packed: those that are not consecutive registers of a thread already."""
         words = (word for instruction in self.instructions for word in instruction.registers)
         return sum(count_packing_moves(word, self.element_bits) for word in words)
 
@@ -108,14 +108,14 @@ def matrix_access(layout: LinearLayout, shared: SharedLayout, max_count: int = 4
 
 
 def matrix_wavefronts(layout: LinearLayout, shared: SharedLayout) -> int | None:
-    """``matrix_access(...).wavefronts`` without making the plan."""
+    """``matrix_access(...).wavefronts`` without the plan."""
     pattern = _divide(layout, shared)
     return None if pattern is None else pattern.conflicts << len(pattern.others)
 
 
 @dataclass(frozen=True)
 class _Pattern:
-    """``packed``: register combinations inside a 32-bit register; ``others``: those that number the matrices. Offsets
+    """``packed``: register combinations inside a 32-bit register; ``others``: those that index the matrices. Offsets
     in bits: ``rows`` of the 3 row bits, ``rest`` of ``others``, ``warps``. ``swapped_lanes``: as for MatrixAccess."""
 
     transposed: bool
@@ -152,7 +152,7 @@ def _divide(layout: LinearLayout, shared: SharedLayout) -> _Pattern | None:
 
 
 def _match(registers, lanes, warps, element_bits: int) -> _Pattern | None:
-    """Offsets in bits of each register, lane and warp bit against the two patterns of the preface."""
+    """Match the offsets in bits of each register, lane and warp bit against the two patterns above."""
     if lanes[:2] == (32, 64):
         return _match_plain(registers, lanes, warps, element_bits)
     if lanes[2:] == (16, 32, 64) and element_bits == 16 and registers:
@@ -165,7 +165,7 @@ def _match(registers, lanes, warps, element_bits: int) -> _Pattern | None:
 
 
 def _match_pairs(registers, lanes, warps) -> _Pattern | None:
-    """trans of pairs of bytes, with as few conflicts as exchanged words allow."""
+    """trans of pairs of bytes, with the fewest conflicts that swapped registers allow."""
     if len(registers) < 3:
         return None
     pair = registers.index(8)

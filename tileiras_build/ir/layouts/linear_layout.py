@@ -9,11 +9,11 @@ A worked example. A 4x4 tile over 4 lanes (two lane bits) with 4 registers (two 
     row 3        L2r2 L2r3 L3r2 L3r3
 
 Every tile dimension is a power of two, so a position is a string of bits, and in every distribution that hardware
-asks for, each hardware bit moves the position by a fixed XOR: lane 3, register 2 holds (0,2) ^ (1,0) ^ (2,0) = (3,2).
+uses, each hardware bit moves the position by a fixed XOR: lane 3, register 2 holds (0,2) ^ (1,0) ^ (2,0) = (3,2).
 The layout *is* that list of images of single bits, its bases. It is a matrix over F2 (XOR is addition, AND is
 multiplication) from hardware bits to tile bits.
 
-Why from hardware to tile and not back: a tile element may live in many places (a reduced tile is replicated over the
+Why from hardware to tile and not back: a tile element may have many holders (a reduced tile is replicated over the
 lanes that reduced it: their bases are zero), but each register holds exactly one element, so only this direction is a
 function.
 
@@ -26,7 +26,7 @@ index, and cost nothing.
 
 A CuTe layout is shape:stride with carrying addition, e.g. lanes (2,2):(2,4) and registers (2,2):(1,8) for the
 example. When the strides are distinct powers of two, addition never carries and equals XOR: the two notations mean
-the same function (``cute.py``).
+the same function (``cute_text.py``).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ INPUTS = ("register", "lane", "warp", "block")
 
 
 def log2_exact(size: int) -> int:
-    """The exponent of a power of two; ValueError for other numbers."""
+    """The exponent of a power of two; ValueError for other values."""
     if size < 1 or size & (size - 1):
         raise ValueError(f"{size} is not a power of two")
     return size.bit_length() - 1
@@ -192,7 +192,7 @@ class LinearLayout:
         return self.index(0, lane, warp, block)
 
     def as_array(self):
-        """Packed indices as a NumPy array [blocks, warps, lanes, registers] (for tests and displays)."""
+        """Packed indices as a NumPy array [blocks, warps, lanes, registers] (for tests and printing)."""
         import numpy
 
         indices = numpy.array(f2_linear_algebra.enumerate_span(self.hardware), dtype=numpy.int64)
@@ -221,12 +221,12 @@ class LinearLayout:
 
     @property
     def is_surjective(self) -> bool:
-        """Every element of the tile is held somewhere."""
+        """Whether each element of the tile has a holder."""
         return len(self._span) == self.index_bits
 
     @property
     def is_injective(self) -> bool:
-        """No element is held twice."""
+        """Whether no element has two holders."""
         return not any(self._free)
 
     @cached_property
@@ -282,7 +282,7 @@ class LinearLayout:
         """Where ``target`` finds its elements in ``self``: for each packed hardware bit of target a packed hardware
         index of self.
 
-        Among equal holders the own thread is preferred, then the own warp. ValueError if an element is held nowhere.
+        Among equal holders the own thread is preferred, then the own warp. ValueError if an element has no holder.
         """
         if self.shape != target.shape:
             raise ValueError(f"layouts of different tiles: {self.shape} and {target.shape}")
@@ -406,10 +406,10 @@ class LinearLayout:
         return self.resize(dim, size)
 
     def slice_registers(self, dim: int, start: int, size: int) -> tuple[LinearLayout, tuple[int, ...]] | None:
-        """Cut coordinates start .. start+size-1 out without moving data: (layout of the part, our register for each
+        """Slice coordinates start .. start+size-1 without moving data: (layout of the part, our register for each
         of its registers).
 
-        None if the cut bits are not in registers alone. ``start`` is a multiple of ``size``.
+        None if the sliced bits are not in registers alone. ``start`` is a multiple of ``size``.
         """
         cut = sum(dim_bases(self.shape)[dim][log2_exact(size) :])
         if any(basis & cut for basis in self.lanes + self.warps + self.blocks):

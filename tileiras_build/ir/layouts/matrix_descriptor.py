@@ -1,4 +1,4 @@
-"""A tile in shared memory as wgmma and tcgen05 read it: which of their canonical layouts it has, with which strides.
+"""Matrix descriptors of wgmma and tcgen05: the canonical layout of a tile in shared memory, and its strides.
 
 Both instructions take an operand of R rows (of M or N) by K as repetitions of a pattern of 8 lines of 32, 64 or 128
 bytes whose 16-byte chunks are swizzled (PTX ISA 9.0, section 9.7.15.5.1, "Shared Memory Matrix Layout"; the byte
@@ -11,8 +11,8 @@ address bits 4 to 6 are XORed with bits 7 to 9). With e elements in a line:
 tcgen05 knows a fourth pattern, for MN-major elements of 32 bits: 4 lines of 128 bytes whose 32-byte chunks are swizzled
 (address bits 5 and 6 are XORed with bits 7 and 8; section 9.7.16.4, "Canonical Layouts").
 
-A placement is one of them if its matrix says so. What lies beyond one instruction's K (or rows) may be anywhere: each
-instruction has a start address of its own.
+A placement is one of them if its matrix says so. Elements beyond one instruction's K (or rows) may be anywhere: each
+instruction has its own start address.
 """
 
 from __future__ import annotations
@@ -26,9 +26,8 @@ from .shared_layout import VECTOR_BYTES, SharedLayout
 
 PATTERN_LINES, WIDE_PATTERN_LINES = 8, 4
 WIDE_CHUNK = 32
-# Bit positions of the descriptors (PTX ISA 9.0, section 9.7.15.5.1, "Matrix-descriptor layout"; section 9.7.16.4.1,
-# "Shared memory descriptor"). Addresses and offsets are in units of 16 bytes. The recovered documents place the fields
-# elsewhere; the ISA is what the hardware reads.
+# Bit positions of descriptors (PTX ISA 9.0, section 9.7.15.5.1, "Matrix-descriptor layout"; section 9.7.16.4.1,
+# "Shared memory descriptor"). Addresses and offsets are in units of 16 bytes.
 ADDRESS_BITS, ADDRESS_MASK = 14, 0x3FFFF
 UNIT_SHIFT, LEADING_SHIFT, STRIDE_SHIFT, BASE_OFFSET_SHIFT = 4, 16, 32, 49
 # Swizzle -> the descriptor's mode: wgmma's bits 62 and 63, tcgen05's bits 61 to 63.
@@ -39,17 +38,17 @@ TCGEN05_VERSION = 1 << 46
 
 
 def wgmma_descriptor(leading: int, stride: int, base_offset: int, swizzle: int, address: int = 0) -> int:
-    """What wgmma reads a matrix by; offsets, the width of the swizzle and the address in bytes."""
+    """A matrix descriptor of wgmma; offsets, the swizzle width and the address in bytes."""
     return _descriptor_fields(leading, stride, address) | base_offset << BASE_OFFSET_SHIFT | WGMMA_MODES[swizzle] << 62
 
 
 def tcgen05_descriptor(leading: int, stride: int, swizzle: str) -> int:
-    """What tcgen05 reads a matrix by, without its address."""
+    """A shared memory descriptor of tcgen05, without its address."""
     return _descriptor_fields(leading, stride) | TCGEN05_VERSION | TCGEN05_MODES[swizzle] << 61
 
 
 def plain_descriptor(stride: int) -> int:
-    """The same of a K-major matrix of one 16-byte chunk in each row, without swizzle: ``stride`` bytes per 8 rows."""
+    """The descriptor of a K-major matrix of one 16-byte chunk in each row, without swizzle: ``stride`` bytes per 8 rows."""
     return _descriptor_fields(0, stride) | TCGEN05_VERSION
 
 
@@ -71,7 +70,7 @@ class MatrixOperand:
     k_offsets: tuple[int, ...]
 
     def offset(self, row: int, k: int) -> int:
-        """Bytes from the tile's start to the pattern that holds (row, k) first."""
+        """Bytes from the tile's start to the pattern that starts with (row, k)."""
         bits = [(row, self.row_offsets), (k, self.k_offsets)]
         return sum(offset for value, offsets in bits for bit, offset in enumerate(offsets) if value >> bit & 1)
 
@@ -119,7 +118,7 @@ def _mn_major(swizzle: str, bytes: int, rows: list[int], ks: list[int], lines: i
 
 
 def _doubles(offsets: list[int], first: int | None = None, count: int | None = None) -> bool:
-    """Whether each offset is twice the one before (the first and their number as given)."""
+    """Whether there are ``count`` offsets from ``first`` on, each twice the one before."""
     if count is not None and len(offsets) != count or first is not None and offsets and offsets[0] != first:
         return False
     return all(after == 2 * before for before, after in pairwise(offsets))

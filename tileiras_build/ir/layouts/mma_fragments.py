@@ -7,21 +7,21 @@ All the tables of that section are one pattern. With p = 32 / element bits eleme
     lanes      bits 0 and 1: k in steps of p;  bits 2 to 4: the row of A, the column of B
     C          as an A with p = 2 and columns in the place of k
 
-A CTA tile repeats the atom: warps lie next to it (M first, then N, then the batch), and what is left goes to registers:
+A CTA tile repeats the atom: warps lie next to it (M first, then N, then the batch), and the remaining tiles go to registers:
 
     A (M, K):  registers  atom, k tiles, m tiles     replicated over the warps of N
     B (K, N):  registers  atom, n tiles, k tiles     replicated over the warps of M
-    C (M, N):  registers  atom, n tiles, m tiles     with 1 warp along N equal to the A of a next product
+    C (M, N):  registers  atom, n tiles, m tiles     with 1 warp along N equal to the A of the next MMA
 
 followed by the batch where there is one. Scales of blocks along k (section 9.7.14.3, "Block scaling") are bytes, four of one row
-or column to a word; an instruction names the byte, and which thread of each four has the word:
+or column in a register; an instruction selects the byte, and the thread of each four that has the register:
 
     A scales (M, K / block)   lanes  bit 0: row + 8, bit 1: the next m tile, bits 2 to 4: rows
     B scales (K / block, N)   lanes  bits 0 and 1: the next n tiles, bits 2 to 4: columns
                               registers  scales, further tiles
 
-The order of A and C makes a chained product (attention) free of conversions;
-that of B lets one ldmatrix load what consecutive products of one step along k need.
+The order of A and C makes chained MMAs (attention) free of conversions; that of B lets one ldmatrix load the operands of
+consecutive MMAs of one k step.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def fragment(m: int, n: int, k: int, operand: str, element_bits: int) -> LinearL
 
 
 def _ab_fragment(inner: list[int], outer: list[int], packed: int, shape: tuple[int, int]) -> LinearLayout:
-    """The pattern of the preface: ``inner`` is the dimension with ``packed`` consecutive elements in a register."""
+    """The pattern above: ``inner`` is the dimension with ``packed`` consecutive elements in a register."""
     low = log2_exact(packed)
     registers = inner[:low] + outer[3:] + inner[low + 2 :]
     return LinearLayout(tuple(registers), tuple(inner[low : low + 2] + outer[:3]), (), shape)
@@ -96,14 +96,14 @@ class ScaleTiling:
     threads: int
 
     def registers(self, tile: int, first: int, batch: int = 0) -> tuple[range, int, int]:
-        """(registers of the word, byte in it, thread) of scale number ``first`` along k of an atom."""
+        """(elements of the register, byte in it, thread) of scale number ``first`` along k of an atom."""
         start = ((batch * self.tiles + tile) // self.threads) * self.count + first // REGISTER_BYTES * REGISTER_BYTES
         return range(start, start + min(REGISTER_BYTES, self.count)), first % REGISTER_BYTES, tile % self.threads
 
 
 @dataclass(frozen=True)
 class MmaTiling:
-    """A product of (batch,) M x K by K x N tiles, cut into atoms and spread over warps.
+    """An MMA of (batch,) M x K by K x N tiles, tiled by atoms and distributed over warps.
 
     Warp number: m warps lowest, then n warps, then batch warps. Sizes are in elements; a ValueError names one that is
     no multiple.
@@ -160,7 +160,7 @@ class MmaTiling:
         return [shape[0] * shape[1] << bit for bit in range(log2_exact(self.batch or 1))]
 
     def _warp_bits(self, left: dict[str, list[int]]) -> list[int]:
-        """What the warps' bits are, taken from what is ``left`` of each dimension."""
+        """The bases of the warp bits, from the ``left`` part of each dimension."""
         warps = []
         for name, count in (("M", self.warps_m), ("N", self.warps_n), ("batch", self.warps_batch)):
             for _ in range(log2_exact(count)):
@@ -222,8 +222,8 @@ class MmaTiling:
                         yield batch, k_tile, m_tile, n_tile
 
     def atoms(self) -> Iterator[tuple[range, range, range]]:
-        """(a, b, c) registers of every mma of a warp, k outermost so that consecutive ones do not wait for each
-        other.
+        """(a, b, c) registers of every mma of a warp, k outermost so that consecutive ones are
+        independent.
         """
         for batch, k_tile, m_tile, n_tile in self.tiles():
             yield (
@@ -258,9 +258,7 @@ def mma_layouts(
     batch: int | None = None,
     warps_batch: int = 1,
 ) -> tuple[LinearLayout, LinearLayout, LinearLayout]:
-    """The (A, B, C) layouts of a tiled product: tiles (M, K), (K, N), (M, N), each with a leading batch dimension if
-    given.
-    """
+    """The (A, B, C) layouts of a tiled MMA: tiles (M, K), (K, N), (M, N), each with an optional leading batch dimension."""
     tiling = mma_tiling(shape_m, shape_n, shape_k, atom, warps_m, warps_n, batch, warps_batch)
     return tiling.a, tiling.b, tiling.c
 
@@ -269,7 +267,7 @@ def split_warps(num_warps: int, shape_m: int, shape_n: int, atom: Atom, batch: i
     """(warps_m, warps_n, warps_batch): batch first, then halve whichever side leaves a warp the longer tile, M on a
     tie.
 
-    Warps that find nothing left to split are given to M, where they replicate.
+    Remaining warps replicate along M.
     """
     warps_batch = min(num_warps, batch)
     warps_m = warps_n = 1

@@ -1,4 +1,4 @@
-"""What each thread does to move its registers to or from a placement in shared memory: addresses ready to be emitted.
+"""Loads and stores of registers from and to a placement in shared memory: vectors and addresses, ready to be emitted.
 
 The address of a vector is linear in thread and register bits, so it splits into a part that the thread computes once
 and a constant:
@@ -6,7 +6,7 @@ and a constant:
     address(lane, warp, v) = buffer + ((base(lane, warp) ^ vectors[v].xor) + vectors[v].add)       in bytes
 
 ``base`` is the XOR of ``lane_offsets`` and ``warp_offsets`` over the set bits of the lane and warp numbers;
-``thread_terms`` gives it as a few shifts and masks of the thread number. ``xor`` keeps only constant bits that meet
+``thread_terms`` gives it as a few shifts and masks of the thread number. ``xor`` keeps only constant bits that overlap
 bits of ``base``; all other bits are in ``add``, the immediate offset of the instruction. So vectors with equal
 ``xor`` share one address register, and without a swizzle every ``xor`` is 0.
 """
@@ -35,14 +35,12 @@ def shift_terms(offsets: Sequence[int]) -> tuple[tuple[int, int], ...]:
 
 
 def split_constant(constant: int, base_mask: int) -> tuple[int, int]:
-    """(xor, add) parts of a constant for a base whose bits lie within ``base_mask``."""
+    """(xor, add) parts of a constant for a base whose bits are within ``base_mask``."""
     return constant & base_mask, constant & ~base_mask
 
 
 def count_packing_moves(registers: Sequence[int], element_bits: int) -> int:
-    """How many 32-bit words of these registers must be put together from parts: 8-bit registers 4, 5, 6, 7 are one
-    word already.
-    """
+    """How many 32-bit words of these registers must be packed: 8-bit registers 4, 5, 6, 7 are one word already."""
     packed = 32 // element_bits
     if packed <= 1:
         return 0
@@ -109,7 +107,7 @@ class SharedAccess:
     conflicts: int
 
     def with_offset(self, offset: int) -> SharedAccess:
-        """The same of elements whose addresses differ by the XOR with ``offset``, in bytes."""
+        """The access of elements whose addresses differ by the XOR with ``offset``, in bytes."""
         vectors = tuple(VectorAccess(one.registers, *offset_constant(self, one, offset)) for one in self.vectors)
         return replace(self, vectors=vectors)
 
@@ -129,7 +127,7 @@ class SharedAccess:
 
     @property
     def wavefronts(self) -> int:
-        """Shared-memory cycles for one warp to do all of it."""
+        """Shared-memory cycles of one warp for all instructions."""
         return len(self.vectors) * phases(self.access_bytes) * self.conflicts
 
     @property
@@ -138,7 +136,7 @@ class SharedAccess:
 
     @cached_property
     def repacks(self) -> int:
-        """32-bit words of the vectors that are not the word of consecutive registers that a thread has anyway."""
+        """32-bit words of the vectors that must be packed: those that are not consecutive registers already."""
         return sum(count_packing_moves(vector.registers, self.element_bits) for vector in self.vectors)
 
     def base(self, lane: int, warp: int) -> int:
@@ -155,7 +153,7 @@ class SharedAccess:
 
 
 def vector_wavefronts(layout: LinearLayout, shared: SharedLayout) -> int | None:
-    """``shared_access(...).wavefronts`` without making the plan; None where that refuses."""
+    """``shared_access(...).wavefronts`` without the plan; None where there is none."""
     vector = largest_vector(layout, shared)
     if vector * shared.element_bits < 8:
         return None

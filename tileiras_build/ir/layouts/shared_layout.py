@@ -89,7 +89,7 @@ class SharedLayout:
         swizzle_bytes: int,
         chunk_bytes: int = VECTOR_BYTES,
     ) -> SharedLayout:
-        """As TMA and wgmma want it: boxes with rows of ``swizzle_bytes`` (32, 64, 128; rows may be shorter), chunks
+        """The layout of TMA and wgmma: boxes with rows of ``swizzle_bytes`` (32, 64, 128; rows may be shorter), chunks
         of ``chunk_bytes`` swizzled.
 
         The boxes follow each other along ``order[0]`` outermost. 16 means rows of 16 bytes, unswizzled.
@@ -145,7 +145,7 @@ class SharedLayout:
         """(offset bit of each packed index bit before swizzling, swizzle), or None for placements that no swizzle
         describes.
         """
-        # A swizzle only adds lower bits, so the highest is the one that is moved.
+        # A swizzle only adds lower bits, so the highest bit is the index bit itself.
         places = tuple(offset.bit_length() - 1 for offset in self.inverse)
         if len(set(places)) < len(places):
             return None
@@ -214,8 +214,8 @@ def largest_vector(layout: LinearLayout, shared: SharedLayout) -> int:
     others = 0
     for offset in (*lanes, *warps):
         others |= offset
-    vector, most = 1, VECTOR_BYTES * 8 // shared.element_bits
-    while vector < most and not others & vector and vector in span:
+    vector, max_vector = 1, VECTOR_BYTES * 8 // shared.element_bits
+    while vector < max_vector and not others & vector and vector in span:
         vector *= 2
     return vector
 

@@ -1,9 +1,9 @@
 """The XOR swizzle of CuTe, as a function and as a matrix.
 
 ``Swizzle(B, M, S)`` takes an offset, XORs the B bits that start at bit M + S into the B bits that start at bit M, and
-leaves everything else alone. Offsets count elements here. Example: 64 columns of 16-bit elements are rows of 128
+keeps all other bits. Offsets count elements here. Example: 64 columns of 16-bit elements are rows of 128
 bytes; ``Swizzle(3, 3, 3)`` XORs the row number modulo 8 (bits 6 to 8) into the number of the 16-byte chunk (bits 3 to
-5), so that a column of chunks meets all banks.
+5), so that a column of chunks covers all banks.
 """
 
 from __future__ import annotations

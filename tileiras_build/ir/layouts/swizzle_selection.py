@@ -1,13 +1,13 @@
-"""Choosing a placement in shared memory for a tile that is stored with one register layout and loaded with another.
+"""Selects a placement in shared memory for a tile that is stored with one register layout and loaded with another.
 
 Two families. Tiles that text, TMA or wgmma must name have an order of dimensions and one swizzle<B,M,S>; those
-candidates are few and are simply counted. A tile that only this compiler's own loads and stores see may lie in any
-invertible matrix, made for the two layouts:
+candidates are few, and all are tried. A tile that only loads and stores of this compiler access may have any invertible
+matrix, computed for the two layouts:
 
 Let V be the elements of a vector, P and Q the subspaces that one phase of the store and of the load touches (its
 lanes and its vector). Offsets with the same bank are the span H of the high placement bases, and an access is free of
-conflicts exactly if it meets H only in 0. With I the intersection of P and Q, P = I + E, Q = I + F, the vectors e_i +
-f_i together with a complement of P + Q meet neither, and they are always enough. What V should be (16-byte stores,
+conflicts exactly if it intersects H only in 0. With I the intersection of P and Q, P = I + E, Q = I + F, the vectors e_i +
+f_i together with a complement of P + Q intersect neither, and they are always enough. What V should be (16-byte stores,
 16-byte loads, what both can do, the rows of stmatrix or ldmatrix) is decided by counting wavefronts.
 """
 
@@ -50,11 +50,11 @@ def choose_swizzle(
     ldmatrix: bool = True,
     standard_modes_only: bool = False,
 ) -> SharedLayout:
-    """The placement with the fewest shared-memory cycles for both; ``order`` (fastest dimension first) if it is given
-    already.
+    """The placement with the fewest shared-memory cycles for both; ``order`` (fastest dimension first) if it is
+    fixed.
 
-    ``named`` (and ``order``) admit only what ``SharedLayout.plain`` can make; else any matrix that is better wins. A
-    side that is None (TMA, cp.async that fits any order) does not count. ValueError for 4-bit elements that never lie
+    ``named`` (and ``order``) admit only placements of ``SharedLayout.plain``; else any matrix that is better wins. A
+    side that is None (TMA, cp.async that fits any order) does not count. ValueError for 4-bit elements that are never
     in pairs.
     """
     sides = [(layout, flag) for layout, flag in ((store, stmatrix), (load, ldmatrix)) if layout is not None]
@@ -118,13 +118,13 @@ def _swizzles(shape: Sequence[int], order: Sequence[int], bits: int) -> Iterator
                     yield Swizzle(count, base, source - base)
 
 
-# Placements made for two layouts
+# Placements computed for two layouts
 
 
 @dataclass(frozen=True)
 class _AccessSide:
-    """One access, by generators: ``vector``, the part of V that it moves at once; ``phase``, what it touches at once
-    (P or Q of the preface); ``fixed``, what moves between threads and so must keep the vector's offset bits 0."""
+    """One access, by generators: ``vector``, the part of V that it moves at once; ``phase``, the bits of one phase
+    (P or Q above); ``fixed``, the bits that move between threads and so must keep the vector's offset bits 0."""
 
     vector: tuple[int, ...]
     phase: tuple[int, ...]
@@ -132,10 +132,10 @@ class _AccessSide:
 
     @classmethod
     def of(cls, layout: LinearLayout, vector: tuple[int, ...], bits: int, matrices: bool) -> _AccessSide:
-        for row, numbers in _matrix_rows(layout, bits) if matrices else ():
+        for row, row_index_bits in _matrix_rows(layout, bits) if matrices else ():
             if row == vector:
-                others = tuple(basis for basis in layout.registers if basis not in (*row, *numbers))
-                return cls(row, (*row, *numbers), (*numbers, *others, *layout.warps))
+                others = tuple(basis for basis in layout.registers if basis not in (*row, *row_index_bits))
+                return cls(row, (*row, *row_index_bits), (*row_index_bits, *others, *layout.warps))
         span = f2_linear_algebra.Span(layout.registers)
         width = next((place for place, basis in enumerate(vector) if basis not in span), len(vector))
         lanes = layout.lanes[: lane_bits_per_phase(max(1, (bits << width) // 8))]
@@ -157,9 +157,9 @@ def _vectors(source: LinearLayout, target: LinearLayout, bits: int, stmatrix: bo
     """Candidates for the elements of 16 bytes, lowest address bit first: tuples of packed indices, without
     repetition.
     """
-    room = log2_exact(VECTOR_BYTES * 8 // bits)
-    found = {tuple(layout.registers[:room]): None for layout in (source, target)} if bits >= 8 else {}
-    found[tuple(f2_linear_algebra.intersection(source.registers, target.registers)[:room])] = None
+    vector_bits = log2_exact(VECTOR_BYTES * 8 // bits)
+    found = {tuple(layout.registers[:vector_bits]): None for layout in (source, target)} if bits >= 8 else {}
+    found[tuple(f2_linear_algebra.intersection(source.registers, target.registers)[:vector_bits])] = None
     for layout, matrices in ((source, stmatrix), (target, ldmatrix)):
         for rows in _matrix_rows(layout, bits) if matrices else ():
             found[rows[0]] = None
@@ -167,7 +167,7 @@ def _vectors(source: LinearLayout, target: LinearLayout, bits: int, stmatrix: bo
 
 
 def _matrix_rows(layout: LinearLayout, bits: int) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """For ldmatrix without and with .trans: (elements of a 16-byte row, what numbers the 8 rows)."""
+    """For ldmatrix without and with .trans: (elements of a 16-byte row, bits that index the 8 rows)."""
     packed = log2_exact(max(1, 32 // bits))
     rows = []
     if 8 <= bits <= 32 and len(layout.registers) >= packed:
@@ -178,7 +178,7 @@ def _matrix_rows(layout: LinearLayout, bits: int) -> list[tuple[tuple[int, ...],
 
 
 def _placement(vector: tuple[int, ...], sides: Sequence[_AccessSide], index_bits: int, bits: int) -> tuple[int, ...]:
-    """Bases of a placement: ``vector`` lowest, then the other banks, then the rows of 128 bytes (H of the preface)."""
+    """Bases of a placement: ``vector`` lowest, then the other banks, then the rows of 128 bytes (H above)."""
     height = max(0, index_bits - log2_exact(LINE_BYTES * 8 // bits))
     units = [1 << bit for bit in range(index_bits)]
     rows = _choose_rows(vector, sides, height, units)
@@ -190,7 +190,7 @@ def _placement(vector: tuple[int, ...], sides: Sequence[_AccessSide], index_bits
 
 
 def _choose_rows(vector: tuple[int, ...], sides: Sequence[_AccessSide], height: int, units: Sequence[int]) -> list[int]:
-    """Up to ``height`` independent vectors that no phase of either side meets, and that leave the vectors aligned."""
+    """Up to ``height`` independent vectors that no phase of either side contains, and that leave the vectors aligned."""
     tests = [_RowTest(vector, side) for side in sides]
     rows: list[int] = []
     for candidate in _row_candidates(sides, units):
@@ -204,8 +204,8 @@ def _choose_rows(vector: tuple[int, ...], sides: Sequence[_AccessSide], height: 
 
 
 class _RowTest:
-    """Conditions on H = span(rows) for one side: H meets its phase only in 0, and its vector meets (fixed + H) only
-    in 0.
+    """Conditions on H = span(rows) for one side: H intersects its phase only in 0, and its vector intersects (fixed + H)
+    only in 0.
     """
 
     def __init__(self, vector: tuple[int, ...], side: _AccessSide):
@@ -224,13 +224,13 @@ class _RowTest:
 
 
 def _row_candidates(sides: Sequence[_AccessSide], units: Sequence[int]) -> Iterator[int]:
-    """What neither phase touches, then sums of what only one touches, then all other sums of two basis vectors."""
+    """Basis vectors of neither phase, then sums of vectors of one phase only, then all other sums of two basis vectors."""
     stored, loaded = sides[0].phase, sides[1].phase
     outside = f2_linear_algebra.complement([*stored, *loaded], units)
     yield from outside
     common = f2_linear_algebra.intersection(stored, loaded)
     # An element of a side's vector may not be paired with what moves between that side's threads, so the store's vector
-    # comes first among its own and meets what its threads do not move; likewise, from the other end, the load's.
+    # comes first among its own and is paired with vectors that its threads do not move; likewise, from the other end, the load's.
     early, late = sides
     only_stored = f2_linear_algebra.complement(common, stored)
     only_stored.sort(key=lambda basis: 0 if basis in early.vector else 1 if basis in late.fixed else 2)

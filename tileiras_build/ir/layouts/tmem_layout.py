@@ -1,14 +1,14 @@
 """Register layouts of tcgen05 (PTX ISA 9.0, section 9.7.16.10, "Tensor Memory"; section 9.7.16.10.5, Layout D).
 
-Tensor memory has 128 lanes of 512 columns of 32 bits. A product of 128 rows keeps row r of its accumulators in lane r,
-column c of the tile in a column of its own. A warp reaches the 32 lanes of its number modulo 4, so with the shape
+Tensor memory has 128 lanes of 512 columns of 32 bits. An MMA of 128 rows keeps row r of its accumulators in lane r,
+column c of the tile in its own column. A warp accesses the 32 lanes of its number modulo 4, so with the shape
 32x32b thread t of it holds row 32 (w mod 4) + t:
 
     C (M, N)   lanes  rows 1 to 16;  warps  rows 32 and 64, then further tiles of 128 rows, then columns from the highest;
                registers  the other columns, then further rows
-    A (M, K)   the same with K in the place of N, 32 / element bits neighbors to a column
+    A (M, K)   the same with K in the place of N, 32 / element bits neighbors per column
 
-Each further tile of 128 rows has columns of its own. A product of 64 rows keeps them in the first 16 lanes of each 32
+Each further tile of 128 rows has its own columns. An MMA of 64 rows keeps them in the first 16 lanes of each 32
 (section 9.7.16.10.5, Layout F), which the shapes 16x256b (elements of 32 bits) and 16x128b (smaller ones) move: thread t
 of warp w holds rows 16 (w mod 4) + t / 4 and 8 more, as mma.sync has them:
 
@@ -26,15 +26,15 @@ from .linear_layout import LinearLayout, dim_bases, log2_exact
 from .shared_layout import SharedLayout
 
 LANES, SCALES_PER_REGISTER = 32, 4
-COPIED_REGISTERS = 4  # columns of one tcgen05.cp, 16 bytes of each lane
+COPIED_REGISTERS = 4  # columns per tcgen05.cp, 16 bytes of each lane
 ROWS, HALF_ROWS, WARPS, MAX_TMEM_COLUMNS, K_BYTES = 128, 64, 4, 256, 32
 COLUMN_BITS, ALL_COLUMNS, MIN_TMEM_COLUMNS = 32, 512, 32
 
 
 @dataclass(frozen=True)
 class TcgenShape:
-    """A shape of tcgen05.ld and .st: ``words`` columns and ``registers`` of a thread in one repetition, and the most of
-    those in one instruction."""
+    """A shape of tcgen05.ld and .st: ``tmem_columns`` and ``registers`` of a thread per repetition, and the maximum of
+    repetitions per instruction."""
 
     name: str
     tmem_columns: int
@@ -43,13 +43,13 @@ class TcgenShape:
 
 
 WHOLE = TcgenShape("32x32b", 1, 1)
-# Bytes of the neighbors that a thread has from half the lanes -> shape.
+# Bytes of adjacent elements that a thread has, where an MMA uses half the lanes -> shape.
 HALVES = {8: TcgenShape("16x256b", 8, 4), 4: TcgenShape("16x128b", 4, 2)}
 
 
 @dataclass(frozen=True)
 class TmemTile:
-    """A tile of 64, 128 or more rows in tensor memory, spread over warps: ``groups_m`` x ``groups_n`` times four of them."""
+    """A tile of 64, 128 or more rows in tensor memory, distributed over warps: ``groups_m`` x ``groups_n`` times four of them."""
 
     rows: int
     columns: int
@@ -105,7 +105,7 @@ class TmemTile:
 
     @property
     def tmem_columns_per_warp(self) -> int:
-        """Columns of them that one warp moves."""
+        """Columns of tensor memory that one warp moves."""
         return self.tmem_columns // self.groups_n
 
     @property
@@ -114,7 +114,8 @@ class TmemTile:
         return max(1, self.rows // (ROWS * self.groups_m))
 
     def pieces(self, max_registers: int) -> Iterator[tuple[int, int, int]]:
-        """(own tile, first word, repetitions) of every load or store of a warp, of ``most`` registers (a power of two) each."""
+        """(tile of the warp, first column, repetitions) of every load or store of a warp, of up to ``max_registers`` registers (a
+        power of two) each."""
         shape = self.shape
         step = min(
             self.tmem_columns_per_warp,
@@ -141,7 +142,7 @@ def tmem_tile(rows: int, columns: int, element_bits: int, num_warps: int) -> Tme
 
 
 def allocated_columns(columns: int) -> int:
-    """Columns that an allocation for so many takes: a power of two (section 9.7.16.7.1)."""
+    """Columns of an allocation: at least so many, a power of two (section 9.7.16.7.1)."""
     return max(1 << (columns - 1).bit_length(), MIN_TMEM_COLUMNS)
 
 
@@ -150,7 +151,7 @@ class ScaleColumns:
     """Scales of blocks along k in tensor memory (section 9.7.16.10.7); an instruction takes one, two or four of each line.
 
     Those of line i (a row of A, a column of B) are in lane i mod 32 of every warp, column i / 32; four of one line fill the
-    word, the next four come after all lines of an instruction. ``line_dim``: the lines' dimension of the tile of scales.
+    column, the next four come after all lines of an instruction. ``line_dim``: the lines' dimension of the tile of scales.
     """
 
     shape: tuple[int, int]
@@ -173,24 +174,24 @@ class ScaleColumns:
     @property
     def tmem_columns_per_instruction(self) -> int:
         """Columns that the scales of an instruction take."""
-        most = MAX_TMEM_COLUMNS if self.line_dim else ROWS
-        return max(1, min(self.lines, most) // LANES)
+        max_lines = MAX_TMEM_COLUMNS if self.line_dim else ROWS
+        return max(1, min(self.lines, max_lines) // LANES)
 
     @property
     def tmem_columns(self) -> int:
         """Columns of all of them."""
         return max(1, self.lines // LANES) * max(1, self.count // SCALES_PER_REGISTER)
 
-    def tmem_column_of(self, line: int, number: int) -> int:
-        """Where the scales of an instruction begin that starts at a line, and the scale ``number`` of each is used."""
+    def tmem_column_of(self, line: int, scale: int) -> int:
+        """The first column of the scales of an instruction that starts at a line and uses the scale ``scale`` of each line."""
         groups = max(1, self.count // SCALES_PER_REGISTER)
         return (
-            line // (LANES * self.tmem_columns_per_instruction) * groups + number // SCALES_PER_REGISTER
+            line // (LANES * self.tmem_columns_per_instruction) * groups + scale // SCALES_PER_REGISTER
         ) * self.tmem_columns_per_instruction
 
     @cached_property
     def layout(self) -> LinearLayout:
-        """Each warp holds all of them: registers are the words in order."""
+        """Each warp has all of them: registers are the columns in order."""
         units = dim_bases(self.shape)
         lines, along = units[self.line_dim], units[1 - self.line_dim]
         low, inside = log2_exact(self.scales_per_tmem_column), 5 + log2_exact(self.tmem_columns_per_instruction)
@@ -218,7 +219,7 @@ class ScaleColumns:
 
 @dataclass(frozen=True)
 class TcgenMma:
-    """A product of M x K by K x N elements as instructions of 64 or 128 rows and up to 256 columns."""
+    """An MMA of M x K by K x N elements as instructions of 64 or 128 rows and up to 256 columns."""
 
     m: int
     n: int

@@ -7,15 +7,15 @@ k and lets lane l receive register r = k ^ Q l in shuffle k. Then the sending la
 
     r' = A k ^ S l' ^ T w,    S = (M_rr Q ^ M_rl) / N,    A = M_rr ^ S M_lr
 
-a function of the *sender*. So three steps do any such conversion:
+a function of the *sender*. So three steps perform any such conversion:
 
     1. source swaps   each lane renumbers its registers by XOR with S l' ^ T w
     2. shuffles       shuffle k sends register A k from lane N l ^ M_lr k
     3. result swaps   each lane renumbers what it received by XOR with Q l
 
 A renumbering by a lane-dependent XOR costs one select per register for each dimension of Q or S: no dynamic indexing,
-no local memory. Q has the smallest rank that makes N invertible. Elements narrower than 32 bits travel together when
-both layouts keep them together.
+no local memory. Q has the smallest rank that makes N invertible. Elements narrower than 32 bits are shuffled together
+where both layouts keep them together.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from functools import cached_property
 from . import f2_linear_algebra
 from .linear_layout import LANE_BITS, LinearLayout
 
-# In shared-memory cycles of one warp: a shuffle takes the same pipe, two selects issue in one cycle.
+# In shared-memory cycles of one warp: a shuffle uses the same pipe, two selects issue in one cycle.
 SHUFFLE_COST, SELECT_COST = 1.0, 0.5
 
 FULL = (1 << LANE_BITS) - 1
@@ -35,8 +35,8 @@ FULL = (1 << LANE_BITS) - 1
 
 @dataclass(frozen=True)
 class Swap:
-    """Where parity(lane & lane_mask) ^ parity(warp & warp_mask) is 1, value v and value v ^ register_xor change
-    places.
+    """Where parity(lane & lane_mask) ^ parity(warp & warp_mask) is 1, value v and value v ^ register_xor are
+    swapped.
     """
 
     lane_mask: int
@@ -59,7 +59,7 @@ class Shuffle:
 
 @dataclass(frozen=True)
 class WarpShuffle:
-    """Pack, swap, shuffle, swap, unpack. A value is a tuple of elements that travel together.
+    """Pack, swap, shuffle, swap, unpack. A value is a tuple of elements that are shuffled together.
 
     ``source_values[v]``: source registers packed into value v, lowest bits first. ``result_registers[r]``: (value,
     element) that is destination register r. ``shuffles[k]`` makes value k of the received ones.
@@ -107,12 +107,14 @@ class WarpShuffle:
 
 def plan_warp_shuffle(source: LinearLayout, target: LinearLayout, element_bits: int) -> WarpShuffle | None:
     """The plan, or None if elements would have to change their warp (or a replication defeats the scheme)."""
-    room = (32 // element_bits).bit_length() - 1 if element_bits < 32 else 0
-    return _plan(source, target, element_bits, room) or (_plan(source, target, element_bits, 0) if room else None)
+    max_packed = (32 // element_bits).bit_length() - 1 if element_bits < 32 else 0
+    return _plan(source, target, element_bits, max_packed) or (
+        _plan(source, target, element_bits, 0) if max_packed else None
+    )
 
 
-def _plan(source: LinearLayout, target: LinearLayout, element_bits: int, room: int) -> WarpShuffle | None:
-    source_bits, target_bits, packed = _packing(source, target, room)
+def _plan(source: LinearLayout, target: LinearLayout, element_bits: int, max_packed: int) -> WarpShuffle | None:
+    source_bits, target_bits, packed = _packing(source, target, max_packed)
     numbering = [target.registers[bit] for bit in target_bits]
     values = source.with_registers([source.registers[bit] for bit in source_bits])
     matrix = _Blocks.of(values, target.with_registers(numbering))
@@ -129,14 +131,14 @@ def _plan(source: LinearLayout, target: LinearLayout, element_bits: int, room: i
     )
 
 
-def _packing(source: LinearLayout, target: LinearLayout, room: int) -> tuple[list[int], list[int], list[int]]:
+def _packing(source: LinearLayout, target: LinearLayout, max_packed: int) -> tuple[list[int], list[int], list[int]]:
     """(source bits that number values, target bits that number values, source bits inside a value); replication
     dropped.
     """
     source_bits = [bit for bit in range(len(source.registers)) if not source.free_bits("register") >> bit & 1]
     target_bits = [bit for bit in range(len(target.registers)) if not target.free_bits("register") >> bit & 1]
     held = {target.registers[bit] for bit in target_bits}
-    packed = [bit for bit in source_bits if source.registers[bit] in held][:room]
+    packed = [bit for bit in source_bits if source.registers[bit] in held][:max_packed]
     inside = {source.registers[bit] for bit in packed}
     return (
         [bit for bit in source_bits if bit not in packed],
@@ -155,7 +157,7 @@ def _result_registers(target: LinearLayout, numbering: Sequence[int], packed: Se
 
 @dataclass(frozen=True)
 class _Blocks:
-    """M of the preface, by blocks: for each bit of the target's r, l, w the (r', l') it adds."""
+    """M of the module docstring, by blocks: for each bit of the target's r, l, w the (r', l') it adds."""
 
     registers: tuple[tuple[int, int], ...]
     lanes: tuple[tuple[int, int], ...]
@@ -225,7 +227,7 @@ class _Blocks:
         span = f2_linear_algebra.Span(n)
         if lane not in span:
             return 0
-        # A lane that repeats earlier lanes may read just what they read, possibly in other registers.
+        # A lane that replicates earlier lanes may read what they read, possibly in other registers.
         known = [s << LANE_BITS | lane_part for s, lane_part in zip(xor_combinations, n)]
         known += [image << LANE_BITS | lane_part for image, lane_part in self.registers]
         solved = f2_linear_algebra.Span(known).solve(r << LANE_BITS | lane)

@@ -11,8 +11,8 @@ Where the left operand is read from lines of neighbors along its rows, its *scat
 bits 0, 1 and 4 of the row number, the register's is bit 2, the warps' are 3 and 5. Bytes are read by ldmatrix in pairs: the
 register's row bit is bit 0, the lanes' are 1 to 3, the warps' 4 and 5. The rows of C follow.
 
-Warpgroups lie next to each other along M while there are rows of 64 left, then along N. With one warpgroup along N the
-C of a product is the A of a next one.
+Warpgroups tile M in steps of 64 rows first, then N. With one warpgroup along N the
+C of an MMA is the A of the next one.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from functools import cached_property, lru_cache
 from .linear_layout import LinearLayout, dim_bases, log2_exact
 
 ROWS, WARPS, MAX_COLUMNS, K_BYTES = 64, 4, 256, 32
-# Bits of an element -> the bits of a row number that lanes, the register and warps choose, and the swizzles they suit.
+# Bits of an element -> the bits of a row number that lanes, the register and warps select, and the matching swizzles.
 A_VIA_REGISTERS = {32: (0, 1, 4, 2, 3, 5), 8: (1, 2, 3, 0, 4, 5)}
 A_VIA_REGISTERS_SWIZZLES = {32: ("128B",), 8: ("128B", "64B", "32B")}
 
 
 @dataclass(frozen=True)
 class WgmmaTiling:
-    """A product of M x K by K x N elements over ``groups_m`` x ``groups_n`` warpgroups; group number: m lowest.
+    """An MMA of M x K by K x N elements over ``groups_m`` x ``groups_n`` warpgroups; group number: m lowest.
 
-    ``max_columns``: of one instruction.
+    ``max_columns`` limits the columns of one instruction.
     """
 
     m: int
@@ -118,7 +118,7 @@ class WgmmaTiling:
         return self.k // self.depth
 
     def c_registers(self, m_tile: int, n_tile: int) -> range:
-        """Registers of ``c`` that one instruction adds to: 4 for each 8 columns."""
+        """Accumulator registers of one instruction: 4 for each 8 columns."""
         count = self.columns // 2
         first = (m_tile * self.n_tiles + n_tile) * count
         return range(first, first + count)
@@ -130,7 +130,7 @@ class WgmmaTiling:
         return range(first, first + count)
 
     def instructions(self) -> Iterator[tuple[int, int, int]]:
-        """(m_tile, n_tile, k_tile) of every instruction of a group; those that add to the same registers in a row."""
+        """(m_tile, n_tile, k_tile) of every instruction of a group; those with the same accumulators are consecutive."""
         for m_tile in range(self.m_tiles):
             for n_tile in range(self.n_tiles):
                 for k_tile in range(self.k_tiles):
@@ -147,7 +147,7 @@ def wgmma_tiling(
     a_via_registers: bool = False,
     max_columns: int = MAX_COLUMNS,
 ) -> WgmmaTiling | None:
-    """The tiling of a product over all warps; None where the tile is too small for them or for the instruction."""
+    """The tiling of an MMA over all warps; None where the tile is too small for them or for the instruction."""
     depth = K_BYTES * 8 // element_bits
     groups = num_warps // WARPS
     if not groups or m < ROWS or n < 8 or k < depth:

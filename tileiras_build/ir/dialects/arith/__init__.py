@@ -13,7 +13,7 @@ from ..attribute_kinds import FLAG, TEXT, Declared
 from ..op_definition import define
 from ..op_traits import CHEAP, LayoutTrait, OpTraits, ValueForwarding
 
-# What comparisons, extrema and conversions of floats are told beside their operands.
+# Attributes of comparisons, min/max and float conversions.
 COMPARISON: Declared = {"predicate": TEXT}
 MIN_MAX: Declared = {"propagate_nan": FLAG, "flush_to_zero": FLAG}
 ROUNDED: Declared = {"rounding_mode": TEXT.optional()}

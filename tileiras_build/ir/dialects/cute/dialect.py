@@ -1,7 +1,7 @@
 """The dialect of layout algebra, for IR that is written by hand.
 
-There ``cute.layout`` is a type, and in the text artifacts an attribute: the two dialects never meet in one text, and
-compiling a kernel does not load this one.
+In it ``cute.layout`` is a type, in the text artifacts an attribute. No text uses both dialects, and compiling a kernel does
+not load this one.
 """
 
 from xdsl.ir import Dialect

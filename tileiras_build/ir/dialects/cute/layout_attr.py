@@ -25,7 +25,7 @@ class LayoutAttr(Data[LinearLayout]):
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> LinearLayout:
         with parser.in_angle_brackets():
-            # CuTe's text is not made of MLIR's tokens: it is taken as it stands.
+            # CuTe's text does not consist of MLIR tokens: it is read verbatim.
             start = parser.pos
             match = _TEXT.match(parser.lexer.input.content, start)
             if match is None:

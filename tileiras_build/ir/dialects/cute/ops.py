@@ -1,6 +1,6 @@
 """The operations of ``cute``: one row each, by the rosters of tileir-internals, section 4.1.
 
-Rows whose operands no document describes take any: the dialect reads them, and the conversion that meets one names it.
+Rows without documented operands accept any: the dialect parses them, and the conversion reports them.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ MEMORY = (
 ATOMS = (
     _row("make_atom", "inputs*", "result", "the atom of the result's type"),
     _row("copy_atom_call", "atom source destination", "", "one copy of an atom", pure=False),
-    _row("mma_atom_call", "atom d a b c", "", "one product of an atom: d = a b + c", pure=False),
+    _row("mma_atom_call", "atom d a b c", "", "one MMA of an atom: d = a b + c", pure=False),
 )
 OTHER_OPS = tuple(
     _any(name)

@@ -1,4 +1,4 @@
-"""The types of layout algebra, in CuTe's notation between quotes; ``?`` is a leaf that is known at run time.
+"""The types of layout algebra, in CuTe's notation between quotes; ``?`` is a dynamic leaf.
 
 !cute.shape<"(?,8)">  !cute.stride<…>  !cute.coord<…>  !cute.tile<…>  !cute.int_tuple<…>
 !cute.layout<"(?,8):(8,1)">                                     shape and stride
@@ -38,7 +38,7 @@ def _read(parser: AttrParser, read: Callable[[str], Read]) -> Read:
 
 
 class TupleType(Data[Any], TypeAttribute):
-    """A tuple: an integer, None (known at run time), or a Python tuple of tuples."""
+    """A tuple: an integer, None (dynamic), or a Python tuple of tuples."""
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> Any:
@@ -86,12 +86,12 @@ class _InSpace(ParametrizedAttribute, TypeAttribute):
 
     @property
     def address_space(self) -> int:
-        """LLVM's number of the memory space."""
+        """LLVM's address space."""
         return SPACES[self.space.data]
 
 
 class Elements(_InSpace):
-    """What points to elements in a memory space."""
+    """Base of types that point to elements in a memory space."""
 
     element: Attribute
 
@@ -117,7 +117,7 @@ class PtrType(Elements):
 
 @irdl_attr_definition
 class MemRefType(Elements):
-    """Elements in a memory space, and the layout of their coordinates."""
+    """Elements in a memory space, with the layout of their coordinates."""
 
     name = "cute.memref"
     layout: LayoutType

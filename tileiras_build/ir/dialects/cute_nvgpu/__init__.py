@@ -1,4 +1,4 @@
-"""Atoms of CuTe: the products, copies and descriptors of each GPU generation."""
+"""Atoms of CuTe: the MMAs, copies and descriptors of each GPU generation."""
 
 from xdsl.ir import Dialect
 

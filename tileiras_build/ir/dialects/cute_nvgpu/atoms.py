@@ -21,7 +21,7 @@ SIGNS = [(a, b) for a in (True, False) for b in (True, False)]
 _SIZE = re.compile(r"m(\d+)n(\d+)k(\d+)")
 # Pairs of fp4 are elements of a tile; PTX counts the fp4.
 _PAIRS = {"f4E2M1FNx2": "f4E2M1FN"}
-# What a row needs of the GPU -> the operation and the atom of its generation; other rows are of sm_80.
+# Capability of a row -> the operation and the atom of its generation; other rows are of sm_80.
 _GENERATIONS = {
     "mma_fp8": ("arch.mma.SM89", "sm89.mma"),
     "mma_f8f6f4": ("arch.mma.SM89", "sm89.mma"),
@@ -40,9 +40,9 @@ class SignedAtom(NamedTuple, Generic[R]):
     b: bool
 
 
-# ---- products of a warp ------------------------------------------------------------------------------
+# ---- warp MMA ----------------------------------------------------------------------------------------
 def mma_type_parameters(row: MmaAtom, a_signed: bool, b_signed: bool) -> str:
-    """The words of a row of ``mma.sync``, from the mnemonic."""
+    """The spelling of a row of ``mma.sync``, from the mnemonic."""
     name = row.ptx_name(a_signed, b_signed)
     types = [part for part in name.partition(".row.col.")[2].split(".") if "::" not in part and part != "block_scale"]
     _, a, b, accumulator, *scale = types
@@ -51,7 +51,7 @@ def mma_type_parameters(row: MmaAtom, a_signed: bool, b_signed: bool) -> str:
     return " ".join(["x".join(size.groups()), a, b, accumulator, *scale])
 
 
-# Words -> the first row of the table that has them.
+# Spelling -> the first row of the table that has it.
 MMA: dict[str, SignedAtom[MmaAtom]] = {
     mma_type_parameters(row, *signs): SignedAtom(row, *signs)
     for row in reversed(MMA_ATOMS)
@@ -72,7 +72,7 @@ def matrices_atom(name: str, count: int, transposed: bool) -> AtomType:
     return ATOMS[f"atom.{name}"](f"8x8 x{count}{' trans' if transposed else ''}")
 
 
-# ---- products in tensor memory -----------------------------------------------------------------------
+# ---- tcgen05 MMA -------------------------------------------------------------------------------------
 def _tensor_types(row: Tcgen05Atom, a_signed: bool, b_signed: bool) -> Iterator[str]:
     for type, signed in ((row.a_type, a_signed), (row.b_type, b_signed)):
         yield ("s8" if signed else "u8") if type == "i8" else PTX_TYPE[_PAIRS.get(type, type)]
@@ -86,7 +86,7 @@ def _per_element(row: Tcgen05Atom) -> int:
     return 2 if row.a_type in _PAIRS else 1
 
 
-# The words behind the shape -> the row.
+# The types after the shape -> the row.
 TENSOR: dict[str, SignedAtom[Tcgen05Atom]] = {
     " ".join(_tensor_types(row, *signs)): SignedAtom(row, *signs) for row in TCGEN05_ATOMS for signs in reversed(SIGNS)
 }

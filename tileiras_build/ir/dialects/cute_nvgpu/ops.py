@@ -1,7 +1,7 @@
 """The operations of ``cute_nvgpu``: one row each, by the roster of tileir-internals, section 4.2.
 
 ``arch.`` operations are single instructions on LLVM's types; ``atom``, an attribute of theirs, is an atom's type. Rows
-whose operands no document describes take any: the dialect reads them, and the conversion that meets one names it.
+without documented operands accept any: the dialect parses them, and the conversion reports them.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ def _row(name: str, operands: str, results: str, meaning: str, *, pure: bool = F
 
 
 MMA_OPS = (
-    # ``overflow`` says of integers whether sums stay at the last number (satfinite, as without it) or go on (wrapped).
+    # ``overflow`` of integer accumulators: satfinite (the default) or wrapped.
     _row("arch.mma.SM80", "a* b* c*", "registers*", "mma.sync on registers"),
     _row("arch.mma.SM89", "a* b* c*", "registers*", "mma.sync on registers, floats of 8 bits and less"),
-    # ``scales``: of A and of B the word, the byte in it and the thread that has it, constants of 16 bits.
+    # ``scales``: of A and of B the register, the byte in it and the thread that has it, 16-bit constants.
     _row("arch.mma.SM120.block_scaled", "a* b* c* scales*", "registers*", "mma.sync on registers, with scales"),
     _row("arch.mma.SM90", "a b c", "result", "wgmma on descriptors and a struct of registers"),
-    # ``a_mn_major``, ``b_mn_major``: so lies the operand in shared memory. ``cta_group``: 2 for a pair of CTAs.
+    # ``a_mn_major``, ``b_mn_major``: the operand's layout in shared memory. ``cta_group``: 2 for a pair of CTAs.
     _row("arch.mma.SM100.umma", "d a b accumulate", "", "tcgen05.mma on tensor memory and descriptors"),
-    # ``scale_byte``: where in their words the scales begin, which are in tensor memory.
+    # ``scale_byte``: the first byte of the scales in their columns of tensor memory.
     _row("arch.mma.SM100.umma_block_scaled", "d a b accumulate a_scales b_scales", "", "the same, with scales"),
 )
 COPY_OPS = (
-    # ``offset``: bytes between the address and the place.
+    # ``offset``: bytes to add to the address.
     _row("arch.copy.ldsm", "source", "registers*", "ldmatrix"),
     _row("arch.copy.stsm", "destination registers*", "", "stmatrix"),
     _row("arch.copy.SM80.cp_async", "source destination bytes?", "", "cp.async; bytes past the last one are zeros"),
@@ -37,8 +37,8 @@ COPY_OPS = (
     # ``kind``: how; ``mode``: tile, or im2col.
     _row("arch.copy.SM100.tma_reduce", "descriptor source coords* hint?", "", "a box combined with a tensor, by kind"),
     _row("arch.copy.SM100.copy_s2t", "destination source", "", "tcgen05.cp from a descriptor to tensor memory"),
-    # The registers are words or one vector of them; with ``shape`` and ``repetitions`` other forms than rows of columns.
-    # ``async``: waiting is the caller's.
+    # The registers are i32 values or one vector of them; ``shape`` and ``repetitions`` select forms other than rows of columns.
+    # ``async``: the caller waits.
     _row("arch.copy.SM100.tmem_load", "source", "registers*", "tcgen05.ld"),
     _row("arch.copy.SM100.tmem_store", "destination registers*", "", "tcgen05.st"),
 )
@@ -81,7 +81,7 @@ def _arch(name: str) -> type[TableOp]:
     return BY_NAME[f"cute_nvgpu.arch.{name}"]
 
 
-# The operations that kernels of tiles become.
+# The operations that tile kernels are lowered to.
 LoadMatrixOp, StoreMatrixOp = _arch("copy.ldsm"), _arch("copy.stsm")
 TensorProductOp, ScaledTensorProductOp = _arch("mma.SM100.umma"), _arch("mma.SM100.umma_block_scaled")
 LoadTensorMemoryOp, StoreTensorMemoryOp = _arch("copy.SM100.tmem_load"), _arch("copy.SM100.tmem_store")

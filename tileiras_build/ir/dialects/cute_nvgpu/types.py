@@ -15,7 +15,7 @@ from xdsl.printer import Printer
 
 
 class AtomType(Data[str], TypeAttribute):
-    """An instruction; ``data`` are the words that choose its variant."""
+    """An instruction; ``data`` are the words that select its variant."""
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> str:
@@ -45,12 +45,12 @@ ATOMS: dict[str, type[AtomType]] = {
         "atom.ldsm": "Matrices from shared memory to registers.",
         "atom.stsm": "Matrices from registers to shared memory.",
         "atom.simt_async_copy": "Bytes from global to shared memory, asynchronously.",
-        "sm80.mma": "A product of a warp.",
-        "sm89.mma": "A product of a warp, floats of 8 bits and less.",
-        "sm90.mma": "A product of a warpgroup, operands in shared memory.",
-        "sm100.mma": "A product in tensor memory.",
-        "sm100.mma_bs": "A product in tensor memory of operands that have scales.",
-        "SM120.mma_bs": "A product of a warp of operands that have scales.",
+        "sm80.mma": "An MMA of a warp.",
+        "sm89.mma": "An MMA of a warp, floats of 8 bits and less.",
+        "sm90.mma": "An MMA of a warpgroup, operands in shared memory.",
+        "sm100.mma": "An MMA with accumulators in tensor memory.",
+        "sm100.mma_bs": "A block-scaled MMA with accumulators in tensor memory.",
+        "SM120.mma_bs": "A block-scaled MMA of a warp.",
         "atom.tma_load": "A box of a tensor to shared memory.",
         "atom.tma_store": "A box of a tensor from shared memory.",
         "atom.tma_reduce": "A box of shared memory combined with a tensor.",

@@ -1,6 +1,6 @@
 """The operations of ``cutlass``: pipelines and named barriers, one row each (tileir-internals, section 4.9).
 
-The rest of the roster takes any operands: the dialect reads it, and the conversion that meets one names it.
+The other operations of the roster accept any operands: the dialect parses them, and the conversion reports them.
 """
 
 from __future__ import annotations

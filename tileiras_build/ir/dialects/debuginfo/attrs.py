@@ -75,7 +75,7 @@ def _reader(index: int) -> Callable[[Node], Any]:
 
 
 class Node(Data[tuple]):
-    """A debug node: the values of its FIELDS, which are also attributes of the object; made by ``of(key=value)``."""
+    """A debug node: the values of its FIELDS, which are also attributes of the object; created by ``of(key=value)``."""
 
     FIELDS: ClassVar[tuple[Field, ...]] = ()
 
@@ -168,7 +168,7 @@ class DICompileUnit(Node):
 
 @irdl_attr_definition
 class DISubroutineType(Node):
-    """A function type; kernels have none worth describing."""
+    """A function type; empty for kernels."""
 
     name = "llvm.di_subroutine_type"
     FIELDS = (Field("types", "nodes", optional=True),)
@@ -217,7 +217,7 @@ class DILexicalBlock(Node):
 
 @irdl_attr_definition
 class DILexicalBlockFile(Node):
-    """A part of a function that stands in another file."""
+    """A part of a function in another file."""
 
     name = "llvm.di_lexical_block_file"
     FIELDS = (Field("scope", "node"), Field("file", "node"), Field("discriminator", "number"))

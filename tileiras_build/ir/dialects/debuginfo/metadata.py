@@ -8,7 +8,7 @@ from typing import Any
 from ....core.symbols.symbol_names import llvm_string
 from .attrs import DICompileUnit, DIExpression, DISubprogram, DISubroutineType, Field, Node
 
-# MLIR's words -> LLVM's.
+# MLIR's keywords -> LLVM's.
 EMISSION_KINDS = {
     "Full": "FullDebug",
     "LineTablesOnly": "LineTablesOnly",
@@ -25,7 +25,7 @@ def quoted(text: str) -> str:
 
 
 class DebugMetadata:
-    """Numbers debug nodes from ``first`` on, in the order in which they are asked for; equal nodes share a number."""
+    """Numbers debug nodes from ``first`` on, in the order of first use; equal nodes share a number."""
 
     def __init__(self, first: int = 100):
         self.first = first

@@ -40,8 +40,8 @@ from .attrs import DIExpression, DILocalVariable, Field, Node
 
 @irdl_attr_definition
 class VariableAttr(Node):
-    """A source variable before its scope is known; ``arg`` counts parameters from 1, ``type`` is as a debugger shows it
-    where its values' own types do not say."""
+    """A source variable before its scope is known; ``arg`` counts parameters from 1, ``type`` is the debugger's type
+    where the types of its values are ambiguous."""
 
     name = "debuginfo.variable"
     FIELDS = (
@@ -62,7 +62,7 @@ class ValueType(ParametrizedAttribute, TypeAttribute):
 
 @irdl_op_definition
 class ValueOp(IRDLOperation):
-    """From here on a variable has this value (kind value), or lives at this address (kinds declare and addr)."""
+    """From here on a variable has this value (kind value), or is at this address (kinds declare and addr)."""
 
     name = "debuginfo.value"
     value = operand_def()
@@ -76,7 +76,7 @@ class ValueOp(IRDLOperation):
 
     @property
     def kind_name(self) -> str:
-        """What is described: value, declare or addr."""
+        """The kind: value, declare or addr."""
         return self.kind.data if self.kind is not None else "value"
 
     @classmethod
@@ -134,10 +134,10 @@ class PlaceholderOp(IRDLOperation):
         super().__init__(properties={"reason": StringAttr(reason)}, result_types=[type])
 
 
-# ---- the LLVM dialect's side ------------------------------------------------------------------------
+# ---- operations of the LLVM dialect ------------------------------------------------------------------------
 @irdl_op_definition
 class MoveOp(IRDLOperation):
-    """The same value, of which the optimizer knows nothing: it stays where a debugger can see it."""
+    """The same value, opaque to the optimizer: a debugger can read it."""
 
     name = "llvm.nvvm.move"
     T: ClassVar = VarConstraint("T", AnyAttr())
@@ -220,14 +220,14 @@ class DbgValueOp(DebugIntrinsic):
 
 @irdl_op_definition
 class DbgDeclareOp(DebugIntrinsic):
-    """A variable lives at this address for all of its life."""
+    """A variable is at this address for all of its lifetime."""
 
     name = "llvm.intr.dbg.declare"
 
 
 @irdl_op_definition
 class DbgAddrOp(DebugIntrinsic):
-    """A variable lives at this address from here on."""
+    """A variable is at this address from here on."""
 
     name = "llvm.intr.dbg.addr"
 

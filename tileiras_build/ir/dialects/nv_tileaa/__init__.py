@@ -1,4 +1,4 @@
-"""Alias-aware tile IR: what the program means, with memory order explicit and no layouts."""
+"""Alias-aware tile IR: the semantics of the program, with explicit memory order and without layouts."""
 
 from xdsl.ir import Dialect
 

@@ -1,4 +1,4 @@
-"""How a kernel is to be launched, before its function is converted."""
+"""The launch specification of a kernel, before its function is converted."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class KernelSpecAttr(ParametrizedAttribute):
     def of(
         num_warps: int = 4, cluster: tuple[int, int, int] = (1, 1, 1), num_ctas: int = 1, max_registers: int = 0
     ) -> KernelSpecAttr:
-        """A specification from plain numbers."""
+        """A specification from plain integers."""
         extents = ArrayAttr([IntAttr(extent) for extent in cluster])
         return KernelSpecAttr(IntAttr(num_warps), extents, IntAttr(num_ctas), IntAttr(max_registers))
 

@@ -37,7 +37,7 @@ ACCESS: Declared = ORDER | {"optimization_hints": HINTS.optional()}
 UPDATE: Declared = {"mode": TEXT, **ORDER}
 SIGNS: Declared = {"signedness_lhs": TEXT.optional("signed"), "signedness_rhs": TEXT.optional("signed")}
 
-# Facts that several rows have: reading and writing through pointers, and through views.
+# Traits that several rows have: reading and writing through pointers, and through views.
 POINTER_LOAD, POINTER_STORE = (
     OpTraits(LayoutTrait.POINTER, MemoryEffect.READ),
     OpTraits(LayoutTrait.POINTER, MemoryEffect.WRITE),
@@ -109,7 +109,7 @@ FpToFpOp = define(
     op_traits=OpTraits(LayoutTrait.ELEMENTWISE, forwarding=ValueForwarding.ROUNDING),
 )
 
-# Products and collectives.
+# Matmul, reductions and scans.
 DotOp = define(
     "nv_tileaa.dot",
     "lhs rhs acc lhs_scale? rhs_scale?",
@@ -228,7 +228,7 @@ AllocaOp = define(
     op_traits=NO_TILES,
 )
 
-# Memory: every one may take a token and then gives one.
+# Memory: each operation may take a token, and returns one then.
 LoadOp = define(
     "nv_tileaa.load",
     "pointer mask? other? token?",
@@ -341,7 +341,7 @@ GridDependencyOp = define(
 )
 
 # Functions, grid and control flow that MLIR's scf cannot say (early exits).
-# What a kernel asks for, what passes decide for it, and its launch where that is given.
+# Requests of a kernel, decisions of passes, and its launch where known.
 KERNEL: Declared = {
     "sym_name": TEXT,
     "optimization_hints": HINTS.optional(),

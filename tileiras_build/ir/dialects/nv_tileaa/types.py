@@ -27,7 +27,7 @@ class PointerType(ParametrizedAttribute, TypeAttribute):
 
 @irdl_attr_definition
 class TokenType(ParametrizedAttribute, TypeAttribute):
-    """An ordering edge between memory operations; it has no value at run time."""
+    """An ordering edge between memory operations; it does not exist at run time."""
 
     name = "nv_tileaa.mem_token"
 
@@ -60,7 +60,7 @@ def _parse_dims(parser: AttrParser) -> ArrayAttr[IntAttr]:
 class MemRefType(ParametrizedAttribute, TypeAttribute):
     """A strided object in global memory: ``!nv_tileaa.memref<f16, [?, 64], [?, 1]>``.
 
-    Extents and strides are in elements; ``?`` stands for a value known at run time only.
+    Extents and strides are in elements; ``?`` is dynamic.
     """
 
     name = "nv_tileaa.memref"
@@ -99,7 +99,7 @@ class MemRefType(ParametrizedAttribute, TypeAttribute):
 
 @irdl_attr_definition
 class TiledViewType(ParametrizedAttribute, TypeAttribute):
-    """How a memory reference is cut into tiles.
+    """A partition of a memory reference into tiles.
 
     ``!nv_tileaa.tiled_view<partition, MEMREF, tile = [64, 32], dim_map = [0, 1], steps = [64, 32], padding>``
 

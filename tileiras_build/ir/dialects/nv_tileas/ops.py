@@ -18,38 +18,38 @@ PLACEMENT = data_kind("a placement in shared memory", SharedLayoutAttr, SharedLa
 # These stay as they are until the kernel's signature is converted.
 NOT_CONVERTED = frozenset({"nv_tileaa.func", "nv_tileaa.return", "nv_tileaa.global"})
 
-# Shared memory that an operation uses while it runs; ``sync_before``: a barrier first, for another's may still be read.
+# Scratch shared memory of an operation; ``sync_before``: a barrier first, because another operation's scratch may still be read.
 SCRATCH: Declared = {"scratch_bytes": I32.optional(), "scratch_offset": I32.optional(), "sync_before": FLAG}
-# Where storage of the kernel's life lies.
+# The offset of storage with the kernel's lifetime.
 LIFETIME_STORAGE: Declared = {"shared_offset": I32.optional()}
-# Elements per access; ``has_boundary_tile``: single ones where a tile ends the tensor; dimensions along which no tile ends it in part.
+# Elements per access; ``has_boundary_tile``: single ones in the boundary tile; dimensions without a partial tile.
 VECTOR_WIDTH: Declared = {"vector": I32.optional()}
-# Along which dimension of a tile of pointers they follow each other; none: the last.
+# The contiguous dimension of a tile of pointers; default: the last.
 POINTER_VECTOR: Declared = VECTOR_WIDTH | {"fastest": I32.optional()}
-# What is asked of each tile index (``analysis/integer_ranges.py:Check``); without it, everything.
+# The checks of each tile index (``analysis/integer_ranges.py:Check``); default: all.
 BOUNDS_CHECKS: Declared = {"index_checks": I32S.optional()}
 VIEW_ACCESS: Declared = VECTOR_WIDTH | BOUNDS_CHECKS | {"has_boundary_tile": FLAG, "in_bounds": BOOLS.optional()}
-# The instruction that a copy through shared memory or a reduction in memory is made by; none is the plain one.
+# The instruction of a copy through shared memory or of a reduction in memory; default: the plain one.
 LDMATRIX, LD_SHARED, STMATRIX, ST_SHARED = "ldmatrix", "ld.shared", "stmatrix", "st.shared"
 ATOM, ATOM_LOOP = "atom", "atom.cas"
 COPY_ATOM: Declared = {"copy_atom": TEXT.optional()}
 REDUCE_ATOM: Declared = {"reduce_atom": TEXT.optional()}
-# How a product is made: partial sums of part of k, a left operand that comes through registers, two fp4 in a byte.
+# Lowering of a dot: promotion of partial accumulators, a left operand in registers, two fp4 per byte.
 MMA: Declared = SIGNS | {
     "fast_acc": FLAG,
     "packed": FLAG,
     "promotion": I32S.optional(),
     "a_via_registers": FLAG,
-    # Iterations of the loop in whose turn it multiplies by the scales of a tile.
+    # Loop iterations per tile of scales.
     "scale_steps": I32.optional(1),
 }
 # Its operands in shared memory.
 OPERAND_PLACEMENTS: Declared = {"lhs_placement": PLACEMENT.optional(), "rhs_placement": PLACEMENT}
 
-# What scheduling writes on an operation that nv_tileaa has as well.
+# Attributes that scheduling adds to operations of nv_tileaa.
 SCHEDULING_ATTRIBUTES: dict[str, Declared] = {
-    # ``steps``: iterations of the loop that load the same tile, one after the other.
-    # ``cache``: how caches should treat it, in PTX's words. ``lazy``: each access is issued where its elements are used, while the
+    # ``steps``: consecutive loop iterations that load the same tile.
+    # ``cache``: the cache hint in PTX's spelling. ``lazy``: each access is issued where its elements are used, while the
     # next one is in flight. ``full_tile_version``: a second version of the code, without bounds checks, for tiles inside the tensor.
     "tiled_load": VIEW_ACCESS
     | {"cache": TEXT.optional(), "tma": FLAG, "swizzle": TEXT.optional(), "steps": I32.optional(1)}
@@ -61,11 +61,11 @@ SCHEDULING_ATTRIBUTES: dict[str, Declared] = {
     "atomic_rmw": SCRATCH | REDUCE_ATOM,
     "atomic_cas": SCRATCH,
     "reduce": SCRATCH,
-    # Bits of an element's packed index that number the parts in which a tile passes through scratch.
+    # Bits of an element's packed index that number the passes of a tile through scratch.
     "extract_slice": SCRATCH | {"chunk_bits": I32.optional(0)},
     "insert_slice": SCRATCH | {"chunk_bits": I32.optional(0)},
     "alloca": LIFETIME_STORAGE,
-    # The mma row and how warps divide m, n and batch; or the row of a warpgroup, or of tensor memory and its columns.
+    # The mma row and the split of warps over m, n and batch; or the wgmma row; or the tcgen05 row and its columns.
     "dot": MMA
     | SCRATCH
     | {
@@ -74,10 +74,10 @@ SCHEDULING_ATTRIBUTES: dict[str, Declared] = {
         "warpgroup": TEXT.optional(),
         "tensor_memory": TEXT.optional(),
         "tmem_columns": I32.optional(),
-        # Its sum stays in tensor memory, where each iteration scales it; its left operand stays in shared memory.
+        # The accumulator stays in tensor memory, where each iteration rescales it; the left operand stays in shared memory.
         "rescaled": FLAG,
         "stationary": FLAG,
-        # Parts along k in which operands pass through scratch that no instruction for matrices takes.
+        # Chunks along k in which operands of FMA dots pass through scratch.
         "k_chunks": I32.optional(1),
     },
 }
@@ -113,7 +113,7 @@ ConvertLayoutOp = define(
     attributes=SCRATCH | {"chunk_bytes": I32.optional()},
     op_traits=OpTraits(LayoutTrait.CUSTOM, forwarding=ValueForwarding.LAYOUT_CAST | ValueForwarding.PRESERVES_ZERO),
 )
-# Tiles that are partly spilled to shared memory across a barrier. Each thread has slots of its own there.
+# Tiles that are partly spilled to shared memory across a barrier. Each thread has its own slots.
 SpillOp = define(
     "nv_tileas.spill",
     "value overwrites?",
@@ -184,8 +184,8 @@ LocalLoadOp = define(
     op_traits=CUSTOM_LAYOUT,
 )
 
-# Tiles fetched by a warp of their own. A pipeline is a ring of stages with two mbarriers each: full and empty. Where an
-# agent stands in it is an i32 token: the stage, and in the low bit the phase.
+# Tiles loaded by a producer warp. A pipeline is a ring of stages with two mbarriers each: full and empty. The position of a
+# warp partition in it is an i32 token: the stage, and in the low bit the phase.
 MakeTiledTmaDescOp = define(
     "nv_tileas.make_tiled_tma_desc",
     "source",
@@ -343,7 +343,7 @@ TmemScaleOp = define(
     pure=False,
     op_traits=CUSTOM_LAYOUT,
 )
-# Scales on their way to tensor memory: a stage in shared memory has the bytes of each column's lanes together.
+# Scales to be copied to tensor memory: a stage in shared memory has the bytes of each column's lanes together.
 StoreScalesOp = define(
     "nv_tileas.store_scales",
     "value buffer stage",
@@ -367,8 +367,8 @@ AsyncUmmaOp = define(
     "one thread multiplies operands in shared memory (lhs: or tensor memory) into tensor memory; what is done later "
     "empties the stage of the pipeline, and fills ready",
     pure=False,
-    # ``scale_iteration``: the iteration's number in the ring of groups of scales. ``chunk``: the index of the
-    # chunk of k that it multiplies, and the number of chunks.
+    # ``scale_iteration``: the index of the iteration in the pipeline of scales. ``chunk``: the index of the chunk of k, and
+    # the number of chunks.
     attributes=MMA | OPERAND_PLACEMENTS | {"atom": TEXT, "shape": I64S, "pair": FLAG, "chunk": I64S.optional()},
     op_traits=NO_TILES,
 )
@@ -396,7 +396,7 @@ UmmaReleaseOp = define(
     pure=False,
     op_traits=NO_TILES,
 )
-# Turns of the warpgroups that compute, one after the other (``warpgroups`` of them) for as long as the kernel runs.
+# Ping-pong order of the consumer warpgroups (``warpgroups`` of them) for the whole kernel.
 SequenceOpenOp, SequenceWaitOp, SequenceArriveOp, SequenceCloseOp = (
     define(
         f"nv_tileas.async.sequence.{name}",

@@ -1,4 +1,4 @@
-"""The types that scheduling adds: buffers in shared memory."""
+"""Types of scheduled tile IR: buffers, pipelines, tensor maps, tensor memory."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class MBarrierTokenType(ParametrizedAttribute, TypeAttribute):
 
 
 def _parse_fields(parser: AttrParser, names: Sequence[str], read: dict) -> dict:
-    """``<name = value, ...>`` in the given order; ``read`` has the parser of a value that is not a keyword."""
+    """``<name = value, ...>`` in this order; ``read`` has the parser of a value that is not a keyword."""
     found = {}
     with parser.in_angle_brackets():
         for position, name in enumerate(names):
@@ -65,7 +65,7 @@ class MBarrierGroupType(ParametrizedAttribute, TypeAttribute):
 
     @property
     def is_shared(self) -> bool:
-        """Whether the barriers are where the hardware wants them."""
+        """Whether the barriers are in shared memory."""
         return address_space(self.memory_space) == SHARED
 
     @classmethod
@@ -93,7 +93,7 @@ _TENSOR_MAP_FIELDS = {"swizzle": SWIZZLE, "l2promo": L2_PROMOTION, "oob": OUT_OF
 
 @irdl_attr_definition
 class TensorMapDescriptorType(ParametrizedAttribute, TypeAttribute):
-    """A tensor map: the box that one copy moves, and how it lies in shared memory."""
+    """A tensor map: the box of one copy, and its layout in shared memory."""
 
     name = "nvgpu.tensormap.descriptor"
     tensor: MemRefType
@@ -141,7 +141,7 @@ class _OneField(ParametrizedAttribute, TypeAttribute):
 
 @irdl_attr_definition
 class WarpgroupDescriptorType(_OneField):
-    """A matrix in shared memory as a warpgroup product reads it."""
+    """A matrix in shared memory as wgmma reads it."""
 
     name = "nvgpu.warpgroup.descriptor"
     tensor: MemRefType
@@ -149,7 +149,7 @@ class WarpgroupDescriptorType(_OneField):
 
 @irdl_attr_definition
 class SwizzleAttr(Data[int], SpacedOpaqueSyntaxAttribute):
-    """``#nvgpu<swizzle 128B>``, or ``none``: the width in bytes of the rows that a swizzle is made of."""
+    """``#nvgpu<swizzle 128B>``, or ``none``: the width in bytes of a swizzle's rows."""
 
     name = "nvgpu.swizzle"
 
@@ -171,7 +171,7 @@ class SwizzleAttr(Data[int], SpacedOpaqueSyntaxAttribute):
 
 @irdl_attr_definition
 class WarpgroupAccumulatorType(_OneField):
-    """The accumulator tile of a warpgroup, spread over its threads."""
+    """The accumulator tile of a warpgroup, distributed over its threads."""
 
     name = "nvgpu.warpgroup.accumulator"
     fragmented: VectorType

@@ -1,4 +1,4 @@
-"""What the matrices of a product must be, so that a warp or a warpgroup holds them.
+"""Checks of MMA shapes: fragments must match what the threads of a warp or a warpgroup hold.
 
 A warp multiplies in tiles of 8 rows, along k of 16 bytes; f64 in tiles of 4 elements. A thread holds of each tile of A and B
 one register, of each tile of C two elements (PTX ISA 9.0, section 9.7.14.5).
@@ -33,7 +33,7 @@ _F8 = (Float8E4M3FNType, Float8E5M2Type)
 
 
 def check_mma_shapes(op: MmaSyncOp | MmaSparseSyncOp, sparse_k: int) -> None:
-    """Raise unless the fragments of a warp's product are those of its shape; A has one of ``kept`` elements."""
+    """Raise unless the fragments of a warp MMA are those of its shape; A has one of ``kept`` elements."""
     if len(op.mmaShape) != 3:
         raise VerifyException(f"'{op.name}' op expected mmaShape to have three integers m, n, k")
     m, n, k = (cast(IntegerAttr, size).value.data for size in op.mmaShape)
@@ -72,7 +72,7 @@ def _fragment(op: MmaSyncOp | MmaSparseSyncOp, name: str, matrix: SSAValue) -> V
 
 
 def _tile(op: MmaSyncOp | MmaSparseSyncOp, element: Attribute) -> tuple[int, int]:
-    """The elements of a tile along k, and how many of them a thread holds."""
+    """The elements of a tile along k, and the number per thread."""
     bits = element.bitwidth if isinstance(element, FixedBitwidthType) else 0
     if isinstance(element, Float64Type):
         return TILE_OF_DOUBLES, 1

@@ -21,7 +21,7 @@ from .attrs import MBarrierGroupType, MBarrierTokenType
 
 
 def check_barrier(type: Attribute, label: str) -> None:
-    """Raise unless ``type`` is a group of mbarriers in shared memory: no cast could move it there."""
+    """Raise unless ``type`` is a group of mbarriers in shared memory."""
     if not isinstance(type, MBarrierGroupType) or not type.is_shared:
         raise VerifyException(f"{label} must be mbarrier barrier type, but got '{type}'")
 
@@ -78,7 +78,7 @@ class MBarrierGetOp(BarrierOperation):
 class MBarrierArriveOp(BarrierOperation):
     """Arrive; the token names the phase.
 
-    Under a predicate there is no token, which a thread that does not arrive would not have.
+    Under a predicate there is no token: a thread that does not arrive would have none.
     """
 
     name = "nvgpu.mbarrier.arrive"
@@ -111,7 +111,7 @@ class MBarrierArriveNoCompleteOp(BarrierOperation):
 
 @irdl_op_definition
 class MBarrierArriveExpectTxOp(BarrierOperation):
-    """Arrive and announce ``txcount`` bytes that asynchronous copies will bring."""
+    """Arrive and expect ``txcount`` bytes of asynchronous copies."""
 
     name = "nvgpu.mbarrier.arrive.expect_tx"
     barriers = operand_def()
@@ -137,10 +137,10 @@ class MBarrierTestWaitOp(BarrierOperation):
 
 @irdl_op_definition
 class MBarrierTryWaitParityOp(BarrierOperation):
-    """Wait up to ``ticks`` nanoseconds, or as long as the GPU likes, for the phase of a parity.
+    """Wait up to ``ticks`` nanoseconds, by default a time of the GPU's choice, for the phase of a parity.
 
     Without a result it waits until the phase is complete, as MLIR's operation does; with one (``-> i1``) it tries
-    once and says whether the phase is complete.
+    once and returns whether the phase is complete.
     """
 
     name = "nvgpu.mbarrier.try_wait.parity"

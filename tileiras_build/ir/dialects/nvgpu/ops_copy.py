@@ -45,7 +45,7 @@ SIZES = (4, 8, 16)  # bytes of a copy (PTX ISA 9.0, section 9.7.9.25.3.1)
 @irdl_op_definition
 class DeviceAsyncCopyOp(IRDLOperation):
     """Copy ``dstElements`` elements from global to shared memory; elements past ``srcElements``, or all of a copy that is
-    ``ignored``, become zero. Where ``predicate`` does not hold, nothing is done."""
+    ``ignored``, become zero. Without effect where ``predicate`` is false."""
 
     name = "nvgpu.device_async_copy"
     dst = operand_def(MemRefType)
@@ -101,7 +101,7 @@ class DeviceAsyncCopyOp(IRDLOperation):
 
 
 def _is_contiguous(type: MemRefType) -> bool:
-    """Whether the elements of the last dimension lie next to each other, as far as the type says."""
+    """Whether the last dimension is contiguous, as far as the type says."""
     if isinstance(type.layout, AffineMapAttr):
         layout, rank = type.layout.data, len(type.shape)
         start, next_one = ([0] * rank, [0] * (rank - 1) + [1])
@@ -112,7 +112,7 @@ def _is_contiguous(type: MemRefType) -> bool:
 
 @irdl_op_definition
 class DeviceAsyncCreateGroupOp(IRDLOperation):
-    """Make one group of the copies issued since the last group."""
+    """Commit the copies since the last group as one group."""
 
     name = "nvgpu.device_async_create_group"
     inputTokens = var_operand_def(DeviceAsyncTokenType())

@@ -1,4 +1,4 @@
-"""Matrix operations of ``nvgpu``: warpgroup and warp products, and loads of their fragments."""
+"""Matrix operations of ``nvgpu``: warpgroup and warp MMAs, and loads of their fragments."""
 
 from __future__ import annotations
 
@@ -86,10 +86,10 @@ class WarpgroupGenerateDescriptorOp(IRDLOperation):
 class WarpgroupMmaOp(IRDLOperation):
     """D = A x B + C by the four warps of a warpgroup; ``waitGroup`` groups may stay in flight.
 
-    A is a descriptor, or a thread's fragment, one row for each register, those of a step along k together. ``stepsA`` and
-    ``stepsB`` are the bytes from the start of an operand to its part of each instruction; without them, rows lie next to
-    each other. ``replaces``: C gives its registers, but is not added. What other operations do of the sequence of fence,
-    products, commit and wait is ``unfenced``, ``uncommitted``, ``unawaited``.
+    A is a descriptor, or a thread's fragment, one row for each register, those of a k step together. ``stepsA`` and
+    ``stepsB`` are the bytes from the start of an operand to its part of each instruction; without them, rows are
+    contiguous. ``replaces``: C provides registers, but is not added. ``unfenced``, ``uncommitted``, ``unawaited``: another
+    operation does that part of the sequence of fence, MMAs, commit and wait.
     """
 
     name = "nvgpu.warpgroup.mma"
@@ -191,7 +191,7 @@ class MmaSyncOp(IRDLOperation):
 
 @irdl_op_definition
 class MmaSparseSyncOp(IRDLOperation):
-    """D = A x B + C with two of four elements of A stored; the metadata says which."""
+    """D = A x B + C with two of four elements of A stored; the metadata selects them."""
 
     name = "nvgpu.mma.sp.sync"
     matrixA = operand_def(VectorType)
@@ -204,7 +204,7 @@ class MmaSparseSyncOp(IRDLOperation):
     res = result_def(VectorType)
     traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
-    # MLIR leaves the metadata's type out: it is always the same.
+    # MLIR omits the metadata's type: it is always the same.
     assembly_format = (
         "`(` $matrixA `,` $matrixB `,` $matrixC `)` `metadata` `(` $sparseMetadata `)` attr-dict"
         " `:` `(` type($matrixA) `,` type($matrixB) `,` type($matrixC) `)` `->` type($res)"
@@ -218,7 +218,7 @@ class MmaSparseSyncOp(IRDLOperation):
 
 @irdl_op_definition
 class LdMatrixOp(IRDLOperation):
-    """Load 1, 2 or 4 matrices of 8 rows of 16 bytes from shared memory, spread over the warp."""
+    """Load 1, 2 or 4 matrices of 8 rows of 16 bytes from shared memory, distributed over the warp."""
 
     name = "nvgpu.ldmatrix"
     srcMemref = operand_def(MemRefType)
@@ -236,7 +236,7 @@ class LdMatrixOp(IRDLOperation):
             raise VerifyException(f"'{self.name}' op source must be in shared memory, but got '{source}'")
         if len(self.indices) != len(source.shape):
             raise VerifyException(f"'{self.name}' op expected {len(source.shape)} indices, got {len(self.indices)}")
-        # Registers alone are words, of whatever is in memory.
+        # Single registers are i32, whatever the element type.
         if self.res.type != VectorType(i32, [tiles]) and (
             len(shape) != 2 or source.element_type != self.res.type.element_type
         ):

@@ -45,7 +45,7 @@ def check_box(name: str, descriptor: TensorMapDescriptorType, buffer: MemRefType
 
 
 def check_map(name: str, descriptor: TensorMapDescriptorType) -> None:
-    """Raise unless a tensor map is one of boxes that lie in shared memory."""
+    """Raise unless a tensor map has boxes in shared memory."""
     tensor, shape = descriptor.tensor, descriptor.tensor.get_shape()
     if address_space(tensor.memory_space) not in (SHARED, CLUSTER):
         raise VerifyException(f"'{name}' op tensor map must be of a box in shared memory, but got '{tensor}'")
@@ -110,7 +110,7 @@ class TmaAsyncStoreOp(IRDLOperation):
 
 @irdl_op_definition
 class TmaCreateDescriptorOp(IRDLOperation):
-    """The fields of a tensor map, on the stack, as an encoder of tensor maps reads them; nobody changes them."""
+    """The fields of a tensor map, on the stack, as an encoder of tensor maps reads them; read-only."""
 
     name = "nvgpu.tma.create.descriptor"
     tensor = operand_def()
@@ -127,7 +127,7 @@ class TmaCreateDescriptorOp(IRDLOperation):
 
 @irdl_op_definition
 class TmaPrefetchDescriptorOp(IRDLOperation):
-    """Bring a tensor map into the cache of maps."""
+    """Prefetch a tensor map."""
 
     name = "nvgpu.tma.prefetch.descriptor"
     tensorMapDescriptor = operand_def(TensorMapDescriptorType)

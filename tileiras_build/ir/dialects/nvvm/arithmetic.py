@@ -1,7 +1,7 @@
-"""Rows of arithmetic, of conversions, and of the matrix product of a warp.
+"""Rows of arithmetic, conversions, and the MMA of a warp.
 
-Attributes: ``rounding`` is PTX's word (``rn``, ``rz``, ``rm``, ``rp``; of some also ``full`` or ``approx``), ``ftz``
-flushes subnormal numbers to zero. Types of operands and results say the rest.
+Attributes: ``rounding`` is PTX's modifier (``rn``, ``rz``, ``rm``, ``rp``; of some also ``full`` or ``approx``), ``ftz``
+flushes subnormals to zero. Types of operands and results determine the rest.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .instructions import NONE, Assembly, Intrinsic, define_instruction, keyword
 
 
 def _modifiers(op: Operation) -> str:
-    """``.rz.ftz``: the rounding mode, and whether subnormal numbers are flushed."""
+    """``.rz.ftz``: the rounding mode, and whether subnormals are flushed."""
     rounding = keyword_attr(op, "rounding")
     return (f".{rounding}" if rounding else "") + (".ftz" if "ftz" in op.attributes else "")
 
@@ -49,12 +49,12 @@ def _min_max(name: str) -> Callable[[Operation], str]:
 AddOp = define_instruction("add", "lhs rhs", "result", "the sum, rounded", Intrinsic(_typed("add")))
 MulOp = define_instruction("mul", "lhs rhs", "result", "the product, rounded", Intrinsic(_typed("mul")))
 FmaOp = define_instruction("fma", "a b c", "result", "a * b + c, rounded once", Intrinsic(_typed("fma")))
-# Pairs of f32 are an i64 here: libNVVM takes no vectors of floats as operands of assembly, nor an intrinsic of the reciprocal.
+# Pairs of f32 are an i64 here: libNVVM accepts no vectors of floats as operands of assembly, nor the intrinsic of rcp.
 FmaPairOp = define_instruction(
     "fma.pair", "a b c", "result", "a * b + c of pairs of f32, rounded once",
     Assembly(lambda op: f"fma{_modifiers(op)}.f32x2 $0, $1, $2, $3;", NONE),
 )  # fmt: skip
-# LLVM, which is not to see it, would shift the pair as one number of 64 bits: three instructions instead of one.
+# Hidden from LLVM, which would shift the pair as one 64-bit integer: three instructions instead of one.
 MulHiOp = define_instruction(
     "upper.half", "pair", "result", "the word of a pair's second number", Assembly("mov.b64 {_, $0}, $1;", NONE)
 )
@@ -65,7 +65,7 @@ MinMaxPairOp = define_instruction(
         lambda op: f"{keyword_attr(op, 'operation')}{'.NaN' if 'nan' in op.attributes else ''}.{keyword_attr(op, 'halves')} $0, $1, $2;", NONE
     ),
 )  # fmt: skip
-# LLVM, which is not to see it, would round behind a branch what the branch need not keep in two registers.
+# Hidden from LLVM, which would sink the rounding behind a branch and keep two registers live across it.
 RoundPairOp = define_instruction(
     "round.pair", "low high", "result", "two f32, each rounded to the nearest number of a half",
     Assembly(lambda op: f"cvt.rn.{keyword_attr(op, 'halves')}.f32 $0, $2, $1;", NONE),
@@ -104,7 +104,7 @@ FMaxOp = define_instruction("fmax", "lhs rhs", "result", "the larger of two numb
 
 
 def _from_integer(op: TableOp) -> str:
-    """``ull2f.rz``: LLVM's letters of the integer are those of C."""
+    """``ull2f.rz``: LLVM abbreviates the integer types as C does."""
     sign = "u" if "unsigned" in op.attributes else ""
     size = "ll" if op.value.type.bitwidth == 64 else "i"
     return f"{sign}{size}2{_type_letter(op.results[0])}{_modifiers(op)}"
@@ -120,20 +120,20 @@ def _narrowing(op: TableOp) -> str:
     return _conversion(keyword_attr(op, "rounding"), keyword_attr(op, "target"), source)
 
 
-# ``unsigned``: so is the integer, of 32 or 64 bits.
+# ``unsigned``: the signedness of the integer, of 32 or 64 bits.
 IntegerToFloatOp = define_instruction(
     "cvt.integer", "value", "result", "an integer as f32 or f64", Intrinsic(_from_integer)
 )
 DoubleToFloatOp = define_instruction(
     "cvt.f32.f64", "value", "result", "f64 as f32", Intrinsic(lambda op: f"d2f{_modifiers(op)}")
 )
-# The result is an i16 for f16 and bf16: ``target`` says which.
+# The result is an i16 for f16 and bf16: ``target`` is the type.
 NarrowFloatOp = define_instruction(
     "cvt.float", "value", "result", "f64 or f32 as the bits of a narrower number", Assembly(_narrowing, NONE)
 )
 
 
-# The matrix product of a warp -----------------------------------------------------------------------------------------
+# MMA of a warp -----------------------------------------------------------------------------------------
 
 _ATOMS = {atom.name: atom for atom in MMA_ATOMS}
 
@@ -152,8 +152,8 @@ def _mma_atom_row(op: TableOp) -> str:
 
 
 # ``nvvm.mma.sync`` of MLIR has no spelling for some rows of ``target/mma_atoms.py``; this names the row. ``unsigned_a``,
-# ``unsigned_b``: so are the integers of the operand; ``satfinite``: their sums saturate. ``scales``: the words of A and of B, each followed by constants of
-# 16 bits: the byte in it and the thread that has it.
+# ``unsigned_b``: the operand's integers are unsigned; ``satfinite``: accumulators saturate. ``scales``: the registers of A and B,
+# each followed by 16-bit constants: the byte in it and the thread that has it.
 MmaSyncAtomOp = define_instruction(
     "mma.sync.atom", "a* b* c* scales*", "result", "A * B + C of a warp, a struct of registers",
     Intrinsic(_mma_atom_row, convergent=True),

@@ -112,7 +112,7 @@ class _Sizes(ParametrizedAttribute):
 
 @irdl_attr_definition
 class ShapeAttr(_Sizes):
-    """Rows, columns and depth of a matrix product."""
+    """M, N and K of an MMA."""
 
     name = "nvvm.shape"
     m: IntAttr

@@ -1,6 +1,6 @@
-"""What orders threads and memory beyond a warp: mbarriers, clusters, fences, registers of agents, dependent launches.
+"""Synchronization beyond a warp: mbarriers, clusters, fences, setmaxnreg, dependent launches.
 
-Operations on mbarriers that MLIR has stand in ``ops_thread``.
+MLIR's operations on mbarriers are in ``ops_thread``.
 Source: PTX ISA 9.0, section 9.7.13 (barriers, fences, mbarrier), and mapa, setmaxnreg, griddepcontrol by their names.
 """
 

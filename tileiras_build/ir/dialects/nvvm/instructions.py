@@ -1,9 +1,9 @@
-"""Rows of the book of instructions: how an operation of ``nvvm`` is spelled in LLVM IR.
+"""Rows of the instruction table: the form of an operation of ``nvvm`` in LLVM IR.
 
 An ``Intrinsic`` row names the LLVM intrinsic of a single instruction. An ``Assembly`` row gives a PTX template with
-LLVM's constraints, where no intrinsic says what is meant: sequences, predicates, and modifiers that come and go with
-operands. The effects of a row are those of its instruction; a call without effects may be moved or dropped. What a GPU
-must have for it is asked of its name or template (``target/isa/llvm_intrinsics.py``, ``assembly.py``).
+LLVM's constraints, where there is no intrinsic: sequences, predicates, and modifiers that depend on
+operands. The effects of a row are those of its instruction; a call without effects may be moved or dropped. The capability
+that it needs follows from its name or template (``target/isa/llvm_intrinsics.py``, ``ptx_instructions.py``).
 Sources: PTX ISA 9.0 for templates, LLVM's IntrinsicsNVVM.td for names.
 """
 
@@ -35,7 +35,7 @@ class Extended:
 
 @dataclass(frozen=True)
 class Address:
-    """An argument that is a pointer into a space: so many bytes beyond an address, which may be an integer."""
+    """An argument that is a pointer into a space: an address, perhaps an integer, plus an offset in bytes."""
 
     address: SSAValue
     offset: int
@@ -54,7 +54,7 @@ class Intrinsic:
     effects: str = NONE
     convergent: bool = False
     arguments: Callable[..., Sequence[Argument]] | None = None
-    result: Attribute | None = None  # of the intrinsic, where the operation drops it
+    result: Attribute | None = None  # of the intrinsic, where the operation has none
     constants: Attribute = i32
 
     kind = "intrinsic"
@@ -148,14 +148,14 @@ def result_registers(op: Operation) -> list[Attribute]:
     return list(type.types) if isinstance(type, LLVMStructType) else [type]
 
 
-# Operations that are defined by their row alone -> the row.
+# Operations that only their row defines -> the row.
 INSTRUCTION_TABLE: dict[type[Operation], Row] = {}
 
 
 def define_instruction(name: str, operands: str, results: str, meaning: str, row: Row) -> type[TableOp]:
     """The operation ``nvvm.<name>`` of one row; groups of operands are marked as ``definition.define`` says."""
     pure = row.effects == NONE and not row.convergent
-    # What its spelling asks for are its attributes: the row reads them.
+    # The row reads the attributes of its spelling.
     made = define(f"nvvm.{name}", operands, results, meaning, pure=pure, attributes=None)
     INSTRUCTION_TABLE[made] = row
     return made

@@ -1,4 +1,4 @@
-"""Rows of LLVM's own intrinsics, which name no instruction of PTX: ``llvm.smin.i32``, ``llvm.fma.f32``.
+"""Rows of LLVM's target-independent intrinsics: ``llvm.smin.i32``, ``llvm.fma.f32``.
 
 The type of the first operand is the end of their names, as in LLVM's LangRef. LLVM folds them like its instructions.
 """

@@ -1,7 +1,7 @@
-"""What each ``nvvm`` operation becomes in LLVM IR: the book of instructions, one row for each.
+"""The lowering of ``nvvm`` operations to LLVM IR: the instruction table, one row for each operation.
 
-Operations of MLIR's ``nvvm`` have their rows here; those that are defined by a row alone stand with it, in the modules
-that this one imports. ``instruction_row`` knows all.
+Operations of MLIR's ``nvvm`` have their rows here; those that only a row defines are in the modules that this one imports.
+``instruction_row`` finds the row of any.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _predicated(instruction: str) -> Callable[[Predicated], str]:
 
 
 def _try_wait(op: ops_thread.MBarrierTryWaitParitySharedOp) -> str:
-    """It acquires for the CTA, whose shared memory is what an mbarrier guards."""
+    """It acquires at CTA scope: an mbarrier guards the CTA's shared memory."""
     return f"mbarrier.try.wait.parity.{'tl.' if op.ticks is not None else ''}scope.cta.space.cta"
 
 
@@ -99,7 +99,7 @@ def _mma(op: ops_matrix.MmaSyncOp) -> str:
     wanted = f"mma.sync.aligned.m{m}n{n}k{k}.row.col.{c}.{a}.{b}.{c}"
     saturates = op.intOverflowBehavior is not None and op.intOverflowBehavior.keyword.data == "satfinite"
     for atom in MMA_ATOMS:
-        # The table's names are for products that wrap; saturation is a word before the types.
+        # The table's names are those of wrapping MMAs; ``satfinite`` precedes the types.
         if atom.ptx_name(a != "u8", b != "u8").replace(".satfinite", "") == wanted:
             name = atom.intrinsic_name(a != "u8", b != "u8")
             return name.replace(".row.col.", ".row.col.satfinite.") if saturates else name
@@ -131,7 +131,7 @@ def _narrow(op: ops_matrix.ConvertFromF32x2Op) -> str:
     relu = ".relu" if op.relu is not None else ""
     if name in _HALVES:
         return f"{_HALVES[name]}.{rounding}{relu}"
-    # Conversions to 8 bits always saturate, and their names do not say so.
+    # Conversions to 8 bits always saturate; their names lack that.
     saturates = "" if name in ("e4m3", "e5m2") else ".satfinite"
     return f"ff.to.{name}x2.{rounding}{relu}{saturates}"
 
@@ -175,7 +175,7 @@ def _tensor_load_name(op: ops_copy.TensorLoadOp) -> str:
 
 
 def _tensor_load_arguments(op: ops_copy.TensorLoadOp) -> list[Argument]:
-    """A copy in a cluster has slots for the CTAs that get it and for the pair of CTAs."""
+    """A copy in a cluster has slots for the multicast mask and for the pair of CTAs."""
     first, mask = [op.dstMem, op.mbar, op.tmaDescriptor, *op.coordinates], op.multicastMask
     hint, has_hint = _hint(op)
     if not _is_in_cluster(op):
@@ -205,11 +205,11 @@ def _wgmma(op: ops_matrix.WgmmaMmaAsyncOp) -> str:
     overflow = ".satfinite" if op.satfinite is not None and op.satfinite.keyword.data == "satfinite" else ""
     name = f"wgmma.mma_async.sync.aligned.m{m}n{n}k{k}.{d}.{a}.{b}{overflow}"
     tail = "" if integer else f", {_sign(op.scaleA)}, {_sign(op.scaleB)}"
-    # Only 16-bit operands may lie across k; the flags say which do.
+    # Only 16-bit operands may be MN-major; the flags say which are.
     if a in ("f16", "bf16"):
         tail += f", {int(op.layoutA.keyword.data == 'col')}, {int(op.layoutB.keyword.data == 'row')}"
     scale = int(op.scaleD.keyword.data == "one")
-    # LLVM writes accumulators to the tied registers right before the assembly, behind every fence that stands outside it.
+    # LLVM writes accumulators to the tied registers right before the assembly, after every fence outside of it.
     follows = isinstance(op.inouts.owner, ops_matrix.WgmmaMmaAsyncOp)
     fence = "" if follows else "wgmma.fence.sync.aligned; "
     return (
@@ -248,8 +248,7 @@ def _redux(op: ops_thread.ReduxSyncOp) -> str:
     return f"redux.sync.{word}{'.NaN' if op.nan is not None else ''}.{type} $0, $1, $2;"
 
 
-# Type -> the end of the name of the intrinsic that hides a value from optimization. LLVM has none for what is in
-# registers of 16 bits and no integer.
+# Type -> the suffix of the intrinsic that hides a value from optimization. LLVM has none for 16-bit floats.
 _MOVES: dict[Attribute, str] = {
     i16: "i16", i32: "i32", i64: "i64", f32: "float", f64: "double", LLVMPointerType(): "ptr.p0",
     LLVMPointerType(IntAttr(1)): "ptr.p1",
@@ -274,10 +273,10 @@ MAPPING: dict[type[Operation], Row] = {
         "barrier.cta.sync.aligned.all", ALL, convergent=True, arguments=lambda op: [0]
     ),
     ops_thread.ShflSyncOp: Intrinsic(_shuffle, ALL, convergent=True),
-    # As assembly, for libNVVM knows no intrinsic of it.
+    # As assembly, because libNVVM has no intrinsic for it.
     ops_thread.ReduxSyncOp: Assembly(_redux, NONE, convergent=True),
-    # As assembly, for the intrinsic takes the count in a register: 8 instructions more in a product of 304 on sm_90, where ptxas moves
-    # it there for each of 28 mbarriers.
+    # As assembly, because the intrinsic takes the count in a register, which ptxas sets for each mbarrier: 8 of 304
+    # instructions of a matmul on sm_90.
     ops_thread.MBarrierInitSharedOp: Assembly(
         _predicated("mbarrier.init.shared::cta.b64 [$0], $1;"), WRITE, immediates=True
     ),
@@ -296,7 +295,7 @@ MAPPING: dict[type[Operation], Row] = {
     ops_thread.FenceProxyReleaseOp: Intrinsic(
         lambda op: f"fence.proxy.tensormap_generic.release.{op.scope.keyword.data}", ALL,
     ),
-    # Of the intrinsic LLVM writes two: it adds one of the parameter's own address space, and keeps the other.
+    # LLVM would emit the intrinsic twice: it adds one of the parameter's own address space.
     ops_thread.PrefetchTensorMapOp: Assembly(_predicated("prefetch.tensormap [$0];")),
     ops_copy.CpAsyncSharedGlobalOp: Intrinsic(_copy, ALL),
     ops_copy.CpAsyncCommitGroupOp: Intrinsic("cp.async.commit.group", ALL),
@@ -322,7 +321,7 @@ MAPPING: dict[type[Operation], Row] = {
 }  # fmt: skip
 
 _EXPECT = Intrinsic("mbarrier.arrive.expect.tx.scope.cta.space.cta", ALL, result=i64)
-# Forms that no intrinsic has: under a predicate, and the loop around a wait.
+# Forms without an intrinsic: under a predicate, and the loop around a wait.
 _TRY_WAIT_LOOP = Assembly(_wait_loop)
 _WITH_PREDICATE: dict[type[Operation], Row] = {
     ops_copy.TensorLoadOp: Assembly(_tensor_load),
@@ -336,12 +335,12 @@ def _is_predicated(op: Operation) -> bool:
 
 
 def _is_counted_copy(op: Operation) -> bool:
-    """A copy without a predicate that says how many bytes to read: one that says whether to has no intrinsic."""
+    """A copy without a predicate that may limit the bytes to read."""
     return isinstance(op, memory_access.CopyOp) and op.predicate is None and op.taken.type == i32
 
 
 def _is_from_shared_cta(op: Operation) -> bool:
-    """A load for several CTAs whose place is a pointer to one's own shared memory, which the intrinsic does not take."""
+    """A multicast load to a pointer into the own CTA's shared memory, which the intrinsic does not accept."""
     return isinstance(op, ops_copy.TensorLoadOp) and op.multicastMask is not None and not _is_in_cluster(op)
 
 

@@ -1,12 +1,13 @@
 """Instructions that move the elements of one access: loads, stores, reductions, atomics, matrices, copies.
 
-LLVM has no predicated load, its masked loads become branches, and its packed halves cost an instruction each to take
-apart. Its atomicrmw drops ordering and scope. So one access is one piece of assembly: it fills the destination, loads
-under the predicate and takes words apart (PTX ISA 9.0, section 9.7.9, data movement; 9.7.13, atomics).
+LLVM has no predicated load, its masked loads become branches, and each unpacking of halves costs an instruction. Its
+atomicrmw drops ordering and scope. So one access is one piece of assembly: it fills the destination, loads under the
+predicate and unpacks registers (PTX ISA 9.0, section 9.7.9, data movement; 9.7.13, atomics).
 
 Attributes that the rows share: ``semantics`` and ``scope`` of an access that is not weak; ``space`` (``global``,
-``shared``; without it the address is generic); ``cache``, what caches are told; ``offset``, the bytes between the address and the place. Operations that
-are not in MLIR, or there in another form, have PTX's names. Texts are built once per shape and reused.
+``shared``; without it the address is generic); ``cache``, the cache hint; ``offset``,
+bytes to add to the address. Operations that MLIR lacks, or has in another form, have PTX's names. Texts are built once per
+shape and reused.
 """
 
 from __future__ import annotations
@@ -152,8 +153,7 @@ def _pack(bits: int, register_bits: int, register: str, sources: list[str]) -> s
 
 
 # ---- reductions and atomics ------------------------------------------------------------------------------------------
-# What is computed by swapping the new value in as long as the old one is still there: it sets ``new`` from ``old`` and
-# $2. x * 1 + y is x + y, rounded once; bf16 has had fma before it had add.
+# Operations by a compare-and-swap loop: the text sets ``new`` from ``old`` and $2. x * 1 + y is x + y, rounded once; bf16 has had fma before it had add.
 COMPUTED = {"add.bf16": ".reg .b16 one; mov.b16 one, 0x3F80; fma.rn.bf16 new, old, one, $2;"}
 
 
@@ -216,7 +216,7 @@ def _store_matrices(op: TableOp) -> str:
 
 
 def copy_name(op: TableOp) -> str:
-    """The intrinsic of a copy that no predicate guards, and whose bytes are counted."""
+    """The intrinsic of a copy without a predicate, with a byte count."""
     return f"cp.async.{'cg' if 'bypass' in op.attributes else 'ca'}.shared.global.{int_attr(op, 'size')}.s"
 
 

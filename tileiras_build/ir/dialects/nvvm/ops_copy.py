@@ -1,7 +1,7 @@
 """Asynchronous copies of ``nvvm``: cp.async of sm_80, and TMA.
 
-The operands of the tensor copies are the slots of the instruction in order; an absent option leaves its slot out, and
-the unit attributes ``multicastEnable`` and ``cacheHintEnable`` say which options are there.
+The operands of the tensor copies are the slots of the instruction in order; an absent option has no slot, and the
+unit attributes ``multicastEnable`` and ``cacheHintEnable`` say which options are present.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class TensorLoadOp(IRDLOperation):
     dstMem = operand_def(LLVMPointerType)
     tmaDescriptor = operand_def(LLVMPointerType)
     coordinates = var_operand_def(i32)
-    # The barrier is always in shared memory, so MLIR's form leaves its type out.
+    # The barrier is always in shared memory, so MLIR's form omits its type.
     mbar = operand_def(SHARED_POINTER)
     multicastMask = opt_operand_def(i16)
     l2CacheHint = opt_operand_def(i64)

@@ -1,4 +1,4 @@
-"""Matrix products and packed arithmetic of ``nvvm``."""
+"""MMA and packed arithmetic of ``nvvm``."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ PAIR = VectorType(f32, [2])
 
 @irdl_op_definition
 class WgmmaFenceAlignedOp(IRDLOperation):
-    """Order earlier register and shared memory accesses before the products."""
+    """Order earlier register and shared memory accesses before the MMAs."""
 
     name = "nvvm.wgmma.fence.aligned"
     assembly_format = "attr-dict"
@@ -51,7 +51,7 @@ class WgmmaFenceAlignedOp(IRDLOperation):
 
 @irdl_op_definition
 class WgmmaCommitGroupOp(IRDLOperation):
-    """Make one group of the products since the last one."""
+    """Commit the MMAs since the last group as one group."""
 
     name = "nvvm.wgmma.commit.group.sync.aligned"
     assembly_format = "attr-dict"
@@ -68,7 +68,7 @@ class WgmmaWaitGroupOp(IRDLOperation):
 
 @irdl_op_definition
 class WgmmaMmaAsyncOp(IRDLOperation):
-    """One asynchronous product of a warpgroup, its accumulator a struct of registers."""
+    """One wgmma, its accumulator a struct of registers."""
 
     name = "nvvm.wgmma.mma_async"
     inouts = operand_def(LLVMStructType)
@@ -147,7 +147,7 @@ _GROUPS: dict[str, dict[str, type]] = {
 
 @irdl_op_definition
 class MmaSyncOp(IRDLOperation):
-    """One product of a warp: ``nvvm.mma.sync A[...] B[...] C[...] {...} : (types of A, B, C) -> struct``."""
+    """One MMA of a warp: ``nvvm.mma.sync A[...] B[...] C[...] {...} : (types of A, B, C) -> struct``."""
 
     name = "nvvm.mma.sync"
     operandA = var_operand_def()

@@ -57,7 +57,7 @@ READS: dict[str, type[ReadRegister]] = {register: _read(register) for register i
 
 @irdl_op_definition
 class Barrier0Op(IRDLOperation):
-    """Barrier 0 of the block, all threads, aligned: every warp must arrive whole."""
+    """Barrier 0 of the block, all threads, aligned: all threads of each warp arrive together."""
 
     name = "nvvm.barrier0"
     assembly_format = "attr-dict"
@@ -178,7 +178,7 @@ class MBarrierTestWaitSharedOp(MBarrierOperation):
 class MBarrierTryWaitParitySharedOp(MBarrierOperation):
     """mbarrier.try_wait.parity: a loop until the phase is complete, or with a result one attempt.
 
-    An attempt takes up to ``ticks`` nanoseconds, without them as long as the GPU likes.
+    An attempt takes up to ``ticks`` nanoseconds, by default a time of the GPU's choice.
     """
 
     name = "nvvm.mbarrier.try_wait.parity.shared"

@@ -1,4 +1,4 @@
-"""Instructions that make a 32-bit word of smaller parts (PTX ISA 9.0: mov, prmt)."""
+"""Instructions that pack smaller values into a 32-bit register (PTX ISA 9.0: mov, prmt)."""
 
 from __future__ import annotations
 

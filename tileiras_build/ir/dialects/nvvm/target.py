@@ -1,4 +1,4 @@
-"""``#nvvm.target``: what a gpu.module is serialized for."""
+"""``#nvvm.target``: the serialization target of a gpu.module."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 from ....target.isa.serializer_options import TRIPLE
 from ..fast_xdsl import string_of
 
-# MLIR's defaults for fields that the text leaves out (NVVMOps.td, NVVM_TargetAttr).
+# MLIR's defaults for omitted fields (NVVMOps.td, NVVM_TargetAttr).
 LEVEL = 2
 DEFAULTS = {"triple": TRIPLE, "chip": "sm_75", "features": "+ptx60"}
 

@@ -1,4 +1,4 @@
-"""Tensor memory and the products whose accumulators are in it (PTX ISA 9.0, section 9.7.16, tcgen05).
+"""tcgen05: tensor memory, its loads, stores and copies, and the MMAs with accumulators in it (PTX ISA 9.0, section 9.7.16).
 
 ``group`` is cg1, or cg2 where an instruction acts for a pair of CTAs: as LLVM's names end.
 """
@@ -88,7 +88,7 @@ FenceAfterOp = define_instruction(
     _plain("fence.after.thread.sync"),
 )
 
-# ---- products ------------------------------------------------------------------------------------
+# ---- MMA -----------------------------------------------------------------------------------------
 
 
 def _commit(op: TableOp) -> str:
@@ -108,7 +108,7 @@ CommitOp = define_instruction(
     "arrive at an mbarrier, of each CTA of a mask, when all products that this thread has issued are done",
     Intrinsic(_commit, ALL),
 )
-# The last argument of both: what the collector keeps of the left operand, nothing asked for.
+# The last argument of both: the collector buffer of the left operand, unused.
 MmaOp = define_instruction(
     "tcgen05.mma",
     "target left right descriptor adds",

@@ -1,5 +1,5 @@
-"""Reductions of tensors, the groups that stores of tensors make (PTX ISA 9.0, section 9.7.9.27), and changes of tensor
-maps (tensormap.replace); the copies stand in ``ops_copy``."""
+"""TMA reductions, bulk groups of TMA stores (PTX ISA 9.0, section 9.7.9.27), and tensormap.replace; TMA copies are in
+``ops_copy``."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from .instructions import (
 )
 
 REDUCTIONS = ("add", "min", "max", "inc", "dec", "and", "or", "xor")
-# How a box lies in its tensor -> the ranks that it has in this form.
+# Mode of a box -> its ranks in that mode.
 MODES = {"tile": range(1, 6), "im2col": range(3, 6)}
 
 
 def _reduce_arguments(op: TableOp) -> list[Argument]:
-    """The store's slots in the order of the intrinsic, which says by a flag whether there is a hint."""
+    """The store's slots in the order of the intrinsic, which has a flag for the hint."""
     hint = op.hint
     slots: list[Argument] = [IntegerAttr(0, i64), IntegerAttr(0, i1)] if hint is None else [hint, IntegerAttr(1, i1)]
     return [op.place, op.map, *op.coordinates, *slots]

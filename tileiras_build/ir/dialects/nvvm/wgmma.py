@@ -1,9 +1,8 @@
-"""Products of warpgroups (PTX ISA 9.0, section 9.7.15, wgmma).
+"""wgmma: MMAs of warpgroups (PTX ISA 9.0, section 9.7.15).
 
-``nvvm.wgmma.group`` and ``nvvm.wgmma.wait`` are our own: LLVM copies accumulators between two operations where it
-likes, which must not happen while a product is under way. So the fence, the products of one tile of accumulators, and
-the wait for them are one assembly whose results are tied to the accumulators; MLIR's operations, one instruction each,
-stand in ``ops_matrix``.
+``nvvm.wgmma.group`` and ``nvvm.wgmma.wait`` are our own: LLVM may copy accumulators between two operations,
+which is wrong while an MMA is in flight. So the fence, the MMAs of one accumulator tile, and the wait for them are one piece
+of assembly whose results are tied to the accumulators; MLIR's operations, one instruction each, are in ``ops_matrix``.
 """
 
 from __future__ import annotations
@@ -19,9 +18,9 @@ from .instructions import ALL, Assembly, braced, define_instruction, int_attr, k
 
 FENCE, COMMIT = "wgmma.fence.sync.aligned;", "wgmma.commit_group.sync.aligned;"
 ATOMS: dict[str, WgmmaAtom] = {atom.name: atom for atom in WGMMA_ATOMS}
-# Whether the first product of a part of k adds to its accumulators: no. No grid is empty either, but ptxas does not
-# know, so the part takes the registers of one that has been added. Else ptxas would add late, and hold all parts in
-# registers.
+# Whether the first MMA of a promotion interval adds to its accumulators: no. The predicate is computed from the grid size,
+# which is never 0 but unknown to ptxas: so the interval reuses the registers of one that has been promoted. Else ptxas would
+# promote late, and hold all partial accumulators in registers.
 FIRST_OPERAND = {
     "zero": ".reg .pred first; setp.ne.b32 first, 0, 0;",
     "added": ".reg .pred first; .reg .b32 ctas; mov.u32 ctas, %nctaid.x; setp.eq.u32 first, ctas, 0;",
@@ -36,11 +35,11 @@ def _immediates(op: TableOp, key: str) -> tuple[int, ...]:
     return tuple(cast(DenseArrayBase, op.attributes[key]).get_values())
 
 
-# ---- products ------------------------------------------------------------------------------------
+# ---- MMA -----------------------------------------------------------------------------------------
 
 
 def _group(op: TableOp) -> str:
-    """The text of a group: operands are numbered behind the accumulators, and those that are tied to them."""
+    """The text of a group: operands are numbered after the accumulators and the operands tied to them."""
     outputs = len(result_registers(op))
     products = _mma_instructions(
         keyword_attr(op, "atom"),
@@ -85,7 +84,7 @@ def _mma_instructions(
 
 
 def _mma_suffix(atom: WgmmaAtom, in_registers: bool, mn_major: tuple[int, ...]) -> str:
-    """Signs of the operands, then which are MN-major: as far as the type and the place allow a choice."""
+    """Signs of the operands, then which are MN-major: as far as the type and the memory allow a choice."""
     if atom.a_type == "i8":
         return ""
     if not atom.transposable:
