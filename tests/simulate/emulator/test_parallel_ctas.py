@@ -16,7 +16,7 @@ from tileiras_build.simulate.emulator.batch_cost_model import BatchCostModel
 from tileiras_build.simulate.emulator.errors import TIME_LIMIT
 from tileiras_build.simulate.emulator.launch import LaunchOptions
 from tileiras_build.simulate.emulator.ptx.program import load
-from tileiras_build.simulate.emulator.simt.cta_batch import CtaBatch
+from tileiras_build.simulate.emulator.simt.scheduler import Scheduler
 
 CTAS, THREADS = 24, 64
 # out[i] = in[i] * ctaid + table[tid & 1], where table is a variable of the module.
@@ -206,16 +206,16 @@ def test_a_process_that_is_killed_has_not_run_its_batches(forks):
 
 def test_what_failed_in_a_process_is_run_again_by_one(forks, monkeypatch):
     """A system that kills processes for their memory ends none of the user's launches."""
-    parent, step = os.getpid(), CtaBatch.step
+    parent, step = os.getpid(), Scheduler.step
 
-    def killed(machine, group):
+    def killed(scheduler, group):
         if os.getpid() != parent:
             os.kill(os.getpid(), signal.SIGKILL)
         with contextlib.suppress(ChildProcessError):  # it has been waited for
             until_ended(forks)(0)
-        return step(machine, group)
+        return step(scheduler, group)
 
-    monkeypatch.setattr(CtaBatch, "step", killed)
+    monkeypatch.setattr(Scheduler, "step", killed)
     source, out = inputs()
     run(fresh(BODY, extra=TABLE), source, out, grid=CTAS, jobs=2)
     index = np.arange(CTAS * THREADS)

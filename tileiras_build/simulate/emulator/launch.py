@@ -25,7 +25,7 @@ from .sanitizers.initcheck import Initcheck
 from .sanitizers.racecheck_between_ctas import CtaRacecheck, lacks_cta_ordering
 from .sanitizers.unspecified_behavior import FAULT, WARNING, Findings
 from .simt.cta_batch import CtaBatch
-from .simt.cta_clusters import check_shape
+from .simt.geometry import Geometry, check_shape
 from .tensor_map import complete_parameters
 
 BATCH_THREADS = int(os.environ.get("TILEIRAS_EMULATOR_BATCH", "32768"))  # larger batches leave the caches
@@ -223,11 +223,12 @@ def execute(program: Program, grid, block, params, memory, dynamic, options: Lau
         if options.started is not None:
             options.started(cluster_coordinates(program, grid, first))
         with plan.add_sample(count), name_internal_errors(f"while kernel {program.entry.name} runs"):
-            machine = CtaBatch(program, grid, block, first, count, block_params, memory, dynamic, options)
+            geometry = Geometry(tuple(grid), tuple(block), tuple(program.cluster), first, count)
+            batch = CtaBatch(program, geometry, block_params, memory, dynamic, options)
             try:
-                machine.run()
+                batch.run()
             finally:
-                machine.prints.finish()
+                batch.prints.finish()
 
     plan = ProcessPlan(program, 1 if options.started is not None else options.jobs, total, threads, size, memory)
     with np.errstate(all="ignore"):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tests.simulate.emulator.ptx_kernels import aligned, kernel, run
-from tileiras_build.simulate.emulator.simt.cta_batch import CtaBatch
 from tileiras_build.simulate.emulator.simt.schedule_order import components, order_nodes
+from tileiras_build.simulate.emulator.simt.scheduler import Scheduler
 
 THREADS = 64
 
@@ -47,13 +47,13 @@ def test_components_are_those_that_lead_to_each_other():
 
 def test_threads_meet_again_at_the_end_of_a_loop_wherever_it_stands(monkeypatch):
     """Every part of the threads comes once to each of its places in a turn of the loop, and its end sees all of them."""
-    splits, step = [], CtaBatch.handle
+    splits, step = [], Scheduler.handle
 
     def handle(self, group, result):
         splits.append(group.size)
         return step(self, group, result)
 
-    monkeypatch.setattr(CtaBatch, "handle", handle)
+    monkeypatch.setattr(Scheduler, "handle", handle)
     out = aligned(np.zeros(THREADS, np.uint32))
     run(kernel(ROTATED, 1, THREADS), out)
     tid = np.arange(THREADS)

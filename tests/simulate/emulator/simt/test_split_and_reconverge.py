@@ -44,7 +44,7 @@ def test_parts_take_the_registers_that_their_code_reads(monkeypatch):
     taken, step = [], thread_group.ThreadGroup.resolve_all
 
     def note(self, slots):
-        if slots in [function.loads for function in self.machine.program.cache.values()]:
+        if slots in [function.loads for function in self.batch.program.cache.values()]:
             taken.append(len(slots))
         step(self, slots)
 
@@ -64,11 +64,11 @@ def test_a_thread_that_issues_products_needs_no_mates():
 def test_threads_that_end_are_not_one_group_before(monkeypatch):
     merged, ended, merge = [], [], reconvergence.reconverge
 
-    def note(machine, groups):
+    def note(groups):
         merged.append(groups)
-        ended.append(machine.program.ends_at(groups[0].pc))
-        return merge(machine, groups)
+        ended.append(groups[0].batch.program.ends_at(groups[0].pc))
+        return merge(groups)
 
-    monkeypatch.setattr("tileiras_build.simulate.emulator.simt.cta_batch.reconverge", note)
+    monkeypatch.setattr("tileiras_build.simulate.emulator.simt.scheduler.reconverge", note)
     np.testing.assert_array_equal(uneven(), expected())
     assert merged and not any(ended)

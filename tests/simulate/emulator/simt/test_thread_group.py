@@ -17,12 +17,13 @@ MASKS = {
 
 
 def group() -> ThreadGroup:
-    machine = SimpleNamespace(
-        geometry=SimpleNamespace(threads=THREADS), memories=None, observers=None, alive=np.ones(CTAS * THREADS, bool)
-    )
+    batch = SimpleNamespace(
+        geometry=SimpleNamespace(threads=THREADS), memories=None, observers=None, sync=None,
+        scheduler=SimpleNamespace(alive=np.ones(CTAS * THREADS, bool)),
+    )  # fmt: skip
     scalar, each = np.uint32(7), np.arange(CTAS, dtype=np.uint32)[:, None]
     thread = np.arange(CTAS * THREADS, dtype=np.uint32).reshape(CTAS, THREADS)
-    return ThreadGroup(machine, np.arange(CTAS)[:, None], np.arange(THREADS)[None], [scalar, each, thread])
+    return ThreadGroup(batch, np.arange(CTAS)[:, None], np.arange(THREADS)[None], [scalar, each, thread])
 
 
 @pytest.mark.parametrize("name", MASKS)

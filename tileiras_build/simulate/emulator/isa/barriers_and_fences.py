@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..sanitizers.vector_clocks import CLUSTER_OR_WIDER
+from ..simt.thread_group import BARRIER, CLUSTER_WAIT
 from .handler_registry import handles, helper
 
 
@@ -21,7 +22,7 @@ def handle_barrier(e, ins):
         predicate = e.use(args.pop(), "p")
     barrier = e.use(args[0], "u32")
     count = e.use(args[1], "u32") if len(args) > 1 else "None"
-    return f"return SchedulerEvent('barrier', {barrier}, {count}, {red!r}, {predicate}, {waits}, {e.pc + 1})"
+    return f"return SchedulerEvent({BARRIER!r}, {barrier}, {count}, {red!r}, {predicate}, {waits}, {e.pc + 1})"
 
 
 @handles("_barrier_result")
@@ -40,13 +41,13 @@ def warp_barrier(e, ins):
 
 def cluster_barrier(e, ins):
     if "wait" in ins.mods:
-        return f"return SchedulerEvent('cluster_wait', {e.pc + 1})"
+        return f"return SchedulerEvent({CLUSTER_WAIT!r}, {e.pc + 1})"
     e.line(f"cluster_arrive({e.constant(ins, 'ins')}, g, {e.predicate or 'None'})")
 
 
 @helper
 def cluster_arrive(ins, group, mask):
-    group.m.clusters.arrive(ins, group.flat if mask is None else group.flat[group.full(mask)])
+    group.sync.clusters.arrive(ins, group.flat if mask is None else group.flat[group.full(mask)])
 
 
 @handles("membar", "fence")

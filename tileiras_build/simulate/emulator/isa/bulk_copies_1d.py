@@ -37,24 +37,24 @@ class LineCopy(InFlightCopy):
         )
         return out
 
-    def sources(self, machine) -> list:
+    def sources(self, batch) -> list:
         """The bytes of each line; None for one of none."""
         sizes = enumerate(self.sizes.tolist())
-        return [self.bytes_at(machine, self.source, i, size, False).copy() if size else None for i, size in sizes]
+        return [self.bytes_at(batch, self.source, i, size, False).copy() if size else None for i, size in sizes]
 
-    def perform(self, machine) -> None:
+    def perform(self, batch) -> None:
         if self.landed:
             return
         self.landed = True
-        self.read(machine)
+        self.read(batch)
         for i, size in enumerate(self.sizes.tolist()):
             if size:
-                self.move(self.bytes_at(machine, self.to, i, size, True), self.prefetched[i])
+                self.move(self.bytes_at(batch, self.to, i, size, True), self.prefetched[i])
         if self.positions is not None:
             for chunks in self.chunks():
-                machine.observers.async_copy_marks.clear(chunks, CHUNK)
+                batch.observers.async_copy_marks.clear(chunks, CHUNK)
             sizes = self.sizes.astype(np.int64)
-            arrive_and_expect_tx(machine, self.ins, self.positions, self.flat, 0 * sizes, -sizes, clocks=self.clocks)
+            arrive_and_expect_tx(batch, self.ins, self.positions, self.flat, 0 * sizes, -sizes, clocks=self.clocks)
 
     def shared_bytes(self) -> list:
         _, starts = self.source if self.positions is None else self.to
@@ -65,9 +65,9 @@ class LineCopy(InFlightCopy):
         starts = self.to[1] // CHUNK
         return [slice(start, start + size // CHUNK) for start, size in zip(starts.tolist(), self.sizes.tolist())]
 
-    def mark_in_flight(self, machine) -> None:
+    def mark_in_flight(self, batch) -> None:
         for chunks in self.chunks():
-            machine.observers.require_async_copy_marks().mark_written(self.ins, chunks, CHUNK)
+            batch.observers.require_async_copy_marks().mark_written(self.ins, chunks, CHUNK)
 
     def move(self, target, source):
         if self.function is None:
@@ -76,11 +76,11 @@ class LineCopy(InFlightCopy):
         old, values = target.view(self.dtype), source.view(self.dtype)
         old[:] = self.function(old, values, None)
 
-    def bytes_at(self, machine, where, i: int, size: int, writes: bool):
+    def bytes_at(self, batch, where, i: int, size: int, writes: bool):
         space, addresses = where
         if space == "shared":
-            return machine.memories.shared[int(addresses[i]) : int(addresses[i]) + size]
-        count_bulk(machine.observers.counters, 1, size, writes)
+            return batch.memories.shared[int(addresses[i]) : int(addresses[i]) + size]
+        count_bulk(batch.observers.counters, 1, size, writes)
         ends = np.array([0, size - 1])
-        view, index = global_view(machine, self.ins, self.flat[i], int(addresses[i]), ends, 1, writes)
+        view, index = global_view(batch, self.ins, self.flat[i], int(addresses[i]), ends, 1, writes)
         return view[int(index[0]) : int(index[1]) + 1]

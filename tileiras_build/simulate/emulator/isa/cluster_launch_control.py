@@ -31,7 +31,7 @@ class Response(LineCopy):
 
     responses = None  # a row of 16 bytes per response
 
-    def sources(self, machine) -> list:
+    def sources(self, batch) -> list:
         return list(self.responses)
 
 
@@ -42,26 +42,26 @@ class CancelSite(BulkSite):
         selection = Selection(group, True if mask is None else mask)
         if not len(selection.rows):
             return
-        machine, flat = group.machine, flat_threads(group, selection)
+        batch, flat = group.batch, flat_threads(group, selection)
         offset, bias = self.in_shared(self.shared_to, group, to, selection)
         positions = self.barriers(group, mbar, selection)
-        every = np.uint16((1 << machine.geometry.cluster_size) - 1) if everywhere else None
+        every = np.uint16((1 << batch.geometry.cluster_size) - 1) if everywhere else None
         some, bias, positions = self.targets(group, selection, flat, bias, positions, every)
         copy = Response(
             self.ins, flat[some], ("shared", offset[some] + bias), None, np.full(len(some), BYTES), positions
         )
-        copy.responses = np.array([response(machine) for _ in flat], np.uint32).view(np.uint8)[some]
-        copy.record_issue(machine)
-        copy.mark_in_flight(machine)
-        machine.waits.add_in_flight(positions, copy)
+        copy.responses = np.array([response(batch) for _ in flat], np.uint32).view(np.uint8)[some]
+        copy.record_issue(batch)
+        copy.mark_in_flight(batch)
+        batch.sync.waits.add_in_flight(positions, copy)
 
 
-def response(machine) -> tuple[int, int, int, int]:
+def response(batch) -> tuple[int, int, int, int]:
     """The words of one response: the last cluster that has not started is cancelled, if there is one."""
-    first = machine.options.remaining.cancel()
+    first = batch.options.remaining.cancel()
     if first is None:
         return 0, 0, 0, RESPONSE_NOT_CANCELED
-    x, y, z = (int(n) for n in machine.geometry.cta_coordinates(first - machine.geometry.first))
+    x, y, z = (int(n) for n in batch.geometry.cta_coordinates(first - batch.geometry.first))
     return x, y, z, RESPONSE_CANCELED
 
 

@@ -7,13 +7,13 @@ import numpy as np
 from ..errors import EmulatorFault
 from ..ptx.ast import Arguments, Name, Variable
 from ..simt.broadcasting import unique_integers
-from ..simt.thread_group import Divergence, SchedulerEvent
+from ..simt.thread_group import CALL, EXIT, PARTIAL_EXIT, RETURN, Divergence, SchedulerEvent
 from .handler_registry import NAMESPACE, handles, helper
 from .system_calls import SYSTEM_CALLS
 
 NAMESPACE["SchedulerEvent"] = SchedulerEvent
-NAMESPACE["RETURN"] = SchedulerEvent("return")
-NAMESPACE["EXIT"] = SchedulerEvent("exit")
+NAMESPACE["RETURN"] = SchedulerEvent(RETURN)
+NAMESPACE["EXIT"] = SchedulerEvent(EXIT)
 
 
 @handles("bra")
@@ -62,7 +62,7 @@ def return_or_exit_some(group, predicate, event, after):
         return after
     if np.all(predicate):
         return event
-    return SchedulerEvent("partial_exit", predicate, event, after)
+    return SchedulerEvent(PARTIAL_EXIT, predicate, event, after)
 
 
 @handles("ret")
@@ -118,7 +118,7 @@ def handle_call(e, ins):
         e.fail(f"{name} takes {len(function.params)} arguments and has {len(function.results)} results")
     for actual, formal in zip(arguments, function.params):
         copy(e, formal, actual)
-    return f"return SchedulerEvent('call', {e.program.starts[name]}, {e.pc + 1})"
+    return f"return SchedulerEvent({CALL!r}, {e.program.starts[name]}, {e.pc + 1})"
 
 
 def check_builtin(e, name: str, results, arguments) -> None:

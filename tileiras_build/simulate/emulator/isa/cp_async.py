@@ -30,13 +30,13 @@ class PendingCpAsync:
             return None
         return PendingCpAsync(self.flat[keep], self.dtype, self.index[keep], self.data[keep])
 
-    def perform(self, machine):
+    def perform(self, batch):
         if gemm_jit.is_ready():
-            marks = machine.observers.async_copy_marks.marks[self.data.itemsize]
+            marks = batch.observers.async_copy_marks.marks[self.data.itemsize]
             index, data = np.ascontiguousarray(self.index), np.ascontiguousarray(self.data)
-            return cp_async.write_elements(index, data, machine.memories.shared, marks)
-        machine.memories.shared_view(self.dtype)[self.index] = self.data
-        machine.observers.async_copy_marks.clear(self.index, self.data.itemsize)
+            return cp_async.write_elements(index, data, batch.memories.shared, marks)
+        batch.memories.shared_view(self.dtype)[self.index] = self.data
+        batch.observers.async_copy_marks.clear(self.index, self.data.itemsize)
 
 
 class CpAsyncSite:
@@ -72,11 +72,11 @@ class CpAsyncSite:
 
     def issue_with_jit(self, group, to, source, source_size) -> bool:
         """Whether machine code has done it; NumPy does the rest, or says what is wrong."""
-        machine = group.machine
+        batch = group.batch
         if (
             not group.is_product_set
-            or machine.observers.has_any
-            or machine.geometry.cluster_size > 1
+            or batch.observers.has_any
+            or batch.geometry.cluster_size > 1
             or not gemm_jit.is_ready()
         ):
             return False
@@ -86,13 +86,13 @@ class CpAsyncSite:
             or (source_size is not None and source_size.dtype != np.uint32)
         ):
             return False
-        region = machine.memories.region_of.get(self.source) or self.source.region_of_first(machine, source)
+        region = batch.memories.region_of.get(self.source) or self.source.region_of_first(batch, source)
         if region is None:
             return False
-        flight, offsets = machine.observers.require_async_copy_marks(), (self.target.offset, self.from_offset)
+        flight, offsets = batch.observers.require_async_copy_marks(), (self.target.offset, self.from_offset)
         marks, mark = flight.marks[self.size], flight.mark_value(self.target.ins, self.size)
         done = cp_async.issue(
-            group.shape, to, source, source_size, offsets, group.cta, machine.memories.shared_size, machine.memories.shared_limit, region,
+            group.shape, to, source, source_size, offsets, group.cta, batch.memories.shared_size, batch.memories.shared_limit, region,
             self.target.dtype, marks, mark,
         )  # fmt: skip
         if done is not None:
@@ -150,9 +150,9 @@ def handle_copy(e, ins):
     if ins.mods[1] == "commit_group":
         return e.line("g.cp_async_groups.commit()")
     if ins.mods[1] == "wait_group":
-        return e.line(f"g.cp_async_groups.perform(g.m, {ins.args[0].value})")
+        return e.line(f"g.cp_async_groups.perform(g.batch, {ins.args[0].value})")
     if ins.mods[1] == "wait_all":
-        return e.line("g.cp_async_groups.perform_all(g.m)")
+        return e.line("g.cp_async_groups.perform_all(g.batch)")
     if ins.mods[1] == "mbarrier":
         return copy_arrive(e, ins)
     to, source, size = ins.args[:3]

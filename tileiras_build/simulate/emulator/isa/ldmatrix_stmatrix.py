@@ -88,18 +88,18 @@ class MatrixSite:
 
     def load_with_jit(self, group, address) -> np.ndarray | None:
         """Registers (count, warps, 32) by machine code; None where NumPy has to do it, or to say what is wrong."""
-        machine = group.machine
-        is_watched = machine.observers.accesses is not None and not machine.observers.accesses.idle
-        if is_watched or machine.geometry.cluster_size > 1 or self.change or not gemm_jit.is_ready():
+        batch = group.batch
+        is_watched = batch.observers.accesses is not None and not batch.observers.accesses.idle
+        if is_watched or batch.geometry.cluster_size > 1 or self.change or not gemm_jit.is_ready():
             return None
         is_plain = self.site.space == "shared" and group.dense and group.is_product_set
         shapes = group.shape, (1, group.shape[1])
         if not is_plain or np.shape(address) not in shapes or address.dtype != np.uint32:
             return None
-        marks = None if machine.observers.async_copy_marks is None else machine.observers.async_copy_marks.marks[16]
+        marks = None if batch.observers.async_copy_marks is None else batch.observers.async_copy_marks.marks[16]
         return ldmatrix_rows.load(
-            np.ascontiguousarray(address), self.site.offset, group.cta, machine.memories.shared, marks,
-            machine.memories.shared_size, machine.memories.shared_limit, self.count, self.transposed,
+            np.ascontiguousarray(address), self.site.offset, group.cta, batch.memories.shared, marks,
+            batch.memories.shared_size, batch.memories.shared_limit, self.count, self.transposed,
         )  # fmt: skip
 
     def store(self, group, address, values):

@@ -15,7 +15,7 @@ from ..memory.load_store import Site
 from ..ptx.ast import SINK, Address, Register
 from ..simt.active_threads import first_threads, flat_threads, selected
 from ..simt.broadcasting import are_all, broadcast_int64, is_any, run_starts
-from ..simt.thread_group import SchedulerEvent, is_uniform_per_cta
+from ..simt.thread_group import MBARRIER_WAIT, SchedulerEvent, is_uniform_per_cta
 from .handler_registry import handles, helper
 from .ld_st import address_expression
 from .mbarrier_state_word import COUNT_LIMIT, describe, initial, pack, pending_tx, unpack
@@ -23,101 +23,101 @@ from .mbarrier_state_word import COUNT_LIMIT, describe, initial, pack, pending_t
 _u64, _TRUE, _NONE = np.uint64, np.bool_(True), np.zeros(1, np.int64)
 
 
-def fault(machine, ins, flat, why: str, position) -> None:
-    fault_at(machine.geometry, ins, flat, why, address=int(position) % (machine.memories.shared_size // 8) * 8)
+def fault(batch, ins, flat, why: str, position) -> None:
+    fault_at(batch.geometry, ins, flat, why, address=int(position) % (batch.memories.shared_size // 8) * 8)
 
 
-def arrive_and_expect_tx(machine, ins, positions, flat, arrivals, tx, drop: bool = False, clocks=None) -> np.ndarray:
+def arrive_and_expect_tx(batch, ins, positions, flat, arrivals, tx, drop: bool = False, clocks=None) -> np.ndarray:
     """Arrive and add to the expected bytes of mbarriers; returns the states before.
 
     ``positions`` (n) are indices of 64-bit words of the batch's shared memory, ``flat`` (n) the threads, ``arrivals``
     and ``tx`` (n) what each adds; a place may occur several times. Threads act together unless they would cross
     the end of a phase, else one after another. ``clocks``: what an asynchronous operation knew (``races.py``).
     """
-    if machine.observers.racecheck is not None:
+    if batch.observers.racecheck is not None:
         if clocks is not None and np.any(arrivals):
-            machine.observers.racecheck.committed(ins, positions, flat, clocks)
+            batch.observers.racecheck.committed(ins, positions, flat, clocks)
         elif clocks is not None:
-            machine.observers.racecheck.landed(positions, clocks)
+            batch.observers.racecheck.landed(positions, clocks)
         elif np.any(arrivals):
-            machine.observers.racecheck.arrived(ins, positions, flat, "relaxed" in ins.mods)
+            batch.observers.racecheck.arrived(ins, positions, flat, "relaxed" in ins.mods)
     for at_once in (arrive_with_jit, arrive_runs_with_jit):
-        if (before := at_once(machine, positions, arrivals, tx, drop)) is not None:
+        if (before := at_once(batch, positions, arrivals, tx, drop)) is not None:
             return before
     places, which = np.unique(positions, return_inverse=True)
     if len(places) == len(positions):
-        return arrive_at_distinct(machine, ins, positions, flat, arrivals, tx, drop)
+        return arrive_at_distinct(batch, ins, positions, flat, arrivals, tx, drop)
     total, bytes_ = np.zeros(len(places), np.int64), np.zeros(len(places), np.int64)
     np.add.at(total, which, arrivals)
     np.add.at(bytes_, which, tx)
-    _, pending, _, _ = unpack(machine.memories.shared_view(_u64)[places])
+    _, pending, _, _ = unpack(batch.memories.shared_view(_u64)[places])
     if is_any(too_many := total > pending):
-        if machine.observers.racecheck is not None and clocks is None:
-            machine.observers.racecheck.phase_overfilled(ins, positions, flat, int(places[int(np.argmax(too_many))]))
-        return arrive_one_by_one(machine, ins, positions, flat, arrivals, tx, drop)
+        if batch.observers.racecheck is not None and clocks is None:
+            batch.observers.racecheck.phase_overfilled(ins, positions, flat, int(places[int(np.argmax(too_many))]))
+        return arrive_one_by_one(batch, ins, positions, flat, arrivals, tx, drop)
     first = np.zeros(len(places), np.int64)
     first[which[::-1]] = flat[::-1]
-    return arrive_at_distinct(machine, ins, places, first, total, bytes_, drop)[which]
+    return arrive_at_distinct(batch, ins, places, first, total, bytes_, drop)[which]
 
 
-def arrive_with_jit(machine, positions, arrivals, tx, drop) -> np.ndarray | None:
+def arrive_with_jit(batch, positions, arrivals, tx, drop) -> np.ndarray | None:
     """``change`` by machine code; None where NumPy has to do it, or to say what is wrong."""
-    if machine.observers.racecheck is not None or not len(positions) or not gemm_jit.is_ready():
+    if batch.observers.racecheck is not None or not len(positions) or not gemm_jit.is_ready():
         return None
     places = np.ascontiguousarray(positions, np.int64)
-    view, before = machine.memories.shared_view(_u64), np.empty(len(places), _u64)
+    view, before = batch.memories.shared_view(_u64), np.empty(len(places), _u64)
     arrivals, tx = (np.ascontiguousarray(value, np.int64).reshape(-1) for value in (arrivals, tx))
     result = mbarrier_arrive.arrive_and_expect_tx(view, places, arrivals, tx, drop, before)
     if result == mbarrier_arrive.REFUSED:
         return None
-    machine.waits.changes += 1
-    if result == mbarrier_arrive.COMPLETED and machine.waits.sleepers:
-        machine.waits.completed(places[(view[places] ^ before) >> _u64(63) != 0])
+    batch.scheduler.changes += 1
+    if result == mbarrier_arrive.COMPLETED and batch.sync.waits.sleepers:
+        batch.sync.waits.completed(places[(view[places] ^ before) >> _u64(63) != 0])
     return before
 
 
-def arrive_runs_with_jit(machine, positions, arrivals, tx, drop) -> np.ndarray | None:
+def arrive_runs_with_jit(batch, positions, arrivals, tx, drop) -> np.ndarray | None:
     """As ``arrive_with_jit``, where threads that follow each other have the same mbarrier."""
-    if machine.observers.racecheck is not None or len(positions) < 2 or not gemm_jit.is_ready():
+    if batch.observers.racecheck is not None or len(positions) < 2 or not gemm_jit.is_ready():
         return None
     is_first = run_starts(positions)
     starts = np.flatnonzero(is_first)
     if len(starts) == len(positions):
         return None
     arrivals, tx = (np.add.reduceat(broadcast_int64(value, len(positions)), starts) for value in (arrivals, tx))
-    before = arrive_with_jit(machine, positions[starts], arrivals, tx, drop)
+    before = arrive_with_jit(batch, positions[starts], arrivals, tx, drop)
     return None if before is None else before[np.cumsum(is_first) - 1]
 
 
-def arrive_one_by_one(machine, ins, positions, flat, arrivals, tx, drop):
+def arrive_one_by_one(batch, ins, positions, flat, arrivals, tx, drop):
     out = np.empty(len(positions), _u64)
     arrivals, tx = np.broadcast_to(arrivals, len(positions)), np.broadcast_to(tx, len(positions))
     for i in range(len(positions)):
         some = slice(i, i + 1)
-        out[i] = arrive_at_distinct(machine, ins, positions[some], flat[some], arrivals[some], tx[some], drop)[0]
+        out[i] = arrive_at_distinct(batch, ins, positions[some], flat[some], arrivals[some], tx[some], drop)[0]
     return out
 
 
-def arrive_at_distinct(machine, ins, places, flat, arrivals, tx, drop):
+def arrive_at_distinct(batch, ins, places, flat, arrivals, tx, drop):
     """``change`` where every mbarrier occurs once."""
-    view = machine.memories.shared_view(_u64)
+    view = batch.memories.shared_view(_u64)
     before = view[places]
     expected, pending, bytes_, phase = unpack(before)
     left, bytes_ = pending - arrivals, bytes_ + tx
-    check(machine, ins, places, flat, before, left, bytes_)
+    check(batch, ins, places, flat, before, left, bytes_)
     if drop:
         expected = expected - arrivals
     done = (left == 0) & (bytes_ == 0)
     view[places] = pack(expected, np.where(done, expected, left), bytes_, phase ^ done)
-    machine.waits.changes += 1
+    batch.scheduler.changes += 1
     if is_any(done):
-        if machine.observers.racecheck is not None:
-            machine.observers.racecheck.completed(ins, places[done], flat[done])
-        machine.waits.completed(places[done])
+        if batch.observers.racecheck is not None:
+            batch.observers.racecheck.completed(ins, places[done], flat[done])
+        batch.sync.waits.completed(places[done])
     return before
 
 
-def check(machine, ins, places, flat, before, left, bytes_):
+def check(batch, ins, places, flat, before, left, bytes_):
     _, _, old, _ = unpack(before)
     for bad, why in (
         (np.abs(old) > COUNT_LIMIT, "this is no initialised mbarrier"),
@@ -126,7 +126,7 @@ def check(machine, ins, places, flat, before, left, bytes_):
     ):
         if is_any(bad):
             at = int(np.flatnonzero(bad)[0])
-            fault(machine, ins, flat[at], f"{why}: it is {describe(machine, places[at])}", places[at])
+            fault(batch, ins, flat[at], f"{why}: it is {describe(batch, places[at])}", places[at])
 
 
 class MbarrierSite:
@@ -156,7 +156,7 @@ class MbarrierSite:
             words[index] = initial(int(count))
         else:
             words[index] = self.initial_state_words(group, broadcast_int64(selection.pick(count), len(index)))
-        group.m.waits.changes += 1
+        group.scheduler.changes += 1
         if group.observers.racecheck is not None:
             group.observers.racecheck.initialised(self.ins, index, flat)
 
@@ -184,7 +184,7 @@ class MbarrierSite:
             group.observers.racecheck.used(self.ins, index, flat)
         counts, bytes_ = (broadcast_int64(selection.pick(value), len(index)) for value in (count, tx))
         out[selection.rows, selection.columns] = arrive_and_expect_tx(
-            group.m, self.ins, index, flat, counts, bytes_, drop
+            group.batch, self.ins, index, flat, counts, bytes_, drop
         )
         return out
 
@@ -201,7 +201,7 @@ class MbarrierSite:
         selection, threads = first_threads(group), group.shape[1]
         index, _ = self.where(group, address, selection)
         arrivals, bytes_ = (broadcast_int64(selection.pick(value), len(index)) * threads for value in (count, tx))
-        before = arrive_with_jit(group.m, index, arrivals, bytes_, drop)
+        before = arrive_with_jit(group.batch, index, arrivals, bytes_, drop)
         return None if before is None else before[:, None]
 
     def test(self, group, address, state, parity, mask, sleeps=False):
@@ -224,16 +224,16 @@ class MbarrierSite:
         index, flat = self.where(group, address, selection)
         if group.observers.racecheck is not None:
             group.observers.racecheck.used(self.ins, index, flat)
-        if group.m.waits.unseen:
-            group.m.waits.observe(index)
+        if group.sync.waits.unseen:
+            group.sync.waits.observe(index)
         wanted = np.asarray(selection.pick(state)).astype(_u64)
         wanted = wanted & _u64(1) if parity else wanted >> _u64(63)
         words = group.memories.shared_view(_u64)[index]
         if is_any(np.abs(pending_tx(words)) > COUNT_LIMIT):
-            check(group.m, self.ins, index, flat, words, 0 * index, 0 * index)
+            check(group.batch, self.ins, index, flat, words, 0 * index, 0 * index)
         done = words >> _u64(63) != wanted
         if not are_all(done):
-            if group.m.waits.perform(index[~done].tolist()):
+            if group.sync.waits.perform(index[~done].tolist()):
                 done = group.memories.shared_view(_u64)[index] >> _u64(63) != wanted
             if not are_all(done):
                 event = self.wait(group, selection, np.ones_like(out), index, done, sleeps)
@@ -249,23 +249,23 @@ class MbarrierSite:
         if not isinstance(state, np.generic) or not gemm_jit.is_ready():
             return False
         (index, _), view = self.where(group, address, selection), group.memories.shared_view(_u64)
-        if group.m.waits.unseen:
-            group.m.waits.observe(index)
+        if group.sync.waits.unseen:
+            group.sync.waits.observe(index)
         wanted = int(state) & 1 if parity else int(state) >> 63
         found = mbarrier_arrive.phases_completed(view, index, wanted)
-        if found is False and group.m.waits.perform(index[view[index] >> _u64(63) == _u64(wanted)].tolist()):
+        if found is False and group.sync.waits.perform(index[view[index] >> _u64(63) == _u64(wanted)].tolist()):
             found = mbarrier_arrive.phases_completed(view, index, wanted)
         return bool(found)
 
     def wait(self, group, selection, ready, index, done, sleeps):
         """Some tests failed: a SchedulerEvent, or None where the threads shall see that. ``ready``: ones, for the threads or the CTAs."""
         if not sleeps:
-            return group.m.waits.failed_test(group)
+            return group.sync.waits.failed_test(group)
         if group.times_out:
             group.times_out = False
             return None
         ready[selection.rows, selection.columns] = done
-        return SchedulerEvent("mbarrier_wait", ready, index[~done])
+        return SchedulerEvent(MBARRIER_WAIT, ready, index[~done])
 
 
 @handles("mbarrier")
@@ -317,6 +317,6 @@ def emit_wait(e, ins, form, site, base, rest, mask):
 @helper
 def arrive_after_copies(site, group, address, count, mask):
     """cp.async.mbarrier.arrive: the thread's earlier copies land, then it arrives."""
-    group.cp_async_groups.perform_all(group.m)
+    group.cp_async_groups.perform_all(group.batch)
     if count:
         site.arrive(group, address, count, 0, mask)

@@ -38,7 +38,7 @@ def pending_tx(words: np.ndarray) -> np.ndarray:
     return (words.view(np.int64) >> 40 & 0x7FFFFF) - COUNT_BIAS
 
 
-def describe(machine: CtaBatch, position: int) -> str:
+def describe(batch: CtaBatch, position: int) -> str:
     """The state of an mbarrier, in words; ``position`` counts 64-bit words of the batch's shared memory."""
-    expected, pending, tx, phase = (int(x) for x in unpack(machine.memories.shared_view(np.uint64)[position]))
+    expected, pending, tx, phase = (int(x) for x in unpack(batch.memories.shared_view(np.uint64)[position]))
     return f"in phase {phase} with {pending} of {expected} arrivals and {tx} bytes to come"

@@ -9,7 +9,7 @@ from ..codegen.f32x2_registers import F32Half, half_of, pair_of, set_pair
 from ..memory.address_space import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW
 from ..memory.load_store import Site
 from ..ptx.ast import SINK, Address, Name, Pair, Register, Variable, Vector
-from ..simt.cta_clusters import RANK_MASK, RANK_SHIFT
+from ..simt.geometry import RANK_MASK, RANK_SHIFT
 from .handler_registry import handles, helper
 
 
@@ -226,7 +226,7 @@ def in_space(group, address, space, own):
         return inside & (cluster_rank(address) == group.geometry.rank(group.cta)) if own else inside
     if space == "const":
         out = np.zeros(np.shape(address), bool)
-        for variable, _ in group.m.program.buffers:
+        for variable, _ in group.batch.program.buffers:
             if variable.space == "const":
                 out = out | (
                     (address >= np.uint64(variable.offset)) & (address < np.uint64(variable.offset + variable.size))

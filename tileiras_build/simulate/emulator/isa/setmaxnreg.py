@@ -14,6 +14,7 @@ import numpy as np
 
 from ..errors import EmulatorFault
 from ..simt.broadcasting import are_all, is_any, run_starts
+from ..simt.thread_group import RETRY
 from .handler_registry import WARP_WIDE, handles, helper
 from .warp_collectives import emit_warp_sync
 
@@ -36,15 +37,15 @@ def bound_at_entry(directives: dict, threads: int) -> int | None:
 class RegisterPool:
     """Registers per thread of each warp of each CTA, what is left in the CTA's pool, and each warp's changes, turn after turn."""
 
-    def __init__(self, machine):
-        bound = bound_at_entry(machine.program.entry.directives, machine.geometry.threads)
-        told = machine.options.registers
+    def __init__(self, batch):
+        bound = bound_at_entry(batch.program.entry.directives, batch.geometry.threads)
+        told = batch.options.registers
         self.ignored = bound is None
         self.known = told is not None
         entry = -(-(told or bound or 0) // REGISTER_STEP) * REGISTER_STEP  # registers are given in steps: 255 take 256
-        self.owned = np.full((machine.geometry.ctas, -(-machine.geometry.threads // 32)), entry)
+        self.owned = np.full((batch.geometry.ctas, -(-batch.geometry.threads // 32)), entry)
         self.change_counts = np.zeros_like(self.owned)  # how often each warp has changed
-        self.free = np.zeros(machine.geometry.ctas, np.int64)  # in units of a register of every thread of a warp
+        self.free = np.zeros(batch.geometry.ctas, np.int64)  # in units of a register of every thread of a warp
         self.changes: list[np.ndarray] = []  # of each turn: what the warps have changed to
 
     def set_registers(self, cta, warp, wanted: int) -> None:
@@ -76,10 +77,10 @@ class RegisterPool:
         return True
 
 
-def pool_of(machine) -> RegisterPool:
-    found = machine.__dict__.get("registers")
+def pool_of(batch) -> RegisterPool:
+    found = batch.__dict__.get("registers")
     if found is None:
-        found = machine.registers = RegisterPool(machine)
+        found = batch.registers = RegisterPool(batch)
     return found
 
 
@@ -98,42 +99,42 @@ def warps_of(group) -> tuple[np.ndarray, np.ndarray]:
 @helper
 def change_registers(group, ins, wanted: int, grows: bool, after: int):
     """Take or release registers; warps that have to wait are parked and try again."""
-    machine, pool = group.m, pool_of(group.m)
+    batch, pool = group.batch, pool_of(group.batch)
     cta, warp = warps_of(group)
     if pool.apply_to_warpgroups(cta, warp, wanted, grows=grows):
         served = np.ones(len(cta), bool)
     else:
         served = np.array(
-            [apply_change(machine, pool, ins, c, w, wanted, grows) for c, w in zip(cta.tolist(), warp.tolist())]
+            [apply_change(batch, pool, ins, c, w, wanted, grows) for c, w in zip(cta.tolist(), warp.tolist())]
         )
     if not grows:
-        machine.retry_blocked()
+        batch.scheduler.retry_blocked()
     if are_all(served):
         group.pc = after
         return group
     mask = served[group.threads.scattered[0][0]].reshape(group.shape)
     rest = group.split_off(~mask)
     rest.pc = group.pc
-    machine.blocked_groups.append((rest, f"waits for {wanted} registers per thread of the CTA's pool"))
+    batch.scheduler.blocked_groups.append((rest, f"waits for {wanted} registers per thread of the CTA's pool"))
     if is_any(served):
         part = group.split_off(mask)
         part.pc = after
-        machine.push(part)
+        batch.scheduler.push(part)
     return None
 
 
-def apply_change(machine, pool, ins, cta: int, warp: int, wanted: int, grows: bool) -> bool:
+def apply_change(batch, pool, ins, cta: int, warp: int, wanted: int, grows: bool) -> bool:
     """One warp's change; False where the pool has too little."""
     if pool.ignored:
-        check_warpgroup_agrees(machine, pool, ins, cta, warp, wanted)
+        check_warpgroup_agrees(batch, pool, ins, cta, warp, wanted)
         pool.set_registers(cta, warp, wanted)
         return True
     more = wanted - int(pool.owned[cta, warp])
     if more > 0 and not grows or more < 0 and grows and pool.known:
-        raise fault(machine, ins, cta, warp, f"the warp has {pool.owned[cta, warp]} registers per thread")
+        raise fault(batch, ins, cta, warp, f"the warp has {pool.owned[cta, warp]} registers per thread")
     if not more:
         return True
-    check_warpgroup_agrees(machine, pool, ins, cta, warp, wanted)
+    check_warpgroup_agrees(batch, pool, ins, cta, warp, wanted)
     if more > pool.free[cta]:
         return False
     if more > 0 or not grows:  # else the CTA was launched with fewer, and has them now
@@ -143,21 +144,21 @@ def apply_change(machine, pool, ins, cta: int, warp: int, wanted: int, grows: bo
     return True
 
 
-def check_warpgroup_agrees(machine, pool, ins, cta: int, warp: int, wanted: int) -> None:
+def check_warpgroup_agrees(batch, pool, ins, cta: int, warp: int, wanted: int) -> None:
     """The other warps of the warpgroup have made the same changes, or are about to."""
     turn = pool.change_counts[cta, warp]
     for other in range(warp // 4 * 4, min(warp // 4 * 4 + 4, pool.owned.shape[1])):
         theirs = pool.change_counts[cta, other]
         if theirs < turn:
             why = f"warp {other} of the warpgroup has not changed its registers before"
-            machine.observers.findings.report("registers-differ", fault(machine, ins, cta, warp, why))
+            batch.observers.findings.report("registers-differ", fault(batch, ins, cta, warp, why))
         if theirs > turn and pool.changes[turn][cta, other] != wanted:
             why = f"warp {other} of the warpgroup changes to {pool.changes[turn][cta, other]} registers"
-            machine.observers.findings.report("registers-differ", fault(machine, ins, cta, warp, why))
+            batch.observers.findings.report("registers-differ", fault(batch, ins, cta, warp, why))
 
 
-def fault(machine, ins, cta: int, warp: int, why: str) -> EmulatorFault:
-    thread = machine.geometry.thread_name(cta, 32 * warp)
+def fault(batch, ins, cta: int, warp: int, why: str) -> EmulatorFault:
+    thread = batch.geometry.thread_name(cta, 32 * warp)
     return EmulatorFault(why, instruction=ins.text, line=ins.line, thread=thread)
 
 
@@ -167,4 +168,4 @@ def handle_setmaxnreg(e, ins):
     if not MIN_REGISTERS <= wanted <= MAX_REGISTERS or wanted % REGISTER_STEP:
         e.fail(f"{wanted} registers: a multiple of {REGISTER_STEP} from {MIN_REGISTERS} to {MAX_REGISTERS} is possible")
     emit_warp_sync(e)
-    return f"return SchedulerEvent('retry', change_registers, {e.constant(ins, 'ins')}, {wanted}, {'inc' in ins.mods}, {e.pc + 1})"
+    return f"return SchedulerEvent({RETRY!r}, change_registers, {e.constant(ins, 'ins')}, {wanted}, {'inc' in ins.mods}, {e.pc + 1})"

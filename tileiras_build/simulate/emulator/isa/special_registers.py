@@ -10,23 +10,23 @@ _u32, _u64 = np.uint32, np.uint64
 
 
 def _constant(value):
-    return lambda machine, group: _u32(value)
+    return lambda group: _u32(value)
 
 
 def _block(axis: int):
-    return lambda machine, group: _u32(machine.geometry.block[axis])
+    return lambda group: _u32(group.geometry.block[axis])
 
 
 def _grid(axis: int):
-    return lambda machine, group: _u32(machine.geometry.grid[axis])
+    return lambda group: _u32(group.geometry.grid[axis])
 
 
 def _tid(axis: int):
-    def make(machine, group):
-        x, y, z = machine.geometry.block
-        if x * y * z == machine.geometry.block[axis]:
+    def make(group):
+        x, y, z = group.geometry.block
+        if x * y * z == group.geometry.block[axis]:
             return group.tid.astype(_u32)
-        if machine.geometry.block[axis] == 1:
+        if group.geometry.block[axis] == 1:
             return _u32(0)
         t = group.tid
         return ((t % x), (t // x % y), (t // (x * y)))[axis].astype(_u32)
@@ -35,10 +35,10 @@ def _tid(axis: int):
 
 
 def _ctaid(axis: int):
-    def make(machine, group):
-        if machine.geometry.grid[axis] == 1:
+    def make(group):
+        if group.geometry.grid[axis] == 1:
             return _u32(0)
-        return _per_cta(machine.geometry.cta_coordinates(group.cta)[axis])
+        return _per_cta(group.geometry.cta_coordinates(group.cta)[axis])
 
     return make
 
@@ -49,26 +49,26 @@ def _per_cta(value):
 
 
 def _cluster(axis: int):
-    return lambda machine, group: _per_cta(machine.geometry.cluster_coordinates(group.cta)[axis])
+    return lambda group: _per_cta(group.geometry.cluster_coordinates(group.cta)[axis])
 
 
 def _clusters(axis: int):
-    return lambda machine, group: _u32(machine.geometry.grid[axis] // machine.geometry.cluster_shape[axis])
+    return lambda group: _u32(group.geometry.grid[axis] // group.geometry.cluster_shape[axis])
 
 
 def _rank(axis: int):
-    return lambda machine, group: _per_cta(machine.geometry.rank_coordinates(group.cta)[axis])
+    return lambda group: _per_cta(group.geometry.rank_coordinates(group.cta)[axis])
 
 
 def _ranks(axis: int):
-    return lambda machine, group: _u32(machine.geometry.cluster_shape[axis])
+    return lambda group: _u32(group.geometry.cluster_shape[axis])
 
 
 def _lane(function):
-    return lambda machine, group: function((group.tid & 31).astype(_u32))
+    return lambda group: function((group.tid & 31).astype(_u32))
 
 
-def _nanoseconds(machine, group):
+def _nanoseconds(group):
     return _u64(time.monotonic_ns())
 
 
@@ -81,29 +81,29 @@ SPECIALS = {
     **{f"nclusterid.{n}": _clusters(i) for i, n in enumerate("xyz")},
     **{f"cluster_ctaid.{n}": _rank(i) for i, n in enumerate("xyz")},
     **{f"cluster_nctaid.{n}": _ranks(i) for i, n in enumerate("xyz")},
-    "cluster_ctarank": lambda machine, group: _per_cta(machine.geometry.rank(group.cta)),
-    "cluster_nctarank": lambda machine, group: _u32(machine.geometry.cluster_size),
-    "is_explicit_cluster": lambda machine, group: np.bool_(machine.program.explicit_cluster),
+    "cluster_ctarank": lambda group: _per_cta(group.geometry.rank(group.cta)),
+    "cluster_nctarank": lambda group: _u32(group.geometry.cluster_size),
+    "is_explicit_cluster": lambda group: np.bool_(group.batch.program.explicit_cluster),
     "laneid": _lane(lambda lane: lane),
-    "warpid": lambda machine, group: (group.tid >> 5).astype(_u32),
-    "nwarpid": lambda machine, group: _u32(64),
-    "smid": lambda machine, group: _u32(0),
+    "warpid": lambda group: (group.tid >> 5).astype(_u32),
+    "nwarpid": lambda group: _u32(64),
+    "smid": lambda group: _u32(0),
     "nsmid": _constant(132),
-    "gridid": lambda machine, group: _u64(1),
+    "gridid": lambda group: _u64(1),
     "lanemask_eq": _lane(lambda lane: _u32(1) << lane),
     "lanemask_lt": _lane(lambda lane: (_u32(1) << lane) - _u32(1)),
     "lanemask_le": _lane(lambda lane: (_u32(2) << lane) - _u32(1)),
     "lanemask_gt": _lane(lambda lane: ~((_u32(2) << lane) - _u32(1))),
     "lanemask_ge": _lane(lambda lane: ~((_u32(1) << lane) - _u32(1))),
-    "clock": lambda machine, group: _u32(time.monotonic_ns() & 0xFFFFFFFF),
-    "clock_hi": lambda machine, group: _u32(time.monotonic_ns() >> 32 & 0xFFFFFFFF),
+    "clock": lambda group: _u32(time.monotonic_ns() & 0xFFFFFFFF),
+    "clock_hi": lambda group: _u32(time.monotonic_ns() >> 32 & 0xFFFFFFFF),
     "clock64": _nanoseconds,
     "globaltimer": _nanoseconds,
-    "globaltimer_lo": lambda machine, group: _u32(time.monotonic_ns() & 0xFFFFFFFF),
-    "globaltimer_hi": lambda machine, group: _u32(time.monotonic_ns() >> 32 & 0xFFFFFFFF),
-    "dynamic_smem_size": lambda machine, group: _u32(machine.memories.dynamic_shared),
-    "total_smem_size": lambda machine, group: _u32(machine.memories.shared_limit),
-    "aggr_smem_size": lambda machine, group: _u32(machine.memories.shared_limit),
+    "globaltimer_lo": lambda group: _u32(time.monotonic_ns() & 0xFFFFFFFF),
+    "globaltimer_hi": lambda group: _u32(time.monotonic_ns() >> 32 & 0xFFFFFFFF),
+    "dynamic_smem_size": lambda group: _u32(group.memories.dynamic_shared),
+    "total_smem_size": lambda group: _u32(group.memories.shared_limit),
+    "aggr_smem_size": lambda group: _u32(group.memories.shared_limit),
     "reserved_smem_offset_begin": _constant(0),
     "reserved_smem_offset_end": _constant(0),
 }

@@ -21,14 +21,14 @@ class PendingAsyncStore:
         self.site, self.ins, self.flat, self.index = site, site.ins, flat, index
         self.values, self.positions, self.landed, self.clocks = values, positions, False, None
 
-    def perform(self, machine) -> None:
+    def perform(self, batch) -> None:
         if self.landed:
             return
         self.landed = True
-        self.site.write(machine, self.index, self.values)
-        self.site.arrive(machine, self.index)
+        self.site.write(batch, self.index, self.values)
+        self.site.arrive(batch, self.index)
         bytes_ = np.full(len(self.flat), -self.site.bytes, np.int64)
-        arrive_and_expect_tx(machine, self.ins, self.positions, self.flat, 0 * bytes_, bytes_, clocks=self.clocks)
+        arrive_and_expect_tx(batch, self.ins, self.positions, self.flat, 0 * bytes_, bytes_, clocks=self.clocks)
 
 
 class AsyncStoreSite:
@@ -55,22 +55,22 @@ class AsyncStoreSite:
         store = PendingAsyncStore(self, flat, np.broadcast_to(index, n), picked, positions)
         if group.observers.racecheck is not None:
             store.clocks = group.observers.racecheck.issue_copies(positions, flat)
-        self.mark_in_flight(group.machine, store.index)
-        group.machine.waits.add_in_flight(positions, store)
+        self.mark_in_flight(group.batch, store.index)
+        group.sync.waits.add_in_flight(positions, store)
 
-    def mark_in_flight(self, machine, index) -> None:
+    def mark_in_flight(self, batch, index) -> None:
         """What st.async writes is on its way; reductions of several threads may meet."""
         if self.atomic is None:
             for i in range(self.count):
-                machine.observers.require_async_copy_marks().mark_written(self.ins, index + i, self.size)
+                batch.observers.require_async_copy_marks().mark_written(self.ins, index + i, self.size)
 
-    def arrive(self, machine, index) -> None:
+    def arrive(self, batch, index) -> None:
         if self.atomic is None:
             for i in range(self.count):
-                machine.observers.async_copy_marks.clear(index + i, self.size)
+                batch.observers.async_copy_marks.clear(index + i, self.size)
 
-    def write(self, machine, index, values):
-        view = machine.memories.shared_view(self.target.dtype)
+    def write(self, batch, index, values):
+        view = batch.memories.shared_view(self.target.dtype)
         if self.atomic is not None:
             self.atomic.apply(view, index, values[0], None)
             return

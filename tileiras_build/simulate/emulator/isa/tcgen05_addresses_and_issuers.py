@@ -120,25 +120,25 @@ class Issuers:
         return out
 
 
-def operation_ctas(machine, ins, ctas) -> list[np.ndarray]:
+def operation_ctas(batch, ins, ctas) -> list[np.ndarray]:
     """The CTAs an operation works in: its own, or the even and the odd ones of the pairs."""
-    return list(tensor_memory.pair_of(machine, ins, ctas)) if is_pair(ins) else [ctas]
+    return list(tensor_memory.pair_of(batch, ins, ctas)) if is_pair(ins) else [ctas]
 
 
 def multicast_targets(group, ins, selection, index, flat, multicast):
     """The same barrier in every CTA of the cluster whose bit of ``multicast`` is set."""
-    machine, words = group.machine, group.memories.shared_size // 8
+    batch, words = group.batch, group.memories.shared_size // 8
     ctas = np.broadcast_to(selection.pick(group.cta), len(index))
     masks = np.broadcast_to(selection.pick(multicast), len(index))
     places, threads = [index[:0]], [flat[:0]]
     for rank in range(16):
         chosen = masks >> np.uint32(rank) & np.uint32(1) != 0
         if is_any(chosen):
-            if rank >= machine.geometry.cluster_size:
-                fault(machine.observers, ins, f"CTA {rank} of the mask is not in the cluster", ctas[0])
-            there = machine.geometry.ctas_with_rank(ctas[chosen], rank)
-            if machine.observers.racecheck is not None:
-                machine.observers.racecheck.peer_accessed(ins, flat[chosen], there)
+            if rank >= batch.geometry.cluster_size:
+                fault(batch.observers, ins, f"CTA {rank} of the mask is not in the cluster", ctas[0])
+            there = batch.geometry.ctas_with_rank(ctas[chosen], rank)
+            if batch.observers.racecheck is not None:
+                batch.observers.racecheck.peer_accessed(ins, flat[chosen], there)
             places.append(there * words + index[chosen] % words)
             threads.append(flat[chosen])
     return np.concatenate(places), np.concatenate(threads)

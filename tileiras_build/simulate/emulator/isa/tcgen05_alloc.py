@@ -9,7 +9,7 @@ from ..memory.load_store import Site
 from ..memory.tensor_memory import fault, tensor_memory_of
 from ..simt.active_threads import Selection, flat_threads
 from ..simt.broadcasting import are_all, is_any
-from ..simt.thread_group import narrow_value
+from ..simt.thread_group import RETRY, narrow_value
 from .handler_registry import helper
 from .ld_st import address_expression
 from .tcgen05_addresses_and_issuers import is_pair, per_warp, warps_of
@@ -22,14 +22,14 @@ def handle_alloc(e, ins):
     space = "shared" if any(m.startswith("shared") for m in ins.mods) else "generic"
     base, offset = address_expression(e, space, ins.args[0])
     site = e.constant(Site(ins, space, 4, 1, offset), "site")
-    return f"return SchedulerEvent('retry', tcgen05_alloc, {site}, {base}, {e.use(ins.args[1], 'u32')}, {e.pc + 1})"
+    return f"return SchedulerEvent({RETRY!r}, tcgen05_alloc, {site}, {base}, {e.use(ins.args[1], 'u32')}, {e.pc + 1})"
 
 
 @helper
 def tcgen05_alloc(group, site, address, columns, after):
-    memory, ins = tensor_memory_of(group.machine), site.ins
+    memory, ins = tensor_memory_of(group.batch), site.ins
     ctas, warps = warps_of(group, ins)
-    require_peer_cta(group.machine, ins, ctas, warps)
+    require_peer_cta(group.batch, ins, ctas, warps)
     counts = per_warp(group, ins, columns)
     starts = np.full(len(ctas), tensor_memory.FREE)
     for _ in range(2 if is_pair(ins) else 1):  # the second CTA of a pair serves the first one
@@ -43,33 +43,31 @@ def tcgen05_alloc(group, site, address, columns, after):
     return group
 
 
-def require_peer_cta(machine, ins, ctas, warps):
+def require_peer_cta(batch, ins, ctas, warps):
     """The warps of a pair's CTAs agree on what they allocate and free, which they do in each other's shared memory."""
-    if machine.observers.racecheck is not None and is_pair(ins):
-        machine.observers.racecheck.peer_required(
-            ins, ctas * machine.geometry.threads + warps * 32, peer_ctas(machine, ctas)
-        )
+    if batch.observers.racecheck is not None and is_pair(ins):
+        batch.observers.racecheck.peer_required(ins, ctas * batch.geometry.threads + warps * 32, peer_ctas(batch, ctas))
 
 
-def peer_ctas(machine, ctas):
+def peer_ctas(batch, ctas):
     """The other CTAs of pairs."""
-    geometry = machine.geometry
+    geometry = batch.geometry
     return geometry.ctas_with_rank(ctas, geometry.rank(ctas) ^ 1)
 
 
 def allocate_or_wait(group, site, address, starts, after):
     """Park the warps that must wait; those that have their columns go on."""
-    machine, served = group.machine, starts != tensor_memory.FREE
+    batch, served = group.batch, starts != tensor_memory.FREE
     mask = group.from_warps(np.repeat(served[:, None], 32, axis=1))
     rest = group.split_off(~mask)
     rest.pc = group.pc
-    machine.blocked_groups.append((rest, "waits for free columns of tensor memory"))
+    batch.scheduler.blocked_groups.append((rest, "waits for free columns of tensor memory"))
     if not is_any(served):
         return
     part = group.split_off(mask)
     write_addresses(part, site, narrow_value(address, part.select), starts[served])
     part.pc = after
-    machine.push(part)
+    batch.scheduler.push(part)
 
 
 def write_addresses(group, site, address, starts):
@@ -88,10 +86,10 @@ def try_allocate(memory, ins, cta: int, tid: int, columns: int) -> int:
     """The first column of a new allocation, or FREE where the warp has to wait."""
     memory.check_count(ins, cta, tid, columns)
     if not memory.permitted[cta]:
-        fault(memory.machine.observers, ins, "tcgen05.alloc after tcgen05.relinquish_alloc_permit", cta, tid)
+        fault(memory.batch.observers, ins, "tcgen05.alloc after tcgen05.relinquish_alloc_permit", cta, tid)
     if columns > memory.largest[cta]:
         fault(
-            memory.machine,
+            memory.batch,
             ins,
             f"{columns} columns: more than the allocation of {memory.largest[cta]} before",
             cta,
@@ -117,20 +115,20 @@ def try_allocate_pair(memory, ins, cta: int, columns: int) -> int:
     waiting = memory.requests.get(cta)
     if waiting is not None and waiting[1] != tensor_memory.FREE:
         return memory.requests.pop(cta)[1]
-    even, odd = (int(side[0]) for side in tensor_memory.pair_of(memory.machine, ins, np.array([cta])))
+    even, odd = (int(side[0]) for side in tensor_memory.pair_of(memory.batch, ins, np.array([cta])))
     peer = odd if cta == even else even
     memory.requests[cta] = (columns, tensor_memory.FREE)
     other = memory.requests.get(peer)
     if other is None:
         return tensor_memory.FREE
     if other[0] != columns:
-        fault(memory.machine.observers, ins, f"the peer CTA allocates {other[0]} columns, this one {columns}", cta)
+        fault(memory.batch.observers, ins, f"the peer CTA allocates {other[0]} columns, this one {columns}", cta)
     start = memory.find_free([cta, peer], columns)
     if start != tensor_memory.FREE:
         record_allocation(memory, ins, [cta, peer], start, columns)
         memory.requests[peer] = (columns, start)
         del memory.requests[cta]
-        memory.machine.retry_blocked()
+        memory.batch.scheduler.retry_blocked()
     return start
 
 
@@ -142,18 +140,18 @@ def handle_dealloc(e, ins):
 
 @helper
 def tcgen05_dealloc(ins, group, address, columns):
-    memory = tensor_memory_of(group.machine)
+    memory = tensor_memory_of(group.batch)
     ctas, warps = warps_of(group, ins)
-    require_peer_cta(group.machine, ins, ctas, warps)
+    require_peer_cta(group.batch, ins, ctas, warps)
     for cta, warp, start, count in zip(ctas, warps, per_warp(group, ins, address), per_warp(group, ins, columns)):
         memory.release(ins, int(cta), int(warp) * 32, int(start), int(count))
         if group.observers.racecheck is not None:
             others = [int(cta)]
             if is_pair(ins):
-                others.append(int(peer_ctas(group.machine, cta)))
+                others.append(int(peer_ctas(group.batch, cta)))
             span = tensor_memory.Span(int(cta), int(start), int(count))
             group.observers.racecheck.tensor_freed(ins, span, others, (int(cta), int(warp)))
-    group.machine.retry_blocked()
+    group.scheduler.retry_blocked()
 
 
 def handle_relinquish(e, ins):
@@ -164,5 +162,5 @@ def handle_relinquish(e, ins):
 @helper
 def tcgen05_relinquish(ins, group):
     ctas, warps = warps_of(group, ins)
-    require_peer_cta(group.machine, ins, ctas, warps)
-    tensor_memory_of(group.machine).permitted[ctas] = False
+    require_peer_cta(group.batch, ins, ctas, warps)
+    tensor_memory_of(group.batch).permitted[ctas] = False

@@ -26,10 +26,10 @@ CP_SHAPES = {
 class TensorMemoryCopy(Operation):
     """tcgen05.cp of some CTAs: ``chunks`` (rows, columns) of shared memory to ``lanes`` (copies, rows)."""
 
-    def __init__(self, machine, ins, ctas, chunks, lanes, column: int, change, issuers):
+    def __init__(self, batch, ins, ctas, chunks, lanes, column: int, change, issuers):
         self.issuers = issuers
         self.ins, self.ctas, self.lanes, self.column, self.change = ins, ctas, lanes, column, change
-        self.source = tensor_memory.SharedSource(machine, ins, "the copied matrix", ctas, chunks, issuers)
+        self.source = tensor_memory.SharedSource(batch, ins, "the copied matrix", ctas, chunks, issuers)
         self.writes = (Span(rows_of(ctas), column, chunks.shape[1] * 4),)
 
     def run(self, memory):
@@ -54,16 +54,14 @@ def handle_cp(e, ins):
 @helper
 def tcgen05_cp(form, group, address, descriptor_word, mask):
     ins, shape, multicast, change = form
-    memory = tensor_memory_of(group.machine)
+    memory = tensor_memory_of(group.batch)
     for ctas, tid, (place, source) in Issuers(group, mask, address, descriptor_word).batches():
         lanes = CP_SHAPES[shape, multicast] + (place >> 16)
         if int(lanes.max()) >= tensor_memory.LANES:
             fault(group.observers, ins, f"lane {place >> 16}: the copy leaves tensor memory", ctas[0], tid)
-        chunks = source_chunks(
-            group.machine, ins, source, lanes.shape[1], 2 if shape.endswith("256b") else 1, ctas, tid
-        )
-        for side in operation_ctas(group.machine, ins, ctas):
-            copy = TensorMemoryCopy(group.machine, ins, side, chunks, lanes, place & 0xFFFF, change, (ctas, tid))
+        chunks = source_chunks(group.batch, ins, source, lanes.shape[1], 2 if shape.endswith("256b") else 1, ctas, tid)
+        for side in operation_ctas(group.batch, ins, ctas):
+            copy = TensorMemoryCopy(group.batch, ins, side, chunks, lanes, place & 0xFFFF, change, (ctas, tid))
             require_usable(memory, copy)
             require_order(memory, copy, side, tid)
             if group.observers.racecheck is not None:
@@ -71,22 +69,22 @@ def tcgen05_cp(form, group, address, descriptor_word, mask):
             memory.issue(copy)
 
 
-def source_chunks(machine, ins, descriptor_word: int, rows: int, columns: int, ctas, tid: int) -> np.ndarray:
+def source_chunks(batch, ins, descriptor_word: int, rows: int, columns: int, ctas, tid: int) -> np.ndarray:
     """Chunks of a K-major matrix, inside the CTA's shared memory."""
-    fields = read_fields(machine, ins, descriptor_word, ctas, tid)
-    return inside_shared(machine, ins, smem_matrix_descriptors.k_major_chunks(fields, rows, columns), ctas, tid)
+    fields = read_fields(batch, ins, descriptor_word, ctas, tid)
+    return inside_shared(batch, ins, smem_matrix_descriptors.k_major_chunks(fields, rows, columns), ctas, tid)
 
 
-def read_fields(machine, ins, descriptor_word: int, ctas, tid: int) -> smem_matrix_descriptors.Descriptor:
+def read_fields(batch, ins, descriptor_word: int, ctas, tid: int) -> smem_matrix_descriptors.Descriptor:
     fields = smem_matrix_descriptors.read_descriptor(descriptor_word)
     if isinstance(fields, str):
-        fault(machine.observers, ins, fields, ctas[0], tid)
+        fault(batch.observers, ins, fields, ctas[0], tid)
     return fields
 
 
-def inside_shared(machine, ins, chunks: np.ndarray, ctas, tid: int) -> np.ndarray:
+def inside_shared(batch, ins, chunks: np.ndarray, ctas, tid: int) -> np.ndarray:
     end = (int(chunks.max()) + 1) * smem_matrix_descriptors.CHUNK
-    if end > machine.memories.shared_limit:
-        limit = f"the shared memory ({machine.memories.shared_limit} bytes)"
-        fault(machine.observers, ins, f"the matrix leaves {limit}", ctas[0], tid, end - smem_matrix_descriptors.CHUNK)
+    if end > batch.memories.shared_limit:
+        limit = f"the shared memory ({batch.memories.shared_limit} bytes)"
+        fault(batch.observers, ins, f"the matrix leaves {limit}", ctas[0], tid, end - smem_matrix_descriptors.CHUNK)
     return chunks

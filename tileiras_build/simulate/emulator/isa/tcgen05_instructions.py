@@ -141,7 +141,7 @@ class TensorMemoryAccess:
 
     def load(self, group, address):
         """The registers, each of the group's shape."""
-        memory, places = tensor_memory_of(group.machine), self.places(group, address)
+        memory, places = tensor_memory_of(group.batch), self.places(group, address)
         for span, some, which in places.spans:
             memory.require_allocated(self.ins, span, None, "tcgen05.ld")
             why = "an asynchronous operation still writes here: commit and wait first"
@@ -162,7 +162,7 @@ class TensorMemoryAccess:
         return [group.from_warps(value) for value in out]
 
     def store(self, group, address, values):
-        memory, places = tensor_memory_of(group.machine), self.places(group, address)
+        memory, places = tensor_memory_of(group.batch), self.places(group, address)
         for span, some, which in places.spans:
             memory.require_allocated(self.ins, span, None, "tcgen05.st")
             why = "an asynchronous operation still uses these columns: commit and wait first"
@@ -255,7 +255,7 @@ def handle_wait(e, ins):
 @helper
 def tcgen05_wait(ins, group, table):
     ctas, warps = warps_of(group, ins)
-    memory = tensor_memory_of(group.machine)
+    memory = tensor_memory_of(group.batch)
     memory.wait_done(getattr(memory, table), ctas, warps)
     if group.observers.racecheck is not None:
         group.observers.racecheck.tensor_waited(ctas, warps, table == "storing")
@@ -299,10 +299,10 @@ class CommitArrival(InFlightArrival):
         self.commit, self.ins, self.positions, self.flat = commit, commit.ins, positions, flat
         self.landed, self.clocks = False, clocks
 
-    def perform(self, machine):
+    def perform(self, batch):
         """Once the commit has been reached."""
         self.landed = True
-        arrive_and_expect_tx(machine, self.ins, self.positions, self.flat, _ONE, _NONE, clocks=self.clocks)
+        arrive_and_expect_tx(batch, self.ins, self.positions, self.flat, _ONE, _NONE, clocks=self.clocks)
 
 
 def handle_commit(e, ins):
@@ -323,18 +323,18 @@ def tcgen05_commit(site, group, address, multicast, mask):
     index, flat = site.where(group, address, selection)
     if multicast is not None:
         index, flat = multicast_targets(group, site.ins, selection, index, flat, multicast)
-    index, flat, machine = np.asarray(index), np.asarray(flat), group.machine
-    commit = Commit(site.ins, *np.divmod(flat, machine.geometry.threads))
-    clocks = None if machine.observers.racecheck is None else machine.observers.racecheck.commit_tensor(flat)
-    tensor_memory_of(machine).issue(commit)
-    if machine.geometry.cluster_size == 1:
-        machine.waits.add_in_flight(index, CommitArrival(commit, index, flat, clocks))
+    index, flat, batch = np.asarray(index), np.asarray(flat), group.batch
+    commit = Commit(site.ins, *np.divmod(flat, batch.geometry.threads))
+    clocks = None if batch.observers.racecheck is None else batch.observers.racecheck.commit_tensor(flat)
+    tensor_memory_of(batch).issue(commit)
+    if batch.geometry.cluster_size == 1:
+        batch.sync.waits.add_in_flight(index, CommitArrival(commit, index, flat, clocks))
         return
-    ranks = machine.geometry.rank(index // (machine.memories.shared_size // 8))
+    ranks = batch.geometry.rank(index // (batch.memories.shared_size // 8))
     for rank in unique_integers(ranks).tolist():
         there = ranks == rank
         known = None if clocks is None else clocks[there]
-        machine.waits.add_in_flight(index[there], CommitArrival(commit, index[there], flat[there], known))
+        batch.sync.waits.add_in_flight(index[there], CommitArrival(commit, index[there], flat[there], known))
 
 
 # -- dispatch ----------------------------------------------------------------------------------------

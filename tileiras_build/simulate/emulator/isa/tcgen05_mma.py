@@ -43,28 +43,28 @@ class Tcgen05Mma(Operation):
     """One tcgen05.mma of some CTAs (or pairs) with the same operands."""
 
     def __init__(self, memory, form: MmaForm, shape: InstructionDescriptor, ctas, tid: int, place: int, operands: dict):
-        machine = memory.machine
+        batch = memory.batch
         self.ins, self.form, self.shape, self.place = form.ins, form, shape, place
-        self.sides, self.issuers = operation_ctas(machine, form.ins, ctas), (ctas, tid)
+        self.sides, self.issuers = operation_ctas(batch, form.ins, ctas), (ctas, tid)
         self.rows = [memory.rows_of(side) for side in self.sides]
         self.accumulate, self.disabled, self.zero = operands["accumulate"], operands["disabled"], operands["zero"]
         self.scale_places, self.metadata = operands["scales"], operands["metadata"]
         self.a_place = operands["a"] if form.a_in_tensor_memory else None
-        if (known := self.known(machine, operands)) is not None:
+        if (known := self.known(batch, operands)) is not None:
             self.__dict__ |= known
         else:
             self.describe(memory, ctas, tid, operands)
         self.sources_a, self.sources_b = (
-            [matrix.source(machine, form.ins, name, side, (ctas, tid)) for side in self.sides] if matrix else []
+            [matrix.source(batch, form.ins, name, side, (ctas, tid)) for side in self.sides] if matrix else []
             for name, matrix in (("A", self.a), ("B", self.b))
         )
         require_usable(memory, self)
         require_order(memory, self, ctas, tid)
-        if machine.observers.racecheck is not None:
-            machine.observers.racecheck.tensor_issued(form.ins, self.writes, self.reads, self.sides, ctas, tid)
+        if batch.observers.racecheck is not None:
+            batch.observers.racecheck.tensor_issued(form.ins, self.writes, self.reads, self.sides, ctas, tid)
 
     # -- places ----------------------------------------------------------------------------------------
-    def known(self, machine, operands: dict) -> dict | None:
+    def known(self, batch, operands: dict) -> dict | None:
         """What an earlier one of the same instruction, operands and CTAs has found out; None if there was none."""
         self.key: tuple | None = None
         if len(self.rows) == 1:
@@ -74,23 +74,23 @@ class Tcgen05Mma(Operation):
                 self.place,
                 *words,
                 key_of(self.rows[0]),
-                machine.memories.shared_limit,
+                batch.memories.shared_limit,
             )
         return self.form.matrices.get(self.key)
 
     def describe(self, memory, ctas, tid, operands: dict) -> None:
         """Find out where everything is, and whether it may be there; only what was right is kept."""
-        form, shape, machine = self.form, self.shape, memory.machine
+        form, shape, batch = self.form, self.shape, memory.batch
         self.blocks = blocks_of(shape.m, shape.n, form.cta_pair, form.weight_stationary)
         self.column, self.half, share = self.place & 0xFFFF, 0, len(self.sides)
         self.a: SharedMatrix | None = None
         self.check_place(memory, ctas, tid)
         if form.a_in_tensor_memory:
-            self.check_operand_a(machine, ctas, tid)
+            self.check_operand_a(batch, ctas, tid)
         else:
-            self.a = SharedMatrix.of(machine, form, shape, 0, operands["a"], shape.m // share, ctas, tid)
+            self.a = SharedMatrix.of(batch, form, shape, 0, operands["a"], shape.m // share, ctas, tid)
         shift = self.zero.shift if self.zero else 0
-        self.b = SharedMatrix.of(machine, form, shape, 1, operands["b"], shape.n // share + shift, ctas, tid, shift)
+        self.b = SharedMatrix.of(batch, form, shape, 1, operands["b"], shape.n // share + shift, ctas, tid, shift)
         self.span_columns()
         if self.key is not None:
             form.matrices[self.key] = {name: self.__dict__[name] for name in CACHED_FIELDS}
@@ -99,14 +99,14 @@ class Tcgen05Mma(Operation):
         lane = self.place >> 16
         scattered = is_layout_f(self.shape, self.form)
         if lane not in ((0, 16) if scattered else (0,)):
-            fault(memory.machine.observers, self.ins, f"lane {lane}: D of this layout cannot start there", ctas[0], tid)
+            fault(memory.batch.observers, self.ins, f"lane {lane}: D of this layout cannot start there", ctas[0], tid)
         self.half = lane // 16
         if self.form.sparse and (
             why := tcgen05_sparsity_metadata.invalid_metadata_address(
                 self.form.kind, self.shape.selector, self.metadata
             )
         ):
-            fault(memory.machine.observers, self.ins, why, ctas[0], tid)
+            fault(memory.batch.observers, self.ins, why, ctas[0], tid)
 
     @property
     def metadata_columns(self) -> tuple[int, int]:
@@ -115,15 +115,15 @@ class Tcgen05Mma(Operation):
             self.form.kind
         ].columns
 
-    def check_operand_a(self, machine, ctas, tid):
+    def check_operand_a(self, batch, ctas, tid):
         """A in tensor memory: K-major, the lanes of D."""
         lane = self.a_place >> 16
         if self.shape.transposed[0]:
-            fault(machine.observers, self.ins, "A in tensor memory cannot be transposed", ctas[0], tid)
+            fault(batch.observers, self.ins, "A in tensor memory cannot be transposed", ctas[0], tid)
         if lane != self.place >> 16:
-            fault(machine.observers, self.ins, f"lane {lane}: A and D must start in the same lane", ctas[0], tid)
+            fault(batch.observers, self.ins, f"lane {lane}: A and D must start in the same lane", ctas[0], tid)
         if self.form.weight_stationary and self.shape.m < 128:
-            fault(machine.observers, self.ins, "A in tensor memory with .ws and M < 128 is not supported", ctas[0], tid)
+            fault(batch.observers, self.ins, "A in tensor memory with .ws and M < 128 is not supported", ctas[0], tid)
 
     def span_columns(self):
         scattered = is_layout_f(self.shape, self.form)
@@ -175,7 +175,7 @@ class Tcgen05Mma(Operation):
         names = ("scaled",) * 2 if self.form.scale else (self.shape.a, self.shape.b)
         for block in self.blocks:
             factors = [p.scaled_operands(memory, block, left, right) for p, left, right in zip(every, lefts, rights)]
-            pairs = self.pairs(factors, names, memory.machine.options.matmul_rounding)
+            pairs = self.pairs(factors, names, memory.batch.options.matmul_rounding)
             self.add(memory, block, pairs)
 
     def pairs(
@@ -219,7 +219,7 @@ class Tcgen05Mma(Operation):
         cells = memory.cells[self.rows[block.side], first : first + count]
         found = tcgen05_sparsity_metadata.expand_sparse_tmem(self.form.kind, cells, decode(a, self.shape.a))
         if isinstance(found, str):
-            fault(memory.machine.observers, self.ins, found, self.sides[0][0])
+            fault(memory.batch.observers, self.ins, found, self.sides[0][0])
         return found
 
     def operand_a_cells(self, memory, block: AccumulatorBlock) -> np.ndarray:
@@ -242,7 +242,7 @@ class Tcgen05Mma(Operation):
         parts = words.reshape(*words.shape[:2], -1, 32)
         if is_any(parts != parts[:, :, :1]):
             fault(
-                memory.machine.observers,
+                memory.batch.observers,
                 self.ins,
                 "the scale factors differ between the 32-lane parts of tensor memory",
                 self.sides[0][0],
@@ -259,7 +259,7 @@ class Tcgen05Mma(Operation):
 
     def add(self, memory, block: AccumulatorBlock, pairs: list[tuple[MatmulOperand, MatmulOperand]]) -> None:
         """Add products (CTAs, columns, rows) to the cells of D, one after the other."""
-        rows, sums = self.rows[block.side], memory.machine.options.matmul_rounding
+        rows, sums = self.rows[block.side], memory.batch.options.matmul_rounding
         first, count = self.column, pairs[0][0].shape[1]
         errors = None
         if self.result_layout() and sums == matmul.ROUNDED_ONCE:
@@ -389,7 +389,7 @@ def handle_mma(e, ins):
 
 @helper
 def tcgen05_mma(form, group, mask, d, a, b, idesc, accumulate, lanes, scales, zero, metadata):
-    memory = tensor_memory_of(group.machine)
+    memory = tensor_memory_of(group.batch)
     zeros = [] if zero is None else [zero]
     places = [] if metadata is None else [metadata]
     issuers = Issuers(group, mask, d, a, b, idesc, accumulate, *lanes, *scales, *places, *zeros)

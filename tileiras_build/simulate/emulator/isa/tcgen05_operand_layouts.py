@@ -87,7 +87,7 @@ class SharedMatrix:
 
     def __init__(
         self,
-        machine,
+        batch,
         form: MmaForm,
         shape: InstructionDescriptor,
         side: int,
@@ -99,21 +99,21 @@ class SharedMatrix:
     ):
         self.type, self.packed = (shape.a, shape.b)[side], shape.k == 64
         self.transposed, self.negative, self.skip = shape.transposed[side], shape.negative[side], skip
-        fields = read_fields(machine, form.ins, descriptor_word, ctas, tid)
+        fields = read_fields(batch, form.ins, descriptor_word, ctas, tid)
         depth = shape.depth if side else 1
-        self.check_swizzle(machine, form, fields, depth, ctas, tid)
+        self.check_swizzle(batch, form, fields, depth, ctas, tid)
         if self.transposed:
             per = smem_matrix_descriptors.CHUNK * shape.k // 32  # elements along M or N in a chunk
             chunks = smem_matrix_descriptors.mn_major_chunks(fields, shape.k * depth, -(-rows // per))
         else:
             chunks = smem_matrix_descriptors.k_major_chunks(fields, rows, smem_matrix_descriptors.ROW_CHUNKS * depth)
         self.rows = rows
-        self.chunks = np.ascontiguousarray(inside_shared(machine, form.ins, chunks, ctas, tid), np.int64)
+        self.chunks = np.ascontiguousarray(inside_shared(batch, form.ins, chunks, ctas, tid), np.int64)
 
     @classmethod
     def of(
         cls,
-        machine,
+        batch,
         form: MmaForm,
         shape: InstructionDescriptor,
         side: int,
@@ -124,26 +124,26 @@ class SharedMatrix:
         skip: int = 0,
     ):
         """The same one for the same operand of the same instruction; only what was right is kept."""
-        key = (shape, side, descriptor_word, rows, skip, machine.memories.shared_limit)
+        key = (shape, side, descriptor_word, rows, skip, batch.memories.shared_limit)
         found = form.matrices.get(key)
         if found is None:
-            found = form.matrices[key] = cls(machine, form, shape, side, descriptor_word, rows, ctas, tid, skip)
+            found = form.matrices[key] = cls(batch, form, shape, side, descriptor_word, rows, ctas, tid, skip)
         return found
 
-    def check_swizzle(self, machine, form, fields, depth, ctas, tid):
+    def check_swizzle(self, batch, form, fields, depth, ctas, tid):
         """Table 52: which types may be MN-major in which mode; rows of 64 bytes do not fit a pattern of 32."""
         if not self.transposed:
             if depth > 1 and fields.swizzle is smem_matrix_descriptors.BYTES_32:
                 why = "B of a sparse product cannot be K-major in the 32-byte swizzling mode"
-                fault(machine.observers, form.ins, why, ctas[0], tid)
+                fault(batch.observers, form.ins, why, ctas[0], tid)
             return
         wide = fields.swizzle is smem_matrix_descriptors.BYTES_128_ATOM_32B
         if self.type in PADDED_TO_8_BITS or wide != (self.type == "tf32"):
             why = f"a transposed matrix of {self.type} cannot have this swizzling mode"
-            fault(machine.observers, form.ins, why, ctas[0], tid)
+            fault(batch.observers, form.ins, why, ctas[0], tid)
 
-    def source(self, machine, ins, name: str, ctas, issuers) -> SharedSource:
-        return SharedSource(machine, ins, f"matrix {name}", ctas, self.chunks, issuers)
+    def source(self, batch, ins, name: str, ctas, issuers) -> SharedSource:
+        return SharedSource(batch, ins, f"matrix {name}", ctas, self.chunks, issuers)
 
     def values(self, source: SharedSource) -> np.ndarray:
         """Values (CTAs, rows, k), or their bits."""

@@ -37,15 +37,15 @@ def _look(
     memory, queue: list[Operation], operation: Operation, span: Span, does: str, uses: tuple[str, ...], ctas, tid: int
 ) -> None:
     """Fault where an earlier operation uses columns of a span, and is in no pipeline with this one."""
-    machine, name = memory.machine, operation.ins.mods[0]
+    batch, name = memory.batch, operation.ins.mods[0]
     for earlier in queue:
         for use in uses:
             others = () if _is_pipelined(earlier, use, operation, does) else getattr(earlier, use)
-            if any(span.overlaps(other, machine.geometry.ctas) for other in others):
+            if any(span.overlaps(other, batch.geometry.ctas) for other in others):
                 before = earlier.ins.mods[0]
                 why = f"an earlier tcgen05.{before} still {use} what this one {does} in tensor memory: wait for its commit first"
                 fault(
-                    machine.observers,
+                    batch.observers,
                     operation.ins,
                     why,
                     ctas[0],

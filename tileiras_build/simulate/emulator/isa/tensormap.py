@@ -8,27 +8,27 @@ from .. import tensor_map
 from ..memory.address_space import PARAM_WINDOW
 from ..ptx.ast import Address, Name, Register, Variable
 from ..simt.active_threads import Selection, flat_threads
-from ..simt.cta_clusters import OFFSET_MASK, RANK_SHIFT
+from ..simt.geometry import OFFSET_MASK, RANK_SHIFT
 from .handler_registry import handles
 from .ld_st import address_expression, resolve_space, space_of, widen_address
 from .tma_box_copies import fault, global_view
 from .warp_collectives import emit_warp_sync
 
 
-def read_map(machine, ins, flat, address: int) -> bytes:
+def read_map(batch, ins, flat, address: int) -> bytes:
     """The 128 bytes of a tensor map at a generic address."""
-    return bytes(map_bytes(machine, ins, flat, address))
+    return bytes(map_bytes(batch, ins, flat, address))
 
 
-def map_bytes(machine, ins, flat, address: int) -> np.ndarray:
+def map_bytes(batch, ins, flat, address: int) -> np.ndarray:
     if address % 64:
-        fault(machine.geometry, ins, flat, "misaligned tensor map (needs 64 bytes)", address)
+        fault(batch.geometry, ins, flat, "misaligned tensor map (needs 64 bytes)", address)
     if address >> 56 == PARAM_WINDOW >> 56:
         offset = address & 0xFFFFFFFF
-        if offset + tensor_map.SIZE > machine.program.param_size:
-            fault(machine.geometry, ins, flat, "tensor map outside the kernel parameters", address)
-        return machine.memories.params[offset : offset + tensor_map.SIZE]
-    view, index = global_view(machine, ins, flat, address, np.array([0, tensor_map.SIZE - 1]), 1, False)
+        if offset + tensor_map.SIZE > batch.program.param_size:
+            fault(batch.geometry, ins, flat, "tensor map outside the kernel parameters", address)
+        return batch.memories.params[offset : offset + tensor_map.SIZE]
+    view, index = global_view(batch, ins, flat, address, np.array([0, tensor_map.SIZE - 1]), 1, False)
     return view[int(index[0]) : int(index[1]) + 1]
 
 
@@ -51,26 +51,26 @@ class MapSite:
         self.ins, self.field, self.ordinal = ins, field, ordinal
 
     def bytes_at(self, group, space: str, address, offset: int, selection, i: int, flat):
-        machine = group.machine
+        batch = group.batch
         values = np.broadcast_to(selection.pick(address), len(flat))
         value = int(values[i]) + offset
         if space == "generic" and value >> 56 == 1:
             space, value = "shared", value & ((1 << 56) - 1)
         if space != "shared":
-            return map_bytes(machine, self.ins, flat[i], value)
-        return self.shared_bytes(machine, int(flat[i]), value)
+            return map_bytes(batch, self.ins, flat[i], value)
+        return self.shared_bytes(batch, int(flat[i]), value)
 
-    def shared_bytes(self, machine, flat: int, value: int):
+    def shared_bytes(self, batch, flat: int, value: int):
         """A map in the thread's own CTA; in a cluster, addresses hold the CTA's rank."""
-        cta = flat // machine.geometry.threads
+        cta = flat // batch.geometry.threads
         offset = value
-        if machine.geometry.cluster_size > 1:
+        if batch.geometry.cluster_size > 1:
             rank, offset = value >> RANK_SHIFT, value & OFFSET_MASK
-            if rank != int(machine.geometry.rank(np.array([cta]))[0]):
-                fault(machine.geometry, self.ins, flat, "tensor map in the shared memory of another CTA", value)
-        if offset % 64 or offset + tensor_map.SIZE > machine.memories.shared_limit:
-            fault(machine.geometry, self.ins, flat, "tensor map misaligned or outside the shared memory", value)
-        return machine.memories.shared[cta * machine.memories.shared_size + offset :][: tensor_map.SIZE]
+            if rank != int(batch.geometry.rank(np.array([cta]))[0]):
+                fault(batch.geometry, self.ins, flat, "tensor map in the shared memory of another CTA", value)
+        if offset % 64 or offset + tensor_map.SIZE > batch.memories.shared_limit:
+            fault(batch.geometry, self.ins, flat, "tensor map misaligned or outside the shared memory", value)
+        return batch.memories.shared[cta * batch.memories.shared_size + offset :][: tensor_map.SIZE]
 
     def replace(self, group, space, address, offset, value, mask=None):
         selection = Selection(group, True if mask is None else mask)

@@ -71,13 +71,13 @@ class DenseRuns:
     count: int
     rows: tuple[int, np.ndarray | slice] | None = None  # chunks of a CTA, and the CTAs, once somebody has asked
 
-    def per_cta(self, machine) -> int:
+    def per_cta(self, batch) -> int:
         """Chunks of a CTA's shared memory."""
-        return machine.memories.shared_size // CHUNK
+        return batch.memories.shared_size // CHUNK
 
-    def where(self, machine) -> tuple[np.ndarray | slice, slice]:
+    def where(self, batch) -> tuple[np.ndarray | slice, slice]:
         """An index of the batch's shared memory as (CTAs, chunks)."""
-        per_cta = self.per_cta(machine)
+        per_cta = self.per_cta(batch)
         if self.rows is None or self.rows[0] != per_cta:
             self.rows = per_cta, rows_of(self.bias // per_cta)
         return self.rows[1], slice(self.start, self.start + self.count)
@@ -163,16 +163,16 @@ def unit_bytes(number: int) -> int:
     return min(number & -number, CHUNK) if number else CHUNK
 
 
-def global_view(machine, ins, flat, base: int, offsets, unit: int, writes: bool):
+def global_view(batch, ins, flat, base: int, offsets, unit: int, writes: bool):
     """(view in units, index of ``offsets`` bytes from ``base``); a fault where they are not mapped."""
     if not offsets.size:
         return np.zeros(0, _UNITS[unit]), offsets
     low, high = base + int(offsets.min()), base + int(offsets.max()) + unit
-    region = machine.memories.address_space.find(low)
+    region = batch.memories.address_space.find(low)
     if region is None or high > region.base + region.size:
         outside = low if region is None else region.base + region.size
         fault(
-            machine.geometry, ins, flat, "address outside mapped memory", outside, OUT_OF_BOUNDS, high - outside, writes
+            batch.geometry, ins, flat, "address outside mapped memory", outside, OUT_OF_BOUNDS, high - outside, writes
         )
     return region.view(_UNITS[unit]), (offsets + (base - region.origin)) // unit
 
@@ -187,32 +187,32 @@ class InFlightCopy:
     def source_was_read(self) -> bool:
         return self.prefetched is not None
 
-    def read(self, machine) -> None:
+    def read(self, batch) -> None:
         """Read the source now; the bytes are written when the copy lands."""
         if self.prefetched is None:
-            self.record_completion(machine)
-            self.prefetched = self.sources(machine)
+            self.record_completion(batch)
+            self.prefetched = self.sources(batch)
 
     def copies_of_threads(self, member):
         """Which copies belong to threads of a mask, or None where none does."""
         keep = member[self.flat]
         return keep if is_any(keep) else None
 
-    def record_issue(self, machine):
-        if machine.observers.racecheck is None:
+    def record_issue(self, batch):
+        if batch.observers.racecheck is None:
             return
         if self.positions is not None:
-            self.clocks = machine.observers.racecheck.issue_copies(self.positions, self.flat)
+            self.clocks = batch.observers.racecheck.issue_copies(self.positions, self.flat)
         else:
-            self.clocks = machine.observers.racecheck.issue_stores(self.ins, self.shared_bytes(), self.flat)
+            self.clocks = batch.observers.racecheck.issue_stores(self.ins, self.shared_bytes(), self.flat)
 
-    def record_completion(self, machine):
-        if machine.observers.racecheck is None:
+    def record_completion(self, batch):
+        if batch.observers.racecheck is None:
             return
         if self.positions is not None:
-            machine.observers.racecheck.copy_in(self.ins, self.shared_bytes(), self.positions, self.flat, self.clocks)
+            batch.observers.racecheck.copy_in(self.ins, self.shared_bytes(), self.positions, self.flat, self.clocks)
         else:
-            machine.observers.racecheck.stores_done(self.flat, self.clocks)
+            batch.observers.racecheck.stores_done(self.flat, self.clocks)
 
 
 class BoxCopy(InFlightCopy):
@@ -237,12 +237,12 @@ class BoxCopy(InFlightCopy):
         out.prefetched = None if self.prefetched is None else self.prefetched[keep]
         return out
 
-    def is_repeat_of(self, machine) -> bool:
+    def is_repeat_of(self, batch) -> bool:
         """Whether another copy of the same threads differs in its coordinates and their tensor alone, and nothing has to be asked of those."""
         tensor = self.tensor
         return (
-            machine.observers.racecheck is None
-            and machine.geometry.cluster_size == 1
+            batch.observers.racecheck is None
+            and batch.geometry.cluster_size == 1
             and tensor.is_plain
             and self.dense is not None
         )
@@ -258,12 +258,12 @@ class BoxCopy(InFlightCopy):
         """Numbers of the 16-byte chunks of each box in the batch's shared memory (n, rows, chunks)."""
         return chunks_of_boxes(self.tensor, self.start) + self.bias[:, None, None]
 
-    def mark_in_flight(self, machine) -> None:
-        flight, dense = machine.observers.require_async_copy_marks(), self.dense
+    def mark_in_flight(self, batch) -> None:
+        flight, dense = batch.observers.require_async_copy_marks(), self.dense
         if dense is None:
             flight.mark_written(self.ins, self.chunks, CHUNK)
         else:
-            flight.mark_written(self.ins, dense.where(machine), CHUNK, dense.per_cta(machine))
+            flight.mark_written(self.ins, dense.where(batch), CHUNK, dense.per_cta(batch))
 
     @cached_property
     def dense(self) -> DenseRuns | None:
@@ -277,40 +277,40 @@ class BoxCopy(InFlightCopy):
             return None
         return DenseRuns.of(self.bias, start, count) if are_all(self.start == start) else None
 
-    def sources(self, machine) -> np.ndarray:
+    def sources(self, batch) -> np.ndarray:
         """The chunks of each box."""
-        return machine.memories.shared_view(np.complex128)[self.chunks]
+        return batch.memories.shared_view(np.complex128)[self.chunks]
 
     def shared_bytes(self) -> np.ndarray:
         return (self.chunks[..., None] * CHUNK + np.arange(CHUNK)).reshape(len(self.chunks), -1)
 
-    def perform(self, machine) -> None:
+    def perform(self, batch) -> None:
         if self.landed:
             return
         self.landed = True
-        if self.perform_with_jit(machine):
+        if self.perform_with_jit(batch):
             return
         elements = Elements(self.tensor, self.coordinates)
         writes, base = self.positions is None, self.tensor.base
-        view, index = global_view(machine, self.ins, self.flat[0], base, elements.only(), elements.unit, writes)
+        view, index = global_view(batch, self.ins, self.flat[0], base, elements.only(), elements.unit, writes)
         moved = elements.unit * (elements.offset.size if elements.all else int(elements.valid.sum()))
-        count_bulk(machine.observers.counters, len(self.flat), moved, writes)
+        count_bulk(batch.observers.counters, len(self.flat), moved, writes)
         if self.positions is not None:
-            self.check_cta_races(machine, elements)
-            self.record_completion(machine)
-            return self.load(machine, elements, view, index)
-        self.read(machine)
+            self.check_cta_races(batch, elements)
+            self.record_completion(batch)
+            return self.load(batch, elements, view, index)
+        self.read(batch)
         if self.function is None:
             data = self.units_of(elements, view.dtype)
-            self.check_cta_races(machine, elements, data)
+            self.check_cta_races(batch, elements, data)
             view[index] = data
         else:
-            self.reduce(machine)
+            self.reduce(batch)
 
-    def check_cta_races(self, machine, elements, written: np.ndarray | None = None) -> None:
+    def check_cta_races(self, batch, elements, written: np.ndarray | None = None) -> None:
         """The race check of CTAs sees every unit of the boxes, and what a store writes there; that of unwritten memory those
         that are read."""
-        races, unwritten, writes = machine.observers.cta_racecheck, machine.observers.initcheck, written is not None
+        races, unwritten, writes = batch.observers.cta_racecheck, batch.observers.initcheck, written is not None
         if (races is None and (unwritten is None or writes)) or not elements.offset.size:
             return
         flat = np.broadcast_to(np.asarray(self.flat)[:, None, None], elements.offset.shape)
@@ -319,13 +319,13 @@ class BoxCopy(InFlightCopy):
         )
         start = offset.reshape(-1) + self.tensor.base
         if unwritten is not None and not writes:
-            unwritten.access(machine.geometry, self.ins, flat.reshape(-1), start, elements.unit)
+            unwritten.access(batch.geometry, self.ins, flat.reshape(-1), start, elements.unit)
         if races is not None and len(start):
-            region = machine.memories.address_space.find(int(start[0]))
+            region = batch.memories.address_space.find(int(start[0]))
             data = np.ascontiguousarray(written).reshape(-1, 1).view(np.uint8) if writes else None
-            races.access(machine.geometry, self.ins, region, flat.reshape(-1), start, elements.unit, writes, data)
+            races.access(batch.geometry, self.ins, region, flat.reshape(-1), start, elements.unit, writes, data)
 
-    def load(self, machine, elements, view, index):
+    def load(self, batch, elements, view, index):
         if elements.all:
             data = view[index]
         else:
@@ -337,13 +337,13 @@ class BoxCopy(InFlightCopy):
             data = rounded_to_tf32(data)
         if self.tensor.kind.packed < CHUNK:
             data = padded(data, self.tensor.kind.packed)
-        self.place(machine, data.view(np.complex128))
-        self.complete(machine)
+        self.place(batch, data.view(np.complex128))
+        self.complete(batch)
 
-    def complete(self, machine) -> None:
+    def complete(self, batch) -> None:
         """Tell the mbarriers of bytes that have arrived."""
         arrive_and_expect_tx(
-            machine,
+            batch,
             self.ins,
             self.positions,
             self.flat,
@@ -352,13 +352,11 @@ class BoxCopy(InFlightCopy):
             clocks=self.clocks,
         )
 
-    def perform_with_jit(self, machine) -> bool:
+    def perform_with_jit(self, batch) -> bool:
         """Load the boxes by machine code, where they lie inside of a tensor that is mapped and nobody watches; whether it was done."""
-        tensor, options, dense = self.tensor, machine.options, self.dense
+        tensor, options, dense = self.tensor, batch.options, self.dense
         is_watched = (
-            machine.observers.racecheck is not None
-            or options.cta_racecheck is not None
-            or options.initcheck is not None
+            batch.observers.racecheck is not None or options.cta_racecheck is not None or options.initcheck is not None
         )
         if self.positions is None or dense is None or is_watched or not tensor.is_plain or not gemm_jit.is_ready():
             return False
@@ -367,15 +365,15 @@ class BoxCopy(InFlightCopy):
             return False
         corners = self.coordinates @ tensor.steps
         steps = row_offsets(tensor.counts, tensor.element_strides, tensor.strides)
-        if (region := self.region(machine, corners, int(steps[-1]))) is None:
+        if (region := self.region(batch, corners, int(steps[-1]))) is None:
             return False
         count_bulk(options.counters, len(corners), len(corners) * tensor.box_bytes, False)
         source, swizzle = region.at + tensor.base - region.origin, tensor_map.CHUNK_XOR[tensor.swizzle]
         row_chunks = tensor.row_bytes // CHUNK
-        marks = machine.observers.async_copy_marks.marks[CHUNK]
+        marks = batch.observers.async_copy_marks.marks[CHUNK]
         are_rounded = tensor.element == "tf32"
         shared_memory_chunks.write_boxes(
-            machine.memories.shared,
+            batch.memories.shared,
             marks,
             source,
             corners,
@@ -386,32 +384,32 @@ class BoxCopy(InFlightCopy):
             swizzle,
             are_rounded,
         )
-        self.complete(machine)
+        self.complete(batch)
         return True
 
-    def region(self, machine, corners: np.ndarray, rows: int) -> Region | None:
+    def region(self, batch, corners: np.ndarray, rows: int) -> Region | None:
         """Where all boxes are mapped: as a rule the whole tensor is. ``rows``: bytes from the first to the last row of a box."""
         tensor = self.tensor
-        region, after = machine.memories.address_space.find(tensor.base), rows + tensor.data_bytes
+        region, after = batch.memories.address_space.find(tensor.base), rows + tensor.data_bytes
         if region is not None and tensor.base + int(tensor.last @ tensor.steps) + after <= region.base + region.size:
             return region
         low, high = tensor.base + int(corners.min()), tensor.base + int(corners.max()) + after
-        region = machine.memories.address_space.find(low)
+        region = batch.memories.address_space.find(low)
         return None if region is None or high > region.base + region.size else region
 
-    def place(self, machine, data: np.ndarray) -> None:
+    def place(self, batch, data: np.ndarray) -> None:
         """Write the chunks of all boxes, row after row, to shared memory: they are no longer on their way."""
-        shared, dense = machine.memories.shared_view(np.complex128), self.dense
+        shared, dense = batch.memories.shared_view(np.complex128), self.dense
         if dense is None:
             shared[self.chunks] = data.reshape(self.chunks.shape)
-            machine.observers.async_copy_marks.clear(self.chunks, CHUNK)
+            batch.observers.async_copy_marks.clear(self.chunks, CHUNK)
             return
-        per_cta, where = dense.per_cta(machine), dense.where(machine)
+        per_cta, where = dense.per_cta(batch), dense.where(batch)
         data = data.reshape(len(self.flat), dense.count)
         if any(tensor_map.CHUNK_XOR[self.tensor.swizzle]):
             data = data.take(order_of_box(self.tensor, dense.start), axis=1)
         shared.reshape(-1, per_cta)[where] = data
-        machine.observers.async_copy_marks.clear(where, CHUNK, per_cta)
+        batch.observers.async_copy_marks.clear(where, CHUNK, per_cta)
 
     def out_of_bounds_fill(self, dtype):
         """What elements outside the tensor read as."""
@@ -426,13 +424,13 @@ class BoxCopy(InFlightCopy):
         data = taken.view(dtype).reshape(elements.offset.shape)
         return data if elements.all else data[elements.valid]
 
-    def reduce(self, machine):
+    def reduce(self, batch):
         """Element by element, one copy after another: copies may overlap."""
         unit = self.tensor.kind.bytes
         data = self.prefetched.view(_UNITS[unit]).reshape(len(self.prefetched), -1)
         for i in range(len(data)):
             elements = SingleElementUnits(self.tensor, self.coordinates[i : i + 1])
-            view, index = global_view(machine, self.ins, self.flat[i], self.tensor.base, elements.only(), unit, True)
+            view, index = global_view(batch, self.ins, self.flat[i], self.tensor.base, elements.only(), unit, True)
             values = data[i][elements.valid.reshape(-1)]
             index = index.reshape(-1)
             view[index] = self.function(view[index], values, None)

@@ -30,7 +30,7 @@ from ..memory.load_store import Site
 from ..numerics import small_float_formats
 from ..ptx.ast import Vector
 from ..simt.broadcasting import are_all, is_any
-from ..simt.thread_group import SchedulerEvent
+from ..simt.thread_group import WARP_SYNC, SchedulerEvent
 from .handler_registry import CONVERGENT_GROUP_OPS, RESULT_KINDS, WARP_WIDE, handles, helper
 from .mma_accumulation_chains import is_deferrable, warpgroup_accumulator_registers
 from .mma_sparsity_metadata import SELECTORS, read_selector
@@ -62,7 +62,7 @@ def require_warpgroups(group):
     found = group.__dict__.get("_warpgroups")
     if found is None:
         found = group._warpgroups = whole_warpgroups(group)
-    return None if found else SchedulerEvent("warp_sync")
+    return None if found else SchedulerEvent(WARP_SYNC)
 
 
 def whole_warpgroups(group) -> bool:
@@ -133,8 +133,8 @@ class SharedOperand:
 
     def read_with_jit(self, group, descriptor) -> np.ndarray | None:
         """The chunks by machine code where all CTAs have the same descriptors; None where they do not, or somebody watches."""
-        machine = group.machine
-        if not group.is_product_set or machine.observers.racecheck is not None or not gemm_jit.is_ready():
+        batch = group.batch
+        if not group.is_product_set or batch.observers.racecheck is not None or not gemm_jit.is_ready():
             return None
         different = self.of_each(group, descriptor)
         if different is None:
@@ -144,9 +144,9 @@ class SharedOperand:
         places = [self.places(group, descriptor) for descriptor in different]
         together = places[0] if len(places) == 1 else np.stack(places)
         out = np.empty((len(group.cta), *together.shape), np.complex128)
-        marks = None if machine.observers.async_copy_marks is None else machine.observers.async_copy_marks.marks[CHUNK]
-        starts = group.cta[:, 0] * (machine.memories.shared_size // CHUNK)
-        is_whole = shared_memory_chunks.gather(machine.memories.shared, marks, starts, together, out)
+        marks = None if batch.observers.async_copy_marks is None else batch.observers.async_copy_marks.marks[CHUNK]
+        starts = group.cta[:, 0] * (batch.memories.shared_size // CHUNK)
+        is_whole = shared_memory_chunks.gather(batch.memories.shared, marks, starts, together, out)
         return out.reshape(-1, *places[0].shape) if is_whole else None
 
     @staticmethod
@@ -172,14 +172,14 @@ class SharedOperand:
 
     def index(self, group, descriptors):
         """Chunk numbers in the batch's shared memory, (warpgroups, …) as of ``descriptor.py``."""
-        machine, first = group.machine, descriptors[0]
+        batch, first = group.batch, descriptors[0]
         if are_all(descriptors == first):
             places = self.places(group, int(first))
         else:
             different, which = np.unique(descriptors, return_inverse=True)
             places = np.stack([self.places(group, descriptor) for descriptor in different.tolist()])[which]
-        cta = group.flat[::WARPGROUP_THREADS] // machine.geometry.threads
-        return places + (cta * (machine.memories.shared_size // CHUNK))[:, None, None]
+        cta = group.flat[::WARPGROUP_THREADS] // batch.geometry.threads
+        return places + (cta * (batch.memories.shared_size // CHUNK))[:, None, None]
 
     def places(self, group, descriptor: int):
         """Chunk numbers in a CTA's shared memory; of one descriptor they are always the same."""
@@ -239,7 +239,7 @@ def warpgroup_fragment(group, a, type_, negative):
 @helper
 def warpgroup_multiply(group, a, b, integers):
     """A (n, 64, k) times B (n, columns, k): per register of D in order, each of the group's shape."""
-    product = matmul.multiply(a, b, group.machine.options.matmul_rounding)
+    product = matmul.multiply(a, b, group.batch.options.matmul_rounding)
     if integers:
         product = product.astype(np.int32)
     return warpgroup_accumulator_registers(group, product)
@@ -254,7 +254,7 @@ def accumulate_fp8(group, a, b, olds, accumulate, type_):
         words = np.stack([small_float_formats.widen("f16", half.astype(np.uint16)) for half in halves], 1)
     parts = words.reshape(-1, 2, 2, len(a.values), 4, 8, 4)  # as in warpgroup_multiply
     total = parts.transpose(3, 4, 1, 5, 0, 6, 2).reshape(len(a.values), 64, -1)
-    sums = group.machine.options.matmul_rounding
+    sums = group.batch.options.matmul_rounding
     if sums == matmul.ROUNDED_ONCE:
         fp8_accumulation.accumulate_fp8(total, a, b, type_)
     else:

@@ -61,7 +61,7 @@ def pick(group: ThreadGroup, slots: Sequence[int]) -> None:
     """Give a part of a group its values of registers that it has not got yet, if machine code can."""
     if len(slots) < MIN_REGISTERS or not gemm_jit.is_ready() or not is_movable(group):
         return
-    parent, registers = group.parent, RegisterBatch.of(group.machine.program, slots)
+    parent, registers = group.parent, RegisterBatch.of(group.batch.program, slots)
     places = registers.at([parent.R[slot] for slot in slots], parent.shape)
     chosen = places != 0
     whole = np.empty((np.count_nonzero(chosen), *group.shape), np.uint32)

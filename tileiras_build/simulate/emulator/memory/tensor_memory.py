@@ -31,11 +31,11 @@ FREE = -1
 MAX_BATCHED, MAX_BATCHED_LARGE = 16, 8  # operations that are carried out together: more leave the caches
 
 
-def tensor_memory_of(machine) -> TensorMemory:
+def tensor_memory_of(batch) -> TensorMemory:
     """The batch's tensor memory, made on first use."""
-    if machine.memories.tensor_memory is None:
-        machine.memories.tensor_memory = TensorMemory(machine)
-    return machine.memories.tensor_memory
+    if batch.memories.tensor_memory is None:
+        batch.memories.tensor_memory = TensorMemory(batch)
+    return batch.memories.tensor_memory
 
 
 def fault(reporter, ins, why: str, cta: int, tid: int = 0, address: int | None = None, finding: str | None = None):
@@ -122,14 +122,14 @@ class SharedSource:
     They must hold the same bytes at both ends: data that had not arrived yet, or was overwritten too early, is a fault.
     """
 
-    def __init__(self, machine, ins, what: str, ctas: np.ndarray, chunks: np.ndarray, issuers: tuple):
+    def __init__(self, batch, ins, what: str, ctas: np.ndarray, chunks: np.ndarray, issuers: tuple):
         """``issuers``: for each CTA the one that issues, and the number of the issuing thread."""
-        self.machine, self.ins, self.what, self.ctas = machine, ins, what, ctas
-        self.starts = tensor_memory_of(machine).starts_of(ctas)
+        self.batch, self.ins, self.what, self.ctas = batch, ins, what, ctas
+        self.starts = tensor_memory_of(batch).starts_of(ctas)
         self.chunks = np.ascontiguousarray(chunks, np.int64)
         self.issued: np.ndarray | None = self.fetch()
-        if machine.observers.racecheck is not None:
-            machine.observers.racecheck.tensor_reads(ins, self.index, *issuers)
+        if batch.observers.racecheck is not None:
+            batch.observers.racecheck.tensor_reads(ins, self.index, *issuers)
 
     @property
     def index(self) -> np.ndarray:
@@ -138,27 +138,27 @@ class SharedSource:
 
     def fetch(self) -> np.ndarray:
         if not gemm_jit.is_ready():
-            return np.ascontiguousarray(self.machine.memories.shared_view(np.complex128)[self.index])
+            return np.ascontiguousarray(self.batch.memories.shared_view(np.complex128)[self.index])
         out = np.empty((len(self.starts), *self.chunks.shape), np.complex128)
-        gather(self.machine.memories.shared, None, self.starts, self.chunks, out)
+        gather(self.batch.memories.shared, None, self.starts, self.chunks, out)
         return out
 
     def read(self) -> np.ndarray:
         """The bytes at completion (CTAs, …, 16)."""
         issued, self.issued = self.issued, None
         assert issued is not None  # an operation is carried out once
-        if not (gemm_jit.is_ready() and chunks_equal(self.machine.memories.shared, self.starts, self.chunks, issued)):
+        if not (gemm_jit.is_ready() and chunks_equal(self.batch.memories.shared, self.starts, self.chunks, issued)):
             changed = (self.fetch().view(np.uint64) != issued.view(np.uint64)).reshape(len(self.ctas), -1).any(axis=1)
             if is_any(changed):
                 why = f"shared memory of {self.what} changed between the issue of this instruction and its completion"
-                fault(self.machine.observers, self.ins, why, self.ctas[int(np.argmax(changed))])
+                fault(self.batch.observers, self.ins, why, self.ctas[int(np.argmax(changed))])
         return issued[..., None].view(np.uint8)
 
 
 class TensorMemory:
-    def __init__(self, machine):
-        ctas, warps = machine.geometry.ctas, -(-machine.geometry.threads // 32)
-        self.machine, self.warps = machine, warps
+    def __init__(self, batch):
+        ctas, warps = batch.geometry.ctas, -(-batch.geometry.threads // 32)
+        self.batch, self.warps = batch, warps
         self.cells = buffer_pool.acquire("tensor memory", ctas * BYTES).view(np.uint32).reshape(ctas, COLUMNS, LANES)
         self.owner = np.full((ctas, COLUMNS), FREE, np.int16)  # first column of the allocation that holds a column
         self.allocated: set[tuple] = set()  # keys of spans that have been found so since columns were last given back
@@ -195,7 +195,7 @@ class TensorMemory:
     def of_ctas(self, ctas: np.ndarray) -> tuple[slice | np.ndarray, np.ndarray]:
         key = ctas.tobytes()
         if (found := self.known.get(key)) is None:
-            starts = np.asarray(ctas, np.int64) * (self.machine.memories.shared_size // CHUNK)
+            starts = np.asarray(ctas, np.int64) * (self.batch.memories.shared_size // CHUNK)
             found = self.known[key] = rows_of(ctas), starts
         return found
 
@@ -216,14 +216,14 @@ class TensorMemory:
     def check_count(self, ins, cta: int, tid: int, columns: int) -> None:
         """Faults of a number of columns, common to alloc and dealloc."""
         if columns < GRANULE or columns > COLUMNS or columns & (columns - 1):
-            fault(self.machine.observers, ins, f"{columns} columns: must be a power of two from 32 to 512", cta, tid)
+            fault(self.batch.observers, ins, f"{columns} columns: must be a power of two from 32 to 512", cta, tid)
 
     def release(self, ins, cta: int, tid: int, start: int, columns: int) -> None:
         self.check_count(ins, cta, tid, columns)
         held = np.flatnonzero(self.owner[cta] == start)
         if start >= COLUMNS or len(held) != columns or held[0] != start:
             fault(
-                self.machine.observers,
+                self.batch.observers,
                 ins,
                 f"no allocation of {columns} columns starts at this address",
                 cta,
@@ -232,14 +232,14 @@ class TensorMemory:
             )
         span = Span(cta, start, columns)
         if self.queue and (is_any(span.of(self.writing)) or is_any(span.of(self.reading))):
-            fault(self.machine.observers, ins, "operations on these columns have not been waited for", cta, tid, start)
+            fault(self.batch.observers, ins, "operations on these columns have not been waited for", cta, tid, start)
         for table in (self.loading, self.storing):
             self.apply_marks(table)
         if self.are_marked[id(self.loading)] and is_any(self.loading[cta, :, :, start : start + columns]):
             why = "a tcgen05.ld of these columns has not been waited for"
-            fault(self.machine.observers, ins, why, cta, tid, start, "load-not-waited")
+            fault(self.batch.observers, ins, why, cta, tid, start, "load-not-waited")
         if self.are_marked[id(self.storing)] and is_any(self.storing[cta, :, :, start : start + columns]):
-            fault(self.machine.observers, ins, "a tcgen05.st to these columns has not been waited for", cta, tid, start)
+            fault(self.batch.observers, ins, "a tcgen05.st to these columns has not been waited for", cta, tid, start)
         self.owner[cta, start : start + columns] = FREE
         self.allocated.clear()
 
@@ -248,7 +248,7 @@ class TensorMemory:
         for cta in np.flatnonzero((self.owner != FREE).any(axis=1))[:1].tolist():
             count = int((self.owner[cta] != FREE).sum())
             fault(
-                self.machine.observers,
+                self.batch.observers,
                 self.sources[cta],
                 f"{count} columns of tensor memory are still allocated at exit",
                 cta,
@@ -270,9 +270,7 @@ class TensorMemory:
             held = self.owner[np.asarray(ctas), span.first : span.last] != FREE
             bad = int(np.argmin(held.all(axis=1)))
         columns = f"columns {span.first} to {span.last - 1}"
-        fault(
-            self.machine.observers, ins, f"{what}: {columns} of tensor memory are not allocated", np.asarray(ctas)[bad]
-        )
+        fault(self.batch.observers, ins, f"{what}: {columns} of tensor memory are not allocated", np.asarray(ctas)[bad])
 
     def mark(self, table: np.ndarray, ctas, warps, span: Span) -> None:
         """Warps access columns, and have not waited."""
@@ -314,7 +312,7 @@ class TensorMemory:
 
     def numbers(self, span: Span) -> np.ndarray:
         """The CTAs of a span."""
-        return np.arange(self.machine.geometry.ctas)[span.ctas]
+        return np.arange(self.batch.geometry.ctas)[span.ctas]
 
     def require_no_pending(self, ins, span: Span, ctas, table, why: str) -> None:
         """No access recorded in a (CTAs, 2, columns) or (CTAs, warps, 2, columns) table; ``ctas`` as above."""
@@ -328,7 +326,7 @@ class TensorMemory:
             rows = np.atleast_1d(np.asarray(self.numbers(span) if ctas is None else ctas))
             busy = found.reshape(len(rows), -1).any(axis=1)
             finding = "load-not-waited" if table is self.loading else None
-            fault(self.machine.observers, ins, why, rows[int(np.argmax(busy))], address=span.first, finding=finding)
+            fault(self.batch.observers, ins, why, rows[int(np.argmax(busy))], address=span.first, finding=finding)
 
     # -- the queue -----------------------------------------------------------------------------------
     def issue(self, operation: Operation) -> None:
@@ -375,14 +373,14 @@ class TensorMemory:
 
     def is_ahead_of(self, operation: Operation, later: Operation) -> bool:
         """Whether an operation of another thread writes what a later one uses, or uses what that writes: it is done before."""
-        ctas = self.machine.geometry.ctas
+        ctas = self.batch.geometry.ctas
         pairs = [(operation.writes, later.writes + later.reads), (operation.reads, later.writes)]
         return any(one.overlaps(other, ctas) for mine, theirs in pairs for one in mine for other in theirs)
 
     def run_first(self, count: int) -> None:
         """The first ``count`` operations, those that can together; nobody sees what is between two of them, but in the sums of
         the BLAS, which depend on the sizes of matrices."""
-        is_apart = self.machine.options.matmul_rounding == BLAS_ORDER
+        is_apart = self.batch.options.matmul_rounding == BLAS_ORDER
         most = MAX_BATCHED_LARGE if is_apart else MAX_BATCHED
         done, self.queue = self.queue[:count], self.queue[count:]
         some: list[Operation] = []
@@ -426,15 +424,15 @@ def _is_of(operation: Operation, threads: dict[int, set[int]]) -> bool:
 
 
 # -- CTA pairs ---------------------------------------------------------------------------------------
-def pair_of(machine, ins, ctas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def pair_of(batch, ins, ctas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(even, odd) CTAs of the pairs of ``ctas``: their ranks in the cluster differ in the last bit (9.7.16.5.1)."""
-    geometry = machine.geometry
+    geometry = batch.geometry
     if geometry.cluster_size % 2:
-        fault(machine.observers, ins, "cta_group::2 needs a cluster of an even number of CTAs", ctas[0])
+        fault(batch.observers, ins, "cta_group::2 needs a cluster of an even number of CTAs", ctas[0])
     rank = geometry.rank(ctas)
     even, odd = geometry.ctas_with_rank(ctas, rank & ~1), geometry.ctas_with_rank(ctas, rank | 1)
-    if not are_all(machine.are_ctas_alive(even) & machine.are_ctas_alive(odd)):
-        fault(machine.observers, ins, "the peer CTA has exited", ctas[0])
+    if not are_all(batch.scheduler.are_ctas_alive(even) & batch.scheduler.are_ctas_alive(odd)):
+        fault(batch.observers, ins, "the peer CTA has exited", ctas[0])
     return even, odd
 
 

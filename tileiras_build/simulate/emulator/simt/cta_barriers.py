@@ -11,7 +11,9 @@ from .broadcasting import are_all, is_any, unique_integers
 from .thread_group import ThreadGroup, narrow_value
 
 if TYPE_CHECKING:
-    from .cta_batch import CtaBatch
+    from ..sanitizers.observers import Observers
+    from .geometry import Geometry
+    from .scheduler import Scheduler
 
 BARRIERS = 16
 
@@ -19,12 +21,10 @@ BARRIERS = 16
 class CtaBarriers:
     """``blocked``: (group, barrier, reduction) of the threads that wait."""
 
-    def __init__(self, machine: CtaBatch):
-        self.machine = machine
+    def __init__(self, geometry: Geometry, scheduler: Scheduler, observers: Observers) -> None:
+        self.geometry, self.scheduler, self.observers = geometry, scheduler, observers
         self.blocked: list[tuple[ThreadGroup, int, str | None]] = []
-        self.arrived, self.needed, self.votes = (
-            np.zeros((machine.geometry.ctas, BARRIERS), np.int64) for _ in range(3)
-        )
+        self.arrived, self.needed, self.votes = (np.zeros((geometry.ctas, BARRIERS), np.int64) for _ in range(3))
 
     def arrive(
         self, group: ThreadGroup, barrier, count, red: str | None, predicate, waits: bool, after: int
@@ -35,17 +35,17 @@ class CtaBarriers:
         barrier = int(np.ravel(barrier)[0])
         if not 0 <= barrier < BARRIERS:
             group.pc = after - 1
-            self.machine.raise_stuck(group, f"barrier {barrier}: a CTA has barriers 0 to {BARRIERS - 1}", OTHER)
+            self.scheduler.raise_stuck(group, f"barrier {barrier}: a CTA has barriers 0 to {BARRIERS - 1}", OTHER)
         group.pc = after
         count = None if count is None else int(np.ravel(count)[0])
-        whole = group.whole and count in (None, self.machine.geometry.threads)
+        whole = group.whole and count in (None, self.geometry.threads)
         if whole and not is_any(self.arrived[group.cta[:, 0], barrier]):
             return self._complete_at_once(group, red, predicate)
         self._note(group, barrier, count or 0, red, predicate)
         if waits:
             self.blocked.append((group, barrier, red))
         else:
-            self.machine.push(group)
+            self.scheduler.push(group)
         self.release()
         return None
 
@@ -58,20 +58,20 @@ class CtaBarriers:
             child.pc = after
             parts = [None if x is None else narrow_value(x, child.select) for x in (count, predicate)]
             if self.arrive(child, value, parts[0], red, parts[1], waits, after) is not None:
-                self.machine.push(child)
+                self.scheduler.push(child)
 
     def _complete_at_once(self, group: ThreadGroup, red: str | None, predicate) -> ThreadGroup:
         """All threads of whole CTAs arrive at once."""
         if red is not None:
             votes = np.broadcast_to(predicate, group.shape).sum(axis=1, keepdims=True)
-            group.barrier_value = _reduce_votes(red, votes, self.machine.geometry.threads)
-        if self.machine.observers.racecheck is not None:
-            self.machine.observers.racecheck.whole_barrier(group.cta[:, 0])
+            group.barrier_value = _reduce_votes(red, votes, self.geometry.threads)
+        if self.observers.racecheck is not None:
+            self.observers.racecheck.whole_barrier(group.cta[:, 0])
         return group
 
     def _note(self, group: ThreadGroup, barrier: int, needed: int, red: str | None, predicate) -> None:
-        if self.machine.observers.racecheck is not None:
-            self.machine.observers.racecheck.arrive(group, barrier)
+        if self.observers.racecheck is not None:
+            self.observers.racecheck.arrive(group, barrier)
         ctas = group.full(group.cta)
         np.add.at(self.arrived[:, barrier], ctas, 1)
         self.needed[ctas, barrier] = needed
@@ -80,25 +80,24 @@ class CtaBarriers:
 
     def release(self) -> None:
         """Let go on whoever waits at a barrier where all have arrived."""
-        machine = self.machine
-        living = machine.alive.reshape(machine.geometry.ctas, machine.geometry.threads).sum(axis=1)
+        living = self.scheduler.alive.reshape(self.geometry.ctas, self.geometry.threads).sum(axis=1)
         needed = np.where(self.needed > 0, self.needed, living[:, None])
         done = (self.arrived > 0) & (self.arrived >= needed)
         if not is_any(done):
             return
-        machine.waits.changes += 1
+        self.scheduler.changes += 1
         released = self._split_released(done)
         for group, barrier, red in released:
             if red is not None:
                 group.barrier_value = _reduce_votes(red, self.votes[group.cta, barrier], needed[group.cta, barrier])
-            if machine.observers.racecheck is not None:
-                machine.observers.racecheck.leave_barrier(group, barrier)
-        if machine.observers.racecheck is not None:
-            machine.observers.racecheck.reset(done)
+            if self.observers.racecheck is not None:
+                self.observers.racecheck.leave_barrier(group, barrier)
+        if self.observers.racecheck is not None:
+            self.observers.racecheck.reset(done)
         self.arrived[done] = 0
         self.votes[done] = 0
         for group, _, _ in released:
-            machine.push(group)
+            self.scheduler.push(group)
 
     def _split_released(self, done: np.ndarray) -> list[tuple[ThreadGroup, int, str | None]]:
         """Those of the blocked whose barriers are done; what remains of their groups stays blocked."""

@@ -11,6 +11,22 @@ from functools import cached_property
 
 import numpy as np
 
+from ..errors import EmulatorError
+
+RANK_SHIFT = 24  # the bit of an address of shared memory from which it holds the rank of its CTA
+RANK_MASK = 0xFF
+OFFSET_MASK = (1 << RANK_SHIFT) - 1
+MAX_CTAS_PER_CLUSTER = 16  # the non-portable limit
+
+
+def check_shape(shape, grid) -> None:
+    """Raise EmulatorError unless a grid can be launched in clusters of a shape."""
+    size = int(np.prod(shape))
+    if not 1 <= size <= MAX_CTAS_PER_CLUSTER:
+        raise EmulatorError(f"a cluster of {size} CTAs: 1 to {MAX_CTAS_PER_CLUSTER} are possible")
+    if any(g % c for g, c in zip(grid, shape)):
+        raise EmulatorError(f"the grid {tuple(grid)} does not divide into clusters of {tuple(shape)}")
+
 
 @dataclass(frozen=True)
 class Geometry:

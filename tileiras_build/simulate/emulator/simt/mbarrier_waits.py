@@ -33,7 +33,7 @@ class InFlight(Protocol):
     flat: np.ndarray
     landed: bool
 
-    def perform(self, machine) -> None: ...
+    def perform(self, batch) -> None: ...
 
 
 class InFlightArrival:
@@ -45,21 +45,20 @@ class InFlightArrival:
 class MbarrierWaits:
     """Sleepers and copies in flight of one batch, by the index of the 8-byte word of their mbarrier."""
 
-    def __init__(self, machine):
-        self.machine = machine
+    def __init__(self, batch):
+        self.batch = batch
         self.sleepers: dict[int, list] = {}
         self.flying: list[tuple[frozenset[int], InFlight]] = []  # (mbarriers, copy), in the order of issue
         self.unseen: list[
             tuple[frozenset[int], InFlight]
         ] = []  # that landed with no thread looking at their mbarriers yet
-        self.changes = 0  # of mbarriers, barriers and living threads: what a waiting thread may wait for
         self.revived_at = -1
         self.fruitless = (0, -1)  # failed tests with nobody else to run, and ``changes`` then
         self.failures = 0  # failed tests since the last change, whoever runs
 
     # -- copies --------------------------------------------------------------------------------------
     def add_in_flight(self, positions: np.ndarray | frozenset[int], copy: InFlight) -> None:
-        """``copy.land(machine)`` completes bytes on the mbarriers at ``positions``."""
+        """``copy.perform(batch)`` completes bytes on the mbarriers at ``positions``."""
         places = positions if isinstance(positions, frozenset) else frozenset(positions.tolist())
         self.flying.append((places, copy))
 
@@ -76,11 +75,11 @@ class MbarrierWaits:
         for _, some in groupby(copies, lambda copy: isinstance(copy, InFlightArrival)):
             landing = list(some)
             if commits := [copy.commit for copy in landing if isinstance(copy, InFlightArrival)]:
-                self.machine.memories.tensor_memory.complete_commits(
+                self.batch.memories.tensor_memory.complete_commits(
                     commits
                 )  # at once: what leads to them may be carried out together
             for copy in landing:
-                copy.perform(self.machine)
+                copy.perform(self.batch)
         return bool(copies)
 
     def observe(self, positions: np.ndarray) -> None:
@@ -104,20 +103,20 @@ class MbarrierWaits:
         for group in groups:
             if group.asleep:
                 group.asleep = False
-                self.machine.push(group)
+                self.batch.scheduler.push(group)
 
     def make_progress(self) -> bool:
         """Nobody can run: land copies and what sleepers wait for, or let their waits fail once. Whether somebody can run now."""
         if self.flying:
-            before, awaited = self.changes, frozenset(self.sleepers)
+            before, awaited = self.batch.scheduler.changes, frozenset(self.sleepers)
             copies = [(places, copy) for places, copy in self.flying if not isinstance(copy, InFlightArrival)]
             self.unseen += [(places, copy) for places, copy in copies if awaited.isdisjoint(places)]
             self.perform(awaited.union(*(places for places, _ in copies)))
-            if self.machine.ready or self.changes != before:
+            if self.batch.scheduler.ready or self.batch.scheduler.changes != before:
                 return True
-        if not self.sleepers or self.revived_at == self.changes:
+        if not self.sleepers or self.revived_at == self.batch.scheduler.changes:
             return False
-        self.revived_at = self.changes
+        self.revived_at = self.batch.scheduler.changes
         sleepers, self.sleepers = self.sleepers, {}
         for groups in sleepers.values():
             for group in groups:
@@ -128,22 +127,22 @@ class MbarrierWaits:
     def failed_test(self, group) -> None:
         """A non-blocking test failed; with nobody else to run and nothing changing, that cannot go on."""
         count, changes = self.fruitless
-        alone = not self.machine.ready and changes == self.changes
-        self.fruitless = (count + 1 if alone else 0, self.changes)
-        self.failures = self.failures + 1 if changes == self.changes else 0
+        alone = not self.batch.scheduler.ready and changes == self.batch.scheduler.changes
+        self.fruitless = (count + 1 if alone else 0, self.batch.scheduler.changes)
+        self.failures = self.failures + 1 if changes == self.batch.scheduler.changes else 0
         if self.fruitless[0] > MAX_FAILED_TESTS_ALONE or self.failures > MAX_FAILED_TESTS:
             self.deadlock([(group, group.pc, "tests an mbarrier in a loop that nobody completes")])
 
     # -- exits ---------------------------------------------------------------------------------------
     def check_exit(self, group) -> None:
         """Threads exit: their bulk copies must have read shared memory; they write at the latest now."""
-        self.changes += 1
+        self.batch.scheduler.changes += 1
         copies = [copy for batch in (*group.bulk_copy_groups.groups, group.bulk_copy_groups.pending) for copy in batch]
         unread = [copy for copy in copies if not copy.source_was_read]
         if unread:
             why = "a thread exits before its bulk copy has read shared memory (no wait_group)"
-            self.machine.observers.findings.report("exit-before-read", self.unfinished(unread[0], why))
-        group.bulk_copy_groups.perform_all(self.machine)
+            self.batch.observers.findings.report("exit-before-read", self.unfinished(unread[0], why))
+        group.bulk_copy_groups.perform_all(self.batch)
 
     def check_gone(self, group) -> None:
         """Threads have exited: nothing may be on its way to the shared memory of CTAs that are gone with them.
@@ -151,16 +150,16 @@ class MbarrierWaits:
         A copy that landed while nobody could run may as well land later, if nobody has looked at its mbarrier since.
         """
         under_way = [*self.flying, *self.unseen]
-        if not under_way and self.machine.observers.racecheck is None:
+        if not under_way and self.batch.observers.racecheck is None:
             return
-        machine, words = self.machine, self.machine.memories.shared_size // 8
-        ctas = unique_integers(group.flat // machine.geometry.threads)
-        gone = frozenset(ctas[~machine.are_ctas_alive(ctas)].tolist())
+        batch, words = self.batch, self.batch.memories.shared_size // 8
+        ctas = unique_integers(group.flat // batch.geometry.threads)
+        gone = frozenset(ctas[~batch.scheduler.are_ctas_alive(ctas)].tolist())
         for places, copy in under_way if gone else ():
             if not gone.isdisjoint(place // words for place in places):
                 self.report_outlived(copy)
-        if machine.observers.racecheck is not None:
-            machine.observers.racecheck.ctas_exited(gone)
+        if batch.observers.racecheck is not None:
+            batch.observers.racecheck.ctas_exited(gone)
 
     def report_outlived(self, copy: InFlight) -> None:
         """Fault, or report, what is on its way to shared memory that nobody has any more."""
@@ -169,17 +168,17 @@ class MbarrierWaits:
                 copy, "a CTA ends while this copy to its shared memory is in flight (nobody waits for it)"
             )
         why = "a CTA ends before this arrives at its mbarrier (nobody waits for it)"
-        self.machine.observers.findings.report("exit-before-arrival", self.unfinished(copy, why))
+        self.batch.observers.findings.report("exit-before-arrival", self.unfinished(copy, why))
 
     def unfinished(self, copy, why: str) -> EmulatorFault:
-        cta, tid = divmod(int(copy.flat[0]), self.machine.geometry.threads)
-        thread = self.machine.geometry.thread_name(cta, tid)
+        cta, tid = divmod(int(copy.flat[0]), self.batch.geometry.threads)
+        thread = self.batch.geometry.thread_name(cta, tid)
         return EmulatorFault(why, instruction=copy.ins.text, line=copy.ins.line, thread=thread)
 
     # -- deadlock ------------------------------------------------------------------------------------
     def deadlock(self, more=()) -> None:
         """Fault: nobody can run. Describes who of the first waiting CTA's cluster waits where."""
-        machine = self.machine
+        batch = self.batch
         waiting = [
             *self.barriers(),
             *self.mbarriers(),
@@ -188,24 +187,24 @@ class MbarrierWaits:
             *self.groups_awaiting_convergence(),
             *more,
         ]
-        first = int(waiting[0][0].flat[0]) // machine.geometry.threads
-        cluster = first // machine.geometry.cluster_size
+        first = int(waiting[0][0].flat[0]) // batch.geometry.threads
+        cluster = first // batch.geometry.cluster_size
         lines = []
         for group, pc, why in waiting:
-            flat = group.flat[group.flat // machine.geometry.threads // machine.geometry.cluster_size == cluster]
-            for cta in unique_integers(flat // machine.geometry.threads).tolist():
-                tids = flat[flat // machine.geometry.threads == cta] % machine.geometry.threads
-                where = machine.program.code[pc]
-                who = f"{warps(tids)} of CTA {machine.geometry.thread_name(cta, 0)[0]}"
+            flat = group.flat[group.flat // batch.geometry.threads // batch.geometry.cluster_size == cluster]
+            for cta in unique_integers(flat // batch.geometry.threads).tolist():
+                tids = flat[flat // batch.geometry.threads == cta] % batch.geometry.threads
+                where = batch.program.code[pc]
+                who = f"{warps(tids)} of CTA {batch.geometry.thread_name(cta, 0)[0]}"
                 lines.append(f"{who} at line {where.line} ({where.text}): {why(cta) if callable(why) else why}")
         group, pc, why = waiting[0]
-        cta, tid = divmod(int(group.flat[0]), machine.geometry.threads)
+        cta, tid = divmod(int(group.flat[0]), batch.geometry.threads)
         head = why(cta) if callable(why) else why
         rest = f"; and {len(lines) - MAX_SHOWN_WAITS} more" if len(lines) > MAX_SHOWN_WAITS else ""
-        ins = machine.program.code[pc]
+        ins = batch.program.code[pc]
         raise EmulatorFault(
             f"deadlock: {self.summary(head)} and no other thread can run: {'; '.join(lines[:MAX_SHOWN_WAITS])}{rest}",
-            instruction=ins.text, line=ins.line, thread=machine.geometry.thread_name(cta, tid), kind=DEADLOCK,
+            instruction=ins.text, line=ins.line, thread=batch.geometry.thread_name(cta, tid), kind=DEADLOCK,
         )  # fmt: skip
 
     @staticmethod
@@ -214,18 +213,18 @@ class MbarrierWaits:
 
     def barriers(self):
         """(group, pc, why) of the threads at CTA barriers."""
-        machine = self.machine
-        for group, barrier, _ in machine.barriers.blocked:
+        batch = self.batch
+        for group, barrier, _ in batch.sync.barriers.blocked:
             yield group, group.pc - 1, lambda cta, barrier=barrier: self.barrier_state(cta, barrier)
 
     def cluster_barriers(self):
-        for group in self.machine.clusters.blocked:
+        for group in self.batch.sync.clusters.blocked:
             yield group, group.pc - 1, "waits at the cluster's barrier"
 
     def barrier_state(self, cta: int, barrier: int) -> str:
-        machine = self.machine
-        arrived, needed = (int(of[cta, barrier]) for of in (machine.barriers.arrived, machine.barriers.needed))
-        alive = int(machine.alive[cta * machine.geometry.threads : (cta + 1) * machine.geometry.threads].sum())
+        batch = self.batch
+        arrived, needed = (int(of[cta, barrier]) for of in (batch.sync.barriers.arrived, batch.sync.barriers.needed))
+        alive = int(batch.scheduler.alive[cta * batch.geometry.threads : (cta + 1) * batch.geometry.threads].sum())
         return f"waits at barrier {barrier}, where {arrived} of {needed or alive} threads have arrived"
 
     def mbarriers(self):
@@ -237,17 +236,17 @@ class MbarrierWaits:
                     yield group, group.pc, self.mbarrier_state(position)
 
     def mbarrier_state(self, position: int) -> str:
-        machine = self.machine
-        cta, word = divmod(position, machine.memories.shared_size // 8)
-        return f"waits for the mbarrier at shared {word * 8:#x} of CTA {machine.geometry.thread_name(cta, 0)[0]}, {describe(machine, position)}"
+        batch = self.batch
+        cta, word = divmod(position, batch.memories.shared_size // 8)
+        return f"waits for the mbarrier at shared {word * 8:#x} of CTA {batch.geometry.thread_name(cta, 0)[0]}, {describe(batch, position)}"
 
     def blocked_groups(self):
         """Threads stopped by an instruction that waits for something else, such as tensor memory."""
-        for group, why in self.machine.blocked_groups:
+        for group, why in self.batch.scheduler.blocked_groups:
             yield group, group.pc, why
 
     def groups_awaiting_convergence(self):
-        for groups in self.machine.waiting_for_convergence.values():
+        for groups in self.batch.scheduler.waiting_for_convergence.values():
             for group in groups:
                 yield group, group.pc, "waits for the other threads of its warp or warpgroup"
 

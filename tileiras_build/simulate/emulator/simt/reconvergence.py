@@ -12,15 +12,14 @@ from .broadcasting import broadcast, unique_integers
 from .thread_group import UNRESOLVED, ThreadGroup, is_uniform_per_cta
 
 if TYPE_CHECKING:
-    from .cta_batch import CtaBatch
     from .thread_sets import ThreadSet, ThreadSetCache
 
 
 # -- merging -------------------------------------------------------------------------------------
-def reconverge(machine: CtaBatch, groups: list[ThreadGroup]) -> ThreadGroup:
+def reconverge(groups: list[ThreadGroup]) -> ThreadGroup:
     """One group of the threads of several that stand at the same place."""
     groups = collapse_families(groups)
-    return groups[0] if len(groups) == 1 else _merge_unrelated(machine, groups)
+    return groups[0] if len(groups) == 1 else _merge_unrelated(groups)
 
 
 def collapse_families(groups: list[ThreadGroup]) -> list[ThreadGroup]:
@@ -40,15 +39,17 @@ def collapse_families(groups: list[ThreadGroup]) -> list[ThreadGroup]:
             return groups
 
 
-def _merge_unrelated(machine: CtaBatch, groups: list[ThreadGroup]) -> ThreadGroup:
+def _merge_unrelated(groups: list[ThreadGroup]) -> ThreadGroup:
     """A group of its own of the threads of several."""
-    threads, positions = _joined(machine, groups)
-    merged = ThreadGroup(machine, threads.cta, threads.tid, list(machine.program.register_template), threads=threads)
+    threads, positions = _joined(groups)
+    batch = groups[0].batch
+    registers = list(batch.program.register_template)
+    merged = ThreadGroup(batch, threads.cta, threads.tid, registers, threads=threads)
     merged.pc, merged.stack = groups[0].pc, groups[0].stack
     live = list(merged.live_slots())
     for group in groups:
         group.resolve_all(live)
-    done = dict(register_split_merge.assemble(machine.program, live, groups, positions, merged))
+    done = dict(register_split_merge.assemble(batch.program, live, groups, positions, merged))
     for slot in live:
         if slot in done:
             merged.R[slot] = done[slot]
@@ -91,7 +92,7 @@ def _adopt_values(parent: ThreadGroup, slots: list[int], groups: list[ThreadGrou
         parent.resolve_all(slots)
         bases = [parent.R[slot] for slot in slots]
     parts = [(group, [group.R[slot] for slot in slots]) for group in groups]
-    done = dict(register_split_merge.overlay(parent.machine.program, slots, bases, parts))
+    done = dict(register_split_merge.overlay(parent.batch.program, slots, bases, parts))
     for slot in slots:
         if slot in done:
             parent.R[slot] = done[slot]
@@ -100,28 +101,28 @@ def _adopt_values(parent: ThreadGroup, slots: list[int], groups: list[ThreadGrou
             parent.R[slot] = overlay(parent.resolve(slot), changed, parent.shape)
 
 
-def _joined(machine: CtaBatch, groups: list[ThreadGroup]) -> tuple[ThreadSet, list[np.ndarray]]:
+def _joined(groups: list[ThreadGroup]) -> tuple[ThreadSet, list[np.ndarray]]:
     """The threads of several groups, and where those of each are among them."""
     sets = tuple(group.threads for group in groups)
     family = sets[0].family
     found = family.joined.get(sets)
     if found is None:
-        found = _stacked(machine, groups) or _gathered(machine, groups)
+        found = _stacked(groups) or _gathered(groups)
         if not family.is_full:
             family.joined[sets] = found
     return found
 
 
-def _gathered(machine: CtaBatch, groups: list[ThreadGroup]) -> tuple[ThreadSet, list[np.ndarray]]:
+def _gathered(groups: list[ThreadGroup]) -> tuple[ThreadSet, list[np.ndarray]]:
     """Of any groups."""
     flats = [g.flat for g in groups]
     flat = np.concatenate(flats)
     order = np.argsort(flat, kind="stable")
     positions = np.split(np.argsort(order, kind="stable"), np.cumsum([len(f) for f in flats])[:-1])
-    return _threads_of(machine, groups[0].threads.family, flat[order]), positions
+    return _threads_of(groups[0].geometry.threads, groups[0].threads.family, flat[order]), positions
 
 
-def _stacked(machine: CtaBatch, groups: list[ThreadGroup]) -> tuple[ThreadSet, list[np.ndarray]] | None:
+def _stacked(groups: list[ThreadGroup]) -> tuple[ThreadSet, list[np.ndarray]] | None:
     """Of product sets of the same threads of different CTAs; None where they are not."""
     tid = groups[0].tid
     if not all(g.is_product_set and (g.tid is tid or np.array_equal(g.tid, tid)) for g in groups):
@@ -131,17 +132,17 @@ def _stacked(machine: CtaBatch, groups: list[ThreadGroup]) -> tuple[ThreadSet, l
     places = np.empty((len(ctas), tid.shape[1]), np.int64)
     places[order] = np.arange(places.size).reshape(places.shape)
     edges = np.cumsum([len(g.cta) for g in groups])[:-1]
-    merged = groups[0].threads.family.of(ctas[order][:, None], tid, machine.geometry.threads)
+    merged = groups[0].threads.family.of(ctas[order][:, None], tid, groups[0].geometry.threads)
     return merged, [part.reshape(-1) for part in np.split(places, edges)]
 
 
-def _threads_of(machine: CtaBatch, family: ThreadSetCache, flat: np.ndarray) -> ThreadSet:
+def _threads_of(threads: int, family: ThreadSetCache, flat: np.ndarray) -> ThreadSet:
     """The threads with these indices in the batch."""
-    cta, tid = np.divmod(flat, machine.geometry.threads)
+    cta, tid = np.divmod(flat, threads)
     rows, columns = unique_integers(cta), unique_integers(tid)
     if len(rows) * len(columns) == len(flat):
-        return family.of(rows[:, None], columns[None], machine.geometry.threads)
-    return family.of(cta[None], tid[None], machine.geometry.threads)
+        return family.of(rows[:, None], columns[None], threads)
+    return family.of(cta[None], tid[None], threads)
 
 
 def _merge_state(merged: ThreadGroup, groups: list[ThreadGroup], positions: list[np.ndarray] | None) -> None:

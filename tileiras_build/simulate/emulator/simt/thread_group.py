@@ -11,10 +11,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from ..errors import EmulatorError
 from ..jit import register_split_merge
 from .async_copy_groups import AsyncCopyGroups
 from .broadcasting import broadcast
-from .cta_clusters import RANK_SHIFT
+from .geometry import RANK_SHIFT
 from .thread_sets import ThreadSet
 
 UNRESOLVED = type("Lazy", (), {"__repr__": lambda self: "LAZY"})()
@@ -32,6 +33,17 @@ class Divergence:
         self.pieces = pieces
 
 
+# Kinds of events; scheduler.py has their handlers.
+CALL, RETURN, EXIT, PARTIAL_EXIT = "call", "return", "exit", "partial_exit"
+BARRIER, CLUSTER_WAIT, WARP_SYNC, MBARRIER_WAIT, RETRY = (
+    "barrier",
+    "cluster_wait",
+    "warp_sync",
+    "mbarrier_wait",
+    "retry",
+)
+
+
 class SchedulerEvent:
     """Something only the scheduler can do: barrier, exit, call, return, wait for warp mates."""
 
@@ -44,10 +56,10 @@ class SchedulerEvent:
 class ThreadGroup:
     """Threads at one pc; those of a subgroup see the registers of its ``parent`` through ``select``."""
 
-    def __init__(self, machine, cta, tid, registers, parent=None, select=None, threads: ThreadSet | None = None):
-        self.machine = self.m = machine
-        self.geometry, self.memories, self.observers = machine.geometry, machine.memories, machine.observers
-        self.threads = threads = threads or ThreadSet(cta, tid, machine.geometry.threads)
+    def __init__(self, batch, cta, tid, registers, parent=None, select=None, threads: ThreadSet | None = None):
+        self.batch, self.geometry, self.memories = batch, batch.geometry, batch.memories
+        self.observers, self.scheduler, self.sync = batch.observers, batch.scheduler, batch.sync
+        self.threads = threads = threads or ThreadSet(cta, tid, batch.geometry.threads)
         self.cta, self.tid = cta, tid  # index arrays, (Cg, 1) and (1, Tg), or both (1, n)
         self.is_product_set = threads.is_product_set  # otherwise any set of threads, as (1, n)
         self.shape, self.whole, self.dense = threads.shape, threads.whole, threads.dense
@@ -107,17 +119,15 @@ class ThreadGroup:
         """Whether every living thread of each warp (and of ``mask``, a value) is in the group."""
         if self.dense:
             return True
-        if mask is None and self._converged_at in (True, self.machine.exits):
+        if mask is None and self._converged_at in (True, self.scheduler.exits):
             return self._converged_at is True
         _, present, numbers = self.threads.scattered
-        per_cta = -(-self.machine.geometry.threads // 32)
+        per_cta = -(-self.geometry.threads // 32)
         cta, warp = np.divmod(numbers, per_cta)
         tid = warp[:, None] * 32 + np.arange(32)
-        inside = tid < self.machine.geometry.threads
+        inside = tid < self.geometry.threads
         alive = (
-            self.machine.alive[
-                np.minimum(cta[:, None] * self.machine.geometry.threads + tid, len(self.machine.alive) - 1)
-            ]
+            self.scheduler.alive[np.minimum(cta[:, None] * self.geometry.threads + tid, len(self.scheduler.alive) - 1)]
             & inside
         )
         needed = alive & ~present
@@ -126,17 +136,20 @@ class ThreadGroup:
             needed &= (bits[:, None] >> np.arange(32, dtype=np.uint32)) & np.uint32(1) != 0
         complete = not needed.any()
         if mask is None:
-            self._converged_at = complete or self.machine.exits
+            self._converged_at = complete or self.scheduler.exits
         return complete
 
     def require_convergence(self, mask=None):
-        return None if self.is_converged(mask) else SchedulerEvent("warp_sync")
+        return None if self.is_converged(mask) else SchedulerEvent(WARP_SYNC)
 
     # -- values --------------------------------------------------------------------------------------
     def special(self, name: str):
         found = self.specials.get(name)
         if found is None:
-            found = self.machine.special(self, name)
+            maker = self.batch.options.specials.get(name)
+            if maker is None:
+                raise EmulatorError(f"the emulator has no special register %{name}")
+            found = maker(self)
             if name not in ("clock", "clock64", "clock_hi", "globaltimer", "globaltimer_lo", "globaltimer_hi"):
                 self.specials[name] = found
         return found
@@ -144,7 +157,7 @@ class ThreadGroup:
     @property
     def shared_window(self):
         """What the addresses of the CTA's own shared memory start from: its rank in the cluster."""
-        rank = self.machine.geometry.rank(self.cta)
+        rank = self.geometry.rank(self.cta)
         return (rank << RANK_SHIFT).astype(np.uint32)
 
     def full(self, value) -> np.ndarray:
@@ -165,7 +178,7 @@ class ThreadGroup:
     def split_off(self, mask) -> ThreadGroup:
         """The subgroup of the threads where ``mask`` holds; its registers are filled on demand."""
         threads, select = self.threads.subset(mask)
-        child = ThreadGroup(self.machine, threads.cta, threads.tid, [UNRESOLVED] * len(self.R), self, select, threads)
+        child = ThreadGroup(self.batch, threads.cta, threads.tid, [UNRESOLVED] * len(self.R), self, select, threads)
         child.stack = self.stack
         if self.cp_async_groups or self.bulk_copy_groups:
             self._split_async_copies(child)
@@ -173,7 +186,7 @@ class ThreadGroup:
 
     def _split_async_copies(self, child: ThreadGroup) -> None:
         """A subgroup waits for the copies that its threads have started."""
-        member = np.zeros(len(self.machine.alive), bool)
+        member = np.zeros(len(self.scheduler.alive), bool)
         member[child.flat] = True
         child.cp_async_groups, child.bulk_copy_groups = (
             self.cp_async_groups.only(member),
@@ -189,7 +202,7 @@ class ThreadGroup:
 
     def live_slots(self) -> Iterable[int]:
         """Registers that this group may still read, callers' ones included."""
-        program = self.machine.program
+        program = self.batch.program
         if not self.stack:
             return program.slots_at(self.pc)
         live = set(program.slots_at(self.pc))
@@ -200,7 +213,7 @@ class ThreadGroup:
     def detach(self):
         """Fill the live registers and forget the parent."""
         self.resolve_all(list(self.live_slots()))
-        template = self.machine.program.register_template
+        template = self.batch.program.register_template
         for slot, value in enumerate(self.R):
             if value is UNRESOLVED:
                 self.R[slot] = template[slot]
