@@ -72,7 +72,7 @@ def emit_divide(e: KernelEmitter, op: Operation) -> None:
     if few or all(map(_is_power_of_two, divisors)):
         return emit_elementwise(e, op)
     shared = _SharedDivisor(e, op, dividends, divisors)
-    if shared.packs and has_pairs(e, FLOAT) and (rest := _stores_after(op)) is not None:
+    if shared.packs and has_pairs(e.target, FLOAT) and (rest := _stores_after(op)) is not None:
         return shared.store_in_branches(rest)
     return e.values.set(op.results[0], shared.quotients())
 
@@ -289,7 +289,9 @@ class _SharedDivisor:
             return b.issue(FMAOp, excess, b.negate(reciprocal), first, type=type)
 
         def quotients(calls: list[tuple[SSAValue]]) -> list[Value]:
-            if scale is not None or not has_pairs(self.e, FLOAT):  # rarely run: pairs take two registers side by side
+            if scale is not None or not has_pairs(
+                self.e.target, FLOAT
+            ):  # rarely run: pairs take two registers side by side
                 return [quotient(a, divisor, reciprocal) for (a,) in calls]
             both = pair(b, divisor, divisor), pair(b, reciprocal, reciprocal)
             return in_pairs(b, calls, lambda a: quotient(a, *both, PAIR), lambda a: quotient(a, divisor, reciprocal))

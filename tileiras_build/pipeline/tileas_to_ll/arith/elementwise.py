@@ -19,6 +19,7 @@ from ....ir.dialects.op_definition import TableOp
 from ...common.llvm_element_types import element_of, wrap_to_width
 from ...common.llvm_types import GLOBAL, I1, I64, integer, pointer
 from ..emission.function_builder import Value
+from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter
 from ..emission.register_values import LazyElement, LazyValues, RegisterValue, materialize, spill_vectors
 from . import float_arithmetic, numeric_conversions
@@ -66,7 +67,7 @@ def emit_with(e: KernelEmitter, op: Operation, operands: Sequence[SSAValue], com
     # By identity: values are hashed in Python.
     keys = [tuple(map(id, arguments)) for arguments in calls]
     distinct = dict(zip(keys, calls))
-    results = _lazy(e, compute, list(distinct.values())) if late else compute(list(distinct.values()))
+    results = _lazy(e.b, compute, list(distinct.values())) if late else compute(list(distinct.values()))
     known = dict(zip(distinct, results))
     e.values.set(op.results[0], [known[key] for key in keys])
 
@@ -81,11 +82,11 @@ def _results(e: KernelEmitter, op: Operation, calls: Sequence[tuple[Value, ...]]
     return [scalar(*arguments) for arguments in calls]
 
 
-def _lazy(e: KernelEmitter, compute: Compute, calls: Sequence[tuple[RegisterValue, ...]]) -> list[LazyElement]:
+def _lazy(b: InstructionBuilder, compute: Compute, calls: Sequence[tuple[RegisterValue, ...]]) -> list[LazyElement]:
     """The results, so many at once as one access stores, each time where the first of them is used."""
 
     def computed(group: Sequence[tuple[RegisterValue, ...]]) -> list[Value]:
-        return compute([tuple(materialize(e.b, value) for value in arguments) for arguments in group])
+        return compute([tuple(materialize(b, value) for value in arguments) for arguments in group])
 
     sources = [(LazyValues(partial(computed, group)), len(group)) for group in spill_vectors(calls)]
     return [LazyElement(source, position) for source, count in sources for position in range(count)]
@@ -97,7 +98,7 @@ FOLDED = {"add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x,
 
 def _integer_binary(e: KernelEmitter, op: Operation) -> Scalar:
     instruction = INTEGER_BINARY[op.name]
-    plain, fold = binary(e, op, instruction), FOLDED.get(instruction)
+    plain, fold = binary(e.b, op, instruction), FOLDED.get(instruction)
     width = op.results[0].type
     if fold is None or not isinstance(width, IntegerType) or width.width.data < 32:
         return plain
@@ -111,11 +112,11 @@ def _integer_binary(e: KernelEmitter, op: Operation) -> Scalar:
 
 
 def _shift(e: KernelEmitter, op: Operation) -> Scalar:
-    return binary(e, op, SHIFTS[op.name])
+    return binary(e.b, op, SHIFTS[op.name])
 
 
 def _integer_min_max(e: KernelEmitter, op: Operation) -> Scalar:
-    return issued(e, INTEGER_MIN_MAX[op.name], register_type(op.results[0]))
+    return issued(e.b, INTEGER_MIN_MAX[op.name], register_type(op.results[0]))
 
 
 def _ceil_div_unsigned(e: KernelEmitter, op: Operation) -> Scalar:

@@ -42,7 +42,7 @@ def uses_polynomial(e: KernelEmitter, op: Operation, count: int) -> bool:
         or not flushes(op)
     ):
         return False
-    if not has_pairs(e, register_type(op.results[0])):
+    if not has_pairs(e.target, register_type(op.results[0])):
         return False
     e.exp2_groups += 1
     return e.exp2_groups % GROUPS < share // 2

@@ -13,19 +13,19 @@ from xdsl.ir import Attribute, SSAValue
 
 from ....ir.casting import typed
 from ....ir.dialects.llvm_ext import ExtractElementOp
+from ....target.targets import Target
 from ...common.llvm_types import FLOAT, I32, vector
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import InstructionBuilder
-from ..emission.kernel_emitter import KernelEmitter
 
 PAIR: VectorType = vector(2, FLOAT)
 Arguments = tuple[Value, ...]
 OnPairs = Callable[..., SSAValue]
 
 
-def has_pairs(e: KernelEmitter, type: Attribute) -> bool:
+def has_pairs(target: Target, type: Attribute) -> bool:
     """Whether two numbers of a type cost as much as one."""
-    return type == FLOAT and e.target.has("f32x2_native")
+    return type == FLOAT and target.has("f32x2_native")
 
 
 def pair(b: InstructionBuilder, low: Value, high: Value) -> SSAValue[VectorType]:

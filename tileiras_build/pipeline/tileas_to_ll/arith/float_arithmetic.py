@@ -18,6 +18,7 @@ from ....ir.dialects.op_definition import TableOp
 from ...common.llvm_element_types import element_of
 from ...common.llvm_types import DOUBLE, FLOAT, I32
 from ..emission.function_builder import Value
+from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import KernelEmitter
 from .exp_f32_pairs import exp_of_pair
 from .f32_pairs import PAIR, OnPairs, has_pairs
@@ -57,11 +58,11 @@ def is_plain(op: Operation, type: Attribute) -> bool:
     return rounding == "rn" and not (flushes(op) and type == FLOAT)
 
 
-def _rounded(e: KernelEmitter, op: Operation, kind: type[TableOp]) -> Scalar:
+def _rounded(b: InstructionBuilder, op: Operation, kind: type[TableOp]) -> Scalar:
     """An instruction of PTX that rounds as ``op`` says, in f32 for the half precisions."""
     type = register_type(op.results[0])
     rounding = ROUNDING_SUFFIX[option_text(op, "rounding_mode", "nearest_even")]
-    return issued(e, kind, DOUBLE if type == DOUBLE else FLOAT, rounding=rounding, ftz=flushes(op))
+    return issued(b, kind, DOUBLE if type == DOUBLE else FLOAT, rounding=rounding, ftz=flushes(op))
 
 
 def _rounded_float(instruction: str, kind: type[TableOp]) -> Rule:
@@ -73,8 +74,8 @@ def _rounded_float(instruction: str, kind: type[TableOp]) -> Rule:
     def rule(e: KernelEmitter, op: Operation) -> Scalar:
         element = element_of(op.results[0].type)
         if is_plain(op, element.type):
-            return binary(e, op, instruction)
-        rounded = _rounded(e, op, kind)
+            return binary(e.b, op, instruction)
+        rounded = _rounded(e.b, op, kind)
         scalar = (lambda x, y: rounded(x, e.b.negate(y))) if instruction == "fsub" else rounded
         return in_f32(e, element, scalar, option_text(op, "rounding_mode", "nearest_even"))
 
@@ -84,8 +85,8 @@ def _rounded_float(instruction: str, kind: type[TableOp]) -> Rule:
 def _fma(e: KernelEmitter, op: Operation) -> Scalar:
     element = element_of(op.results[0].type)
     if is_plain(op, element.type):
-        return issued(e, llvm_intrinsics.FMAOp, element.type)
-    return in_f32(e, element, _rounded(e, op, arithmetic.FmaOp), option_text(op, "rounding_mode", "nearest_even"))
+        return issued(e.b, llvm_intrinsics.FMAOp, element.type)
+    return in_f32(e, element, _rounded(e.b, op, arithmetic.FmaOp), option_text(op, "rounding_mode", "nearest_even"))
 
 
 # Operation -> LLVM's on a vector of two, where it rounds to nearest even.
@@ -97,7 +98,7 @@ IN_PAIRS: dict[str, str | type[TableOp]] = {
 def on_pairs(e: KernelEmitter, op: Operation) -> OnPairs | None:
     """The operation on pairs of numbers; None where the target has none, or none that rounds and flushes so."""
     instruction = IN_PAIRS.get(op.name)
-    if not has_pairs(e, type := register_type(op.results[0])):
+    if not has_pairs(e.target, type := register_type(op.results[0])):
         return None
     if op.name == "math.exp" and option_text(op, "rounding_mode", "full") != "approx":
         return lambda x: exp_of_pair(e.b, x)
@@ -114,11 +115,11 @@ def _divide(e: KernelEmitter, op: Operation) -> Scalar:
     if element.type == DOUBLE:
         if mode in ("nearest_even", "full", "approx"):
             return lambda x, y: b.binary("fdiv", x, y, DOUBLE)
-        return issued(e, arithmetic.DivOp, DOUBLE, rounding=ROUNDING_SUFFIX[mode])
+        return issued(e.b, arithmetic.DivOp, DOUBLE, rounding=ROUNDING_SUFFIX[mode])
     rounding = mode if mode in ("approx", "full") else ROUNDING_SUFFIX[mode]
     if rounding == "rn" and not ftz:
         return in_f32(e, element, lambda x, y: b.binary("fdiv", x, y, FLOAT))
-    return in_f32(e, element, issued(e, arithmetic.DivOp, FLOAT, rounding=rounding, ftz=ftz), mode)
+    return in_f32(e, element, issued(e.b, arithmetic.DivOp, FLOAT, rounding=rounding, ftz=ftz), mode)
 
 
 def _square_root(e: KernelEmitter, op: Operation) -> Scalar:
@@ -126,9 +127,9 @@ def _square_root(e: KernelEmitter, op: Operation) -> Scalar:
     mode = option_text(op, "rounding_mode", "nearest_even")
     rounding = ROUNDING_SUFFIX.get(mode, "rn")
     if element.type == DOUBLE:
-        return issued(e, arithmetic.SqrtOp, DOUBLE, rounding=rounding)
+        return issued(e.b, arithmetic.SqrtOp, DOUBLE, rounding=rounding)
     rounding = mode if mode == "approx" else rounding
-    return in_f32(e, element, issued(e, arithmetic.SqrtOp, FLOAT, rounding=rounding, ftz=flushes(op)), mode)
+    return in_f32(e, element, issued(e.b, arithmetic.SqrtOp, FLOAT, rounding=rounding, ftz=flushes(op)), mode)
 
 
 def _approximate_float(kind: type[TableOp], exact: type[Operation]) -> Rule:
@@ -137,15 +138,17 @@ def _approximate_float(kind: type[TableOp], exact: type[Operation]) -> Rule:
     def rule(e: KernelEmitter, op: Operation) -> Scalar:
         element = element_of(op.results[0].type)
         if element.type == DOUBLE:
-            return _math_function(e, exact, DOUBLE)
-        return in_f32(e, element, issued(e, kind, FLOAT, ftz=flushes(op)))
+            return _math_function(e.b, exact, DOUBLE)
+        return in_f32(e, element, issued(e.b, kind, FLOAT, ftz=flushes(op)))
 
     return rule
 
 
-def _math_function(e: KernelEmitter, kind: type[Operation], type: Attribute, second: Attribute | None = None) -> Scalar:
+def _math_function(
+    b: InstructionBuilder, kind: type[Operation], type: Attribute, second: Attribute | None = None
+) -> Scalar:
     """A scalar operation on ``type``; ``second`` is the type of its second operand where that differs."""
-    b, types = e.b, (type, second or type)
+    types = (type, second or type)
 
     def scalar(*values: Value) -> Value:
         operands = tuple(b.of(value, kind_of_value) for value, kind_of_value in zip(values, types))
@@ -157,14 +160,14 @@ def _math_function(e: KernelEmitter, kind: type[Operation], type: Attribute, sec
 def _call_math(e: KernelEmitter, op: Operation) -> Scalar:
     element, mode = element_of(op.results[0].type), option_text(op, "rounding_mode", "full")
     if element.type == DOUBLE:
-        return _math_function(e, MATH[op.name], DOUBLE)
+        return _math_function(e.b, MATH[op.name], DOUBLE)
     if mode == "approx" and (approximate := APPROXIMATE.get(op.name)) is not None:
         return in_f32(e, element, approximate(e))
-    return in_f32(e, element, _math_function(e, MATH[op.name], FLOAT))
+    return in_f32(e, element, _math_function(e.b, MATH[op.name], FLOAT))
 
 
 def _approximate_tanh(e: KernelEmitter) -> Scalar:
-    return issued(e, arithmetic.TanhOp, FLOAT)
+    return issued(e.b, arithmetic.TanhOp, FLOAT)
 
 
 # Rounded to f32.
@@ -173,7 +176,7 @@ LOG2_E = 1.4426950216293335
 
 def _approximate_exp(e: KernelEmitter) -> Scalar:
     """exp(x) = 2 ** (x * log2(e))."""
-    b, exponential = e.b, issued(e, arithmetic.Ex2Op, FLOAT)
+    b, exponential = e.b, issued(e.b, arithmetic.Ex2Op, FLOAT)
     return lambda x: exponential(b.binary("fmul", x, b.float_constant(LOG2_E, FLOAT), FLOAT))
 
 
@@ -186,8 +189,8 @@ def _integer_power(e: KernelEmitter, op: Operation) -> Scalar:
     if exponent != I32:
         raise Unsupported("powi-exponent", f"an integer power takes an i32 exponent, not {exponent}")
     if element.type == DOUBLE:
-        return _math_function(e, math.FPowIOp, DOUBLE, I32)
-    power = _math_function(e, math.FPowIOp, FLOAT, I32)
+        return _math_function(e.b, math.FPowIOp, DOUBLE, I32)
+    power = _math_function(e.b, math.FPowIOp, FLOAT, I32)
     if element.type == FLOAT:
         return power
     return lambda x, n: b.cast("fptrunc", power(b.cast("fpext", x, FLOAT), n), element.type)
@@ -195,11 +198,11 @@ def _integer_power(e: KernelEmitter, op: Operation) -> Scalar:
 
 def _round_to_integral(e: KernelEmitter, op: Operation) -> Scalar:
     element = element_of(op.results[0].type)
-    return in_f32(e, element, issued(e, ROUND_TO_INTEGRAL[op.name], DOUBLE if element.type == DOUBLE else FLOAT))
+    return in_f32(e, element, issued(e.b, ROUND_TO_INTEGRAL[op.name], DOUBLE if element.type == DOUBLE else FLOAT))
 
 
 def _absolute_float(e: KernelEmitter, op: Operation) -> Scalar:
-    return issued(e, llvm_intrinsics.FAbsOp, register_type(op.results[0]))
+    return issued(e.b, llvm_intrinsics.FAbsOp, register_type(op.results[0]))
 
 
 def _negate(e: KernelEmitter, op: Operation) -> Scalar:
@@ -209,8 +212,8 @@ def _negate(e: KernelEmitter, op: Operation) -> Scalar:
 def _float_min_max(e: KernelEmitter, op: Operation) -> Scalar:
     type, (plain, flushing, nan) = register_type(op.results[0]), FLOAT_MIN_MAX[op.name]
     if flushes(op) and type == FLOAT:
-        return issued(e, flushing, type, ftz=True, nan=nan)
-    return issued(e, plain, type)
+        return issued(e.b, flushing, type, ftz=True, nan=nan)
+    return issued(e.b, plain, type)
 
 
 def _float_compare(e: KernelEmitter, op: Operation) -> Scalar:

@@ -22,6 +22,7 @@ from ....ir.dialects.nvvm.ops_matrix import ConvertFromF32x2Op, ConvertToF16x2Op
 from ....target.element_types import ELEMENT_TYPES
 from ...common.llvm_types import BFLOAT, DOUBLE, FLOAT, FLOATS, HALF, I1, I8, I16, I32, vector
 from ..emission.function_builder import Value
+from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import KernelEmitter
 
 Scalar = Callable[[Value], Value]
@@ -70,57 +71,55 @@ def convert_float(e: KernelEmitter, source: str, target: str, mode: str) -> Scal
     if source == target:
         return lambda x: x
     if source in LLVM_FLOATS and target in LLVM_FLOATS:
-        return _between_llvm_floats(e, source, target, mode)
-    widen = _f64_to_odd_f32(e) if source == "f64" else _to_f32(e, source)
+        return _between_llvm_floats(e.b, source, target, mode)
+    widen = _f64_to_odd_f32(e.b) if source == "f64" else _to_f32(e, source)
     narrow = _from_f32(e, target, mode)
     return lambda x: narrow(widen(x))
 
 
-def _f64_to_odd_f32(e: KernelEmitter) -> Scalar:
+def _f64_to_odd_f32(b: InstructionBuilder) -> Scalar:
     """f32 rounded to odd: an inexact result has its last bit set, so that rounding it again rounds as if once.
 
     (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd", 2008.)
     """
-    b = e.b
 
     def scalar(x: Value) -> Value:
         cut = b.issue(arithmetic.DoubleToFloatOp, x, type=FLOAT, rounding="rz")
         inexact = b.compare_floats("une", b.cast("fpext", cut, DOUBLE), x)
-        return with_last_bit(e, cut, inexact)
+        return with_last_bit(b, cut, inexact)
 
     return scalar
 
 
-def with_last_bit(e: KernelEmitter, value: Value, inexact: Value) -> Value:
+def with_last_bit(b: InstructionBuilder, value: Value, inexact: Value) -> Value:
     """An f32 with its last bit set where it is inexact."""
-    b = e.b
     return b.bitcast(b.or_(b.bitcast(value, I32), b.cast("zext", inexact, I32)), FLOAT)
 
 
-def _is_nan(e: KernelEmitter, x: Value) -> Value:
-    return e.b.compare_floats("uno", x, e.b.float_constant(0.0, FLOAT))
+def _is_nan(b: InstructionBuilder, x: Value) -> Value:
+    return b.compare_floats("uno", x, b.float_constant(0.0, FLOAT))
 
 
-def _between_llvm_floats(e: KernelEmitter, source: str, target: str, mode: str) -> Scalar:
-    b, a, z = e.b, LLVM_FLOATS[source], LLVM_FLOATS[target]
+def _between_llvm_floats(b: InstructionBuilder, source: str, target: str, mode: str) -> Scalar:
+    a, z = LLVM_FLOATS[source], LLVM_FLOATS[target]
     if {source, target} == {"f16", "bf16"}:
-        narrow = _between_llvm_floats(e, "f32", target, mode)
+        narrow = _between_llvm_floats(b, "f32", target, mode)
         return lambda x: narrow(b.cast("fpext", x, FLOAT))
     if z.bitwidth > a.bitwidth:
         return lambda x: b.cast("fpext", x, z)
     if mode in ("nearest_even", "full", "approx"):
         return lambda x: b.cast("fptrunc", x, z)
-    return _rounded_narrowing(e, source, target, ROUNDING_SUFFIX[mode])
+    return _rounded_narrowing(b, source, target, ROUNDING_SUFFIX[mode])
 
 
-def _rounded_narrowing(e: KernelEmitter, source: str, target: str, suffix: str) -> Scalar:
+def _rounded_narrowing(b: InstructionBuilder, source: str, target: str, suffix: str) -> Scalar:
     if (source, target) == ("f64", "bf16"):
         # Rounding twice in one direction is rounding once.
-        first, second = (_rounded_narrowing(e, *pair, suffix) for pair in (("f64", "f32"), ("f32", "bf16")))
+        first, second = (_rounded_narrowing(b, *pair, suffix) for pair in (("f64", "f32"), ("f32", "bf16")))
         return lambda x: second(first(x))
     if target == "bf16" and suffix in ("rm", "rp"):
-        return _directed_bf16(e, suffix)
-    b, register = e.b, FLOAT if target == "f32" else I16
+        return _directed_bf16(b, suffix)
+    register = FLOAT if target == "f32" else I16
 
     def scalar(x: Value) -> Value:
         raw = b.issue(arithmetic.NarrowFloatOp, x, type=register, rounding=suffix, target=target)
@@ -129,12 +128,11 @@ def _rounded_narrowing(e: KernelEmitter, source: str, target: str, suffix: str) 
     return scalar
 
 
-def _directed_bf16(e: KernelEmitter, suffix: str) -> Scalar:
+def _directed_bf16(b: InstructionBuilder, suffix: str) -> Scalar:
     """Up or down: PTX has no such conversion.
 
     The upper half of the f32, one more where bits are cut on that side of zero.
     """
-    b = e.b
     away = 0 if suffix == "rp" else 1
 
     def scalar(x: Value) -> Value:
@@ -155,18 +153,17 @@ def _to_f32(e: KernelEmitter, source: str) -> Scalar:
     if source in ("f32", "tf32"):
         return lambda x: x
     if source in LLVM_FLOATS:
-        return _between_llvm_floats(e, source, "f32", "nearest_even")
+        return _between_llvm_floats(e.b, source, "f32", "nearest_even")
     if source in HARDWARE and "cvt_fp8" in e.target.capabilities:
-        return _hardware_fp8_to_f32(e, HARDWARE[source])
+        return _hardware_fp8_to_f32(e.b, HARDWARE[source])
     if source in SMALL:
-        return _small_to_f32(e, SMALL[source])
+        return _small_to_f32(e.b, SMALL[source])
     if source == "f8E8M0FNU":
-        return _scale_to_f32(e)
+        return _scale_to_f32(e.b)
     raise Unsupported("float-format", f"no conversion from {source}", remedy="see float_conversions.py")
 
 
-def _hardware_fp8_to_f32(e: KernelEmitter, format: str) -> Scalar:
-    b = e.b
+def _hardware_fp8_to_f32(b: InstructionBuilder, format: str) -> Scalar:
     properties: dict[str, Attribute] = {"srcTy": StringAttr(format)}
 
     def scalar(x: Value) -> Value:
@@ -176,9 +173,9 @@ def _hardware_fp8_to_f32(e: KernelEmitter, format: str) -> Scalar:
     return scalar
 
 
-def _small_to_f32(e: KernelEmitter, row: SmallFloat) -> Scalar:
+def _small_to_f32(b: InstructionBuilder, row: SmallFloat) -> Scalar:
     """The bits moved to the top of an f32's fields, then scaled: subnormals come out right as f32 subnormals do."""
-    b, magnitude = e.b, (1 << (row.exponent + row.mantissa)) - 1
+    magnitude = (1 << (row.exponent + row.mantissa)) - 1
 
     def scalar(x: Value) -> Value:
         wide = b.cast("zext", x, I32, I8)
@@ -188,7 +185,7 @@ def _small_to_f32(e: KernelEmitter, row: SmallFloat) -> Scalar:
         value = b.bitcast(b.binary("fmul", small, scale, FLOAT), I32)
         if row.name == "f8E5M2":
             special = b.compare("uge", low, E5M2_INFINITY)
-            value = b.select(special, _special_e5m2(e, low), value, I32)
+            value = b.select(special, _special_e5m2(b, low), value, I32)
         elif row.nan is not None:
             value = b.select(b.compare("eq", low, row.nan), NAN_BITS, value, I32)
         sign = b.shift(b.and_(wide, magnitude + 1), 31 - row.exponent - row.mantissa)
@@ -197,14 +194,13 @@ def _small_to_f32(e: KernelEmitter, row: SmallFloat) -> Scalar:
     return scalar
 
 
-def _special_e5m2(e: KernelEmitter, low: Value) -> Value:
+def _special_e5m2(b: InstructionBuilder, low: Value) -> Value:
     """Infinity keeps its zero mantissa, NaN becomes the canonical one."""
-    return e.b.select(e.b.compare("eq", low, E5M2_INFINITY), INFINITY_BITS, NAN_BITS, I32)
+    return b.select(b.compare("eq", low, E5M2_INFINITY), INFINITY_BITS, NAN_BITS, I32)
 
 
-def _scale_to_f32(e: KernelEmitter) -> Scalar:
+def _scale_to_f32(b: InstructionBuilder) -> Scalar:
     """ue8m0 is a bare exponent: 2 ** (x - 127); 255 is NaN and 0 the subnormal 2 ** -127."""
-    b = e.b
 
     def scalar(x: Value) -> Value:
         wide = b.cast("zext", x, I32, I8)
@@ -221,21 +217,20 @@ def _from_f32(e: KernelEmitter, target: str, mode: str) -> Scalar:
     if target == "f32":
         return lambda x: x
     if target == "tf32":
-        return _f32_to_tf32(e, mode)
+        return _f32_to_tf32(e.b, mode)
     if target in LLVM_FLOATS:
-        return _between_llvm_floats(e, "f32", target, mode)
+        return _between_llvm_floats(e.b, "f32", target, mode)
     if target in HARDWARE and "cvt_fp8" in e.target.capabilities:
-        return _hardware_f32_to_fp8(e, HARDWARE[target])
+        return _hardware_f32_to_fp8(e.b, HARDWARE[target])
     if target in SMALL:
-        return _f32_to_small(e, SMALL[target])
+        return _f32_to_small(e.b, SMALL[target])
     if target == "f8E8M0FNU":
-        return _f32_to_scale(e, mode)
+        return _f32_to_scale(e.b, mode)
     raise Unsupported("float-format", f"no conversion to {target}", remedy="see float_conversions.py")
 
 
-def _f32_to_tf32(e: KernelEmitter, mode: str) -> Scalar:
+def _f32_to_tf32(b: InstructionBuilder, mode: str) -> Scalar:
     """tf32 keeps 10 mantissa bits: the low 13 bits of the f32 are rounded away and zero."""
-    b = e.b
     if mode == "zero":
         return lambda x: b.bitcast(b.and_(b.bitcast(x, I32), TF32_MASK), FLOAT)
 
@@ -244,22 +239,20 @@ def _f32_to_tf32(e: KernelEmitter, mode: str) -> Scalar:
         if mode == "nearest_away":
             rounded = b.add(bits, 1 << 12)
         else:
-            rounded = _half_added(e, bits, 13)
+            rounded = _half_added(b, bits, 13)
         kept = b.bitcast(b.and_(rounded, TF32_MASK), FLOAT)
-        return b.select(_is_nan(e, x), x, kept, FLOAT)
+        return b.select(_is_nan(b, x), x, kept, FLOAT)
 
     return scalar
 
 
-def _half_added(e: KernelEmitter, bits: Value, drop: int) -> Value:
+def _half_added(b: InstructionBuilder, bits: Value, drop: int) -> Value:
     """Half a unit in the last kept place more, less the tie bit: cutting ``drop`` bits then rounds to nearest even."""
-    b = e.b
     tie = b.and_(b.shift(bits, -drop), 1)
     return b.add(b.add(bits, (1 << (drop - 1)) - 1), tie)
 
 
-def _hardware_f32_to_fp8(e: KernelEmitter, format: str) -> Scalar:
-    b = e.b
+def _hardware_f32_to_fp8(b: InstructionBuilder, format: str) -> Scalar:
     properties: dict[str, Attribute] = {"dstTy": StringAttr(format), "rnd": NEAREST}
 
     def scalar(x: Value) -> Value:
@@ -269,31 +262,31 @@ def _hardware_f32_to_fp8(e: KernelEmitter, format: str) -> Scalar:
     return scalar
 
 
-def _f32_to_small(e: KernelEmitter, row: SmallFloat) -> Scalar:
+def _f32_to_small(b: InstructionBuilder, row: SmallFloat) -> Scalar:
     """Round to nearest even and saturate."""
-    b, sign_bit = e.b, row.exponent + row.mantissa
+    sign_bit = row.exponent + row.mantissa
 
     def scalar(x: Value) -> Value:
         magnitude = b.issue(llvm_intrinsics.FAbsOp, x, type=FLOAT)
         clamped = b.issue(llvm_intrinsics.MinNumOp, magnitude, b.float_constant(row.largest, FLOAT), type=FLOAT)
-        value = _rounded_small(e, row, clamped)
+        value = _rounded_small(b, row, clamped)
         if row.nan is not None:
-            value = b.select(_is_nan(e, x), row.nan, value, I32)
+            value = b.select(_is_nan(b, x), row.nan, value, I32)
         sign = b.shift(b.and_(b.bitcast(x, I32), SIGN_MASK), sign_bit - 31)
         return b.cast("trunc", b.or_(value, sign), I8)
 
     return scalar
 
 
-def _rounded_small(e: KernelEmitter, row: SmallFloat, clamped: Value) -> Value:
+def _rounded_small(b: InstructionBuilder, row: SmallFloat, clamped: Value) -> Value:
     """The bits of a number of a format, an f32 without sign and in its range.
 
     Normal numbers: add half a unit in the last kept place (less the tie bit) to the bits and rebase the exponent.
     Subnormal numbers: adding 2**23 granules makes the f32 adder round to a whole number of granules.
     """
-    b, drop = e.b, 23 - row.mantissa
+    drop = 23 - row.mantissa
     smallest_normal, magic = 2.0 ** (1 - row.bias), row.granule * 2.0**23
-    rounded = _half_added(e, b.bitcast(clamped, I32), drop)
+    rounded = _half_added(b, b.bitcast(clamped, I32), drop)
     normal = b.sub(b.shift(rounded, -drop), (127 - row.bias) << row.mantissa)
     shifted = b.bitcast(b.binary("fadd", clamped, b.float_constant(magic, FLOAT), FLOAT), I32)
     subnormal = b.sub(shifted, struct.unpack("<I", struct.pack("<f", magic))[0])
@@ -301,9 +294,8 @@ def _rounded_small(e: KernelEmitter, row: SmallFloat, clamped: Value) -> Value:
     return b.select(is_normal, normal, subnormal, I32)
 
 
-def _f32_to_scale(e: KernelEmitter, mode: str) -> Scalar:
+def _f32_to_scale(b: InstructionBuilder, mode: str) -> Scalar:
     """The exponent field; rounding up (positive_inf) or to nearest adds one where the mantissa asks for it."""
-    b = e.b
     increment = {"zero": 0, "positive_inf": 0x7FFFFF}.get(mode, 0x3FFFFF)
 
     def scalar(x: Value) -> Value:
@@ -312,7 +304,7 @@ def _f32_to_scale(e: KernelEmitter, mode: str) -> Scalar:
         # Nothing up to the smallest scale is raised.
         raised = b.select(b.compare("ule", bits, SMALLEST_SCALE_BITS), 0, raised, I32)
         finite = b.issue(llvm_intrinsics.UMinOp, raised, 254, type=I32)
-        value = b.select(_is_nan(e, x), 0xFF, finite, I32)
+        value = b.select(_is_nan(b, x), 0xFF, finite, I32)
         return b.cast("trunc", value, I8)
 
     return scalar

@@ -8,6 +8,7 @@ from ....ir.dialects.nvvm import arithmetic, llvm_intrinsics
 from ...common.llvm_element_types import ELEMENTS, Element, element_of, wrap_to_width
 from ...common.llvm_types import DOUBLE, FLOAT, I1, I32, I64
 from ..emission.function_builder import Value
+from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import KernelEmitter
 from .float_conversions import ROUNDING_SUFFIX, convert_float, with_last_bit
 from .scalar_rules import Rule, Scalar, option_text, register_type
@@ -46,7 +47,7 @@ def _converted_integer(e: KernelEmitter, source: Element, target: Element, signe
     b, instruction = e.b, "sitofp" if signed else "uitofp"
     if mode != "nearest_even":
         wide = ELEMENTS["f64"] if target.type == DOUBLE else ELEMENTS["f32"]
-        rounded = _rounded_integer_to_float(e, source, wide.type, signed, ROUNDING_SUFFIX[mode])
+        rounded = _rounded_integer_to_float(e.b, source, wide.type, signed, ROUNDING_SUFFIX[mode])
         narrow = convert_float(e, wide.name, target.name, mode)
         return lambda x: narrow(rounded(x))
     in_one_step = target.is_float and (target.name != "bf16" or e.target.has("bf16_native"))
@@ -54,27 +55,27 @@ def _converted_integer(e: KernelEmitter, source: Element, target: Element, signe
         return lambda x: b.cast(instruction, x, target.type, source.type)
     narrow = convert_float(e, "f32", target.name, mode)
     if source.bits >= 32:
-        odd = _integer_to_odd_float(e, source, signed)
+        odd = _integer_to_odd_float(e.b, source, signed)
         return lambda x: narrow(odd(x))
     return lambda x: narrow(b.cast(instruction, x, FLOAT, source.type))
 
 
-def _integer_to_odd_float(e: KernelEmitter, source: Element, signed: bool) -> Scalar:
+def _integer_to_odd_float(b: InstructionBuilder, source: Element, signed: bool) -> Scalar:
     """f32 with the last bit set where it is inexact, so that rounding it again rounds as if once."""
-    b, cut = e.b, _rounded_integer_to_float(e, source, FLOAT, signed, "rz")
+    cut = _rounded_integer_to_float(b, source, FLOAT, signed, "rz")
 
     def scalar(x: Value) -> Value:
         value = cut(x)
         back = b.cast("fptosi" if signed else "fptoui", value, source.type)
-        return with_last_bit(e, value, b.compare("ne", back, x, source.type))
+        return with_last_bit(b, value, b.compare("ne", back, x, source.type))
 
     return scalar
 
 
 def _rounded_integer_to_float(
-    e: KernelEmitter, source: Element, target: Attribute, signed: bool, rounding: str
+    b: InstructionBuilder, source: Element, target: Attribute, signed: bool, rounding: str
 ) -> Scalar:
-    b, wide = e.b, I64 if source.type == I64 else I32
+    wide = I64 if source.type == I64 else I32
 
     def scalar(x: Value) -> Value:
         if source.type != wide:
@@ -92,7 +93,7 @@ def _float_to_integer(signed: bool) -> Rule:
             return _is_nonzero(e, source)
         widen = (lambda x: x) if source.is_float else convert_float(e, source.name, "f32", "nearest_even")
         if "saturating" in op.attributes and target.bits < 32:
-            return lambda x: _clamped_integer(e, widen(x), target, signed)
+            return lambda x: _clamped_integer(e.b, widen(x), target, signed)
         return lambda x: b.cast("fptosi" if signed else "fptoui", widen(x), target.type)
 
     return rule
@@ -105,9 +106,9 @@ def _is_nonzero(e: KernelEmitter, source: Element) -> Scalar:
     return lambda x: b.compare_floats("une", widen(x), zero)
 
 
-def _clamped_integer(e: KernelEmitter, x: Value, target: Element, signed: bool) -> Value:
+def _clamped_integer(b: InstructionBuilder, x: Value, target: Element, signed: bool) -> Value:
     """The hardware clamps to 32 bits; the narrower range is clamped after it."""
-    b, bits = e.b, target.bits
+    bits = target.bits
     wide = b.cast("fptosi" if signed else "fptoui", x, I32)
     if signed:
         low = b.issue(llvm_intrinsics.SMaxOp, wide, -(1 << (bits - 1)), type=I32)

@@ -15,16 +15,18 @@ from ....ir.layouts.f2_linear_algebra import bits as bit_positions
 from ...analysis.foldable_extensions import MIN_MAX_REDUCTIONS, PACKED_TYPES
 from ...common.llvm_types import FLOAT, I32, vector
 from ..emission.function_builder import Value
-from ..emission.kernel_emitter import KernelEmitter
+from ..emission.instruction_builder import InstructionBuilder
 from .f32_pairs import in_pairs
 
 
-def combine_pairs(e: KernelEmitter, op: TableOp, held: dict[int, Value], mask: int) -> tuple[dict[int, Value], int]:
+def combine_pairs(
+    b: InstructionBuilder, op: TableOp, held: dict[int, Value], mask: int
+) -> tuple[dict[int, Value], int]:
     """Combine registers that differ in the bits of ``mask``, from the highest down, as long as there are two pairs.
 
     What is left, widened, and the bits of ``mask`` that are.
     """
-    b, type = e.b, e.b.uniqued(next(iter(held.values()))).type
+    type = b.uniqued(next(iter(held.values()))).type
     name, nan = MIN_MAX_REDUCTIONS[cast(Operation, op.regions[0].block.first_op).name]
 
     def extreme(low: SSAValue, high: SSAValue) -> SSAValue:

@@ -15,14 +15,16 @@ from ....ir.dialects.nvvm.barriers import HereOp
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout
 from ....ir.layouts.f2_linear_algebra import bits as bit_positions
+from ....target.targets import Target
 from ...analysis.foldable_extensions import MIN_MAX_REDUCTIONS, unextended_reduction_source
 from ...common.llvm_element_types import Element, element_of
 from ...common.llvm_types import FLOAT, I32
 from ..data_movement.convert_layout import as_register, from_register, join_registers, split_registers
 from ..emission.function_builder import Value
-from ..emission.instruction_builder import WARP
+from ..emission.instruction_builder import WARP, InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter
 from ..emission.register_values import materialize
+from ..emission.value_map import ValueMap
 from ..memory.shared_memory import holder_of, load_shared, store_shared
 from .packed_min_max import combine_pairs
 
@@ -58,11 +60,11 @@ def combiner(e: KernelEmitter, op: TableOp) -> Combine:
 def shuffle(e: KernelEmitter, element: Element, value: Value, mode: ShuffleMode, argument: Value) -> Value:
     """``value`` of another lane: XOR with a lane mask, or IDX with a lane number."""
     if element.bits == 64:
-        words = split_registers(e, element, value)
-        return join_registers(e, element, [e.b.shuffle(mode, word, argument) for word in words])
+        words = split_registers(e.b, element, value)
+        return join_registers(e.b, element, [e.b.shuffle(mode, word, argument) for word in words])
     if element.type == FLOAT:
         return e.b.shuffle(mode, value, argument, FLOAT)
-    return from_register(e, element, e.b.shuffle(mode, as_register(e, element, value), argument))
+    return from_register(e.b, element, e.b.shuffle(mode, as_register(e.b, element, value), argument))
 
 
 # ---- reduce --------------------------------------------------------------------------------------
@@ -77,8 +79,8 @@ def emit_reduce(e: KernelEmitter, op: TableOp) -> None:
         held = _across_warps(e, op, held, layout, axis, elements, combine)
     if e.tmem.allocation is not None and not along["lane"] and not along["warp"]:
         # A sum that is asked for late would keep its elements in registers while products are waited for.
-        held = {r: tuple(_in_this_thread(e, value) for value in values) for r, values in held.items()}
-    _set_results(e, op, held, layout, axis)
+        held = {r: tuple(_in_this_thread(e.b, value) for value in values) for r, values in held.items()}
+    _set_results(e.values, op, held, layout, axis)
 
 
 def _combine_in_thread(
@@ -87,21 +89,21 @@ def _combine_in_thread(
     """Each thread's elements combined, by the registers that are left."""
     if (source := unextended_reduction_source(op)) is None:
         if e.is_spilling:
-            return _sequentially(e, op.sources, layout, mask, combine)
-        within = _in_chains if _has_three_input_form(e, op) else _within_thread
-        return within(_distinct_tuples(e, op.sources, layout), mask, combine)
-    narrow = {register: value for register, (value,) in _distinct_tuples(e, [source], layout).items()}
-    held, mask = combine_pairs(e, op, narrow, mask)
+            return _sequentially(e.values, op.sources, layout, mask, combine)
+        within = _in_chains if _has_three_input_form(e.target, op) else _within_thread
+        return within(_distinct_tuples(e.values, op.sources, layout), mask, combine)
+    narrow = {register: value for register, (value,) in _distinct_tuples(e.values, [source], layout).items()}
+    held, mask = combine_pairs(e.b, op, narrow, mask)
     return _within_thread({register: (value,) for register, value in held.items()}, mask, combine)
 
 
-def _in_this_thread(e: KernelEmitter, value: Value) -> Value:
-    return value if isinstance(value, int) else e.b.issue(HereOp, value, type=value.type)
+def _in_this_thread(b: InstructionBuilder, value: Value) -> Value:
+    return value if isinstance(value, int) else b.issue(HereOp, value, type=value.type)
 
 
-def _distinct_tuples(e: KernelEmitter, sources: Sequence[SSAValue], layout: LinearLayout) -> dict[int, Tuple]:
+def _distinct_tuples(values: ValueMap, sources: Sequence[SSAValue], layout: LinearLayout) -> dict[int, Tuple]:
     """Register -> one scalar per operand, without the registers that only repeat others."""
-    columns = [e.values.registers(source) for source in sources]
+    columns = [values.registers(source) for source in sources]
     _, distinct, _ = layout.distinct_registers()
     return {r: tuple(column[r] for column in columns) for r in distinct}
 
@@ -117,13 +119,13 @@ def _within_thread(held: dict[int, Tuple], mask: int, combine: Combine) -> dict[
     return held
 
 
-def _has_three_input_form(e: KernelEmitter, op: TableOp) -> bool:
+def _has_three_input_form(target: Target, op: TableOp) -> bool:
     """Whether one instruction finds the extreme of three numbers, which is the same in any order."""
     body = list(op.regions[0].blocks[0].ops)
     combination = cast(Operation, body[0])
     single = len(op.sources) == 1 and len(body) == 2 and element_of(op.sources[0].type).type == FLOAT
     whole = set(combination.operands) == set(op.regions[0].blocks[0].args)
-    return single and whole and combination.name in MIN_MAX_REDUCTIONS and e.target.has("max3")
+    return single and whole and combination.name in MIN_MAX_REDUCTIONS and target.has("max3")
 
 
 def _in_chains(held: dict[int, Tuple], mask: int, combine: Combine) -> dict[int, Tuple]:
@@ -142,17 +144,17 @@ def _in_chains(held: dict[int, Tuple], mask: int, combine: Combine) -> dict[int,
 
 
 def _sequentially(
-    e: KernelEmitter, sources: Sequence[SSAValue], layout: LinearLayout, mask: int, combine: Combine
+    values: ValueMap, sources: Sequence[SSAValue], layout: LinearLayout, mask: int, combine: Combine
 ) -> dict[int, Tuple]:
     """``_within_thread`` with the same order of combinations, but a group of neighbors after the other: what is computed
     where it is used need not be in registers all at once.
     """
-    columns = [e.values.packed(source) for source in sources]
+    columns = [values.packed(source) for source in sources]
     _, distinct, _ = layout.distinct_registers()
 
     def combined(registers: list[int], positions: list[int]) -> dict[int, Tuple]:
         if not positions:
-            return {r: tuple(materialize(e.b, column[r]) for column in columns) for r in registers}
+            return {r: tuple(materialize(values.b, column[r]) for column in columns) for r in registers}
         bit, *others = positions
         low = combined([r for r in registers if not r >> bit & 1], others)
         high = combined([r for r in registers if r >> bit & 1], others)
@@ -165,7 +167,7 @@ def _sequentially(
 def _across_lanes(
     e: KernelEmitter, op: TableOp, values: list[Tuple], mask: int, elements: list[Element], combine: Combine
 ) -> list[Tuple]:
-    if mask == WARP - 1 and (kind := _kind_of_warp(e, op, elements)) is not None:
+    if mask == WARP - 1 and (kind := _kind_of_warp(e.target, op, elements)) is not None:
         return [(e.b.subgroup_reduce(kind, value, elements[0].type),) for (value,) in values]
     for position in bit_positions(mask):
         others = [
@@ -196,7 +198,7 @@ WHOLE_WARP: dict[Attribute, tuple[str, dict[str, ReduceKind]]] = {
 }  # fmt: skip
 
 
-def _kind_of_warp(e: KernelEmitter, op: TableOp, elements: list[Element]) -> ReduceKind | None:
+def _kind_of_warp(target: Target, op: TableOp, elements: list[Element]) -> ReduceKind | None:
     """How one instruction combines the values of a warp as the region does; None where none does."""
     block = op.regions[0].blocks[0]
     body = list(block.ops)
@@ -206,7 +208,7 @@ def _kind_of_warp(e: KernelEmitter, op: TableOp, elements: list[Element]) -> Red
     capability, kinds = WHOLE_WARP[elements[0].type]
     whole = set(combination.operands) == set(block.args) and list(end.operands) == list(combination.results)
     exact = "flush_to_zero" not in combination.attributes
-    return kinds.get(combination.name) if whole and exact and e.target.has(capability) else None
+    return kinds.get(combination.name) if whole and exact and target.has(capability) else None
 
 
 def _across_warps(
@@ -235,10 +237,19 @@ def _across_warps(
     return {r: _load_partials(e, reduced, r, parts, elements, starts, combine) for r in held}
 
 
-def _store_partials(e, held, layout, reduced, warp_bits, along, elements, starts) -> None:
+def _store_partials(
+    e: KernelEmitter,
+    held: dict[int, Tuple],
+    layout: LinearLayout,
+    reduced: LinearLayout,
+    warp_bits: list[int],
+    along: dict[str, int],
+    elements: list[Element],
+    starts: list[int],
+) -> None:
     free_lanes = layout.free_bits("lane") | along["lane"]
     free_warps = layout.free_bits("warp") & ~along["warp"]
-    holder = holder_of(e, free_lanes, free_warps)
+    holder = holder_of(e.threads, free_lanes, free_warps)
     for number, (element, start) in enumerate(zip(elements, starts)):
         size = element.bytes
         lanes = tuple(image * size for image in reduced.lanes)
@@ -256,7 +267,15 @@ def _base_of(e: KernelEmitter, lanes: tuple[int, ...], warps: tuple[int, ...]) -
         return e.b.add(e.threads.linear(lanes, warps), e.memory.shared_base)
 
 
-def _load_partials(e, reduced, register, partials, elements, starts, combine) -> Tuple:
+def _load_partials(
+    e: KernelEmitter,
+    reduced: LinearLayout,
+    register: int,
+    partials: int,
+    elements: list[Element],
+    starts: list[int],
+    combine: Combine,
+) -> Tuple:
     total: Tuple | None = None
     for part in range(partials):
         loaded = []
@@ -269,15 +288,15 @@ def _load_partials(e, reduced, register, partials, elements, starts, combine) ->
     return unwrap(total)
 
 
-def _set_results(e: KernelEmitter, op: TableOp, held: dict[int, Tuple], layout: LinearLayout, axis: int) -> None:
+def _set_results(values: ValueMap, op: TableOp, held: dict[int, Tuple], layout: LinearLayout, axis: int) -> None:
     reduced = layout.drop_dim(axis)
-    by_offset = {reduced.register_offsets[register]: values for register, values in held.items()}
+    by_offset = {reduced.register_offsets[register]: parts for register, parts in held.items()}
     for number, result in enumerate(op.results):
         if not _is_tile(result):
-            e.values[result] = next(iter(held.values()))[number]
+            values[result] = next(iter(held.values()))[number]
             continue
         target = layout_of(result)
-        e.values[result] = [by_offset[offset][number] for offset in target.register_offsets]
+        values[result] = [by_offset[offset][number] for offset in target.register_offsets]
 
 
 def _is_tile(value: SSAValue) -> bool:
@@ -296,7 +315,7 @@ def emit_scan(e: KernelEmitter, op: TableOp) -> None:
     if layout.bits_along(axis)["warp"]:
         raise InternalError("scan-layout", "a scan over elements of several warps must have its layout changed first")
     elements, combine = [element_of(source.type) for source in op.sources], combiner(e, op)
-    held = _distinct_tuples(e, op.sources, layout)
+    held = _distinct_tuples(e.values, op.sources, layout)
     lower_registers = lower_lanes = 0
     for kind, position in _levels(layout, axis):
         bit = 1 << position
@@ -337,7 +356,16 @@ def _last_of_lower(
     return tuple(shuffle(e, element, part, ShuffleMode.IDX, source) for element, part in zip(elements, value))
 
 
-def _register_level(e, held, bit, registers, lanes, elements, combine, reverse) -> dict[int, Tuple]:
+def _register_level(
+    e: KernelEmitter,
+    held: dict[int, Tuple],
+    bit: int,
+    registers: int,
+    lanes: int,
+    elements: list[Element],
+    combine: Combine,
+    reverse: bool,
+) -> dict[int, Tuple]:
     result = dict(held)
     totals: dict[int, Tuple] = {}
     for register, value in held.items():
@@ -350,11 +378,20 @@ def _register_level(e, held, bit, registers, lanes, elements, combine, reverse) 
     return result
 
 
-def _lane_level(e, held, bit, registers, lanes, elements, combine, reverse) -> dict[int, Tuple]:
+def _lane_level(
+    e: KernelEmitter,
+    held: dict[int, Tuple],
+    bit: int,
+    registers: int,
+    lanes: int,
+    elements: list[Element],
+    combine: Combine,
+    reverse: bool,
+) -> dict[int, Tuple]:
     with e.b.at_function_start():
         upper = e.b.compare("eq" if reverse else "ne", e.b.and_(e.threads.lane, bit), 0)
     totals: dict[int, Tuple] = {}
-    result = {}
+    result: dict[int, Tuple] = {}
     for register, value in held.items():
         last = register & ~registers if reverse else register | registers
         if last not in totals:

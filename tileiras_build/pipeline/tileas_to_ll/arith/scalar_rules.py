@@ -12,6 +12,7 @@ from ....ir.dialects.op_definition import TableOp
 from ...common.llvm_element_types import Element, element_of
 from ...common.llvm_types import BFLOAT, FLOAT, HALF
 from ..emission.function_builder import Value
+from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import KernelEmitter
 from .float_conversions import ROUNDING_SUFFIX, convert_float
 
@@ -46,12 +47,11 @@ def in_f32(e: KernelEmitter, element: Element, scalar: Scalar, mode: str = "near
     return widened
 
 
-def binary(e: KernelEmitter, op: Operation, instruction: str) -> Scalar:
-    b, type = e.b, register_type(op.results[0])
+def binary(b: InstructionBuilder, op: Operation, instruction: str) -> Scalar:
+    type = register_type(op.results[0])
     return lambda x, y: b.binary(instruction, x, y, type)
 
 
-def issued(e: KernelEmitter, kind: type[TableOp], type: Attribute, **attributes: bool | str) -> Scalar:
+def issued(b: InstructionBuilder, kind: type[TableOp], type: Attribute, **attributes: bool | str) -> Scalar:
     """An instruction whose operands have the type of its result."""
-    b = e.b
     return lambda *values: b.issue(kind, *[b.of(value, type) for value in values], type=type, **attributes)

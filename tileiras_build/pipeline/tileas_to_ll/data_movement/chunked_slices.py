@@ -24,6 +24,7 @@ from ...common.llvm_element_types import Element, element_of
 from ..emission.function_builder import Value
 from ..emission.kernel_emitter import KernelEmitter
 from ..emission.register_values import RegisterValue, materialize
+from ..emission.value_map import ValueMap
 from ..memory.shared_memory import holder_of, load_shared, store_shared
 
 
@@ -33,12 +34,12 @@ def pack_kept_bits(index: int, kept: int) -> int:
 
 
 def slice_start(
-    e: KernelEmitter, indices: Sequence[SSAValue], shape: tuple[int, ...], slice_shape: tuple[int, ...]
+    values: ValueMap, indices: Sequence[SSAValue], shape: tuple[int, ...], slice_shape: tuple[int, ...]
 ) -> Value:
     """The element offset, in a row-major tile of ``shape``, of the slice of shape ``part`` with these slice numbers."""
     start: Value = 0
     for dim, index in enumerate(indices):
-        start = e.b.add(start, e.b.mul(e.values.scalar(index), dim_stride(shape, dim) * slice_shape[dim]))
+        start = values.b.add(start, values.b.mul(values.scalar(index), dim_stride(shape, dim) * slice_shape[dim]))
     return start
 
 
@@ -95,7 +96,7 @@ def store_chunk_along(e: KernelEmitter, value: SSAValue, dim: int, chunks: int, 
     units = dim_bases(layout.shape)[dim][-(chunks.bit_length() - 1) :]
     wanted = sum(unit for place, unit in enumerate(units) if number >> place & 1)
     part = _Chunk(wanted, sum(units), layout.size - 1 & ~sum(units), scratch)
-    holder = holder_of(e, layout.free_bits("lane"), layout.free_bits("warp"))
+    holder = holder_of(e.threads, layout.free_bits("lane"), layout.free_bits("warp"))
     _store(_Elements.of(e, layout), e.values.registers(value), element, part, holder)
 
 
@@ -123,7 +124,7 @@ class _ChunkedExchange:
 
     def start(self) -> Value:
         """The packed index of the slice's first element."""
-        return slice_start(self.e, self.op.indices, self.shape, self.part)
+        return slice_start(self.e.values, self.op.indices, self.shape, self.part)
 
     def chunk_address(self) -> Value:
         """Bytes from the start of a part to the slice: bits that say which slice may be left in the part."""
@@ -153,7 +154,7 @@ class _ChunkedExchange:
         self, layout: LinearLayout, elements: _Elements, values: Sequence[Value], wanted: Value, mask: int
     ) -> None:
         """Write what has the index bits ``wanted`` in ``mask``, by one of the threads that have it."""
-        holder = holder_of(self.e, layout.free_bits("lane"), layout.free_bits("warp"))
+        holder = holder_of(self.e.threads, layout.free_bits("lane"), layout.free_bits("warp"))
         _store(elements, values, self.element, _Chunk(wanted, mask, self.kept, self.op.scratch_offset), holder)
 
     def load(self, elements: _Elements, old: Sequence[RegisterValue] | None, wanted: Value, mask: int) -> list[Value]:

@@ -20,8 +20,10 @@ from ...analysis.layout_conversion_plans import conversion_plans
 from ...common.llvm_element_types import Element, element_of
 from ...common.llvm_types import I32, I64, integer
 from ..emission.function_builder import Value
+from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter
 from ..emission.register_values import RegisterValue
+from ..emission.thread_ids import ThreadIds
 from ..memory.shared_memory import load_registers, pack_register, store_registers
 
 # Source, result, their element, the plan, and the place in shared memory.
@@ -71,92 +73,92 @@ def _apply_plan(
 def _shuffle(e: KernelEmitter, plan: WarpShuffle, source: SSAValue, element: Element) -> list[Value]:
     """Pack elements that travel together, swap, shuffle, swap back, unpack (ir/layouts/warp_shuffle.py)."""
     registers = e.values.registers(source)
-    words = [_pack(e, element, [registers[r] for r in members]) for members in plan.source_values]
-    words = _swapped(e, words, plan.source_swaps)
+    words = [_pack(e.b, element, [registers[r] for r in members]) for members in plan.source_values]
+    words = _swapped(e.threads, words, plan.source_swaps)
     lane = e.threads.linear(plan.lane_bases, plan.warp_bases)
-    received = [_received(e, plan, shuffle, words, lane) for shuffle in plan.shuffles]
-    received = _swapped(e, received, plan.result_swaps)
+    received = [_received(e.b, plan, shuffle, words, lane) for shuffle in plan.shuffles]
+    received = _swapped(e.threads, received, plan.result_swaps)
     width = len(plan.source_values[0])
-    return [_unpack(e, element, received[value], position, width) for value, position in plan.result_registers]
+    return [_unpack(e.b, element, received[value], position, width) for value, position in plan.result_registers]
 
 
 def _received(
-    e: KernelEmitter, plan: WarpShuffle, shuffle: Shuffle, words: list[list[Value]], lane: Value
+    b: InstructionBuilder, plan: WarpShuffle, shuffle: Shuffle, words: list[list[Value]], lane: Value
 ) -> list[Value]:
     value = words[shuffle.value]
     if plan.is_own_lane(shuffle):
         return value
-    with e.b.at_function_start():
-        source = e.b.xor(lane, shuffle.lane_xor)
-    return [e.b.shuffle(ShuffleMode.IDX, word, source) for word in value]
+    with b.at_function_start():
+        source = b.xor(lane, shuffle.lane_xor)
+    return [b.shuffle(ShuffleMode.IDX, word, source) for word in value]
 
 
-def _swapped(e: KernelEmitter, values: list[list[Value]], swaps: Sequence[Swap]) -> list[list[Value]]:
+def _swapped(threads: ThreadIds, values: list[list[Value]], swaps: Sequence[Swap]) -> list[list[Value]]:
     for swap in swaps:
-        applies = _parity(e, swap.lane_mask, swap.warp_mask)
+        applies = _parity(threads, swap.lane_mask, swap.warp_mask)
         values = [
-            [_choice(e, applies, there, here) for here, there in zip(values[v], values[v ^ swap.register_xor])]
+            [_choice(threads.b, applies, there, here) for here, there in zip(values[v], values[v ^ swap.register_xor])]
             for v in range(len(values))
         ]
     return values
 
 
-def _choice(e: KernelEmitter, condition: Value, then: Value, otherwise: Value) -> Value:
-    return then if then == otherwise else e.b.select(condition, then, otherwise, I32)
+def _choice(b: InstructionBuilder, condition: Value, then: Value, otherwise: Value) -> Value:
+    return then if then == otherwise else b.select(condition, then, otherwise, I32)
 
 
-def _parity(e: KernelEmitter, lane_mask: int, warp_mask: int) -> Value:
-    with e.b.at_function_start():
-        bits = e.b.and_(e.threads.thread, lane_mask | warp_mask << 5)
-        odd = e.b.and_(e.b.issue(CtPopOp, bits, type=I32), 1)
-        return e.b.compare("ne", odd, 0)
+def _parity(threads: ThreadIds, lane_mask: int, warp_mask: int) -> Value:
+    with threads.b.at_function_start():
+        bits = threads.b.and_(threads.thread, lane_mask | warp_mask << 5)
+        odd = threads.b.and_(threads.b.issue(CtPopOp, bits, type=I32), 1)
+        return threads.b.compare("ne", odd, 0)
 
 
-def _pack(e: KernelEmitter, element: Element, values: list[Value]) -> list[Value]:
+def _pack(b: InstructionBuilder, element: Element, values: list[Value]) -> list[Value]:
     """The 32-bit words of a value that travels."""
     if element.bits == 64:
-        return split_registers(e, element, values[0])
+        return split_registers(b, element, values[0])
     if len(values) * element.bits == 32:
-        return [pack_register(e, element, values)]
+        return [pack_register(b, element, values)]
     word: Value = 0
     for position, value in enumerate(values):
-        word = e.b.or_(word, e.b.shift(as_register(e, element, value), element.bits * position))
+        word = b.or_(word, b.shift(as_register(b, element, value), element.bits * position))
     return [word]
 
 
-def split_registers(e: KernelEmitter, element: Element, value: Value) -> list[Value]:
+def split_registers(b: InstructionBuilder, element: Element, value: Value) -> list[Value]:
     """A 64-bit element as two i32, low first."""
-    b, is_pointer = e.b, isinstance(element.type, LLVMPointerType)
+    is_pointer = isinstance(element.type, LLVMPointerType)
     bits = b.cast("ptrtoint", value, I64) if is_pointer else b.bitcast(value, I64, element.type)
     return [b.cast("trunc", bits, I32, I64), b.cast("trunc", b.binary("lshr", bits, 32, I64), I32)]
 
 
-def join_registers(e: KernelEmitter, element: Element, words: list[Value]) -> Value:
+def join_registers(b: InstructionBuilder, element: Element, words: list[Value]) -> Value:
     """The inverse of ``split_registers``."""
-    b, is_pointer = e.b, isinstance(element.type, LLVMPointerType)
+    is_pointer = isinstance(element.type, LLVMPointerType)
     low, high = (b.cast("zext", word, I64) for word in words)
     bits = b.binary("or", low, b.binary("shl", high, 32, I64), I64)
     return b.cast("inttoptr", bits, element.type) if is_pointer else b.bitcast(bits, element.type)
 
 
-def as_register(e: KernelEmitter, element: Element, value: Value) -> Value:
+def as_register(b: InstructionBuilder, element: Element, value: Value) -> Value:
     """An element of at most 32 bits in the low bits of an i32, zeros above."""
     held = integer(element.bits) if element.is_float else element.type
-    bits = e.b.bitcast(value, held, element.type)
-    return bits if held == I32 else e.b.cast("zext", bits, I32, held)
+    bits = b.bitcast(value, held, element.type)
+    return bits if held == I32 else b.cast("zext", bits, I32, held)
 
 
-def from_register(e: KernelEmitter, element: Element, word: Value) -> Value:
+def from_register(b: InstructionBuilder, element: Element, word: Value) -> Value:
     """The element in the low bits of an i32."""
     held = integer(element.bits) if element.is_float else element.type
-    bits = word if held == I32 else e.b.cast("trunc", word, held)
-    return e.b.bitcast(bits, element.type)
+    bits = word if held == I32 else b.cast("trunc", word, held)
+    return b.bitcast(bits, element.type)
 
 
-def _unpack(e: KernelEmitter, element: Element, words: list[Value], position: int, width: int) -> Value:
+def _unpack(b: InstructionBuilder, element: Element, words: list[Value], position: int, width: int) -> Value:
     if element.bits == 64:
-        return join_registers(e, element, words)
-    return from_register(e, element, e.b.shift(words[0], -element.bits * position))
+        return join_registers(b, element, words)
+    return from_register(b, element, b.shift(words[0], -element.bits * position))
 
 
 HANDLERS: dict[str, Handler] = {"nv_tileas.convert_layout": emit_convert_layout}

@@ -22,6 +22,7 @@ from ...common.llvm_element_types import Element, element_of, value_bits
 from ...common.llvm_types import GLOBAL, I1, I32, I64, integer
 from ..emission.element_constants import constant_element
 from ..emission.function_builder import Value
+from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter
 from ..memory.element_coordinates import ElementCoordinates
 from ..memory.shared_memory import holder_of, load_registers, load_shared, store_registers, store_shared
@@ -69,13 +70,13 @@ def _emit_table(e: KernelEmitter, value: DenseIntOrFPElementsAttr, result: SSAVa
     for offset in layout.register_offsets:
         address = e.b.offset(e.b.address_of(table, GLOBAL), e.b.xor(thread, offset), type, I32)
         loaded = e.b.load_invariant(type, address, element.bytes)
-        registers.append(_from_integer(e, element, loaded))
+        registers.append(_from_integer(e.b, element, loaded))
     e.values.set(result, registers)
 
 
-def _from_integer(e: KernelEmitter, element: Element, value: Value) -> Value:
+def _from_integer(b: InstructionBuilder, element: Element, value: Value) -> Value:
     type = integer(element.bits)
-    return e.b.compare("ne", value, 0, type) if element.type == I1 else e.b.bitcast(value, element.type, type)
+    return b.compare("ne", value, 0, type) if element.type == I1 else b.bitcast(value, element.type, type)
 
 
 def emit_range(e: KernelEmitter, op: TableOp) -> None:
@@ -85,14 +86,14 @@ def emit_range(e: KernelEmitter, op: TableOp) -> None:
     for register in range(layout.num_registers):
         thread, constant = positions.coordinate(register, 0)
         index = e.b.add(thread, constant)
-        registers.append(_resized(e, index, type))
+        registers.append(_resized(e.b, index, type))
     e.values.set(op.result, registers)
 
 
-def _resized(e: KernelEmitter, value: Value, type: Attribute) -> Value:
+def _resized(b: InstructionBuilder, value: Value, type: Attribute) -> Value:
     if isinstance(value, int) or type == I32:
         return value
-    return e.b.cast("zext" if type == I64 else "trunc", value, type)
+    return b.cast("zext" if type == I64 else "trunc", value, type)
 
 
 def emit_splat(e: KernelEmitter, op: TableOp) -> None:
@@ -156,7 +157,7 @@ def _read_slice(e: KernelEmitter, op: TableOp, shape: tuple[int, ...], element: 
     result = op.result
     is_tile = isinstance(result.type, TensorType)
     part = tuple(result.type.get_shape()) if is_tile else (1,) * len(shape)
-    start = e.b.mul(slice_start(e, op.indices, shape, part), element.bytes)
+    start = e.b.mul(slice_start(e.values, op.indices, shape, part), element.bytes)
     base = e.b.add(start, e.memory.shared_base)
     if not is_tile:
         return load_shared(e, element, 1, base, scratch)
@@ -198,9 +199,9 @@ def emit_insert_slice(e: KernelEmitter, op: TableOp) -> None:
     store_registers(e, shared_access(layout, placement), element, e.values.packed_as(op.destination, layout), scratch)
     e.memory.barrier()
     part = layout_of(op.source)
-    start = e.b.mul(slice_start(e, op.indices, layout.shape, part.shape), element.bytes)
+    start = e.b.mul(slice_start(e.values, op.indices, layout.shape, part.shape), element.bytes)
     address = e.b.add(e.b.add(start, e.memory.shared_base), _distributed(e, part, layout.shape, element))
-    holder = holder_of(e, part.free_bits("lane"), part.free_bits("warp"))
+    holder = holder_of(e.threads, part.free_bits("lane"), part.free_bits("warp"))
     for offset, value in dict(zip(part.register_offsets, e.values.registers(op.source))).items():
         place = scratch + slice_to_whole_index(offset, part.shape, layout.shape) * element.bytes
         store_shared(e, element, [value], address, place, holder)
@@ -217,41 +218,43 @@ def emit_reinterpret(e: KernelEmitter, op: TableOp) -> None:
     narrow, wide = value_bits(source), value_bits(target)
     registers = e.values.registers(op.source)
     if narrow == wide:
-        e.values.set(op.result, [_recast(e, source, target, register) for register in registers])
+        e.values.set(op.result, [_recast(e.b, source, target, register) for register in registers])
     elif narrow < wide:
         ratio = wide // narrow
         groups = [registers[i : i + ratio] for i in range(0, len(registers), ratio)]
-        e.values.set(op.result, [_concatenate_bits(e, source, target, narrow, group) for group in groups])
+        e.values.set(op.result, [_concatenate_bits(e.b, source, target, narrow, group) for group in groups])
     else:
         ratio = narrow // wide
         e.values.set(
             op.result,
-            [_extract_bits(e, source, target, wide, register, i) for register in registers for i in range(ratio)],
+            [_extract_bits(e.b, source, target, wide, register, i) for register in registers for i in range(ratio)],
         )
 
 
-def _as_integer(e: KernelEmitter, element: Element, value: Value) -> Value:
+def _as_integer(b: InstructionBuilder, element: Element, value: Value) -> Value:
     type = integer(element.bits)
-    return e.b.cast("zext", value, type, I1) if element.type == I1 else e.b.bitcast(value, type, element.type)
+    return b.cast("zext", value, type, I1) if element.type == I1 else b.bitcast(value, type, element.type)
 
 
-def _recast(e: KernelEmitter, source: Element, target: Element, value: Value) -> Value:
-    return e.b.bitcast(value, target.type, source.type)
+def _recast(b: InstructionBuilder, source: Element, target: Element, value: Value) -> Value:
+    return b.bitcast(value, target.type, source.type)
 
 
-def _concatenate_bits(e: KernelEmitter, source: Element, target: Element, bits: int, values: list[Value]) -> Value:
-    b, narrow, type = e.b, integer(source.bits), integer(target.bits)
+def _concatenate_bits(b: InstructionBuilder, source: Element, target: Element, bits: int, values: list[Value]) -> Value:
+    narrow, type = integer(source.bits), integer(target.bits)
     word: Value = 0
     for position, value in enumerate(values):
-        part = _as_integer(e, source, value)
+        part = _as_integer(b, source, value)
         wide = part if narrow == type else b.cast("zext", part, type, narrow)
         word = b.or_(word, b.shift(wide, bits * position, type), type)
     return b.bitcast(word, target.type, type)
 
 
-def _extract_bits(e: KernelEmitter, source: Element, target: Element, bits: int, value: Value, position: int) -> Value:
-    b, wide, type = e.b, integer(source.bits), integer(target.bits)
-    shifted = b.shift(_as_integer(e, source, value), -bits * position, wide)
+def _extract_bits(
+    b: InstructionBuilder, source: Element, target: Element, bits: int, value: Value, position: int
+) -> Value:
+    wide, type = integer(source.bits), integer(target.bits)
+    shifted = b.shift(_as_integer(b, source, value), -bits * position, wide)
     narrow = shifted if wide == type else b.cast("trunc", shifted, type, wide)
     if bits < target.bits:
         narrow = b.binary("and", narrow, (1 << bits) - 1, type)

@@ -22,7 +22,9 @@ from ....ir.layouts import LinearLayout
 from ...common.llvm_element_types import Element, element_of
 from ...common.llvm_types import integer
 from ..emission.function_builder import Value
+from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter
+from ..emission.kernel_memory import KernelMemory
 from .global_memory import SCOPES, TileAddresses, is_mask_needed, space_of, tile_addresses
 from .shared_memory import load_shared, store_shared
 from .vector_access import Modifiers, predicate
@@ -54,22 +56,22 @@ def operation_text(mode: str, element: Element) -> str:
     raise Unsupported("atomic-type", f"no atomic {mode} of {element.name}", remedy="use a 32- or 64-bit type")
 
 
-def _modification(e: KernelEmitter, op: TableOp, element: Element) -> Update:
+def _modification(memory: KernelMemory, op: TableOp, element: Element) -> Update:
     """How the operation's atom reads, modifies and writes an element."""
     mode = str_attr(op, "mode")
     if "reduce_atom" in op.attributes and str_attr(op, "reduce_atom") == ATOM_LOOP:
-        return Update(AtomLoopOp, {"operation": LOOPS[mode, element.name], **_modifiers(e, op)})
-    return Update(AtomOp, {"operation": operation_text(mode, element), **_modifiers(e, op)})
+        return Update(AtomLoopOp, {"operation": LOOPS[mode, element.name], **_modifiers(memory, op)})
+    return Update(AtomOp, {"operation": operation_text(mode, element), **_modifiers(memory, op)})
 
 
-def _modifiers(e: KernelEmitter, op: TableOp) -> Modifiers:
+def _modifiers(memory: KernelMemory, op: TableOp) -> Modifiers:
     semantic, scope = str_attr(op, "mem_semantic"), SCOPES[str_attr(op, "mem_scope")]
-    return {"semantics": "relaxed" if semantic == "weak" else semantic, "scope": scope, **space_of(e)}
+    return {"semantics": "relaxed" if semantic == "weak" else semantic, "scope": scope, **space_of(memory)}
 
 
-def _bits(e: KernelEmitter, element: Element, value: Value) -> SSAValue:
+def _bits(b: InstructionBuilder, element: Element, value: Value) -> SSAValue:
     bits = integer(element.bits)
-    return e.b.cast("bitcast", value, bits) if element.is_float else e.b.of(value, bits)
+    return b.cast("bitcast", value, bits) if element.is_float else b.of(value, bits)
 
 
 def _atom(
@@ -82,7 +84,7 @@ def _atom(
     mask: Value | None,
 ) -> Value:
     """One predicated atomic; the old value. Where masked out a compare-and-swap gives the value compared with, others 0."""
-    bits = [_bits(e, element, value) for value in operands]
+    bits = [_bits(e.b, element, value) for value in operands]
     old = e.b.issue(
         update.kind,
         address,
@@ -97,7 +99,7 @@ def _atom(
 
 def emit_atomic_rmw(e: KernelEmitter, op: TableOp) -> None:
     element = element_of(op.value.type)
-    _emit_elements(e, op, element, _modification(e, op, element), [op.value])
+    _emit_elements(e, op, element, _modification(e.memory, op, element), [op.value])
 
 
 def emit_atomic_cas(e: KernelEmitter, op: TableOp) -> None:
@@ -106,7 +108,7 @@ def emit_atomic_cas(e: KernelEmitter, op: TableOp) -> None:
         raise Unsupported(
             "atomic-type", f"no compare-and-swap of {element.name}", remedy="use a 16-, 32- or 64-bit type"
         )
-    swap = Update(AtomOp, {"operation": f"cas.b{element.bits}", **_modifiers(e, op)})
+    swap = Update(AtomOp, {"operation": f"cas.b{element.bits}", **_modifiers(e.memory, op)})
     _emit_elements(e, op, element, swap, [op.compare, op.value])
 
 
@@ -157,7 +159,7 @@ def emit_tiled_atomic_rmw(e: KernelEmitter, op: TableOp) -> None:
     layout = layout_of(op.value)
     addresses: TileAddresses = tile_addresses(e, op, view, layout)
     element = addresses.element
-    update = _modification(e, op, element)
+    update = _modification(e.memory, op, element)
     values, holder = e.values.registers(op.value), e.threads.holds_canonical_copy(layout)
     done: set[int] = set()
     for register, offset in enumerate(layout.register_offsets):

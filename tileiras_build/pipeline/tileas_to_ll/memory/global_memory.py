@@ -25,9 +25,12 @@ from ...common.llvm_element_types import Element, element_of
 from ...common.llvm_types import I8, I32, I64
 from ..emission.element_constants import zero_element
 from ..emission.function_builder import Value
+from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter
+from ..emission.kernel_memory import KernelMemory
 from ..emission.memref_descriptor import TiledView
 from ..emission.register_values import materialize
+from ..emission.value_map import ValueMap
 from .element_coordinates import ElementCoordinates
 from .fp4_access import load_packed, store_packed
 from .lazy_loads import LazyLoads
@@ -38,18 +41,18 @@ from .vector_access import Modifiers, load_vector, store_vector
 SCOPES = {"tl_blk": "cta", "device": "gpu", "sys": "sys"}
 
 
-def modifiers_of(e: KernelEmitter, op: TableOp) -> Modifiers:
+def modifiers_of(memory: KernelMemory, op: TableOp) -> Modifiers:
     """The semantics and scope of an operation that is not weak, and the space that its pointers point to."""
     semantic = str_attr(op, "mem_semantic") if "mem_semantic" in op.attributes else "weak"
     if semantic == "weak":
-        return space_of(e)
+        return space_of(memory)
     scope = SCOPES[str_attr(op, "mem_scope")] if "mem_scope" in op.attributes else "gpu"
-    return {"semantics": semantic, "scope": scope, **space_of(e)}
+    return {"semantics": semantic, "scope": scope, **space_of(memory)}
 
 
-def space_of(e: KernelEmitter) -> Modifiers:
+def space_of(memory: KernelMemory) -> Modifiers:
     """The space that the kernel's pointers point to, where it is one."""
-    return {"space": space} if (space := e.memory.pointer_space.removeprefix(".")) else {}
+    return {"space": space} if (space := memory.pointer_space.removeprefix(".")) else {}
 
 
 def padding_bits(element: Element, padding: str) -> int:
@@ -212,8 +215,8 @@ class TileAddresses:
         return self.e.b.sub(self._size(dim), self._position(register, dim)[0], self.index_type)
 
 
-def _both(e: KernelEmitter, a: Value | None, c: Value | None) -> Value | None:
-    return e.b.all_of([a, c])
+def _both(b: InstructionBuilder, a: Value | None, c: Value | None) -> Value | None:
+    return b.all_of([a, c])
 
 
 def vector_of(op: TableOp, layout: LinearLayout, order: Sequence[int]) -> int:
@@ -239,12 +242,12 @@ def emit_tiled_load(e: KernelEmitter, op: TableOp) -> None:
     # The choice is the same for all threads. Rows whose length no vector divides are then still read in vectors.
     masked = element.per_byte if has_boundary_tile else vector
     ways = e.b.if_else(addresses.is_full_tile(), lambda: load(vector, False), lambda: load(masked, True))
-    e.values.set(op.value, unpacked_or_merged(e, element, ways))
+    e.values.set(op.value, unpacked_or_merged(e.b, element, ways))
 
 
 def _load_tile(e: KernelEmitter, op: TableOp, addresses: TileAddresses, vector: int, masked: bool) -> list[Any]:
     """The registers of a tile, ``vector`` elements an access, predicated on bounds where ``masked``."""
-    layout, element, modifiers = addresses.layout, addresses.element, modifiers_of(e, op)
+    layout, element, modifiers = addresses.layout, addresses.element, modifiers_of(e.memory, op)
     if "cache" in op.attributes:
         modifiers = {**modifiers, "cache": str_attr(op, "cache")}
     fill = padding_bits(element, addresses.view.type.padding.data)
@@ -306,28 +309,28 @@ def tile_addresses(e: KernelEmitter, op: TableOp, view: TiledView, layout: Linea
     coords = []
     for dim, coord in enumerate(op.coords):
         type = element_of(coord.type).type
-        held = _sparse_index(e, coord, layout, dim) if dim == sparse else [e.values.scalar(coord)]
-        cast = [_index(e, value, type, index_type) for value in held]
+        held = _sparse_index(e.values, coord, layout, dim) if dim == sparse else [e.values.scalar(coord)]
+        cast = [_index(e.b, value, type, index_type) for value in held]
         coords.append(cast if dim == sparse else cast[0])
     return TileAddresses(e, view, coords, layout, in_bounds, TileBoundsChecks(e, op, view, index_type))
 
 
-def _index(e: KernelEmitter, value: Value, source: Attribute, target: Attribute) -> Value:
+def _index(b: InstructionBuilder, value: Value, source: Attribute, target: Attribute) -> Value:
     """A coordinate, which is unsigned, in the type of index arithmetic."""
     if source == target:
         return value
     if isinstance(value, int):
         return value & (1 << cast(IntegerType, source).bitwidth) - 1
-    return e.b.cast("zext", value, target)
+    return b.cast("zext", value, target)
 
 
-def _sparse_index(e: KernelEmitter, index: SSAValue, layout: LinearLayout, dim: int) -> list[Value]:
+def _sparse_index(values: ValueMap, index: SSAValue, layout: LinearLayout, dim: int) -> list[Value]:
     """The index tile's element for each register of the tile."""
     wanted = layout
     for other in range(layout.rank - 1, -1, -1):
         if other != dim:
             wanted = wanted.drop_dim(other)
-    return e.values.registers_as(index, wanted)
+    return values.registers_as(index, wanted)
 
 
 def emit_tiled_store(e: KernelEmitter, op: TableOp) -> None:
@@ -350,7 +353,7 @@ def emit_tiled_store(e: KernelEmitter, op: TableOp) -> None:
 
 def _store_tile(e: KernelEmitter, op: TableOp, addresses: TileAddresses, vector: int, masked: bool) -> list[Value]:
     """Write the registers of a tile, those that repeat others left out."""
-    layout, modifiers = addresses.layout, modifiers_of(e, op)
+    layout, modifiers = addresses.layout, modifiers_of(e.memory, op)
     values, holder = (
         e.values.packed(op.value) if e.computes_at_use else e.values.registers(op.value),
         e.threads.holds_canonical_copy(layout),
@@ -360,7 +363,7 @@ def _store_tile(e: KernelEmitter, op: TableOp, addresses: TileAddresses, vector:
         if (key := layout.register_offsets[first]) in done:
             continue
         done.add(key)
-        mask = _both(e, holder, addresses.mask(first) if masked else None)
+        mask = _both(e.b, holder, addresses.mask(first) if masked else None)
         stored = [materialize(e.b, value) for value in values[first : first + vector]]
         _store_registers(e, addresses, first, stored, mask, modifiers)
     return []
@@ -377,7 +380,7 @@ def _pointer_order(op: TableOp, layout: LinearLayout) -> list[int]:
 def emit_load(e: KernelEmitter, op: TableOp) -> None:
     if not isinstance(e.values[op.pointer], list):
         return _emit_scalar_load(e, op)
-    layout, element, modifiers = layout_of(op.value), element_of(op.value.type), modifiers_of(e, op)
+    layout, element, modifiers = layout_of(op.value), element_of(op.value.type), modifiers_of(e.memory, op)
     pointers = e.values.registers(op.pointer)
     masks = None if op.mask is None else e.values.registers(op.mask)
     others = None if op.other is None else e.values.registers(op.other)
@@ -388,7 +391,7 @@ def emit_load(e: KernelEmitter, op: TableOp) -> None:
         values = load_vector(e, element, vector, pointers[first], 0, mask, 0, modifiers)
         if others is not None and mask is not None:
             kept = others[first : first + vector]
-            values = [_select_other(e, element, mask, value, other) for value, other in zip(values, kept)]
+            values = [_select_other(e.b, element, mask, value, other) for value, other in zip(values, kept)]
         registers += values
     e.values.set(op.value, registers)
 
@@ -398,24 +401,24 @@ def is_mask_needed(mask: Value | None) -> Value | None:
     return None if mask == 1 else mask
 
 
-def _select_other(e: KernelEmitter, element: Element, mask: Value, value: Value, other: Value) -> Value:
+def _select_other(b: InstructionBuilder, element: Element, mask: Value, value: Value, other: Value) -> Value:
     """Masked loads give zeros themselves."""
-    return value if other == zero_element(e.b, element) else e.b.select(mask, value, other, element.type)
+    return value if other == zero_element(b, element) else b.select(mask, value, other, element.type)
 
 
 def _emit_scalar_load(e: KernelEmitter, op: TableOp) -> None:
     element, mask = element_of(op.value.type), None if op.mask is None else is_mask_needed(e.values.scalar(op.mask))
-    values = load_vector(e, element, 1, e.values.scalar(op.pointer), 0, mask, 0, modifiers_of(e, op))
+    values = load_vector(e, element, 1, e.values.scalar(op.pointer), 0, mask, 0, modifiers_of(e.memory, op))
     if op.other is not None and mask is not None:
-        values = [_select_other(e, element, mask, values[0], e.values.scalar(op.other))]
+        values = [_select_other(e.b, element, mask, values[0], e.values.scalar(op.other))]
     e.values.set(op.value, values)
 
 
 def emit_store(e: KernelEmitter, op: TableOp) -> None:
-    element, modifiers = element_of(op.value.type), modifiers_of(e, op)
+    element, modifiers = element_of(op.value.type), modifiers_of(e.memory, op)
     if not isinstance(e.values[op.value], list):
         mask = _both(
-            e, e.threads.is_first_thread, None if op.mask is None else is_mask_needed(e.values.scalar(op.mask))
+            e.b, e.threads.is_first_thread, None if op.mask is None else is_mask_needed(e.values.scalar(op.mask))
         )
         return store_vector(e, element, [e.values.scalar(op.value)], e.values.scalar(op.pointer), 0, mask, modifiers)
     layout = layout_of(op.value)
@@ -427,7 +430,7 @@ def emit_store(e: KernelEmitter, op: TableOp) -> None:
         if (key := layout.register_offsets[first]) in done:
             continue
         done.add(key)
-        mask = _both(e, holder, None if masks is None else is_mask_needed(masks[first]))
+        mask = _both(e.b, holder, None if masks is None else is_mask_needed(masks[first]))
         store_vector(e, element, values[first : first + vector], pointers[first], 0, mask, modifiers)
 
 

@@ -11,6 +11,7 @@ from ....ir.dialects.nv_tileas.ops import StoreScalesOp
 from ....ir.dialects.op_definition import TableOp
 from ...common.llvm_element_types import ELEMENTS, Element
 from ..emission.function_builder import Value
+from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import KernelEmitter
 from ..emission.register_values import PackedLane, RegisterValue, materialize
 from .vector_access import Modifiers, load_vector
@@ -56,19 +57,19 @@ def load_packed_registers(
 
 
 def unpacked_or_merged(
-    e: KernelEmitter, element: Element, branches: Sequence[tuple[Sequence[RegisterValue], Block]]
+    b: InstructionBuilder, element: Element, branches: Sequence[tuple[Sequence[RegisterValue], Block]]
 ) -> list[RegisterValue]:
     """The registers of a tile that has been loaded in one of several ways: in words, if the first one has them so."""
     first = [value for value in branches[0][0] if isinstance(value, PackedLane)]
     if not first:
-        values = [([materialize(e.b, value) for value in way], block) for way, block in branches]
-        return [*e.b.phis([element.type] * len(branches[0][0]), values)]
-    edges = [(_as_registers(e, way), block) for way, block in branches]
-    found = e.b.phis([REGISTER_TYPE.type] * len(edges[0][0]), edges)
+        values = [([materialize(b, value) for value in way], block) for way, block in branches]
+        return [*b.phis([element.type] * len(branches[0][0]), values)]
+    edges = [(_as_registers(b, way), block) for way, block in branches]
+    found = b.phis([REGISTER_TYPE.type] * len(edges[0][0]), edges)
     joint = dict(zip(edges[0][0], found, strict=True))
-    return [replace(part, word=e.b.of(joint[materialize(e.b, part.word)], REGISTER_TYPE.type)) for part in first]
+    return [replace(part, word=b.of(joint[materialize(b, part.word)], REGISTER_TYPE.type)) for part in first]
 
 
-def _as_registers(e: KernelEmitter, parts: Sequence[RegisterValue]) -> list[Value]:
+def _as_registers(b: InstructionBuilder, parts: Sequence[RegisterValue]) -> list[Value]:
     """The words that they are parts of, each once."""
-    return [*dict.fromkeys(materialize(e.b, part.word) for part in parts if isinstance(part, PackedLane))]
+    return [*dict.fromkeys(materialize(b, part.word) for part in parts if isinstance(part, PackedLane))]

@@ -20,8 +20,10 @@ from ....ir.layouts.shared_access import VectorAccess
 from ...common.llvm_element_types import ELEMENTS, Element
 from ...common.llvm_types import I8, I32
 from ..emission.function_builder import Value
+from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import KernelEmitter
 from ..emission.register_values import LazyElement, LazyValues, PackedLane, RegisterValue, materialize
+from ..emission.thread_ids import ThreadIds
 from .vector_access import load_vector, store_vector, to_memory_type
 
 BYTES, REGISTER_TYPE = 4, ELEMENTS["i32"]
@@ -48,19 +50,19 @@ def store_registers(
     """Write the registers of this thread to the region at byte ``scratch``."""
     if isinstance(access, MatrixAccess):
         return _store_matrices(e, access, element, registers, scratch)
-    holder = holder_of(e, access.free_lanes, access.free_warps)
+    holder = holder_of(e.threads, access.free_lanes, access.free_warps)
     for vector in access.vectors:
         base, offset = _address(e, access, vector.xor, scratch)
         values = [materialize(e.b, registers[register]) for register in vector.registers]
         store_shared(e, element, values, base, offset + vector.add, holder)
 
 
-def holder_of(e: KernelEmitter, lanes: int, warps: int) -> Value | None:
+def holder_of(threads: ThreadIds, lanes: int, warps: int) -> Value | None:
     """Whether this thread has none of the bits set; None where there are no bits."""
     if not lanes and not warps:
         return None
-    with e.b.at_function_start():
-        return e.b.compare("eq", e.b.and_(e.threads.thread, lanes | warps << 5), 0)
+    with threads.b.at_function_start():
+        return threads.b.compare("eq", threads.b.and_(threads.thread, lanes | warps << 5), 0)
 
 
 def load_registers(
@@ -142,7 +144,7 @@ def _load_matrices(
         load = partial(_load_matrix_registers, e, access, instruction, scratch, start)
         for word, members in zip(_values(load, access.count, lazy), instruction.registers):
             for position, register in enumerate(members):
-                registers[register] = _extract_from_register(e, element, word, position)
+                registers[register] = _extract_from_register(e.b, element, word, position)
     return registers
 
 
@@ -152,27 +154,27 @@ def _load_matrix_registers(
     base, offset = _address(e, access, instruction.xor, scratch, start)
     kind, types = matrices_atom("ldsm", access.count, access.transposed), [I32] * access.count
     words = e.b.issue_several(LoadMatrixOp, base, types=types, atom=kind, offset=offset + instruction.add)
-    return _swap_lanes(e, access, list(words))
+    return _swap_lanes(e.threads, access, list(words))
 
 
-def _swap_lanes(e: KernelEmitter, access: MatrixAccess, regs: list[Value]) -> list[Value]:
+def _swap_lanes(threads: ThreadIds, access: MatrixAccess, regs: list[Value]) -> list[Value]:
     """The words of an instruction in the order of its matrices, from that of the lane, or the other way around."""
     if not access.swapped_lanes:
         return regs
-    with e.b.at_function_start():
-        swapped = e.b.compare("ne", e.b.and_(e.threads.thread, access.swapped_lanes), 0)
+    with threads.b.at_function_start():
+        swapped = threads.b.compare("ne", threads.b.and_(threads.thread, access.swapped_lanes), 0)
     pairs = [(regs[number ^ 1], word) for number, word in enumerate(regs)]
-    return [e.b.select(swapped, other, own, I32) for other, own in pairs]
+    return [threads.b.select(swapped, other, own, I32) for other, own in pairs]
 
 
 def _extract_from_register(
-    e: KernelEmitter, element: Element, word: Value | LazyElement, position: int
+    b: InstructionBuilder, element: Element, word: Value | LazyElement, position: int
 ) -> RegisterValue:
     if element.type == I32:
         return word
     if element.bits < 32 or isinstance(word, LazyElement):
         return PackedLane(_as_register(word), position, element)
-    return e.b.bitcast(word, element.type)
+    return b.bitcast(word, element.type)
 
 
 def _store_matrices(
@@ -182,57 +184,57 @@ def _store_matrices(
     for instruction in access.instructions:
         base, offset = _address(e, access, instruction.xor, scratch)
         packed = [
-            pack_register(e, element, [registers[register] for register in members])
+            pack_register(e.b, element, [registers[register] for register in members])
             for members in instruction.registers
         ]
-        packed = _swap_lanes(e, access, packed)
+        packed = _swap_lanes(e.threads, access, packed)
         e.b.issue(StoreMatrixOp, base, packed, atom=kind, offset=offset + instruction.add)
 
 
-def pack_registers(e: KernelEmitter, element: Element, values: Sequence[RegisterValue]) -> list[Value]:
+def pack_registers(b: InstructionBuilder, element: Element, values: Sequence[RegisterValue]) -> list[Value]:
     """The 32-bit words of consecutive elements."""
     count = 32 // element.bits
-    return [pack_register(e, element, values[first : first + count]) for first in range(0, len(values), count)]
+    return [pack_register(b, element, values[first : first + count]) for first in range(0, len(values), count)]
 
 
-def pack_bytes(e: KernelEmitter, element: Element, values: Sequence[RegisterValue]) -> Value:
+def pack_bytes(b: InstructionBuilder, element: Element, values: Sequence[RegisterValue]) -> Value:
     """Up to four bytes as a word; what is above them is not looked at."""
     if len(values) == 1:
-        return e.b.cast("zext", materialize(e.b, values[0]), I32, I8)
-    return pack_register(e, element, values)
+        return b.cast("zext", materialize(b, values[0]), I32, I8)
+    return pack_register(b, element, values)
 
 
-def pack_scales(e: KernelEmitter, element: Element, values: Sequence[RegisterValue]) -> Value:
+def pack_scales(b: InstructionBuilder, element: Element, values: Sequence[RegisterValue]) -> Value:
     """Up to four scales as a word for an instruction: ue4m3 is f8E4M3FN with a zero for its sign (PTX ISA 9.0, section
     5.2.3, "Alternate Floating-Point Data Formats"); Tile IR leaves open what negative scales do.
     """
-    word = pack_bytes(e, element, values)
-    return e.b.and_(word, UNSIGNED_BYTES) if element.name == "f8E4M3FN" else word
+    word = pack_bytes(b, element, values)
+    return b.and_(word, UNSIGNED_BYTES) if element.name == "f8E4M3FN" else word
 
 
-def pack_register(e: KernelEmitter, element: Element, values: Sequence[RegisterValue]) -> Value:
+def pack_register(b: InstructionBuilder, element: Element, values: Sequence[RegisterValue]) -> Value:
     """The 32-bit word of consecutive elements, lowest first; a word that was loaded whole is used again."""
     first = values[0]
     if isinstance(first, PackedLane) and all(
         value == PackedLane(first.word, i, element) for i, value in enumerate(values)
     ):
-        return materialize(e.b, first.word)
-    if element.bits == 8 and (known := _bytes_of_two(e, values)) is not None:
+        return materialize(b, first.word)
+    if element.bits == 8 and (known := _bytes_of_two(b, values)) is not None:
         return known
-    scalars = [materialize(e.b, value) for value in values]
+    scalars = [materialize(b, value) for value in values]
     type = element.crossing_type
     if len(scalars) == 1:
-        return e.b.bitcast(scalars[0], I32, type)
+        return b.bitcast(scalars[0], I32, type)
     if element.bits == 16:
-        return e.b.issue(PackOp, *(e.b.of(value, type) for value in scalars), type=I32)
+        return b.issue(PackOp, *(b.of(value, type) for value in scalars), type=I32)
     word: Value = 0
     for position, value in enumerate(scalars):
-        wide = e.b.cast("zext", to_memory_type(e, element, value), I32, type)
-        word = e.b.or_(word, e.b.shift(wide, element.bits * position))
+        wide = b.cast("zext", to_memory_type(b, element, value), I32, type)
+        word = b.or_(word, b.shift(wide, element.bits * position))
     return word
 
 
-def _bytes_of_two(e: KernelEmitter, values: Sequence[RegisterValue]) -> Value | None:
+def _bytes_of_two(b: InstructionBuilder, values: Sequence[RegisterValue]) -> Value | None:
     """A word of four bytes that two other words have; None where they come from elsewhere."""
     parts = [value for value in values if isinstance(value, PackedLane)]
     if len(values) != BYTES or len(parts) != BYTES:
@@ -241,5 +243,5 @@ def _bytes_of_two(e: KernelEmitter, values: Sequence[RegisterValue]) -> Value | 
     if len(words) != 2:
         return None
     selector = sum((words.index(part.word) * BYTES + part.position) << 4 * i for i, part in enumerate(parts))
-    first, second = (materialize(e.b, word) for word in words)
-    return e.b.issue(PrmtOp, first, second, selector, type=I32)
+    first, second = (materialize(b, word) for word in words)
+    return b.issue(PrmtOp, first, second, selector, type=I32)

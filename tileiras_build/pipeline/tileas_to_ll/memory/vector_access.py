@@ -15,6 +15,7 @@ from ....ir.dialects.nvvm.memory_access import LoadOp, StoreOp
 from ...common.llvm_element_types import Element
 from ...common.llvm_types import I1, I8, I64, struct
 from ..emission.function_builder import Value
+from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import KernelEmitter
 
 Modifiers = Mapping[str, str]
@@ -34,7 +35,7 @@ def load_vector(
     masked = None if mask is None else fill
     type = registers_type(element.crossing_type, count)
     loaded = e.b.issue(LoadOp, address, predicate(e, mask), type=type, offset=offset or None, fill=masked, **modifiers)
-    return [from_memory_type(e, element, value) for value in fields(e, loaded, count)]
+    return [from_memory_type(e.b, element, value) for value in fields(e.b, loaded, count)]
 
 
 def store_vector(
@@ -48,7 +49,7 @@ def store_vector(
 ) -> None:
     """Store consecutive elements by one access."""
     type = element.crossing_type
-    crossed = [e.b.of(to_memory_type(e, element, value), type) for value in values]
+    crossed = [e.b.of(to_memory_type(e.b, element, value), type) for value in values]
     e.b.issue(StoreOp, address, crossed, predicate(e, mask), type=None, offset=offset or None, **modifiers)
 
 
@@ -57,9 +58,9 @@ def registers_type(type: Attribute, count: int) -> Attribute:
     return type if count == 1 else struct(*[type] * count)
 
 
-def fields(e: KernelEmitter, result: SSAValue, count: int) -> list[SSAValue]:
+def fields(b: InstructionBuilder, result: SSAValue, count: int) -> list[SSAValue]:
     """The registers of an instruction's result."""
-    return [result] if count == 1 else e.b.unpack(typed(result, LLVMStructType))
+    return [result] if count == 1 else b.unpack(typed(result, LLVMStructType))
 
 
 def predicate(e: KernelEmitter, mask: Value | None) -> SSAValue | None:
@@ -67,19 +68,19 @@ def predicate(e: KernelEmitter, mask: Value | None) -> SSAValue | None:
     return None if mask is None else e.b.of(mask, I1)
 
 
-def from_memory_type(e: KernelEmitter, element: Element, value: SSAValue) -> SSAValue:
+def from_memory_type(b: InstructionBuilder, element: Element, value: SSAValue) -> SSAValue:
     """A loaded value as a register value."""
     if element.type == I1:
-        return e.b.compare("ne", value, 0, I8)
+        return b.compare("ne", value, 0, I8)
     if isinstance(element.type, LLVMPointerType):
-        return e.b.cast("inttoptr", value, element.type)
+        return b.cast("inttoptr", value, element.type)
     return value
 
 
-def to_memory_type(e: KernelEmitter, element: Element, value: Value) -> Value:
+def to_memory_type(b: InstructionBuilder, element: Element, value: Value) -> Value:
     """A register value as it is stored."""
     if element.type == I1:
-        return e.b.cast("zext", value, I8, I1)
+        return b.cast("zext", value, I8, I1)
     if isinstance(element.type, LLVMPointerType):
-        return e.b.cast("ptrtoint", value, I64)
+        return b.cast("ptrtoint", value, I64)
     return value

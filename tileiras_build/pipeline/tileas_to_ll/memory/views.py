@@ -16,14 +16,16 @@ from ....ir.dialects.op_definition import TableOp
 from ...common.llvm_element_types import element_of
 from ...common.llvm_types import I8, I16, I32, I64
 from ..emission.function_builder import Value
+from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter
 from ..emission.memref_descriptor import MemRef, TiledView
+from ..emission.value_map import ValueMap
 
 
 def emit_make_memref(e: KernelEmitter, op: TableOp) -> None:
     type: MemRefType = op.result.type
-    sizes, size_types = _merge(e, type.shape, op.sizes)
-    strides, stride_types = _merge(e, type.strides, op.strides)
+    sizes, size_types = _merge(e.values, type.shape, op.sizes)
+    strides, stride_types = _merge(e.values, type.strides, op.strides)
     wide = [
         e.b.widen(value) if kind == I32 else value  # known integers stay as they are
         for value, kind in zip(strides, stride_types)
@@ -33,24 +35,24 @@ def emit_make_memref(e: KernelEmitter, op: TableOp) -> None:
 
 
 def _merge(
-    e: KernelEmitter, static: tuple[int | None, ...], dynamic: Sequence[SSAValue]
+    values: ValueMap, static: tuple[int | None, ...], dynamic: Sequence[SSAValue]
 ) -> tuple[list[Value], list[Attribute]]:
     """Static extents with the dynamic ones filled in; narrow integers are widened to i32."""
     remaining = iter(dynamic)
-    values: list[Value] = []
+    extents: list[Value] = []
     types: list[Attribute] = []
     for extent in static:
         if extent is not None:
-            values.append(extent)
+            extents.append(extent)
             types.append(I32 if extent < 1 << 31 else I64)
             continue
         source = next(remaining)
-        value, type = e.values.scalar(source), element_of(source.type).type
+        value, type = values.scalar(source), element_of(source.type).type
         if type in (I8, I16):
-            value, type = e.b.cast("zext", value, I32, type), I32
-        values.append(value)
+            value, type = values.b.cast("zext", value, I32, type), I32
+        extents.append(value)
         types.append(type)
-    return values, types
+    return extents, types
 
 
 def emit_block_tile(e: KernelEmitter, op: TableOp) -> None:
@@ -60,7 +62,7 @@ def emit_block_tile(e: KernelEmitter, op: TableOp) -> None:
 def emit_dim_sizes(e: KernelEmitter, op: TableOp) -> None:
     memory = e.values.memref(op.source)
     for dim, result in enumerate(op.results):
-        e.values[result] = _cast(e, memory.sizes[dim], memory.size_types[dim], element_of(result.type).type)
+        e.values[result] = _cast(e.b, memory.sizes[dim], memory.size_types[dim], element_of(result.type).type)
 
 
 def emit_tile_counts(e: KernelEmitter, op: TableOp) -> None:
@@ -73,13 +75,13 @@ def emit_tile_counts(e: KernelEmitter, op: TableOp) -> None:
             count: Value = -(-size // step)
         else:
             count = e.b.binary("udiv", e.b.add(size, step - 1, type), step, type)
-        e.values[result] = _cast(e, count, type, element_of(result.type).type)
+        e.values[result] = _cast(e.b, count, type, element_of(result.type).type)
 
 
-def _cast(e: KernelEmitter, value: Value, source: Attribute, target: Attribute) -> Value:
+def _cast(b: InstructionBuilder, value: Value, source: Attribute, target: Attribute) -> Value:
     if isinstance(value, int) or source == target:
         return value
-    return e.b.cast(
+    return b.cast(
         "zext" if cast(IntegerType, target).bitwidth > cast(IntegerType, source).bitwidth else "trunc",
         value,
         target,

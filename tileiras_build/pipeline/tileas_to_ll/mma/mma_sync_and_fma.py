@@ -28,8 +28,10 @@ from ..arith.float_conversions import convert_float
 from ..data_movement.chunked_slices import store_chunk_along
 from ..emission.element_constants import zero_element
 from ..emission.function_builder import Value
+from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter
 from ..emission.register_values import RegisterValue, materialize
+from ..emission.value_map import ValueMap
 from ..memory.shared_memory import load_shared, pack_register, pack_scales, store_registers
 
 VECTOR_BYTES = 16
@@ -53,19 +55,19 @@ def _emit_mma(e: KernelEmitter, op: TableOp) -> None:
     tiling = tiling_of(op, atom)
     a_words = _operand_registers(e, op.lhs, tiling.a, VALUE_TYPES[atom.a_value], tiling, 0)
     b_words = _operand_registers(e, op.rhs, tiling.b, VALUE_TYPES[atom.b_value], tiling, 1)
-    accumulators = _accumulators(e, op, tiling)
+    accumulators = _accumulators(e.values, op, tiling)
     scales = None if op.lhs_scale is None else _Scales(e, op, atom, tiling)
     is_packed, types = VALUE_TYPES[atom.c_value] == HALF_TYPES, [VALUE_TYPES[atom.c_value]] * atom.c_registers
     product, kind = mma_of(atom, *operand_signs(op))
     overflow = "wrapped" if atom.a_type == "i8" else None
     for tile, (a, b, c) in zip(tiling.tiles(), tiling.atoms()):
-        operands = [a_words(a), b_words(b), _c_values(e, is_packed, [accumulators[register] for register in c])]
+        operands = [a_words(a), b_words(b), _c_values(e.b, is_packed, [accumulators[register] for register in c])]
         if scales is not None:
             operands.append(scales.operands(*tile))
         result = e.b.issue_several(product, *operands, types=types, atom=kind, overflow=overflow)
-        for register, value in zip(c, _c_scalars(e, is_packed, result)):
+        for register, value in zip(c, _c_scalars(e.b, is_packed, result)):
             accumulators[register] = value
-    _set_result(e, op, tiling, accumulators)
+    _set_result(e.values, op, tiling, accumulators)
 
 
 class _Scales:
@@ -89,7 +91,7 @@ class _Scales:
         result: list[Value] = []
         for (value, scales), registers, tile in zip(self.sides, self.held, (m_tile, n_tile)):
             members, byte, thread = scales.registers(tile, first, batch)
-            word = pack_scales(self.e, element_of(value.type), [registers[register] for register in members])
+            word = pack_scales(self.e.b, element_of(value.type), [registers[register] for register in members])
             result += [word, constant(byte, I16), constant(thread, I16)]
         return result
 
@@ -120,13 +122,13 @@ def _operand_registers(
         if element.bits >= 32:
             return [e.b.bitcast(materialize(e.b, registers[register]), type, element.type) for register in members]
         groups = [members[i : i + per_word] for i in range(0, len(members), per_word)]
-        packed = [pack_register(e, element, [registers[r] for r in group]) for group in groups]
-        return [e.b.bitcast(word, type) for word in _narrowed(e, element, packed, tiling)]
+        packed = [pack_register(e.b, element, [registers[r] for r in group]) for group in groups]
+        return [e.b.bitcast(word, type) for word in _narrowed(e.b, element, packed, tiling)]
 
     return words
 
 
-def _narrowed(e: KernelEmitter, element: Element, words: list[Value], tiling: MmaTiling) -> list[Value]:
+def _narrowed(b: InstructionBuilder, element: Element, words: list[Value], tiling: MmaTiling) -> list[Value]:
     """fp4 as instructions read it: two to a byte, or in the middle of one (PTX ISA 9.0, section 9.7.14.5.12).
 
     Two words of four neighbors along k become one with the elements of the second between those of the first: A and B
@@ -135,8 +137,8 @@ def _narrowed(e: KernelEmitter, element: Element, words: list[Value], tiling: Mm
     if element.per_byte == 1:
         return words
     if tiling.atom.element_bits == 8:
-        return [e.b.shift(word, FP4_PADDING) for word in words]
-    return [e.b.or_(low, e.b.shift(high, FP4_BITS)) for low, high in zip(words[::2], words[1::2])]
+        return [b.shift(word, FP4_PADDING) for word in words]
+    return [b.or_(low, b.shift(high, FP4_BITS)) for low, high in zip(words[::2], words[1::2])]
 
 
 def _masked(
@@ -164,30 +166,30 @@ def _masked(
     return result
 
 
-def _accumulators(e: KernelEmitter, op: TableOp, tiling: MmaTiling) -> list[Value]:
+def _accumulators(values: ValueMap, op: TableOp, tiling: MmaTiling) -> list[Value]:
     wanted = _sliced_to_shape(tiling.c, tuple(op.acc.type.get_shape()))
-    return list(e.values.registers_as(op.acc, wanted))
+    return list(values.registers_as(op.acc, wanted))
 
 
-def _c_values(e: KernelEmitter, is_packed: bool, scalars: list[Value]) -> list[Value]:
+def _c_values(b: InstructionBuilder, is_packed: bool, scalars: list[Value]) -> list[Value]:
     """The accumulator operands: pairs of halves for f16 accumulation."""
     if not is_packed:
         return scalars
-    return [e.b.vector(scalars[first : first + 2], HALF_TYPES) for first in range(0, len(scalars), 2)]
+    return [b.vector(scalars[first : first + 2], HALF_TYPES) for first in range(0, len(scalars), 2)]
 
 
-def _c_scalars(e: KernelEmitter, is_packed: bool, values: Sequence[SSAValue]) -> Sequence[Value]:
+def _c_scalars(b: InstructionBuilder, is_packed: bool, values: Sequence[SSAValue]) -> Sequence[Value]:
     if not is_packed:
         return values
-    return [e.b.element(typed(value, VectorType), i) for value in values for i in range(2)]
+    return [b.element(typed(value, VectorType), i) for value in values for i in range(2)]
 
 
-def _set_result(e: KernelEmitter, op: TableOp, tiling: MmaTiling, accumulators: list[Value]) -> None:
+def _set_result(values: ValueMap, op: TableOp, tiling: MmaTiling, accumulators: list[Value]) -> None:
     held = _sliced_to_shape(tiling.c, tuple(op.result.type.get_shape()))
     names = held.register_permutation(layout_of(op.result))
     if names is None:
         raise InternalError("dot-layout", "the result of a matrix product does not have its atom's layout")
-    e.values[op.result] = [accumulators[name] for name in names]
+    values[op.result] = [accumulators[name] for name in names]
 
 
 # ---- fused multiply-adds -------------------------------------------------------------------------
@@ -207,7 +209,7 @@ def _emit_multiply_add(e: KernelEmitter, op: TableOp) -> None:
         e.memory.barrier()
         left, right = starts
         readers = [_Reader(e, op.lhs, layout, left, True, parts), _Reader(e, op.rhs, layout, right, False, parts)]
-        registers = _loop_over_k(e, op, readers, multiply, registers, parts)
+        registers = _loop_over_k(e.b, op, readers, multiply, registers, parts)
     e.values[op.result] = registers
 
 
@@ -215,7 +217,7 @@ def _store_chunk(e: KernelEmitter, value: SSAValue, dim: int, chunks: int, index
     """Write one of so many parts of an operand, cut along ``dim``; all of it in vectors where it is not cut."""
     if chunks > 1:
         return store_chunk_along(e, value, dim, chunks, index, start)
-    access = shared_access(layout_of(value), _row_major_smem_layout(e, value))
+    access = shared_access(layout_of(value), _row_major_smem_layout(e.b, value))
     return store_registers(e, access, element_of(value.type), e.values.packed(value), start)
 
 
@@ -224,7 +226,7 @@ UNROLLED = 4
 
 
 def _loop_over_k(
-    e: KernelEmitter,
+    b: InstructionBuilder,
     op: TableOp,
     readers: list[_Reader],
     multiply: MultiplyAdd,
@@ -235,7 +237,7 @@ def _loop_over_k(
     length = op.lhs.type.get_shape()[-1] // chunks
     if length <= UNROLLED:
         return _steps(readers, multiply, registers, 0, length)
-    b, types = e.b, [I32, *[element_of(op.result.type).type] * len(registers)]
+    types = [I32, *[element_of(op.result.type).type] * len(registers)]
     entry, body, after = b.block, b.label(), b.label()
     b.branch(body)
     b.start(body)
@@ -268,7 +270,7 @@ def _steps(
     return registers
 
 
-def _row_major_smem_layout(e: KernelEmitter, value: SSAValue) -> SharedLayout:
+def _row_major_smem_layout(b: InstructionBuilder, value: SSAValue) -> SharedLayout:
     shape = tuple(tile_type(value).get_shape())
     return SharedLayout.plain(shape, tuple(range(len(shape) - 1, -1, -1)), element_of(value.type).bits)
 

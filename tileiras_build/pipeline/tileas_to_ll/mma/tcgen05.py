@@ -46,8 +46,10 @@ from ...analysis.mma_atom_selection import operand_signs, require_operands, tcge
 from ...common.llvm_element_types import Element, element_of
 from ...common.llvm_types import I1, I16, I32, I64, SHARED, TENSOR, vector
 from ..emission.function_builder import Value
+from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter
 from ..emission.register_values import RegisterValue
+from ..emission.thread_ids import ThreadIds
 from ..memory.shared_memory import REGISTER_TYPE, pack_registers, pack_scales, store_shared
 from ..pipelines.cp_async import stage_address
 from ..pipelines.warp_partitions_and_mbarriers import (
@@ -66,8 +68,8 @@ COLUMN_BYTES = LANES * REGISTER_BYTES  # of a column of scales, which all four w
 COPIED_MATRIX = plain_descriptor(PATTERN_LINES * COPIED_REGISTERS * REGISTER_BYTES)
 
 
-def pointer_to(e: KernelEmitter, address: Value) -> SSAValue:
-    return e.b.pointer(address, TENSOR)
+def pointer_to(b: InstructionBuilder, address: Value) -> SSAValue:
+    return b.pointer(address, TENSOR)
 
 
 # ---- allocation ----------------------------------------------------------------------------------
@@ -86,14 +88,14 @@ def tile_start(e: KernelEmitter, tile: SSAValue, stage: SSAValue | None, columns
     return start if stage is None else e.b.add(start, e.b.mul(e.values.scalar(stage), columns_per_stage))
 
 
-def warp_address(e: KernelEmitter, tile: TmemTile, start: Value, own_tile: int, first: int) -> Value:
+def warp_address(threads: ThreadIds, tile: TmemTile, start: Value, own_tile: int, first: int) -> Value:
     """Where this warp's part of a tile begins: words ``first`` and on of its tile number ``own`` of 64 or 128 rows."""
     images = [32 << LANE_SHIFT, 64 << LANE_SHIFT]
     images += [tile.tmem_columns << bit for bit in range(log2_exact(tile.groups_m))]
     images += [tile.tmem_columns_per_warp << bit for bit in range(log2_exact(tile.groups_n))]
-    with e.b.at_function_start():
-        part = e.b.linear(e.threads.uniform_warp, images)
-    return e.b.add(e.b.add(start, part), own_tile * tile.groups_m * tile.tmem_columns + first)
+    with threads.b.at_function_start():
+        part = threads.b.linear(threads.uniform_warp, images)
+    return threads.b.add(threads.b.add(start, part), own_tile * tile.groups_m * tile.tmem_columns + first)
 
 
 def emit_tmem_load(e: KernelEmitter, op: TableOp) -> None:
@@ -103,12 +105,12 @@ def emit_tmem_load(e: KernelEmitter, op: TableOp) -> None:
     loaded = []
     start = tile_start(e, op.source, op.stage, tile.total_tmem_columns)
     for own, first, repetitions in tile.pieces(e.vector_registers):
-        address = pointer_to(e, warp_address(e, tile, start, own, first))
+        address = pointer_to(e.b, warp_address(e.threads, tile, start, own, first))
         type = registers_type(repetitions * tile.shape.registers)
         loaded.append(e.b.issue(LoadTensorMemoryOp, address, type=type, **form_of(tile.shape.name, repetitions)))
     e.b.issue(instructions.WaitLoadOp)
     e.b.issue(instructions.FenceBeforeOp)
-    registers = [value for words in loaded for value in scalars_of(e, element.type, words)]
+    registers = [value for words in loaded for value in scalars_of(e.b, element.type, words)]
     names = unwrap(tile.layout.register_permutation(layout_of(op.result)))
     e.values[op.result] = [registers[name] for name in names]
 
@@ -123,15 +125,15 @@ def registers_type(count: int) -> Attribute:
     return I32 if count == 1 else vector(count, I32)
 
 
-def scalars_of(e: KernelEmitter, type: Attribute, loaded: SSAValue) -> list[Value]:
-    return [e.b.bitcast(word, type) for word in _elements(e, loaded)]
+def scalars_of(b: InstructionBuilder, type: Attribute, loaded: SSAValue) -> list[Value]:
+    return [b.bitcast(word, type) for word in _elements(b, loaded)]
 
 
-def _elements(e: KernelEmitter, loaded: SSAValue) -> list[SSAValue]:
+def _elements(b: InstructionBuilder, loaded: SSAValue) -> list[SSAValue]:
     if loaded.type == I32:
         return [loaded]
     words = typed(loaded, VectorType)
-    return [e.b.element(words, i) for i in range(words.type.element_count())]
+    return [b.element(words, i) for i in range(words.type.element_count())]
 
 
 def emit_tmem_store(e: KernelEmitter, op: TableOp) -> None:
@@ -149,13 +151,13 @@ def _store(e: KernelEmitter, op: TableOp) -> None:
     element, shape = element_of(op.value.type), op.value.type.get_shape()
     tile = unwrap(tmem_tile(*shape, element.bits, e.num_warps))
     registers = e.values.packed_as(op.value, tile.layout)
-    words = pack_registers(e, element, registers)
+    words = pack_registers(e.b, element, registers)
     e.b.issue(instructions.FenceAfterOp)  # products that other threads issued may have read these columns
     place, start = tile_start(e, op.dest, op.stage, tile.total_tmem_columns), 0
     for own, first, repetitions in tile.pieces(e.vector_registers):
-        address = pointer_to(e, warp_address(e, tile, place, own, first))
+        address = pointer_to(e.b, warp_address(e.threads, tile, place, own, first))
         count = repetitions * tile.shape.registers
-        together = vector_of(e, words[start : start + count])
+        together = vector_of(e.b, words[start : start + count])
         start += count
         e.b.issue(StoreTensorMemoryOp, address, together, type=None, **form_of(tile.shape.name, repetitions))
     e.b.issue(instructions.WaitStoreOp)
@@ -175,15 +177,15 @@ def _store_chunk(e: KernelEmitter, op: TableOp) -> None:
         count = repetitions * tile.shape.registers
         if first // words == op.chunk:
             held = registers[start * per_word : (start + count) * per_word]
-            address = pointer_to(e, warp_address(e, tile, place, own, first))
-            together = vector_of(e, pack_registers(e, element, held))
+            address = pointer_to(e.b, warp_address(e.threads, tile, place, own, first))
+            together = vector_of(e.b, pack_registers(e.b, element, held))
             e.b.issue(StoreTensorMemoryOp, address, together, type=None, **form_of(tile.shape.name, repetitions))
         start += count
     if op.chunk + 1 < parts:
         _begin_chunk(e, op.chunk + 1)
     e.b.issue(instructions.WaitStoreOp)
     e.b.issue(instructions.FenceBeforeOp)
-    arrive_of_warp(e, barrier_in(e, op.filled, op.chunk))
+    arrive_of_warp(e.threads, barrier_in(e, op.filled, op.chunk))
 
 
 def _begin_chunk(e: KernelEmitter, chunk: int) -> None:
@@ -199,7 +201,7 @@ def _store_scales(e: KernelEmitter, op: TableOp) -> None:
     """Each of the first four warps writes all scales to its own lanes."""
     columns = ScaleColumns(tuple(op.value.type.get_shape()), int_attr(op, "line_dim"), e.num_warps)
     words = _scale_registers(
-        e, element_of(op.value.type), e.values.packed_as(op.value, columns.layout), columns.scales_per_tmem_column
+        e.b, element_of(op.value.type), e.values.packed_as(op.value, columns.layout), columns.scales_per_tmem_column
     )
     address = _stage_address(e, e.values.scalar(op.dest), columns, op.stage)
     with e.b.at_function_start():
@@ -207,8 +209,8 @@ def _store_scales(e: KernelEmitter, op: TableOp) -> None:
         writes = e.b.compare("ult", e.threads.uniform_warp, WARPS)
     with e.b.if_then(writes):
         e.b.issue(instructions.FenceAfterOp)
-        pointer = pointer_to(e, e.b.add(address, lanes))
-        e.b.issue(StoreTensorMemoryOp, pointer, vector_of(e, words), type=None, **form_of("32x32b", len(words)))
+        pointer = pointer_to(e.b, e.b.add(address, lanes))
+        e.b.issue(StoreTensorMemoryOp, pointer, vector_of(e.b, words), type=None, **form_of("32x32b", len(words)))
         e.b.issue(instructions.WaitStoreOp)
     e.b.issue(instructions.FenceBeforeOp)
 
@@ -222,13 +224,15 @@ def emit_store_scales(e: KernelEmitter, op: TableOp) -> None:
         with e.b.at_function_start():
             place = e.b.xor(thread, one.xor)
         words = _scale_registers(
-            e, element_of(op.value.type), [held[register] for register in one.registers], SCALES_PER_REGISTER
+            e.b, element_of(op.value.type), [held[register] for register in one.registers], SCALES_PER_REGISTER
         )
         store_shared(e, REGISTER_TYPE, words, e.b.add(start, place), one.add, None)
 
 
-def _scale_registers(e: KernelEmitter, element: Element, held: Sequence[RegisterValue], per_word: int) -> list[Value]:
-    return [pack_scales(e, element, held[first : first + per_word]) for first in range(0, len(held), per_word)]
+def _scale_registers(
+    b: InstructionBuilder, element: Element, held: Sequence[RegisterValue], per_word: int
+) -> list[Value]:
+    return [pack_scales(b, element, held[first : first + per_word]) for first in range(0, len(held), per_word)]
 
 
 def emit_copy_scales(e: KernelEmitter, op: TableOp) -> None:
@@ -236,19 +240,19 @@ def emit_copy_scales(e: KernelEmitter, op: TableOp) -> None:
     stage, type = e.values.scalar(op.stage), type_as(op.source, BufferType)
     columns = type.placement.data.size_bytes // COLUMN_BYTES
     place = e.b.add(e.b.add(e.tmem.base, e.b.mul(stage, columns)), e.values.scalar(op.dest))
-    source = _descriptor(e, stage_address(e, op.source, stage), COPIED_MATRIX)
+    source = _descriptor(e.b, stage_address(e, op.source, stage), COPIED_MATRIX)
     with _issuing(e):
         e.b.issue(instructions.FenceAfterOp)
         for first in range(0, columns, COPIED_REGISTERS):
-            there = pointer_to(e, e.b.add(place, first))
+            there = pointer_to(e.b, e.b.add(place, first))
             here = e.b.add(source, first * COLUMN_BYTES >> UNIT_SHIFT, I64)
             e.b.issue(CopyToTensorMemoryOp, there, here, type=None, shape="32x128b.warpx4")
 
 
-def _descriptor(e: KernelEmitter, address: Value, matrix: int) -> SSAValue:
+def _descriptor(b: InstructionBuilder, address: Value, matrix: int) -> SSAValue:
     """What tensor cores read a matrix by that begins at a shared address."""
-    start = e.b.cast("zext", e.b.shift(e.b.and_(address, ADDRESS_MASK), -UNIT_SHIFT), I64)
-    return e.b.binary("or", start, matrix, I64)
+    start = b.cast("zext", b.shift(b.and_(address, ADDRESS_MASK), -UNIT_SHIFT), I64)
+    return b.binary("or", start, matrix, I64)
 
 
 def _stage_address(e: KernelEmitter, tile: Value, columns: ScaleColumns, stage: SSAValue) -> Value:
@@ -256,15 +260,15 @@ def _stage_address(e: KernelEmitter, tile: Value, columns: ScaleColumns, stage: 
     return e.b.add(e.b.add(e.tmem.base, start), tile)
 
 
-def vector_of(e: KernelEmitter, words: list[Value]) -> Value:
-    return words[0] if len(words) == 1 else e.b.vector(words, vector(len(words), I32))
+def vector_of(b: InstructionBuilder, words: list[Value]) -> Value:
+    return words[0] if len(words) == 1 else b.vector(words, vector(len(words), I32))
 
 
 # ---- products --------------------------------------------------------------------------------------
 @contextmanager
 def _issuing(e: KernelEmitter):
     """What one thread does, in a pair of CTAs one of both."""
-    with nullcontext() if e.tmem.cta_group == "cg1" else leading(e), e.threads.one_thread():
+    with nullcontext() if e.tmem.cta_group == "cg1" else leading(e.threads), e.threads.one_thread():
         yield
 
 
@@ -282,7 +286,7 @@ def emit_async_umma(e: KernelEmitter, op: TableOp) -> None:
         product.emit()
         if op.pipeline is not None:
             ctas = 2 if is_pair(op.pipeline) else ctas_of(op.pipeline)
-            _commit(e, empty_barrier(e, op, stage_of(e, op)), ctas)
+            _commit(e, empty_barrier(e, op, stage_of(e.values, op)), ctas)
         if op.ready is not None:
             _commit(e, barrier_in(e, op.ready, 0))
 
@@ -295,7 +299,7 @@ def emit_umma_commit(e: KernelEmitter, op: TableOp) -> None:
 
 def emit_umma_release(e: KernelEmitter, op: TableOp) -> None:
     with _issuing(e):
-        _commit(e, empty_barrier(e, op, stage_of(e, op)))
+        _commit(e, empty_barrier(e, op, stage_of(e.values, op)))
 
 
 class _Umma:
@@ -338,7 +342,7 @@ class _Umma:
         """The canonical layout of an operand and the descriptor of its first element."""
         layout = unwrap(matrix_operand(cast(SharedLayoutAttr, self.op.attributes[f"{name}_placement"]).data, k_dim))
         address = stage_address(self.e, buffer, self.e.values.scalar(stage))
-        return layout, _descriptor(self.e, address, layout.tcgen05_descriptor)
+        return layout, _descriptor(self.e.b, address, layout.tcgen05_descriptor)
 
     def emit(self) -> None:
         part, parts = (0, 1) if self.op.chunk is None else self.op.chunk
@@ -356,7 +360,7 @@ class _Umma:
             return self._scaled_instruction(target, left, right, adds, (row, column, k))
         size = self.product.rows << self.pair, self.product.columns
         atom = tensor_atom(self.atom, *size, *operand_signs(self.op))
-        operands = pointer_to(e, target), left, right, adds
+        operands = pointer_to(e.b, target), left, right, adds
         e.b.issue(TensorProductOp, *operands, type=None, atom=atom, cta_group=1 + self.pair, **self._mn_major)
 
     def _scaled_instruction(
@@ -365,9 +369,9 @@ class _Umma:
         e, (row, column, k) = self.e, at
         number = k // self.atom.scale_block
         atom = tensor_atom(self.atom, self.product.rows, self.product.columns)
-        operands: list[Value] = [pointer_to(e, target), left, right, adds]
+        operands: list[Value] = [pointer_to(e.b, target), left, right, adds]
         for (columns, start), line in zip(self.scales, (row, column)):
-            operands.append(pointer_to(e, e.b.add(start, columns.tmem_column_of(line, number))))
+            operands.append(pointer_to(e.b, e.b.add(start, columns.tmem_column_of(line, number))))
         e.b.issue(
             ScaledTensorProductOp,
             *operands,
@@ -388,7 +392,7 @@ class _Umma:
         bits = self.product.element_bits
         words = self.product.k * bits // 32
         column = cast(int, self.e.values[self.op.lhs]) + row // ROWS * words + k * bits // 32
-        return pointer_to(self.e, self.e.b.add(self.e.tmem.base, column))
+        return pointer_to(self.e.b, self.e.b.add(self.e.tmem.base, column))
 
     def _advanced(self, operand: tuple[MatrixOperand, SSAValue], row: int, k: int) -> Value:
         layout, descriptor = operand

@@ -42,7 +42,7 @@ def _scale(e: KernelEmitter, tile: TmemTile, start: Value, factors: list[SSAValu
     e.b.issue(instructions.FenceAfterOp)
     held: tuple[SSAValue, SSAValue] | None = None
     for own, first, repetitions in tile.pieces(REGISTERS_PER_STEP):
-        address = pointer_to(e, warp_address(e, tile, start, own, first))
+        address = pointer_to(e.b, warp_address(e.threads, tile, start, own, first))
         form, type = form_of(tile.shape.name, repetitions), registers_type(repetitions * tile.shape.registers)
         loaded = e.b.issue(LoadTensorMemoryOp, address, type=type, **form)
         if held is not None:
@@ -58,10 +58,10 @@ def _store_scaled(
     e: KernelEmitter, address: SSAValue, loaded: SSAValue, factors: list[SSAValue], form: dict[str, bool | int | str]
 ) -> list[SSAValue]:
     """Multiply what has been loaded by the first factors, and store it; the factors that are left."""
-    values = scalars_of(e, FLOAT, loaded)
+    values = scalars_of(e.b, FLOAT, loaded)
     used, left = factors[: len(values)], factors[len(values) :]
     words = [e.b.bitcast(value, I32) for value in _multiplied(e, values, used)]
-    e.b.issue(StoreTensorMemoryOp, address, vector_of(e, words), type=None, **form)
+    e.b.issue(StoreTensorMemoryOp, address, vector_of(e.b, words), type=None, **form)
     return left
 
 
@@ -69,7 +69,7 @@ def _multiplied(e: KernelEmitter, values: list[Value], factors: list[SSAValue]) 
     """Element by element, two in one instruction where it costs as much as one: each is rounded as if alone."""
     calls = list(zip(values, factors, strict=True))
     one = partial(e.b.binary, "fmul", type=FLOAT)
-    if not has_pairs(e, FLOAT):
+    if not has_pairs(e.target, FLOAT):
         return [one(*call) for call in calls]
     return in_pairs(e.b, calls, partial(e.b.binary, "fmul", type=PAIR), one)
 

@@ -34,7 +34,9 @@ from ...common.llvm_element_types import Element, element_of
 from ...common.llvm_types import I32, SHARED, struct, vector
 from ..emission.attribute_values import Plain, attributes_of
 from ..emission.function_builder import Value
+from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter
+from ..emission.value_map import ValueMap
 from ..memory.shared_memory import pack_registers
 from ..pipelines.cp_async import stage_address
 
@@ -44,38 +46,38 @@ def emit_async_dot(e: KernelEmitter, op: TableOp) -> None:
     tiling = wgmma_tiling_of(op, e.num_warps)
     product = _Wgmma(e, op, tiling)
     if accumulator_promotion(op):
-        return _emit_with_promotion(e, op, product)
+        return _emit_with_promotion(e.values, op, product)
     tiles = [(m, n) for m in range(tiling.m_tiles) for n in range(tiling.n_tiles)]
     pending: int | None = op.pending  # None where it does not wait
-    words = _packed(e, op.result, list(e.values.registers_as(op.acc, tiling.c)))
+    words = _packed(e.b, op.result, list(e.values.registers_as(op.acc, tiling.c)))
     for position, (m_tile, n_tile) in enumerate(tiles):
         own = product.members(m_tile, n_tile)
         place = {"unfenced": position > 0, "uncommitted": position < len(tiles) - 1}
         waits = pending if len(tiles) == 1 else None
         words[own] = product.issue(m_tile, n_tile, range(tiling.k_tiles), words[own], pending=waits, **place)
     if len(tiles) > 1 and pending is not None:
-        words = list(_emit_wait(e, element_of(op.result.type), pending, words))
-    registers = _unpacked(e, op.result, words)
-    _define(e, op, tiling, registers)
+        words = list(_emit_wait(e.b, element_of(op.result.type), pending, words))
+    registers = _unpacked(e.b, op.result, words)
+    _define(e.values, op, tiling, registers)
 
 
-def _define(e: KernelEmitter, op: TableOp, tiling: WgmmaTiling, registers: list[Value]) -> None:
-    e.values[op.result] = [registers[name] for name in unwrap(tiling.c.register_permutation(layout_of(op.result)))]
+def _define(values: ValueMap, op: TableOp, tiling: WgmmaTiling, registers: list[Value]) -> None:
+    values[op.result] = [registers[name] for name in unwrap(tiling.c.register_permutation(layout_of(op.result)))]
 
 
-def _emit_with_promotion(e: KernelEmitter, op: TableOp, wgmma: _Wgmma) -> None:
+def _emit_with_promotion(values: ValueMap, op: TableOp, wgmma: _Wgmma) -> None:
     """Sums of ``partial_k`` products, each of which is added where its registers are wanted for another one."""
     tiling, most = wgmma.tiling, unwrap(accumulator_promotion(op)).number
-    sums = list(e.values.registers_as(op.acc, tiling.c))
+    sums = list(values.registers_as(op.acc, tiling.c))
     under_way: list[_PromotedChunk] = []
     for m_tile, n_tile, k_tiles in wgmma.chunks():
-        added = _promote_oldest(e, op, sums, under_way) if len(under_way) == most else []
+        added = _promote_oldest(values.b, op, sums, under_way) if len(under_way) == most else []
         part = wgmma.issue(m_tile, n_tile, k_tiles, added, replaces=True)
         left = [*dict.fromkeys(wgmma.lhs_registers(m_tile, k_tiles))]
         under_way.append(_PromotedChunk(wgmma.members(m_tile, n_tile), part, left))
     while under_way:
-        _promote_oldest(e, op, sums, under_way)
-    _define(e, op, tiling, sums)
+        _promote_oldest(values.b, op, sums, under_way)
+    _define(values, op, tiling, sums)
 
 
 @dataclass
@@ -88,12 +90,12 @@ class _PromotedChunk:
 
 
 def _promote_oldest(
-    e: KernelEmitter, op: TableOp, accumulators: list[Value], in_flight: list[_PromotedChunk]
+    b: InstructionBuilder, op: TableOp, accumulators: list[Value], in_flight: list[_PromotedChunk]
 ) -> list[SSAValue]:
     """Wait for the oldest part and add it, at once: LLVM would move the additions behind the next products."""
     part = in_flight.pop(0)
     accumulators[part.members] = _emit_wait(
-        e,
+        b,
         element_of(op.result.type),
         len(in_flight),
         accumulators[part.members],
@@ -104,14 +106,14 @@ def _promote_oldest(
 
 
 def emit_async_dot_wait(e: KernelEmitter, op: TableOp) -> None:
-    words = _packed(e, op.result, e.values.registers(op.source))
+    words = _packed(e.b, op.result, e.values.registers(op.source))
     kept = _lhs_in_flight(e, op.source.owner)
-    words = list(_emit_wait(e, element_of(op.result.type), op.pending, words, kept_alive=kept))
-    e.values[op.result] = _unpacked(e, op.result, words)
+    words = list(_emit_wait(e.b, element_of(op.result.type), op.pending, words, kept_alive=kept))
+    e.values[op.result] = _unpacked(e.b, op.result, words)
 
 
 def _emit_wait(
-    e: KernelEmitter,
+    b: InstructionBuilder,
     element: Element,
     pending: int,
     words: Sequence[Value],
@@ -121,35 +123,35 @@ def _emit_wait(
 ) -> list[SSAValue]:
     """The accumulators where at most ``pending`` groups are under way, with ``added`` added to them."""
     type = _registers(element, len(words))
-    return e.b.unpack(e.b.issue(WgmmaWaitOp, words, added, kept_alive, type=type, pending=pending))
+    return b.unpack(b.issue(WgmmaWaitOp, words, added, kept_alive, type=type, pending=pending))
 
 
 def _lhs_in_flight(e: KernelEmitter, product: TableOp) -> list[Value]:
     """The registers of a left operand, which the product reads until it is waited for: the wait names them as well."""
     if not isinstance(product, AsyncDotOp) or product.lhs_stage is not None:
         return []
-    return _lhs_registers(e, product, wgmma_tiling_of(product, e.num_warps))
+    return _lhs_registers(e.values, product, wgmma_tiling_of(product, e.num_warps))
 
 
-def _lhs_registers(e: KernelEmitter, product: TableOp, tiling: WgmmaTiling) -> list[Value]:
+def _lhs_registers(values: ValueMap, product: TableOp, tiling: WgmmaTiling) -> list[Value]:
     """A left operand in registers, as 32-bit words."""
-    return pack_registers(e, element_of(product.lhs.type), e.values.packed_as(product.lhs, tiling.a))
+    return pack_registers(values.b, element_of(product.lhs.type), values.packed_as(product.lhs, tiling.a))
 
 
 # ---- accumulators --------------------------------------------------------------------------------
-def _packed(e: KernelEmitter, value: SSAValue, registers: list[Value]) -> list[Value]:
+def _packed(b: InstructionBuilder, value: SSAValue, registers: list[Value]) -> list[Value]:
     """Accumulators as the instruction holds them: 16-bit ones in pairs, which stay together until all are complete."""
     element = element_of(value.type)
     if element.bits != 16:
         return registers
-    return pack_registers(e, element, registers)
+    return pack_registers(b, element, registers)
 
 
-def _unpacked(e: KernelEmitter, value: SSAValue, regs: list[Value]) -> list[Value]:
+def _unpacked(b: InstructionBuilder, value: SSAValue, regs: list[Value]) -> list[Value]:
     element = element_of(value.type)
     if element.bits != 16:
         return regs
-    return [half for word in regs for half in _halves(e, element, word)]
+    return [half for word in regs for half in _halves(b, element, word)]
 
 
 def _registers(element: Element, count: int) -> LLVMStructType:
@@ -157,9 +159,9 @@ def _registers(element: Element, count: int) -> LLVMStructType:
     return struct(*[I32 if element.bits == 16 else element.type] * count)
 
 
-def _halves(e: KernelEmitter, element: Element, word: Value) -> list[SSAValue]:
-    pair = typed(e.b.uniqued(e.b.bitcast(word, vector(2, element.type))), VectorType)
-    return [e.b.element(pair, index) for index in range(2)]
+def _halves(b: InstructionBuilder, element: Element, word: Value) -> list[SSAValue]:
+    pair = typed(b.uniqued(b.bitcast(word, vector(2, element.type))), VectorType)
+    return [b.element(pair, index) for index in range(2)]
 
 
 # ---- operands ------------------------------------------------------------------------------------
@@ -205,7 +207,7 @@ class _Wgmma:
         columns = log2_exact(tiling.group_n)
         others = range(2 + groups, 2 + groups + log2_exact(tiling.groups_n))
         self.right = self._in_shared(op.rhs, op.rhs_stage, op.rhs_placement, 0, columns, others)
-        self.words = None if self.left else _lhs_registers(e, op, tiling)
+        self.words = None if self.left else _lhs_registers(e.values, op, tiling)
         self.per_register = 2 if self.element.bits == 16 else 1
         self.sums = _accumulator_type(tiling.columns, op.result.type.element_type)
         self.attributes = self._attributes()

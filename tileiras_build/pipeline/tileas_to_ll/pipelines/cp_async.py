@@ -22,7 +22,7 @@ from ...analysis.local_load_plans import ldmatrix_plan, vector_load_plan
 from ...common.llvm_element_types import element_of
 from ...common.llvm_types import GLOBAL, I1, I8, I32, SHARED
 from ..emission.function_builder import Value
-from ..emission.instruction_builder import INDEX
+from ..emission.instruction_builder import INDEX, InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter
 from ..memory.global_memory import TileAddresses, tile_addresses, vector_of
 from ..memory.shared_memory import holder_of, load_registers
@@ -57,23 +57,25 @@ def emit_async_tiled_load(e: KernelEmitter, op: TableOp) -> None:
     access = shared_access(layout, placement, vector_of(op, layout, order))
     stage = stage_address(e, op.buffer, e.values.scalar(op.stage))
     thread = e.threads.linear(access.lane_offsets, access.warp_offsets)
-    holder = holder_of(e, access.free_lanes, access.free_warps)
+    holder = holder_of(e.threads, access.free_lanes, access.free_warps)
     for vector in access.vectors:
         first = vector.registers[0]
         pointer, constant = addresses.address(first)
         if "has_boundary_tile" in op.attributes:
-            source = _bytes_in_bounds(e, addresses, first, order[0], len(vector.registers), e.values.scalar(op.enabled))
+            source = _bytes_in_bounds(
+                e.b, addresses, first, order[0], len(vector.registers), e.values.scalar(op.enabled)
+            )
         else:
-            source = _is_out_of_bounds(e, addresses, first, e.values.scalar(op.enabled))
+            source = _is_out_of_bounds(e.b, addresses, first, e.values.scalar(op.enabled))
         with e.b.at_function_start():
             place = e.b.xor(thread, vector.xor)
         size = len(vector.registers) * addresses.element.bytes
         target = e.b.add(stage, place)
-        _copy(e, (target, vector.add), (pointer, constant), size, source, holder)
+        _copy(e.b, (target, vector.add), (pointer, constant), size, source, holder)
 
 
 def _copy(
-    e: KernelEmitter,
+    b: InstructionBuilder,
     target: tuple[Value, int],
     place: tuple[SSAValue, int],
     size: int,
@@ -81,7 +83,6 @@ def _copy(
     holder: Value | None,
 ) -> None:
     """``source``: how many bytes to read, or whether none; ``target`` and ``place``: addresses and offsets in bytes."""
-    b = e.b
     (to, to_offset), (of, of_offset) = target, place
     there = b.bridge(to, SHARED_BYTES), b.bridge(to_offset, INDEX)
     here = b.bridge(of, GLOBAL_BYTES), b.bridge(of_offset, INDEX)
@@ -89,16 +90,16 @@ def _copy(
     b.issue_in_group(nvgpu.DeviceAsyncCopyOp, *there, *here, *taken, holder, types=(TOKEN,), properties=SIZES[size])
 
 
-def _is_out_of_bounds(e: KernelEmitter, addresses: TileAddresses, first: int, enabled: Value) -> SSAValue:
+def _is_out_of_bounds(b: InstructionBuilder, addresses: TileAddresses, first: int, enabled: Value) -> SSAValue:
     """Whether a vector that no border cuts is to be zeros: the instruction's ignore-src operand, an i1."""
-    return e.b.binary("xor", e.b.all_lanes(enabled, addresses.mask(first)), 1, I1)
+    return b.binary("xor", b.all_lanes(enabled, addresses.mask(first)), 1, I1)
 
 
 def _bytes_in_bounds(
-    e: KernelEmitter, addresses: TileAddresses, first: int, fastest: int, count: int, enabled: Value
+    b: InstructionBuilder, addresses: TileAddresses, first: int, fastest: int, count: int, enabled: Value
 ) -> SSAValue:
     """How many bytes of a vector lie in the tensor, an i32: all or none across it, as many as are left along it."""
-    b, size = e.b, addresses.element.bytes
+    size = addresses.element.bytes
     rest = addresses.elements_remaining(first, fastest)
     counted = () if rest is None else (fastest,)
     others = [addresses.inside(first, dim) for dim in range(addresses.layout.rank) if dim not in counted]

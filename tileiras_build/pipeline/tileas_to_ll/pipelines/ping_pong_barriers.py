@@ -11,8 +11,10 @@ from ....ir.dialects.nvvm.warp_sync import BarrierArriveCountOp, BarrierCountOp
 from ....ir.dialects.op_definition import TableOp
 from ...common.llvm_types import I32
 from ..emission.function_builder import Value
+from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter
 from ..emission.kernel_memory import COMPUTE_BARRIER
+from ..emission.thread_ids import ThreadIds
 
 FIRST_BARRIER = COMPUTE_BARRIER + 1
 WARPS = 4  # of a warpgroup
@@ -22,41 +24,41 @@ def _warpgroups(op: TableOp) -> int:
     return int_attr(op, "warpgroups")
 
 
-def _warpgroup(e: KernelEmitter) -> Value:
-    with e.b.at_function_start():
-        return e.b.shift(e.threads.uniform_warp, -2)
+def _warpgroup(threads: ThreadIds) -> Value:
+    with threads.b.at_function_start():
+        return threads.b.shift(threads.uniform_warp, -2)
 
 
-def _named_barrier(e: KernelEmitter, kind: type[TableOp], barrier: Value) -> None:
-    e.b.issue(kind, barrier, 2 * 32 * WARPS)
+def _named_barrier(b: InstructionBuilder, kind: type[TableOp], barrier: Value) -> None:
+    b.issue(kind, barrier, 2 * 32 * WARPS)
 
 
 def emit_open(e: KernelEmitter, op: TableOp) -> None:
     with e.b.at_function_start():
         is_last = e.b.compare("uge", e.threads.uniform_warp, WARPS * (_warpgroups(op) - 1))
     with e.b.if_then(is_last):
-        _named_barrier(e, BarrierArriveCountOp, FIRST_BARRIER)
+        _named_barrier(e.b, BarrierArriveCountOp, FIRST_BARRIER)
 
 
 def emit_wait(e: KernelEmitter, op: TableOp) -> None:
-    _named_barrier(e, BarrierCountOp, e.b.add(_warpgroup(e), FIRST_BARRIER))
+    _named_barrier(e.b, BarrierCountOp, e.b.add(_warpgroup(e.threads), FIRST_BARRIER))
 
 
 def emit_arrive(e: KernelEmitter, op: TableOp) -> None:
     """At the barrier of the next warpgroup: of the first one, after the last."""
     b, count = e.b, _warpgroups(op)
     with e.b.at_function_start():
-        following = b.add(_warpgroup(e), 1)
+        following = b.add(_warpgroup(e.threads), 1)
         wraps = b.compare("eq", following, count)
         barrier = b.add(b.select(wraps, 0, following, I32), FIRST_BARRIER)
-    _named_barrier(e, BarrierArriveCountOp, barrier)
+    _named_barrier(e.b, BarrierArriveCountOp, barrier)
 
 
 def emit_close(e: KernelEmitter, op: TableOp) -> None:
     with e.b.at_function_start():
         is_first = e.b.compare("ult", e.threads.uniform_warp, WARPS)
     with e.b.if_then(is_first):
-        _named_barrier(e, BarrierCountOp, FIRST_BARRIER)
+        _named_barrier(e.b, BarrierCountOp, FIRST_BARRIER)
 
 
 HANDLERS: dict[str, Handler] = {

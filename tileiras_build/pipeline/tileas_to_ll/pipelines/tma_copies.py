@@ -29,9 +29,10 @@ from ...analysis.tma_tensor_maps import MapBox, MapEntry, TensorBox, map_entry
 from ...common.llvm_element_types import element_of
 from ...common.llvm_types import CLUSTER, I16, I32, SHARED
 from ..emission.function_builder import Value
-from ..emission.instruction_builder import INDEX
+from ..emission.instruction_builder import INDEX, InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter
 from ..emission.memref_descriptor import TiledView
+from ..emission.thread_ids import ThreadIds
 from ..memory.shared_memory import store_registers
 from ..memory.tile_bounds_checks import TileBoundsChecks, computes_early
 from .cp_async import stage_address
@@ -70,16 +71,16 @@ def emit_async_tiled_tma_load(e: KernelEmitter, op: TableOp) -> None:
     box = box_of(op.desc.owner, placement)
     tile_dims = [view.type.dim_map.index(dim) for dim in box.dims]
     starts = _chunk_starts(e, op, view, tile_dims)
-    if (filled := _has_elements(e, view)) is not None:
+    if (filled := _has_elements(e.b, view)) is not None:
         with computes_early(e.b, filled):
             beyond = e.b.select(filled, 0, OUT_OF_BOUNDS_COORDINATE, I32)
         with computes_early(e.b, starts[-1], beyond):
             starts[-1] = e.b.add(starts[-1], beyond)
-    stage = stage_of(e, op)
+    stage = stage_of(e.values, op)
     base = stage_address(e, op.buffer, stage)
     full = full_barrier(e, op, stage)
     pair = is_pair(op.pipeline)
-    barrier = e.b.pointer(barrier_of_pair(e, full) if pair else full, SHARED)
+    barrier = e.b.pointer(barrier_of_pair(e.b, full) if pair else full, SHARED)
     extents = [view.type.tile[dim] for dim in tile_dims]
     if "multicast" in op.attributes:
         position = tile_dims.index(int_attr(op, "multicast"))
@@ -114,7 +115,7 @@ def emit_async_tiled_tma_store(e: KernelEmitter, op: TableOp) -> None:
     for number, move in enumerate(whole.copies):
         start = scratch + number % slots * (placement.size_bytes // parts)
         if number >= slots:
-            _wait_for_stores(e, slots - 1, read=True)
+            _wait_for_stores(e.threads, slots - 1, read=True)
             e.memory.barrier()
         store_registers(e, move, element_of(op.value.type), registers, start)
         e.b.issue(FenceProxyAsyncOp, shared="after_accesses" not in op.attributes)
@@ -137,13 +138,13 @@ def _start_stores(
     tile_dims = [view.type.dim_map.index(dim) for dim in box.dims]
     starts = _chunk_starts(e, op, view, tile_dims)
     extents = [view.type.tile[dim] for dim in tile_dims]
-    filled = _has_elements(e, view)
+    filled = _has_elements(e.b, view)
     with nullcontext() if filled is None else e.b.if_then(filled):
         for corner in _corners(box, extents):
             if (offset := placed(_offset(box.placement, tile_dims, corner))) is not None:
                 place = e.b.add(base, offset * box.placement.element_bits // 8)
                 _store(
-                    e,
+                    e.b,
                     place,
                     e.b.uniqued(e.values.scalar(op.desc)),
                     [e.b.add(start, step) for start, step in zip(starts, corner)],
@@ -157,21 +158,21 @@ def _chunk_starts(e: KernelEmitter, op: TableOp, view: TiledView, dims: Sequence
     return [indices.start(dim, e.values.scalar(op.coords[dim])) for dim in dims]
 
 
-def _has_elements(e: KernelEmitter, view: TiledView) -> Value | None:
+def _has_elements(b: InstructionBuilder, view: TiledView) -> Value | None:
     """Whether no extent of the tensor is 0, which is 1 for the tensor map; None where that is known."""
     sizes = [size for size in view.memory.sizes if isinstance(size, SSAValue)]
-    with computes_early(e.b, *sizes):
-        return e.b.all_of([e.b.compare("ne", size, 0, size.type) for size in sizes])
+    with computes_early(b, *sizes):
+        return b.all_of([b.compare("ne", size, 0, size.type) for size in sizes])
 
 
 def emit_async_tma_store_wait(e: KernelEmitter, op: TableOp) -> None:
-    _wait_for_stores(e, 0, read="read" in op.attributes)
+    _wait_for_stores(e.threads, 0, read="read" in op.attributes)
 
 
-def _wait_for_stores(e: KernelEmitter, pending: int, *, read: bool) -> None:
+def _wait_for_stores(threads: ThreadIds, pending: int, *, read: bool) -> None:
     """In the warp whose thread starts all copies; its other threads have started none, and wait for none."""
-    with e.b.if_then(e.threads.is_first_warp):
-        e.b.issue(tma_reduce.BulkWaitGroupOp, pending=pending, read=read)
+    with threads.b.if_then(threads.is_first_warp):
+        threads.b.issue(tma_reduce.BulkWaitGroupOp, pending=pending, read=read)
 
 
 def _corners(box: TensorBox, extents: list[int]) -> Iterator[tuple[int, ...]]:
@@ -204,8 +205,8 @@ def _load(
 ) -> None:
     """``everywhere``: to the same place of every CTA of the cluster, each counting the bytes at its own mbarrier;
     ``pair``: the mbarrier may be that of the other CTA of the pair."""
-    group, first = mbarrier(e, barrier)
-    target = _box(e, place, map, CLUSTER if everywhere or pair else SHARED)
+    group, first = mbarrier(e.b, barrier)
+    target = _box(e.b, place, map, CLUSTER if everywhere or pair else SHARED)
     positions = [e.b.bridge(value, INDEX) for value in coordinates]
     mask = e.b.constant((1 << e.ctas) - 1, I16) if everywhere else None
     properties: dict[str, Attribute] = {"pair": UnitAttr()} if pair else {}
@@ -213,15 +214,15 @@ def _load(
     e.b.issue_in_group(nvgpu.TmaAsyncLoadOp, *operands, properties=properties)
 
 
-def _store(e: KernelEmitter, place: Value, map: SSAValue, coordinates: list[Value]) -> None:
-    positions = [e.b.bridge(value, INDEX) for value in coordinates]
-    e.b.issue_in_group(nvgpu.TmaAsyncStoreOp, _box(e, place, map, SHARED), map, positions, None, None)
+def _store(b: InstructionBuilder, place: Value, map: SSAValue, coordinates: list[Value]) -> None:
+    positions = [b.bridge(value, INDEX) for value in coordinates]
+    b.issue_in_group(nvgpu.TmaAsyncStoreOp, _box(b, place, map, SHARED), map, positions, None, None)
 
 
-def _box(e: KernelEmitter, place: Value, map: SSAValue, space: int) -> SSAValue:
+def _box(b: InstructionBuilder, place: Value, map: SSAValue, space: int) -> SSAValue:
     """The box of a map at a place in shared memory."""
     tensor = cast(TensorMapDescriptorType, map.type).tensor
-    return e.b.bridge(e.b.pointer(place, space), _memref(tensor.element_type, tuple(tensor.get_shape()), space))
+    return b.bridge(b.pointer(place, space), _memref(tensor.element_type, tuple(tensor.get_shape()), space))
 
 
 @cache

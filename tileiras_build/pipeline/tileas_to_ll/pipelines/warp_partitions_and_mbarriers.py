@@ -30,8 +30,10 @@ from ....ir.dialects.op_definition import TableOp
 from ....ir.dialects.op_traits import is_return
 from ...common.llvm_types import CLUSTER, I1, I8, I32, SHARED, TENSOR
 from ..emission.function_builder import Value
-from ..emission.instruction_builder import INDEX
+from ..emission.instruction_builder import INDEX, InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter
+from ..emission.thread_ids import ThreadIds
+from ..emission.value_map import ValueMap
 
 ONE_THREAD_PARTITIONS = 2  # the first of the warps that do not compute
 RELEASED_BY = {"nv_tileas.async.umma", "nv_tileas.async.umma_release"}
@@ -41,16 +43,16 @@ MBARRIER = MBarrierGroupType(AddressSpaceAttr(AddressSpace.WORKGROUP), IntAttr(1
 
 
 # ---- tokens --------------------------------------------------------------------------------------
-def stage_of(e: KernelEmitter, op: TableOp) -> Value:
+def stage_of(values: ValueMap, op: TableOp) -> Value:
     """The stage that a token names."""
     if op.pipeline.type.stages.data == 1:
         return 0
-    return e.b.shift(e.values.scalar(op.token), -1)
+    return values.b.shift(values.scalar(op.token), -1)
 
 
-def phase_of(e: KernelEmitter, op: TableOp) -> Value:
+def phase_of(values: ValueMap, op: TableOp) -> Value:
     """The phase, 0 or 1, that a token carries for waits that test parity."""
-    return e.b.and_(e.values.scalar(op.token), 1)
+    return values.b.and_(values.scalar(op.token), 1)
 
 
 def emit_advance(e: KernelEmitter, op: TableOp) -> None:
@@ -60,7 +62,7 @@ def emit_advance(e: KernelEmitter, op: TableOp) -> None:
         return
     following = b.add(token, 2)
     wraps = b.compare("uge", following, 2 * stages)
-    turned = b.xor(phase_of(e, op), 1)
+    turned = b.xor(phase_of(e.values, op), 1)
     e.values[op.result] = b.select(wraps, turned, following, I32)
 
 
@@ -79,9 +81,9 @@ def empty_barrier(e: KernelEmitter, op: TableOp, stage: Value) -> Value:
     return e.b.add(full_barrier(e, op, stage), MBARRIER_BYTES * op.pipeline.type.stages.data)
 
 
-def mbarrier(e: KernelEmitter, address: SSAValue) -> tuple[SSAValue, SSAValue]:
+def mbarrier(b: InstructionBuilder, address: SSAValue) -> tuple[SSAValue, SSAValue]:
     """What operations on an mbarrier take for it: a group of one, and its number there."""
-    return e.b.bridge(address, MBARRIER), e.b.bridge(0, INDEX)
+    return b.bridge(address, MBARRIER), b.bridge(0, INDEX)
 
 
 def emit_create(e: KernelEmitter, op: TableOp) -> None:
@@ -97,13 +99,13 @@ def _initialize(e: KernelEmitter) -> None:
             producers = int_attr(op, "producers", absent=1)
             for number, arrivals in enumerate([producers] * stages + [consumers] * stages):
                 offset = int_attr(op, "shared_offset") + MBARRIER_BYTES * number
-                at, first = mbarrier(e, e.b.offset(e.memory.shared_memory, offset, I8))
+                at, first = mbarrier(e.b, e.b.offset(e.memory.shared_memory, offset, I8))
                 e.b.operation(nvgpu.MBarrierInitOp, (at, e.b.bridge(arrivals, INDEX), first))
         e.b.issue(barriers.FenceMBarrierInitOp)
     if e.tmem.allocation is not None:
         _alloc_tmem(e)
     elif _uses_cluster_barriers(e):
-        _sync_cluster(e)
+        _sync_cluster(e.b)
     else:
         e.b.operation(gpu.BarrierOp, ())
 
@@ -122,35 +124,35 @@ def _uses_cluster_barriers(e: KernelEmitter) -> bool:
     return any(ctas_of(op.result) > 1 or is_pair(op.result) for op in e.pipelines.created)
 
 
-def leads_pair(e: KernelEmitter) -> Value:
-    with e.b.at_function_start():
-        return e.b.compare("eq", e.threads.cta_rank, 0)
+def leads_pair(threads: ThreadIds) -> Value:
+    with threads.b.at_function_start():
+        return threads.b.compare("eq", threads.cta_rank, 0)
 
 
 @contextmanager
-def leading(e: KernelEmitter):
+def leading(threads: ThreadIds):
     """What the first CTA of a pair does; an agent of one thread that issues products is in that one only."""
-    with nullcontext() if e.threads.is_single_thread else e.b.if_then(leads_pair(e)):
+    with nullcontext() if threads.is_single_thread else threads.b.if_then(leads_pair(threads)):
         yield
 
 
-def barrier_of_pair(e: KernelEmitter, address: Value) -> Value:
+def barrier_of_pair(b: InstructionBuilder, address: Value) -> Value:
     """The mbarrier at the same place in the CTA of rank 0."""
-    return _peer_address(e, address)
+    return _peer_address(b, address)
 
 
-def _peer_address(e: KernelEmitter, address: Value, *rank: Value) -> Value:
+def _peer_address(b: InstructionBuilder, address: Value, *rank: Value) -> Value:
     """A shared address in the CTA of a rank, of the first one where none is given; computed anew each time."""
-    return e.b.value(barriers.MapaOp, tuple(e.b.of(value, I32) for value in (address, *rank)), I32)
+    return b.value(barriers.MapaOp, tuple(b.of(value, I32) for value in (address, *rank)), I32)
 
 
-def _sync_cluster(e: KernelEmitter) -> None:
+def _sync_cluster(b: InstructionBuilder) -> None:
     """All threads of the cluster, whose CTAs use each other's mbarriers and shared memory from here on.
 
     The mbarriers have been released to the cluster by a fence; what else has been written is the CTA's own.
     """
-    e.b.issue(barriers.ClusterArriveRelaxedOp, aligned=True)
-    e.b.issue(barriers.ClusterWaitOp, aligned=True)
+    b.issue(barriers.ClusterArriveRelaxedOp, aligned=True)
+    b.issue(barriers.ClusterWaitOp, aligned=True)
 
 
 def _sync_cluster_before_exit(e: KernelEmitter) -> None:
@@ -181,7 +183,7 @@ def _alloc_tmem(e: KernelEmitter) -> None:
     """
     group = {"cta_group": _ctas_of_group(e)}
     if _uses_cluster_barriers(e):
-        _sync_cluster(e)
+        _sync_cluster(e.b)
     with e.b.if_then(e.threads.is_first_warp):
         e.b.issue(
             cute_nvgpu.AllocateTensorMemoryOp, _tmem_address_slot(e), type=None, columns=_tmem_columns(e), **group
@@ -205,66 +207,66 @@ def _dealloc_tmem(e: KernelEmitter) -> None:
 
 
 # ---- waiting -------------------------------------------------------------------------------------
-def wait(e: KernelEmitter, address: Value, parity: Value) -> None:
+def wait(b: InstructionBuilder, address: Value, parity: Value) -> None:
     """Until the phase of an mbarrier of this CTA with this parity is complete.
 
     It acquires at the CTA's scope whoever arrives: what it guards lies in this CTA's shared and tensor memory. An acquire
     of the cluster would drop all of L1 after every wait (CCTL.IVALL).
     """
-    again, done = e.b.label(), e.b.label()
-    at, first = mbarrier(e, e.b.pointer(address, SHARED))
-    bit = e.b.bridge(parity, I1)
-    e.b.branch(again)
-    e.b.start(again)
-    complete = e.b.value(nvgpu.MBarrierTryWaitParityOp, (at, bit, first), I1)
-    e.b.branch_if(complete, done, again)
-    e.b.start(done)
+    again, done = b.label(), b.label()
+    at, first = mbarrier(b, b.pointer(address, SHARED))
+    bit = b.bridge(parity, I1)
+    b.branch(again)
+    b.start(again)
+    complete = b.value(nvgpu.MBarrierTryWaitParityOp, (at, bit, first), I1)
+    b.branch_if(complete, done, again)
+    b.start(done)
     # What the mbarrier guards is not read earlier.
-    e.b.issue(barriers.MemoryClobberOp)
+    b.issue(barriers.MemoryClobberOp)
 
 
 def emit_producer_acquire(e: KernelEmitter, op: TableOp) -> None:
-    stage = stage_of(e, op)
+    stage = stage_of(e.values, op)
     # The first time around every stage is empty: the phase before the first one counts as complete.
-    wait(e, empty_barrier(e, op, stage), e.b.xor(phase_of(e, op), 1))
+    wait(e.b, empty_barrier(e, op, stage), e.b.xor(phase_of(e.values, op), 1))
     bytes = op.pipeline.owner.attributes["bytes"].value.data
     if is_pair(op.pipeline):
-        with e.b.if_then(leads_pair(e)):
-            _expect(e, full_barrier(e, op, stage), 2 * bytes)
+        with e.b.if_then(leads_pair(e.threads)):
+            _expect(e.b, full_barrier(e, op, stage), 2 * bytes)
     else:
-        _expect(e, full_barrier(e, op, stage), bytes)
+        _expect(e.b, full_barrier(e, op, stage), bytes)
 
 
 def emit_umma_acquire(e: KernelEmitter, op: TableOp) -> None:
-    wait(e, empty_barrier(e, op, stage_of(e, op)), e.b.xor(phase_of(e, op), 1))
+    wait(e.b, empty_barrier(e, op, stage_of(e.values, op)), e.b.xor(phase_of(e.values, op), 1))
 
 
 def emit_producer_tail(e: KernelEmitter, op: TableOp) -> None:
     """Each stage: before the token's stage those of its phase, from it on those of the phase before."""
-    current, phase = stage_of(e, op), phase_of(e, op)
+    current, phase = stage_of(e.values, op), phase_of(e.values, op)
     for stage in range(op.pipeline.type.stages.data):
         before = e.b.compare("ule", current, stage)
-        wait(e, empty_barrier(e, op, stage), e.b.xor(phase, e.b.cast("zext", before, I32)))
+        wait(e.b, empty_barrier(e, op, stage), e.b.xor(phase, e.b.cast("zext", before, I32)))
 
 
-def _expect(e: KernelEmitter, full: Value, bytes: int) -> None:
-    at, first = mbarrier(e, e.b.pointer(full, SHARED))
-    e.b.operation(nvgpu.MBarrierArriveExpectTxOp, (at, e.b.bridge(bytes, INDEX), first))
+def _expect(b: InstructionBuilder, full: Value, bytes: int) -> None:
+    at, first = mbarrier(b, b.pointer(full, SHARED))
+    b.operation(nvgpu.MBarrierArriveExpectTxOp, (at, b.bridge(bytes, INDEX), first))
 
 
 def emit_producer_commit(e: KernelEmitter, op: TableOp) -> None:
     """Each thread's writes are in reach of the asynchronous proxy before the warp arrives."""
     e.b.issue(barriers.FenceProxyAsyncOp, shared=True)
-    arrive_of_warp(e, full_barrier(e, op, stage_of(e, op)))
+    arrive_of_warp(e.threads, full_barrier(e, op, stage_of(e.values, op)))
 
 
-def arrive_of_warp(e: KernelEmitter, address: Value) -> None:
+def arrive_of_warp(threads: ThreadIds, address: Value) -> None:
     """One arrival at an mbarrier, once all threads of this warp are here."""
-    e.b.issue(warp_sync.BarWarpSyncOp, -1)
-    with e.b.at_function_start():
-        leads = e.b.compare("eq", e.threads.lane, 0)
-    at, first = mbarrier(e, e.b.pointer(address, SHARED))
-    e.b.operation(nvgpu.MBarrierArriveOp, (at, first, e.b.of(leads, I1)))
+    threads.b.issue(warp_sync.BarWarpSyncOp, -1)
+    with threads.b.at_function_start():
+        leads = threads.b.compare("eq", threads.lane, 0)
+    at, first = mbarrier(threads.b, threads.b.pointer(address, SHARED))
+    threads.b.operation(nvgpu.MBarrierArriveOp, (at, first, threads.b.of(leads, I1)))
 
 
 def emit_consumer_wait(e: KernelEmitter, op: TableOp) -> None:
@@ -272,10 +274,10 @@ def emit_consumer_wait(e: KernelEmitter, op: TableOp) -> None:
     alone = by_products and _has_only_mma(parent_block(op))
     with ExitStack() as waiting:
         if is_pair(op.pipeline):
-            waiting.enter_context(leading(e))
+            waiting.enter_context(leading(e.threads))
         if alone:
             waiting.enter_context(e.threads.one_warp())
-        wait(e, full_barrier(e, op, stage_of(e, op)), phase_of(e, op))
+        wait(e.b, full_barrier(e, op, stage_of(e.values, op)), phase_of(e.values, op))
     if by_products and not (alone or e.threads.is_single_thread or _sync_before_mma(op)):
         e.memory.barrier()
 
@@ -308,7 +310,7 @@ def _sync_before_mma(op: TableOp) -> bool:
 
 
 def emit_consumer_release(e: KernelEmitter, op: TableOp) -> None:
-    b, stage = e.b, stage_of(e, op)
+    b, stage = e.b, stage_of(e.values, op)
     if "previous_stage" in op.attributes:
         last = op.pipeline.type.stages.data - 1
         first = b.compare("eq", stage, 0)
@@ -320,19 +322,21 @@ def emit_consumer_release(e: KernelEmitter, op: TableOp) -> None:
     b.issue(warp_sync.BarWarpSyncOp, -1)
     address = empty_barrier(e, op, stage)
     if ctas > 1:
-        _arrive_everywhere(e, address, enabled, ctas)
+        _arrive_everywhere(e.threads, address, enabled, ctas)
         return
-    b.operation(nvgpu.MBarrierArriveOp, (*mbarrier(e, b.pointer(address, SHARED)), b.of(enabled, I1)))
+    b.operation(nvgpu.MBarrierArriveOp, (*mbarrier(e.b, b.pointer(address, SHARED)), b.of(enabled, I1)))
 
 
-def _arrive_everywhere(e: KernelEmitter, address: Value, enabled: Value, ctas: int) -> None:
+def _arrive_everywhere(threads: ThreadIds, address: Value, enabled: Value, ctas: int) -> None:
     """A lane for each CTA of the cluster arrives at the mbarrier at this place there.
 
     The arrival has no scope: it says that reads are done, there is no write for the other CTA to see, and a release of
     the cluster would wait for all that this thread wrote anywhere (MEMBAR.ALL.GPU).
     """
-    rank = e.b.and_(e.threads.lane, ctas - 1)
-    e.b.issue(barriers.MBarrierArriveOp, enabled, e.b.pointer(_peer_address(e, address, rank), CLUSTER))
+    rank = threads.b.and_(threads.lane, ctas - 1)
+    threads.b.issue(
+        barriers.MBarrierArriveOp, enabled, threads.b.pointer(_peer_address(threads.b, address, rank), CLUSTER)
+    )
 
 
 # ---- agents --------------------------------------------------------------------------------------
@@ -349,7 +353,7 @@ def emit_agent_switch(e: KernelEmitter, op: TableOp) -> None:
     b.start(apart)
     e.pipelines.partition_exit = done
     with b.scope():
-        _set_registers(e, op, 0)
+        _set_registers(e.b, op, 0)
         elected = e.threads.elect()
         for number, region in enumerate(op.regions[:-1]):
             if number < ONE_THREAD_PARTITIONS:
@@ -359,7 +363,7 @@ def emit_agent_switch(e: KernelEmitter, op: TableOp) -> None:
         b.branch(done)
     b.start(compute)
     with b.scope():
-        _set_registers(e, op, -1)
+        _set_registers(e.b, op, -1)
         with _joined_returns(e, op.regions[-1]):
             e.emit_block(op.regions[-1].blocks[0])
         if e.tmem.allocation is not None and e.tmem.cta_group == "cg1":
@@ -393,7 +397,7 @@ def _emit_one_thread_partition(e: KernelEmitter, number: int, elected: Value, bl
     if e.producer_warps > 1:
         leads.append(b.compare("eq", e.threads.uniform_warp, e.num_warps + number))
     if number and e.tmem.cta_group == "cg2":
-        leads.append(leads_pair(e))  # the other CTA's products are its own
+        leads.append(leads_pair(e.threads))  # the other CTA's products are its own
     lead, on = b.label(), b.label()
     b.branch_if(b.all_lanes(*leads), lead, on)
     b.start(lead)
@@ -423,12 +427,12 @@ def _emit_warp_partition(e: KernelEmitter, number: int, block: Block, done: Bloc
     b.start(on)
 
 
-def _set_registers(e: KernelEmitter, op: TableOp, partition: int) -> None:
+def _set_registers(b: InstructionBuilder, op: TableOp, partition: int) -> None:
     """What the fetching warps give up, the computing ones take (PTX ISA 9.0, setmaxnreg)."""
     agents = parent_op(op)
     if "partition_registers" in agents.attributes:
         action, count = ("dec", "inc")[partition], int_array_attr(agents, "partition_registers")[partition]
-        e.b.issue(barriers.SetMaxRegisterOp, action=action, count=count)
+        b.issue(barriers.SetMaxRegisterOp, action=action, count=count)
 
 
 HANDLERS: dict[str, Handler] = {

@@ -18,9 +18,11 @@ from ....ir.dialects.op_definition import TableOp
 from ...common.llvm_element_types import element_of
 from ...common.llvm_types import I32
 from ..emission.function_builder import Edge, Value
+from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter
 from ..emission.loop_frame import LoopFrame
 from ..emission.register_values import PackedLane
+from ..emission.value_map import ValueMap
 from ..memory import heap_storage
 from ..memory.shared_memory import pack_registers
 
@@ -41,13 +43,13 @@ def _is_passed_packed(value: SSAValue) -> bool:
     return bool(uses) and by_words and layout_of(value).num_registers % (32 // bits) == 0
 
 
-def _flatten(e: KernelEmitter, values: Sequence[SSAValue], packed: frozenset[int] = frozenset()) -> list[Value]:
+def _flatten(values: ValueMap, tiles: Sequence[SSAValue], packed: frozenset[int] = frozenset()) -> list[Value]:
     registers: list[Value] = []
-    for index, value in enumerate(values):
+    for index, value in enumerate(tiles):
         if index in packed:
-            registers += pack_registers(e, element_of(value.type), e.values.packed(value))
+            registers += pack_registers(values.b, element_of(value.type), values.packed(value))
         elif value.type.name != "nv_tileaa.mem_token":
-            registers += e.values.registers(value)
+            registers += values.registers(value)
     return registers
 
 
@@ -67,27 +69,27 @@ def _types(values: Sequence[SSAValue], packed: frozenset[int] = frozenset()) -> 
 
 
 def _bind(
-    e: KernelEmitter, values: Sequence[SSAValue], registers: Sequence[Value], packed: frozenset[int] = frozenset()
+    values: ValueMap, targets: Sequence[SSAValue], registers: Sequence[Value], packed: frozenset[int] = frozenset()
 ) -> None:
     position = 0
-    for index, value in enumerate(values):
+    for index, value in enumerate(targets):
         if value.type.name == "nv_tileaa.mem_token":
-            e.values[value] = None
+            values[value] = None
             continue
         per_word = 32 // element_of(value.type).bits if index in packed else 1
         count = _count(value) // per_word
         held = registers[position : position + count]
         if index in packed:
-            e.values.set(
+            values.set(
                 value,
                 [
-                    PackedLane(e.b.uniqued(word), place, element_of(value.type))
+                    PackedLane(values.b.uniqued(word), place, element_of(value.type))
                     for word in held
                     for place in range(per_word)
                 ],
             )
         else:
-            e.values.set(value, list(held))
+            values.set(value, list(held))
         position += count
 
 
@@ -99,15 +101,15 @@ def emit_for(e: KernelEmitter, op: TableOp) -> None:
     index_type = element_of(op.lower.type).type
     words = _packable_arguments(block.args[1:])
     types = [index_type, *_types(op.results, words)]
-    initial = [lower, *_flatten(e, op.initial, words)]
+    initial = [lower, *_flatten(e.values, op.initial, words)]
     loop, body = LoopFrame(b.label(), b.label(), words), b.label()
-    header, (index, *carried) = _start_header(e, types, initial)
+    header, (index, *carried) = _start_header(e.b, types, initial)
     with b.scope():
         condition = b.compare("ult" if "unsigned" in op.attributes else "slt", index, upper, index_type)
         b.branch_if(condition, body, loop.exit)
         b.start(body)
         e.values[block.args[0]] = index
-        _bind(e, block.args[1:], carried, words)
+        _bind(e.values, block.args[1:], carried, words)
         with b.scope():  # an early continue comes to the latch past what the rest of the body computes
             _emit_body(e, block, loop)
         b.start(loop.latch)
@@ -116,18 +118,18 @@ def emit_for(e: KernelEmitter, op: TableOp) -> None:
         b.branch(header)
         b.branch_with_values([following, *values], types, b.block, header)
     b.start(loop.exit)
-    _bind(e, op.results, b.phis(types[1:], [(carried, header), *loop.breaks]), words)
+    _bind(e.values, op.results, b.phis(types[1:], [(carried, header), *loop.breaks]), words)
 
 
 def _start_header(
-    e: KernelEmitter, types: Sequence[Attribute], initial: Sequence[Value]
+    b: InstructionBuilder, types: Sequence[Attribute], initial: Sequence[Value]
 ) -> tuple[Block, Sequence[SSAValue]]:
     """The header of a loop, entered from here with the ``initial`` values, and what it carries."""
-    entry, header = e.b.block, e.b.label()
-    e.b.branch(header)
-    e.b.start(header)
-    carried = e.b.arguments(types)
-    e.b.branch_with_values(initial, types, entry, header)
+    entry, header = b.block, b.label()
+    b.branch(header)
+    b.start(header)
+    carried = b.arguments(types)
+    b.branch_with_values(initial, types, entry, header)
     return header, carried
 
 
@@ -136,9 +138,9 @@ def emit_loop(e: KernelEmitter, op: TableOp) -> None:
     block = op.regions[0].blocks[0]
     types = _types(op.initial)
     loop = LoopFrame(b.label(), b.label())
-    header, carried = _start_header(e, types, _flatten(e, op.initial))
+    header, carried = _start_header(e.b, types, _flatten(e.values, op.initial))
     with b.scope():
-        _bind(e, block.args, carried)
+        _bind(e.values, block.args, carried)
         _emit_body(e, block, loop)
         if loop.continues:
             b.start(loop.latch)
@@ -147,14 +149,14 @@ def emit_loop(e: KernelEmitter, op: TableOp) -> None:
             b.branch_with_values(values, types, b.block, header)
     b.start(loop.exit)
     if loop.breaks:
-        _bind(e, op.results, b.phis(_types(op.results), loop.breaks))
+        _bind(e.values, op.results, b.phis(_types(op.results), loop.breaks))
     else:
-        _bind(e, op.results, _undefined(e, op.results))
+        _bind(e.values, op.results, _undefined(e.b, op.results))
 
 
-def _undefined(e: KernelEmitter, values: Sequence[SSAValue]) -> list[Value]:
+def _undefined(b: InstructionBuilder, values: Sequence[SSAValue]) -> list[Value]:
     """What stands for values that no path reaches."""
-    return [e.b.undefined(type) for type in _types(values)]
+    return [b.undefined(type) for type in _types(values)]
 
 
 def _emit_body(e: KernelEmitter, block: Block, loop: LoopFrame) -> None:
@@ -166,7 +168,7 @@ def _emit_body(e: KernelEmitter, block: Block, loop: LoopFrame) -> None:
 def emit_continue(e: KernelEmitter, op: TableOp) -> None:
     heap_storage.free_in_loop(e, op)
     loop = e.loops[-1]
-    values = _flatten(e, op.operands, loop.packed)
+    values = _flatten(e.values, op.operands, loop.packed)
     loop.continues.append((values, e.b.block))
     e.b.branch(loop.latch)
 
@@ -174,7 +176,7 @@ def emit_continue(e: KernelEmitter, op: TableOp) -> None:
 def emit_break(e: KernelEmitter, op: TableOp) -> None:
     heap_storage.free_in_loop(e, op)
     loop = e.loops[-1]
-    values = _flatten(e, op.operands, loop.packed)
+    values = _flatten(e.values, op.operands, loop.packed)
     loop.breaks.append((values, e.b.block))
     e.b.branch(loop.exit)
 
@@ -192,15 +194,15 @@ def emit_if(e: KernelEmitter, op: TableOp) -> None:
         with b.scope():
             e.emit_block(block)
             if last is None or last.name.endswith(".yield"):
-                edges.append((_flatten(e, last.operands if last else ()), b.block))
+                edges.append((_flatten(e.values, last.operands if last else ()), b.block))
                 b.branch(merge)
     if not edges:
         # Both arms leave the loop: what follows in the text is never reached.
         b.start(merge)
-        _bind(e, op.results, _undefined(e, op.results))
+        _bind(e.values, op.results, _undefined(e.b, op.results))
         return
     b.start(merge)
-    _bind(e, op.results, b.phis(_types(op.results), edges))
+    _bind(e.values, op.results, b.phis(_types(op.results), edges))
 
 
 def emit_yield(e: KernelEmitter, op: TableOp) -> None:

@@ -24,7 +24,9 @@ from ...common.llvm_element_types import Element, element_of
 from ...common.llvm_types import I1
 from ..decompose_prints import format_pieces_of
 from ..emission.function_builder import Value
+from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter
+from ..emission.value_map import ValueMap
 
 # Of one call: those after them are ignored (CUDA C++ Programming Guide, "Formatted Output").
 MAX_PRINTF_ARGUMENTS = 32
@@ -36,15 +38,15 @@ def emit_print(e: KernelEmitter, op: TableOp) -> None:
     if op.result_token is not None:
         e.values[op.result_token] = None
     text = str_attr(op, "format")
-    if not all(map(_is_whole, _tiles(e, op))):
+    if not all(map(_is_whole, _tiles(e.values, op))):
         return _print_elements(e, op, text)
     with e.b.if_then(e.threads.is_first_thread):
         for part, arguments in _calls(_format_pieces(e, op, text)):
-            _print(e, part, arguments)
+            _print(e.b, part, arguments)
 
 
-def _tiles(e: KernelEmitter, op: TableOp) -> list[SSAValue]:
-    return [value for value in op.values if isinstance(e.values[value], list)]
+def _tiles(values: ValueMap, op: TableOp) -> list[SSAValue]:
+    return [value for value in op.values if isinstance(values[value], list)]
 
 
 def _is_whole(tile: SSAValue) -> bool:
@@ -94,7 +96,7 @@ def _calls(pieces: Iterable[Piece]) -> Iterator[tuple[str, list[Argument]]]:
 
 def _print_elements(e: KernelEmitter, op: TableOp, text: str) -> None:
     """Each element on its own; the tiles share one shape and so one layout."""
-    tiles = _tiles(e, op)
+    tiles = _tiles(e.values, op)
     layout = layout_of(tiles[0])
     if any(layout_of(tile).shape != layout.shape for tile in tiles):
         raise Unsupported("print-shapes", "print of large tiles of different shapes", remedy="print them one by one")
@@ -110,12 +112,12 @@ def _print_elements(e: KernelEmitter, op: TableOp, text: str) -> None:
         if offset not in done:
             done.add(offset)
             with nullcontext() if condition is None else e.b.if_then(condition):
-                _print(e, text, [(element, column[register]) for element, column in columns])
+                _print(e.b, text, [(element, column[register]) for element, column in columns])
 
 
-def _print(e: KernelEmitter, text: str, arguments: list[Argument]) -> None:
-    values = tuple(e.b.of(value, element.type) for element, value in arguments)
-    e.b.operation(PrintfOp, values, (), {"format": StringAttr(text)})
+def _print(b: InstructionBuilder, text: str, arguments: list[Argument]) -> None:
+    values = tuple(b.of(value, element.type) for element, value in arguments)
+    b.operation(PrintfOp, values, (), {"format": StringAttr(text)})
 
 
 def emit_assert(e: KernelEmitter, op: TableOp) -> None:
