@@ -24,6 +24,7 @@ from ..emission.function_builder import Value
 from ..emission.instruction_builder import WARP, InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter
 from ..emission.register_values import materialize
+from ..emission.thread_ids import ThreadIds
 from ..emission.value_map import ValueMap
 from ..memory.shared_memory import holder_of, load_shared, store_shared
 from .packed_min_max import combine_pairs
@@ -57,14 +58,14 @@ def combiner(e: KernelEmitter, op: TableOp) -> Combine:
     return combine
 
 
-def shuffle(e: KernelEmitter, element: Element, value: Value, mode: ShuffleMode, argument: Value) -> Value:
+def shuffle(b: InstructionBuilder, element: Element, value: Value, mode: ShuffleMode, argument: Value) -> Value:
     """``value`` of another lane: XOR with a lane mask, or IDX with a lane number."""
     if element.bits == 64:
-        words = split_registers(e.b, element, value)
-        return join_registers(e.b, element, [e.b.shuffle(mode, word, argument) for word in words])
+        words = split_registers(b, element, value)
+        return join_registers(b, element, [b.shuffle(mode, word, argument) for word in words])
     if element.type == FLOAT:
-        return e.b.shuffle(mode, value, argument, FLOAT)
-    return from_register(e.b, element, e.b.shuffle(mode, as_register(e.b, element, value), argument))
+        return b.shuffle(mode, value, argument, FLOAT)
+    return from_register(b, element, b.shuffle(mode, as_register(b, element, value), argument))
 
 
 # ---- reduce --------------------------------------------------------------------------------------
@@ -171,7 +172,7 @@ def _across_lanes(
         return [(e.b.subgroup_reduce(kind, value, elements[0].type),) for (value,) in values]
     for position in bit_positions(mask):
         others = [
-            tuple(shuffle(e, element, part, ShuffleMode.XOR, 1 << position) for element, part in zip(elements, value))
+            tuple(shuffle(e.b, element, part, ShuffleMode.XOR, 1 << position) for element, part in zip(elements, value))
             for value in values
         ]
         values = combine(others, values)
@@ -259,7 +260,7 @@ def _store_partials(
         thread = _base_of(e, lanes, tuple(warps))
         for register, values in held.items():
             offset = reduced.register_offsets[register] * size
-            store_shared(e, element, [values[number]], thread, start + offset, holder)
+            store_shared(e.b, element, [values[number]], thread, start + offset, holder)
 
 
 def _base_of(e: KernelEmitter, lanes: tuple[int, ...], warps: tuple[int, ...]) -> Value:
@@ -283,7 +284,7 @@ def _load_partials(
             size = element.bytes
             thread = _base_of(e, tuple(i * size for i in reduced.lanes), tuple(i * size for i in reduced.warps))
             place = start + (part * reduced.size + reduced.register_offsets[register]) * size
-            loaded += load_shared(e, element, 1, thread, place)
+            loaded += load_shared(e.b, element, 1, thread, place)
         total = tuple(loaded) if total is None else combine([tuple(loaded)], [total])[0]
     return unwrap(total)
 
@@ -320,10 +321,10 @@ def emit_scan(e: KernelEmitter, op: TableOp) -> None:
     for kind, position in _levels(layout, axis):
         bit = 1 << position
         if kind == "register":
-            held = _register_level(e, held, bit, lower_registers, lower_lanes, elements, combine, reverse)
+            held = _register_level(e.threads, held, bit, lower_registers, lower_lanes, elements, combine, reverse)
             lower_registers |= bit
         else:
-            held = _lane_level(e, held, bit, lower_registers, lower_lanes, elements, combine, reverse)
+            held = _lane_level(e.threads, held, bit, lower_registers, lower_lanes, elements, combine, reverse)
             lower_lanes |= bit
     by_offset = {layout.register_offsets[register]: values for register, values in held.items()}
     for number, result in enumerate(op.results):
@@ -343,21 +344,21 @@ def _levels(layout: LinearLayout, axis: int) -> list[tuple[str, int]]:
 
 
 def _last_of_lower(
-    e: KernelEmitter, value: Tuple, lanes: int, bit: int, elements: list[Element], reverse: bool
+    threads: ThreadIds, value: Tuple, lanes: int, bit: int, elements: list[Element], reverse: bool
 ) -> Tuple:
     """The total of the lower half: in the lane with ``bit`` clear and the lower bits set (the other way round in reverse)."""
     if not lanes and not bit:
         return value
-    with e.b.at_function_start():
+    with threads.b.at_function_start():
         if reverse:
-            source = e.b.or_(e.b.and_(e.threads.lane, ~lanes & 31), bit)
+            source = threads.b.or_(threads.b.and_(threads.lane, ~lanes & 31), bit)
         else:
-            source = e.b.or_(e.b.and_(e.threads.lane, ~bit & 31), lanes)
-    return tuple(shuffle(e, element, part, ShuffleMode.IDX, source) for element, part in zip(elements, value))
+            source = threads.b.or_(threads.b.and_(threads.lane, ~bit & 31), lanes)
+    return tuple(shuffle(threads.b, element, part, ShuffleMode.IDX, source) for element, part in zip(elements, value))
 
 
 def _register_level(
-    e: KernelEmitter,
+    threads: ThreadIds,
     held: dict[int, Tuple],
     bit: int,
     registers: int,
@@ -373,13 +374,13 @@ def _register_level(
             continue
         last = (register & ~registers) | bit if reverse else (register & ~bit) | registers
         if last not in totals:
-            totals[last] = _last_of_lower(e, held[last], lanes, 0, elements, reverse)
+            totals[last] = _last_of_lower(threads, held[last], lanes, 0, elements, reverse)
         [result[register]] = combine([totals[last]], [value])
     return result
 
 
 def _lane_level(
-    e: KernelEmitter,
+    threads: ThreadIds,
     held: dict[int, Tuple],
     bit: int,
     registers: int,
@@ -388,17 +389,17 @@ def _lane_level(
     combine: Combine,
     reverse: bool,
 ) -> dict[int, Tuple]:
-    with e.b.at_function_start():
-        upper = e.b.compare("eq" if reverse else "ne", e.b.and_(e.threads.lane, bit), 0)
+    with threads.b.at_function_start():
+        upper = threads.b.compare("eq" if reverse else "ne", threads.b.and_(threads.lane, bit), 0)
     totals: dict[int, Tuple] = {}
     result: dict[int, Tuple] = {}
     for register, value in held.items():
         last = register & ~registers if reverse else register | registers
         if last not in totals:
-            totals[last] = _last_of_lower(e, held[last], lanes, bit, elements, reverse)
+            totals[last] = _last_of_lower(threads, held[last], lanes, bit, elements, reverse)
         [combined] = combine([totals[last]], [value])
         result[register] = tuple(
-            e.b.select(upper, new, old, element.type) for element, new, old in zip(elements, combined, value)
+            threads.b.select(upper, new, old, element.type) for element, new, old in zip(elements, combined, value)
         )
     return result
 

@@ -80,14 +80,14 @@ class _Chunk:
 
 def _store(elements: _Elements, values: Sequence[Value], element: Element, part: _Chunk, holder: Value | None) -> None:
     """Write what is in a part, by threads that ``holder`` names."""
-    e, b = elements.e, elements.e.b
+    b = elements.e.b
     difference = b.xor(elements.bits(part.mask), part.wanted)
     for offset, value in dict(zip(elements.offsets, values)).items():
         if isinstance(difference, int) and difference != offset & part.mask:
             continue
         own = None if isinstance(difference, int) else b.compare("eq", difference, offset & part.mask)
         address = elements.address(offset, part.kept, element.bytes)
-        store_shared(e, element, [value], address, part.scratch, b.all_of([own, holder]))
+        store_shared(b, element, [value], address, part.scratch, b.all_of([own, holder]))
 
 
 def store_chunk_along(e: KernelEmitter, value: SSAValue, dim: int, chunks: int, number: int, scratch: int) -> None:
@@ -166,7 +166,7 @@ class _ChunkedExchange:
             if offset in known:
                 continue
             address = b.add(elements.address(offset, self.kept, self.element.bytes), place)
-            (value,) = load_shared(self.e, self.element, 1, address, self.op.scratch_offset)
+            (value,) = load_shared(self.e.b, self.element, 1, address, self.op.scratch_offset)
             if old is not None and mask:
                 own = b.compare("eq", difference, offset & mask)
                 value = b.select(own, value, materialize(b, old[number]), self.element.type)

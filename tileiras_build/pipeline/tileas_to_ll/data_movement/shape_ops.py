@@ -160,7 +160,7 @@ def _read_slice(e: KernelEmitter, op: TableOp, shape: tuple[int, ...], element: 
     start = e.b.mul(slice_start(e.values, op.indices, shape, part), element.bytes)
     base = e.b.add(start, e.memory.shared_base)
     if not is_tile:
-        return load_shared(e, element, 1, base, scratch)
+        return load_shared(e.b, element, 1, base, scratch)
     layout = layout_of(result)
     thread = _distributed(e, layout, shape, element)
     address = e.b.add(base, thread)
@@ -168,7 +168,7 @@ def _read_slice(e: KernelEmitter, op: TableOp, shape: tuple[int, ...], element: 
     for offset in layout.register_offsets:
         if offset not in known:
             known[offset] = load_shared(
-                e, element, 1, address, scratch + slice_to_whole_index(offset, part, shape) * element.bytes
+                e.b, element, 1, address, scratch + slice_to_whole_index(offset, part, shape) * element.bytes
             )[0]
     return [known[offset] for offset in layout.register_offsets]
 
@@ -204,7 +204,7 @@ def emit_insert_slice(e: KernelEmitter, op: TableOp) -> None:
     holder = holder_of(e.threads, part.free_bits("lane"), part.free_bits("warp"))
     for offset, value in dict(zip(part.register_offsets, e.values.registers(op.source))).items():
         place = scratch + slice_to_whole_index(offset, part.shape, layout.shape) * element.bytes
-        store_shared(e, element, [value], address, place, holder)
+        store_shared(e.b, element, [value], address, place, holder)
     e.memory.barrier()
     access = shared_access(layout, placement)
     loaded = load_registers(e, access, element, scratch)

@@ -40,7 +40,7 @@ def _store(
     e: KernelEmitter, element: Element, op: TableOp, number: int, values: Sequence[RegisterValue]
 ) -> list[Value]:
     computed = [materialize(e.b, value) for value in values]
-    store_shared(e, element, computed, *_spill_address(e, op, number), None)
+    store_shared(e.b, element, computed, *_spill_address(e, op, number), None)
     return computed
 
 
@@ -65,7 +65,7 @@ def _reused_slots(found: list[RegisterValue], op: TableOp) -> list[RegisterValue
 
 
 def _load(e: KernelEmitter, element: Element, spilled: TableOp, number: int) -> list[Value]:
-    return load_shared(e, element, SPILL_VECTOR_REGS, *_spill_address(e, spilled, number))
+    return load_shared(e.b, element, SPILL_VECTOR_REGS, *_spill_address(e, spilled, number))
 
 
 def _groups(op: TableOp) -> list[Sequence[int]]:

@@ -75,7 +75,7 @@ def _bits(b: InstructionBuilder, element: Element, value: Value) -> SSAValue:
 
 
 def _atom(
-    e: KernelEmitter,
+    b: InstructionBuilder,
     element: Element,
     update: Update,
     address: Value,
@@ -84,17 +84,17 @@ def _atom(
     mask: Value | None,
 ) -> Value:
     """One predicated atomic; the old value. Where masked out a compare-and-swap gives the value compared with, others 0."""
-    bits = [_bits(e.b, element, value) for value in operands]
-    old = e.b.issue(
+    bits = [_bits(b, element, value) for value in operands]
+    old = b.issue(
         update.kind,
         address,
         bits,
-        predicate(e, mask),
+        predicate(b, mask),
         type=integer(element.bits),
         offset=offset or None,
         **update.attributes,
     )
-    return e.b.cast("bitcast", old, element.type) if element.is_float else old
+    return b.cast("bitcast", old, element.type) if element.is_float else old
 
 
 def emit_atomic_rmw(e: KernelEmitter, op: TableOp) -> None:
@@ -125,7 +125,7 @@ def _emit_elements(e: KernelEmitter, op: TableOp, element: Element, update: Upda
             continue
         mask = e.b.all_of([holder, is_mask_needed(masks[register])])
         values = [column[register] for column in columns]
-        known[offset] = _atom(e, element, update, pointers[register], 0, values, mask)
+        known[offset] = _atom(e.b, element, update, pointers[register], 0, values, mask)
     if holder is not None and op.results[0].uses:
         known = _shared_results(e, op, element, known, layout, holder)
     e.values.set(op.results[0], [known[offset] for offset in offsets])
@@ -149,9 +149,9 @@ def _shared_results(
     if "sync_before" in op.attributes:
         e.memory.barrier()
     for offset, value in known.items():
-        store_shared(e, element, [value], base, scratch + offset * size, holder)
+        store_shared(e.b, element, [value], base, scratch + offset * size, holder)
     e.memory.barrier()
-    return {offset: load_shared(e, element, 1, base, scratch + offset * size)[0] for offset in known}
+    return {offset: load_shared(e.b, element, 1, base, scratch + offset * size)[0] for offset in known}
 
 
 def emit_tiled_atomic_rmw(e: KernelEmitter, op: TableOp) -> None:
@@ -168,7 +168,7 @@ def emit_tiled_atomic_rmw(e: KernelEmitter, op: TableOp) -> None:
         done.add(offset)
         pointer, constant = addresses.address(register)
         mask = e.b.all_of([holder, addresses.mask(register)])
-        _atom(e, element, update, pointer, constant, [values[register]], mask)
+        _atom(e.b, element, update, pointer, constant, [values[register]], mask)
 
 
 HANDLERS: dict[str, Handler] = {

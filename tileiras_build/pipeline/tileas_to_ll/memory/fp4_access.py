@@ -17,7 +17,7 @@ from ....ir.dialects.nvvm.memory_access import ReductionOp
 from ...common.llvm_element_types import ELEMENTS
 from ...common.llvm_types import GLOBAL, I8, I32, I64, pointer
 from ..emission.function_builder import Value
-from ..emission.kernel_emitter import KernelEmitter
+from ..emission.instruction_builder import InstructionBuilder
 from .vector_access import Modifiers, load_vector, predicate, store_vector
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ RELAXED = {"semantics": "relaxed", "scope": "gpu"}
 
 
 def load_packed(
-    e: KernelEmitter,
+    b: InstructionBuilder,
     addresses: TileAddresses,
     first: int,
     count: int,
@@ -39,8 +39,8 @@ def load_packed(
     modifiers: Modifiers,
 ) -> list[Value]:
     """The ``count`` elements that start with register ``first``, each in the lower half of an i8."""
-    b, (address, half) = e.b, addresses.packed_address(first)
-    bytes = load_vector(e, BYTE, max(count // 2, 1), address, 0, mask, fill | fill << 4, modifiers)
+    (address, half) = addresses.packed_address(first)
+    bytes = load_vector(b, BYTE, max(count // 2, 1), address, 0, mask, fill | fill << 4, modifiers)
     if count == 1:
         return [b.binary("and", b.binary("lshr", bytes[0], half, I8), HALF, I8)]
     halves = [(b.binary("and", byte, HALF, I8), b.binary("lshr", byte, 4, I8)) for byte in bytes]
@@ -48,7 +48,7 @@ def load_packed(
 
 
 def store_packed(
-    e: KernelEmitter,
+    b: InstructionBuilder,
     addresses: TileAddresses,
     first: int,
     values: Sequence[Value],
@@ -56,19 +56,18 @@ def store_packed(
     modifiers: Modifiers,
 ) -> None:
     """Store the elements that start with register ``first``."""
-    b, (address, half) = e.b, addresses.packed_address(first)
+    (address, half) = addresses.packed_address(first)
     if len(values) == 1:
-        return _store_half(e, values[0], address, half, mask, modifiers)
+        return _store_half(b, values[0], address, half, mask, modifiers)
     pairs = zip(values[::2], values[1::2])
     bytes = [b.or_(b.and_(low, HALF, I8), b.binary("shl", high, 4, I8), I8) for low, high in pairs]
-    return store_vector(e, BYTE, bytes, address, 0, mask, modifiers)
+    return store_vector(b, BYTE, bytes, address, 0, mask, modifiers)
 
 
 def _store_half(
-    e: KernelEmitter, value: Value, address: SSAValue, half: Value, mask: Value | None, modifiers: Modifiers
+    b: InstructionBuilder, value: Value, address: SSAValue, half: Value, mask: Value | None, modifiers: Modifiers
 ) -> None:
     """Two reductions on the aligned word: atomic ones, since its other bits belong to others (PTX ISA 9.0, red)."""
-    b = e.b
     place = b.cast("ptrtoint", address, I64)
     word = b.cast("inttoptr", b.binary("and", place, -4, I64), pointer(GLOBAL))
     byte = b.binary("and", b.cast("trunc", place, I32), 3, I32)
@@ -77,5 +76,5 @@ def _store_half(
     kept = b.xor(b.binary("shl", HALF, shift, I32), -1)
     for operation, operand in (("and.b32", kept), ("or.b32", b.binary("shl", bits, shift, I32))):
         b.issue(
-            ReductionOp, word, operand, predicate(e, mask), type=None, operation=operation, **{**RELAXED, **modifiers}
+            ReductionOp, word, operand, predicate(b, mask), type=None, operation=operation, **{**RELAXED, **modifiers}
         )

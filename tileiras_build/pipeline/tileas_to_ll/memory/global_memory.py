@@ -258,14 +258,14 @@ def _load_tile(e: KernelEmitter, op: TableOp, addresses: TileAddresses, vector: 
     for first in range(0, layout.num_registers, vector):
         key = layout.register_offsets[first]
         if (values := known.get(key)) is None:
-            load = partial(_load_registers, e, addresses, first, vector, masked, fill, modifiers, in_words)
+            load = partial(_load_registers, e.b, addresses, first, vector, masked, fill, modifiers, in_words)
             values = known[key] = load() if late is None else late.add(load, vector)
         registers += values
     return registers
 
 
 def _load_registers(
-    e: KernelEmitter,
+    b: InstructionBuilder,
     addresses: TileAddresses,
     first: int,
     count: int,
@@ -274,17 +274,18 @@ def _load_registers(
     modifiers: Modifiers,
     packed: bool,
 ) -> list[Any]:
-    """Consecutive elements of a tile, by one access; ``in_words``: as parts of words."""
+    """Load consecutive elements of a tile by one access; if ``packed``, they stay in 32-bit words."""
     mask = addresses.mask(first) if masked else None
     if addresses.element.per_byte > 1:
-        return load_packed(e, addresses, first, count, mask, fill, modifiers)
+        return load_packed(b, addresses, first, count, mask, fill, modifiers)
     pointer, offset = addresses.address(first)
-    load = load_packed_registers if packed else load_vector
-    return load(e, addresses.element, count, pointer, offset, mask, fill, modifiers)
+    if packed:
+        return load_packed_registers(b, addresses.element, count, pointer, offset, mask, fill, modifiers)
+    return load_vector(b, addresses.element, count, pointer, offset, mask, fill, modifiers)
 
 
 def _store_registers(
-    e: KernelEmitter,
+    b: InstructionBuilder,
     addresses: TileAddresses,
     first: int,
     values: Sequence[Value],
@@ -292,9 +293,9 @@ def _store_registers(
     modifiers: Modifiers,
 ) -> None:
     if addresses.element.per_byte > 1:
-        return store_packed(e, addresses, first, values, mask, modifiers)
+        return store_packed(b, addresses, first, values, mask, modifiers)
     pointer, offset = addresses.address(first)
-    return store_vector(e, addresses.element, values, pointer, offset, mask, modifiers)
+    return store_vector(b, addresses.element, values, pointer, offset, mask, modifiers)
 
 
 def tile_addresses(e: KernelEmitter, op: TableOp, view: TiledView, layout: LinearLayout) -> TileAddresses:
@@ -365,7 +366,7 @@ def _store_tile(e: KernelEmitter, op: TableOp, addresses: TileAddresses, vector:
         done.add(key)
         mask = _both(e.b, holder, addresses.mask(first) if masked else None)
         stored = [materialize(e.b, value) for value in values[first : first + vector]]
-        _store_registers(e, addresses, first, stored, mask, modifiers)
+        _store_registers(e.b, addresses, first, stored, mask, modifiers)
     return []
 
 
@@ -388,7 +389,7 @@ def emit_load(e: KernelEmitter, op: TableOp) -> None:
     registers: list[Value] = []
     for first in range(0, layout.num_registers, vector):
         mask = None if masks is None else is_mask_needed(masks[first])
-        values = load_vector(e, element, vector, pointers[first], 0, mask, 0, modifiers)
+        values = load_vector(e.b, element, vector, pointers[first], 0, mask, 0, modifiers)
         if others is not None and mask is not None:
             kept = others[first : first + vector]
             values = [_select_other(e.b, element, mask, value, other) for value, other in zip(values, kept)]
@@ -408,7 +409,7 @@ def _select_other(b: InstructionBuilder, element: Element, mask: Value, value: V
 
 def _emit_scalar_load(e: KernelEmitter, op: TableOp) -> None:
     element, mask = element_of(op.value.type), None if op.mask is None else is_mask_needed(e.values.scalar(op.mask))
-    values = load_vector(e, element, 1, e.values.scalar(op.pointer), 0, mask, 0, modifiers_of(e.memory, op))
+    values = load_vector(e.b, element, 1, e.values.scalar(op.pointer), 0, mask, 0, modifiers_of(e.memory, op))
     if op.other is not None and mask is not None:
         values = [_select_other(e.b, element, mask, values[0], e.values.scalar(op.other))]
     e.values.set(op.value, values)
@@ -420,7 +421,7 @@ def emit_store(e: KernelEmitter, op: TableOp) -> None:
         mask = _both(
             e.b, e.threads.is_first_thread, None if op.mask is None else is_mask_needed(e.values.scalar(op.mask))
         )
-        return store_vector(e, element, [e.values.scalar(op.value)], e.values.scalar(op.pointer), 0, mask, modifiers)
+        return store_vector(e.b, element, [e.values.scalar(op.value)], e.values.scalar(op.pointer), 0, mask, modifiers)
     layout = layout_of(op.value)
     pointers, values = e.values.registers(op.pointer), e.values.registers(op.value)
     masks = None if op.mask is None else e.values.registers(op.mask)
@@ -431,7 +432,7 @@ def emit_store(e: KernelEmitter, op: TableOp) -> None:
             continue
         done.add(key)
         mask = _both(e.b, holder, None if masks is None else is_mask_needed(masks[first]))
-        store_vector(e, element, values[first : first + vector], pointers[first], 0, mask, modifiers)
+        store_vector(e.b, element, values[first : first + vector], pointers[first], 0, mask, modifiers)
 
 
 HANDLERS: dict[str, Handler] = {

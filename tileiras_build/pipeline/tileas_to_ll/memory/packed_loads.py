@@ -12,7 +12,6 @@ from ....ir.dialects.op_definition import TableOp
 from ...common.llvm_element_types import ELEMENTS, Element
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import InstructionBuilder
-from ..emission.kernel_emitter import KernelEmitter
 from ..emission.register_values import PackedLane, RegisterValue, materialize
 from .vector_access import Modifiers, load_vector
 
@@ -37,7 +36,7 @@ def _is_stored_packed(op: TableOp, vector: int) -> bool:
 
 
 def load_packed_registers(
-    e: KernelEmitter,
+    b: InstructionBuilder,
     element: Element,
     count: int,
     address: Value,
@@ -48,11 +47,9 @@ def load_packed_registers(
 ) -> list[PackedLane]:
     """The elements of one access, each as the part of a word that it is; ``fill``: of a whole word."""
     per_word = REGISTER_TYPE.bits // element.bits
-    words = load_vector(e, REGISTER_TYPE, count // per_word, address, offset, mask, fill, modifiers)
+    words = load_vector(b, REGISTER_TYPE, count // per_word, address, offset, mask, fill, modifiers)
     return [
-        PackedLane(e.b.of(word, REGISTER_TYPE.type), position, element)
-        for word in words
-        for position in range(per_word)
+        PackedLane(b.of(word, REGISTER_TYPE.type), position, element) for word in words for position in range(per_word)
     ]
 
 

@@ -54,7 +54,7 @@ def store_registers(
     for vector in access.vectors:
         base, offset = _address(e, access, vector.xor, scratch)
         values = [materialize(e.b, registers[register]) for register in vector.registers]
-        store_shared(e, element, values, base, offset + vector.add, holder)
+        store_shared(e.b, element, values, base, offset + vector.add, holder)
 
 
 def holder_of(threads: ThreadIds, lanes: int, warps: int) -> Value | None:
@@ -102,7 +102,7 @@ def _load_vector(
     start: Value | None,
 ) -> list[Value]:
     base, offset = _address(e, access, vector.xor, scratch, start)
-    return load_shared(e, element, count, base, offset + vector.add)
+    return load_shared(e.b, element, count, base, offset + vector.add)
 
 
 def _values(load: Callable[[], list[Value]], count: int, lazy: bool) -> Sequence[Value | LazyElement]:
@@ -119,15 +119,15 @@ def _as_register(value: Value | LazyElement) -> SSAValue | LazyElement:
 
 
 def store_shared(
-    e: KernelEmitter, element: Element, values: Sequence[Value], base: Value, offset: int, mask: Value | None
+    b: InstructionBuilder, element: Element, values: Sequence[Value], base: Value, offset: int, mask: Value | None
 ) -> None:
     """One st.shared of consecutive elements at the 32-bit address ``base`` + ``offset``."""
-    store_vector(e, element, values, base, offset, mask, SPACE)
+    store_vector(b, element, values, base, offset, mask, SPACE)
 
 
-def load_shared(e: KernelEmitter, element: Element, count: int, base: Value, offset: int) -> list[Value]:
+def load_shared(b: InstructionBuilder, element: Element, count: int, base: Value, offset: int) -> list[Value]:
     """One ld.shared of consecutive elements."""
-    return load_vector(e, element, count, base, offset, None, 0, SPACE)
+    return load_vector(b, element, count, base, offset, None, 0, SPACE)
 
 
 # ---- matrices ------------------------------------------------------------------------------------

@@ -16,13 +16,12 @@ from ...common.llvm_element_types import Element
 from ...common.llvm_types import I1, I8, I64, struct
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import InstructionBuilder
-from ..emission.kernel_emitter import KernelEmitter
 
 Modifiers = Mapping[str, str]
 
 
 def load_vector(
-    e: KernelEmitter,
+    b: InstructionBuilder,
     element: Element,
     count: int,
     address: Value,
@@ -34,12 +33,12 @@ def load_vector(
     """The elements of one access, each as a register value; where masked out they have the bits ``fill``."""
     masked = None if mask is None else fill
     type = registers_type(element.crossing_type, count)
-    loaded = e.b.issue(LoadOp, address, predicate(e, mask), type=type, offset=offset or None, fill=masked, **modifiers)
-    return [from_memory_type(e.b, element, value) for value in fields(e.b, loaded, count)]
+    loaded = b.issue(LoadOp, address, predicate(b, mask), type=type, offset=offset or None, fill=masked, **modifiers)
+    return [from_memory_type(b, element, value) for value in fields(b, loaded, count)]
 
 
 def store_vector(
-    e: KernelEmitter,
+    b: InstructionBuilder,
     element: Element,
     values: Sequence[Value],
     address: Value,
@@ -49,8 +48,8 @@ def store_vector(
 ) -> None:
     """Store consecutive elements by one access."""
     type = element.crossing_type
-    crossed = [e.b.of(to_memory_type(e.b, element, value), type) for value in values]
-    e.b.issue(StoreOp, address, crossed, predicate(e, mask), type=None, offset=offset or None, **modifiers)
+    crossed = [b.of(to_memory_type(b, element, value), type) for value in values]
+    b.issue(StoreOp, address, crossed, predicate(b, mask), type=None, offset=offset or None, **modifiers)
 
 
 def registers_type(type: Attribute, count: int) -> Attribute:
@@ -63,9 +62,9 @@ def fields(b: InstructionBuilder, result: SSAValue, count: int) -> list[SSAValue
     return [result] if count == 1 else b.unpack(typed(result, LLVMStructType))
 
 
-def predicate(e: KernelEmitter, mask: Value | None) -> SSAValue | None:
+def predicate(b: InstructionBuilder, mask: Value | None) -> SSAValue | None:
     """A condition as an instruction's operand."""
-    return None if mask is None else e.b.of(mask, I1)
+    return None if mask is None else b.of(mask, I1)
 
 
 def from_memory_type(b: InstructionBuilder, element: Element, value: SSAValue) -> SSAValue:

@@ -312,7 +312,7 @@ class _Reader:
         first = register - register % self.vector
         place = self.start + self.offsets[first] + step * self.k_unit
         if place not in self.known:
-            self.known[place] = load_shared(self.e, self.value_element, self.vector, self.base, place)
+            self.known[place] = load_shared(self.e.b, self.value_element, self.vector, self.base, place)
         return self.known[place][register - first]
 
 

@@ -226,7 +226,7 @@ def emit_store_scales(e: KernelEmitter, op: TableOp) -> None:
         words = _scale_registers(
             e.b, element_of(op.value.type), [held[register] for register in one.registers], SCALES_PER_REGISTER
         )
-        store_shared(e, REGISTER_TYPE, words, e.b.add(start, place), one.add, None)
+        store_shared(e.b, REGISTER_TYPE, words, e.b.add(start, place), one.add, None)
 
 
 def _scale_registers(

@@ -32,6 +32,7 @@ from ...common.llvm_types import CLUSTER, I1, I8, I32, SHARED, TENSOR
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import INDEX, InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter
+from ..emission.pipeline_state import TensorMemory
 from ..emission.thread_ids import ThreadIds
 from ..emission.value_map import ValueMap
 
@@ -172,8 +173,8 @@ def _tmem_address_slot(e: KernelEmitter) -> Value:
     return e.b.pointer(address, SHARED)
 
 
-def _tmem_columns(e: KernelEmitter) -> int:
-    return unwrap(e.tmem.allocation).result.type.columns.data
+def _tmem_columns(tmem: TensorMemory) -> int:
+    return unwrap(tmem.allocation).result.type.columns.data
 
 
 def _alloc_tmem(e: KernelEmitter) -> None:
@@ -181,12 +182,12 @@ def _alloc_tmem(e: KernelEmitter) -> None:
 
     A pair allocates together, by way of each other's shared memory: both run before either begins (PTX ISA 9.0, section 9.7.16.4).
     """
-    group = {"cta_group": _ctas_of_group(e)}
+    group = {"cta_group": _ctas_of_group(e.tmem)}
     if _uses_cluster_barriers(e):
         _sync_cluster(e.b)
     with e.b.if_then(e.threads.is_first_warp):
         e.b.issue(
-            cute_nvgpu.AllocateTensorMemoryOp, _tmem_address_slot(e), type=None, columns=_tmem_columns(e), **group
+            cute_nvgpu.AllocateTensorMemoryOp, _tmem_address_slot(e), type=None, columns=_tmem_columns(e.tmem), **group
         )
         e.b.issue(cute_nvgpu.RelinquishOp, type=None, **group)
     e.b.issue(tcgen05.FenceBeforeOp)
@@ -195,15 +196,15 @@ def _alloc_tmem(e: KernelEmitter) -> None:
     e.tmem.base = e.b.issue(cute_nvgpu.TensorMemoryAddressOp, _tmem_address_slot(e), type=I32)
 
 
-def _ctas_of_group(e: KernelEmitter) -> int:
-    return 2 if e.tmem.cta_group == "cg2" else 1
+def _ctas_of_group(tmem: TensorMemory) -> int:
+    return 2 if tmem.cta_group == "cg2" else 1
 
 
 def _dealloc_tmem(e: KernelEmitter) -> None:
-    columns = _tmem_columns(e)
+    columns = _tmem_columns(e.tmem)
     with e.b.if_then(e.threads.is_first_warp):
         address = e.b.pointer(e.tmem.base, TENSOR)
-        e.b.issue(cute_nvgpu.FreeTensorMemoryOp, address, columns=columns, cta_group=_ctas_of_group(e))
+        e.b.issue(cute_nvgpu.FreeTensorMemoryOp, address, columns=columns, cta_group=_ctas_of_group(e.tmem))
 
 
 # ---- waiting -------------------------------------------------------------------------------------
