@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[1]
 KERNEL = ROOT / "examples" / "prebuilt" / "vector_add_f32.tilebc"
 MAIN = "import sys; from tileiras_build.cli.main import main; sys.exit(main())"
 # What the process that compiles imports: the command's own is a fork's parent.
-COUNT = "import sys; from tileiras_build.workers.lazy_class_creation import defer; defer(); from tileiras_build.cli.dispatch import main"
+COUNT = "import sys; from tileiras_build.workers.lazy_class_creation import enable; enable(); from tileiras_build.cli.dispatch import main"
 
 
 def commands(kernel: Path, sm: str, folder: str) -> dict[str, list[str]]:

@@ -284,7 +284,7 @@ def test_stage_that_hangs_is_ended(project):
 def test_internal_error_gives_a_reproducer(project):
     project.write("a.tilebc", "kernel a\nll: contract\n")
     done = project.run(sm="90")
-    assert "internal error[pass-contract]: operation x.y survived pass z" in done.stderr
+    assert "internal error[pass-illegal-op]: operation x.y survived pass z" in done.stderr
     assert "repeat it with: tileiras-build lower" in done.stderr
 
 
@@ -303,12 +303,12 @@ def test_python_source_is_the_input_and_unchanged_kernels_are_cut_off(project):
 
 
 def test_python_file_is_exported_again_when_its_import_changes(project):
-    project.write("shared_layout_attr.py", "CASES = []\n")
+    project.write("shared.py", "CASES = []\n")
     project.write("k.py", "import shared\n" + PYTHON.format(p="1", q="1"))
     text = SCONSTRUCT.replace('Glob("*.tilebc") + Glob("*.py")', 'Glob("k.py")')
     project.write("SConstruct", text)
     project.run(sm="90")
-    project.write("shared_layout_attr.py", "CASES = []\nCHANGED = 1\n")
+    project.write("shared.py", "CASES = []\nCHANGED = 1\n")
     assert project.steps(sm="90") == ["tilebc 2 of k.py"]
 
 

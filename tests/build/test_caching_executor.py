@@ -150,7 +150,7 @@ def test_exported_kernels_are_cached_with_what_their_file_imports(cache, checkou
         made = checkout(name)
         made.write("SConstruct", text)
         made.write("k.py", program + PYTHON.format(p="1", q="1"))
-        made.write("shared_layout_attr.py", shared)
+        made.write("shared.py", shared)
         return made
 
     project("first", "VALUE = 1\n").run(f"cache={cache}", sm="90")

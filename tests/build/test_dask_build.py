@@ -13,8 +13,8 @@ from tests.workers.executor.dask_cluster import cluster, kill
 
 # Behind a build's script, whose steps connect later.
 IMPATIENT = """
-from tileiras_build.workers.executor import cluster
-cluster.ClusterExecutor.__init__.__kwdefaults__["connect"] = 1.0
+from tileiras_build.workers.executor import dask_executor
+dask_executor.DaskExecutor.__init__.__kwdefaults__["connect"] = 1.0
 """
 
 

@@ -7,8 +7,8 @@ import pytest
 
 _CODE = """
 import atexit, sys
-from tileiras_build.build.fast_exit import leave_memory
-atexit.register(leave_memory)
+from tileiras_build.build.fast_exit import skip_final_gc
+atexit.register(skip_final_gc)
 
 class Cycle:
     def __init__(self, **held):
@@ -56,7 +56,7 @@ def test_what_is_done_when_an_object_goes_is_done(made, tmp_path):
 def test_nothing_is_looked_at_where_nothing_would_be_done(tmp_path):
     last = "atexit.register(lambda: print(__import__('gc').get_freeze_count() > 0))"
     # Registered before, so called after.
-    made = f"atexit.unregister(leave_memory); {last}; atexit.register(leave_memory)"
+    made = f"atexit.unregister(skip_final_gc); {last}; atexit.register(skip_final_gc)"
     assert run(made, tmp_path) == "True\n"
     assert run(f"{made}; stream = open('open', 'w')", tmp_path) == "False\n"
 

@@ -208,7 +208,7 @@ def test_three_builds_agree_after_a_change_of_the_project(tmp_path, name):
 
 
 # A stage whose code lies in a package of the project's own, which is put before the real one.
-STAGE_CODE = "code/tileiras_build/pipeline/import_stages.py"
+STAGE_CODE = "code/tileiras_build/pipeline/edited_edge.py"
 TO_LL = "CODE = {}\n\n\ndef to_ll(text, job):\n    return text + f'code {{CODE}}\\n'\n"
 WITH_STAGE = (
     PROGRAMS.replace("*/k.py", "k.py")
@@ -217,8 +217,8 @@ WITH_STAGE = (
         "from tests import fake_stages\n",
         """from dataclasses import replace
 from tests import fake_stages
-edge = "tileiras_build.pipeline.stage_code:to_ll"
-rows = [replace(row, edge=edge, sources=("pipeline/import_stages.py",)) if row.suffix == ".ll" else row for row in fake_stages.PROGRAM_TABLE]
+edge = "tileiras_build.pipeline.edited_edge:to_ll"
+rows = [replace(row, edge=edge, sources=("pipeline/edited_edge.py",)) if row.suffix == ".ll" else row for row in fake_stages.PROGRAM_TABLE]
 fake_stages.PROGRAM_TABLE = tuple(rows)
 """,
     )
@@ -335,8 +335,8 @@ def test_an_import_that_always_changes_fails_its_step(tmp_path):
 
 
 TAMPER = """
-from tileiras_build.build import actions
-write_files = actions.write_files
+from tileiras_build.build import stage_actions
+write_files = stage_actions.write_files
 
 
 def write(files):
@@ -347,7 +347,7 @@ def write(files):
 
 
 if ARGUMENTS.get("prefix") == "tampered":
-    actions.write_files = write
+    stage_actions.write_files = write
 """
 
 

@@ -27,8 +27,8 @@ socket.getaddrinfo = lambda *_, **__: print("asked", flush=True) or time.sleep(1
 """
 STUCK_START = """
 import time
-from tileiras_build.workers.executor import cluster_connection
-cluster_connection.connect = lambda *_: print("asked", flush=True) or time.sleep(1000)
+from tileiras_build.workers.executor import dask_connection
+dask_connection.connect = lambda *_: print("asked", flush=True) or time.sleep(1000)
 """
 
 
@@ -126,8 +126,8 @@ def test_reading_of_build_scripts_ends(project, number):
 
 def test_exit_of_a_build_ends_without_a_trace(project):
     """The build is done, and its summary takes long."""
-    slow = "\nfrom tileiras_build.build import build\nimport time\n"
-    slow += "build.Progress.summarize = lambda *_: print('summary', flush=True) or time.sleep(1000)\n"
+    slow = "\nfrom tileiras_build.build import build_session\nimport time\n"
+    slow += "build_session.Progress.summarize = lambda *_: print('summary', flush=True) or time.sleep(1000)\n"
     project.write("SConstruct", slow + SCONSTRUCT)
     build = start(project)
     while "summary" not in build.stdout.readline():

@@ -40,11 +40,11 @@ from dataclasses import replace
 from pathlib import Path
 from tileiras_build import scons_tool
 from tileiras_build.pipeline import stages
-from tileiras_build.build import actions
+from tileiras_build.build import stage_actions
 from tests import fake_stages
 
 package = Path("package").resolve()
-actions.source_digest = lambda stage: stages.source_digest(stage, package)
+stage_actions.source_digest = lambda stage: stages.source_digest(stage, package)
 version = Path("llvm").read_text()
 stages.library_version = lambda name: version if name == "llvmlite" else "1"
 real = {stage.suffix: stage for stage in (*stages.STAGES, stages.LIBDEVICE)}
@@ -52,7 +52,7 @@ def files(stage):
     return tuple(str(path.relative_to(stages.PACKAGE)) for path in stages.source_files(stage))
 
 def coded(fake):
-    inputs = tuple(replace(file, cut=file.cut and coded(file.cut)) for file in fake.inputs)
+    inputs = tuple(replace(file, extract=file.extract and coded(file.extract)) for file in fake.inputs)
     return replace(fake, inputs=inputs, sources=files(real[fake.suffix]), libraries=real[fake.suffix].libraries)
 
 fakes = fake_stages.TABLE
@@ -74,7 +74,7 @@ def _first() -> Path:
     text = text.replace("fake_stages.TABLE)", "table)").replace('Glob("*.tilebc") + Glob("*.py")', 'Glob("k.py")')
     project.write("SConstruct", text)
     project.write("k.py", SOURCE.format(comment="# one", body="ptx: libdevice"))
-    project.write("shared_layout_attr.py", "VALUE = 1\n")
+    project.write("shared.py", "VALUE = 1\n")
     project.write("llvm", "22.1")
     shutil.copytree(ROOT / "tileiras_build", project.folder / "package", ignore=shutil.ignore_patterns("__pycache__"))
     done = project.run(sm="90")
@@ -92,7 +92,7 @@ def change(project, what: str) -> list[str]:
     edits = {
         "p's body": lambda: project.write("k.py", SOURCE.format(comment="# one", body="ptx: libdevice ")),
         "a comment in k.py": lambda: project.write("k.py", SOURCE.format(comment="# two", body="ptx: libdevice")),
-        "a module that k.py imports": lambda: project.write("shared_layout_attr.py", "VALUE = 2\n"),
+        "a module that k.py imports": lambda: project.write("shared.py", "VALUE = 2\n"),
         "ptxas": lambda: project.write("ptxas", "ptxas 2"),
         "libdevice": lambda: project.write("libdevice.bc", "libdevice 2"),
         "a comment in libdevice": lambda: project.write("libdevice.bc", "# new\nlibdevice 1"),

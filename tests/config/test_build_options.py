@@ -151,7 +151,7 @@ def test_as_takes_what_it_is_not_told(monkeypatch):
         return b"", []
 
     monkeypatch.setattr(ForkedExecutor, "run", run)
-    project(f"{TABLE}fp8_promotion_interval = 64\ntile_group = 8\npersistent = 1\n")
+    project(f"{TABLE}fp8_promotion_interval = 64\ngrid_swizzle = 8\npersistent = 1\n")
     assert main(["as", KERNEL]) == 0
     # Lines belong to debugging, and who launches a cubin alone has no manifest: that is so for all that `as` makes.
     own = vars(OWN) | {"lineinfo": False, "strategy": "auto", "fp8_promotion_interval": 64, "grid_swizzle": 8}

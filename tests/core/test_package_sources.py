@@ -7,24 +7,24 @@ from tileiras_build.core.code_digest import PackageSources, code_digest
 FILES = {
     "__init__.py": "from . import everything\n",
     "pipeline/__init__.py": "from . import later\n",
-    "pipeline/edge.py": "from ..errors import (\n    One,  # why, and (what)\n    Two,\n)\n",
-    "pipeline/lazy.py": "def f():\n    if True:\n        from .shared import x as other\n        from .edge import y\n",
+    "pipeline/edge.py": "from ..core.errors import (\n    One,  # why, and (what)\n    Two,\n)\n",
+    "pipeline/lazy.py": "def f():\n    if True:\n        from .common import x as other\n        from .edge import y\n",
     "pipeline/named.py": 'TABLE = {"a": "tileiras_build.ir.dialects.a:A"}\n',
     "pipeline/absolute.py": "import os, tileiras_build.core.errors as e\n",
     "pipeline/whole.py": "from .. import pipeline\n",
     "pipeline/common/__init__.py": "",
     "pipeline/later.py": "",
-    "dialects/a.py": "from .b import B  # tileiras_build.core.errors\n",
-    "dialects/b.py": "",
-    "errors.py": "",
-    "packages/code.py": "",
+    "ir/dialects/a.py": "from .b import B  # tileiras_build.core.errors\n",
+    "ir/dialects/b.py": "",
+    "core/errors.py": "",
+    "launch/packages/code.py": "",
     "launch/packages/image.c.jinja": "",
 }
 CODE = {
-    "edge": {"pipeline/edge.py", "errors.py"},
-    "lazy": {"pipeline/lazy.py", "pipeline/edge.py", "errors.py", "pipeline/common/__init__.py"},
-    "named:f": {"pipeline/named.py", "dialects/a.py", "dialects/b.py"},
-    "absolute": {"pipeline/absolute.py", "errors.py"},
+    "edge": {"pipeline/edge.py", "core/errors.py"},
+    "lazy": {"pipeline/lazy.py", "pipeline/edge.py", "core/errors.py", "pipeline/common/__init__.py"},
+    "named:f": {"pipeline/named.py", "ir/dialects/a.py", "ir/dialects/b.py"},
+    "absolute": {"pipeline/absolute.py", "core/errors.py"},
     "whole": {"pipeline/whole.py", "pipeline/__init__.py", "pipeline/later.py", "__init__.py"},
     "missing": set(),
 }
@@ -45,7 +45,7 @@ def test_code_is_what_is_imported(package, module):
 
 def test_files_beside_the_code_belong_to_it(package):
     assert package.code_of(["tileiras_build.launch.packages.code"]) == {
-        "packages/code.py",
+        "launch/packages/code.py",
         "launch/packages/image.c.jinja",
     }
 
@@ -56,15 +56,15 @@ def test_modules_of_others_have_no_code_here(package):
 
 def test_digest_is_of_names_and_contents(package, tmp_path):
     paths = package.code_of(["tileiras_build.pipeline.edge"])
-    digests = {package.digest(paths), package.digest({*paths, "dialects/b.py"})}
-    (tmp_path / "errors.py").write_text("One = 1\n")
+    digests = {package.digest(paths), package.digest({*paths, "ir/dialects/b.py"})}
+    (tmp_path / "core/errors.py").write_text("One = 1\n")
     assert len(digests | {PackageSources(tmp_path).digest(paths)}) == 3
 
 
 def test_change_after_the_first_reading_is_seen(package, tmp_path):
-    package.read("errors.py")
+    package.read("core/errors.py")
     assert package.is_as_read()
-    (tmp_path / "dialects/b.py").write_text("B = 1\n")
+    (tmp_path / "ir/dialects/b.py").write_text("B = 1\n")
     assert not package.is_as_read()
 
 

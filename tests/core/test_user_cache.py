@@ -94,8 +94,8 @@ def test_a_file_in_the_place_of_the_folder_is_nothing(tmp_path):
 def test_two_processes_write_one_record_at_once(store):
     """Whoever reads finds one of the two, whole."""
     program = (
-        "import sys; from tileiras_build.core.user_cache import LocalStore\n"
-        "store = LocalStore(sys.argv[1])\n"
+        "import sys; from tileiras_build.core.user_cache import UserCache\n"
+        "store = UserCache(sys.argv[1])\n"
         "for _ in range(50): store.keep(sys.argv[2], sys.argv[3].encode() * 9999)"
     )
     command = [sys.executable, "-c", program, str(store.folder), KEY]

@@ -33,9 +33,9 @@ _NO_STATE, _UP_TO_DATE = SCons.Node.no_state, SCons.Node.up_to_date
 
 
 class ArtifactFile(SCons.Node.FS.File):
-    """The node of one artifact. ``asked`` gives the nodes, by name, of what its source has asked for.
+    """The node of one artifact. ``requested_inputs`` maps names to the nodes that its source requests.
 
-    ``scan_later``: it was not there yet when SCons asked what it asks for.
+    ``scan_later``: the file did not exist when SCons scanned it for requested inputs.
     ``written`` is the signature of what this run's step has written here, None before.
     ``reads`` tells, of a step that runs a person's program, whether what it has read is as it was.
     """
@@ -111,7 +111,7 @@ def make_artifact(folder, name: str, on_current) -> SCons.Node.FS.File:
     if name in folder.entries:
         return folder.File(name)
     node = folder.root._lookup_abs(f"{folder.get_labspath()}/{name}", ArtifactFile)
-    node.asked, node.was_visited, node.scan_later, node.on_current = _none, False, False, on_current
+    node.requested_inputs, node.was_visited, node.scan_later, node.on_current = _none, False, False, on_current
     node.reads = node.written = None
     return node
 
@@ -245,7 +245,7 @@ def _same_children(node, record) -> bool:
     return (
         _same(node.sources, record.bsources, record.bsourcesigs)
         and _same(node.depends, record.bdepends, record.bdependsigs)
-        and (not implicit or _same(node.asked(implicit), implicit, record.bimplicitsigs))
+        and (not implicit or _same(node.requested_inputs(implicit), implicit, record.bimplicitsigs))
     )
 
 

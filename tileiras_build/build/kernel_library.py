@@ -117,7 +117,7 @@ def _session_of_this_run(env, executor: Executor | None) -> BuildSession:
 class Rule:
     """One stage for one target and one set of options: its builder and the files that it reads besides its artifact.
 
-    ``always`` are those of every artifact, ``asked`` finds those that one asks for. ``settings`` are kept alive: rules are found by their identity.
+    ``always`` are those of every artifact, ``requested_inputs`` finds those that one artifact requests. ``settings`` are kept alive: rules are found by their identity.
     """
 
     builder: object
@@ -367,7 +367,7 @@ class GraphBuilder:
             lambda: self._rule(env, settings, target, previous, stage, folder),
         )
         made = [self.build.artifact(folder, name + suffix) for suffix in (stage.suffix, *stage.side_outputs)]
-        attach_builder(env, rule.builder, made, node, rule.always, rule.asked)
+        attach_builder(env, rule.builder, made, node, rule.always, rule.requested_inputs)
         manifest = made[1] if stage.side_outputs else None
         self.build.progress.add(made[0], BuildStep(stage.name, target.name, name), manifest)
         return made

@@ -162,7 +162,7 @@ class PackageBuilder:
         from ..launch.packages.package_library import file_names
 
         folder = env.Dir(f"{_option(env, 'build_dir', None)}/{PACKAGE}/{name}")
-        if self.build.part is not None and isinstance(next(iter(env.Flatten([library])), None), LibraryAlias):
+        if self.build.subset is not None and isinstance(next(iter(env.Flatten([library])), None), LibraryAlias):
             # The record of such a run says that SCons looks at no package.
             return [folder.File(file) for file in file_names(name, embed=embed)]
         members = [self._fatbin(env, nodes, ptx) for nodes in _by_kernel(name, library).values()]

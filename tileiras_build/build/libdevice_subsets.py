@@ -60,7 +60,7 @@ class LibdeviceSubsets:
 
     def __init__(self, env, file: InputFile, stage: Stage, job: Job, folder, place: int):
         self.env, self.file, self.stage, self.job, self.folder = env, file, stage, job, folder
-        self._asks, self._source = load(file.requested_by), env[BUILD].contents.file(env, getattr(job, file.option))
+        self._asks, self._source = load(file.requested_by), env[BUILD].digests.file(env, getattr(job, file.option))
         self._place = place
         self._nodes: dict[str, ArtifactFile] = {}
 

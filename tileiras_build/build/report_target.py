@@ -97,7 +97,7 @@ def add_report(env, name: str, folder: str, last: list) -> None:
     node = env.fs.File(f"#{page_path(Path(build.build_dirs[0]))}")
     if not node.has_builder():
         _add_page(env, node, build.build_dirs[0])
-    node.builder.action.parts.append(ReportLibrary(name, folder, list(last)))
+    node.builder.action.libraries.append(ReportLibrary(name, folder, list(last)))
     env.Depends(node, last)
 
 

@@ -73,7 +73,7 @@ class WorkerAction(FunctionAction):
                 timed.outcome = FAILED if error else self._outcome(env)
         finally:
             if BUILD in env:
-                env[BUILD].progress.ended(target[0])
+                env[BUILD].progress.finished(target[0])
         return error
 
     def _make(self, target, source, env) -> BuildError | None:

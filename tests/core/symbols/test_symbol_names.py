@@ -20,6 +20,7 @@ from tileiras_build.core.symbols.symbol_names import (
     llvm_string,
     llvm_symbol,
 )
+from tileiras_build.ir.bytecode import disassemble
 from tileiras_build.ir.bytecode.reader import read_module
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.ptx_to_cubin import read_cubin
@@ -137,7 +138,7 @@ def test_a_global_is_checked_and_one_that_is_missing_is_named(tmp_path):
 
 
 def test_text_without_the_check_is_only_read():
-    assert 'entry @"a b"' in tileiras_build.bytecode.disassemble(bytecode("a b"))
+    assert 'entry @"a b"' in disassemble(bytecode("a b"))
     with pytest.raises(InvalidInput, match="kernel-name"):
         read_module(bytecode("a b"))
 

@@ -23,9 +23,9 @@ def program(name):
 sys.modules["programs"] = sys.modules["__main__"]
 rows = []
 for name in sys.argv[2:]:
-    record = watched.call("programs:program", sys.argv[1], name).record
-    rows.append({"reads": [read.to_json()[:3] for read in record.reads], "unfollowed": record.unfollowed,
-                 "libraries": [read.to_json()[:2] for read in record.parts()[1]]})
+    record = traced_call.call("programs:program", sys.argv[1], name).record
+    rows.append({"reads": [read.to_json()[:3] for read in record.reads], "unfollowed": record.untraced_actions,
+                 "libraries": [read.to_json()[:2] for read in record.blocks()[1]]})
 print(json.dumps(rows))
 """
 
@@ -79,7 +79,7 @@ def test_a_library_that_a_step_loads_counts_for_that_step_alone(tmp_path):
 
 def test_what_this_package_hands_to_ptxas_counts_for_no_step(tmp_path):
     """A warm server has compiled a kernel before it forks workers."""
-    load = "from tileiras_build import warm_image; warm_image.warm_up()"
+    load = "from tileiras_build.cli import server_preload; server_preload.warm_up()"
     (record,) = watched(tmp_path, "import os; os.environ['OWN']", load=load, OWN="1", OLDPWD="/", OTHER="2")
     asked = {name for kind, name in record["libraries"] if kind in ("variable", "environment")}
     assert not asked & {"", "OLDPWD", "OTHER", "OWN"} and names(record, "variable") == ["OWN"]

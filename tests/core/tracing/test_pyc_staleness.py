@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-SHOW = "from tileiras_build.core.tracing.pyc_staleness import use_certain_code as use; {use}; import m; print(m.VALUE)"
+SHOW = "from tileiras_build.core.tracing.pyc_staleness import install_pyc_check as use; {use}; import m; print(m.VALUE)"
 
 
 def run(folder: Path, use: str = "use()", **environment: str) -> str:
