@@ -93,7 +93,7 @@ def zipped(text: str) -> Callable[[Path], None]:
 
     def change(folder: Path) -> None:
         with zipfile.ZipFile(folder / "modules.zip", "w") as archive:
-            archive.writestr("packed_arithmetic.py", text)
+            archive.writestr("packed.py", text)
 
     return change
 
