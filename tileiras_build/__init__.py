@@ -1,7 +1,7 @@
 """tileiras_build: an open, build-system-integrated batch compiler for CUDA Tile IR.
 
     artifacts = tileiras_build.compile(bytecode, "sm_90")     # .tileaa .tileas .ll .ptx .cubin .manifest
-    tileiras_build.emulator.launch(artifacts, entry, grid, params, memory=memory)
+    tileiras_build.simulate.emulator.launch(artifacts, entry, grid, params, memory=memory)
 
 Importing the package loads none of the compiler: functions and subpackages are imported on first use.
 """
@@ -24,54 +24,74 @@ _MODULES = {"__version__": ".core.version", "compile": ".driver"} | dict.fromkey
 )
 ALIASES = {
     "bytecode": "ir.bytecode",
+    "bytecode.case": "frontend.kernel_case",
     "bytecode.export": "frontend.export_cutile",
     "cases": "frontend.kernel_case_api",
     "command": "cli.main",
+    "cutile.reports": "cutile.kernel_fault_report",
     "emulator": "simulate.emulator",
+    "emulator.memory": "simulate.emulator.memory.address_space",
     "errors": "core.errors",
     "references": "verify",
     "runtime": "launch.runtime",
+    "runtime.arguments": "launch.runtime.pack_arguments",
+    "runtime.library": "launch.runtime.kernel_library",
     "scons_tool": "build",
+    "targets": "target.targets",
 }
-"""Import paths of programs, and the modules that they stand for: ``tileiras_build.runtime`` is ``tileiras_build.launch.runtime``."""
+"""Former import paths -> present ones: ``tileiras_build.runtime`` is ``tileiras_build.launch.runtime``."""
 
 
 class _AliasFinder:
-    """Finds a module by its name in ``ALIASES``, and by any name below that: the same module, never a second copy of it."""
+    """Finds a module by its name in ``ALIASES``, or by a name below one: the same module object, never a second copy."""
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None):
+        """The spec of the module that ``name`` is an alias of; None for any other name."""
         package, _, inner = name.partition(".")
-        aliases = [alias for alias in ALIASES if inner == alias or inner.startswith(f"{alias}.")]
-        if package != __name__ or not aliases:
+        if package != __name__ or (present := _resolve_alias(inner)) is None:
             return None
         from importlib.util import spec_from_loader
 
-        alias = max(aliases, key=len)
-        return spec_from_loader(name, _AliasLoader(f"{__name__}.{ALIASES[alias]}{inner[len(alias) :]}"))
+        return spec_from_loader(name, _AliasLoader(f"{__name__}.{present}"))
 
 
 class _AliasLoader:
+    """Loads the module called ``module`` under another name."""
+
     def __init__(self, module: str):
         self.module = module
 
     def create_module(self, spec) -> None:
-        return None  # an empty one, in whose place the module itself is put
+        """None: Python creates an empty module, which ``exec_module`` replaces."""
+        return None
 
     def exec_module(self, module) -> None:
+        """Put the real module in the place of the empty one."""
         import sys
         from importlib import import_module
 
         sys.modules[module.__name__] = import_module(self.module)
 
 
-def _offer_aliases() -> None:
+def _resolve_alias(inner: str) -> str | None:
+    """The present path of a former one, both without the package's name; the longest alias wins."""
+    head, rest = inner, ""
+    while head:
+        if head in ALIASES:
+            return ALIASES[head] + rest
+        head, _, last = head.rpartition(".")
+        rest = f".{last}{rest}"
+    return None
+
+
+def _install_alias_finder() -> None:
     import sys
 
     sys.meta_path.insert(0, _AliasFinder)
 
 
-_offer_aliases()
+_install_alias_finder()
 
 
 def __getattr__(name: str):

@@ -177,7 +177,7 @@ class BuildSession:
         until = time.monotonic() + SHUTDOWN_TIMEOUT
         while self.progress.running:
             if time.monotonic() > until:
-                print("\nscons: Build interrupted; steps that do not end are left.", file=sys.stderr, flush=True)
+                print("\nscons: Build interrupted; steps that did not stop were abandoned.", file=sys.stderr, flush=True)
                 os._exit(_INTERRUPTED)
             time.sleep(0.02)
 
@@ -209,7 +209,7 @@ class BuildSession:
         if self.build_dirs and not self.interrupted and not SCons.Script.Main.exit_status:
             doubt = self.shortcut.write_record(self._run())
             if doubt and ArtifactFile.explaining:
-                print(f"scons: the next run will check every node: {doubt}")
+                print(f"scons: the next run will check every node, because {doubt}")
 
     def _notify_watch(self) -> None:
         """Tell who watches the build."""

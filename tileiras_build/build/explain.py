@@ -12,14 +12,14 @@ def explain_rebuild(node) -> str:
     """The reasons for building ``node``, which SCons has found not to be up to date: "build/sm_90/a.ll changed"."""
     record = node.get_stored_info().binfo
     if not hasattr(record, "bact"):
-        return "it has not been built before"
+        return "not built before"
     reasons = [*_changes_of_action(node, record), *_changes_of_children(node, record)]
     if change := node.changed_dependency():
         reasons.append(change)
     if not node.exists():
-        reasons.append("its file is missing")
+        reasons.append("output missing")
     elif not reasons:
-        reasons.append("it is always built" if node.always_build else "its file was changed")
+        reasons.append("always built" if node.always_build else "output modified")
     reasons = list(dict.fromkeys(reasons))
     more = f" and {len(reasons) - MAX_REASONS} more" if len(reasons) > MAX_REASONS else ""
     return ", ".join(reasons[:MAX_REASONS]) + more
@@ -29,23 +29,23 @@ def _changes_of_action(node, record) -> Iterator[str]:
     before, now = parse_signature(record.bact), parse_signature(str(node.get_executor()))
     if before is None or now is None:
         if record.bact != str(node.get_executor()):
-            yield "its action changed"
+            yield "command changed"
         return
     for name in sorted(before.keys() | now.keys()):
         if before.get(name) == now.get(name):
             continue
         if name == "code":
-            yield f"the code of stage {now['stage']} changed"
+            yield f"compiler code of stage {now['stage']} changed"
         elif name == "options":
             yield from _changes_of_options(before[name], now[name])
         else:
-            yield f"{name} was {before.get(name)}, is {now.get(name)}"
+            yield f"{name} changed from {before.get(name)} to {now.get(name)}"
 
 
 def _changes_of_options(before: dict, now: dict) -> Iterator[str]:
     for name in sorted(before.keys() | now.keys()):
         if before.get(name) != now.get(name):
-            yield f"{name} was {before.get(name)}, is {now.get(name)}"
+            yield f"{name} changed from {before.get(name)} to {now.get(name)}"
 
 
 def parse_signature(text: str) -> dict | None:

@@ -44,9 +44,11 @@ class ExportAction(WorkerAction):
         made = self._run_traced(executor, path, names, env)
         missing = [name for name in names if name not in made.files]
         if missing:
-            message = f"the file has exported {', '.join(made.files) or 'nothing'}, and not {', '.join(missing)}"
-            remedy = "build again: its table was another one when the build began"
-            raise InvalidInput("export-names", message, location=Location(path), remedy=remedy)
+            message = (
+                f"{', '.join(missing)} not exported (got {', '.join(made.files) or 'nothing'}): "
+                "the CASES table changed during the build"
+            )
+            raise InvalidInput("export-names", message, location=Location(path), remedy="rerun scons")
         files = {name + self.stage.suffix: made.files[name] for name in names}
         return files | {names[0] + SUFFIX: made.record.to_bytes()}
 
@@ -90,7 +92,7 @@ class ExportDependencies:
         """Why the step must run, in a few words; None where it would read the same again."""
         if self._change is None:
             record = self.record()
-            missing = "nothing says what it has read"
+            missing = "no dependency record"
             self._change = (self._comparison().first_change(record) if record else missing,)
         return self._change[0]
 
@@ -105,7 +107,7 @@ class ExportDependencies:
         """The files, and folders, whose stats and names tell whether the record holds; or a few words why none do."""
         record, places = self.record(), self._comparison().probe.paths
         if record is None or record.untraced_actions:
-            return record.untraced_actions[0] if record else "an export without a record"
+            return record.untraced_actions[0] if record else "an export without a dependency record"
         files: set[str] = set()
         folders: set[str] = set()
         for read in record.all_reads():
@@ -121,13 +123,13 @@ class ExportDependencies:
             elif read.kind in ("candidates", "among"):
                 folders.add(places.path(read.name.rpartition("//")[0]))
             elif not _is_checked_every_run(read):
-                return f"an export asks for {read.kind} {read.name}"
+                return f"an export depends on {read.kind} {read.name}"
         return files, folders
 
     def change_since(self, comparison: Comparison) -> str | None:
         """As ``change``, compared by another ``comparison``."""
         record = self.record()
-        return comparison.first_change(record) if record else "an export without a record"
+        return comparison.first_change(record) if record else "an export without a dependency record"
 
 
 def _is_checked_every_run(read: Dependency) -> bool:

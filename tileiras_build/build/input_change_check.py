@@ -18,7 +18,7 @@ from ..core.errors import InvalidInput, Location
 from ..core.tracing.fs_probe import Stamp, stamp
 from .artifact_node import ArtifactFile, matches
 
-_REMEDY = "build again when nothing writes there"
+_REMEDY = "rerun when no other program writes to it"
 
 
 class StepInputs:
@@ -44,7 +44,7 @@ class StepInputs:
             if csig == node.get_csig():
                 continue
             if node.has_builder():
-                message = "this is not what the step that makes it has written"
+                message = "file was modified after the step that builds it"
                 raise InvalidInput("input-changed", message, location=Location(node.path), remedy=_REMEDY)
             for target in targets:
                 _replace(target.get_binfo(), node, csig)
@@ -62,7 +62,7 @@ def run_on_stable_inputs(targets: list, make: Callable[[], dict[str, bytes]]) ->
         if changed is None:
             inputs.record_in(targets)
             return files
-    message = "the file changed while a step read it, and once more when the step ran again"
+    message = "file kept changing while a step was reading it"
     raise InvalidInput("input-changed", message, location=Location(changed), remedy=_REMEDY)
 
 

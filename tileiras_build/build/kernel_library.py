@@ -283,12 +283,12 @@ class GraphBuilder:
         if node.name.endswith(first.suffix):
             return [Kernel(stem(node, first.suffix), node, node, lambda target, settings: node)]
         if not node.name.endswith(".py"):
-            message = f"a kernel library is made from .py, {TILECPP} and {first.suffix} files"
+            message = f"KernelLibrary sources must be .py, {TILECPP} or {first.suffix} files"
             raise InvalidInput("library-source", message, location=Location(str(node)))
         try:
             if is_helper(path := node.srcnode().get_abspath()):
                 if not has_table(path, REFERENCES):
-                    self._report_helper(node, "no CASES table, so this is a module that kernels import")
+                    self._report_helper(node, "no CASES table: treated as a helper module")
                 return []
         except TileirasError:
             pass  # the step says what is wrong with it
@@ -448,8 +448,8 @@ def _nodes(env, sources: Iterable) -> list:
 
 def _duplicate_name_error(kernel: str, one: object, other: object) -> InvalidInput:
     """Two files of a build folder give a kernel of one name."""
-    message = f"kernel {kernel} is made from {one} and from {other}"
-    return InvalidInput("library-name", message, remedy="rename one, or give the libraries their own build_dir")
+    message = f"kernel {kernel} is defined in both {one} and {other}"
+    return InvalidInput("library-name", message, remedy="rename one, or use different build_dir")
 
 
 def _is_tilecpp(node) -> bool:

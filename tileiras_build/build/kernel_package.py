@@ -154,8 +154,8 @@ class PackageBuilder:
     def _reject_duplicate(self, name: str) -> None:
         """One prefix holds one package of a name, wherever they are built."""
         if name in self.build.packages:
-            remedy = "give it all its libraries as a list, or call one of the two otherwise"
-            raise InvalidInput("package-twice", f"package {name} is asked for twice", remedy=remedy)
+            remedy = "pass all libraries as one list, or rename one package"
+            raise InvalidInput("package-twice", f"package {name} is declared twice", remedy=remedy)
         self.build.packages.add(name)
 
     def _add(self, env, name: str, library, ptx: str, embed: bool, prefix: str):
@@ -261,14 +261,14 @@ class PartialPackage:
         if not missing:
             return ""
         if not there:
-            return f"package {self.name} is not made: none of its kernels is there"
+            return f"package {self.name} not built: all of its kernels failed"
         try:
             self._write(there)
         except TileirasError as error:
             return str(error)
         absent = [node for _, images in missing for node in images if not _is_there(node, lost)]
-        where = f" (installed so in {self.installed})" if self.installed else ""
-        return f"package {self.name} is without {describe_missing(absent)}{where}"
+        where = f" (installed without them in {self.installed})" if self.installed else ""
+        return f"package {self.name} is missing {describe_missing(absent)}{where}"
 
     def _write(self, members: list) -> None:
         packed = pack(self.name, members, self.embed)
@@ -289,10 +289,8 @@ def _option(env, name: str, value):
 def _reject_second_library(name: str, ptx: object) -> None:
     """Raise InvalidInput[package-library] where a second library stands in the place of ``ptx``."""
     if ptx is not None and not isinstance(ptx, str | int):
-        message = f'KernelPackage("{name}", …) has been given several libraries, each as an argument of its own'
-        raise InvalidInput(
-            "package-library", message, remedy=f'give a list of them: KernelPackage("{name}", [one, other])'
-        )
+        message = f'KernelPackage("{name}", …): several libraries must be one list'
+        raise InvalidInput("package-library", message, remedy=f'write KernelPackage("{name}", [one, other])')
 
 
 def _by_kernel(name: str, library) -> Mapping[str, list]:
@@ -303,7 +301,7 @@ def _by_kernel(name: str, library) -> Mapping[str, list]:
             kernels.setdefault(f"{node.dir.up().path}/{kernel_name(node)}", {})[node] = None
     if not kernels:
         message = f"package {name} has no kernels"
-        raise InvalidInput("package-empty", message, remedy="pass what env.KernelLibrary has returned")
+        raise InvalidInput("package-empty", message, remedy="pass the result of env.KernelLibrary")
     return {kernel: list(nodes) for kernel, nodes in kernels.items()}
 
 

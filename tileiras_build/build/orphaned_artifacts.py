@@ -33,7 +33,7 @@ from .incremental.sconsign_format import Entries, peek
 from .stage_actions import kernel_name
 
 MAX_LISTED = 3  # files that are named
-REMEDY = "remove them with: scons prune=1"
+REMEDY = "delete them with `scons prune=1`"
 _PRESERVED = ("package",)  # steps whose files are named after a package
 
 
@@ -157,6 +157,5 @@ def _count(paths: list[str]) -> str:
     files = f"{len(paths)} file{'' if len(paths) == 1 else 's'}"
     kernels = len({os.path.basename(path).rpartition(".")[0] for path in paths if not _is_libdevice_subset(path)})
     if not kernels:
-        return f"{files} that no kernel asks for any more"
-    whose = "a kernel that does" if kernels == 1 else f"{kernels} kernels that do"
-    return f"{files} of {whose} not exist any more"
+        return f"{files} no longer used by any kernel"
+    return f"{files} of {'a deleted kernel' if kernels == 1 else f'{kernels} deleted kernels'}"

@@ -58,14 +58,14 @@ def settings_by_kernel(
 
 
 def _unused(library: str, patterns: list[str], known: list[str], incomplete: bool) -> InvalidInput:
-    message = f"no kernel of library {library} is called {' or '.join(patterns)}"
+    message = f"library {library} has no kernel {' or '.join(map(repr, patterns))}"
     if incomplete:
-        message += ", of those that are known: the kernels of a file that failed are not"
-        return InvalidInput("library-pattern", message, remedy="correct that file first")
+        message += " (kernels of a file that failed are unknown)"
+        return InvalidInput("library-pattern", message, remedy="fix that file first")
     near = nearest(patterns[0], known)
     meant = "" if near is None else f"did you mean {near}? "
     return InvalidInput(
-        "library-pattern", message, remedy=f"{meant}name a kernel, or a pattern such as matmul_*, in kernels="
+        "library-pattern", message, remedy=f"{meant}use a kernel name or a pattern such as matmul_* in kernels="
     )
 
 
@@ -73,7 +73,7 @@ def check_options(library: str, rows: Rows) -> None:
     """Raise InvalidInput[library-option] for an option that no kernel can have."""
     for pattern, options in rows.items():
         if wrong := sorted(set(options) - set(NAMES)):
-            message = f"kernels {pattern} of library {library} are given {', '.join(wrong)}"
+            message = f"unknown options {', '.join(wrong)} for kernels {pattern} of library {library}"
             raise InvalidInput("library-option", message, remedy=f"use {', '.join(NAMES)}")
 
 
@@ -86,8 +86,8 @@ def check_files(library: str, rows: Rows, kernels: Iterable[Kernel], files: Sequ
     idle = {pattern: names for pattern, names in asked.items() if names and not _match_any(pattern, files)}
     named = {key for kernel in kernels for key in matching(rows, kernel.names)} if idle else set()
     for pattern in idle.keys() & named:
-        message = f"kernels {pattern} of library {library} are given {', '.join(idle[pattern])}, which only whole .cu files have"
-        raise InvalidInput("library-option", message, remedy="give it by the name of a .cu file, without the ending")
+        message = f"kernels {pattern} of library {library}: option {', '.join(idle[pattern])} applies to whole .cu files"
+        raise InvalidInput("library-option", message, remedy="use the stem of a .cu file as the key in kernels=")
 
 
 def _match_any(pattern: str, names: Iterable[str]) -> bool:

@@ -134,7 +134,7 @@ class Progress:
             for step, failure in failed:
                 self._print_failure(step, str(failure.errstr))
         seconds, made = time.monotonic() - self._start, len(self._begun.difference(map(_node, failures)))
-        self.stream.write(f"\n{_count(made, 'step')} made in {seconds:.1f} s; {next_step_hint(failures)}\n")
+        self.stream.write(f"\n{_count(made, 'step')} in {seconds:.1f} s; {next_step_hint(failures)}\n")
 
     def _print_failure(self, step: BuildStep, text: str) -> None:
         """What failed, and below it all that was said of it."""
@@ -192,7 +192,7 @@ class Progress:
             self.stream.write("\n")
             print_resources(rows, self.stream)
         if unreadable:
-            self.stream.write(f"{_count(unreadable, 'launch manifest')} cannot be read\n")
+            self.stream.write(f"cannot read {_count(unreadable, 'launch manifest')}\n")
 
 
 def _count(count: int, noun: str) -> str:
@@ -209,8 +209,8 @@ def next_step_hint(failures: list) -> str:
     option, asked = SCons.Script.GetOption, set(map(str, SCons.Script.COMMAND_LINE_TARGETS))
     if failures:
         place = first_location("\n".join(str(failure.errstr) for failure in failures))
-        rest = "" if option("keep_going") or len(failures) > 1 else "; scons -k makes what can be made"
-        return f"next: {f'correct {place}' if place else 'correct what is said above'} and run scons again{rest}"
+        rest = "" if option("keep_going") or len(failures) > 1 else "; `scons -k` builds everything else meanwhile"
+        return f"next: fix {place or 'the errors above'} and rerun{rest}"
     aliases = SCons.Node.Alias.default_ans
     left = [name for name in ("verify", "package") if name not in asked and (name == "verify" or aliases.lookup(name))]
     return f"next: scons {left[0]}" if left else "next: scons report"

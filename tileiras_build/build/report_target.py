@@ -62,7 +62,7 @@ class ReportAction(AlwaysBuildAction):
             self._write(path, env, {Path(node.path) for node in missing})
         except TileirasError as error:
             return str(error)
-        return f"{path} is without {describe_missing(missing)}"
+        return f"{path} is missing {describe_missing(missing)}"
 
     def _write(self, path: str, env, without: Collection[Path] = (), jobs: int = 1) -> None:
         from ..reports.collect_rows import EstimateProblems

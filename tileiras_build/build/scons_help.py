@@ -13,26 +13,26 @@ from .parallel_jobs import describe_jobs
 from .scons_variables import known_variables, project_defaults
 
 TARGETS = (
-    ("(nothing)", "what the project builds by default"),
-    ("verify", "compare every kernel with the interpreter and with its author's reference"),
-    ("report", "a page of the build: registers, shared memory, spills, what has changed"),
-    ("package", "the packages of the project; install puts them into prefix="),
-    ("commands", "compile_commands.json: the command of every step"),
+    ("(nothing)", "default targets of the project"),
+    ("verify", "check every kernel against the interpreter and against its reference function"),
+    ("report", "HTML report: registers, shared memory, spills, changes since the last report"),
+    ("package", "build the packages; `install` copies them to prefix="),
+    ("commands", "write compile_commands.json"),
 )
 _INDENT = " " * 14
 
 
 def help_text(env) -> str:
     """The text for an environment and all options of the run, each once."""
-    lines = ["", "scons [name=value ...] [target ...]", "", "options, with their value and where it comes from:", ""]
+    lines = ["", "scons [name=value ...] [target ...]", "", "options, current value and its source:", ""]
     seen: set[str] = set()
     for variables in known_variables():
         for option in variables.options:
             if option.key not in seen:
                 seen.add(option.key)
                 lines += _option(env, variables, option)
-    lines += [f"  {'-j N':11} {describe_jobs()}", f"{_INDENT}steps that run at once", ""]
-    lines += [f"Defaults of a project are the keys of [tool.tileiras] in its {FILE_NAME}.", "", "targets:", ""]
+    lines += [f"  {'-j N':11} {describe_jobs()}", f"{_INDENT}parallel jobs", ""]
+    lines += [f"Project defaults are set in [tool.tileiras] in {FILE_NAME}.", "", "targets:", ""]
     lines += [f"  {name:11} {what}" for name, what in TARGETS]
     return "\n".join([*lines, "", ""])
 

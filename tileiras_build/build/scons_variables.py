@@ -42,8 +42,8 @@ def option_text(name: str, value: object) -> str:
         text = os.fspath(value)
     if isinstance(text, str):
         return text
-    message = f"{name} of an environment is a {type(value).__name__}, which no option is"
-    raise InvalidInput("option-value", message, remedy="give text, a number, True or False, or a list of them")
+    message = f"construction variable {name} has unsupported type {type(value).__name__}"
+    raise InvalidInput("option-value", message, remedy="use a string, number, boolean or list")
 
 
 def variables(arguments: dict[str, str]) -> Variables:

@@ -25,8 +25,7 @@ WRITE_INTERVAL = 60.0  # seconds between two writes while steps are being built
 MIN_PAUSE_FACTOR = 20.0  # a write that takes a second is followed by at least as many without one
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 _READ_ONLY_REMEDY = (
-    "build where you may write, in a copy of this folder for example, or say where with build_dir= and in the SConstruct "
-    "SConsignFile('/tmp/records')"
+    "build in a writable copy of this folder, or set build_dir= and call SConsignFile('/tmp/records') in the SConstruct"
 )
 
 _lock: int | None = None  # the open folder; the lock is the process's, and ends with it
@@ -41,7 +40,7 @@ def lock_folder(folder: str) -> bool:
     try:
         fcntl.flock(_lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        print("scons: another build is running in this folder; waiting for its end", file=sys.stderr)
+        print("scons: another build is running in this folder; waiting for it to finish", file=sys.stderr)
     except OSError:
         # A file system without locks: there nobody can tell.
         return False
@@ -110,8 +109,8 @@ def _try(write: Callable[[], None]) -> InvalidInput | None:
 
 
 def _failure(error: OSError) -> InvalidInput:
-    room = "make room: the next build makes again what this one could not record"
+    room = "free disk space (unrecorded steps will be rebuilt)"
     remedy = room if error.errno in _DISK_FULL else _READ_ONLY_REMEDY
     return InvalidInput(
-        "records-write", f"cannot write the records of this build: {write_error_text(error)}", remedy=remedy
+        "records-write", f"cannot write .sconsign.dblite: {write_error_text(error)}", remedy=remedy
     )

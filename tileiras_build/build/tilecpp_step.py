@@ -115,5 +115,5 @@ def available_sources(env, sources: Iterable) -> list:
     if not nodes or missing is None:
         return nodes
     names = ", ".join(str(node) for node in nodes[:3]) + (", ..." if len(nodes) > 3 else "")
-    print(f"scons: without {names}: {missing}")
+    print(f"scons: skipping {names}: {missing}")
     return []

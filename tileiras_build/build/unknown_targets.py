@@ -54,7 +54,7 @@ def reject_unknown_targets(folder: str) -> None:
         if aliases.lookup(name) is None and not _is_file(os.path.join(folder, name), name):
             known = sorted({*aliases.keys(), "verify", "report", "commands"})
             raise InvalidInput(
-                "target-unknown", f"nothing that can be built is called {name}", remedy=suggest(name, known)
+                "target-unknown", f"unknown target {name!r}", remedy=suggest(name, known)
             )
 
 

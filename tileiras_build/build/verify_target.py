@@ -34,13 +34,13 @@ from .stage_actions import WorkerAction, explain_suffix, kernel_name, step_timeo
 VERIFY_REFERENCE = "compare"
 VERIFIED = Stage(
     ".verified",
-    "how the kernel fared in the emulator against the interpreter: JSON",
+    "result of verification against the interpreter (JSON)",
     "tileiras_build.build.verify_interpreter_step:verify_kernels",
     libraries=("numpy", "ml_dtypes", "xdsl", "llvmlite"),
 )
 REFERENCE = Stage(
     ".reference",
-    "how the kernel fared against its author's reference: JSON",
+    "result of verification against the reference function (JSON)",
     "tileiras_build.build.verify_reference_step:compare_kernels",
     modules=("tileiras_build.frontend.kernel_case_api",),  # which the references import
     libraries=("numpy", "ml_dtypes", "xdsl", "llvmlite", "msgspec", "cuda-tile", "python"),
@@ -48,7 +48,7 @@ REFERENCE = Stage(
 RECORD = ".reference-reads"
 PYTHON = ".py"
 _CURRENT = (SCons.Node.executed, SCons.Node.up_to_date)
-_COLUMNS = ("kernel", "SM", "against", "grid", "arrays", "elements", "of tolerance", "result")
+_COLUMNS = ("kernel", "target", "checked against", "grid", "arrays", "elements", "error / tolerance", "result")
 
 
 class VerifyInterpreterAction(WorkerAction):
@@ -164,13 +164,13 @@ def _rows(node, step: BuildStep) -> list[tuple]:
 def _row(check: dict, step: BuildStep) -> tuple:
     name = demangle(check["entry"])
     if check["reason"]:
-        return name, step.target, "interpreter", "-", "-", "-", "-", f"no inputs: {check['reason']}"
-    return (name, step.target, "interpreter", *_element_counts(check), "agrees")
+        return name, step.target, "interpreter", "-", "-", "-", "-", f"skipped: {check['reason']}"
+    return (name, step.target, "interpreter", *_element_counts(check), "match")
 
 
 def _reference_row(check: dict, step: BuildStep) -> tuple:
-    alone = " (the interpreter does not)" if check["interpreter"] is None else ""
-    return (check["entry"], step.target, "reference", *_element_counts(check), f"agrees{alone}")
+    alone = " (the interpreter disagrees)" if check["interpreter"] is None else ""
+    return (check["entry"], step.target, "reference", *_element_counts(check), f"match{alone}")
 
 
 def _element_counts(check: dict) -> tuple:

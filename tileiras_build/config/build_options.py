@@ -28,7 +28,7 @@ def yes_no(name: str, text: object) -> bool:
     """What a text means; raises InvalidInput[option-value]."""
     if str(text).lower() in YES_NO:
         return YES_NO[str(text).lower()]
-    raise InvalidInput("option-value", f"{name}={text} is neither yes nor no", remedy="use yes or no")
+    raise InvalidInput("option-value", f"{name}= must be yes or no, got {str(text)!r}")
 
 
 def _yes_no_or_nothing(name: str, text: str) -> None:
@@ -45,12 +45,12 @@ def choice(name: str, text: object) -> str:
 
 def _check_folder(name: str, text: str) -> None:
     if not text or os.path.exists(text) and not os.path.isdir(text):
-        raise InvalidInput("option-value", f"{name}={text} is not a folder", remedy="name a folder, or a new one")
+        raise InvalidInput("option-value", f"{name}={text} is not a folder")
 
 
 def _check_file(name: str, text: str) -> None:
     if text and not os.path.isfile(text):
-        raise InvalidInput("option-value", f"{name}={text} is not a file", remedy=f"give the path of {name}")
+        raise InvalidInput("option-value", f"{name}={text}: no such file")
 
 
 def _check_flags(name: str, text: str) -> None:
@@ -78,8 +78,8 @@ def check_executor(name: str, text: str) -> None:
             return
     except ValueError:
         pass
-    message = f"{name}={text} is neither local nor the address of a Dask scheduler"
-    raise InvalidInput("executor-value", message, remedy="use local, or tcp://host:8786")
+    message = f"{name}= must be local or a Dask scheduler such as tcp://host:8786, got {text!r}"
+    raise InvalidInput("executor-value", message)
 
 
 def _check_ptx(name: str, text: str) -> None:
@@ -101,29 +101,29 @@ class BuildOption:
 OPTIONS: tuple[BuildOption, ...] = (
     BuildOption("sm", f"targets, separated by commas: {', '.join(TARGETS)}, or all", "sm_90", lambda _, text: parse_targets(text)),
     BuildOption("opt", f"optimization level: {', '.join(LEVEL_NAMES)}", "3", lambda _, text: read_level(text)),
-    BuildOption("lineinfo", "keep source lines for profilers and debuggers: yes or no", "no", yes_no),
-    BuildOption("debug", "keep source lines and variables for debuggers, with opt=0: yes or no", "no", yes_no),
-    BuildOption("strategy", f"how copies overlap computation: {', '.join(NAMES)}", AUTO, choice),
-    BuildOption("serializer", f"what makes the PTX: {' or '.join(SERIALIZERS)}", SERIALIZERS[0], choice),
+    BuildOption("lineinfo", "emit source line information for profilers and debuggers (yes/no)", "no", yes_no),
+    BuildOption("debug", "emit full debug information, with opt=0 (yes/no)", "no", yes_no),
+    BuildOption("strategy", f"software pipelining of loads: {', '.join(NAMES)}", AUTO, choice),
+    BuildOption("serializer", f"PTX backend: {' or '.join(SERIALIZERS)}", SERIALIZERS[0], choice),
     *(BuildOption(row.name, f"{row.help}: {row.values_text}", str(row.default), row.check) for row in TUNING),
-    BuildOption("build_dir", "folder for everything that is built", "build", _check_folder),
-    BuildOption("ptxas", "path of ptxas (empty: the one of nvidia-cuda-nvcc)", "", _check_file),
-    BuildOption("libdevice", "path of libdevice.10.bc (empty: the one of nvidia-nvvm)", "", _check_file),
-    BuildOption("nvcc", "path of nvcc for .cu files (empty: the one of nvidia-cuda-nvcc)", "", _check_file),
-    BuildOption("nvcc_flags", "more flags for nvcc: include folders, macros", "", _check_flags),
+    BuildOption("build_dir", "build folder", "build", _check_folder),
+    BuildOption("ptxas", "path to ptxas (empty: from the nvidia-cuda-nvcc wheel)", "", _check_file),
+    BuildOption("libdevice", "path to libdevice.10.bc (empty: from the nvidia-nvvm wheel)", "", _check_file),
+    BuildOption("nvcc", "path to nvcc for .cu files (empty: from the nvidia-cuda-nvcc wheel)", "", _check_file),
+    BuildOption("nvcc_flags", "extra nvcc flags (-I, -D)", "", _check_flags),
     BuildOption("cache", "shared build cache: a folder, http://host:port/path or s3://bucket/path (empty: none)", "", _check_cache),
-    BuildOption("explain", "say why each step runs: yes or no", "no", yes_no),
-    BuildOption("prune", "remove what was built of kernels that do not exist any more: yes or no", "no", yes_no),
+    BuildOption("explain", "print why each step runs (yes/no)", "no", yes_no),
+    BuildOption("prune", "delete artifacts of kernels that no longer exist (yes/no)", "no", yes_no),
     BuildOption("executor", "where steps run: local, or tcp://host:8786, a Dask scheduler", LOCAL, check_executor),
-    BuildOption("executor_ca", "who vouches for a cluster at tls://host:8786: a file in PEM (empty: as Dask's configuration says)", "", _check_file),
-    BuildOption("executor_cert", "this build's certificate for the cluster, in PEM (empty: as Dask's configuration says)", "", _check_file),
-    BuildOption("executor_key", "the key of executor_cert (empty: it is in that file)", "", _check_file),
-    BuildOption("server", "let a warm server fork the workers: yes or no (empty: yes, but no in a CI)", "", _yes_no_or_nothing),
-    BuildOption("pages", "`scons report` writes a page for each kernel, instead of all into one file: yes or no", "no", yes_no),
-    BuildOption("report_label", "`scons report` remembers this build by this name, for its kernels' history", ""),
-    BuildOption("estimate", "`scons report` estimates the launches that `scons verify` has compared: yes or no", "no", yes_no),
-    BuildOption("ptx", "whose PTX goes into packages for later GPUs: a target, auto or none", "auto", _check_ptx),
-    BuildOption("prefix", "folder that `scons install` puts packages into", "install"),
+    BuildOption("executor_ca", "CA certificate (PEM) for tls:// schedulers (empty: from Dask's configuration)", "", _check_file),
+    BuildOption("executor_cert", "client certificate (PEM) for tls:// schedulers (empty: from Dask's configuration)", "", _check_file),
+    BuildOption("executor_key", "private key of executor_cert (empty: in the same file)", "", _check_file),
+    BuildOption("server", "use a background compile server (yes/no; empty: yes, but no if CI is set)", "", _yes_no_or_nothing),
+    BuildOption("pages", "scons report: one HTML page per kernel instead of a single file (yes/no)", "no", yes_no),
+    BuildOption("report_label", "scons report: label of this build in the history", ""),
+    BuildOption("estimate", "scons report: estimate run times of the launches that scons verify ran (yes/no)", "no", yes_no),
+    BuildOption("ptx", "PTX to embed in packages for forward compatibility: a target, auto or none", "auto", _check_ptx),
+    BuildOption("prefix", "install folder for packages", "install"),
 )  # fmt: skip
 DEFAULTS: dict[str, str] = {row.name: row.default for row in OPTIONS}
 CHECKS = {row.name: row.check for row in OPTIONS}

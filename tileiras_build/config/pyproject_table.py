@@ -35,7 +35,7 @@ def read_table(folder: str, checks: Mapping[str, Callable[[str, str], object]]) 
 def _values(found: Mapping[str, object], checks: Mapping[str, Callable[[str, str], object]]) -> dict[str, str]:
     for name in found:
         if name not in checks:
-            message = f"[tool.{TABLE}] has a key {name}, which is no option of the build"
+            message = f"unknown key '{name}' in [tool.{TABLE}]"
             raise InvalidInput("pyproject-key", message, remedy=suggest(name, checks))
     values = {name: _text(name, value) for name, value in found.items()}
     for name, value in values.items():
@@ -49,17 +49,17 @@ def _parse(data: bytes) -> dict[str, object]:
     try:
         found = tomllib.loads(data.decode()).get("tool", {}).get(TABLE, {})
     except (ValueError, AttributeError) as error:
-        raise InvalidInput("pyproject-toml", f"this is no TOML: {error}", remedy="correct it") from None
+        raise InvalidInput("pyproject-toml", f"invalid TOML: {error}") from None
     if isinstance(found, dict):
         return found
-    raise InvalidInput("pyproject-toml", f"tool.{TABLE} is no table", remedy=f"begin it with [tool.{TABLE}]")
+    raise InvalidInput("pyproject-toml", f"tool.{TABLE} must be a table", remedy=f"start it with [tool.{TABLE}]")
 
 
 def _text(name: str, value: object) -> str:
     if (text := as_text(name, value)) is not None:
         return text
-    remedy = "write text, a number, true or false, or a list of texts or numbers"
-    raise InvalidInput("pyproject-value", f"[tool.{TABLE}] {name} is none of these", remedy=remedy)
+    remedy = "use a string, number, boolean, or list of strings or numbers"
+    raise InvalidInput("pyproject-value", f"[tool.{TABLE}] {name} has an unsupported type", remedy=remedy)
 
 
 def as_text(name: str, value: object) -> str | None:

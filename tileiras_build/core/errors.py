@@ -110,7 +110,7 @@ def is_own(error: BaseException) -> bool:
 def exception_text(error: BaseException) -> str:
     """The text of an exception."""
     words = asked(lambda: printable(str(error)))
-    return "(it cannot say what it is)" if words is None else words
+    return "(no message)" if words is None else words
 
 
 def describe_exception(error: BaseException) -> str:

@@ -22,17 +22,17 @@ _UNNAMED = 64  # files without a name at once; each takes a descriptor, of which
 _SHOWN = 60  # characters of a name; in UTF-8 each has up to 4 bytes
 
 _READ_FAULTS = {
-    FileNotFoundError: ("file-missing", "there is no such file"),
+    FileNotFoundError: ("file-missing", "file not found"),
     IsADirectoryError: ("file-is-directory", "this is a directory, not a file"),
-    PermissionError: ("file-unreadable", "the file is not readable"),
+    PermissionError: ("file-unreadable", "permission denied"),
 }
 _WRITE_FAULTS = {
     errno.ENOSPC: "the disk is full",
     errno.EDQUOT: "the disk is full (quota)",
-    errno.EEXIST: "its folder is a file",
-    errno.ENOTDIR: "its folder is a file",
-    errno.EACCES: "this user may not write there",
-    errno.EPERM: "this user may not write there",
+    errno.EEXIST: "parent path is a file",
+    errno.ENOTDIR: "parent path is a file",
+    errno.EACCES: "permission denied",
+    errno.EPERM: "permission denied",
     errno.EROFS: "the file system is read-only",
 }
 
@@ -45,7 +45,7 @@ def read_file(path: str | os.PathLike) -> bytes:
         id, message = _READ_FAULTS.get(type(error), ("file-unreadable", f"cannot read: {error.strerror}"))
         raise InvalidInput(id, message, location=Location(os.fspath(path))) from None
     except ValueError:
-        message = "no file can have this name"
+        message = "invalid file name"
         raise InvalidInput("file-missing", message, location=Location(os.fspath(path))) from None
 
 
@@ -53,7 +53,7 @@ def read_stored(path: str | os.PathLike) -> bytes:
     """As ``read_file``, of what a program has put into a folder: raises InvalidInput[file-special] for a pipe or device, which
     nobody may ever write to."""
     if _is_device(Path(path)):
-        message = "this is a pipe or a device, where a file was expected"
+        message = "expected a regular file, found a pipe or device"
         raise InvalidInput("file-special", message, location=Location(os.fspath(path)), remedy="remove it")
     return read_file(path)
 

@@ -49,42 +49,39 @@ class Knob(Generic[Value]):
 DEBUG = Knob(
     "TILEIRAS_DEBUG",
     0,
-    "what to write to standard error and the dump folder: 1 stages and their time, 2 passes and their time, "
-    "5 the artifact of each stage, 6 the IR after each pass",
+    "verbosity: 1 per-stage timing, 2 + per-pass timing, 5 + dump stage outputs, 6 + dump IR after each pass "
+    "(to TILEIRAS_DUMP); stage times include loading the compiler",
     values=tuple(range(8)),
 )
 CHECK = Knob(
     "TILEIRAS_CHECK",
     0,
-    "how much to verify: 0 pass contracts only, 1 the IR after each stage, 2 the IR after each pass, "
-    "and the proofs of what it made",
+    "verification level: 0 pass contracts, 1 + IR after each stage, 2 + IR after each pass and the pass verifiers",
     values=(0, 1, 2),
 )
 DUMP = Knob(
     "TILEIRAS_DUMP",
     "",
-    "the folder for dumps of TILEIRAS_DEBUG and of internal errors "
-    "(default: dump in the temporary folder's tileiras-<user id>, which only you can look into)",
+    "folder for dumps of TILEIRAS_DEBUG and of internal errors (default: $TMPDIR/tileiras-<uid>/dump, private to you)",
 )
 
 CUTILE_INHERITED = Knob(
     "TILEIRAS_CUTILE_INHERITED",
     "",
-    "set by `tileiras-build run` and the pytest plugin for the processes they start: the device of their kernels, as JSON",
+    "internal: device of the kernels, as JSON; set for child processes by `tileiras-build run` and the pytest plugin",
 )
 
 CUTILE_CACHE = Knob(
     "TILEIRAS_CUTILE_CACHE",
     "",
-    "the folder, or the address of a server, where kernels are kept that `tileiras_build.cutile` has compiled; off: none "
-    "(default: tileiras-build/cutile in `XDG_CACHE_HOME`, or in ~/.cache)",
+    "cache of kernels compiled by `tileiras_build.cutile`: a folder, a server URL, or off "
+    "(default: tileiras-build/cutile under `XDG_CACHE_HOME` or ~/.cache)",
 )
 
 SERVER = Knob(
     "TILEIRAS_SERVER",
     "",
-    "whether commands and builds may be answered by a warm server, and start one: 1 or 0 "
-    "(default: 1, in a CI, where `CI` is set, 0); `server=0` is the same for one build",
+    "use a background compile server: 1 or 0 (default: 1; 0 if `CI` is set); `server=0` disables it for one build",
 )
 
 KNOBS: tuple[Knob[int] | Knob[str], ...] = (DEBUG, CHECK, DUMP, CUTILE_CACHE, CUTILE_INHERITED, SERVER)
@@ -106,7 +103,7 @@ def dump_folder() -> Path:
             return dump_root()
         Path(given).mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        message = f"cannot make a folder for dumps: {error.strerror or error}"
+        message = f"cannot create the dump folder: {error.strerror or error}"
         raise InvalidInput("dump-folder", message, remedy=f"set {DUMP.name} to a folder that can be written") from None
     return Path(given)
 

@@ -66,7 +66,7 @@ _DONE = (SCons.Node.up_to_date, SCons.Node.executed)
 
 
 class _NotRecordable(Exception):
-    """Why a run is not recorded: a path, or a few words."""
+    """Why a run is not recorded, as a clause that follows "because"."""
 
 
 @dataclass(frozen=True)
@@ -201,12 +201,12 @@ class NullBuild:
         if self.trace.untraceable:
             raise _NotRecordable(self.trace.untraceable)
         if self.key is None:
-            raise _NotRecordable("an option that changes what scons does")
+            raise _NotRecordable("a command-line option disables it")
         if self.trace.detected_tools and any(map(_is_made_by_tools, visited)):
-            raise _NotRecordable("files that are made by other tools")
+            raise _NotRecordable("there are targets of other SCons tools")
         # Where SCons looked for them, and what else it would find there, was not watched.
         if any(_is_made(node) and not isinstance(node, ArtifactFile) and node.implicit for node in visited):
-            raise _NotRecordable("dependencies that SCons finds itself")
+            raise _NotRecordable("there are implicit dependencies found by SCons scanners")
         self._code = self.trace.code()
         if self._code.untraceable:
             raise _NotRecordable(self._code.untraceable)
@@ -218,7 +218,7 @@ class NullBuild:
             names = folder_state(path)
             changed = {os.path.join(path, name) for name in set(names).symmetric_difference(before)}
             if changed - made:
-                raise _NotRecordable(min(changed - made))
+                raise _NotRecordable(f"{min(changed - made)} changed during the build")
             self.trace.folders[path] = names
 
     def _current_files(self, artifacts: list, visited: list) -> dict[str, tuple | None]:
@@ -227,11 +227,11 @@ class NullBuild:
         for path, before in self.trace.files.items():
             found[path] = file_state(path)
             if found[path] != before:
-                raise _NotRecordable(path)
+                raise _NotRecordable(f"{path} changed during the build")
         inputs = set(visited)
         for node in artifacts:
             if node.always_build:
-                raise _NotRecordable(str(node))
+                raise _NotRecordable(f"{node} is always built")
             if node.state in _DONE:
                 inputs.update(node.sources, node.depends or ())
                 info = node.get_ninfo()
@@ -266,7 +266,7 @@ class NullBuild:
             now = query(how, path)
             # A node's stat tells scripts whether it is there.
             if now != before and not (how == "stat-or-kind" and path in made and is_same_kind(now, before)):
-                raise _NotRecordable(path)
+                raise _NotRecordable(f"{path} changed during the build")
             if how not in _FILE_QUERIES or path in unknown and path not in recorded:
                 yield how, path, now
 
@@ -307,9 +307,9 @@ def _add_file_state(found: dict, node, is_right) -> None:
     try:
         stat = os.stat(path)
     except OSError:
-        raise _NotRecordable(path) from None
+        raise _NotRecordable(f"{path} changed during the build") from None
     if not is_right(stat):
-        raise _NotRecordable(path)
+        raise _NotRecordable(f"{path} changed during the build")
     found[path] = (stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino, stat.st_mode)
 
 
@@ -318,7 +318,7 @@ def _add_input(found: dict, node) -> None:
     if isinstance(node, (SCons.Node.Alias.Alias, SCons.Node.Python.Value)) and not node.always_build:
         return
     if not isinstance(node, SCons.Node.FS.File) or node.always_build:
-        raise _NotRecordable(str(node))
+        raise _NotRecordable(f"{node} is always built")
     if node.has_builder():
         info = node.get_ninfo()
         _add_file_state(found, node, lambda stat: _matches_scons_info(info, stat))
@@ -352,9 +352,9 @@ def _built_targets() -> list[str]:
     for target in targets:
         node = target if isinstance(target, SCons.Node.Node) else _find(str(target))
         if node is None or node.get_state() not in _DONE:
-            raise _NotRecordable(str(target))
+            raise _NotRecordable(f"{target} was not built")
     if not targets:
-        raise _NotRecordable("no target")
+        raise _NotRecordable("there is no target")
     return [str(target) for target in targets]
 
 

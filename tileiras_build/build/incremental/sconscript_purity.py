@@ -93,10 +93,10 @@ class ScriptEffects:
         try:
             tree = parse(path)
         except (OSError, SyntaxError, ValueError):
-            self.untraceable = self.untraceable or f"{path} is no Python source"
+            self.untraceable = self.untraceable or f"{path} is not Python source"
             return
         self.untraceable = self.untraceable or next(
-            (f"{path}:{line} uses the order of a set" for line in _ordered_sets(tree)), None
+            (f"{path}:{line} depends on set iteration order" for line in _ordered_sets(tree)), None
         )
         words = {word for node in ast.walk(tree) for word in (getattr(node, "id", None), getattr(node, "attr", None))}
         imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
@@ -249,7 +249,7 @@ def untraced_prologue(path: str, line: int | None = None) -> str | None:
             break
         is_before = line is None or (statement.end_lineno or statement.lineno) < line
         if not (_has_no_effect(statement) or not is_before and _is_way_to_tool(statement)):
-            return f"{path}:{statement.lineno} runs before the tool is imported"
+            return f"{path}:{statement.lineno} runs code before tileiras_build is imported"
     return None
 
 

@@ -115,7 +115,7 @@ class SConscriptTrace:
         """Watch from now on, if SCons is reading build scripts."""
         running = _running_code()
         if not running:
-            self.untraceable = "no build script is being read"
+            self.untraceable = "the tool was loaded outside of an SConstruct"
             return
         self.untraceable = next(filter(None, (untraced_prologue(path, line) for path, line in running)), None)
         self.scripts.update(path for path, _ in running)
@@ -169,7 +169,7 @@ class SConscriptTrace:
                 self.add_folder(os.path.dirname(path))
             state = self.files[_script_of(node)]
             if state is None or max(state[:2]) / 1e9 > SCons.Script.start_time - _MARGIN:
-                self.untraceable = f"{_script_of(node)} is newer than this run"
+                self.untraceable = f"{_script_of(node)} changed after this run started"
         self._add_site_folders()
 
     def code(self) -> ScriptEffects:
@@ -234,7 +234,7 @@ class SConscriptTrace:
         if _is_tool_detection():
             self.detected_tools = True
         else:
-            self.untraceable = f"the build scripts use {event}"
+            self.untraceable = f"the build scripts call {event}, which is not traced"
 
     def _on_open(self, path, mode, flags) -> None:
         name = _absolute(path)
@@ -248,14 +248,14 @@ class SConscriptTrace:
         if kind == [stat.S_IFDIR]:
             return
         if flags & _WRITE_FLAGS and not _is_about_compiled((name,)):
-            self.untraceable = f"the build scripts write {name}"
+            self.untraceable = f"the build scripts write {name}, which is not traced"
         if kind is not None and not self._probing_installed and _is_volatile(name):
-            self.untraceable = f"the build scripts read {name}"
+            self.untraceable = f"the build scripts read {name}, which is not traced"
         self.add_file(name)
 
     def _on_list(self, event: str, path, frame: FrameType) -> None:
         if isinstance(path, int):
-            self.untraceable = "the build scripts list an open folder"
+            self.untraceable = "the build scripts use directory file descriptors (dir_fd), which are not traced"
             return
         name = _absolute(path or ".")
         if _is_importlib(frame):
@@ -320,7 +320,7 @@ class SConscriptTrace:
 
     def _on_stat(self, link: str, path, found, arguments: tuple, options: dict, frame: FrameType) -> None:
         if options.get("dir_fd") is not None:
-            self.untraceable = "the build scripts look at files from open folders"
+            self.untraceable = "the build scripts use directory file descriptors (dir_fd), which are not traced"
             return
         if options.get("follow_symlinks") is False:
             link = "link-"
@@ -338,7 +338,7 @@ class SConscriptTrace:
 
     def _on_readlink(self, path, found, arguments: tuple, options: dict, frame: FrameType) -> None:
         if options:
-            self.untraceable = "the build scripts look at files from open folders"
+            self.untraceable = "the build scripts use directory file descriptors (dir_fd), which are not traced"
         self.record_query("target", _absolute(path), None if found is None else os.fsdecode(found))
 
     def _on_access(self, path, found, arguments: tuple, options: dict, frame: FrameType) -> None:
@@ -466,7 +466,7 @@ def _script_of(node: SCons.Node.FS.File) -> str:
 def _running_code() -> list[tuple[str, int]]:
     """The user's files whose code is being run, and at which line: build scripts, what they import, and tools.
 
-    Nothing where no build script is being read; below the outermost one is who runs SCons.
+    Nothing where the tool was loaded outside of an SConstruct; below the outermost one is who runs SCons.
     """
     scripts = set(map(_script_of, SCons.Node.SConscriptNodes))
     found, running = [], 0

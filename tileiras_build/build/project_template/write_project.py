@@ -66,18 +66,18 @@ def write_project(folder: Path, kind: str) -> list[Path]:
     name = folder.resolve().name
     package = re.sub(r"[.-]", "_", name)
     if not _NAME.fullmatch(name):
-        message = f"{name!r} is not the name of a project"
-        remedy = "name a folder of letters, digits, _, - and ., a letter first: tileiras-build init my_kernels"
+        message = f"invalid project name {name!r}"
+        remedy = "use letters, digits, _, - and ., starting with a letter: tileiras-build init my_kernels"
         raise InvalidInput("init-name", message, remedy=remedy)
     if iskeyword(package):
-        message = f"{name!r} is a word of Python's, and no package can be imported by it"
-        raise InvalidInput("init-name", message, remedy="name the folder otherwise")
+        message = f"{name!r} is a Python keyword and cannot be a package name"
+        raise InvalidInput("init-name", message, remedy="choose another name")
     words = KINDS[kind].substitutions | {"package": package}
     files = {folder / path: _filled(template, words) for path, template in (_COMMON | KINDS[kind].files).items()}
     if there := [path for path in files if path.exists()]:
-        message = f"{', '.join(str(path.relative_to(folder)) for path in there)}: already there, and not overwritten"
+        message = f"{', '.join(str(path.relative_to(folder)) for path in there)}: file exists and is not overwritten"
         raise InvalidInput(
-            "init-file-exists", message, location=Location(str(folder)), remedy="name a folder of its own"
+            "init-file-exists", message, location=Location(str(folder)), remedy="choose an empty folder"
         )
     write_files({path: text.encode() for path, text in files.items()})
     return list(files)

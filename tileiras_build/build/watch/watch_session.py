@@ -33,9 +33,9 @@ def watch_project(options: argparse.Namespace) -> int:
     """``watch [WORD ...]``: build now and on every save. Raises InvalidInput[watch-project] where there is no SConstruct."""
     root = Path(options.directory).resolve()
     if not (root / "SConstruct").is_file():
-        remedy = "name its folder with -C, or write one with tileiras-build init"
+        remedy = "use -C FOLDER, or create a project with tileiras-build init"
         raise InvalidInput(
-            "watch-project", "there is no SConstruct", location=Location(str(options.directory)), remedy=remedy
+            "watch-project", "no SConstruct here", location=Location(str(options.directory)), remedy=remedy
         )
     problem = Problem.read(options.settings, options.grid) if options.grid else None
     try:
@@ -135,7 +135,7 @@ class WatchSession:
             self._show_failure(said)
         else:
             self._show_changes(self.measures.read(), seconds)
-        print("waiting for a save; Ctrl-C ends", flush=True)
+        print("watching for changes; Ctrl-C to quit", flush=True)
 
     def _receive_message(self) -> None:
         """What the build has told; nothing new where its scripts have not been read to their end."""
@@ -154,15 +154,15 @@ class WatchSession:
             print_table(header(self.with_estimate), rows)
             print()
         same = len(now) - len(rows) if before is not None else 0
-        what = f"{len(rows)} changed, {same} as before" if before is not None else f"{len(now)} cubins"
-        print(f"good: {what}, in {seconds:.1f} s")
+        what = f"{len(rows)} changed, {same} unchanged" if before is not None else f"{len(now)} cubins"
+        print(f"build succeeded in {seconds:.1f} s: {what}")
 
     def _show_failure(self, text: str) -> None:
         print(coloured(f"\n{text.rstrip()}", sys.stdout))
         if line := self._line_of(first_location(text)):
             print(f"\n{line}")
-        kept = "" if self.good is None else "; the next build is compared with the last good one"
-        print(f"\nnot good: correct it and save{kept}")
+        kept = "" if self.good is None else " (the next build is compared with the last successful one)"
+        print(f"\nbuild failed: fix it and save{kept}")
 
     def _line_of(self, place: str | None) -> str | None:
         """The line that a diagnostic names, as an editor shows it."""

@@ -68,7 +68,7 @@ def module_name_errors(rows: Iterable[tuple[str, str, Callable[[], Location | No
         if (fault := name_error(kind, name, place)) is not None:
             yield fault
         elif name in seen:
-            yield _duplicate_name(kind, name, "the module has it twice", place)
+            yield _duplicate_name(kind, name, "duplicate in this module", place)
         elif parameter is not None and parameter[1] in kernels:
             yield _duplicate_name(kind, name, f"how LLVM names a parameter of {quoted_name(parameter[1])}", place)
         seen.add(name)
@@ -99,8 +99,8 @@ def check_file_name(stem: str, file: str) -> None:
 # What no kernel's file may be named. (Whatever else a file system can hold works.)
 _BAD_STEMS: dict[str, Callable[[str], bool]] = {
     "is empty": lambda stem: not stem,
-    "has characters that no line of text can show": lambda stem: not stem.isprintable(),
-    "begins with #, which SCons takes for the project's folder": lambda stem: stem.startswith("#"),
+    "contains unprintable characters": lambda stem: not stem.isprintable(),
+    "starts with # (reserved by SCons)": lambda stem: stem.startswith("#"),
 }
 
 

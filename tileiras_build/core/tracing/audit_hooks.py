@@ -59,10 +59,10 @@ _UNTRACEABLE_EVENTS = {
     "os.posix_spawn": "it runs a program",
     "os.fork": "it starts a process",
     "os.forkpty": "it starts a process",
-    "socket.connect": "it asks a server",
-    "socket.bind": "it asks a server",
-    "socket.sendto": "it asks a server",
-    "socket.getaddrinfo": "it asks a server",
+    "socket.connect": "it connects to a server",
+    "socket.bind": "it connects to a server",
+    "socket.sendto": "it connects to a server",
+    "socket.getaddrinfo": "it connects to a server",
     "sqlite3.connect": "it reads a database",
 }
 _LISTINGS = ("os.listdir", "os.scandir")
@@ -228,7 +228,7 @@ class ReadTracer:
         kind, name = key
         if kind != "contents" or name not in self._changeable or stamp(name) == found:
             return False
-        self._unfollowed[f"it changes {name}, which it also reads"] = None
+        self._unfollowed[f"it modifies {name}, which it also reads"] = None
         return True
 
     def _block(self, probe: Probe, places: PortablePaths) -> str:
@@ -381,7 +381,7 @@ class ReadTracer:
             return
         if not self._exists(name) or flags & os.O_TRUNC:
             if ("contents", name) in self._step_reads and name not in self._made:
-                self._unfollowed[f"it changes {name}, which it also reads"] = None
+                self._unfollowed[f"it modifies {name}, which it also reads"] = None
             self._made.add(name)
         elif flags & os.O_EXCL:
             self.file(name, "type")
@@ -399,7 +399,7 @@ class ReadTracer:
         name = self._absolute(os.fsdecode(arguments[_CREATING_EVENTS[event]]))
         source = self._absolute(os.fsdecode(arguments[0]))
         if event in ("os.link", "os.rename") and not self._is_own(source):
-            self._unfollowed[f"it gives another name to {source}"] = None
+            self._unfollowed[f"it renames {source}"] = None
         if self._exists(name) and event != "os.rename":
             self.file(name, "type")
         else:

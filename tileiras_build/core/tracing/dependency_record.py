@@ -137,7 +137,7 @@ class Comparison:
     def first_change(self, record: DependencyRecord) -> str | None:
         """What is not as it was, in a few words; None where the step would read the same again."""
         if record.untraced_actions:
-            return f"{record.untraced_actions[0]}, which cannot be followed"
+            return f"{record.untraced_actions[0]}, which cannot be traced"
         changed = self._first(record.reads) or self._first_of_block(record.libraries)
         return describe(changed) if changed else None
 
@@ -152,21 +152,21 @@ class Comparison:
 
 _DESCRIPTIONS = {
     "contents": "{} changed",
-    "type": "{} appeared, or is gone",
-    "stat": "{} changed, or its times",
-    "link": "{} points elsewhere",
+    "type": "{} was created or deleted",
+    "stat": "{} changed (content or mtime)",
+    "link": "link {} has another target",
     "names": "the files in {} changed",
-    "candidates": "another module is found as {}",
-    "among": "of the files that are looked for in {} others are there",
-    "program": "{} is another program",
-    "shadows": "modules in {} hide some of Python's",
+    "candidates": "module {} now resolves to another file",
+    "among": "files searched for in {} changed",
+    "program": "program {} now resolves to another path",
+    "shadows": "modules in {} shadow standard ones",
     "distributions": "the packages in {} changed",
-    "startup": "what Python does when it starts changed in {}",
+    "startup": "Python startup files (.pth) in {} changed",
     "variable": "the variable {} changed",
     "environment": "the environment changed{}",
-    "path": "where Python looks for modules changed{}",
+    "path": "sys.path changed{}",
     "machine": "the machine's {} changed",
-    "place": "the project lies elsewhere{}",
+    "place": "the project was moved{}",
 }
 
 

@@ -28,7 +28,7 @@ class FileOperation(Enum):
     """What a call does with the file that it names."""
 
     OPEN = "opens"
-    STAT = "asks for the state of"
+    STAT = "stats"
     LINK = "reads the link"
     LIST = "lists"
     MAKE = "makes"
@@ -36,8 +36,8 @@ class FileOperation(Enum):
     REMOVE = "removes"
     CHANGE = "changes"
     RUN = "runs a program"
-    CONNECT = "asks a server"
-    OTHER = "does what cannot be followed"
+    CONNECT = "connects to a server"
+    OTHER = "makes an untraceable call"
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,7 +74,7 @@ class SyscallReads:
         if now == found:
             return Dependency(kind, name, state, probe.stamps[name] if kind == "contents" else None)
         if name in self._changed or self._is_made(name):
-            self._unfollowed[f"it changes {name}, which it also reads"] = None
+            self._unfollowed[f"it modifies {name}, which it also reads"] = None
             return None
         raise ReadsChanged(describe(Dependency(kind, name, state)))
 
@@ -130,7 +130,7 @@ class SyscallReads:
 
     def _name_again(self, source: str | None) -> None:
         if source is not None and not self._is_made(source) and os.path.lexists(source):
-            self._unfollowed[f"it gives another name to {source}"] = None
+            self._unfollowed[f"it renames {source}"] = None
 
     def _change(self, call: FileCall) -> None:
         name = self._named(call)
@@ -142,7 +142,7 @@ class SyscallReads:
 
     def _connect(self, call: FileCall) -> None:
         if call.path is None or os.path.exists(call.path):
-            self._unfollowed["it asks a server"] = None
+            self._unfollowed["it connects to a server"] = None
 
     def _other(self, call: FileCall) -> None:
         if call.path is None or not is_ignored(call.path):
@@ -153,7 +153,7 @@ class SyscallReads:
         """The path that a call names; None where that decides nothing."""
         if call.path is None:
             if call.kind is not FileOperation.LIST and not call.is_open_file:
-                self._unfollowed[f"it calls {call.name} in a way that cannot be followed"] = None
+                self._unfollowed[f"it calls {call.name} in a way that cannot be traced"] = None
             return None
         return None if is_ignored(call.path) else call.path
 
