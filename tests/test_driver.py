@@ -93,8 +93,8 @@ def test_package_that_is_not_installed_is_no_fault_of_ours(tmp_path):
     with pytest.raises(InvalidInput) as caught:
         lower("kernel a\nll: lacking\n", "tilebc", "cubin")
     assert str(caught.value) == (
-        "error[package-missing]: this Python cannot import xdsl, which tileiras_build needs: No module named 'xdsl.ir'; "
-        "install tileiras_build again into this environment"
+        "error[package-missing]: cannot import xdsl, required by tileiras_build: No module named 'xdsl.ir'; "
+        "reinstall tileiras_build in this environment"
     )
     assert not (tmp_path / "dump").exists()
 
@@ -267,3 +267,8 @@ def names_of(given: Job) -> list[str]:
     """The passes of the scheduling edge for a job."""
     stage = stages.find("tileas")
     return [entry.name for entry in stage.passes_for(stage.job(given))]
+
+
+def test_a_former_name_of_an_option_is_refused_with_the_new_one():
+    with pytest.raises(InvalidInput, match="option-unknown.*tile_group was renamed to grid_swizzle"):
+        driver.compile(b"", "sm_90", tile_group=8)

@@ -29,7 +29,7 @@ from .core.knobs import CHECK, DEBUG, dump_folder
 from .core.system_limits import withheld
 from .pipeline.job import Job, check_debug
 from .pipeline.stages import STAGES, Stage, between, find, load
-from .pipeline.tuning_parameters import TUNING
+from .pipeline.tuning_parameters import TUNING, reject_former_names
 from .target.isa.serializer_options import find_level
 from .target.targets import find_target
 from .workers.executor.crash_isolation import run_isolated
@@ -129,6 +129,7 @@ def compile(
     (``strategies.NAMES``); ``tuning`` are numbers by their names in ``tuning.TUNING``. Raises InvalidInput, Unsupported or InternalError; LLVM cannot end the calling process: a
     libdevice of the caller's own is linked in another one.
     """
+    reject_former_names(tuning)
     find_level(opt_level)
     target = find_target(gpu_name)
     job = check_debug(Job(target, opt_level, lineinfo, debug, libdevice, ptxas, serializer, strategy, **tuning))

@@ -323,7 +323,7 @@ def test_two_kernels_of_one_name_are_refused(project):
     project.write("k.py", PYTHON.replace('"q"', '"a"').format(p="1", q="1"))
     done = project.run(sm="90")
     assert done.returncode == 1
-    assert "error[library-name]: kernel a of library kernels is made from a.tilebc and from" in done.stderr
+    assert "error[library-name]: kernel a of library kernels is defined in both a.tilebc and" in done.stderr
 
 
 def test_two_libraries_with_kernels_of_one_name_are_refused(project):
@@ -334,7 +334,7 @@ def test_two_libraries_with_kernels_of_one_name_are_refused(project):
     project.write("SConstruct", (project.folder / "SConstruct").read_text() + more)
     done = project.run(sm="90")
     assert done.returncode == 1
-    refused = "error[library-name]: kernel p is made from one/k.py and from two/k.py; rename one, or give the libraries"
+    refused = "error[library-name]: kernel p is defined in both one/k.py and two/k.py; rename one, or use different build_dir"
     assert refused in done.stderr and "Traceback" not in done.stderr
 
 
@@ -365,10 +365,10 @@ def test_help_has_the_projects_own_options(project):
     [
         ("sm=91", "unknown target sm=91; use one or more of sm_80, sm_86, "),
         ("opt=4", "invalid LLVM optimization level '4'; use one of 0, 1, 2, 3, s, z"),
-        ("lineinfo=perhaps", "lineinfo=perhaps is neither yes nor no"),
-        ("debug=perhaps", "debug=perhaps is neither yes nor no"),
-        ("ptxas=absent", "ptxas=absent is not a file"),
-        ("libdevice=absent", "libdevice=absent is not a file"),
+        ("lineinfo=perhaps", "lineinfo= must be yes or no, got 'perhaps'"),
+        ("debug=perhaps", "debug= must be yes or no, got 'perhaps'"),
+        ("ptxas=absent", "ptxas=absent: no such file"),
+        ("libdevice=absent", "libdevice=absent: no such file"),
         ("build_dir=a.tilebc", "build_dir=a.tilebc is not a folder"),
         ("strategy=fast", "strategy=fast is not a valid value; use one of auto, none, unspecialize, warp-specialize"),
         ("fp8_promotion_interval=48", "fp8_promotion_interval=48 is not a valid value; use one of 32, 64, 128"),

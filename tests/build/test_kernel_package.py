@@ -132,7 +132,7 @@ def test_a_package_is_made_once(project, other):
     project.write("SConstruct", SCONSTRUCT.replace('Glob("*.tilebc")', '["vector_add_f32.tilebc"]') + second)
     done = project.run("sm=80", "package", sm=None)
     assert done.returncode == 1 and len(done.stderr.splitlines()) == 1
-    assert "error[package-twice]: package mine is asked for twice; give" in done.stderr
+    assert "error[package-twice]: package mine is declared twice; pass" in done.stderr
 
 
 def test_libraries_that_are_arguments_of_their_own_are_refused(project):
@@ -178,7 +178,7 @@ def test_wrong_package_is_one_sentence(project, change, option, sentence):
 def test_package_without_kernels_is_one_sentence(project):
     project.write("SConstruct", SCONSTRUCT.replace('"mine", library', '"mine", []'))
     done = project.run(sm=None)
-    assert "package mine has no kernels; pass what env.KernelLibrary has returned" in done.stderr
+    assert "package mine has no kernels; pass the result of env.KernelLibrary" in done.stderr
 
 
 def test_tool_is_found_by_its_name_once_the_package_is_imported():
@@ -192,7 +192,7 @@ def test_with_k_the_package_is_of_the_kernels_that_are_there(project):
     (project.folder / "broken.tilebc").write_bytes(b"\x7fTileIR\0 and no more")
     done = project.run("-k", "package", "sm=90", sm=None)
     assert done.returncode != 0
-    assert done.stdout.rstrip().endswith("package mine is without broken (sm_90)")
+    assert done.stdout.rstrip().endswith("package mine is missing broken (sm_90)")
     kernels = json.loads((project.folder / "build/package/mine/manifest.json").read_text())["kernels"]
     assert kernels.keys() == {"vector_add_f32", "matmul_f16_nt"}
     (project.folder / "broken.tilebc").unlink()
@@ -203,7 +203,7 @@ def test_with_k_what_is_there_is_installed(project):
     (project.folder / "broken.tilebc").write_bytes(b"\x7fTileIR\0 and no more")
     done = project.run("-k", "install", "sm=90", "prefix=there", sm=None)
     assert done.returncode != 0
-    assert done.stdout.rstrip().endswith("package mine is without broken (sm_90) (installed so in there)")
+    assert done.stdout.rstrip().endswith("package mine is missing broken (sm_90) (installed without them in there)")
     packed, installed = project.folder / "build/package/mine", project.folder / "there/mine"
     names = sorted(path.relative_to(packed) for path in packed.rglob("*") if path.is_file())
     assert len(names) == 8 and all((installed / name).read_bytes() == (packed / name).read_bytes() for name in names)

@@ -29,9 +29,10 @@ def test_later_patterns_win_option_by_option():
 @pytest.mark.parametrize(
     ("rows", "sentence"),
     [
-        ({"matmal": {"opt": 2}}, "no kernel of library lib is called matmal"),
-        ({"saxpy": {"optimize": 2}}, "kernels saxpy of library lib are given optimize; use sm, opt, lineinfo, debug"),
-        ({"saxpy": {"build_dir": "x"}}, "kernels saxpy of library lib are given build_dir"),
+        ({"matmal": {"opt": 2}}, "library lib has no kernel 'matmal'"),
+        ({"saxpy": {"optimize": 2}}, "unknown options optimize for kernels saxpy of library lib; use sm, opt, lineinfo, debug"),
+        ({"saxpy": {"tile_group": 8}}, "kernels saxpy of library lib; tile_group was renamed to grid_swizzle"),
+        ({"saxpy": {"build_dir": "x"}}, "unknown options build_dir for kernels saxpy of library lib"),
     ],
 )
 def test_options_without_effect_are_refused(rows, sentence):
@@ -48,7 +49,7 @@ def test_what_nvcc_is_told_is_for_its_files(pattern):
     ]
     for option in ("nvcc", "nvcc_flags", "instantiate"):
         sentence = (
-            f"kernels {pattern} of library lib are given {option}, which only whole .cu files have; give it by the name"
+            f"kernels {pattern} of library lib: option {option} applies to whole .cu files; use the stem"
         )
         with pytest.raises(InvalidInput, match=sentence.replace("*", r"\*")):
             check_files("lib", {pattern: {option: "x"}}, made, ["ops"])

@@ -53,7 +53,7 @@ def test_with_k_the_report_is_of_the_kernels_that_are_there(project):
     project.write("a.tilebc", "kernel a\nll: fail\n")
     done = project.run("-k", "report")
     assert done.returncode != 0
-    assert done.stdout.rstrip().endswith("build/report/index.html is without a (sm_90, sm_100)")
+    assert done.stdout.rstrip().endswith("build/report/index.html is missing a (sm_90, sm_100)")
     assert {row["kernel"] for row in page(project)["rows"]} == {"b"}
     project.write("a.tilebc", "kernel a\n")
     assert project.run("report").returncode == 0

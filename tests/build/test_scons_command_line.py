@@ -50,10 +50,11 @@ def test_help_says_where_values_come_from(project):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
+        (["keep=v1"], "error[option-unknown]: unknown option keep=; keep was renamed to report_label"),
         (["ms=90"], "error[option-unknown]: unknown option ms=; did you mean sm? use one of sm, opt"),
         (
             ["verfy"],
-            "error[target-unknown]: nothing that can be built is called verfy; did you mean verify? use one of ",
+            "error[target-unknown]: unknown target 'verfy'; did you mean verify? use one of ",
         ),
     ],
 )

@@ -50,11 +50,12 @@ def test_it_holds_when_the_script_adds_options_of_its_own(said):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("opt=1.5", "error[option-value]: opt of an environment is a float, which no option is; give text, a number"),
-        ("sm=object()", "error[option-value]: sm of an environment is a object, which no option is"),
+        ("opt=1.5", "error[option-value]: construction variable opt has unsupported type float; use a string, number"),
+        ("sm=object()", "error[option-value]: construction variable sm has unsupported type object"),
         ("opt=7", "error[opt-level]: invalid LLVM optimization level '7'; use one of 0, 1, 2, 3, s, z"),
         ('build_dir="a.tilebc"', "error[option-value]: build_dir=a.tilebc is not a folder"),
-        ('ptxas=File("nothing")', "error[option-value]: ptxas=nothing is not a file"),
+        ("tile_group=8", "error[option-unknown]: unknown option tile_group of an environment; tile_group was renamed to grid_swizzle"),
+        ('ptxas=File("nothing")', "error[option-value]: ptxas=nothing: no such file"),
     ],
 )
 def test_what_no_option_can_be_is_refused(said, words, sentence):

@@ -133,9 +133,9 @@ WHY = {
         "tileaa": "build/tilebc/p.tilebc changed",
         "cubin": "build/sm_90/p.ptx changed",
     },
-    "opt=2": {"tileaa": "opt_level was 3, is 2", "cubin": "opt_level was 3, is 2, build/sm_90/p.ptx changed"},
+    "opt=2": {"tileaa": "opt_level changed from 3 to 2", "cubin": "opt_level changed from 3 to 2, build/sm_90/p.ptx changed"},
     "ptxas": {"cubin": "ptxas changed"},
-    "the passes of .ll": {"ll": "the code of stage ll changed"},
+    "the passes of .ll": {"ll": "compiler code of stage ll changed"},
 }
 
 
@@ -168,8 +168,8 @@ def test_explain_names_what_is_missing_or_changed(first, tmp_path):
     (tmp_path / "build/sm_90/p.ll").unlink()
     (tmp_path / "build/sm_90/q.ll").write_text("damaged")
     done = project.run("explain=1", sm="90")
-    assert "ll      sm_90   p: its file is missing" in done.stdout
-    assert "ll      sm_90   q: its file was changed" in done.stdout
+    assert "ll      sm_90   p: output missing" in done.stdout
+    assert "ll      sm_90   q: output modified" in done.stdout
     shutil.rmtree(tmp_path / "build")
     (tmp_path / ".sconsign.dblite").unlink()
-    assert "cubin   sm_90   q: it has not been built before" in project.run("explain=1", sm="90").stdout
+    assert "cubin   sm_90   q: not built before" in project.run("explain=1", sm="90").stdout

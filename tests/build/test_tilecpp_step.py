@@ -117,7 +117,7 @@ def test_it_says_what_changed(builds):
     said = {step.split()[2].removesuffix(":"): step.partition(": ")[2] for step in builds["incremental"][1]}
     assert said["the_file.cu"] == "the_file/the_file.cu changed"
     assert said["a_header_in_place.cu"] == "a_header_in_place/two/a.h changed"
-    where = "of the files that are looked for in a_header_earlier_in_the_path/one others are there"
+    where = "files searched for in a_header_earlier_in_the_path/one changed"
     assert said["a_header_earlier_in_the_path.cu"] == where
     # A variable counts for all files, also where another reason is found first.
     assert said["nothing.cu"] == "the variable CPATH changed"
@@ -136,7 +136,7 @@ def test_flags_and_instantiations_compile_again(small):
     first, _ = small.bytecode()
     change_options(small, nvcc_flags="-Ik/one -Ik/two -DN=2")
     flagged, steps = small.bytecode()
-    assert steps == ["tilebc sm_90 k.cu: flags was ['-Ik/one', '-Ik/two'], is ['-Ik/one', '-Ik/two', '-DN=2']"]
+    assert steps == ["tilebc sm_90 k.cu: flags changed from ['-Ik/one', '-Ik/two'] to ['-Ik/one', '-Ik/two', '-DN=2']"]
     change_options(small, instantiate=["scale<float, 8>"])
     instantiated, steps = small.bytecode()
     assert len({first["k"], flagged["k"], instantiated["k"]}) == 3
@@ -151,7 +151,7 @@ def test_a_link_that_leads_to_another_toolkit_compiles_again(small):
     (small.folder / "cuda").unlink()
     (small.folder / "cuda").symlink_to("other")
     second, steps = small.bytecode()
-    assert first != second and "nvcc was #/k/toolkit/bin/nvcc, is #/other/bin/nvcc" in steps[0]
+    assert first != second and "nvcc changed from #/k/toolkit/bin/nvcc to #/other/bin/nvcc" in steps[0]
 
 
 def test_a_file_beside_compiles_nothing(small):
@@ -220,7 +220,7 @@ def test_warnings_come_with_what_the_cache_gives(tmp_path):
 def test_two_kernels_of_one_name_are_refused(small):
     small.write("SConstruct", SCRIPT.format(kernels={}).replace('Glob("*/*.cu")', 'Glob("*/*.cu") + ["k.tilebc"]'))
     done = small.run("sm=90", sm=None)
-    assert "error[library-name]: kernel k of library kernels is made from k" in done.stderr
+    assert "error[library-name]: kernel k of library kernels is defined in both k" in done.stderr
 
 
 def test_without_nvcc_the_step_fails_with_what_to_do(small):
@@ -246,7 +246,7 @@ def test_a_library_can_do_without_its_tile_cpp_files(small):
     for name in ("sh", "python3"):
         (small.folder / "bin" / name).symlink_to(Path(tools, "sh") if name == "sh" else shutil.which(name) or "")
     missed = small.run("-n", "nvcc=k/toolkit/bin/nvcc", sm=None, PATH=str(small.folder / "bin"))
-    assert "scons: without k/k.cu: there is no host compiler (g++ or clang++)" in missed.stdout
+    assert "scons: skipping k/k.cu: there is no host compiler (g++ or clang++)" in missed.stdout
     assert "usable: []" in missed.stdout
 
 
@@ -282,12 +282,12 @@ def test_options_for_unknown_kernels_of_a_file_are_refused(small):
     small.write("SConstruct", SCRIPT.format(kernels={"k": nvcc_of("k"), "scale<half, 256>": {"opt": 1}}))
     done = small.run("sm=90", sm=None)
     sentence = (
-        "scons: *** error[library-pattern]: no kernel of library kernels is called scale<half, 256>; name a kernel"
+        "scons: *** error[library-pattern]: library kernels has no kernel 'scale<half, 256>'; use a kernel name"
     )
     assert done.returncode == 1 and done.stderr.startswith(sentence) and len(done.stderr.splitlines()) == 1
     small.write("SConstruct", SCRIPT.format(kernels={"k": nvcc_of("k"), "negate": {"nvcc_flags": "-DN"}}))
     done = small.run("sm=90", sm=None)
-    assert "kernels negate of library kernels are given nvcc_flags, which only whole .cu files have" in done.stderr
+    assert "kernels negate of library kernels: option nvcc_flags applies to whole .cu files" in done.stderr
 
 
 def test_a_file_that_fails_is_said_before_its_kernels_are_missed(tmp_path):
@@ -295,7 +295,7 @@ def test_a_file_that_fails_is_said_before_its_kernels_are_missed(tmp_path):
     project.write("SConstruct", SCRIPT.format(kernels={"bad": nvcc_of("bad"), "negate": {"opt": 1}}))
     done = project.run("sm=90", sm=None)
     assert done.returncode == 2 and "bad/bad.cu:1:3: error[nvcc]: identifier x is undefined" in done.stderr
-    said = "no kernel of library kernels is called negate, of those that are known: the kernels of a file that failed are not"
+    said = "library kernels has no kernel 'negate' (kernels of a file that failed are unknown)"
     assert said in done.stdout
 
 

@@ -129,7 +129,7 @@ def test_directory(capsys, name):
 
 def test_missing_file(capsys):
     line = refusal(capsys, "lower", "absent.ll", "--to", "cubin", "--sm", "90")
-    assert line == "absent.ll: error[file-missing]: there is no such file"
+    assert line == "absent.ll: error[file-missing]: file not found"
 
 
 def test_unreadable_file(capsys, monkeypatch):
@@ -138,7 +138,7 @@ def test_unreadable_file(capsys, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "read_bytes", refuse)
-    assert refusal(capsys, *lower()) == "k.ll: error[file-unreadable]: the file is not readable"
+    assert refusal(capsys, *lower()) == "k.ll: error[file-unreadable]: permission denied"
 
 
 def test_suffix_of_no_stage(capsys):

@@ -8,6 +8,10 @@ from tileiras_build.cli import cmd_as
 from tileiras_build.cli.cmd_lower import run as lower_files
 from tileiras_build.cli.dispatch import main
 from tileiras_build.cli.parser import parse
+from tileiras_build.config.build_options import CHECKS, DEFAULTS
+from tileiras_build.config.former_names import FORMER_NAMES
+from tileiras_build.config.pyproject_table import read_table
+from tileiras_build.core.errors import InvalidInput
 from tileiras_build.driver import lower_command
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.stages import find
@@ -118,10 +122,10 @@ def test_flags_for_nvcc(monkeypatch):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("cahce = 'x'", "error[pyproject-key]: [tool.tileiras] has a key cahce, which is no option of the build; did you mean cache?"),
+        ("cahce = 'x'", "error[pyproject-key]: unknown key 'cahce' in [tool.tileiras]; did you mean cache?"),
         ("opt = 9", "error[opt-level]: invalid LLVM optimization level '9'"),
         ("cache = 'ftp://x'", "error[cache-value]: cache=ftp://x is neither a folder nor an HTTP server"),
-        ("ptxas = 'absent'", "error[option-value]: ptxas=absent is not a file; give the path of ptxas"),
+        ("ptxas = 'absent'", "error[option-value]: ptxas=absent: no such file"),
     ],
 )  # fmt: skip
 def test_lower_refuses_what_scons_refuses(capsys, jobs, text, sentence):
@@ -172,7 +176,7 @@ def test_as_takes_what_it_is_not_told(monkeypatch):
         ("sm = 91", 'loc("pyproject.toml"): error: '),
         (
             "cahce = 'x'",
-            'loc("pyproject.toml"): error: [tool.tileiras] has a key cahce, which is no option of the build ',
+            'loc("pyproject.toml"): error: unknown key 'cahce' in [tool.tileiras] ',
         ),
     ],
 )
@@ -187,3 +191,11 @@ def test_the_program_in_nvidias_place_does_what_its_words_say(capsys):
     project("[tool.tileiras]\nsm = 90\n")
     assert cmd_as.main([KERNEL]) == cmd_as.CONFIGURATION
     assert "no GPU architecture given" in capsys.readouterr().err
+
+
+def test_a_former_name_of_an_option_is_refused_with_the_new_one(tmp_path):
+    assert FORMER_NAMES and DEFAULTS.keys().isdisjoint(FORMER_NAMES) and DEFAULTS.keys() >= set(FORMER_NAMES.values())
+    for former, present in FORMER_NAMES.items():
+        (tmp_path / "pyproject.toml").write_text(f"[tool.tileiras]\n{former} = 1\n")
+        with pytest.raises(InvalidInput, match=f"pyproject-key.*{former} was renamed to {present}"):
+            read_table(str(tmp_path), CHECKS)

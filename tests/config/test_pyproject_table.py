@@ -44,12 +44,12 @@ def test_no_file_says_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("[tool.tileiras]\ncahce = 'x'\n", "error[pyproject-key]: [tool.tileiras] has a key cahce, which is no option of the build; did you mean cache?"),
+        ("[tool.tileiras]\ncahce = 'x'\n", "error[pyproject-key]: unknown key 'cahce' in [tool.tileiras]; did you mean cache?"),
         ("[tool.tileiras]\nopt = 9\n", "error[opt-level]: invalid LLVM optimization level '9'"),
-        ("[tool.tileiras]\nlineinfo = 'perhaps'\n", "error[option-value]: lineinfo=perhaps is neither yes nor no"),
+        ("[tool.tileiras]\nlineinfo = 'perhaps'\n", "error[option-value]: lineinfo= must be yes or no, got 'perhaps'"),
         ("[tool.tileiras]\nsm = [true]\n", "error[pyproject-value]: "),
-        ("[tool]\ntileiras = 3\n", "error[pyproject-toml]: tool.tileiras is no table"),
-        ("[tool.tileiras\n", "error[pyproject-toml]: this is no TOML: "),
+        ("[tool]\ntileiras = 3\n", "error[pyproject-toml]: tool.tileiras must be a table"),
+        ("[tool.tileiras\n", "error[pyproject-toml]: invalid TOML: "),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_with_the_file(tmp_path, text, sentence):

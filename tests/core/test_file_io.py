@@ -21,7 +21,7 @@ def test_files_and_their_folders_are_made(tmp_path):
 
 def test_one_that_cannot_be_written_means_none(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(InvalidInput, match="file/k.json: error.write-failed.: cannot write .*: its folder is a file"):
+    with pytest.raises(InvalidInput, match="file/k.json: error.write-failed.: cannot write .*: parent path is a file"):
         write_files({tmp_path / "k.cubin": b"1", tmp_path / "file/k.json": b"2"})
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
@@ -52,7 +52,7 @@ def test_pipe_is_written_to_and_not_replaced(tmp_path):
 
 
 def test_missing_file_is_named(tmp_path):
-    with pytest.raises(InvalidInput, match="absent: error.file-missing.: there is no such file"):
+    with pytest.raises(InvalidInput, match="absent: error.file-missing.: file not found"):
         read_file(tmp_path / "absent")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
+from ..config.former_names import FORMER_NAMES, suggest_option
 from ..core.errors import InvalidInput, nearest
 from .library_member import Kernel
 from .settings import DEFAULTS, Settings
@@ -74,7 +75,8 @@ def check_options(library: str, rows: Rows) -> None:
     for pattern, options in rows.items():
         if wrong := sorted(set(options) - set(NAMES)):
             message = f"unknown options {', '.join(wrong)} for kernels {pattern} of library {library}"
-            raise InvalidInput("library-option", message, remedy=f"use {', '.join(NAMES)}")
+            renamed = [suggest_option(name, NAMES) for name in wrong if name in FORMER_NAMES]
+            raise InvalidInput("library-option", message, remedy="; ".join(renamed) or f"use {', '.join(NAMES)}")
 
 
 def check_files(library: str, rows: Rows, kernels: Iterable[Kernel], files: Sequence[str]) -> None:

@@ -13,6 +13,7 @@ import SCons.Script
 from SCons.Variables import Variables
 
 from ..config.build_options import CHECKS, DEFAULTS, OPTIONS
+from ..config.former_names import FORMER_NAMES, suggest_option
 from ..config.pyproject_table import as_text, read_table
 from ..core.errors import InvalidInput, TileirasError
 from ..core.terminal import coloured
@@ -29,10 +30,19 @@ class BuildVariables(Variables):
         """Give ``env`` all values, each checked. Ends SCons with one sentence where one cannot be."""
         if _EXPLICIT not in env:
             try:
+                _reject_former_names(env)
                 env[_EXPLICIT] = {name: option_text(name, env[name]) for name in DEFAULTS if env.get(name) is not None}
             except TileirasError as error:
                 exit_with_error(error)
         super().Update(env, {**(self.args if args is None else args), **env[_EXPLICIT]})
+
+
+def _reject_former_names(env) -> None:
+    """Raise InvalidInput[option-unknown] where the environment was made with an option's former name."""
+    for name in FORMER_NAMES:
+        if name in env:
+            message = f"unknown option {name} of an environment"
+            raise InvalidInput("option-unknown", message, remedy=suggest_option(name, DEFAULTS))
 
 
 def option_text(name: str, value: object) -> str:

@@ -11,6 +11,7 @@ import SCons.Node.FS
 import SCons.Script
 
 from ..config.build_options import DEFAULTS
+from ..config.former_names import suggest_option
 from ..core.errors import InvalidInput, suggest
 from .incremental.sconscript_purity import parse
 from .scons_variables import known_variables
@@ -31,7 +32,7 @@ def reject_unknown_options(scripts: Iterable[str]) -> None:
     named = {word for path in scripts for word in _script_words(path)}
     for name in unknown:
         if name not in named and named.isdisjoint(_ALL):
-            raise InvalidInput("option-unknown", f"unknown option {name}=", remedy=suggest(name, known))
+            raise InvalidInput("option-unknown", f"unknown option {name}=", remedy=suggest_option(name, known))
 
 
 def _script_words(path: str) -> set[str]:

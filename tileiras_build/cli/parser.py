@@ -68,10 +68,8 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     if command is not None:
         options_parser = parser_of(parser, command)
         if unknown := next(_unknown_options(options_parser, words[1:]), None):
-            known = [name for name in options_parser._option_string_actions if name.startswith("--")]
-            options_parser.error(
-                f"unknown option {unknown!r}; {suggest(unknown, known)}{_SCRIPT_HINT.get(command.name, '')}"
-            )
+            remedy = _renamed(unknown) or suggest(unknown, _long_options(options_parser))
+            options_parser.error(f"unknown option {unknown!r}; {remedy}{_SCRIPT_HINT.get(command.name, '')}")
     options, others = parser.parse_known_args(words)
     if others:
         (parser if command is None else options_parser).error(
@@ -84,6 +82,18 @@ def parser_of(parser: argparse.ArgumentParser, command: Command) -> argparse.Arg
     """The parser of one command's options."""
     commands = next(action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
     return commands.choices[command.name]
+
+
+def _long_options(parser: argparse.ArgumentParser) -> list[str]:
+    return [name for name in parser._option_string_actions if name.startswith("--")]
+
+
+def _renamed(option: str) -> str | None:
+    """The sentence that names the present spelling of a former option; None where it never was one."""
+    from ..pipeline.tuning_parameters import FORMER_NAMES
+
+    present = FORMER_NAMES.get(option.removeprefix("--").replace("-", "_"))
+    return None if present is None else f"it was renamed to --{present.replace('_', '-')}"
 
 
 def _unknown_options(parser: argparse.ArgumentParser, words: Sequence[str]) -> Iterator[str]:

@@ -6,7 +6,8 @@ import os
 import re
 from collections.abc import Callable, Mapping
 
-from ..core.errors import InvalidInput, Location, suggest
+from ..core.errors import InvalidInput, Location
+from .former_names import suggest_option
 
 FILE_NAME = "pyproject.toml"
 TABLE = "tileiras"
@@ -36,7 +37,7 @@ def _values(found: Mapping[str, object], checks: Mapping[str, Callable[[str, str
     for name in found:
         if name not in checks:
             message = f"unknown key '{name}' in [tool.{TABLE}]"
-            raise InvalidInput("pyproject-key", message, remedy=suggest(name, checks))
+            raise InvalidInput("pyproject-key", message, remedy=suggest_option(name, checks))
     values = {name: _text(name, value) for name, value in found.items()}
     for name, value in values.items():
         checks[name](name, value)

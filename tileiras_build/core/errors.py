@@ -165,8 +165,8 @@ def missing_package(error: ImportError) -> InvalidInput | None:
     package = (error.name or "").partition(".")[0]
     if package in ("", _PACKAGE):
         return None
-    message = f"this Python cannot import {package}, which {_PACKAGE} needs: {error}"
-    return InvalidInput("package-missing", message, remedy=f"install {_PACKAGE} again into this environment")
+    message = f"cannot import {package}, required by {_PACKAGE}: {error}"
+    return InvalidInput("package-missing", message, remedy=f"reinstall {_PACKAGE} in this environment")
 
 
 class Diagnostics:

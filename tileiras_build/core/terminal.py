@@ -30,7 +30,7 @@ _DIAGNOSTIC = re.compile(
 )
 _KINDS = {"error": "bold red", "internal error": "bold red", "warning": "bold yellow", "remark": "cyan"}
 # Cells that are good or bad news, by the beginning of the column's name ("": of any).
-_CELLS = (("result", "agrees", "green"), ("spill", "0", ""), ("spill", "-", ""), ("spill", "", "yellow"))
+_CELLS = (("result", "match", "green"), ("spill", "0", ""), ("spill", "-", ""), ("spill", "", "yellow"))
 _BLANK = " " * 4 + "\n"
 _BOX = _BLANK * 2 + "─" * 4 + "\n" + _BLANK * 5  # rich's word for a rule below the header, and no other lines
 _BETWEEN = "  "  # columns of a plain table

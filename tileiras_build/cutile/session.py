@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..pipeline.tuning_parameters import BY_NAME, parse_tuning
+from ..pipeline.tuning_parameters import BY_NAME, parse_tuning, reject_former_names
 from .compiled_kernel_cache import CompiledKernel, KernelCompiler
 from .cuda_tile_versions import Cutile
 from .devices import Device, open_device
@@ -179,6 +179,7 @@ class Session:
 
 def open_session(target: str | None, device: str, options: dict[str, Any]) -> Session:
     """A session on a device; see ``cutile.enable``."""
+    reject_former_names(options)
     tuning = parse_tuning(options)
     opened = open_device(device, target, {name: value for name, value in options.items() if name not in BY_NAME})
     return Session(opened, Cutile(), tuning)

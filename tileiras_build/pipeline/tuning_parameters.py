@@ -6,7 +6,7 @@ results are as accurate, and tile programs begin in the order, as a program says
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -79,6 +79,14 @@ EXP2_POLYNOMIAL = Tuning(
 )
 TUNING: tuple[Tuning, ...] = (FP8_PROMOTION_INTERVAL, GRID_SWIZZLE, PERSISTENT, EXP2_POLYNOMIAL)
 BY_NAME = {row.name: row for row in TUNING}
+FORMER_NAMES = {"fp8_sum_k": "fp8_promotion_interval", "tile_group": "grid_swizzle"}
+
+
+def reject_former_names(names: Iterable[str]) -> None:
+    """Raise InvalidInput[option-unknown], with the new name, for a name that a row of TUNING had before."""
+    for name in names:
+        if name in FORMER_NAMES:
+            raise InvalidInput("option-unknown", f"unknown option {name}", remedy=f"{name} was renamed to {FORMER_NAMES[name]}")
 
 
 def parse_tuning(given: Mapping[str, object]) -> dict[str, int]:

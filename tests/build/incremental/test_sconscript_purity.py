@@ -46,17 +46,17 @@ DOUBTS = {
     "from pkgutil import resolve_name": "pkgutil.resolve_name",
     "from tarfile import time": "tarfile.time",
     "import platform; platform.node()": "node",
-    "for name in {'a', 'b'}: print(name)": "the order of a set",
-    "names = set(['a']); list(names)": "the order of a set",
-    "print(*{name for name in 'ab'})": "the order of a set",
-    "max({'a', 'b'}, key=len)": "the order of a set",
-    "sorted({'a', 'b'}, key=len)": "the order of a set",
-    "list(a.keys() | b.keys())": "the order of a set",
-    "for name in os.environ.keys() - names: print(name)": "the order of a set",
-    "list(names.union('ab'))": "the order of a set",
-    "x, y = set('ab').difference('c')": "the order of a set",
-    "from collections import defaultdict; defaultdict(set)": "the order of a set",
-    "list(map(set, names))": "the order of a set",
+    "for name in {'a', 'b'}: print(name)": "set iteration order",
+    "names = set(['a']); list(names)": "set iteration order",
+    "print(*{name for name in 'ab'})": "set iteration order",
+    "max({'a', 'b'}, key=len)": "set iteration order",
+    "sorted({'a', 'b'}, key=len)": "set iteration order",
+    "list(a.keys() | b.keys())": "set iteration order",
+    "for name in os.environ.keys() - names: print(name)": "set iteration order",
+    "list(names.union('ab'))": "set iteration order",
+    "x, y = set('ab').difference('c')": "set iteration order",
+    "from collections import defaultdict; defaultdict(set)": "set iteration order",
+    "list(map(set, names))": "set iteration order",
     "import gzip; gzip.compress(b'')": "gzip",
     "import zipfile; zipfile.ZipFile(stream, 'w').writestr('x', '')": "writestr",
     "globals()['time']": "globals",
@@ -121,8 +121,8 @@ def test_the_command_line_is_asked(tmp_path, text):
 
 
 def test_what_is_no_source_is_a_doubt(tmp_path):
-    assert code(tmp_path, "\0").untraceable == f"{tmp_path}/script is no Python source"
-    assert ScriptEffects.of([str(tmp_path / "absent.so")]).untraceable == f"{tmp_path}/absent.so is no Python source"
+    assert code(tmp_path, "\0").untraceable == f"{tmp_path}/script is not Python source"
+    assert ScriptEffects.of([str(tmp_path / "absent.so")]).untraceable == f"{tmp_path}/absent.so is not Python source"
 
 
 BEFORE = {

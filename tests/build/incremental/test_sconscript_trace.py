@@ -228,13 +228,13 @@ _STARTED = "os.posix_spawn" if sys.version_info >= (3, 14) else "subprocess.Pope
 
 # What cannot be asked again, and the words that say so with explain=1.
 DOUBTS = {
-    "import subprocess; subprocess.run(['true'])": "the build scripts use subprocess.Popen",
-    "import os; os.popen('true').read()": f"the build scripts use {_STARTED}",
-    "import os; os.system('true')": "the build scripts use os.system",
+    "import subprocess; subprocess.run(['true'])": "the build scripts call subprocess.Popen, which is not traced",
+    "import os; os.popen('true').read()": f"the build scripts call {_STARTED}, which is not traced",
+    "import os; os.system('true')": "the build scripts call os.system, which is not traced",
     "import os; os.getpid() and os.waitpid(os.posix_spawn('/bin/true', ['true'], {}), 0)": "os.posix_spawn",
     "import os; os.waitpid(os.fork() or os._exit(0), 0)": "os.fork",
-    "env.ParseConfig('true')": f"the build scripts use {_STARTED}",
-    "env.Execute('true')": "the build scripts use subprocess.Popen",
+    "env.ParseConfig('true')": f"the build scripts call {_STARTED}, which is not traced",
+    "env.Execute('true')": "the build scripts call subprocess.Popen, which is not traced",
     "env.Execute(Touch('touched'))": "the build scripts",
     "import sqlite3; sqlite3.connect(':memory:')": "sqlite3",
     "open('/proc/loadavg').read()": "read /proc/loadavg",
@@ -250,8 +250,8 @@ DOUBTS = {
     "import posix; posix.stat('a.tilebc')": "uses posix",
     "Variables('modules/variables.py', {}).Update(env)": "variables.py:1 uses time",
     "import helper_of_doubt": "helper_of_doubt.py:1 uses time",
-    "Environment(tools=['running'], toolpath=['#modules'])": "the build scripts use subprocess.Popen",
-    "env.Default(env.Command('copied', 'a.tilebc', 'cp $SOURCE $TARGET'))": "dependencies that SCons finds itself",
+    "Environment(tools=['running'], toolpath=['#modules'])": "the build scripts call subprocess.Popen, which is not traced",
+    "env.Default(env.Command('copied', 'a.tilebc', 'cp $SOURCE $TARGET'))": "implicit dependencies found by SCons scanners",
 }
 
 
@@ -266,7 +266,7 @@ def test_what_cannot_be_asked_again_is_a_doubt(plain, line):
     plain.write("SConstruct", WATCHED + line + "\n")
     done = plain.run("explain=1", sm="90", PYTHONPATH=f"{ROOT}:{modules}")
     assert done.returncode == 0, done.stderr
-    assert DOUBTS[line] in done.stdout.partition("the next run will check every node: ")[2]
+    assert DOUBTS[line] in done.stdout.partition("the next run will check every node, because ")[2]
 
 
 SITE = {

@@ -20,7 +20,7 @@ def test_a_new_project_does_all_that_its_readme_says(kind, tmp_path):
     installed, folder = installed_package(), tmp_path / "fast_kernels"
     run([sys.executable, "-m", "tileiras_build", "init", folder.name, f"--{kind}"], tmp_path, installed)
     said = run([sys.executable, "-m", "SCons", "-Q", "-j2", "sm=90", "verify", "package"], folder, installed)
-    rows = [line.split(" sm_90 ") for line in said.splitlines() if line.endswith("agrees")]
+    rows = [line.split(" sm_90 ") for line in said.splitlines() if line.endswith("match")]
     compared = sorted(row[0].strip() for row in rows if "reference" in row[1])
     assert compared == KERNELS[kind]
     assert (folder / "build/package/fast_kernels/manifest.json").exists()

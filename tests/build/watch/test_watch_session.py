@@ -104,15 +104,15 @@ def test_a_failure_is_shown_with_its_line_and_what_was_good_is_kept(tmp_path, mo
     for _ in range(4):
         watched.build({str(tmp_path / "k.py")})
         said.append(capsys.readouterr().out)
-    assert "good: 1 cubins" in said[0] and all("  k.py\n" in text for text in said)
-    assert "k.py:2:1: error[export]: no wrong\n\n     2 | wrong\n" in said[1] and "not good" in said[1]
-    assert "10 -> 12" in said[2] and "1 changed, 0 as before" in said[2]
-    assert "0 changed, 1 as before" in said[3] and "10 -> 12" not in said[3]
+    assert "build succeeded" in said[0] and all("  k.py\n" in text for text in said)
+    assert "k.py:2:1: error[export]: no wrong\n\n     2 | wrong\n" in said[1] and "build failed" in said[1]
+    assert "10 -> 12" in said[2] and "1 changed, 0 unchanged" in said[2]
+    assert "0 changed, 1 unchanged" in said[3] and "10 -> 12" not in said[3]
 
 
 def test_where_there_is_no_project(tmp_path, capsys):
     assert main(["watch", "-C", str(tmp_path)]) == 1
-    assert "error[watch-project]: there is no SConstruct; name its folder with -C" in capsys.readouterr().err
+    assert "error[watch-project]: no SConstruct here; use -C FOLDER" in capsys.readouterr().err
 
 
 def test_a_session(tmp_path):
@@ -127,17 +127,17 @@ def test_a_session(tmp_path):
 
         def said() -> str:
             lines = []
-            while (line := watched.stdout.readline()) and not line.startswith("waiting for a save"):
+            while (line := watched.stdout.readline()) and not line.startswith("watching for changes"):
                 lines.append(line)
             return "".join(lines)
 
         try:
-            assert "good: 1 cubins" in said()
+            assert "build succeeded" in said()
             (tmp_path / "new.tilebc").write_bytes(b"damaged")
             os.replace(tmp_path / "new.tilebc", tmp_path / "k.tilebc")
-            assert "k.tilebc: " in (failure := said()) and "not good: correct it and save" in failure
+            assert "k.tilebc: " in (failure := said()) and "build failed: fix it and save" in failure
             (tmp_path / "k.tilebc").write_bytes(bytecode_of("softmax_f32"))
-            assert "softmax_f32" in (good := said()) and "good: 2 changed" in good and "-> gone" in good
+            assert "softmax_f32" in (good := said()) and ": 2 changed" in good and "-> gone" in good
             watched.send_signal(signal.SIGINT)
             assert watched.wait() == 0 and "stopped" in watched.stdout.read()
         finally:

@@ -127,7 +127,7 @@ def test_a_name_that_another_kernel_s_parameter_has(names):
 
 
 def test_one_name_for_two_kernels():
-    with pytest.raises(InvalidInput, match="kernel-name.*'k' is taken: the module has it twice; rename one"):
+    with pytest.raises(InvalidInput, match="kernel-name.*'k' is taken: duplicate in this module; rename one"):
         tileiras_build.compile(bytecode("k", "k"), "sm_80")
 
 

@@ -106,16 +106,16 @@ UNFOLLOWED = {
     "import subprocess; subprocess.run(['true'])": "it runs a program",
     "import os; os.system('true')": "it runs a program",
     "import os; os._exit(0) if os.fork() == 0 else os.wait()": "it starts a process",
-    "import socket; socket.socket().bind(('127.0.0.1', 0))": "it asks a server",
+    "import socket; socket.socket().bind(('127.0.0.1', 0))": "it connects to a server",
     "import sqlite3; sqlite3.connect(':memory:')": "it reads a database",
     "open('/proc/uptime').read()": "it reads /proc/uptime",
     "open('/proc/self/environ').read()": "it reads /proc/self/environ",
     "import ctypes; ctypes.CDLL(None).getenv(b'A')": "it calls getenv of C",
-    "import os; os.link('a.txt', 'b.txt')": "it gives another name to {folder}/a.txt",
+    "import os; os.link('a.txt', 'b.txt')": "it renames {folder}/a.txt",
     "import os; os.chmod('a.txt', 0o600)": "it changes {folder}/a.txt",
     "import os; os.unlink('a.txt')": "it removes {folder}/a.txt",
     "import os; os.statvfs('.')": "it calls statfs",
-    "open('a.txt').read(); open('a.txt', 'a').write('2')": "it changes {folder}/a.txt, which it also reads",
+    "open('a.txt').read(); open('a.txt', 'a').write('2')": "it modifies {folder}/a.txt, which it also reads",
 }
 
 

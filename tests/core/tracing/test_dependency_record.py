@@ -59,12 +59,12 @@ def _same_time(folder):
 CHANGES = {
     ("contents", "#/a.txt"): (_same_time, "a.txt changed"),
     ("contents", "#/new.txt"): (_write("new.txt"), "new.txt changed"),
-    ("type", "#/new.txt"): (_write("new.txt"), "new.txt appeared, or is gone"),
-    ("stat", "#/a.txt"): (lambda folder: os.utime(folder / "a.txt", (1, 1)), "a.txt changed, or its times"),
-    ("link", "#/l"): (lambda folder: (folder / "l").symlink_to("a.txt"), "l points elsewhere"),
+    ("type", "#/new.txt"): (_write("new.txt"), "new.txt was created or deleted"),
+    ("stat", "#/a.txt"): (lambda folder: os.utime(folder / "a.txt", (1, 1)), "a.txt changed (content or mtime)"),
+    ("link", "#/l"): (lambda folder: (folder / "l").symlink_to("a.txt"), "link l has another target"),
     ("names", "#/"): (_write("new.txt"), "the files in  changed"),
-    ("candidates", "#///sizes"): (_write("sizes.py"), "another module is found as /sizes"),
-    ("shadows", "#/"): (_write("json.py"), "modules in  hide some of Python's"),
+    ("candidates", "#///sizes"): (_write("sizes.py"), "module /sizes now resolves to another file"),
+    ("shadows", "#/"): (_write("json.py"), "modules in  shadow standard ones"),
     ("distributions", "#/"): (lambda folder: (folder / "x-1.dist-info").mkdir(), "the packages in  changed"),
 }
 
@@ -100,14 +100,14 @@ def test_the_search_path(tmp_path, monkeypatch):
     record = DependencyRecord((looked(tmp_path, "path", ""),))
     monkeypatch.syspath_prepend(str(tmp_path / "more"))
     assert (
-        Comparison(Probe(PortablePaths(str(tmp_path)))).first_change(record) == "where Python looks for modules changed"
+        Comparison(Probe(PortablePaths(str(tmp_path)))).first_change(record) == "sys.path changed"
     )
 
 
 def test_what_cannot_be_followed_never_holds(tmp_path):
     record = DependencyRecord((), untraced_actions=("it runs a program",))
     change = Comparison(Probe(PortablePaths(str(tmp_path)))).first_change(record)
-    assert change == "it runs a program, which cannot be followed"
+    assert change == "it runs a program, which cannot be traced"
 
 
 def test_every_kind_has_its_words():

@@ -23,7 +23,7 @@ def test_among_says_which_of_some_names_are_there(tmp_path):
     assert look(tmp_path, "among", "#/nowhere//a.h") == ""
     assert (
         describe(Dependency("among", "#/inc//a.h/b.h", ""))
-        == "of the files that are looked for in inc others are there"
+        == "files searched for in inc changed"
     )
 
 
@@ -42,4 +42,4 @@ def test_a_program_is_the_first_of_its_name_on_the_path(programs):
         path.write_text("")
         path.chmod(0o755)
         assert look(programs, "program", "gcc") == f"#/{folder}/gcc"
-    assert describe(Dependency("program", "gcc", "")) == "gcc is another program"
+    assert describe(Dependency("program", "gcc", "")) == "program gcc now resolves to another path"

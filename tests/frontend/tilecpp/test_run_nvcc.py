@@ -75,11 +75,11 @@ def test_nothing_changes_where_nothing_changes(project, nvcc):
 CHANGES = {
     "k.cu": ("other\n", "k.cu changed"),
     "a.cuh": ("other\n", "a.cuh changed"),
-    "b.cuh": ("in the file's own folder\n", "of the files that are looked for in  others are there"),
-    "inc/b.cuh": ("earlier in the include path\n", "of the files that are looked for in inc others are there"),
-    "inc/sub/c.cuh": ("in a new folder\n", "of the files that are looked for in inc others are there"),
-    "late/b.cuh": ("in a folder that was not there\n", "of the files that are looked for in  others are there"),
-    "tuned.cuh": ("asked for\n", "of the files that are looked for in  others are there"),
+    "b.cuh": ("in the file's own folder\n", "files searched for in  changed"),
+    "inc/b.cuh": ("earlier in the include path\n", "files searched for in inc changed"),
+    "inc/sub/c.cuh": ("in a new folder\n", "files searched for in inc changed"),
+    "late/b.cuh": ("in a folder that was not there\n", "files searched for in  changed"),
+    "tuned.cuh": ("asked for\n", "files searched for in  changed"),
     "../toolkit/nvvm/bin/cicc": ("cicc 2", "{t}/nvvm/bin/cicc changed"),
     "../toolkit/bin/nvcc": ("#!/bin/sh\n", "{t}/bin/nvcc changed"),
     "../toolkit/bin/nvcc.profile": ("profile 2", "{t}/bin/nvcc.profile changed"),
@@ -126,7 +126,7 @@ def test_another_program_of_the_name_on_the_path_counts(tmp_path, project, nvcc,
     assert change(project, made) is None
     (tmp_path / "zero").mkdir()
     (tmp_path / "zero/gcc-x").symlink_to("/bin/true")
-    assert change(project, made) == "gcc-x is another program"
+    assert change(project, made) == "program gcc-x now resolves to another path"
 
 
 def after_nvcc(monkeypatch, work):
@@ -178,7 +178,7 @@ REFUSALS = {
         {"flags": ("--nonsense",)},
         "k.cu: error[nvcc]: nvcc: Unknown option '--nonsense'; correct nvcc_flags=",
     ),
-    "a file that is not there": ({}, {}, "{project}/k.cu: error[file-missing]: there is no such file"),
+    "a file that is not there": ({}, {}, "{project}/k.cu: error[file-missing]: file not found"),
 }
 
 

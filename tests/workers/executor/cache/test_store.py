@@ -121,7 +121,7 @@ def test_reading_a_folder_marks_the_use(tmp_path):
 
 def test_folder_that_cannot_be_written_says_why(tmp_path):
     (tmp_path / "ac").write_text("a file in the place of a folder")
-    with pytest.raises(StoreError, match="its folder is a file"):
+    with pytest.raises(StoreError, match="parent path is a file"):
         open_store(str(tmp_path)).write(RESULTS, NAME, b"x")
 
 

@@ -1,0 +1,17 @@
+"""FORMER_NAMES: options of a build that were renamed. A former name is refused with a sentence that has the new one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..core.errors import suggest
+from ..pipeline import tuning_parameters
+
+FORMER_NAMES = tuning_parameters.FORMER_NAMES | {"keep": "report_label"}
+
+
+def suggest_option(name: str, known: Iterable[str]) -> str:
+    """The remedy for an unknown option ``name``: its new name, or the nearest of ``known``."""
+    if name in FORMER_NAMES:
+        return f"{name} was renamed to {FORMER_NAMES[name]}"
+    return suggest(name, known)
