@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PIP = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "--no-input"]
 # What a source tree has of the checkout to build a wheel from.
 SOURCES = ("pyproject.toml", "setup.py", "LICENSE", "docs/on-an-index.md", "tileiras_build", "runtime_wheel")
-_IGNORED = shutil.ignore_patterns("*.egg-info", "__pycache__", "build")
+_GENERATED = shutil.ignore_patterns("*.egg-info", "__pycache__")
 
 
 def run(command: Sequence, folder: Path, **variables: str) -> str:
@@ -36,6 +36,12 @@ def run(command: Sequence, folder: Path, **variables: str) -> str:
     )
     assert done.returncode == 0, f"{words}\n{done.stdout[-2000:]}{done.stderr[-4000:]}"
     return done.stdout
+
+
+def _ignored(folder: str, names: list[str]) -> set[str]:
+    """What Python and setuptools have left in ``folder``: compiled modules, and ``build`` where it is no package of ours."""
+    left_by_setuptools = "build" in names and not Path(folder, "build", "__init__.py").exists()
+    return _GENERATED(folder, names) | ({"build"} if left_by_setuptools else set())
 
 
 def wheel(project: str = ".") -> Path:
@@ -50,7 +56,7 @@ def _built(project: str) -> Path:
     source.mkdir()
     for name in SOURCES:
         if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, source / name, ignore=_IGNORED)
+            shutil.copytree(ROOT / name, source / name, ignore=_ignored)
         else:
             (source / name).parent.mkdir(exist_ok=True)
             shutil.copy(ROOT / name, source / name)

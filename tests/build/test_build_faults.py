@@ -56,7 +56,10 @@ def test_builds_that_are_killed_at_random_are_followed_by_right_ones(tmp_path):
 def test_what_was_recorded_before_the_kill_is_not_built_again(project):
     project.write("a.tilebc", "kernel a\nptx: sleep\n")
     project.write("b.tilebc", "kernel b\nptx: sleep\n")
-    changed = "from tileiras_build.build import sconsign_file\nsconsign_file.WRITE_INTERVAL = sconsign_file.MIN_PAUSE_FACTOR = 0\n" + SCONSTRUCT
+    changed = (
+        "from tileiras_build.build import sconsign_file\nsconsign_file.WRITE_INTERVAL = sconsign_file.MIN_PAUSE_FACTOR = 0\n"
+        + SCONSTRUCT
+    )
     project.write("SConstruct", changed.replace('env["TILEIRAS_TIMEOUT"] = 60', ""))
     build = start(project)
     # Neither ends; when the later one begins, all that came before is recorded.

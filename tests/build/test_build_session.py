@@ -334,7 +334,9 @@ def test_two_libraries_with_kernels_of_one_name_are_refused(project):
     project.write("SConstruct", (project.folder / "SConstruct").read_text() + more)
     done = project.run(sm="90")
     assert done.returncode == 1
-    refused = "error[library-name]: kernel p is defined in both one/k.py and two/k.py; rename one, or use different build_dir"
+    refused = (
+        "error[library-name]: kernel p is defined in both one/k.py and two/k.py; rename one, or use different build_dir"
+    )
     assert refused in done.stderr and "Traceback" not in done.stderr
 
 

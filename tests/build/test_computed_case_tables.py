@@ -90,9 +90,7 @@ def test_a_pattern_for_kernels_of_a_file_that_failed_is_said_after_that(project)
     project.write("sizes.py", "SIZES = nothing\n")
     done = project.run("-k", sm="90")
     assert done.returncode == 2 and "cubin sm_90 g" in [*steps_of(done), "cubin sm_90 g"]
-    said = (
-        "error[library-pattern]: library kernels has no kernel 'k_*' (kernels of a "
-    )
+    said = "error[library-pattern]: library kernels has no kernel 'k_*' (kernels of a "
     assert done.stdout.index("NameError: name 'nothing'") < done.stdout.index(said)
     project.write("sizes.py", "SIZES = ()\n")
 

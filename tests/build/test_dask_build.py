@@ -125,6 +125,7 @@ def test_wrong_place_gets_one_sentence(checkout, place):
     done = checkout("project").run(f"executor={place}")
     assert done.returncode == 1
     assert (
-        f"error[executor-value]: executor= must be local or a Dask scheduler such as tcp://host:8786, got '{place}'" in done.stderr
+        f"error[executor-value]: executor= must be local or a Dask scheduler such as tcp://host:8786, got '{place}'"
+        in done.stderr
     )
     assert len(done.stderr.splitlines()) == 1

@@ -311,9 +311,7 @@ def test_a_source_that_always_changes_fails_its_step(tmp_path):
     project.write("a.tilebc", "kernel a\ntileaa: rewrite\n")
     done = project.run("-k", sm="90")
     assert done.returncode == 2
-    message = (
-        "a.tilebc: error[input-changed]: file kept changing while a step was reading it"
-    )
+    message = "a.tilebc: error[input-changed]: file kept changing while a step was reading it"
     assert message in done.stderr
     assert steps_of(done) == sorted(["tileaa sm_90 a", *chain("b", targets=["sm_90"]), *cuts("sm_90")])
 

@@ -30,7 +30,10 @@ def test_later_patterns_win_option_by_option():
     ("rows", "sentence"),
     [
         ({"matmal": {"opt": 2}}, "library lib has no kernel 'matmal'"),
-        ({"saxpy": {"optimize": 2}}, "unknown options optimize for kernels saxpy of library lib; use sm, opt, lineinfo, debug"),
+        (
+            {"saxpy": {"optimize": 2}},
+            "unknown options optimize for kernels saxpy of library lib; use sm, opt, lineinfo, debug",
+        ),
         ({"saxpy": {"tile_group": 8}}, "kernels saxpy of library lib; tile_group was renamed to grid_swizzle"),
         ({"saxpy": {"build_dir": "x"}}, "unknown options build_dir for kernels saxpy of library lib"),
     ],
@@ -48,9 +51,7 @@ def test_what_nvcc_is_told_is_for_its_files(pattern):
         Kernel("ops-scale_float_256", None, None, lambda target, settings: None, ("ops", "scale<float, 256>")),
     ]
     for option in ("nvcc", "nvcc_flags", "instantiate"):
-        sentence = (
-            f"kernels {pattern} of library lib: option {option} applies to whole .cu files; use the stem"
-        )
+        sentence = f"kernels {pattern} of library lib: option {option} applies to whole .cu files; use the stem"
         with pytest.raises(InvalidInput, match=sentence.replace("*", r"\*")):
             check_files("lib", {pattern: {option: "x"}}, made, ["ops"])
     check_files(

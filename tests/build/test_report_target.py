@@ -81,7 +81,7 @@ def test_one_page_has_the_libraries_of_all_folders(project):
     project.write("part/d.tilebc", "kernel d\n")
     project.write("part/SConscript", 'Import("env")\nenv.KernelLibrary("part", ["d.tilebc"])\n')
     project.write("SConstruct", SCONSTRUCT + OTHER)
-    done = project.run("report", "pages=yes", "keep=v1", sm="90")
+    done = project.run("report", "pages=yes", "report_label=v1", sm="90")
     assert done.returncode == 0, done.stderr
     rows = {row["kernel"]: row["library"] for row in page(project)["rows"]}
     assert rows == {"a": "kernels", "b": "kernels", "c": "rest", "d": "part"}

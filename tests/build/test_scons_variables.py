@@ -54,7 +54,10 @@ def test_it_holds_when_the_script_adds_options_of_its_own(said):
         ("sm=object()", "error[option-value]: construction variable sm has unsupported type object"),
         ("opt=7", "error[opt-level]: invalid LLVM optimization level '7'; use one of 0, 1, 2, 3, s, z"),
         ('build_dir="a.tilebc"', "error[option-value]: build_dir=a.tilebc is not a folder"),
-        ("tile_group=8", "error[option-unknown]: unknown option tile_group of an environment; tile_group was renamed to grid_swizzle"),
+        (
+            "tile_group=8",
+            "error[option-unknown]: unknown option tile_group of an environment; tile_group was renamed to grid_swizzle",
+        ),
         ('ptxas=File("nothing")', "error[option-value]: ptxas=nothing: no such file"),
     ],
 )

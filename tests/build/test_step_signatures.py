@@ -133,7 +133,10 @@ WHY = {
         "tileaa": "build/tilebc/p.tilebc changed",
         "cubin": "build/sm_90/p.ptx changed",
     },
-    "opt=2": {"tileaa": "opt_level changed from 3 to 2", "cubin": "opt_level changed from 3 to 2, build/sm_90/p.ptx changed"},
+    "opt=2": {
+        "tileaa": "opt_level changed from 3 to 2",
+        "cubin": "opt_level changed from 3 to 2, build/sm_90/p.ptx changed",
+    },
     "ptxas": {"cubin": "ptxas changed"},
     "the passes of .ll": {"ll": "compiler code of stage ll changed"},
 }

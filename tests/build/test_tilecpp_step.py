@@ -281,9 +281,7 @@ def test_kernels_of_a_file_have_options_of_their_own(small):
 def test_options_for_unknown_kernels_of_a_file_are_refused(small):
     small.write("SConstruct", SCRIPT.format(kernels={"k": nvcc_of("k"), "scale<half, 256>": {"opt": 1}}))
     done = small.run("sm=90", sm=None)
-    sentence = (
-        "scons: *** error[library-pattern]: library kernels has no kernel 'scale<half, 256>'; use a kernel name"
-    )
+    sentence = "scons: *** error[library-pattern]: library kernels has no kernel 'scale<half, 256>'; use a kernel name"
     assert done.returncode == 1 and done.stderr.startswith(sentence) and len(done.stderr.splitlines()) == 1
     small.write("SConstruct", SCRIPT.format(kernels={"k": nvcc_of("k"), "negate": {"nvcc_flags": "-DN"}}))
     done = small.run("sm=90", sm=None)

@@ -176,7 +176,7 @@ def test_as_takes_what_it_is_not_told(monkeypatch):
         ("sm = 91", 'loc("pyproject.toml"): error: '),
         (
             "cahce = 'x'",
-            'loc("pyproject.toml"): error: unknown key 'cahce' in [tool.tileiras] ',
+            "loc(\"pyproject.toml\"): error: unknown key 'cahce' in [tool.tileiras] ",
         ),
     ],
 )

@@ -120,7 +120,9 @@ def test_folder_of_a_living_process_is_not_swept(temporary):
 
 
 def test_folder_of_a_killed_process_is_swept(temporary):
-    program = "from tileiras_build.core.user_tmp import ScratchFolder; import os; ScratchFolder(); os.kill(os.getpid(), 9)"
+    program = (
+        "from tileiras_build.core.user_tmp import ScratchFolder; import os; ScratchFolder(); os.kill(os.getpid(), 9)"
+    )
     environment = os.environ | {"TMPDIR": str(temporary), "PYTHONPATH": str(ROOT)}
     done = subprocess.run([sys.executable, "-c", program], env=environment, check=False)
     assert done.returncode == -signal.SIGKILL

@@ -134,7 +134,9 @@ def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(build, impatient, name)
     path = places.get(name, build / name)
     path.unlink(missing_ok=True)
     os.mkfifo(path)
-    with pytest.raises(InvalidInput, match=r"error\[file-special\]: expected a regular file, found a pipe or device") as caught:
+    with pytest.raises(
+        InvalidInput, match=r"error\[file-special\]: expected a regular file, found a pipe or device"
+    ) as caught:
         write_report(build)
     assert str(path) in str(caught.value) and not page_path(build).exists()
 

@@ -177,7 +177,9 @@ class BuildSession:
         until = time.monotonic() + SHUTDOWN_TIMEOUT
         while self.progress.running:
             if time.monotonic() > until:
-                print("\nscons: Build interrupted; steps that did not stop were abandoned.", file=sys.stderr, flush=True)
+                print(
+                    "\nscons: Build interrupted; steps that did not stop were abandoned.", file=sys.stderr, flush=True
+                )
                 os._exit(_INTERRUPTED)
             time.sleep(0.02)
 

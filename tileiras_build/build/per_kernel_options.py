@@ -88,7 +88,9 @@ def check_files(library: str, rows: Rows, kernels: Iterable[Kernel], files: Sequ
     idle = {pattern: names for pattern, names in asked.items() if names and not _match_any(pattern, files)}
     named = {key for kernel in kernels for key in matching(rows, kernel.names)} if idle else set()
     for pattern in idle.keys() & named:
-        message = f"kernels {pattern} of library {library}: option {', '.join(idle[pattern])} applies to whole .cu files"
+        message = (
+            f"kernels {pattern} of library {library}: option {', '.join(idle[pattern])} applies to whole .cu files"
+        )
         raise InvalidInput("library-option", message, remedy="use the stem of a .cu file as the key in kernels=")
 
 

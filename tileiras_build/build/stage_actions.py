@@ -138,7 +138,7 @@ class StageAction(WorkerAction):
             return ()
         action = parent.builder.action
         step = NextStep(action.job, node.path, (action.source_stage, action.stage))
-        return (step, *action._following(parent))
+        return (step, *action._next_steps(parent))
 
     def _job(self, target) -> Job:
         """With what was cut for this artifact in the place of the files that it was cut from."""

@@ -54,9 +54,7 @@ def reject_unknown_targets(folder: str) -> None:
     for name in map(str, SCons.Script.COMMAND_LINE_TARGETS):
         if aliases.lookup(name) is None and not _is_file(os.path.join(folder, name), name):
             known = sorted({*aliases.keys(), "verify", "report", "commands"})
-            raise InvalidInput(
-                "target-unknown", f"unknown target {name!r}", remedy=suggest(name, known)
-            )
+            raise InvalidInput("target-unknown", f"unknown target {name!r}", remedy=suggest(name, known))
 
 
 def _is_file(path: str, name: str) -> bool:

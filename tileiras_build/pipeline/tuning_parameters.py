@@ -86,7 +86,9 @@ def reject_former_names(names: Iterable[str]) -> None:
     """Raise InvalidInput[option-unknown], with the new name, for a name that a row of TUNING had before."""
     for name in names:
         if name in FORMER_NAMES:
-            raise InvalidInput("option-unknown", f"unknown option {name}", remedy=f"{name} was renamed to {FORMER_NAMES[name]}")
+            raise InvalidInput(
+                "option-unknown", f"unknown option {name}", remedy=f"{name} was renamed to {FORMER_NAMES[name]}"
+            )
 
 
 def parse_tuning(given: Mapping[str, object]) -> dict[str, int]:

@@ -26,7 +26,9 @@ def seen(record) -> dict:
     for place, path in enumerate(record.paths):
         owner = record.owners[place]
         whose = (
-            record.shared.get(path) if owner == build_record.SEVERAL_OR_NONE else [list(record.full_graph.sources)[owner]]
+            record.shared.get(path)
+            if owner == build_record.SEVERAL_OR_NONE
+            else [list(record.full_graph.sources)[owner]]
         )
         found[path] = (tuple(record.states[5 * place : 5 * place + 5]), whose)
     return found

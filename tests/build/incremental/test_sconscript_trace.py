@@ -239,7 +239,7 @@ DOUBTS = {
     "import sqlite3; sqlite3.connect(':memory:')": "sqlite3",
     "open('/proc/loadavg').read()": "read /proc/loadavg",
     "open('/dev/urandom', 'rb').read(1)": "read /dev/urandom",
-    "import os; os.stat('a.tilebc', dir_fd=os.open('.', os.O_RDONLY))": "open folders",
+    "import os; os.stat('a.tilebc', dir_fd=os.open('.', os.O_RDONLY))": "dir_fd",
     "import os; os.getxattr('a.tilebc', 'user.x') if os.path.exists('none') else os.listxattr('a.tilebc')": "os.listxattr",
     "import time; time.time()": f"SConstruct:{WATCHED.count(chr(10)) + 1} uses time",
     "import datetime; datetime.datetime.now()": "uses datetime",
@@ -290,7 +290,7 @@ def test_site_init_that_does_anything_was_not_watched(plain):
     plain.write("SConstruct", WATCHED + "# site_init\n")
     (plain.folder / "site_scons").mkdir()
     plain.write("site_scons/site_init.py", "import os\nFOUND = os.path.exists('config')\n")
-    assert "site_init.py:2 runs before the tool" in plain.run("explain=1", sm="90").stdout
+    assert "site_init.py:2 runs code before tileiras_build" in plain.run("explain=1", sm="90").stdout
     shutil.rmtree(plain.folder / "site_scons")
 
 

@@ -96,7 +96,7 @@ def test_rows_of_another_layout_are_no_records(lazy, monkeypatch):
     written = pickle.dumps(Entries({"a.ll": entry(1)}))
     monkeypatch.setattr(sconsign_format, "FORMAT", f"{sconsign_format.FORMAT} more")
     read = pickle.loads(written)
-    assert "a.ll" not in read and read.look("a.ll") is None
+    assert "a.ll" not in read and read.peek("a.ll") is None
     assert "a.ll" in copied(Entries({"a.ll": entry(1)}))
 
 
@@ -107,7 +107,7 @@ def test_damaged_rows_are_no_records(lazy, few, monkeypatch):
     lines = [line for line in text.split("\n") if line]
     damaged = [lines[0][:-3], lines[1].partition("\t")[0] + "\t[]", lines[2].replace("0]", "9]"), lines[3]]
     read = made("\n".join(["", *damaged, ""]), *rest)
-    assert [read.look(f"{name}.ll") is None for name in "abcd"] == [True, True, True, False]
+    assert [read.peek(f"{name}.ll") is None for name in "abcd"] == [True, True, True, False]
     assert [read.get(f"{name}.ll") is None for name in "abcd"] == [True, True, True, False]
     assert set(copied(read).names()) == {"d.ll"}
     # A text that ends within a line.

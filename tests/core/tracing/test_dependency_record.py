@@ -99,9 +99,7 @@ def test_a_variable(tmp_path, monkeypatch, kind, name):
 def test_the_search_path(tmp_path, monkeypatch):
     record = DependencyRecord((looked(tmp_path, "path", ""),))
     monkeypatch.syspath_prepend(str(tmp_path / "more"))
-    assert (
-        Comparison(Probe(PortablePaths(str(tmp_path)))).first_change(record) == "sys.path changed"
-    )
+    assert Comparison(Probe(PortablePaths(str(tmp_path)))).first_change(record) == "sys.path changed"
 
 
 def test_what_cannot_be_followed_never_holds(tmp_path):

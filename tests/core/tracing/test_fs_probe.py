@@ -21,10 +21,7 @@ def test_among_says_which_of_some_names_are_there(tmp_path):
     (tmp_path / "inc/sub").mkdir()
     assert look(tmp_path, "among", "#/inc//a.h/b.h/sub") == "b.h/sub"
     assert look(tmp_path, "among", "#/nowhere//a.h") == ""
-    assert (
-        describe(Dependency("among", "#/inc//a.h/b.h", ""))
-        == "files searched for in inc changed"
-    )
+    assert describe(Dependency("among", "#/inc//a.h/b.h", "")) == "files searched for in inc changed"
 
 
 @pytest.fixture

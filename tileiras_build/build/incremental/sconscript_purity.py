@@ -96,7 +96,7 @@ class ScriptEffects:
             self.untraceable = self.untraceable or f"{path} is not Python source"
             return
         self.untraceable = self.untraceable or next(
-            (f"{path}:{line} depends on set iteration order" for line in _ordered_sets(tree)), None
+            (f"{path}:{line} uses set iteration order" for line in _ordered_sets(tree)), None
         )
         words = {word for node in ast.walk(tree) for word in (getattr(node, "id", None), getattr(node, "attr", None))}
         imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}

@@ -76,9 +76,7 @@ def write_project(folder: Path, kind: str) -> list[Path]:
     files = {folder / path: _filled(template, words) for path, template in (_COMMON | KINDS[kind].files).items()}
     if there := [path for path in files if path.exists()]:
         message = f"{', '.join(str(path.relative_to(folder)) for path in there)}: file exists and is not overwritten"
-        raise InvalidInput(
-            "init-file-exists", message, location=Location(str(folder)), remedy="choose an empty folder"
-        )
+        raise InvalidInput("init-file-exists", message, location=Location(str(folder)), remedy="choose an empty folder")
     write_files({path: text.encode() for path, text in files.items()})
     return list(files)
 
