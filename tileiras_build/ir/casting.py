@@ -1,7 +1,6 @@
-"""Typed access to IR: what a pass knows of a value or an operation is looked at where it is asked for.
+"""Checked casts of IR objects: defining ops, parents, blocks, types of tiles, constant attributes.
 
-Each function raises InternalError with id ``ir-shape`` where the IR is not what the caller takes for granted;
-``expect`` is the one of the dialects.
+Each function raises InternalError[ir-shape] where the IR does not have the expected form; ``expect`` is that of the dialects.
 """
 
 from __future__ import annotations
@@ -18,60 +17,60 @@ from .dialects.op_definition import TableOp
 
 
 def unwrap(found: Kind | None) -> Kind:
-    """``found``, which is not None."""
+    """``found``; raises InternalError for None."""
     if found is None:
         raise InternalError("ir-shape", "expected something, found nothing")
     return found
 
 
 def as_op(op: Operation | Block | None) -> TableOp:
-    """An operation that a row defines: its operands and attributes have names."""
+    """The operation as a TableOp, whose operands and attributes have names."""
     return cast(TableOp, op)
 
 
 def defining_op(value: SSAValue) -> Operation:
-    """The operation that gives a value."""
+    """The operation that defines a value."""
     return value.op if isinstance(value, OpResult) else cast(Operation, value.owner)
 
 
 def defining_table_op(value: SSAValue) -> TableOp:
-    """The operation of a row that gives a value."""
+    """The TableOp that defines a value."""
     return cast(TableOp, value.owner)
 
 
 def parent_op(op: Operation) -> Operation:
-    """The operation in whose region an operation stands."""
+    """The parent operation."""
     return unwrap(op.parent_op())
 
 
 def parent_block(op: Operation) -> Block:
-    """The block in which an operation stands."""
+    """The block of an operation."""
     return unwrap(op.parent)
 
 
 def next_op(op: Operation) -> Operation:
-    """The operation after one that does not end its block."""
+    """The next operation of the block."""
     return unwrap(op.next_op)
 
 
 def terminator(block: Block) -> Operation:
-    """The operation that ends a block."""
+    """The terminator of a block."""
     return unwrap(block.last_op)
 
 
 def int_attr(op: Operation, name: str, absent: int | None = None) -> int:
-    """The integer that an attribute holds; ``absent`` where there is none."""
+    """The value of an integer attribute; ``absent`` where there is none."""
     found = op.attributes.get(name)
     return unwrap(absent) if found is None else cast(IntegerAttr, found).value.data
 
 
 def str_attr(op: Operation, name: str) -> str:
-    """The text that an attribute holds."""
+    """The value of a string attribute."""
     return cast(StringAttr, op.attributes.get(name)).data
 
 
 def int_array_attr(op: Operation, name: str) -> tuple[int, ...]:
-    """The integers that an attribute holds."""
+    """The values of an array of integers."""
     return tuple(cast(DenseArrayBase, op.attributes.get(name)).get_values())
 
 

@@ -26,7 +26,7 @@ ENTRY = "entry @k(%p: tile<ptr<f32>>, %n: tile<i64>) {{\n  %0 = {}\n}}\n"
     ("constant <f32: 1> : tile<f32>", "1 is an integer"),
     ("constant <fnv8E5M3FNU: -1.0> : tile<fnv8E5M3FNU>", "-1.0 does not fit in .*fnv8E5M3FNU, which has no sign"),
     ("constant <f8E8M0FNU: -1.0> : tile<f8E8M0FNU>", "-1.0 does not fit in f8E8M0FNU, which has no sign"),
-    ("constant <token: 1> : token", "a constant is of numbers"),
+    ("constant <token: 1> : token", "a constant is numeric"),
     ('constant <i32: "0x001"> : tile<2xi32>', "expected bytes such as"),
     ('constant <i32: "0x00"> : tile<2xi32>', "needs 8 bytes, got 1"),
     ("cat %0, %0 dim = 99999999999999999999 : tile<2xi32>, tile<2xi32> -> tile<4xi32>", "%0 is not defined"),

@@ -86,7 +86,7 @@ def test_what_breaks_the_rules_is_refused(line, entry, message):
 
 
 @pytest.mark.parametrize(("scopes", "message"), [
-    ("#a = loc(#b)\n#b = loc(#a)\n", "stands for itself"),
+    ("#a = loc(#b)\n#b = loc(#a)\n", "refers to itself"),
     ("#a = #cuda_tile.di_loc<loc(\"f\":1:1) in #s>\n#s = #cuda_tile.di_subprogram<line = 1>\n", "di_subprogram lacks 'file'"),
     ("#a = #cuda_tile.di_loc<loc(\"f\":1:1) in #s>\n#s = #cuda_tile.di_subprogram<lines = 1>\n", "has no field 'lines'"),
     ("#a = loc(unknown)\n#a = loc(unknown)\n", "#a is defined twice"),

@@ -12,13 +12,13 @@ __all__ = ["disassemble", "read_module"]
 
 def disassemble(data: bytes, *, locations: bool = False, name: str | None = None) -> str:
     """The public text of Tile IR bytecode, see ``printer.disassemble``."""
-    from tileiras_build.ir.bytecode import printer  # its tables are not needed to compile
+    from tileiras_build.ir.bytecode import printer  # compiling does not need its tables
 
     return printer.disassemble(data, locations=locations, name=name)
 
 
 def __getattr__(name: str):
-    """The reader needs every operation's class; ``export`` and ``opcodes``, beside it, need none."""
+    """Import the reader on first use: it needs every operation's class, other modules of this package need none."""
     if name != "read_module":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from tileiras_build.ir.bytecode import reader

@@ -1,6 +1,6 @@
 """The tables of a bytecode file, and the attributes of operations: constants, enums, arrays, dictionaries, hints.
 
-``ATTRIBUTE_READERS`` reads an attribute whose kind OPCODES gives, ``TAGGED_READERS`` one whose kind a tag in the file gives.
+``ATTRIBUTE_READERS`` has the readers of kinds in OPCODES, ``TAGGED_READERS`` those of tags in the file.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from tileiras_build.ir.dialects.cuda_tile.enums import ENUM_ATTRS
 from tileiras_build.ir.dialects.cuda_tile.types import TileType
 
 MAX_NESTING = 64  # regions in regions, arrays in arrays
-MAX_EXPANSION = 16  # bytes of constants that attributes may name, for each byte of the file
+MAX_EXPANSION = 16  # bytes of constants that attributes may refer to, per byte of the file
 ENUMS = {attr.members.__name__: attr for attr in ENUM_ATTRS}
 
 
@@ -80,7 +80,7 @@ class AttributeReader:
         return None if bounds is None else self.file.sub_cursor(*bounds)
 
     def _offsets(self, number: int, width: int) -> list[tuple[int, int]]:
-        """Where each entry of a section's table lies in the file: [(start, end), ...]."""
+        """The range of each entry of a section's table in the file: [(start, end), ...]."""
         cursor = self.section(number)
         return [] if cursor is None else read_offset_table(cursor, width, f"{SECTION_NAMES[number]} table")
 
@@ -92,7 +92,7 @@ class AttributeReader:
         return name
 
     def constant(self, cursor: Cursor, type: Attribute) -> DenseConstantAttr:
-        """The constant of a given type whose index is next."""
+        """Read the index of a constant of type ``type``."""
         offset = cursor.position
         index = cursor.varint("a constant index")
         if (known := self.constant_cache.get((index, type))) is not None:
@@ -104,7 +104,7 @@ class AttributeReader:
         entry = self.file.sub_cursor(*self.constants[index])
         raw = entry.take_bytes(entry.count("bytes of a constant"), "a constant")
         if not isinstance(type, TileType):
-            cursor.fail(f"constant {index}: a constant must be a tile of numbers, got {type}", offset=offset)
+            cursor.fail(f"constant {index}: a constant must be a numeric tile, got {type}", offset=offset)
         try:
             value = DenseConstantAttr(type, raw)
         except VerifyException as problem:
@@ -113,7 +113,7 @@ class AttributeReader:
         return value
 
     def nested_constant(self, cursor: Cursor) -> DenseConstantAttr:
-        """A constant inside another attribute, whose text holds it each time that it is named."""
+        """A constant inside another attribute, whose text repeats it at each reference."""
         offset = cursor.position
         value = self.constant(cursor, self.types.read(cursor, "the type of a constant"))
         self.nameable -= len(value.raw)
@@ -202,7 +202,7 @@ class AttributeReader:
         return OptimizationHintsAttr(targets)
 
     def tagged(self, cursor: Cursor, depth: int = 0) -> Attribute:
-        """An attribute that says by a tag what it is."""
+        """An attribute that starts with a tag of its kind."""
         offset = cursor.position
         tag = cursor.varint("an attribute tag")
         if depth > MAX_NESTING:
@@ -230,7 +230,7 @@ class AttributeReader:
         return FloatAttr(float_value(bits, type), type)
 
     def presence(self, cursor: Cursor, what: str) -> int:
-        """Two bits that say which optional parameters follow."""
+        """Two flags of optional parameters that follow."""
         offset = cursor.position
         flags = cursor.byte(f"flags of {what}")
         if flags > 3:

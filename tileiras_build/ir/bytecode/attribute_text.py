@@ -62,7 +62,7 @@ def _elements(value: DenseConstantAttr) -> list[str]:
 
 
 def identity_text(value: Attribute, types: TypeNames) -> str:
-    """A typed number: ``0x7F800000 : f32``, ``0 : i32``, ``1`` for i64."""
+    """A typed literal: ``0x7F800000 : f32``, ``0 : i32``, ``1`` for i64."""
     if isinstance(value, FloatAttr):
         return f"{float_text(float_bits(value.value.data, value.type), value.type)} : {types[value.type]}"
     if not isinstance(value, IntegerAttr):
@@ -87,7 +87,7 @@ def _location(loc: Attribute | None) -> str:
 
 
 def parameter_attributes(op: EntryOp) -> Iterable[str]:
-    """What follows the type of each parameter: `` {name = value}``, "" for one without attributes."""
+    """The text after the type of each parameter: `` {name = value}``, "" for one without attributes."""
     if op.arg_attrs is None:
         return repeat("")
     return (f" {_attribute(one)}" if one.data else "" for one in op.arg_attrs.data)

@@ -63,7 +63,7 @@ PLAIN_TAGS: dict[Attribute, int] = {type: tag for tag, (_, type) in PLAIN_TYPES.
 
 
 class AttributeWriter:
-    """Encodes types, constants, locations and attributes; each gets an index of its table when it is first used."""
+    """Encodes types, constants, locations and attributes; each gets an index in its table on first use."""
 
     def __init__(self, version: Version, like: Tables | None):
         self.version = version
@@ -80,7 +80,7 @@ class AttributeWriter:
         return varint(self.strings.add(text.encode()))
 
     def type(self, type: Attribute) -> bytes:
-        """The index of a type; what it is made of comes first."""
+        """The index of a type; its component types precede it."""
         if type not in self.known_types:
             self._require(f"the type {str(type).replace('!cuda_tile.', '')}", type_since(type))
             tag = PLAIN_TAGS.get(type)
@@ -98,7 +98,7 @@ class AttributeWriter:
         return varint(self.constants.add(entry))
 
     def _expanded(self, value: DenseConstantAttr) -> bytes:
-        """A splat as writers that do not know splats hold it."""
+        """A splat in the form of writers without splats."""
         count = value.type.num_elements
         raw = value.raw * count
         if value.type.element_type == i1:
@@ -231,15 +231,15 @@ class AttributeWriter:
     # Attributes
 
     def tagged(self, value: Attribute) -> bytes:
-        """An attribute with the tag that says what it is."""
+        """An attribute with the tag of its kind."""
         if isinstance(value, TypeAttribute):
             return b"\x04" + self.type(value)
         return TAGGED_WRITERS[_class(value, TAGGED_WRITERS)](self, value)
 
     def tagged_integer(self, value: IntegerAttr) -> bytes:
         width = cast(IntegerType, value.type).width.data
-        number = value.value.data & (1 << width) - 1
-        return b"\x01" + self.type(value.type) + (bytes([number]) if width == 1 else varint(number))
+        bits = value.value.data & (1 << width) - 1
+        return b"\x01" + self.type(value.type) + (bytes([bits]) if width == 1 else varint(bits))
 
     def tagged_float(self, value: FloatAttr) -> bytes:
         width, bits = BITS[value.type], float_bits(value.value.data, value.type)
@@ -249,8 +249,8 @@ class AttributeWriter:
 
     def div_by(self, value: DivByAttr) -> bytes:
         flags = (value.every is not None) | (value.along is not None) << 1
-        given = [number for number in (value.every, value.along) if number is not None]
-        return b"\x08" + varint(value.divisor) + bytes([flags]) + b"".join(map(signed_varint, given))
+        present = [field for field in (value.every, value.along) if field is not None]
+        return b"\x08" + varint(value.divisor) + bytes([flags]) + b"".join(map(signed_varint, present))
 
     def bounded(self, value: BoundedAttr) -> bytes:
         flags = (value.lb is not None) | (value.ub is not None) << 1
@@ -266,7 +266,7 @@ class AttributeWriter:
         )
 
     def attribute(self, kind: str, value: Attribute | None, rank: int = 0) -> bytes:
-        """A property of an operation; ``rank`` is the number of flags that an absent array of them stands for."""
+        """A property of an operation; ``rank`` is the length of an absent array of flags, which are then 0."""
         if value is None:
             assert kind == "bools", f"an attribute of kind {kind} is missing"
             return integers([0] * rank, 1)
@@ -338,7 +338,7 @@ TYPE_WRITERS: dict[type, Encode] = dict(
     )
 )
 
-# Attribute -> what is written; the first byte is the tag (Tile IR BytecodeAttrOpcodes.td).
+# Attribute -> its encoder; the first byte is the tag (Tile IR BytecodeAttrOpcodes.td).
 TAGGED_WRITERS: dict[type, Encode] = dict(
     (
         _attribute_row(IntegerAttr, _boolean_or_integer),

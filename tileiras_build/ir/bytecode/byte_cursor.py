@@ -1,4 +1,4 @@
-"""Bounded reading of bytes: every read is checked, and every refusal names its byte offset."""
+"""Bounded reading of bytes: every read is checked, and every error names its byte offset."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from tileiras_build.core.errors import InvalidInput, Location
 
-_UNSIGNED = {4: "I", 8: "Q"}  # of struct, by bytes
+_UNSIGNED = {4: "I", 8: "Q"}  # format letters of struct, by bytes
 MAX_VARINT_BYTES = 10  # 64 bits, 7 per byte
 
 
@@ -22,13 +22,13 @@ class Cursor:
         self.end = len(data) if end is None else end
 
     def sub_cursor(self, start: int, end: int) -> Cursor:
-        """A cursor over a part of the same file."""
+        """A cursor over a range of the same file."""
         return Cursor(self.data, self.name, start, end)
 
     def fail(
         self, reason: str, *, id: str = "bytecode-damaged", offset: int | None = None, remedy: str | None = None
     ) -> NoReturn:
-        """Refuse the file, at the current position unless told."""
+        """Raise InvalidInput, by default at the current position."""
         where = Location(file=self.name, offset=self.position if offset is None else offset)
         raise InvalidInput(id, reason, location=where, remedy=remedy)
 
@@ -48,7 +48,7 @@ class Cursor:
         return self.data[self.position - 1]
 
     def varint(self, what: str = "a number", bits: int = 64) -> int:
-        """An unsigned number of up to ``bits`` bits, 7 bits per byte, lowest first."""
+        """An unsigned integer of up to ``bits`` bits, 7 bits per byte, lowest first."""
         position, data = self.position, self.data
         if position >= self.end:
             self.truncated(what)
@@ -74,14 +74,13 @@ class Cursor:
         return value
 
     def signed_varint(self, what: str = "a number") -> int:
-        """A signed 64-bit number in zigzag encoding."""
+        """A signed 64-bit integer in zigzag encoding."""
         return self._signed(self.varint(what))
 
     def float_pattern(self, what: str = "a number") -> int:
         """The bits of a float of more than 8 and at most 64 bits, in zigzag encoding.
 
-        They are a signed number of 64 bits for MLIR's writer, and an unsigned one for cuTile's, whose doubles below zero
-        take 65 bits so.
+        MLIR's writer encodes them as a signed 64-bit integer, cuTile's as an unsigned one: its negative doubles take 65 bits.
         """
         return self._signed(self.varint(what, bits=65)) & (1 << 64) - 1
 
@@ -90,7 +89,7 @@ class Cursor:
         return (value >> 1) ^ -(value & 1)
 
     def count(self, what: str, each: int = 1) -> int:
-        """A number of things that take at least ``each`` bytes, so that no more than fit are believed."""
+        """A count of items of at least ``each`` bytes; fails where they cannot fit into the remaining bytes."""
         offset = self.position
         value = self.varint(f"the number of {what}")
         if value * each > self.remaining:

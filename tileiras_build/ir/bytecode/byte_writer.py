@@ -1,4 +1,4 @@
-"""Numbers and tables as bytecode has them: varints, little-endian arrays, tables of entries with their offsets."""
+"""Encodings of bytecode: varints, little-endian arrays, tables of entries with their offsets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ PADDING = b"\xcb"
 
 
 def varint(value: int) -> bytes:
-    """An unsigned number, 7 bits per byte, lowest first."""
+    """An unsigned integer, 7 bits per byte, lowest first."""
     out = bytearray()
     while value >= 0x80:
         out.append(value & 0x7F | 0x80)
@@ -18,7 +18,7 @@ def varint(value: int) -> bytes:
 
 
 def signed_varint(value: int) -> bytes:
-    """A signed 64-bit number in zigzag encoding."""
+    """A signed 64-bit integer in zigzag encoding."""
     return varint((value << 1) ^ (value >> 63) if value >= 0 else ((-value) << 1) - 1)
 
 
@@ -28,12 +28,12 @@ def integers(values: Sequence[int], width: int) -> bytes:
 
 
 def pad(data: bytearray, alignment: int) -> None:
-    """Fill up to a multiple of ``alignment``."""
+    """Pad to a multiple of ``alignment``."""
     data += PADDING * (-len(data) % alignment)
 
 
 class Table:
-    """Encoded entries, each once, in the order in which they were first asked for."""
+    """Encoded entries, without duplicates, in the order of first use."""
 
     def __init__(self, entries: Sequence[bytes] = ()):
         self.entries = list(entries)

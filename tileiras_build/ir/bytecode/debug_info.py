@@ -1,4 +1,4 @@
-"""The debug section: scopes and locations, and which of them each operation of a function has."""
+"""The debug section: scopes and locations, and the location of each operation of a function."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from tileiras_build.ir.dialects.cuda_tile.location import (
     UnknownLocAttr,
 )
 
-MAX_DEPTH = 64  # scopes in scopes, call sites as callees of call sites; callers of callers are held flat
+MAX_DEPTH = 64  # scopes in scopes, call sites as callees of call sites; chains of callers are flat
 MAX_SIZE = 4096  # attributes in one location, shared ones counted each time
-MAX_TOTAL = 1 << 21  # the same over all of a file, where it is short: each is hashed and printed once
-MAX_NODES_PER_BYTE = 64  # and where it is long
+MAX_TOTAL = 1 << 21  # the same for a whole short file: each is hashed and printed once
+MAX_NODES_PER_BYTE = 64  # the same for a long file
 
 DECLARATION = 1  # flag of a subprogram
 
@@ -79,7 +79,7 @@ class DebugInfo:
         if index > len(self.entries):
             cursor.fail(f"debug attribute {index} is out of bounds, the file has {len(self.entries)}", offset=offset)
         if not self.pending:
-            # Writers put parts before wholes: reading in order keeps long call chains from recursing.
+            # Writers put components first: reading in order avoids recursion for long call chains.
             for earlier in range(len(self.known), index):
                 self._decode(earlier)
         return self._decode(index)
@@ -103,7 +103,7 @@ class DebugInfo:
         return self.known[index]
 
     def child(self, cursor: Cursor, kinds: tuple[type, ...] | type, what: str, *, flat: bool = False):
-        """The debug attribute whose index is next, of one of the given kinds; ``flat``: it does not add depth."""
+        """The debug attribute whose index is next, of one of the ``kinds``; ``flat``: it does not add depth."""
         offset = cursor.position
         index = cursor.varint(what)
         value = self.attribute(index, cursor, offset)
@@ -168,7 +168,7 @@ PARSERS: dict[int, Callable[[DebugInfo, Cursor], Attribute]] = {
 
 
 class DebugIterator:
-    """The locations of a function and then of its operations, in the order in which they are written."""
+    """The locations of a function and then of its operations, in the order of the file."""
 
     def __init__(self, debug: DebugInfo, position: int | None):
         self.debug, self.position = debug, position

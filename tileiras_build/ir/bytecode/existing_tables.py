@@ -8,7 +8,7 @@ from tileiras_build.ir.bytecode.reader import Reader
 
 
 class Tables:
-    """The tables of an existing file, to be kept: ``like`` of ``write_module``."""
+    """The tables of an existing file: the argument ``like`` of ``write_module``."""
 
     def __init__(self, data: bytes):
         reader = Reader(bytes(data), None)

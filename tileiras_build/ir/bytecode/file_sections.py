@@ -1,4 +1,4 @@
-"""The header and the section table of a bytecode file: which version it has, and where each section is."""
+"""The header and the section table of a bytecode file: the version, and the range of each section."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ SECTION_NAMES = {
 }
 SECTION_ALIGNMENT = {STRINGS: 4, TYPES: 4, CONSTANTS: 8, DEBUG: 8, FUNCTIONS: 8}
 
-MAX_PREVIEW = 1  # tag of the version in the header: the file has what no release has settled (since 13.5)
+MAX_PREVIEW = 1  # version tag in the header: the file has preview features (since 13.5)
 _KERNEL_FILES = (".py", ".cu")
 
 
 def _remedy(name: str | None) -> str:
-    """What to do about a file that is no bytecode: one of kernels is what people have at hand."""
+    """The remedy for a file that is not bytecode, often a kernel source."""
     if name is not None and name.endswith(_KERNEL_FILES):
         import shlex
 
@@ -40,7 +40,7 @@ def _remedy(name: str | None) -> str:
 
 
 def read_header(cursor: Cursor) -> Version:
-    """Check the magic number and return the version, which must be one that we understand."""
+    """Check the magic number and return the version, which must be a supported one."""
     if not cursor.data:
         cursor.fail("the file is empty", id="bytecode-empty", remedy="expected CUDA Tile IR bytecode")
     if cursor.data.startswith(MLIR_MAGIC):
@@ -87,7 +87,7 @@ def read_header(cursor: Cursor) -> Version:
 
 
 def read_sections(cursor: Cursor) -> dict[int, tuple[int, int]]:
-    """Where the contents of each section lie: number -> (start, end)."""
+    """The range of each section: number -> (start, end)."""
     sections: dict[int, tuple[int, int]] = {}
     while True:
         offset = cursor.position

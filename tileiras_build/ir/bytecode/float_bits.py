@@ -13,7 +13,7 @@ from tileiras_build.target.element_types import FNV8
 
 
 def float_value(bits: int, type: Attribute) -> float:
-    """The value of a bit pattern of a float type; bits beyond its width do not count."""
+    """The value of a bit pattern of a float type; bits beyond its width are ignored."""
     bits &= (1 << BITS[type]) - 1
     if isinstance(type, FloatNV8E5M3FNUType):
         return FNV8.value(bits)

@@ -1,14 +1,14 @@
 """OPCODES: how each operation of CUDA Tile IR is written in bytecode 13.1 to 13.5.
 
-One frozen table, read by the reader (and by a writer). Operation, operand and attribute names are those of
+One frozen table for the reader and the writer. Operation, operand and attribute names are those of
 ``dialects/cuda_tile``. Sources: Tile IR BytecodeOpcodes.td and Ops.td (13.1 to 13.3), the encoders of the
 `cuda-tile` 1.7 wheel (13.4 and 13.5). What versions change outside of operations: SINCE and POINTER_ATTRIBUTES.
 
-An operation is written in this order; each number is a varint unless said otherwise:
+An operation is written in this order; each integer is a varint unless noted otherwise:
 
     opcode
     result types     ``results`` type indices; with ``counted_results``, their count first
-    flags            one number if the row has flags in this version: bit i says whether flags[i] is set/present
+    flags            one integer if the row has flags in this version: bit i says whether flags[i] is set/present
     attributes       in order, by kind (see ATTRIBUTE_KINDS); optional ones only if their flag is set
     operands         value indices. ``counted_operands``: the total count, then all of them. Otherwise one each,
                      optional ones only if flagged, variadic ones as count and values
@@ -24,11 +24,11 @@ Version = tuple[int, int]
 V13_1, V13_2, V13_3, V13_4, V13_5 = (13, 1), (13, 2), (13, 3), (13, 4), (13, 5)
 VERSIONS: tuple[Version, ...] = (V13_1, V13_2, V13_3, V13_4, V13_5)
 NEWEST = VERSIONS[-1]
-DEFAULT_VERSION = V13_4  # unless a writer is told: tools one release older than the newest still read it
+DEFAULT_VERSION = V13_4  # default of writers: tools one release older than the newest still read it
 
 
 def version_text(version: Version) -> str:
-    """As people write it: "13.4"."""
+    """The text of a version: "13.4"."""
     return ".".join(map(str, version))
 
 
@@ -37,16 +37,16 @@ SINCE: dict[str, Version] = {
     "global.visibility": V13_3,  # and whether the global is constant
     "function.attributes": V13_5,  # the hints, flagged or not, then an array of dictionaries, one per parameter
     "subprogram.flags": V13_5,  # bit 0: a declaration
-    "producer": V13_3,  # the section that names the program which wrote the file
+    "producer": V13_3,  # the section of the program that wrote the file
 }
 
 # Member of an enumeration that is newer than the enumeration -> the first version that has it (tileirdisasm 13.5).
 MEMBERS_SINCE: dict[tuple[str, str], Version] = {("RoundingMode", "nearest_away"): V13_4}
 
-# Attribute of a pointer, in the order of its numbers -> the first version that writes it (tileirdisasm 13.5).
+# Attribute of a pointer, in the order of its codes -> the first version that writes it (tileirdisasm 13.5).
 POINTER_ATTRIBUTES: dict[str, Version] = {"none": V13_4, "unicast": V13_5, "multicast": V13_5}
 
-# kind of an attribute -> what is written. Names with a capital are enumerations, written as their number.
+# kind of an attribute -> its encoding. Names with a capital are enumerations, written as their index.
 ATTRIBUTE_KINDS = {
     "i32": "varint, 32 bits",
     "i64": "varint, 64 bits",
@@ -73,7 +73,7 @@ ATTRIBUTE_KINDS = {
 
 @dataclass(frozen=True)
 class Attribute:
-    """One attribute: property name, kind, first version that writes it, enum member that older files mean."""
+    """One attribute: property name, kind, first version that writes it, enum member implied by older files."""
 
     name: str
     kind: str
@@ -105,7 +105,7 @@ class Opcode:
     counted_operands: bool
     segmented: bool
     regions: int
-    results_since: Version | None  # where older files have the operation without its results
+    results_since: Version | None  # older files have the operation without its results
     units: tuple[str, ...] = field(init=False)
 
     def __post_init__(self):
@@ -396,5 +396,5 @@ _ROWS = (
 OPCODES: dict[int, Opcode] = {entry.number: entry for entry in _ROWS}
 assert len(OPCODES) == len(_ROWS), "an opcode number occurs twice"
 
-# Opcodes of the operations that sections of their own describe; they never occur in a function body.
+# Opcodes of operations that have their own sections; they never occur in a function body.
 SECTION_OPCODES = {0x16: "entry", 0x31: "global", 0x4B: "module"}

@@ -1,6 +1,6 @@
 """Print a module in the public textual form of CUDA Tile IR, as NVIDIA's tileirdisasm does.
 
-``disassemble`` is the disassembler; ``print_module`` prints what ``read_module`` gave. The text of each
+``disassemble`` is the disassembler; ``print_module`` prints a module of ``read_module``. The text of each
 operation is a row of FORMATS, whose directives are the functions of DIRECTIVES.
 """
 
@@ -50,7 +50,7 @@ class EntryPrinter:
         self.lines: list[str] = []
         self.names: Names
 
-    # Pieces
+    # Parts
 
     def values(self, values: Iterable[SSAValue]) -> str:
         return ", ".join(self.names[value] for value in values)
@@ -62,7 +62,7 @@ class EntryPrinter:
         if not self.locations:
             return ""
         loc = op.attributes.get(LOC)
-        # Most are shared objects, and a chain of calls is long.
+        # Most are shared objects, and call chains may be long.
         if id(loc) not in self.location_texts:
             self.location_texts[id(loc)] = f" {location_text(loc)}"
         return self.location_texts[id(loc)]
@@ -218,7 +218,7 @@ def _inbounds_keyword(_printer, op: Operation, *_) -> str:
 
 
 def _reduction(_printer, op: Operation, *_) -> str:
-    """The kind of reduction, unless it is the default: MLIR prints it with the attributes that have no place."""
+    """The kind of reduction, unless it is the default: MLIR prints it in the attribute dictionary."""
     is_default = _keyword(op, "reduction") == MultimemReductionKind.ADD
     return "" if is_default else f" attributes {{reduction = {op.properties['reduction']}}}"
 
@@ -398,13 +398,13 @@ def _global(op: GlobalOp, types: TypeNames) -> str:
 
 
 def _producer(module: ModuleOp) -> list[str]:
-    """The comment that names the program which wrote the file, if the file does; a name of one line, as a rule."""
+    """The comment with the producer of the file, if any; usually one line."""
     name = "" if module.producer is None else module.producer.data
     return [PRODUCER_COMMENT + "\n// ".join(name.splitlines()) + "\n"] if name else []
 
 
 def print_module(module: builtin.ModuleOp | ModuleOp, *, locations: bool = False, budget: Budget | None = None) -> str:
-    """The public text of a module: its globals, then its entries; no longer than ``budget`` says."""
+    """The public text of a module: its globals, then its entries; limited by ``budget``."""
     inner = (
         module if isinstance(module, ModuleOp) else next(op for op in module.body.block.ops if isinstance(op, ModuleOp))
     )
@@ -422,8 +422,7 @@ def print_module(module: builtin.ModuleOp | ModuleOp, *, locations: bool = False
 def disassemble(data: bytes, *, locations: bool = False, name: str | None = None) -> str:
     """The public text of Tile IR bytecode; ``locations`` appends each operation's source location.
 
-    Raises InvalidInput as ``read_module`` does, and for a file that names so much so often that its text would be
-    out of all proportion to it.
+    Raises InvalidInput as ``read_module`` does, and for a file whose text would be out of proportion to its size.
     """
     reader = Reader(bytes(data), name)
     module = reader.module()

@@ -4,7 +4,7 @@ In:    the bytes of a .tilebc file.
 Out:   an xDSL ``builtin.module`` holding one verified ``cuda_tile.module`` with the globals and entries in order;
        operations carry their debug location as ``op.attributes["loc"]``.
 Sound: a damaged or hostile file is refused with InvalidInput that names a byte offset. Every count is checked
-       against the bytes that are left, nesting is limited, so time and memory stay proportional to the file.
+       against the remaining bytes, and nesting is limited: time and memory are proportional to the file.
 
 The format is described in Tile IR's BytecodeReader.cpp; operations are read as OPCODES says.
 """
@@ -62,14 +62,14 @@ MODULE_NAME = "kernels"
 
 PRIVATE, KERNEL, HAS_HINTS = 1, 2, 4  # flags of a function; since SINCE["function.attributes"] no file has the last
 
-NAMED_ATTRIBUTES = {EntryOp: KERNEL_NAME, GlobalOp: GLOBAL_NAME}  # what becomes a symbol of machine code
+NAMED_ATTRIBUTES = {EntryOp: KERNEL_NAME, GlobalOp: GLOBAL_NAME}  # symbols of the machine code
 UNIT: Attribute = UnitAttr()
 CLASSES = {cls.name.removeprefix("cuda_tile."): cls for cls in OPERATIONS}
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A row of OPCODES made ready for one bytecode version."""
+    """A row of OPCODES, prepared for one bytecode version."""
 
     row: Opcode
     cls: type[Operation]
@@ -114,7 +114,7 @@ class Reader(AttributeReader):
     # Operations
 
     def plan(self, cursor: Cursor) -> Plan:
-        """How to read the operation whose opcode is next."""
+        """Read an opcode; the plan of its operation."""
         offset = cursor.position
         number = cursor.varint("an opcode")
         if (plan := self.plans.get(number)) is not None:
@@ -150,7 +150,7 @@ class Reader(AttributeReader):
         regions = self._regions(cursor, plan.row, values, locations, depth) if plan.row.regions else ()
         visible = len(types)
         if plan.row.results_since is not None and not types:
-            types = (TOKEN,)  # an older file has no token result: it exists here, but has no value index
+            types = (TOKEN,)  # older files have no token result: here it exists, without a value index
         attributes: dict[str, Attribute] = {} if location is None else {LOC: location}
         op = create(plan.cls, operands, types, properties, attributes, regions=regions)
         values.extend(op.results[:visible])
@@ -209,7 +209,7 @@ class Reader(AttributeReader):
         return Region(blocks)
 
     def _block(self, cursor: Cursor, values: list[SSAValue], locations: DebugIterator, depth: int) -> Block:
-        """A block; what it defines is not visible after it."""
+        """A block; its values are not visible after it."""
         offset, outer = cursor.position, len(values)
         count = cursor.count("block arguments")
         block = Block(arg_types=[self.types.read(cursor, "a block argument type") for _ in range(count)])
@@ -292,7 +292,7 @@ class Reader(AttributeReader):
         return flags
 
     def _parameter_attributes(self, cursor: Cursor, count: int) -> dict[str, Attribute]:
-        """The attributes of the parameters: a dictionary for each, or none at all; nothing if all are empty."""
+        """The attributes of the parameters: one dictionary for each, or none; {} if all are empty."""
         offset = cursor.position
         value = self.tagged(cursor)
         if not isinstance(value, ArrayAttr) or not all(isinstance(one, DictionaryAttr) for one in value.data):
@@ -336,7 +336,7 @@ class Reader(AttributeReader):
         )
 
     def names(self) -> Iterator[tuple[str, str, Callable[[], Location]]]:
-        """What machine code will name, as ``check_names`` asks: kernels and globals, and where they are."""
+        """The symbols of the machine code, for ``check_names``: kernels and globals, with their locations."""
         for op, offset in self.places.items():
             if isinstance(op, EntryOp | GlobalOp):
                 yield NAMED_ATTRIBUTES[type(op)], op.sym_name.data, partial(Location, self.file.name, offset=offset)
@@ -357,7 +357,7 @@ def verify(
 ) -> None:
     """Verify every cuda_tile operation; raise InvalidInput that points to the first bad one.
 
-    The location is its line of the source, or else its byte in the file, which ``places`` tells.
+    The location is its line of the source, or else its byte offset in the file, from ``places``.
     """
     for op in walk(module):
         try:

@@ -1,7 +1,7 @@
 """Names of SSA values as MLIR prints them for cuda_tile: %cst_0_i32, %tview, %assume_3, %for#1.
 
 MLIR names the values of a region first and those of nested regions after it, from the counters that the
-region ended with; a name that is taken gets a number from a counter of conflicts.
+region ended with; a name in use gets a suffix from a conflict counter.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tileiras_build.ir.dialects.cuda_tile.ops_view import (
     MakeTensorViewOp,
 )
 
-MAX_NAME = 200  # characters; a chain of assumptions names itself after all its links
+MAX_NAME = 200  # characters; the name of a chain of assumptions has one part per link
 
 # Operation -> the names of its first results.
 RESULT_NAMES: dict[type[Operation], tuple[str, ...]] = {
@@ -46,14 +46,14 @@ RESULT_NAMES: dict[type[Operation], tuple[str, ...]] = {
     ReduceOp: ("reduce",),
     ReshapeOp: ("reshape",),
 }
-# Operations that can name their results but do not name all: an assumption on such a one is "assume_".
+# Operations that name only some results: an assumption on an unnamed one is "assume_".
 PARTLY_NAMED = (ForOp, IfOp, LoopOp, ReduceOp, ScanOp)
 
 
 def _constant_name(op: ConstantOp) -> str:
     value, element_type = op.value, op.value.type.element_type
     if element_type == i1:
-        # A splat stands for up to 2^24 elements.
+        # A splat may have 2^24 elements.
         values = value.splat_value() if value.is_splat else value.as_array()
         return "true" if values.all() else "cst_i1" if values.any() else "false"
     number = ""
@@ -83,7 +83,7 @@ class Names:
         return self.text[value]
 
     def of_results(self, op: Operation) -> str:
-        """What stands left of the equals sign, "" for an operation without results."""
+        """The text before the equals sign, "" for an operation without results."""
         return self.results.get(op, "")
 
     def _number_regions(self, entry: EntryOp) -> None:

@@ -1,4 +1,4 @@
-"""The string section: strings by index, each an attribute once."""
+"""The string section: strings by index, with one shared attribute each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tileiras_build.ir.bytecode.byte_cursor import Cursor
 
 
 class StringTable:
-    """``places``: where each string lies in the file."""
+    """``places``: the range of each string in the file."""
 
     def __init__(self, file: Cursor, places: list[tuple[int, int]]):
         self.file, self.places = file, places
@@ -18,7 +18,7 @@ class StringTable:
         return self.attribute(cursor, what).data
 
     def attribute(self, cursor: Cursor, what: str) -> StringAttr:
-        """The string whose index is next."""
+        """Read the index of a string."""
         offset = cursor.position
         index = cursor.varint(what)
         if (known := self.known.get(index)) is not None:

@@ -1,4 +1,4 @@
-"""A limit for the text of a module: a short file that names the same long string again and again is refused."""
+"""A limit for the text of a module: a short file that refers to the same long string many times is refused."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tileiras_build.core.errors import InvalidInput, Location
 
 
 class Budget:
-    """How much text may be printed, so that what a short file names again and again does not become a long one."""
+    """A limit of the printed text, so that repeated references in a short file do not print a huge text."""
 
     def __init__(
         self, limit: int | None = None, name: str | None = None, places: Mapping[Operation, int] = MappingProxyType({})
@@ -19,7 +19,7 @@ class Budget:
         self.limit, self.name, self.places, self.spent = limit, name, places, 0
 
     def spend(self, size: int, op: Operation) -> None:
-        """Count the text of an operation; raises InvalidInput with its byte offset where it is too much."""
+        """Count the text of an operation; raises InvalidInput with its byte offset above the limit."""
         self.spent += size
         if self.limit is not None and self.spent > self.limit:
             raise InvalidInput(

@@ -1,6 +1,6 @@
 """Constants in Tile IR text: ``<f32: [[1.0, 2.0], [3.0, 4.0]]> : tile<2x2xf32>``, checked against their types.
 
-One number without brackets stands for all elements; brackets must have the shape of the tile. Booleans are for i1,
+One literal without brackets is a splat; brackets must have the shape of the tile. Booleans are for i1,
 decimal integers for integers, and bits in hexadecimal fit the type.
 """
 
@@ -30,7 +30,7 @@ def dense(scan: Scanner) -> DenseConstantAttr:
     start = scan.position
     element_type = scan.type()
     if element_type not in BITS:
-        scan.fail(f"a constant is of numbers, not of {element_type}", start)
+        scan.fail(f"a constant is numeric, not of type {element_type}", start)
     scan.expect(":")
     raw = _bytes(scan) if scan.at('"') else None
     words, shape = ([], None) if raw is not None else _elements(scan, element_type)
@@ -40,11 +40,11 @@ def dense(scan: Scanner) -> DenseConstantAttr:
 
 
 def dense_elements(scan: Scanner, type: Attribute) -> DenseConstantAttr:
-    """``<elements>`` of a type that is known."""
+    """``<elements>`` of a known type."""
     scan.skip()
     start = scan.position
     if not isinstance(type, TileType) or type.element_type not in BITS:
-        scan.fail(f"expected a constant of a tile of numbers, got {type}", start)
+        scan.fail(f"expected a constant of a numeric tile, got {type}", start)
     scan.expect("<")
     if scan.at('"'):
         return DenseConstantAttr(type, _bytes(scan))
@@ -76,7 +76,7 @@ def _bytes(scan: Scanner) -> bytes:
 
 
 def _elements(scan: Scanner, type: Attribute) -> tuple[list[int], Shape | None]:
-    """The bits of the elements in order, and their shape; None for one number that stands for all."""
+    """The bits of the elements in order, and their shape; None for a splat."""
     if not scan.at("["):
         return [literal_bits(scan, type)], None
     words: list[int] = []
@@ -112,7 +112,7 @@ def literal_bits(scan: Scanner, type: Attribute) -> int:
 
 
 def bits_of(scan: Scanner, text: str, type: Attribute, start: int) -> int:
-    """The bit pattern of a literal that has been read."""
+    """The bit pattern of a literal, already read."""
     if text in ("true", "false"):
         if type != i1:
             scan.fail(f"{text} is of type i1, not {type}", start)

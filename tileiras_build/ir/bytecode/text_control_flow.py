@@ -1,4 +1,4 @@
-"""What the directives of control flow read: regions, the values that loops carry, what terminators pass on."""
+"""Parsers of the control-flow directives: regions, loop-carried values, operands of terminators."""
 
 from __future__ import annotations
 

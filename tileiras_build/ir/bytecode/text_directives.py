@@ -1,7 +1,7 @@
-"""What each directive of the printer's FORMATS reads: a part of an operation, into ``Parts``, checked as it is read.
+"""Parsers of the directives of FORMATS: each parses a part of an operation into a ``ParsedOp``, and checks it.
 
-A directive is called with (parser, parts, argument) and reads what the printer's directive of the same name prints. Types
-that repeat those of operands are compared with them, and sizes that stand twice with each other.
+A directive is called with (parser, parts, argument) and parses what the printer's directive of the same name prints. Types
+that repeat those of operands are compared with them, and repeated sizes with each other.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _optional_operand_type(p: TextParser, parts: ParsedOp, name: str) -> None:
 
 
 def _one_of(p: TextParser, what: str, words: Iterable[str]) -> str:
-    """The next word, which is one of ``words``."""
+    """The next keyword, one of ``words``."""
     p.scan.skip()
     start, known = p.scan.position, list(words)
     word = p.scan.keyword(f"a {what}: {', '.join(known)}")
@@ -236,7 +236,7 @@ def _print_types(p: TextParser, parts: ParsedOp, _) -> None:
 
 
 def _index_types(p: TextParser, parts: ParsedOp, _) -> None:
-    """The types of the indices, or one for all; that of a token may follow."""
+    """The types of the indices, or one for all; the token type may follow."""
     values = parts.operands["index"]
     if values:
         p.scan.expect(",")
@@ -249,16 +249,16 @@ def _index_types(p: TextParser, parts: ParsedOp, _) -> None:
 
 
 def _nothing(_parser, _parts, _) -> None:
-    """The type of a token stands after those of the indices, which are read over together."""
+    """Nothing: the token type was parsed with those of the indices."""
 
 
 def _integers(p: TextParser, parts: ParsedOp, _) -> None:
     p.scan.expect("[")
-    numbers = [] if p.scan.at("]") else [p.scan.integer(32)]
-    while numbers and p.scan.accept(","):
-        numbers.append(p.scan.integer(32))
+    dims = [] if p.scan.at("]") else [p.scan.integer(32)]
+    while dims and p.scan.accept(","):
+        dims.append(p.scan.integer(32))
     p.scan.expect("]")
-    parts.properties["permutation"] = DenseArrayBase.from_list(i32, numbers)
+    parts.properties["permutation"] = DenseArrayBase.from_list(i32, dims)
 
 
 def _symbol(p: TextParser, parts: ParsedOp, _) -> None:
@@ -276,7 +276,7 @@ def _sizes(p: TextParser, parts: ParsedOp, _) -> None:
 
 
 def _mixed(p: TextParser, values: list[SSAValue]) -> Dims:
-    """Numbers and values up to the closing bracket: None for each value, which is added to ``values``."""
+    """Integers and SSA values up to the closing bracket: None for each value, which is added to ``values``."""
     found: list[int | None] = []
     while not p.scan.accept("]"):
         if found:
@@ -293,13 +293,13 @@ def compare_sizes(p: TextParser, parts: ParsedOp, start: int) -> None:
     """Refuse sizes of a view that differ from those of its type."""
     view = cast(TensorViewType, parts.types["result"])
     for word, dims in (("shape", view.shape), ("strides", view.strides)):
-        given = parts.sizes[word]
-        if len(given) != len(dims):
-            p.scan.fail(f"the {word} has {len(given)} entries, that of the type {len(dims)}", start)
-        for index, (one, other) in enumerate(zip(given, dims)):
-            if one != other:
-                told = ["dynamic" if number is None else str(number) for number in (one, other)]
-                p.scan.fail(f"entry {index} of the {word} is {told[0]}, that of the type {told[1]}", start)
+        sizes = parts.sizes[word]
+        if len(sizes) != len(dims):
+            p.scan.fail(f"the {word} has {len(sizes)} entries, that of the type {len(dims)}", start)
+        for index, pair in enumerate(zip(sizes, dims)):
+            if pair[0] != pair[1]:
+                found, expected = ("dynamic" if size is None else str(size) for size in pair)
+                p.scan.fail(f"entry {index} of the {word} is {found}, that of the type {expected}", start)
 
 
 def _dynamic_type(p: TextParser, parts: ParsedOp, _) -> None:
@@ -388,7 +388,7 @@ PLANS = compile_formats(DIRECTIVES, _value, _type)
 
 
 def _defaults(plan: Iterable[Step]) -> dict[str, Attribute]:
-    """What the attributes of an operation are where its text leaves them out."""
+    """Default attributes of an operation whose text omits them."""
     found: dict[str, Attribute] = {}
     for _, directive, argument in plan:
         if directive is _rounding:

@@ -1,7 +1,7 @@
 """FORMATS: the public text of each operation, one row each, which the printer and the parser share.
 
-A row is text with directives in braces: ``{name}`` is a value, ``{:name}`` its type, any other word a function of the
-directives that ``compile_formats`` takes.
+A row is text with directives in braces: ``{name}`` is a value, ``{:name}`` its type, any other word the name of
+a directive that is passed to ``compile_formats``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """MLIR's generic syntax of the public dialect: ``%0 = "cuda_tile.addi"(%a, %b) <{overflow = ...}> : (...) -> ...``.
 
-Attributes are read by the kind that OPCODES gives them, in ``<{...}>``, in ``{...}``, and in the dictionary that may stand
-in an operation of the usual syntax. One with a dot in its name is another dialect's: bytecode cannot hold it, so it is
-left out, with a remark.
+Attributes are parsed by their kind in OPCODES, in ``<{...}>``, in ``{...}``, and in the optional dictionary of the custom
+syntax. An attribute with a dot in its name is another dialect's: bytecode cannot hold it, so it is dropped with a remark.
 """
 
 from __future__ import annotations
@@ -80,15 +79,15 @@ def _value(p: TextParser, kind: str, name: str) -> Attribute:
     members: type[EnumAttr] | None = SymbolVisibilityAttr if kind == "SymbolVisibility" else ENUMS.get(kind)
     if members is None or isinstance(value, members):
         return value
-    number = value.value.data if isinstance(value, IntegerAttr) else -1
+    index = value.value.data if isinstance(value, IntegerAttr) else -1
     words = [word.value for word in members.members]
-    if not 0 <= number < len(words):
+    if not 0 <= index < len(words):
         p.scan.fail(f"{value} is no '{name}'; write one of {', '.join(words)}", start)
-    return members.of(words[number])
+    return members.of(words[index])
 
 
 def _dense(p: TextParser) -> Attribute:
-    """``dense<[1, 2]> : tile<2xi32>``: the type stands behind the elements, which are read by it."""
+    """``dense<[1, 2]> : tile<2xi32>``: the type follows the elements, but determines their parsing."""
     p.scan.expect("dense")
     start = p.scan.position
     p.scan.balanced()
@@ -122,7 +121,7 @@ READERS: dict[str, Callable[[TextParser], Attribute]] = {
 
 
 def function_type(p: TextParser) -> tuple[list[Attribute], list[Attribute]]:
-    """``(types) -> (types)``, or one type behind the arrow."""
+    """``(types) -> (types)``, or one type after the arrow."""
     inputs = _types(p)
     p.scan.expect("->")
     return inputs, _types(p) if p.scan.at("(") else [p.scan.type()]
@@ -172,7 +171,7 @@ def _label(p: TextParser) -> list[tuple[str, Attribute]]:
 
 
 def generic_operation(p: TextParser) -> tuple[Operation, int]:
-    """An operation from its quoted name on, and where that stands."""
+    """An operation from its quoted name on, and the position of the name."""
     p.scan.skip()
     start = p.scan.position
     name = p.scan.string()
@@ -200,19 +199,19 @@ def generic_operation(p: TextParser) -> tuple[Operation, int]:
 def _check_segments(p: TextParser, row: Opcode, properties: dict[str, Attribute], count: int, start: int) -> None:
     sizes = properties.get(SEGMENTS)
     if not isinstance(sizes, DenseArrayBase):
-        p.scan.fail(f"{row.name} needs '{SEGMENTS}', which says how many operands each group has", start)
-    numbers = [int(size) for size in sizes.get_values()]
+        p.scan.fail(f"{row.name} needs '{SEGMENTS}', the size of each operand group", start)
+    group_sizes = [int(size) for size in sizes.get_values()]
     limits = {"1": (1, 1), "?": (0, 1), "*": (0, count)}
-    fits = len(numbers) == len(row.operands) and sum(numbers) == count
+    fits = len(group_sizes) == len(row.operands) and sum(group_sizes) == count
     if not fits or any(
-        not limits[operand.arity][0] <= number <= limits[operand.arity][1]
-        for operand, number in zip(row.operands, numbers)
+        not limits[operand.arity][0] <= size <= limits[operand.arity][1]
+        for operand, size in zip(row.operands, group_sizes)
     ):
-        p.scan.fail(f"'{SEGMENTS}' = {numbers} does not fit the {count} operands of {row.name}", start)
-    properties[SEGMENTS] = DenseArrayBase.from_list(i32, numbers)
+        p.scan.fail(f"'{SEGMENTS}' = {group_sizes} does not fit the {count} operands of {row.name}", start)
+    properties[SEGMENTS] = DenseArrayBase.from_list(i32, group_sizes)
 
 
-# ---- what stands in a module
+# ---- contents of a module
 
 
 def generic_entry(p: TextParser, start: int) -> EntryOp:
@@ -270,7 +269,7 @@ def open_module(p: TextParser, kinds: Kinds) -> dict[str, Attribute]:
 
 
 def close_module(p: TextParser, kinds: Kinds) -> dict[str, Attribute]:
-    """What follows the contents; the attributes may stand there."""
+    """The end of a module; its attributes may be there."""
     p.scan.expect("} )")
     properties = dictionary(p, kinds, "a module") if p.scan.at("{") else {}
     p.scan.expect(":")

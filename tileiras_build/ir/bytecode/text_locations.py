@@ -1,8 +1,8 @@
 """Source locations in Tile IR text: ``loc("k.py":3:4)``, call sites, debug scopes, and their aliases.
 
-Bytecode holds a place in a scope, a call site of such places, or nothing. A kernel whose text names files and lines but
-no scopes, as ``dis --locations`` prints it, gets one scope: a subprogram of its name where it begins, as NVIDIA's pass
-``synthesize-debug-info-scopes`` makes it. What else MLIR has, fused and named locations, bytecode cannot hold.
+Bytecode holds a position in a scope, a call site of such positions, or nothing. A kernel whose text names files and lines but
+no scopes, as ``dis --locations`` prints it, gets one scope: a subprogram with its name and first line, as by NVIDIA's
+pass ``synthesize-debug-info-scopes``. Bytecode cannot hold other locations of MLIR: fused and named ones.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class CallLocation:
 
 ParsedLocation = FileLocation | OtherLocation | CallLocation | DILocAttr | UnknownLocAttr
 
-# Debug attribute -> its class and its fields, in the order of the constructor: what each is, and what it is if left out.
+# Debug attribute -> its class and its fields, in the order of the constructor: the class and the default of each.
 Field = tuple[str, tuple[type, ...] | type, object]
 NODES: dict[str, tuple[type[Attribute], tuple[Field, ...]]] = {
     "di_compile_unit": (DICompileUnitAttr, (("file", DIFileAttr, None),)),
@@ -90,17 +90,17 @@ def _leaf_locations(place: ParsedLocation) -> list[ParsedLocation]:
 
 @dataclass
 class Locations:
-    """The locations of a text: read as they stand, given to the operations of an entry when it ends."""
+    """The locations of a text: parsed in place, attached to the operations of an entry at its end."""
 
     scan: Scanner
     known: dict[str, ParsedLocation | Attribute] = field(default_factory=dict)
     pending: list[str] = field(default_factory=list)
-    given: list[tuple[Operation, ParsedLocation, int]] = field(default_factory=list)
+    parsed: list[tuple[Operation, ParsedLocation, int]] = field(default_factory=list)
 
     # Reading
 
     def optional(self) -> tuple[ParsedLocation, int] | None:
-        """``loc(...)``, if it is next, and where it stands."""
+        """``loc(...)``, if it is next, and its position."""
         self.scan.skip()
         start = self.scan.position
         if not self.scan.accept("loc"):
@@ -110,10 +110,10 @@ class Locations:
     def note(self, op: Operation) -> None:
         """The location of an operation, if it is next."""
         if (found := self.optional()) is not None:
-            self.given.append((op, *found))
+            self.parsed.append((op, *found))
 
     def without_scope(self, what: str) -> None:
-        """The location of something that bytecode knows no location of, if it is next."""
+        """The location of an op that has none in bytecode, if it is next."""
         if (found := self.optional()) is not None and any(
             isinstance(leaf, DILocAttr) for leaf in _leaf_locations(found[0])
         ):
@@ -129,7 +129,7 @@ class Locations:
         self.scan.skip()
         start = self.scan.position
         callees: list[ParsedLocation] = []
-        while self.scan.accept("callsite"):  # chains of callers can be long: no recursion
+        while self.scan.accept("callsite"):  # call chains can be long: no recursion
             self.scan.expect("(")
             callees.append(self._simple())
             self.scan.expect("at")
@@ -218,7 +218,7 @@ class Locations:
             if name not in scan.aliases:
                 scan.fail(f"{name} is not defined")
             if name in self.pending:
-                scan.fail(f"{name} stands for itself")
+                scan.fail(f"{name} refers to itself")
             self.pending.append(name)
             scan.position = scan.alias_places[name]
             self.known[name] = self._in_parentheses() if scan.accept("loc") else self._node()
@@ -288,19 +288,19 @@ class Locations:
             self.scan.fail(f"{what} cannot be {getattr(found, 'name', 'a location').removeprefix('cuda_tile.')}", start)
         return found
 
-    # Giving
+    # Attaching
 
     def resolve(self, entry: EntryOp, found: tuple[ParsedLocation, int] | None) -> None:
-        """Give the entry and its operations their locations; ``found`` is the entry's own."""
-        given, self.given = self.given, []
+        """Attach the locations of the entry and its operations; ``found`` is the entry's own."""
+        parsed, self.parsed = self.parsed, []
         place, start = self._entry_scope(found)
-        leaves = [leaf for _, place, _ in given for leaf in _leaf_locations(place)]
+        leaves = [leaf for _, place, _ in parsed for leaf in _leaf_locations(place)]
         scoped = any(isinstance(leaf, DILocAttr) for leaf in leaves)
         if not isinstance(place, DILocAttr) and not scoped:
             first = next((one for one in (place, *leaves) if isinstance(one, FileLocation)), None)
             place = place if first is None else _in_subprogram(first, entry.sym_name.data)
         scope = place.scope.subprogram if isinstance(place, DILocAttr) else None
-        for op, one, where in [(entry, place, start), *given]:
+        for op, one, where in [(entry, place, start), *parsed]:
             if (attribute := self._attribute(one, scope, where)) is not UNKNOWN:
                 op.attributes[LOC] = attribute
 

@@ -1,4 +1,4 @@
-"""What has been read of one operation of Tile IR text, and the comparison of types that repeat those of values."""
+"""The parsed parts of one operation of Tile IR text, and checks of types that repeat those of values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ UNIT = UnitAttr()
 
 @dataclass
 class ParsedOp:
-    """What has been read of one operation."""
+    """The parsed parts of one operation."""
 
     name: str
     results: list[str]
@@ -27,13 +27,13 @@ class ParsedOp:
     dynamic: list[SSAValue] = field(default_factory=list)
     block_arguments: list[tuple[str, Attribute]] = field(default_factory=list)
     regions: list[Region] = field(default_factory=list)
-    sizes: dict[str, tuple[int | None, ...]] = field(default_factory=dict)  # of a view, as they stand beside its type
+    sizes: dict[str, tuple[int | None, ...]] = field(default_factory=dict)  # of a view, beside its type
 
     def single_operand(self, name: str) -> SSAValue:
         return self.operands[name][0]
 
 
-# Operations whose result has the type of an operand that the text names instead.
+# Operations whose result type is that of an operand, which the text has instead.
 SAME_TYPE = {
     "assume": "value", "mmaf": "acc", "mmai": "acc", "mmaf_scaled": "acc", "fpowi": "source", "insert": "destination",
     "get_tile_block_id": "block_id_x", "get_num_tile_blocks": "grid_size_x", "memory_fence_alias_tko": "token",
@@ -48,7 +48,7 @@ def same_types(p: TextParser, values: list[SSAValue]) -> None:
 
 
 def compare_types(p: TextParser, values: list[SSAValue], types: list[Attribute], start: int) -> None:
-    """Refuse types that are not those of the values which the text says they are."""
+    """Refuse types in the text that differ from those of the values."""
     if len(types) != len(values):
         p.scan.fail(f"{len(types)} types for {len(values)} values", start)
     for value, type in zip(values, types):

@@ -1,8 +1,8 @@
-"""Read the public textual form of CUDA Tile IR, as NVIDIA's tools print it and its tests write it: the assembler's front.
+"""Parse the public textual form of CUDA Tile IR, as NVIDIA's tools print it and its tests write it: the assembler.
 
-Each operation is read by its row of the printer's FORMATS: a directive that prints a part has a counterpart in
-``text_directives.py`` that reads it into a ``Parts``; operands, attributes and flags are then put together as OPCODES
-says. The dialect's prefix may stand or be left out everywhere; a kernel without a ``return`` ends with one.
+Each operation is parsed by its row of FORMATS: ``text_directives.py`` has a parser for each directive, which fills a
+``ParsedOp``; operands, attributes and flags are then assembled by OPCODES. The dialect's prefix is optional everywhere; a
+kernel without a ``return`` gets one.
 """
 
 from __future__ import annotations
@@ -59,17 +59,17 @@ from tileiras_build.target.targets import TARGETS
 
 MAX_RESULTS = 1 << 16
 DIALECT = "cuda_tile."
-# Operations whose result has the type of an operand that the text names instead.
+# Operations whose result type is that of an operand, which the text has instead.
 SAME_TYPE = {
     "assume": "value", "mmaf": "acc", "mmai": "acc", "mmaf_scaled": "acc", "fpowi": "source", "insert": "destination",
     "get_tile_block_id": "block_id_x", "get_num_tile_blocks": "grid_size_x", "memory_fence_alias_tko": "token",
 }  # fmt: skip
-RENAMED = {"pow": "fpowf"}  # what an operation was called in older text
+RENAMED = {"pow": "fpowf"}  # names of operations in older text
 Remark = Callable[[str], None]
 
 
 class TextParser:
-    """Reads one text; ``remark`` is told what is read but should be written otherwise."""
+    """Parses one text; ``remark`` receives remarks on accepted but outdated syntax."""
 
     def __init__(self, text: str, name: str | None, remark: Remark = lambda _: None):
         self.scan, self.remark = Scanner(text, name), remark
@@ -128,7 +128,7 @@ class TextParser:
         return names
 
     def count(self) -> int:
-        """How many results one name stands for: each takes a type in the text, or a byte of bytecode."""
+        """The number of results of one name: each takes a type in the text, or a byte of bytecode."""
         start = self.scan.position
         number = self.scan.integer()
         if not 0 < number <= MAX_RESULTS:
@@ -167,7 +167,7 @@ class TextParser:
             parts.properties |= dictionary(self, kinds_of(OPCODES_BY_NAME[parts.name]), parts.name)
 
     def note(self, id: str, message: str, position: int) -> None:
-        """Remark on what stands at a position."""
+        """Report a remark at a position."""
         self.remark(f"{self.scan.location(position)}: remark[{id}]: {message}")
 
     def operation_name(self) -> str:
@@ -231,7 +231,7 @@ class TextParser:
         return Region(block)
 
     def arguments(self, rest: Callable[[], None] = lambda: None) -> list[tuple[str, Attribute]]:
-        """``(%a: type, %b: type)``; ``rest`` reads what may follow a type."""
+        """``(%a: type, %b: type)``; ``rest`` parses what may follow a type."""
         self.scan.expect("(")
         found: list[tuple[str, Attribute]] = []
         while not self.scan.accept(")"):
@@ -322,7 +322,7 @@ class TextParser:
         return self.scan.at("}") if wrapped else self.scan.at_end()
 
     def producer(self) -> dict[str, Attribute]:
-        """What the comment in the first line names as the program that wrote the bytecode."""
+        """The producer in the comment of the first line."""
         first = self.scan.text.partition("\n")[0]
         name = first.removeprefix(PRODUCER_COMMENT)
         return {} if name == first else {"producer": StringAttr(name)}
@@ -346,7 +346,7 @@ class TextParser:
         self.scan.fail(f"'{word}' cannot stand in a module; it holds entry and global", start)
 
     def begin_entry(self) -> None:
-        """Forget the values of the entry before."""
+        """Clear the values of the previous entry."""
         self.values = ChainMap()
 
     def _placed_entry(self, op: EntryOp, start: int) -> EntryOp:
@@ -398,7 +398,7 @@ class TextParser:
         return GlobalOp.create(properties=properties)
 
     def verify(self, module: builtin.ModuleOp) -> None:
-        """Verify every operation, inner ones before outer ones; the first bad one is refused where it stands."""
+        """Verify every operation, inner ones before outer ones; the first invalid one is reported at its position."""
         ops = list(module.walk())
         for op in sorted(ops, key=lambda op: isinstance(op, (EntryOp, ModuleOp, builtin.ModuleOp))):
             try:
@@ -408,7 +408,7 @@ class TextParser:
                 self.scan.fail(f"the text does not verify: {error_reason(problem)}", start, id="ir-invalid")
 
     def names(self) -> Iterator[tuple[str, str, Callable[[], Location]]]:
-        """What machine code will name, as ``check_names`` asks."""
+        """The symbols of the machine code, for ``check_names``."""
         for op, start in self.places.items():
             if isinstance(op, EntryOp | GlobalOp):
                 yield NAMED_ATTRIBUTES[type(op)], op.sym_name.data, partial(self.scan.location, start)
@@ -421,14 +421,14 @@ def _option_names(cls: type[TileOperation]) -> set[str]:
 def assemble(
     text: str, name: str | None = None, version: Version | None = None, remark: Remark = lambda _: None
 ) -> bytes:
-    """The bytecode of a text, of a version or of the usual one. Raises InvalidInput with line and column."""
+    """The bytecode of a text, of a version, by default DEFAULT_VERSION. Raises InvalidInput with line and column."""
     parser = TextParser(text, name, remark)
     module = _verified(parser)
     check_names(parser.names())
     for op in module.walk():
         if isinstance(hints := op.properties.get("optimization_hints"), OptimizationHintsAttr) and hints.data:
-            for said in unusable(op, hints, TARGETS):
-                parser.note("hint-ignored", said, parser.places[op])
+            for message in unusable(op, hints, TARGETS):
+                parser.note("hint-ignored", message, parser.places[op])
     return write_module(module, version=version, locate=lambda op: parser.scan.location(parser.places.get(op, 0)))
 
 
@@ -444,6 +444,6 @@ def _verified(parser: TextParser) -> builtin.ModuleOp:
     except InvalidInput:
         raise
     except Exception as problem:
-        # A number out of range or a word of no enumeration: the constructors of attributes say so in their own ways.
+        # An integer out of range or an unknown enumerator: constructors of attributes raise different exceptions.
         parser.scan.fail(f"this is not valid: {error_reason(problem)}")
     return module

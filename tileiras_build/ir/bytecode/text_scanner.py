@@ -1,4 +1,4 @@
-"""A position in Tile IR text: words, values, types and attributes, with errors that point at line and column."""
+"""The scanner of Tile IR text: keywords, values, types and attributes, with errors at line and column."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ SHOWN = 100  # characters
 MAX_DIGITS = 128
 DIALECT_TYPES = "tile|ptr|tensor_view|partition_view|strided_view|gather_scatter_view|token"
 DIALECT = "cuda_tile."
-# A name with a dot is one of a dialect; what looks like an alias inside of a string is none.
+# A name with a dot is one of a dialect; not inside strings.
 ALIAS = re.compile(r"[#!][A-Za-z_][\w$-]*+(?!\.)")
 NAMED = re.compile(rf'"(?:[^"\\]|\\.)*"|{ALIAS.pattern}')
 DEFINITION = re.compile(rf"{ALIAS.pattern}\s*=(?!=)\s*")
 TOKEN = re.compile(rf'//[^\n]*|"(?:[^"\\]|\\.)*"|[{{}}]|(?P<alias>{ALIAS.pattern})\s*=(?!=)')
-MAX_EXPANDED = 1 << 16  # characters of a type or attribute whose aliases are written out
+MAX_EXPANDED = 1 << 16  # characters of a type or attribute after expansion of aliases
 ELEMENT_TYPES = "fnv8E5M3FNU"
 # An x may come before: 4xptr<f32>.
 DIALECT_TYPE = re.compile(rf"(?<![A-Za-wyz_.!])((?:{DIALECT_TYPES})(?=\s*<|\W*$)|(?:{ELEMENT_TYPES})\b)")
@@ -42,15 +42,15 @@ BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|->|[<(\[{>)\]},]')
 
 
 class Scanner:
-    """Reads text from left to right; blanks and comments in between do not count."""
+    """Reads text from left to right; skips blanks and comments."""
 
     LABEL = re.compile(r"[\w$.-]+")
 
     def __init__(self, text: str, name: str | None = None):
         self.text, self.name, self.position = text, name, 0
         self.types: dict[str, Attribute] = {}
-        self.aliases: dict[str, str] = {}  # to their definitions, as text
-        self.alias_places: dict[str, int] = {}  # and where these are
+        self.aliases: dict[str, str] = {}  # alias -> definition, as text
+        self.alias_places: dict[str, int] = {}  # alias -> position of the definition
         self.context = Context()
         self.context.load_dialect(Builtin)
         self.context.load_dialect(CudaTile)
@@ -60,12 +60,12 @@ class Scanner:
         return Location(self.name or "<text>", before.count("\n") + 1, len(before) - before.rfind("\n"))
 
     def fail(self, message: str, position: int | None = None, *, id: str = "asm-syntax") -> NoReturn:
-        """Refuse the text, at the current position unless told."""
+        """Raise InvalidInput, by default at the current position."""
         raise InvalidInput(id, message, location=self.location(self.position if position is None else position))
 
     def skip(self) -> None:
         if self.text[self.position : self.position + 1] not in BLANKS:
-            return  # most often
+            return  # the usual case
         if (blank := BLANK.match(self.text, self.position)) is not None:
             self.position = blank.end()
 
@@ -79,7 +79,7 @@ class Scanner:
         return self.position == len(self.text)
 
     def accept(self, text: str) -> bool:
-        """Take ``text`` if it is next; a word is not taken out of a longer one."""
+        """Consume ``text`` if it is next; a word must not be a prefix of a longer one."""
         if not self.at(text):
             return False
         end = self.position + len(text)
@@ -96,7 +96,7 @@ class Scanner:
         return found
 
     def skip_aliases(self) -> None:
-        """Read over definitions, which ``find_aliases`` has noted."""
+        """Skip alias definitions, which ``find_aliases`` has recorded."""
         while (found := self._definition()) is not None:
             self.position = found.end()
             self.balanced()
@@ -106,7 +106,7 @@ class Scanner:
         return DEFINITION.match(self.text, self.position)
 
     def expect(self, text: str) -> None:
-        """Take each blank-separated part of ``text``."""
+        """Consume each blank-separated part of ``text``."""
         for part in text.split():
             if not self.accept(part):
                 self.fail(f"expected '{part}'")
@@ -132,7 +132,7 @@ class Scanner:
         return number
 
     def float_literal(self, text: str, start: int) -> int:
-        """The value of an integer literal; no type has one of more digits than Python reads."""
+        """The value of an integer literal; more digits than Python parses fit no type."""
         if len(text) > MAX_DIGITS:
             self.fail(f"{shortened(text)} is longer than any integer", start)
         return int(text, 16 if "0x" in text else 10)
@@ -153,7 +153,7 @@ class Scanner:
         return self.string() if self.text.startswith('"', self.position) else self.keyword("a symbol name")
 
     def balanced(self) -> str:
-        """A word, if there is one, and brackets after it with all that is inside them."""
+        """A word, if there is one, and brackets after it with their contents."""
         self.skip()
         start, depth = self.position, 0
         word = SPACED_TOKENS.match(self.text, start) or KEYWORD.match(
@@ -188,7 +188,7 @@ class Scanner:
         return self.types[text]
 
     def expanded(self, text: str, start: int, depth: int = 0) -> str:
-        """A type or an attribute with the definitions of its aliases in their places."""
+        """A type or an attribute with its aliases expanded."""
 
         def definition(found: re.Match) -> str:
             name = found[0]
@@ -213,7 +213,7 @@ class Scanner:
         return found
 
     def attribute(self, prefix: str) -> Attribute:
-        """An attribute whose dialect's prefix (and name, before a bare bracket) may be left out."""
+        """An attribute whose dialect's prefix (and name, before a bare bracket) may be omitted."""
         self.skip()
         start = self.position
         text = self.expanded(self.balanced(), start)
@@ -238,7 +238,7 @@ class Scanner:
         return self._parse(self.expanded(self.text[start:end], start), Parser.parse_attribute, start)
 
     def find_aliases(self) -> None:
-        """Note every ``#name = ...`` and ``!name = ...`` outside of braces, before or after its uses."""
+        """Record every ``#name = ...`` and ``!name = ...`` outside of braces, before or after its uses."""
         depth = 0
         while (piece := TOKEN.search(self.text, self.position)) is not None:
             self.position = piece.end()
@@ -262,10 +262,10 @@ class Scanner:
         except InvalidInput as problem:
             self.fail(f"{shortened(text)!r} is not valid: {problem.message}", start)
         except Exception as problem:
-            # A constructor that is given what its verifier would refuse may fail in any way.
+            # A constructor may raise any exception for values that its verifier would refuse.
             self.fail(f"{shortened(text)!r} is not valid: {error_reason(problem)}", start)
 
 
 def shortened(text: str) -> str:
-    """As much of a text as a message quotes."""
+    """A text, shortened for a message."""
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."

@@ -1,4 +1,4 @@
-"""The type section: from tags to types of cuda_tile, by index."""
+"""The type section: types of cuda_tile by index."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ from tileiras_build.ir.dialects.cuda_tile.enums import PaddingValue
 from tileiras_build.ir.dialects.cuda_tile.types import TOKEN, PointerType, TensorViewType, TileType
 from tileiras_build.ir.dialects.cuda_tile.view_types import GatherScatterViewType, PartitionViewType, StridedViewType
 
-DYNAMIC = -(1 << 63)  # a size or stride that is not known
-MAX_NESTING = 8  # a signature names views of tensor views of numbers: no more than 4 in valid files
+DYNAMIC = -(1 << 63)  # a dynamic size or stride
+MAX_NESTING = 8  # a signature with views of tensor views: up to 4 in valid files
 
 # Tag -> (first version, type): the types without parameters (Tile IR BytecodeTypeOpcodes.td).
 PLAIN_TYPES: dict[int, tuple[Version, Attribute]] = {
@@ -57,7 +57,7 @@ PLAIN_TYPES: dict[int, tuple[Version, Attribute]] = {
 
 
 class TypeTable:
-    """Types by index; an entry may refer to any other, so long as it does not contain itself."""
+    """Types by index; an entry may refer to any other, but not contain itself."""
 
     def __init__(self, file: Cursor, entries: list[tuple[int, int]], version: Version):
         self.file, self.entries, self.version = file, entries, version
@@ -65,13 +65,13 @@ class TypeTable:
         self.pending: set[int] = set()
 
     def read_all(self) -> None:
-        """Read every entry, so that a damaged one is refused even if nothing uses it."""
+        """Read every entry, so that damaged unused ones are refused too."""
         for index, type in enumerate(self.known):
             if type is None:
                 self._decode(index)
 
     def read(self, cursor: Cursor, what: str) -> Attribute:
-        """The type whose index is next."""
+        """Read the index of a type."""
         offset = cursor.position
         index = cursor.varint(what)
         if index >= len(self.known):
@@ -202,7 +202,7 @@ class TypeTable:
         return FunctionType.from_lists(inputs, outputs)
 
     def _value_type(self, cursor: Cursor, what: str) -> Attribute:
-        """A type that a value can have: functions of functions would name 2^n types in n entries."""
+        """A type of a value: functions of functions could have 2^n types in n entries."""
         offset = cursor.position
         type = self.read(cursor, what)
         if isinstance(type, FunctionType):

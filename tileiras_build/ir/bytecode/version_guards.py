@@ -1,7 +1,7 @@
-"""What a version of the bytecode lacks: a guard for each operation, flag, operand, attribute, result, value and type.
+"""Features that a bytecode version lacks: a guard for each operation, flag, operand, attribute, result, value and type.
 
-A guard names what an older version cannot say, the first version that can, and whether an operation says it. All are
-made from OPCODES and the tables beside it, so that a row with a ``since`` is guarded as soon as it stands there.
+A guard has a feature, the first version with it, and a test whether an operation uses it. All guards are derived from
+OPCODES and the tables beside it, so that each row with a ``since`` is guarded.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ COMPOSITE_SINCE: dict[type, Version] = {cls: since for since, cls, _ in COMPOSIT
 
 @dataclass(frozen=True)
 class Guard:
-    """``what`` needs ``since``; ``used`` says whether an operation has it."""
+    """``what`` needs version ``since``; ``used`` tests whether an operation uses it."""
 
     what: str
     since: Version
@@ -57,7 +57,7 @@ def _has_flag(row: Opcode, name: str, op: Operation) -> bool:
 
 
 def _is_non_default(attribute: Field, op: Operation) -> bool:
-    """Whether an attribute says more than older files mean."""
+    """Whether an attribute differs from the value implied by older files."""
     value = op.properties.get(attribute.name)
     if isinstance(value, EnumAttr):
         return value.data.value != attribute.default
@@ -90,7 +90,7 @@ def guards_of(row: Opcode) -> Iterator[Guard]:
 
 @cache
 def guards_above(version: Version) -> dict[str, tuple[Guard, ...]]:
-    """The guards that a version does not pass, by operation, those of the newest versions first."""
+    """The guards of versions above ``version``, by operation, the newest versions first."""
     rows = {row.name: [guard for guard in guards_of(row) if guard.since > version] for row in OPCODES.values()}
     return {
         name: tuple(sorted(found, key=lambda guard: guard.since, reverse=True)) for name, found in rows.items() if found
@@ -98,5 +98,5 @@ def guards_above(version: Version) -> dict[str, tuple[Guard, ...]]:
 
 
 def type_since(type: Attribute) -> Version:
-    """The first version that has a type, what it is made of apart."""
+    """The first version that has a type, without its component types."""
     return PLAIN_SINCE.get(type) or COMPOSITE_SINCE.get(type.__class__, V13_1)

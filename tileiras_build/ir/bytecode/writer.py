@@ -3,10 +3,10 @@
 In:    an xDSL ``builtin.module`` as ``read_module`` gives it.
 Out:   the bytes of a .tilebc file.
 Sound: ``read_module(write_module(m))`` equals ``m``. Indices of strings, types, constants and debug attributes are
-       free: they are given in the order of first use, unless ``like`` holds a file whose tables are to be kept. A file
-       of a writer that shares equal entries is then reproduced byte by byte.
+       free: they follow the order of first use, unless ``like`` has the tables of an existing file. A file of a writer that
+       shares equal entries is then reproduced byte by byte.
 
-Operations are written as OPCODES says; the sections are those of Tile IR's BytecodeReader.cpp.
+Operations are encoded by OPCODES; the sections are those of Tile IR's BytecodeReader.cpp.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from tileiras_build.ir.dialects.cuda_tile.location import (
 from tileiras_build.ir.dialects.cuda_tile.ops_module import EntryOp, GlobalOp, ModuleOp
 
 OPCODES_BY_NAME: dict[str, Opcode] = {row.name: row for row in OPCODES.values()}
-# The order in which cuTile Python writes the sections, which keeps the tables after what fills them.
+# The section order of cuTile Python: tables follow the sections that fill them.
 ORDER = (FUNCTIONS, GLOBALS, CONSTANTS, DEBUG, TYPES, STRINGS, PRODUCER)
 
 
@@ -118,7 +118,7 @@ class Writer(AttributeWriter):
         return varint(len(region.blocks)) + b"".join(map(self.block, region.blocks))
 
     def block(self, block: Block) -> bytes:
-        """A block; what it defines has no number after it."""
+        """A block; its values have no index after it."""
         outer = dict(self.values)
         out = self._arguments(block)
         body = [self.operation(op) for op in block.ops]
@@ -161,7 +161,7 @@ class Writer(AttributeWriter):
         return out + self.attribute("SymbolVisibility", op.symbol_visibility) + varint(int(op.constant is not None))
 
     def _require_plain(self, op: GlobalOp) -> None:
-        """Refuse what an older version cannot say of a global."""
+        """Refuse features of a global that older versions lack."""
         name, since = op.sym_name.data, SINCE["global.visibility"]
         if op.constant is not None:
             self._require(f"the constant global @{name}", since)
@@ -222,9 +222,9 @@ def write_module(
     like: Tables | None = None,
     locate: Callable[[Operation], Location | None] = source_location,
 ) -> bytes:
-    """The bytecode of a module, by default of WRITTEN or of the version of the file whose tables ``like`` holds.
+    """The bytecode of a module, by default in DEFAULT_VERSION or the version of ``like``.
 
-    Raises InvalidInput for what the version cannot express, where ``locate`` says that the operation stands.
+    Raises InvalidInput for features that the version lacks, at the location of the operation by ``locate``.
     """
     if not isinstance(module, ModuleOp):
         module = next(op for op in module.walk() if isinstance(op, ModuleOp))

@@ -129,7 +129,7 @@ INVALID = {
     "constant-size": (lambda: DenseConstantAttr(TileType((4,), i32), bytes(5)), "needs 16 bytes, got 5"),
     "constant-type": (
         lambda: DenseConstantAttr(TileType((4,), PointerType(F32)), bytes(8)),
-        "must be a tile of numbers",
+        "must be a numeric tile",
     ),
 }
 

@@ -1,6 +1,6 @@
-"""How far apart a program's own numbers put two elements: that must fit 64 bits, or addresses would wrap around silently.
+"""Checks that static offsets between elements fit 64 bits: else addresses would wrap around silently.
 
-Sizes, strides and offsets that are only known when the kernel runs are the caller's to keep in range.
+The caller is responsible for sizes, strides and offsets that are known only at run time.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from xdsl.dialects.builtin import FloatTF32Type
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
-MAX_BYTE_OFFSET = 1 << 63  # addresses are computed as signed 64-bit numbers
+MAX_BYTE_OFFSET = 1 << 63  # addresses are signed 64-bit integers
 _TF32_BITS = 32  # in memory
 
 Dims = Sequence[int | None]
 
 
 def check_elements(what: str, count: int, bits: int, element_type: Attribute) -> None:
-    """Raise VerifyException where ``count`` elements of ``bits`` bits are more bytes than 64 bits can say."""
+    """Raise VerifyException where ``count`` elements of ``bits`` bits exceed 64 bits in bytes."""
     bits = _TF32_BITS if isinstance(element_type, FloatTF32Type) else bits
     if not -MAX_BYTE_OFFSET <= count * bits // 8 < MAX_BYTE_OFFSET:
         raise VerifyException(f"{what} of {count} elements of {element_type} does not fit in 64 bits, counted in bytes")
 
 
 def check_tensor(shape: Dims, strides: Dims, bits: int, element_type: Attribute) -> None:
-    """The strides of a tensor, and the distance from its first to its last element; None is not known."""
+    """The strides of a tensor, and the distance from its first to its last element; None where dynamic."""
     span = 0
     for size, stride in zip(shape, strides):
         if size is not None and size >= MAX_BYTE_OFFSET:
@@ -40,7 +40,7 @@ def check_tensor(shape: Dims, strides: Dims, bits: int, element_type: Attribute)
 def check_tiles(
     tile_shape: Sequence[int], steps: Sequence[int], strides: Dims, bits: int, element_type: Attribute
 ) -> None:
-    """The distance between neighboring tiles, and across one; ``strides`` are those of the tile's dimensions."""
+    """The distance between neighboring tiles, and the extent of one; ``strides`` are those of the tile's dimensions."""
     across = 0
     for size, step, stride in zip(tile_shape, steps, strides):
         if stride is not None:

@@ -28,19 +28,19 @@ from .types import PointerType, TensorViewType, TileType
 if TYPE_CHECKING:
     import numpy as np
 
-# Name of the type of the values of an element type, of NumPy or ml_dtypes; tf32 values are held as float32.
+# Element type -> NumPy or ml_dtypes type of its values; tf32 values are float32.
 DTYPE_NAMES: dict[Attribute, str] = {
     type: name for row, type in BY_NAME.items() if (name := ELEMENT_TYPES[row].numpy) is not None
 }
 TF32_UNUSED_BITS = 13  # tf32 is the upper 19 bits of float32
 _WHOLE_BYTES = (i8, i16, i32, i64)
-# Of struct, for the types whose NaNs it keeps as they are.
+# Formats of struct, for the types whose NaNs it preserves.
 _FORMATS: dict[Attribute, str] = {F32: "<f", F64: "<d"}
 
 
 @cache
 def dtype_of(type: Attribute) -> np.dtype:
-    """The NumPy type of the values of an element type. A kernel whose constants are single numbers needs no NumPy."""
+    """The NumPy type of the values of an element type. Kernels with splat constants need no NumPy."""
     import ml_dtypes
     import numpy as np
 
@@ -50,7 +50,7 @@ def dtype_of(type: Attribute) -> np.dtype:
 
 @cache
 def _fnv8_values() -> np.ndarray:
-    """The 256 numbers of f8E5M3FNU as float32: no sign, exponent bias 15, subnormals, one NaN (its last pattern)."""
+    """The 256 values of f8E5M3FNU as float32: no sign, exponent bias 15, subnormals, one NaN (its last pattern)."""
     import numpy as np
 
     patterns = np.arange(256)
@@ -88,9 +88,9 @@ def _packed_ones(count: int) -> bytes:
 
 @record_attribute
 class DenseConstantAttr(Data[tuple[TileType, bytes]]):
-    """The value of a constant tile: its type and its little-endian bytes, as the bytecode holds them.
+    """The value of a constant tile: its type and its little-endian bytes, as in bytecode.
 
-    A splat (all elements equal) holds one element only, also if it was given in full. A constant of i1 that
+    A splat (all elements equal) has one element only, also if it was created from all elements. A constant of i1 that
     is not a splat holds one bit per element, lowest bit first; a splat of i1 is the byte 0x00 or 0xff.
     """
 
@@ -101,7 +101,7 @@ class DenseConstantAttr(Data[tuple[TileType, bytes]]):
 
     @classmethod
     def from_array(cls, type: TileType, values) -> DenseConstantAttr:
-        """A constant from NumPy values (any shape that broadcasts to the tile); a scalar makes a splat."""
+        """A constant from NumPy values (any shape that broadcasts to the tile); a scalar is a splat."""
         import numpy as np
 
         element_type = type.element_type
@@ -158,7 +158,7 @@ class DenseConstantAttr(Data[tuple[TileType, bytes]]):
         return self._values()[0]
 
     def splat_scalar(self) -> int | float:
-        """The value of a splat as a Python number; ValueError if the constant is not one."""
+        """The value of a splat as a Python scalar; ValueError if the constant is not one."""
         if not self.is_splat:
             raise ValueError("the constant is not a splat")
         element_type, raw = self.type.element_type, self.raw
@@ -185,7 +185,7 @@ class DenseConstantAttr(Data[tuple[TileType, bytes]]):
     def verify(self) -> None:
         tile_type, raw = self.data
         if not isinstance(tile_type, TileType) or tile_type.element_type not in BITS:
-            raise VerifyException(f"a constant must be a tile of numbers, got {tile_type}")
+            raise VerifyException(f"a constant must be a numeric tile, got {tile_type}")
         if self.is_splat:
             return
         count = tile_type.num_elements
@@ -236,7 +236,7 @@ class DivByAttr(Data[tuple[int, int | None, int | None]]):
         return self.data[2]
 
     def verify_with(self, type: Attribute) -> None:
-        """Raise VerifyException unless the assumption makes sense for a value of this type."""
+        """Raise VerifyException unless the assumption applies to a value of this type."""
         divisor, every, along = self.data
         if divisor <= 0 or divisor & (divisor - 1):
             raise VerifyException(f"div_by: the divisor must be a power of two, got {divisor}")
@@ -318,7 +318,7 @@ class SameElementsAttr(Data[tuple[int, ...]]):
 
 @record_attribute
 class BoundedAttr(Data[tuple[int | None, int | None]]):
-    """Assumption: all elements, as signed integers, lie in [``lb``, ``ub``]; None is no bound."""
+    """Assumption: all elements, as signed integers, are in [``lb``, ``ub``]; None is no bound."""
 
     name = "cuda_tile.bounded"
 
@@ -360,12 +360,12 @@ class BoundedAttr(Data[tuple[int | None, int | None]]):
 
 ASSUMPTIONS = (DivByAttr, SameElementsAttr, BoundedAttr)
 
-HintValue = int | bool | str | Attribute  # the last are of no hint that there is
+HintValue = int | bool | str | Attribute  # no known hint has the last ones
 DEFAULT_TARGET = "default"
 
 
 def hint_value(value: Attribute) -> HintValue:
-    """The value of a hint as Python has it; another attribute as it is."""
+    """The Python value of a hint; other attributes unchanged."""
     if isinstance(value, StringAttr):
         return value.data
     if isinstance(value, IntegerAttr):

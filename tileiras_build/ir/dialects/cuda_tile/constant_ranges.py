@@ -1,4 +1,4 @@
-"""The numbers that a program fixes: of constants, and of what only renames or repeats them."""
+"""Ranges of integer tiles that are constants, or views of constants."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from .attrs import DenseConstantAttr
 
-MAX_HOPS = 16  # operations that a number is followed through: all of a chain for each of its users would be quadratic
+MAX_HOPS = 16  # length of a chain to follow: whole chains for each user would be quadratic
 
 # Operations whose result has the values of their first operand.
 _VALUE_FORWARDING = ("cuda_tile.assume", "cuda_tile.broadcast", "cuda_tile.reshape")
 
 
 def constant_range(value: SSAValue) -> tuple[int, int] | None:
-    """The least and the greatest element of an integer tile that the program fixes; None where it does not."""
+    """The minimum and maximum of a constant integer tile; None where it is not constant."""
     for _ in range(MAX_HOPS):
         op = value.owner
         if not isinstance(op, Operation):

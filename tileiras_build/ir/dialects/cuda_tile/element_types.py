@@ -43,7 +43,7 @@ BASE_FLOATS = (F16, BF16, F32, F64)
 FLOATS = (*BASE_FLOATS, TF32, F8E4M3, F8E5M2, F8E8M0, F4E2M1, FNV8)
 NUMERIC_TYPES = (*INTEGERS, *FLOATS)
 
-# The types by the names of their rows in ``tileiras_build/target/element_types.py``.
+# The types by their names in ``tileiras_build/target/element_types.py``.
 BY_NAME: dict[str, Attribute] = {
     "i1": i1, "i4": i4, "i8": i8, "i16": i16, "i32": i32, "i64": i64, "f16": F16, "bf16": BF16, "f32": F32, "tf32": TF32,
     "f64": F64, "f8E4M3FN": F8E4M3, "f8E5M2": F8E5M2, "f8E8M0FNU": F8E8M0, "fnv8E5M3FNU": FNV8, "f4E2M1FN": F4E2M1,

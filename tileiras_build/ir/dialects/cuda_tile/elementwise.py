@@ -1,4 +1,4 @@
-"""Element-wise operations of cuda_tile by their operands: what those of one kind have in common."""
+"""Element-wise operations of cuda_tile by kind of operands: shared base classes."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class RoundedFloatBinary(FloatBinary):
 
 
 class FloatMinMax(FloatBinary):
-    """Minimum or maximum; without ``propagate_nan`` a number wins over a NaN."""
+    """Minimum or maximum; without ``propagate_nan`` the non-NaN operand wins."""
 
     propagate_nan = opt_prop_def(UnitAttr)
     flush_to_zero = opt_prop_def(UnitAttr)

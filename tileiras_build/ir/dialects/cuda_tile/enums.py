@@ -1,6 +1,6 @@
 """Enumerations of the cuda_tile dialect: one attribute class per enumeration, public spelling in the text.
 
-The position of a member is its bytecode number (Tile IR AttrDefs.td; nearest_away since bytecode 13.4;
+The index of a member is its bytecode code (Tile IR AttrDefs.td; nearest_away since bytecode 13.4;
 unicast and multicast since 13.5).
 Use ``RoundingModeAttr.of(RoundingMode.ZERO)`` for the shared instance; ``attr.data`` is the member.
 """
@@ -100,7 +100,7 @@ class MultimemReductionKind(StrEnum):
 
 
 class PtrAttr(StrEnum):
-    """What a pointer points to; multimem operations alone access a multicast object."""
+    """The kind of memory of a pointer; only multimem operations access multicast objects."""
 
     NONE = "none"
     UNICAST = "unicast"
@@ -133,7 +133,7 @@ class EnumAttr(Data[E], _Shared, Generic[E]):
 
     @classmethod
     def of(cls, member: Enum | str) -> Self:
-        """The shared attribute of a member, given as the member or its public spelling."""
+        """The shared attribute of a member, by member or public spelling."""
         return cls.instances[list(cls.members).index(cls.members(member))]
 
     @classmethod

@@ -1,7 +1,7 @@
 """Source locations and debug scopes of cuda_tile operations (Tile IR AttrDefs.td, DI* attributes).
 
 An operation that was read from bytecode with debug information carries one of LOCATION_ATTRS as
-``op.attributes["loc"]``; an operation without one belongs where its parent does.
+``op.attributes["loc"]``; an operation without one has its parent's.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class DICompileUnitAttr(DebugAttr):
 class DISubprogramAttr(DebugAttr):
     """A source function: ``function_name`` at ``file``:``line``, linked as ``linkage_name``.
 
-    A ``declaration`` (since bytecode 13.5) is held as a seventh entry, which no other has.
+    A ``declaration`` (since bytecode 13.5) has a seventh entry, no other one has.
     """
 
     name = "cuda_tile.di_subprogram"
@@ -155,7 +155,7 @@ class DILocAttr(DebugAttr):
 class CallSiteLocAttr(DebugAttr):
     """A position in an inlined function (``callee``) and where that was called (``caller``).
 
-    A chain of callers is held flat, so that deep inlining does not nest deeply: ``data`` is the callee
+    A chain of callers is flat, so that deep inlining is not nested deeply: ``data`` is the callee
     followed by its callers from the inside out.
     """
 
@@ -180,7 +180,7 @@ class CallSiteLocAttr(DebugAttr):
 
     @property
     def call_sites(self) -> tuple[DILocAttr, ...]:
-        """Where the inlined calls are, from the inside out."""
+        """The positions of the inlined calls, from the inside out."""
         inner = self.callee.call_sites if isinstance(self.callee, (CallSiteLocAttr, DILocAttr)) else ()
         return (*inner, *(loc for loc in self.data[1:] if isinstance(loc, DILocAttr)))
 
@@ -205,7 +205,7 @@ DEBUG_ATTRS = (DIFileAttr, DICompileUnitAttr, DISubprogramAttr, DILexicalBlockAt
 
 
 def subprogram_of(loc: Attribute) -> DISubprogramAttr | None:
-    """The function that a location says it is in, at the outermost call site; None where it says none."""
+    """The function of a location, at the outermost call site; None where it has none."""
     if isinstance(loc, CallSiteLocAttr):
         loc = loc.data[-1]
     return loc.scope.subprogram if isinstance(loc, DILocAttr) else None
@@ -222,7 +222,7 @@ def location_attr(op: Operation | None) -> DILocAttr | CallSiteLocAttr | None:
 
 
 def source_location(op: Operation) -> Location | None:
-    """Where in the source an operation comes from, or None: its own location or its nearest ancestor's."""
+    """The source position of an operation, or None: its own location or its nearest ancestor's."""
     loc = location_attr(op)
     if loc is None or (position := loc.position) is None:
         return None

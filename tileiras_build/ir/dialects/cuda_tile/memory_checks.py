@@ -1,4 +1,4 @@
-"""What accesses to memory must satisfy: their order and scope, pointers, masks, views, indices."""
+"""Verifiers of memory accesses: order and scope, pointers, masks, views, indices."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def index_fits_view(op: ViewAccess) -> None:
 
 
 def tile_index_count_fits(view: TileView, indices: Sequence[SSAValue]) -> None:
-    """Where a tile begins, for an index that is constant."""
+    """The first element of a tile, for a constant index."""
     steps = view.traversal_strides if isinstance(view, StridedViewType) else view.tile_shape
     for dim, index in enumerate(indices):
         stride = view.tensor_view.strides[view.dim_map[dim]]

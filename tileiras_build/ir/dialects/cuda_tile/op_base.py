@@ -1,7 +1,7 @@
-"""What all cuda_tile operations share: a fast definition decorator and the checks that verifiers are made of.
+"""Base of cuda_tile operations: a fast definition decorator and the checks of verifiers.
 
 xDSL's generic verifier walks constraint objects; it costs more than reading the operation. So an operation
-states its operands, results and properties with IRDL (for accessors, text and documentation) and its rules as
+declares its operands, results and properties with IRDL (for accessors, text and documentation) and its rules as
 a tuple ``CHECKS`` of functions that take the operation and raise VerifyException. ``define`` joins both.
 """
 
@@ -44,11 +44,11 @@ class TileOperation(IRDLOperation):
     CHECKS: ClassVar[tuple[Callable[[Self], None], ...]] = ()
 
     def __post_init__(self):
-        """No property has a default that is filled in on creation: absence means what the dialect says."""
+        """No property gets a default on creation: the dialect defines the meaning of absence."""
 
 
 class PureOperation(TileOperation):
-    """One that neither reads nor writes memory."""
+    """An operation that neither reads nor writes memory."""
 
     traits = traits_def(Pure())
 
@@ -57,7 +57,7 @@ SEGMENTED = (AttrSizedOperandSegments(as_property=True),)
 SEGMENTS = AttrSizedOperandSegments(as_property=True).attribute_name
 
 C = TypeVar("C", bound=TileOperation)
-OPERATIONS: list[type[TileOperation]] = []  # all that ``define`` made
+OPERATIONS: list[type[TileOperation]] = []  # all classes of ``define``
 
 
 def _count_range(definitions, variadic, optional) -> tuple[int, int | None]:
@@ -72,8 +72,7 @@ def _out_of_range(count: int, limits: tuple[int, int | None]) -> bool:
 
 
 def _read_by_position(cls: type[Operation], definition: OpDef) -> None:
-    """Operands and results that stand in front of all optional ones are read by their place: IRDL's accessors look for
-    it each time."""
+    """Accessors by position for operands and results before all optional ones: IRDL's accessors search each time."""
     for kind, rows in ((OperandDef, definition.operands), (ResultDef, definition.results)):
         for index, (name, row) in enumerate(rows):
             if row.__class__ is not kind:
@@ -95,8 +94,8 @@ def defined_in(module: str) -> tuple[type[TileOperation], ...]:
 
 
 def define_row(name: str, kind: type[C], meaning: str) -> type[C]:
-    """The operation ``cuda_tile.<name>`` that has all it needs from its kind."""
-    # As namedtuple does: the module that states the row is the operation's.
+    """The operation ``cuda_tile.<name>`` without members beyond its base class."""
+    # As in namedtuple: the operation belongs to the calling module.
     module = sys._getframe(1).f_globals["__name__"]
     body = {"__doc__": meaning, "__module__": module, "name": f"cuda_tile.{name}"}
     class_name = "".join(word.capitalize() for word in name.split("_"))
@@ -104,7 +103,7 @@ def define_row(name: str, kind: type[C], meaning: str) -> type[C]:
 
 
 def define(cls: type[C]) -> type[C]:
-    """Decorate an operation class: IRDL accessors, and a verifier made of counts, properties, traits and CHECKS."""
+    """Decorate an operation class: IRDL accessors, and a verifier of counts, properties, traits and CHECKS."""
     cls = irdl_op_definition(cls)
     on_definition(cls, _complete)
     OPERATIONS.append(cls)
@@ -305,7 +304,7 @@ def one_of(name: str, *allowed: Enum) -> Check:
 
 
 class InvalidInside(VerifyException):
-    """A rule of an operation that ``op``, inside of it, breaks."""
+    """A rule of an operation that ``op``, inside of it, violates."""
 
     def __init__(self, message: str, op: Operation):
         super().__init__(message)
@@ -318,5 +317,5 @@ def fail(message: str, inside: Operation | None = None) -> NoReturn:
 
 
 def invalid_op(problem: VerifyException, op: Operation) -> Operation:
-    """The operation that breaks the rule: ``op``, which was verified, or one inside of it."""
+    """The operation that violates the rule: ``op``, which was verified, or one inside of it."""
     return problem.op if isinstance(problem, InvalidInside) else op

@@ -33,7 +33,7 @@ from .view_types import GatherScatterViewType
 
 @define
 class AtomicCASTkoOp(TileOperation):
-    """Compare with cmp and swap in val; the result is what was there."""
+    """Compare with cmp and swap in val; the result is the old value."""
 
     name = "cuda_tile.atomic_cas_tko"
     memory_ordering_semantics = prop_def(MemoryOrderingSemanticsAttr)
@@ -60,7 +60,7 @@ class AtomicCASTkoOp(TileOperation):
     )
 
 
-# Atomic mode -> element types it works on (Tile IR, atomic_rmw_tko).
+# Atomic mode -> element types (Tile IR, atomic_rmw_tko).
 _INTEGER_MODE = (i32, i64)
 
 
@@ -96,7 +96,7 @@ def _mode_matches_type(name: str) -> Callable[[ReadModifyWrite], None]:
 
 @define
 class AtomicRMWTkoOp(TileOperation):
-    """Read, modify and write each location; the result is what was there."""
+    """Read, modify and write each location; the result is the old value."""
 
     name = "cuda_tile.atomic_rmw_tko"
     memory_ordering_semantics = prop_def(MemoryOrderingSemanticsAttr)

@@ -66,7 +66,7 @@ class ForOp(TileOperation):
 
 @define
 class LoopOp(TileOperation):
-    """A loop until a break, carrying values; its results are what the break gives."""
+    """A loop until a break, carrying values; its results are the operands of the break."""
 
     name = "cuda_tile.loop"
     init_values = var_operand_def()
@@ -85,7 +85,7 @@ class LoopOp(TileOperation):
 
 @define
 class IfOp(TileOperation):
-    """Run one of two regions; ``op.results`` are what it yields."""
+    """Run one of two regions; ``op.results`` are its yielded values."""
 
     name = "cuda_tile.if"
     condition = operand_def()
@@ -183,7 +183,7 @@ class Aggregate(TileOperation):
 
 @define
 class ReduceOp(Aggregate):
-    """Combine along a dimension, which disappears."""
+    """Reduce along a dimension, which is dropped."""
 
     name = "cuda_tile.reduce"
 
@@ -286,7 +286,7 @@ class ReturnOp(Terminator):
 
 @define
 class YieldOp(Terminator):
-    """Give the values of a branch or a combiner to the enclosing operation."""
+    """Yield the values of a branch or a combiner to the enclosing operation."""
 
     name = "cuda_tile.yield"
     traits = traits_def(Pure())

@@ -1,4 +1,4 @@
-"""Operations of cuda_tile that convert the elements of tiles, or call their bits something else."""
+"""Operations of cuda_tile that convert or reinterpret the elements of tiles."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ WIDE_INTEGERS = (*INTEGERS, i4)
 
 
 class Retyping(PureOperation):
-    """The same bits under another type."""
+    """The same bits with another type."""
 
     source = operand_def()
     result = result_def()
@@ -51,7 +51,7 @@ class Conversion(PureOperation):
 EVEN, ZERO = RoundingMode.NEAREST_EVEN, RoundingMode.ZERO
 DOWN, UP, AWAY = RoundingMode.NEGATIVE_INF, RoundingMode.POSITIVE_INF, RoundingMode.NEAREST_AWAY
 
-# Element type -> those that hold all its values: the rounding mode is then without effect.
+# Element type -> types that represent all its values: the rounding mode is then without effect.
 WIDER: dict[Attribute, set[Attribute]] = {
     F32: {F64},
     TF32: {F64, F32},

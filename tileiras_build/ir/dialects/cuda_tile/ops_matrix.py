@@ -1,4 +1,4 @@
-"""Matrix products of cuda_tile."""
+"""Matrix multiply-accumulate of cuda_tile."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def matrix_shapes(op: Operation) -> None:
         fail(f"shape error: lhs {lhs} times rhs {rhs} does not give the shape of acc {acc}")
 
 
-# Element type of the factors -> element types of the accumulator (Tile IR, mmaf).
+# Element type of lhs and rhs -> element types of the accumulator (Tile IR, mmaf).
 MMA_ACCUMULATORS: dict[Attribute, tuple[Attribute, ...]] = {
     F8E4M3: (F16, F32),
     F8E5M2: (F16, F32),
@@ -66,14 +66,14 @@ class MatrixMultiply(PureOperation):
 
 @define
 class MmaFOp(MatrixMultiply):
-    """Matrix product of floats; ``fast_acc`` allows a less precise accumulation (since bytecode 13.3)."""
+    """Float MMA; ``fast_acc`` allows a less precise accumulation (since bytecode 13.3)."""
 
     name = "cuda_tile.mmaf"
     fast_acc = opt_prop_def(UnitAttr)
     CHECKS: ClassVar = (elements(MMA_ACCUMULATORS, "lhs", "rhs"), elements((F16, F32, F64), "acc"), _accumulator_type)
 
 
-# (factor, scale) element types -> how many elements along K may share a scale (Tile IR, mmaf_scaled).
+# (element type, scale type) -> how many elements along K may share a scale (Tile IR, mmaf_scaled).
 SCALE_BLOCKS: dict[tuple[Attribute, Attribute], tuple[int, ...]] = {
     (F8E4M3, F8E8M0): (32,),
     (F8E5M2, F8E8M0): (32,),
@@ -105,7 +105,7 @@ def _scales(op: MmaFScaledOp) -> None:
 
 @define
 class MmaFScaledOp(MatrixMultiply):
-    """Matrix product of floats scaled per block along K (since bytecode 13.3)."""
+    """Block-scaled float MMA, scales per block along K (since bytecode 13.3)."""
 
     name = "cuda_tile.mmaf_scaled"
     lhs = operand_def()
@@ -124,7 +124,7 @@ class MmaFScaledOp(MatrixMultiply):
 
 @define
 class MmaIOp(MatrixMultiply):
-    """Matrix product of i8 into i32."""
+    """MMA of i8 into i32."""
 
     name = "cuda_tile.mmai"
     signedness_lhs = prop_def(SignednessAttr)

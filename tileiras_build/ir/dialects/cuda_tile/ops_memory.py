@@ -31,7 +31,7 @@ from .types import TokenType
 
 
 def _packed_along_one_dimension(op: HasView) -> None:
-    """Two 4-bit elements share a byte along the dimension of unit stride, so that must be known."""
+    """Two 4-bit elements share a byte along the dimension of unit stride, so that must be static."""
     memory = view_type(op).tensor_view
     if isinstance(memory.element_type, Float4E2M1FNType) and memory.strides.count(1) != 1:
         fail(
@@ -67,7 +67,7 @@ class AllocaOp(TileOperation):
 
 @define
 class JoinTokensOp(PureOperation):
-    """A token after all of the given ones."""
+    """A token after all operands."""
 
     name = "cuda_tile.join_tokens"
     tokens = var_operand_def()
@@ -107,9 +107,9 @@ class LoadPtrTkoOp(TileOperation):
 
 @define
 class LoadViewTkoOp(TileOperation):
-    """Load the tile number ``index`` of a view.
+    """Load the tile at ``index`` of a view.
 
-    ``inbounds`` (since bytecode 13.4) has one flag per dimension that says that no tile leaves the tensor
+    ``inbounds`` (since bytecode 13.4) has one flag per dimension that no tile exceeds the tensor
     there; absent means none.
     """
 
@@ -166,7 +166,7 @@ class StorePtrTkoOp(TileOperation):
 
 @define
 class StoreViewTkoOp(TileOperation):
-    """Store a tile as the tile number ``index`` of a view; what lies outside the tensor is dropped."""
+    """Store a tile at ``index`` of a view; elements outside the tensor are dropped."""
 
     name = "cuda_tile.store_view_tko"
     memory_ordering_semantics = prop_def(MemoryOrderingSemanticsAttr)

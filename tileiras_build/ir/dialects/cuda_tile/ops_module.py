@@ -1,4 +1,4 @@
-"""Modules, kernels and variables of cuda_tile, and which tile of a grid a kernel computes."""
+"""Modules, kernels and variables of cuda_tile, and queries of the grid."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def block_types(region: Region) -> tuple[Attribute, ...]:
 
 
 class Isolated(IsolatedFromAbove):
-    """xDSL's trait, which looks for the way up from each operand; here what is defined inside is noted first."""
+    """xDSL's trait IsolatedFromAbove, which walks up from each operand; this collects the inner definitions first."""
 
     def verify(self, op: Operation) -> None:
         users: list[Operation] = []
@@ -81,7 +81,7 @@ class EntryOp(TileOperation):
             fail("the arguments of the body differ from the signature")
 
     def _scopes(self) -> None:
-        """Tile IR's rules of debug scopes: an entry's is its subprogram, and those of its operations lie in it."""
+        """Tile IR's rules of debug scopes: an entry has a subprogram, which contains the scopes of its operations."""
         loc = self.attributes.get(LOC)
         if isinstance(loc, CallSiteLocAttr):
             fail("the location of an entry cannot be a call site")
@@ -93,7 +93,7 @@ class EntryOp(TileOperation):
         self._scopes_inside(subprogram)
 
     def _scopes_inside(self, subprogram: DISubprogramAttr | None) -> None:
-        right: set[int] = set()  # locations that have been looked at, by identity: most are shared
+        right: set[int] = set()  # checked locations, by identity: most are shared
         for op in self.body.walk():
             loc = op.attributes.get(LOC)
             if loc is None or id(loc) in right:

@@ -1,4 +1,4 @@
-"""Operations of cuda_tile that make, select and rearrange tiles."""
+"""Operations of cuda_tile that create, select and rearrange tiles."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from .types import TileType
 
 @define
 class AssumeOp(TileOperation):
-    """value, with the promise that ``predicate`` holds for it."""
+    """value, with the assumption that ``predicate`` holds for it."""
 
     name = "cuda_tile.assume"
     value = operand_def()
@@ -39,7 +39,7 @@ class AssumeOp(TileOperation):
     result = result_def()
 
     def assumption(self) -> DivByAttr | SameElementsAttr | BoundedAttr:
-        """What ``predicate`` says."""
+        """The assumption."""
         if not isinstance(self.predicate, ASSUMPTIONS):
             fail(f"unexpected predicate {self.predicate}")
         return self.predicate
@@ -119,7 +119,7 @@ def _indices_match_source(op: ExtractOp | InsertOp, whole: TileType, part: TileT
 
 @define
 class ExtractOp(PureOperation):
-    """The slice number ``indices`` of source, which is cut into slices of the shape of the result."""
+    """The slice at ``indices`` of source, which is partitioned into slices of the shape of the result."""
 
     name = "cuda_tile.extract"
     source = operand_def()
@@ -134,7 +134,7 @@ class ExtractOp(PureOperation):
 
 @define
 class InsertOp(PureOperation):
-    """destination with its slice number ``indices`` replaced by source (since bytecode 13.4)."""
+    """destination with its slice at ``indices`` replaced by source (since bytecode 13.4)."""
 
     name = "cuda_tile.insert"
     source = operand_def()

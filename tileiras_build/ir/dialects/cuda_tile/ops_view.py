@@ -1,4 +1,4 @@
-"""Operations of cuda_tile that make views of tensors and tiles, and ask for their sizes."""
+"""Operations of cuda_tile that create views of tensors and tiles, and query their sizes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .view_types import GatherScatterViewType, PartitionViewType, StridedViewTyp
 
 
 def _with_constants(dims: Iterable[int | None], values: Iterable[SSAValue]) -> tuple[int | None, ...]:
-    """Sizes or strides, with the operands' values where they are constant and positive."""
+    """Sizes or strides, with values of operands that are positive constants."""
     ranges = (constant_range(value) for value in values)
     known = [found[0] if found is not None and found[0] > 0 else None for found in ranges]
     waiting = iter(known)
@@ -93,7 +93,7 @@ def _view_of(op: MakeView) -> None:
 
 
 class MakeView(PureOperation):
-    """Cut a tensor view into tiles, as the type of the result says."""
+    """Partition a tensor view into tiles, by the result type."""
 
     tensor_view = operand_def()
     result = result_def()
@@ -162,7 +162,7 @@ class MakeTensorViewOp(TileOperation):
             )
 
     def _distances(self) -> None:
-        """Numbers that are operands, but constant, count as those in the type do."""
+        """Constant operands are checked like static values of the type."""
         view = self.tensor_view()
         dims = (_with_constants(view.shape, self.dynamic_shape), _with_constants(view.strides, self.dynamic_strides))
         check_tensor(*dims, BITS[view.element_type], view.element_type)

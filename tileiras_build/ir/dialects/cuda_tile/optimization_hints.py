@@ -1,6 +1,6 @@
-"""Optimization hints: which there are, on which operations, with which values (Tile IR Attributes.cpp).
+"""Optimization hints: names, operations and values (Tile IR Attributes.cpp).
 
-A hint that cannot be used is no error: it is kept in files and ignored by the compiler, and remarks say so.
+An unusable hint is no error: files keep it, the compiler ignores it with a remark.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ACCESSES = (*VIEW_ACCESSES, "load_ptr_tko", "store_ptr_tko")
 
 
 class Hint(NamedTuple):
-    """Where a hint stands, and its values: numbers from ``least`` to ``most``; without them, true and false."""
+    """The operations of a hint, and its values: integers from ``min`` to ``max``; without them, true and false."""
 
     operations: tuple[str, ...]
     min: int | None = None
@@ -49,12 +49,12 @@ HINTS = {
 
 
 def is_usable(name: str, value: HintValue) -> bool:
-    """Whether a hint has a value that means something."""
+    """Whether a hint has a valid value."""
     return name in HINTS and HINTS[name].accepts(value)
 
 
 def unusable(op: Operation, hints: OptimizationHintsAttr, targets: Collection[str] | None = None) -> Iterator[str]:
-    """What is said of each hint of an operation that nobody uses; ``targets`` are all there are, None if any may be."""
+    """Remarks on the unusable hints of an operation; ``targets`` are all known ones, None if any is allowed."""
     kind = op.name.partition(".")[2]
     for target, values in hints.data:
         if targets is not None and target not in (DEFAULT_TARGET, *targets):

@@ -1,7 +1,7 @@
-"""Attributes made of several plain Python values, with a constructor that names them.
+"""Attributes of several plain Python values, with a constructor that names them.
 
 xDSL's Data attributes hold one value and the parser constructs them from what ``parse_parameter`` returns.
-``record`` lets such a class have a constructor of its own: the parser's result bypasses it.
+``record`` gives such a class its own constructor: the parser's result bypasses it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ C = TypeVar("C", bound=Data)
 
 
 class ParsedAttribute:
-    """What ``parse_parameter`` gave, on its way to the attribute's ``data``."""
+    """The result of ``parse_parameter``, to become the attribute's ``data``."""
 
     __slots__ = ("data",)
 

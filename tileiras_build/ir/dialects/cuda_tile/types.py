@@ -1,7 +1,7 @@
 """Types of the cuda_tile dialect (Tile IR Types.td), with plain Python properties.
 
 Shapes and strides are tuples of int; a dynamic entry is None. All types are hashable values; equal
-types compare equal, and two that are the same object compare fast.
+types compare equal, and identical objects compare fast.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .enums import PtrAttr, PtrAttrAttr
 from .record_attribute import record_attribute
 
 MAX_TILE_ELEMENTS = 1 << 24  # Tile IR Types.h: the largest number of elements of a tile
-MAX_RANK = 64  # NumPy's own limit; without one, a short file could name types of any size again and again
+MAX_RANK = 64  # NumPy's limit; without one, a short file could repeat types of any size
 
 Dims = tuple[int | None, ...]
 
@@ -63,7 +63,7 @@ def _parse_ptr_attr(parser: AttrParser) -> str | None:
 
 @irdl_attr_definition
 class TokenType(ParametrizedAttribute, TypeAttribute):
-    """Orders memory operations of one tile program; no value at run time."""
+    """Orders memory operations of one tile program; no run-time value."""
 
     name = "cuda_tile.token"
 
@@ -104,13 +104,13 @@ class PointerType(Data[tuple[Attribute, str | None]], TypeAttribute):
 
 
 def verify_rank(shape: Sequence[int | None]) -> None:
-    """Raise VerifyException for more dimensions than any program has."""
+    """Raise VerifyException for too many dimensions."""
     if len(shape) > MAX_RANK:
         raise VerifyException(f"a type has at most {MAX_RANK} dimensions, got {len(shape)}")
 
 
 def verify_tile_shape(shape: Sequence[int], element_type: Attribute) -> None:
-    """Raise VerifyException unless the shape is one of a tile: positive powers of two, not too many elements."""
+    """Raise VerifyException unless the shape is a valid tile shape: positive powers of two, not too many elements."""
     verify_rank(shape)
     count = 1
     for dim in shape:
@@ -127,7 +127,7 @@ def verify_tile_shape(shape: Sequence[int], element_type: Attribute) -> None:
 
 @record_attribute
 class TileType(Data[tuple[tuple[int, ...], Attribute]], TypeAttribute):
-    """A tile: ``shape`` (powers of two, () for a scalar) of ``element_type`` (a number or a pointer)."""
+    """A tile: ``shape`` (powers of two, () for a scalar) of ``element_type`` (numeric or a pointer)."""
 
     name = "cuda_tile.tile"
 

@@ -1,4 +1,4 @@
-"""Types of tile views: how tiles are cut out of a tensor view."""
+"""Types of tile views: partitions of a tensor view into tiles."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _parse_dim_map(parser: AttrParser, rank: int) -> tuple[int, ...]:
 
 
 class TileView:
-    """What the three views share: tiles of ``tile_shape`` cut out of a tensor view."""
+    """Base of the three views: tiles of ``tile_shape`` of a tensor view."""
 
     data: tuple
 
@@ -63,7 +63,7 @@ class TileView:
 
     @property
     def dim_map(self) -> tuple[int, ...]:
-        """Along which dimension of the tensor each one of a tile lies."""
+        """The tensor dimension of each tile dimension."""
         return tuple(range(len(self.tile_shape)))
 
     @property
@@ -121,7 +121,7 @@ class TileView:
 
 @record_attribute
 class PartitionViewType(TileView, Data[tuple], TypeAttribute):
-    """A grid of adjacent tiles; tile dimension d lies along tensor dimension ``dim_map[d]``."""
+    """A grid of adjacent tiles; tile dimension d is tensor dimension ``dim_map[d]``."""
 
     name = "cuda_tile.partition_view"
 
