@@ -29,7 +29,7 @@ PASSES = (
     DecomposePrints,  # before bodies: the space of a print's arguments follows from their types
     CseArithmetic,  # after DecomposePrints: its conversions may repeat
     ConvertTileASToLLVM,
-    ConvertCuteAndCuteNvgpuToLLVM,  # after bodies: their products and copies are atoms
+    ConvertCuteAndCuteNvgpuToLLVM,  # after bodies: their MMAs and copies are atoms
     ConvertNVGPUAndGPUToNVVM,
     AttachNVVMTarget,  # after all that a target gates
     TranslateDebugInfo,  # last: operations are those of the text

@@ -28,7 +28,7 @@ func.func @imma(%d: i32, %a: !cute_nvgpu.smem_desc, %on: i1) {
 // ==>
 // error[umma-kind]: 'cute_nvgpu.arch.mma.SM100.umma' op INT8 type is supported only on arch-conditional variants.
 
-// ---- a_product_that_no_instruction_has
+// ---- an_mma_that_no_instruction_has
 func.func @mma(%a: i32, %c: f32) {
   %d = cute_nvgpu.arch.mma.SM80 a(%a) b(%a) c(%c) {atom = !cute_nvgpu.sm80.mma<"16x8x17 f16 f16 f32">} : (i32, i32, f32) -> f32
   func.return
@@ -54,7 +54,7 @@ func.func @swizzle(%s: !cute.memref<f16, smem, "S<2,4,2> o 0 o (64,64):(64,1)">)
 // ==>
 // error[smem-desc-swizzle]: 'cute_nvgpu.smem_desc_view' op unsupported swizzle, got S<2,4,2>
 
-// ---- a_scaled_product_of_an_atom_without_scales
+// ---- a_scaled_mma_of_an_atom_without_scales
 // run: convert-cute-and-cute-nvgpu-to-llvm sm_100
 func.func @scaled(%t: !llvm.ptr<6>, %a: i64, %on: i1) {
   cute_nvgpu.arch.mma.SM100.umma_block_scaled %t, %a, %a, %on, %t, %t {atom = !cute_nvgpu.sm100.mma<"128x64x16 f16 f16 f32">} : (!llvm.ptr<6>, i64, i64, i1, !llvm.ptr<6>, !llvm.ptr<6>) -> ()
@@ -102,7 +102,7 @@ func.func @reduce(%s: !cute.ptr<f16, smem>, %m: !cute_nvgpu.tma_desc, %i: i32) {
 // ==>
 // error[tma-reduce]: 'cute_nvgpu.arch.copy.SM100.tma_reduce' op needs a kind of add, min, max, inc, dec, and, or, xor and the mode tile with 1 to 5 coordinates or im2col with 3 to 5 coordinates
 
-// ---- a_product_of_elements_that_do_not_exist
+// ---- an_mma_of_elements_that_do_not_exist
 // run: convert-cute-and-cute-nvgpu-to-llvm sm_80
 func.func @nothing() {
   %atom = cute.make_atom : () -> !cute_nvgpu.sm80.mma<"16x8x16 f16 f15 f32">
@@ -112,4 +112,4 @@ func.func @nothing() {
   func.return
 }
 // ==>
-// error[atom-parameters]: 'cute.mma_atom_call' op has the atom !cute_nvgpu.sm80.mma<"16x8x16 f16 f15 f32">: no product has elements of f15
+// error[atom-parameters]: 'cute.mma_atom_call' op has the atom !cute_nvgpu.sm80.mma<"16x8x16 f16 f15 f32">: no MMA has elements of f15

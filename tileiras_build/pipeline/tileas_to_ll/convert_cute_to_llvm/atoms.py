@@ -116,7 +116,7 @@ def universal_fma(kind: AtomType, operands: list[ConvertedValue], cv: Converter)
     store_registers(d, [cv.emit.issue(llvm_intrinsics.FMAOp, *values, type=type)], cv)
 
 
-# ---- products ------------------------------------------------------------------------------------------
+# ---- MMA -----------------------------------------------------------------------------------------------
 # Bits by PTX's names of elements.
 BITS = {row.ptx: row.load_bits for row in OPERAND_TYPES.values() if row.ptx is not None} | {"u8": 8}
 
@@ -141,7 +141,7 @@ class MmaShape:
         except ValueError:
             raise cv.invalid("atom-parameters", f"has the atom {kind}: expected a shape such as 16x8x16") from None
         if unknown := [word for word in words[1:4] if word not in BITS]:
-            raise cv.invalid("atom-parameters", f"has the atom {kind}: no product has elements of {unknown[0]}")
+            raise cv.invalid("atom-parameters", f"has the atom {kind}: no MMA has elements of {unknown[0]}")
         return cls(m, n, k, *words[1:4])
 
     def registers(self) -> tuple[int, int, int]:

@@ -1,4 +1,4 @@
-"""Atoms of sm_100: tensor memory, products in it, copies to and from it (PTX ISA 9.0, section 9.7.16, tcgen05)."""
+"""Atoms of sm_100: tensor memory allocation, MMAs, copies to and from tensor memory (PTX ISA 9.0, section 9.7.16, tcgen05)."""
 
 from __future__ import annotations
 
@@ -83,16 +83,16 @@ def dealloc_tmem(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     return []
 
 
-# ---- products ----------------------------------------------------------------------------------------
+# ---- MMA ---------------------------------------------------------------------------------------------
 def _row_of(kind: AtomType, cv: Converter) -> tuple[MmaShape, SignedAtom[Tcgen05Atom]]:
     """The shape and the row of an atom that the target has; raises InvalidInput or Unsupported."""
-    product = MmaShape.of(kind, cv)
+    mma = MmaShape.of(kind, cv)
     found = TENSOR.get(" ".join(kind.parameters[1:]))
     if found is None:
         raise cv.unsupported("umma-type", f"multiplies {kind.data!r}", "see target/mma_atoms.py: TCGEN05_ATOMS")
     if not cv.job.target.has(found.row.capability):
         raise cv.invalid("umma-kind", "INT8 type is supported only on arch-conditional variants.")
-    return product, found
+    return mma, found
 
 
 def umma(
@@ -104,9 +104,9 @@ def umma(
     mn_major: tuple[bool, bool] = (False, False),
 ) -> None:
     """tcgen05.mma on ``operands``, which are D, A, B and whether D counts; integers are the kind i8 (IMMA)."""
-    product, (row, a_signed, b_signed) = _row_of(kind, cv)
+    mma, (row, a_signed, b_signed) = _row_of(kind, cv)
     d, a, b, accumulate = operands
-    descriptor = row.descriptor(product.m, product.n, *mn_major, (a_signed, b_signed))
+    descriptor = row.descriptor(mma.m, mma.n, *mn_major, (a_signed, b_signed))
     place = _address(d, cv)
     cv.emit.issue(instructions.MmaOp, place, a, b, descriptor, accumulate, mma_kind=row.kind, ctas=group)
 
@@ -136,10 +136,10 @@ def arch_umma(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
 @rewrite("arch.mma.SM100.umma_block_scaled", "tcgen05")
 def arch_umma_block_scaled(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """The scales of both operands are in tensor memory."""
-    product, (row, *_) = _row_of(atom_of(op, cv), cv)
+    mma, (row, *_) = _row_of(atom_of(op, cv), cv)
     if row.scale_type is None:
         raise cv.invalid("umma-scales", f"has the atom {atom_of(op, cv)}, which has no scales")
-    descriptor = row.scaled_descriptor(product.m, product.n, *_mn_major(op), int_parameter(op, "scale_byte"))
+    descriptor = row.scaled_descriptor(mma.m, mma.n, *_mn_major(op), int_parameter(op, "scale_byte"))
     scales = [_address(cv.operand(value), cv) for value in (op.a_scales, op.b_scales)]
     operands = _address(cv.operand(op.d), cv), *map(cv.operand, (op.a, op.b)), descriptor, op.accumulate, *scales
     cv.emit.issue(instructions.BlockScaledMmaOp, *operands, mma_kind=row.scaled_kind)
@@ -182,7 +182,7 @@ ROW_OF_COLUMNS = "32x32b"
 
 
 def _form(op: TableOp, types: Sequence[Attribute], cv: Converter) -> tuple[str, int]:
-    """The shape of a copy, and how often it is repeated: a lane's row of columns where nothing is said."""
+    """The shape and the repetitions of a copy; by default one row of columns per lane."""
     count = types[0].element_count() if isinstance(types[0], VectorType) else len(types)
     if count not in (1, 2, 4, 8, 16, 32, 64, 128):
         raise cv.invalid("tmem-registers", f"moves {count} registers: use a power of two up to 128")

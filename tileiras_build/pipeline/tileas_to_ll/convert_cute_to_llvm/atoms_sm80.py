@@ -42,7 +42,7 @@ def _row_of(kind: AtomType, cv: Converter) -> SignedAtom[MmaAtom]:
 def mma_sync(
     kind: AtomType, operands: Sequence[Sequence[SSAValue]], cv: Converter, *, saturates: bool = True
 ) -> list[SSAValue]:
-    """The product of registers of A, B, C and, where it has them, of the scales; its results one by one."""
+    """Emit an MMA on registers of A, B, C and optional scales; return the registers of D."""
     row, a_signed, b_signed = _row_of(kind, cv)
     groups = [*operands, ()] if len(operands) == 3 else operands
     flags = {"unsigned_a": not a_signed, "unsigned_b": not b_signed, "satfinite": saturates and row.a_type == "i8"}
@@ -52,11 +52,11 @@ def mma_sync(
 
 @atom("sm80.mma", feature="mma_sync")
 def sm80_mma(kind: AtomType, operands: list[ConvertedValue], cv: Converter) -> None:
-    """Fragments from registers, the product, the fragment of D."""
+    """Load the fragments, emit the MMA, store the fragment of D."""
     d, a, b, c = map(view_of, operands)
-    product = MmaShape.of(kind, cv)
-    counts = product.registers()
-    types = [_register(product.a), _register(product.b), PIECES[product.c]]
+    mma = MmaShape.of(kind, cv)
+    counts = mma.registers()
+    types = [_register(mma.a), _register(mma.b), PIECES[mma.c]]
     loaded = [load_registers(view, n, cv, type) for view, n, type in zip((a, b, c), counts, types)]
     store_registers(d, mma_sync(kind, loaded, cv), cv)
 

@@ -1,4 +1,4 @@
-"""Atoms of sm_90: products of a warpgroup, boxes of tensors."""
+"""Atoms of sm_90: warpgroup MMA and TMA copies."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ ROW, COLUMN = (MmaLayoutAttr.new([StringAttr(word)]) for word in ("row", "col"))
 
 # ---- wgmma -------------------------------------------------------------------------------------------
 def wgmma(kind: AtomType, a: SSAValue, b: SSAValue, accumulator: SSAValue, cv: Converter) -> SSAValue:
-    """The fence that orders registers, then the product; committing and waiting are the caller's."""
-    product = MmaShape.of(kind, cv)
+    """Emit wgmma.fence and the MMA; the caller commits and waits."""
+    mma = MmaShape.of(kind, cv)
     cv.emit.insert(ops_matrix.WgmmaFenceAlignedOp.build())
     one = WgmmaScaleInAttr.new([StringAttr("one")])
     properties: dict[str, Attribute] = {
-        "shape": ShapeAttr(*map(IntAttr, (product.m, product.n, product.k))),
-        "typeA": WgmmaTypeAttr.new([StringAttr(product.a)]),
-        "typeB": WgmmaTypeAttr.new([StringAttr(product.b)]),
-        "typeD": WgmmaTypeAttr.new([StringAttr(product.c)]),
+        "shape": ShapeAttr(*map(IntAttr, (mma.m, mma.n, mma.k))),
+        "typeA": WgmmaTypeAttr.new([StringAttr(mma.a)]),
+        "typeB": WgmmaTypeAttr.new([StringAttr(mma.b)]),
+        "typeD": WgmmaTypeAttr.new([StringAttr(mma.c)]),
         "scaleD": WgmmaScaleOutAttr.new([StringAttr("one")]),
         "scaleA": one,
         "scaleB": one,
@@ -56,9 +56,9 @@ def wgmma(kind: AtomType, a: SSAValue, b: SSAValue, accumulator: SSAValue, cv: C
 def sm90_mma(kind: AtomType, operands: list[ConvertedValue], cv: Converter) -> None:
     """Descriptors of A and B, the accumulator in registers; the call waits, since its result is read from memory."""
     d, a, b, c = operands
-    product = MmaShape.of(kind, cv)
-    register = {"f32": f32, "s32": i32, "f16": i32}[product.c]
-    count = product.m * product.n * BITS[product.c] // (128 * 32)
+    mma = MmaShape.of(kind, cv)
+    register = {"f32": f32, "s32": i32, "f16": i32}[mma.c]
+    count = mma.m * mma.n * BITS[mma.c] // (128 * 32)
     words = cv.emit.struct(load_registers(view_of(c), count, cv, register))
     made = wgmma(kind, value_of(a), value_of(b), words, cv)
     cv.emit.insert(ops_matrix.WgmmaCommitGroupOp.build())

@@ -1,4 +1,4 @@
-"""Sparse products of a warp (PTX ISA 9.0, section 9.7.14.6, mma.sp) as inline assembly: nvvm has no operation for them."""
+"""Sparse warp MMA (PTX ISA 9.0, section 9.7.14.6, mma.sp) as inline assembly: nvvm has no operation for them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WHOLE_WARP = {((16, 8, 64), 8)}
 def sparse_text(
     shape: Sequence[int], kinds: Sequence[str], accumulator: str, counts: Sequence[int], selector: int
 ) -> str:
-    """The PTX text of a sparse product; ``counts`` are the registers of A, B and C."""
+    """The PTX text of a sparse MMA; ``counts`` are the registers of A, B and C."""
     m, n, k = shape
     a, b, c = counts
     groups, start = [], 0
@@ -39,7 +39,7 @@ def sparse_text(
 
 @rewrite(nvgpu.MmaSparseSyncOp)
 def convert_sparse_mma(op: nvgpu.MmaSparseSyncOp, emit: Emitter) -> None:
-    """The instruction with the registers taken out of the fragments, and its result put back."""
+    """Unpack the fragments, emit the instruction, repack its result."""
     check_tf32(op, emit)
     kinds = [ptx_type(element_of(value), emit) for value in (op.matrixA, op.matrixB)]
     element = element_of(op.matrixC)
@@ -53,10 +53,10 @@ def convert_sparse_mma(op: nvgpu.MmaSparseSyncOp, emit: Emitter) -> None:
     operands = [*(value for group in groups for value in group), metadata]
     types = [value.type for value in groups[2]]
     letters = ",".join([f"={constraint(one)}" for one in types] + [constraint(value.type) for value in operands])
-    product = llvm.InlineAsmOp(text, letters, operands, [struct_of(types)], has_side_effects=True)
+    mma = llvm.InlineAsmOp(text, letters, operands, [struct_of(types)], has_side_effects=True)
     # A warp executes it together: LLVM must not move it under a condition.
-    product.attributes["convergent"] = UnitAttr()
-    emit.replace(repack(emit.fields(emit.add(product)), type_as(op.res, VectorType), emit))
+    mma.attributes["convergent"] = UnitAttr()
+    emit.replace(repack(emit.fields(emit.add(mma)), type_as(op.res, VectorType), emit))
 
 
 def _check_selector(op: nvgpu.MmaSparseSyncOp, selector: int, emit: Emitter) -> None:

@@ -1,4 +1,4 @@
-"""Warp products (mma.sync) and ldmatrix."""
+"""Warp MMA (mma.sync) and ldmatrix."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def element_of(matrix: SSAValue) -> Attribute:
 
 
 def check_tf32(op: MmaSpec, emit: Emitter) -> None:
-    """Raise Unsupported for a product of f32 that does not say it is one of tf32."""
+    """Raise Unsupported for an MMA of f32 without the tf32 attribute."""
     if isinstance(element_of(op.matrixA), Float32Type) and op.tf32Enabled is None:
         raise emit.unsupported("mma-tf32", "multiplies f32 as tf32 only", "set tf32Enabled")
 
@@ -112,7 +112,7 @@ def repack(values: Sequence[SSAValue], type: VectorType, emit: Emitter) -> SSAVa
 
 @rewrite(nvgpu.MmaSyncOp)
 def convert_mma(op: nvgpu.MmaSyncOp, emit: Emitter) -> None:
-    """``nvvm.mma.sync`` with the registers taken out of the fragments, and its result put back."""
+    """Unpack the fragments, emit ``nvvm.mma.sync``, repack its result."""
     check_tf32(op, emit)
     kinds = [ptx_type(element_of(value), emit) for value in (op.matrixA, op.matrixB)]
     operands = [registers(op.matrixA, emit), registers(op.matrixB, emit), accumulators(op.matrixC, emit)]
@@ -126,8 +126,8 @@ def convert_mma(op: nvgpu.MmaSyncOp, emit: Emitter) -> None:
     }
     if kinds[0] in _INTEGERS.values():
         properties["intOverflowBehavior"] = MmaIntOverflowAttr.new([StringAttr("satfinite")])
-    product = emit.add(target.MmaSyncOp.build(operands=operands, result_types=[result], properties=properties))
-    emit.replace(repack([emit.field(product, i) for i in range(len(operands[2]))], type_as(op.res, VectorType), emit))
+    mma = emit.add(target.MmaSyncOp.build(operands=operands, result_types=[result], properties=properties))
+    emit.replace(repack([emit.field(mma, i) for i in range(len(operands[2]))], type_as(op.res, VectorType), emit))
 
 
 # ldmatrix -------------------------------------------------------------------------------------------------------------

@@ -183,7 +183,7 @@ class Emitter:
         type: Attribute | None = None,
         **attributes: Plain,
     ) -> SSAValue | None:
-        """An instruction of the book, as ``Builder.issue`` makes it; its result where it has one."""
+        """An instruction of the instruction tables, as ``Builder.issue`` makes it; its result where it has one."""
         groups = [self.constant(entry) if isinstance(entry, int) else entry for entry in operands]
         return self.add_any(kind.make(groups, [] if type is None else [type], attributes_of(attributes)))
 
@@ -331,10 +331,10 @@ class Emitter:
         result = self.add(llvm.UndefOp(cast(llvm.LLVMStructType, self.types.convert(type))))
         for place in (ALLOCATED, ALIGNED):
             result = self.with_field(result, pointer, place)
-        numbers: dict[tuple[int, ...], int] = {(OFFSET,): known[1]}
-        numbers |= {(SIZES, position): size for position, size in enumerate(type.get_shape())}
-        numbers |= {(STRIDES, position): stride for position, stride in enumerate(known[0])}
-        for position, entry in numbers.items():
+        known_entries: dict[tuple[int, ...], int] = {(OFFSET,): known[1]}
+        known_entries |= {(SIZES, position): size for position, size in enumerate(type.get_shape())}
+        known_entries |= {(STRIDES, position): stride for position, stride in enumerate(known[0])}
+        for position, entry in known_entries.items():
             result = self.with_field(result, self.constant(entry, self.types.index), *position)
         return result
 

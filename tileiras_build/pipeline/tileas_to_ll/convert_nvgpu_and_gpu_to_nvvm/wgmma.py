@@ -1,4 +1,4 @@
-"""Warpgroup products (wgmma): descriptors, the product itself, its accumulator."""
+"""Warpgroup MMA (wgmma): descriptors, the MMA, its accumulator."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _bytes(attribute: IntegerAttr | None, default: int) -> int:
     return default if attribute is None else attribute.value.data
 
 
-# The product ----------------------------------------------------------------------------------------------------------
+# The MMA --------------------------------------------------------------------------------------------------------------
 
 BLOCK_ROWS = 64  # of one wgmma instruction
 K_BYTES = 32  # depth of one wgmma instruction, in bytes of an operand's row
@@ -98,7 +98,7 @@ ATOMS = {(row.a_type, row.b_type, row.accumulator_type): row for row in WGMMA_AT
 
 @rewrite(nvgpu.WarpgroupMmaOp)
 def convert_mma(op: nvgpu.WarpgroupMmaOp, emit: Emitter) -> None:
-    """Fence, products, commit, wait: the order that the hardware needs.
+    """Emit fence, MMAs, commit and wait in the order that the hardware needs.
 
     MLIR's operations take accumulators in a struct, which LLVM copies where it likes; of registers, the sequence is one.
     """
@@ -170,7 +170,7 @@ def _steps(
 
 
 def _advance(descriptor: SSAValue, step: int, emit: Emitter) -> SSAValue:
-    """The descriptor of what lies ``step`` bytes behind, the same for all products of a block of code."""
+    """The descriptor of what lies ``step`` bytes behind, the same for all MMAs of a basic block."""
     key = parent_block(emit.root), (descriptor, step)
     if (known := emit.shared.get(key)) is None:
         start = emit.converted(descriptor)

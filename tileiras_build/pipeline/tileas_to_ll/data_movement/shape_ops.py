@@ -57,13 +57,13 @@ def constant_bits(value: FloatAttr) -> int:
 def _emit_table(e: KernelEmitter, value: DenseIntOrFPElementsAttr, result: SSAValue, element: Element) -> None:
     layout, data = layout_of(result), value.data.data
     size = len(data) // layout.size
-    numbers = [element_bits(data, index, size) for index in range(layout.size)]
-    if len(set(numbers)) == 1:
-        e.values.set(result, [constant_element(e.b, element, numbers[0])] * layout.num_registers)
+    elements = [element_bits(data, index, size) for index in range(layout.size)]
+    if len(set(elements)) == 1:
+        e.values.set(result, [constant_element(e.b, element, elements[0])] * layout.num_registers)
         return
     if element.type == I1:
-        numbers = [number & 1 for number in numbers]
-    table, type = e.symbols.constant_table(numbers, element.bits), integer(element.bits)
+        elements = [number & 1 for number in elements]
+    table, type = e.symbols.constant_table(elements, element.bits), integer(element.bits)
     with e.b.at_function_start():
         thread = e.threads.linear(layout.lanes, layout.warps)
     registers = []

@@ -59,7 +59,7 @@ def _assign_groups(found: list[RegisterValue], group: Sequence[int], source: Laz
 
 
 def _reused_slots(found: list[RegisterValue], op: TableOp) -> list[RegisterValue]:
-    """Registers that only repeat others are these."""
+    """Map registers that duplicate others to the same value."""
     free = layout_of(op.result).free_bits("register")
     return [found[register & ~free] for register in range(len(found))]
 
@@ -69,16 +69,16 @@ def _load(e: KernelEmitter, element: Element, spilled: TableOp, number: int) -> 
 
 
 def _groups(op: TableOp) -> list[Sequence[int]]:
-    """The registers that are parked, so many as one instruction stores; none of them twice.
+    """The spilled registers by the instruction that stores them; duplicates are stored once.
 
-    The last ones: those that wait in registers are used first, and leave theirs to what comes back.
+    The last registers are spilled: the others are used first, and their registers are then free for the reloads.
     """
     _, distinct, _ = layout_of(op.value).distinct_registers()
     return spill_vectors(distinct[-op.regs :])
 
 
 def _spill_address(e: KernelEmitter, op: TableOp, number: int) -> tuple[Value, int]:
-    """The thread's address, and what to add to it for a group of registers."""
+    """The thread's base address, and the offset of a group of registers."""
     with e.b.at_function_start():
         base = e.b.add(e.b.mul(e.threads.thread, SPILLED_ELEMENT_BYTES), e.memory.shared_base)
     while op.overwrites is not None:

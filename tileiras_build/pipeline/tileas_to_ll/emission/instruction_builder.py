@@ -273,7 +273,7 @@ class InstructionBuilder(FunctionBuilder):
         type: Attribute | None = None,
         **attributes: Plain,
     ) -> SSAValue | None:
-        """An instruction of the book, given one entry for each operand group; its result where it has one.
+        """Emit an instruction of the instruction tables; ``operands`` has one entry per operand group. Returns its result, if any.
 
         Integers among the operands are constants of 32 bits. Attributes that are False or None are left out. An
         instruction without effects is reused where an equal one is known.

@@ -66,7 +66,7 @@ class ModuleEmitter:
 
     @property
     def fills_sm(self) -> bool:
-        """Whether a second CTA of the kernels has no room beside the first."""
+        """Whether the shared memory of an SM holds one CTA of the kernels only."""
         return 2 * self.symbols.shared_bytes > self.job.target.sm_limits.shared_memory
 
     def emit(self) -> GPUModuleOp:
@@ -197,16 +197,16 @@ def cluster_of(kernel: Operation) -> list[int]:
     return [1, 1, 1] if found is None else list(cast(DenseArrayBase, found).get_values())
 
 
-# What a kernel asks of its launch besides threads, in the order in which it is written.
+# Launch attributes of a kernel besides its threads, in the order in which they are written.
 _LAUNCH = ("nvvm.maxnreg", "nvvm.minctasm", "nvvm.cluster_dim", "nvvm.blocksareclusters")
 
 
 def launch_attributes(kernel: Operation, one_cta_per_sm: bool) -> dict[str, Attribute]:
-    """What a kernel asks of its launch besides threads.
+    """The launch attributes of a kernel besides its threads.
 
-    One CTA per multiprocessor is what all have. ``alone`` says it all the same, of kernels with dynamic shared memory:
-    ptxas, which cannot see its size, would save registers for CTAs that have no room, and ignore ``setmaxnreg`` for want
-    of a register count at entry.
+    One CTA per SM is the default, so ``minctasm`` of 1 is dropped. ``one_cta_per_sm`` keeps it for kernels with dynamic
+    shared memory: ptxas does not know its size, would limit registers for CTAs that do not fit, and would ignore
+    ``setmaxnreg`` without a register count at entry.
     """
     found = {name: kernel.attributes[name] for name in _LAUNCH if name in kernel.attributes}
     if "nvvm.minctasm" in found and int_attr(kernel, "nvvm.minctasm") <= 1 and not one_cta_per_sm:

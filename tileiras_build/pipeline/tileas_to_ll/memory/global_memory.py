@@ -254,12 +254,12 @@ def _load_tile(e: KernelEmitter, op: TableOp, addresses: TileAddresses, vector: 
     known: dict[int, list[Any]] = {}
     registers: list[Any] = []
     in_words = fill == 0 and stays_packed(op, element, vector)
-    late = LazyLoads(e) if "lazy" in op.attributes else None
+    lazy_loads = LazyLoads(e) if "lazy" in op.attributes else None
     for first in range(0, layout.num_registers, vector):
         key = layout.register_offsets[first]
         if (values := known.get(key)) is None:
             load = partial(_load_registers, e.b, addresses, first, vector, masked, fill, modifiers, in_words)
-            values = known[key] = load() if late is None else late.add(load, vector)
+            values = known[key] = load() if lazy_loads is None else lazy_loads.add(load, vector)
         registers += values
     return registers
 

@@ -1,7 +1,7 @@
-"""Accesses of a tile that are written where its elements are used, one after the other, and not where it is loaded.
+"""Loads of a tile that are emitted at the uses of its elements, not at the load operation.
 
-A row that is multiplied by another one, and stored, then need not have all of that in registers at once. ptxas moves no load
-over a store: each access is written in front of the use of the one before, so that it is under way meanwhile.
+A row that is multiplied by another one and stored then never has all its elements in registers. ptxas moves no load over a
+store, so each load is emitted before the uses of the previous one: it is in flight meanwhile.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from ..emission.register_values import LazyElement, LazyValues
 
 
 class LazyLoads:
-    """The accesses of one tile, in the order in which their elements are used."""
+    """The loads of one tile, in the order of the uses of their elements."""
 
     def __init__(self, e: KernelEmitter):
         self.b = e.b
         self.accesses: list[LazyValues] = []
 
     def add(self, load: Callable[[], list[Value]], count: int) -> list[LazyElement]:
-        """One access of so many elements, behind all others."""
+        """Append a load of ``count`` elements."""
         used = LazyValues(partial(self._use, len(self.accesses)))
         self.accesses.append(LazyValues(load))
         return [LazyElement(used, position) for position in range(count)]

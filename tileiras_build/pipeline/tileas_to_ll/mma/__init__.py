@@ -1,1 +1,1 @@
-"""Matrix products: fragments of a warp, warpgroups, tensor memory."""
+"""Matrix multiply-accumulate: mma.sync and FMA, wgmma, tcgen05."""

@@ -1,4 +1,4 @@
-"""Matrix products: mma.sync on fragments, or fused multiply-adds on any layout.
+"""Matrix multiply-accumulate: mma.sync on fragments, or fused multiply-adds on any layout.
 
 ``atom`` of the operation names the row of ``target/mma_atoms.py``; ``tiling`` is (warps_m, warps_n, warps_batch). Operands
 shorter than the atom are held repeated (rows and columns: the copies compute copies) or masked to zero (along k).
@@ -58,20 +58,20 @@ def _emit_mma(e: KernelEmitter, op: TableOp) -> None:
     accumulators = _accumulators(e.values, op, tiling)
     scales = None if op.lhs_scale is None else _Scales(e, op, atom, tiling)
     is_packed, types = VALUE_TYPES[atom.c_value] == HALF_TYPES, [VALUE_TYPES[atom.c_value]] * atom.c_registers
-    product, kind = mma_of(atom, *operand_signs(op))
+    mma_op, kind = mma_of(atom, *operand_signs(op))
     overflow = "wrapped" if atom.a_type == "i8" else None
     for tile, (a, b, c) in zip(tiling.tiles(), tiling.atoms()):
         operands = [a_words(a), b_words(b), _c_values(e.b, is_packed, [accumulators[register] for register in c])]
         if scales is not None:
             operands.append(scales.operands(*tile))
-        result = e.b.issue_several(product, *operands, types=types, atom=kind, overflow=overflow)
+        result = e.b.issue_several(mma_op, *operands, types=types, atom=kind, overflow=overflow)
         for register, value in zip(c, _c_scalars(e.b, is_packed, result)):
             accumulators[register] = value
     _set_result(e.values, op, tiling, accumulators)
 
 
 class _Scales:
-    """The scales of a product's operands in the registers of their threads."""
+    """The scales of an MMA's operands, in the registers of the threads that supply them."""
 
     def __init__(self, e: KernelEmitter, op: TableOp, atom: MmaAtom, tiling: MmaTiling):
         self.e, self.atom = e, atom
@@ -188,7 +188,7 @@ def _set_result(values: ValueMap, op: TableOp, tiling: MmaTiling, accumulators: 
     held = _sliced_to_shape(tiling.c, tuple(op.result.type.get_shape()))
     names = held.register_permutation(layout_of(op.result))
     if names is None:
-        raise InternalError("dot-layout", "the result of a matrix product does not have its atom's layout")
+        raise InternalError("dot-layout", "the result of a dot does not have its atom's layout")
     values[op.result] = [accumulators[name] for name in names]
 
 
@@ -221,7 +221,7 @@ def _store_chunk(e: KernelEmitter, value: SSAValue, dim: int, chunks: int, index
     return store_registers(e, access, element_of(value.type), e.values.packed(value), start)
 
 
-# Steps along k that are written out in the loop's body: enough to hide a load behind the products of another.
+# Steps along k that the loop body unrolls: enough to hide a load behind the multiply-adds of another.
 UNROLLED = 4
 
 
@@ -233,7 +233,7 @@ def _loop_over_k(
     registers: Sequence[Value],
     chunks: int = 1,
 ) -> Sequence[Value]:
-    """A loop over k with the accumulators as arguments; short products are written out."""
+    """A loop over k with the accumulators as arguments; a short k is unrolled."""
     length = op.lhs.type.get_shape()[-1] // chunks
     if length <= UNROLLED:
         return _steps(readers, multiply, registers, 0, length)

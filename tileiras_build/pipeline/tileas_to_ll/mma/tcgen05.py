@@ -1,9 +1,8 @@
-"""Products whose accumulators are in tensor memory (PTX ISA 9.0, section 9.7.16, tcgen05).
+"""MMAs with accumulators in tensor memory (PTX ISA 9.0, section 9.7.16, tcgen05).
 
-The kernel has one allocation of columns. One thread issues the products: of the first warp, or of a warp that does nothing
-else; each warp that computes moves the 32 lanes of its number modulo 4. An address has the lane in its high and the column
-in its low 16 bits. Loads and stores of threads and the products of another are ordered by the barrier or mbarrier between
-them and a fence on either side of it.
+The kernel has one allocation of columns. One thread issues the MMAs: of the first warp, or of a dedicated MMA warp. Each
+compute warp loads and stores the 32 lanes of its index modulo 4. An address has the lane in its high and the column in its
+low 16 bits. A barrier or mbarrier, with a fence on either side, orders loads and stores of threads with the MMAs of another.
 """
 
 from __future__ import annotations
@@ -116,12 +115,12 @@ def emit_tmem_load(e: KernelEmitter, op: TableOp) -> None:
 
 
 def form_of(shape: str, repetitions: int) -> dict[str, bool | int | str]:
-    """How much of the lanes is copied; the wait for it comes behind several copies."""
+    """The shape of an asynchronous load or store; one wait follows several of them."""
     return {"shape": shape, "repetitions": repetitions, "async": True}
 
 
 def registers_type(count: int) -> Attribute:
-    """The type of as many words that one instruction moves."""
+    """The type of the ``count`` registers of one instruction."""
     return I32 if count == 1 else vector(count, I32)
 
 
@@ -152,7 +151,7 @@ def _store(e: KernelEmitter, op: TableOp) -> None:
     tile = unwrap(tmem_tile(*shape, element.bits, e.num_warps))
     registers = e.values.packed_as(op.value, tile.layout)
     words = pack_registers(e.b, element, registers)
-    e.b.issue(instructions.FenceAfterOp)  # products that other threads issued may have read these columns
+    e.b.issue(instructions.FenceAfterOp)  # MMAs of other threads may have read these columns
     place, start = tile_start(e, op.dest, op.stage, tile.total_tmem_columns), 0
     for own, first, repetitions in tile.pieces(e.vector_registers):
         address = pointer_to(e.b, warp_address(e.threads, tile, place, own, first))
@@ -165,7 +164,7 @@ def _store(e: KernelEmitter, op: TableOp) -> None:
 
 
 def _store_chunk(e: KernelEmitter, op: TableOp) -> None:
-    """Each warp writes its lanes' part of the columns, and arrives."""
+    """Store one chunk of the columns of each warp's lanes, then arrive at its mbarrier."""
     if op.chunk == 0:
         _begin_chunk(e, 0)
     element, shape, parts = element_of(op.value.type), op.value.type.get_shape(), op.filled.type.stages.data
@@ -189,16 +188,17 @@ def _store_chunk(e: KernelEmitter, op: TableOp) -> None:
 
 
 def _begin_chunk(e: KernelEmitter, chunk: int) -> None:
-    """ptxas orders the instructions of a block of code as it likes, and would compute the parts together: a jump that is
-    never taken, for no address of tensor memory is so large, keeps them apart. One that is taken as seldom as the
-    last is dropped, so each asks for another address.
+    """Start a basic block for a chunk: ptxas would interleave the computation of chunks within one block.
+
+    The block is behind a branch that is never taken, as no tensor memory address is so large. ptxas merges equal branches,
+    so each tests another address.
     """
     with e.b.if_then(e.b.compare("eq", e.tmem.base, -1 - chunk)):
         e.b.issue(TrapOp)
 
 
 def _store_scales(e: KernelEmitter, op: TableOp) -> None:
-    """Each of the first four warps writes all scales to its own lanes."""
+    """Store all scales to the lanes of each of the first four warps."""
     columns = ScaleColumns(tuple(op.value.type.get_shape()), int_attr(op, "line_dim"), e.num_warps)
     words = _scale_registers(
         e.b, element_of(op.value.type), e.values.packed_as(op.value, columns.layout), columns.scales_per_tmem_column
@@ -216,7 +216,7 @@ def _store_scales(e: KernelEmitter, op: TableOp) -> None:
 
 
 def emit_store_scales(e: KernelEmitter, op: TableOp) -> None:
-    """16 bytes of a lane of tensor memory at a time."""
+    """Store scales to shared memory, 16 bytes of a tensor memory lane at a time."""
     access = shared_access(layout_of(op.value), type_as(op.buffer, BufferType).placement.data)
     start, held = stage_address(e, op.buffer, e.values.scalar(op.stage)), e.values.packed(op.value)
     thread = e.threads.linear(access.lane_offsets, access.warp_offsets)
@@ -236,7 +236,7 @@ def _scale_registers(
 
 
 def emit_copy_scales(e: KernelEmitter, op: TableOp) -> None:
-    """Four columns at a time; what comes before this thread's wait is seen behind the fence."""
+    """Copy scales from shared to tensor memory, four columns at a time, behind a fence for what was written before."""
     stage, type = e.values.scalar(op.stage), type_as(op.source, BufferType)
     columns = type.placement.data.size_bytes // COLUMN_BYTES
     place = e.b.add(e.b.add(e.tmem.base, e.b.mul(stage, columns)), e.values.scalar(op.dest))
@@ -250,7 +250,7 @@ def emit_copy_scales(e: KernelEmitter, op: TableOp) -> None:
 
 
 def _descriptor(b: InstructionBuilder, address: Value, matrix: int) -> SSAValue:
-    """What tensor cores read a matrix by that begins at a shared address."""
+    """The matrix descriptor for a shared address; ``matrix`` has its other fields."""
     start = b.cast("zext", b.shift(b.and_(address, ADDRESS_MASK), -UNIT_SHIFT), I64)
     return b.binary("or", start, matrix, I64)
 
@@ -264,26 +264,26 @@ def vector_of(b: InstructionBuilder, words: list[Value]) -> Value:
     return words[0] if len(words) == 1 else b.vector(words, vector(len(words), I32))
 
 
-# ---- products --------------------------------------------------------------------------------------
+# ---- MMA -------------------------------------------------------------------------------------------
 @contextmanager
 def _issuing(e: KernelEmitter):
-    """What one thread does, in a pair of CTAs one of both."""
+    """A block that the MMA-issuing thread executes; in a pair of CTAs, the one of rank 0."""
     with nullcontext() if e.tmem.cta_group == "cg1" else leading(e.threads), e.threads.one_thread():
         yield
 
 
 def _commit(e: KernelEmitter, address: Value, ctas: int = 1) -> None:
-    """At the mbarrier of this CTA, or at those of all CTAs of the cluster."""
+    """Commit to the mbarrier of this CTA, or to those of all CTAs of the cluster."""
     pointer = e.b.pointer(address, SHARED)
     mask = e.b.constant((1 << ctas) - 1, I16) if ctas > 1 else None
     e.b.issue(instructions.CommitOp, pointer, mask, group=e.tmem.cta_group)
 
 
 def emit_async_umma(e: KernelEmitter, op: TableOp) -> None:
-    product = _Umma(e, op)
+    mma = _Umma(e, op)
     with _issuing(e):
         e.b.issue(instructions.FenceAfterOp)
-        product.emit()
+        mma.emit()
         if op.pipeline is not None:
             ctas = 2 if is_pair(op.pipeline) else ctas_of(op.pipeline)
             _commit(e, empty_barrier(e, op, stage_of(e.values, op)), ctas)
@@ -310,16 +310,16 @@ class _Umma:
         self.atom = tcgen05_atom_of(op)
         m, n, k = int_array_attr(op, "shape")
         require_operands(op, (m, n, k))
-        self.product = TcgenMma(m, n, k, ELEMENT_BITS[self.atom.a_type])
+        self.mma = TcgenMma(m, n, k, ELEMENT_BITS[self.atom.a_type])
         self.pair = int("pair" in op.attributes)
         self.left = self._in_shared("lhs", op.lhs, op.lhs_stage, 1) if op.lhs_stage is not None else None
         self.right = self._in_shared("rhs", op.rhs, op.rhs_stage, 0)
-        words = m // self.product.rows * n
+        words = m // self.mma.rows * n
         self.acc = tile_start(e, op.acc, op.acc_stage, words)
         self.scales = [] if op.lhs_scale is None else self._scales(m, n, k // self.atom.scale_block)
 
     def _scales(self, m: int, n: int, count: int) -> list[tuple[ScaleColumns, Value]]:
-        """How the scales of each operand lie, and where those of this stage begin."""
+        """The tensor memory columns of the scales of each operand, and the first column of this stage."""
         found, steps = [], self.op.scale_steps
         count *= steps
         for dim, (shape, tile) in enumerate((((m, count), self.op.lhs_scale), ((count, n), self.op.rhs_scale))):
@@ -328,11 +328,11 @@ class _Umma:
         return found
 
     def _scale_column(self, columns: ScaleColumns, tile: Value, steps_log2: int) -> Value:
-        """Where the scales of this stage begin, or of its turn in a group of them."""
+        """The first column of the scales of this stage, or of this iteration in a group of them."""
         if self.op.scale_iteration is None:
             return _stage_address(self.e, tile, columns, self.op.rhs_stage)
-        b, turn = self.e.b, self.e.values.scalar(self.op.scale_iteration)
-        group, own = b.shift(turn, -steps_log2), b.and_(turn, (1 << steps_log2) - 1)
+        b, iteration = self.e.b, self.e.values.scalar(self.op.scale_iteration)
+        group, own = b.shift(iteration, -steps_log2), b.and_(iteration, (1 << steps_log2) - 1)
         start = b.add(
             b.mul(group, columns.tmem_columns), b.mul(own, columns.tmem_column_of(0, columns.count >> steps_log2))
         )
@@ -346,19 +346,19 @@ class _Umma:
 
     def emit(self) -> None:
         part, parts = (0, 1) if self.op.chunk is None else self.op.chunk
-        for row, column, k in self.product.instructions():
-            if k * parts // self.product.k == part:
+        for row, column, k in self.mma.instructions():
+            if k * parts // self.mma.k == part:
                 self._instruction(row, column, k)
 
     def _instruction(self, row: int, column: int, k: int) -> None:
-        e, product = self.e, self.product
-        target = e.b.add(self.acc, row // ROWS * product.n + column)
+        e, mma = self.e, self.mma
+        target = e.b.add(self.acc, row // ROWS * mma.n + column)
         right = self._advanced(self.right, column, k)
         left = self._advanced(self.left, row, k) if self.left else self._left(row, k)
         adds = e.b.of(1 if k else e.values.scalar(self.op.accumulate), I1)
         if self.scales:
             return self._scaled_instruction(target, left, right, adds, (row, column, k))
-        size = self.product.rows << self.pair, self.product.columns
+        size = self.mma.rows << self.pair, self.mma.columns
         atom = tensor_atom(self.atom, *size, *operand_signs(self.op))
         operands = pointer_to(e.b, target), left, right, adds
         e.b.issue(TensorProductOp, *operands, type=None, atom=atom, cta_group=1 + self.pair, **self._mn_major)
@@ -368,7 +368,7 @@ class _Umma:
     ) -> None:
         e, (row, column, k) = self.e, at
         number = k // self.atom.scale_block
-        atom = tensor_atom(self.atom, self.product.rows, self.product.columns)
+        atom = tensor_atom(self.atom, self.mma.rows, self.mma.columns)
         operands: list[Value] = [pointer_to(e.b, target), left, right, adds]
         for (columns, start), line in zip(self.scales, (row, column)):
             operands.append(pointer_to(e.b, e.b.add(start, columns.tmem_column_of(line, number))))
@@ -383,14 +383,14 @@ class _Umma:
 
     @property
     def _mn_major(self) -> dict[str, bool]:
-        """Of each operand, as the instruction's attributes."""
+        """Whether each operand is MN-major, as attributes of the instruction."""
         left = self.left is not None and not self.left[0].k_major
         return {"a_mn_major": left, "b_mn_major": not self.right[0].k_major}
 
     def _left(self, row: int, k: int) -> Value:
-        """An operand in tensor memory: 32-bit words of neighbors along k."""
-        bits = self.product.element_bits
-        words = self.product.k * bits // 32
+        """An operand in tensor memory, packed along k in 32-bit words."""
+        bits = self.mma.element_bits
+        words = self.mma.k * bits // 32
         column = cast(int, self.e.values[self.op.lhs]) + row // ROWS * words + k * bits // 32
         return pointer_to(self.e.b, self.e.b.add(self.e.tmem.base, column))
 

@@ -1,4 +1,4 @@
-"""Sums in tensor memory that threads scale where they are, between the products that add to them."""
+"""Rescales accumulators in place in tensor memory, between the MMAs that add to them (flash attention)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def emit_tmem_scale(e: KernelEmitter, op: TableOp) -> None:
 
 
 def _scale(e: KernelEmitter, tile: TmemTile, start: Value, factors: list[SSAValue]) -> None:
-    """Part by part: one is loaded while the one before is multiplied."""
+    """Rescale chunk by chunk: one is loaded while the previous one is multiplied."""
     e.b.issue(instructions.FenceAfterOp)
     held: tuple[SSAValue, SSAValue] | None = None
     for own, first, repetitions in tile.pieces(REGISTERS_PER_STEP):

@@ -1,10 +1,11 @@
-"""Products of warpgroups (PTX ISA 9.0, section 9.7.15, wgmma).
+"""Warpgroup MMA (PTX ISA 9.0, section 9.7.15, wgmma).
 
 The right operand, and the left one unless it is a tile in registers, are read from a stage in shared memory through
 matrix descriptors. Accumulators are tied to the results of each group and wait (``ir/dialects/nvvm/wgmma.py``): they
-stay in place from one product to the next, and nothing reads them before the wait. Where the tensor core keeps too few
-bits of a long sum, the accumulators are new ones for each part of k, which ordinary instructions add to the sum of the
-product.
+stay in the same registers from one MMA to the next, and nothing reads them before the wait.
+
+The tensor core accumulates fp8 with few bits. Accumulator promotion then starts new accumulators for each chunk of k, and
+adds them to the f32 accumulators by ordinary instructions.
 """
 
 from __future__ import annotations
@@ -44,17 +45,17 @@ from ..pipelines.cp_async import stage_address
 def emit_async_dot(e: KernelEmitter, op: TableOp) -> None:
     require_operands(op)
     tiling = wgmma_tiling_of(op, e.num_warps)
-    product = _Wgmma(e, op, tiling)
+    dot = _Wgmma(e, op, tiling)
     if accumulator_promotion(op):
-        return _emit_with_promotion(e.values, op, product)
+        return _emit_with_promotion(e.values, op, dot)
     tiles = [(m, n) for m in range(tiling.m_tiles) for n in range(tiling.n_tiles)]
     pending: int | None = op.pending  # None where it does not wait
     words = _packed(e.b, op.result, list(e.values.registers_as(op.acc, tiling.c)))
     for position, (m_tile, n_tile) in enumerate(tiles):
-        own = product.members(m_tile, n_tile)
+        own = dot.members(m_tile, n_tile)
         place = {"unfenced": position > 0, "uncommitted": position < len(tiles) - 1}
         waits = pending if len(tiles) == 1 else None
-        words[own] = product.issue(m_tile, n_tile, range(tiling.k_tiles), words[own], pending=waits, **place)
+        words[own] = dot.issue(m_tile, n_tile, range(tiling.k_tiles), words[own], pending=waits, **place)
     if len(tiles) > 1 and pending is not None:
         words = list(_emit_wait(e.b, element_of(op.result.type), pending, words))
     registers = _unpacked(e.b, op.result, words)
@@ -66,23 +67,23 @@ def _define(values: ValueMap, op: TableOp, tiling: WgmmaTiling, registers: list[
 
 
 def _emit_with_promotion(values: ValueMap, op: TableOp, wgmma: _Wgmma) -> None:
-    """Sums of ``partial_k`` products, each of which is added where its registers are wanted for another one."""
-    tiling, most = wgmma.tiling, unwrap(accumulator_promotion(op)).number
-    sums = list(values.registers_as(op.acc, tiling.c))
-    under_way: list[_PromotedChunk] = []
+    """Accumulate chunks of ``partial_k`` along k; promote the oldest when its registers are needed for another chunk."""
+    tiling, max_in_flight = wgmma.tiling, unwrap(accumulator_promotion(op)).number
+    acc = list(values.registers_as(op.acc, tiling.c))
+    in_flight: list[_PromotedChunk] = []
     for m_tile, n_tile, k_tiles in wgmma.chunks():
-        added = _promote_oldest(values.b, op, sums, under_way) if len(under_way) == most else []
+        added = _promote_oldest(values.b, op, acc, in_flight) if len(in_flight) == max_in_flight else []
         part = wgmma.issue(m_tile, n_tile, k_tiles, added, replaces=True)
         left = [*dict.fromkeys(wgmma.lhs_registers(m_tile, k_tiles))]
-        under_way.append(_PromotedChunk(wgmma.members(m_tile, n_tile), part, left))
-    while under_way:
-        _promote_oldest(values.b, op, sums, under_way)
-    _define(values, op, tiling, sums)
+        in_flight.append(_PromotedChunk(wgmma.members(m_tile, n_tile), part, left))
+    while in_flight:
+        _promote_oldest(values.b, op, acc, in_flight)
+    _define(values, op, tiling, acc)
 
 
 @dataclass
 class _PromotedChunk:
-    """A sum of part of k under way: the registers of the sum that it is for, its own, and the left operand's in words."""
+    """A chunk of k in flight: the registers of the accumulator that it is added to, its own, and its left operand's."""
 
     members: slice
     values: list[SSAValue]
@@ -92,7 +93,7 @@ class _PromotedChunk:
 def _promote_oldest(
     b: InstructionBuilder, op: TableOp, accumulators: list[Value], in_flight: list[_PromotedChunk]
 ) -> list[SSAValue]:
-    """Wait for the oldest part and add it, at once: LLVM would move the additions behind the next products."""
+    """Wait for the oldest chunk and add it, in one operation: LLVM would move the additions behind the next MMAs."""
     part = in_flight.pop(0)
     accumulators[part.members] = _emit_wait(
         b,
@@ -121,26 +122,26 @@ def _emit_wait(
     added: Sequence[Value] = (),
     kept_alive: Sequence[Value] = (),
 ) -> list[SSAValue]:
-    """The accumulators where at most ``pending`` groups are under way, with ``added`` added to them."""
+    """Wait until at most ``pending`` groups are in flight; the accumulators, with ``added`` added to them."""
     type = _registers(element, len(words))
     return b.unpack(b.issue(WgmmaWaitOp, words, added, kept_alive, type=type, pending=pending))
 
 
-def _lhs_in_flight(e: KernelEmitter, product: TableOp) -> list[Value]:
-    """The registers of a left operand, which the product reads until it is waited for: the wait names them as well."""
-    if not isinstance(product, AsyncDotOp) or product.lhs_stage is not None:
+def _lhs_in_flight(e: KernelEmitter, dot: TableOp) -> list[Value]:
+    """The registers of a left operand: the MMA reads them until the wait, so the wait keeps them alive."""
+    if not isinstance(dot, AsyncDotOp) or dot.lhs_stage is not None:
         return []
-    return _lhs_registers(e.values, product, wgmma_tiling_of(product, e.num_warps))
+    return _lhs_registers(e.values, dot, wgmma_tiling_of(dot, e.num_warps))
 
 
-def _lhs_registers(values: ValueMap, product: TableOp, tiling: WgmmaTiling) -> list[Value]:
+def _lhs_registers(values: ValueMap, dot: TableOp, tiling: WgmmaTiling) -> list[Value]:
     """A left operand in registers, as 32-bit words."""
-    return pack_registers(values.b, element_of(product.lhs.type), values.packed_as(product.lhs, tiling.a))
+    return pack_registers(values.b, element_of(dot.lhs.type), values.packed_as(dot.lhs, tiling.a))
 
 
 # ---- accumulators --------------------------------------------------------------------------------
 def _packed(b: InstructionBuilder, value: SSAValue, registers: list[Value]) -> list[Value]:
-    """Accumulators as the instruction holds them: 16-bit ones in pairs, which stay together until all are complete."""
+    """Accumulators as the instruction has them: 16-bit ones in pairs, which stay packed until all are complete."""
     element = element_of(value.type)
     if element.bits != 16:
         return registers
@@ -167,7 +168,7 @@ def _halves(b: InstructionBuilder, element: Element, word: Value) -> list[SSAVal
 # ---- operands ------------------------------------------------------------------------------------
 @dataclass
 class _SmemOperand:
-    """An operand in a stage: its canonical layout, and the descriptor of the part of this warpgroup."""
+    """An operand in a stage: its canonical layout, and the descriptor of this warpgroup's part."""
 
     layout: MatrixOperand
     descriptor: SSAValue
@@ -197,8 +198,8 @@ class _Wgmma:
 
     def __init__(self, e: KernelEmitter, op: TableOp, tiling: WgmmaTiling):
         self.e, self.op, self.tiling = e, op, tiling
-        parts = accumulator_promotion(op)
-        self.partial_k = parts.k if parts else tiling.k
+        promotion = accumulator_promotion(op)
+        self.partial_k = promotion.k if promotion else tiling.k
         self.k = min(self.partial_k, tiling.k)
         self.element = element_of(op.result.type)
         groups = log2_exact(tiling.groups_m)
@@ -209,11 +210,11 @@ class _Wgmma:
         self.right = self._in_shared(op.rhs, op.rhs_stage, op.rhs_placement, 0, columns, others)
         self.words = None if self.left else _lhs_registers(e.values, op, tiling)
         self.per_register = 2 if self.element.bits == 16 else 1
-        self.sums = _accumulator_type(tiling.columns, op.result.type.element_type)
+        self.accumulator_type = _accumulator_type(tiling.columns, op.result.type.element_type)
         self.attributes = self._attributes()
 
     def _attributes(self) -> dict[str, Attribute]:
-        """What all parts of this product have in common."""
+        """The attributes of all instructions of this MMA."""
         signed = operand_signs(self.op)
         mn_major = [operand is not None and not operand.layout.k_major for operand in (self.left, self.right)]
         return attributes_of({
@@ -248,7 +249,7 @@ class _Wgmma:
 
     # ---- instructions ----------------------------------------------------------------------------
     def chunks(self) -> Iterator[tuple[int, int, range]]:
-        """(m_tile, n_tile, k_tiles) of each sum of as much of k as the tensor core may add up."""
+        """(m_tile, n_tile, k_tiles) of each chunk of k that the tensor core may accumulate by itself."""
         tiling = self.tiling
         steps = self.partial_k // tiling.depth
         for start in range(0, tiling.k_tiles, steps):
@@ -257,7 +258,7 @@ class _Wgmma:
                     yield m_tile, n_tile, range(start, min(start + steps, tiling.k_tiles))
 
     def members(self, m_tile: int, n_tile: int) -> slice:
-        """Which registers of the accumulators one tile of them has."""
+        """The registers of one tile of the accumulators."""
         held = self.tiling.c_registers(m_tile, n_tile)
         return slice(held.start // self.per_register, held.stop // self.per_register)
 
@@ -270,7 +271,7 @@ class _Wgmma:
         pending: int | None = None,
         **flags: bool,
     ) -> list[SSAValue]:
-        """One tile of the accumulators, to which ``k_tiles`` of k are added; then a wait that leaves ``pending`` groups."""
+        """Add ``k_tiles`` to one tile of the accumulators, then wait until ``pending`` groups are in flight."""
         b, tiling = self.e.b, self.tiling
         ks = [k_tile * tiling.depth for k_tile in k_tiles]
         places: dict[str, Plain] = {"stepsB": self.right.steps(n_tile * tiling.columns, ks), **flags}
@@ -278,19 +279,23 @@ class _Wgmma:
             left, places["stepsA"] = self.left.descriptor, self.left.steps(m_tile * tiling.m_step, ks)
         else:
             left = self._fragment(self.lhs_registers(m_tile, k_tiles))
-        sums = b.concatenated(accumulators, self.sums) if accumulators else b.pure(InitAccumulatorOp, (), self.sums)
+        acc = (
+            b.concatenated(accumulators, self.accumulator_type)
+            if accumulators
+            else b.pure(InitAccumulatorOp, (), self.accumulator_type)
+        )
         places |= {"waitGroup": pending, "unawaited": pending is None}
         properties = self.attributes | attributes_of(places)
-        sums = b.value(WarpgroupMmaOp, (left, self.right.descriptor, sums), self.sums, properties)
+        acc = b.value(WarpgroupMmaOp, (left, self.right.descriptor, acc), self.accumulator_type, properties)
         members = self.members(m_tile, n_tile)
-        return b.unpack(b.bridge(sums, _registers(self.element, members.stop - members.start)))
+        return b.unpack(b.bridge(acc, _registers(self.element, members.stop - members.start)))
 
     def _fragment(self, words: Sequence[Value]) -> SSAValue:
         element = self.op.lhs.type.element_type
         return self.e.b.concatenated(words, VectorType(element, [len(words), 32 // element_of(self.op.lhs.type).bits]))
 
     def lhs_registers(self, m_tile: int, k_tiles: range) -> list[Value]:
-        """Of the left operand, those that some instructions read from registers."""
+        """The registers of the left operand that the instructions of these tiles read."""
         if self.words is None:
             return []
         per_word = 32 // element_of(self.op.lhs.type).bits

@@ -1,1 +1,1 @@
-"""Agents and what passes between them: rings of stages, asynchronous copies, tensor maps, turns."""
+"""Warp partitions and what synchronizes them: mbarrier pipelines, asynchronous copies, tensor maps, ping-pong barriers."""

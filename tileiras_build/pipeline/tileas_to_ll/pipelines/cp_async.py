@@ -130,7 +130,7 @@ def emit_local_load(e: KernelEmitter, op: TableOp) -> None:
 
 
 def _feeds_next_mma(op: TableOp) -> bool:
-    """Whether only a product uses the tile, and nothing between the two touches shared memory."""
+    """Whether only an MMA uses the tile, and nothing between the two accesses shared memory."""
     user: Operation = op
     while user.name in NO_BARRIER_OPS:
         uses = list(user.results[0].uses)

@@ -1,4 +1,4 @@
-"""Warpgroups that take turns (PTX ISA 9.0, section 9.7.13.1, barrier).
+"""Ping-pong warpgroups: named barriers order their MMAs (PTX ISA 9.0, section 9.7.13.1, barrier).
 
 Each warpgroup has a named barrier of its own threads and those of the one before it: these arrive when their turn is
 over, its own wait. The last one's first arrival, and the first one's last wait, stand outside all turns.

@@ -1,10 +1,14 @@
-"""Agents, and the rings of stages between them (PTX ISA 9.0, section 9.7.13.15, mbarrier).
+"""Warp partitions, and the mbarrier pipelines between them (PTX ISA 9.0, section 9.7.13.15, mbarrier).
 
-A pipeline of n stages is n full mbarriers, then n empty ones. A full one completes its phase when the agent that fetches
-has arrived and all bytes it announced have, when the warps that copy scales have, or when the products of a sum are done; an empty one when every computing warp
-has arrived, or when the products that read the stage are done. Stages that the CTAs of a cluster fill together (``ctas``)
-are empty when the warps of all of them have arrived, at the mbarrier of each CTA: none writes into another's shared memory
-too early. A token is twice the stage plus the phase, which changes each time around.
+A pipeline of n stages has n full mbarriers, then n empty ones.
+
+- A full mbarrier completes its phase when the TMA producer has arrived and the expected bytes have been written, when the
+  warps that copy scales have arrived, or when the MMAs of an accumulator have completed.
+- An empty mbarrier completes its phase when every consumer warp has arrived, or when the MMAs that read the stage have
+  completed. A stage that the CTAs of a cluster fill together (``ctas``) waits for the warps of all of them, at the mbarrier
+  of each CTA: no CTA writes into another's shared memory too early.
+
+A token is 2 * stage + phase; the phase flips each time the stages wrap around.
 """
 
 from __future__ import annotations
@@ -83,7 +87,7 @@ def empty_barrier(e: KernelEmitter, op: TableOp, stage: Value) -> Value:
 
 
 def mbarrier(b: InstructionBuilder, address: SSAValue) -> tuple[SSAValue, SSAValue]:
-    """What operations on an mbarrier take for it: a group of one, and its number there."""
+    """An mbarrier as operands of nvgpu: a group of one, and its index there."""
     return b.bridge(address, MBARRIER), b.bridge(0, INDEX)
 
 
@@ -93,7 +97,7 @@ def emit_create(e: KernelEmitter, op: TableOp) -> None:
 
 
 def _initialize(e: KernelEmitter) -> None:
-    """One thread sets the arrivals that each mbarrier waits for; all agents see them after the barrier."""
+    """One thread initializes the arrival counts of all mbarriers; a barrier makes them visible to all partitions."""
     with e.b.if_then(e.threads.is_first_thread):
         for op in e.pipelines.created:
             stages, consumers = op.result.type.stages.data, int_attr(op, "consumers") * ctas_of(op.result)
@@ -132,34 +136,34 @@ def leads_pair(threads: ThreadIds) -> Value:
 
 @contextmanager
 def leading(threads: ThreadIds):
-    """What the first CTA of a pair does; an agent of one thread that issues products is in that one only."""
+    """A block that the first CTA of a pair executes; the MMA partition of one thread is in that CTA only."""
     with nullcontext() if threads.is_single_thread else threads.b.if_then(leads_pair(threads)):
         yield
 
 
 def barrier_of_pair(b: InstructionBuilder, address: Value) -> Value:
-    """The mbarrier at the same place in the CTA of rank 0."""
+    """The mbarrier at the same offset in the CTA of rank 0."""
     return _peer_address(b, address)
 
 
 def _peer_address(b: InstructionBuilder, address: Value, *rank: Value) -> Value:
-    """A shared address in the CTA of a rank, of the first one where none is given; computed anew each time."""
+    """A shared address mapped to the CTA of ``rank``, rank 0 by default; emitted at each use."""
     return b.value(barriers.MapaOp, tuple(b.of(value, I32) for value in (address, *rank)), I32)
 
 
 def _sync_cluster(b: InstructionBuilder) -> None:
-    """All threads of the cluster, whose CTAs use each other's mbarriers and shared memory from here on.
+    """Synchronize all threads of the cluster: from here on CTAs use each other's mbarriers and shared memory.
 
-    The mbarriers have been released to the cluster by a fence; what else has been written is the CTA's own.
+    A fence has released the mbarriers to the cluster; all other writes so far are read by this CTA only.
     """
     b.issue(barriers.ClusterArriveRelaxedOp, aligned=True)
     b.issue(barriers.ClusterWaitOp, aligned=True)
 
 
 def _sync_cluster_before_exit(e: KernelEmitter) -> None:
-    """No CTA ends while another may still write into its shared memory; agents come here one by one.
+    """Keep each CTA alive while another may still write into its shared memory; partitions arrive one by one.
 
-    Each has arrived at the others' mbarriers before: only an arrival that releases says that this has been done by then.
+    The arrival has to release: it is after the thread's arrivals at the mbarriers of other CTAs.
     """
     if _uses_cluster_barriers(e):
         e.b.issue(barriers.ClusterArriveOp)
@@ -168,7 +172,7 @@ def _sync_cluster_before_exit(e: KernelEmitter) -> None:
 
 # ---- tensor memory -------------------------------------------------------------------------------
 def _tmem_address_slot(e: KernelEmitter) -> Value:
-    """Where the allocation leaves its address."""
+    """The word in shared memory that receives the address of the allocation."""
     address = e.b.add(e.memory.shared_base, int_attr(unwrap(e.tmem.allocation), "shared_offset"))
     return e.b.pointer(address, SHARED)
 
@@ -178,9 +182,9 @@ def _tmem_columns(tmem: TensorMemory) -> int:
 
 
 def _alloc_tmem(e: KernelEmitter) -> None:
-    """Another CTA may allocate as soon as this one has.
+    """Allocate tensor memory, and permit other CTAs of the SM to allocate after it.
 
-    A pair allocates together, by way of each other's shared memory: both run before either begins (PTX ISA 9.0, section 9.7.16.4).
+    The CTAs of a pair allocate together through each other's shared memory, so both must be running (PTX ISA 9.0, section 9.7.16.4).
     """
     group = {"cta_group": _ctas_of_group(e.tmem)}
     if _uses_cluster_barriers(e):
@@ -209,10 +213,10 @@ def _dealloc_tmem(e: KernelEmitter) -> None:
 
 # ---- waiting -------------------------------------------------------------------------------------
 def wait(b: InstructionBuilder, address: Value, parity: Value) -> None:
-    """Until the phase of an mbarrier of this CTA with this parity is complete.
+    """Wait until the phase of this parity of an mbarrier of this CTA is complete.
 
-    It acquires at the CTA's scope whoever arrives: what it guards lies in this CTA's shared and tensor memory. An acquire
-    of the cluster would drop all of L1 after every wait (CCTL.IVALL).
+    It acquires at CTA scope, whoever arrives: the guarded data is in this CTA's shared and tensor memory. An acquire at
+    cluster scope would invalidate L1 after every wait (CCTL.IVALL).
     """
     again, done = b.label(), b.label()
     at, first = mbarrier(b, b.pointer(address, SHARED))
@@ -222,13 +226,13 @@ def wait(b: InstructionBuilder, address: Value, parity: Value) -> None:
     complete = b.value(nvgpu.MBarrierTryWaitParityOp, (at, bit, first), I1)
     b.branch_if(complete, done, again)
     b.start(done)
-    # What the mbarrier guards is not read earlier.
+    # Keep accesses to the guarded data behind the wait.
     b.issue(barriers.MemoryClobberOp)
 
 
 def emit_producer_acquire(e: KernelEmitter, op: TableOp) -> None:
     stage = stage_of(e.values, op)
-    # The first time around every stage is empty: the phase before the first one counts as complete.
+    # In the first pass all stages are empty: the phase before the first counts as complete.
     wait(e.b, empty_barrier(e, op, stage), e.b.xor(phase_of(e.values, op), 1))
     bytes = op.pipeline.owner.attributes["bytes"].value.data
     if is_pair(op.pipeline):
@@ -243,7 +247,7 @@ def emit_umma_acquire(e: KernelEmitter, op: TableOp) -> None:
 
 
 def emit_producer_tail(e: KernelEmitter, op: TableOp) -> None:
-    """Each stage: before the token's stage those of its phase, from it on those of the phase before."""
+    """Wait for all stages: those before the token's stage are in its phase, the others in the phase before."""
     current, phase = stage_of(e.values, op), phase_of(e.values, op)
     for stage in range(op.pipeline.type.stages.data):
         before = e.b.compare("ule", current, stage)
@@ -256,39 +260,38 @@ def _expect(b: InstructionBuilder, full: Value, bytes: int) -> None:
 
 
 def emit_producer_commit(e: KernelEmitter, op: TableOp) -> None:
-    """Each thread's writes are in reach of the asynchronous proxy before the warp arrives."""
+    """Make each thread's writes visible to the asynchronous proxy, then arrive once for the warp."""
     e.b.issue(barriers.FenceProxyAsyncOp, shared=True)
     arrive_of_warp(e.threads, full_barrier(e, op, stage_of(e.values, op)))
 
 
 def arrive_of_warp(threads: ThreadIds, address: Value) -> None:
-    """One arrival at an mbarrier, once all threads of this warp are here."""
+    """Arrive once at an mbarrier after all threads of this warp have reached this point."""
     threads.b.issue(warp_sync.BarWarpSyncOp, -1)
     with threads.b.at_function_start():
-        leads = threads.b.compare("eq", threads.lane, 0)
+        is_leader = threads.b.compare("eq", threads.lane, 0)
     at, first = mbarrier(threads.b, threads.b.pointer(address, SHARED))
-    threads.b.operation(nvgpu.MBarrierArriveOp, (at, first, threads.b.of(leads, I1)))
+    threads.b.operation(nvgpu.MBarrierArriveOp, (at, first, threads.b.of(is_leader, I1)))
 
 
 def emit_consumer_wait(e: KernelEmitter, op: TableOp) -> None:
-    by_products = _is_released_by_mma(op.pipeline)
-    alone = by_products and _has_only_mma(parent_block(op))
+    released_by_mma = _is_released_by_mma(op.pipeline)
+    mma_only = released_by_mma and _has_only_mma(parent_block(op))
     with ExitStack() as waiting:
         if is_pair(op.pipeline):
             waiting.enter_context(leading(e.threads))
-        if alone:
+        if mma_only:
             waiting.enter_context(e.threads.one_warp())
         wait(e.b, full_barrier(e, op, stage_of(e.values, op)), phase_of(e.values, op))
-    if by_products and not (alone or e.threads.is_single_thread or _sync_before_mma(op)):
+    if released_by_mma and not (mma_only or e.threads.is_single_thread or _sync_before_mma(op)):
         e.memory.barrier()
 
 
 def _is_released_by_mma(pipeline: SSAValue) -> bool:
-    """Whether the stages are read by products of one thread alone, whose end empties them.
+    """Whether only MMAs that one thread issues read the stages, so that their completion releases them.
 
-    A warp that looks at a stage which it does not empty may come too late, when the phase that it waits for has been followed by
-    another, and then sleep for good (PTX ISA 9.0, section 9.7.13.15.16). So either the warp that multiplies waits alone, or all have
-    waited before it multiplies.
+    A warp that waits for a stage without releasing it may test the mbarrier after the next phase has completed, and then
+    hang (PTX ISA 9.0, section 9.7.13.15.16). So either only the MMA warp waits, or all warps wait before it issues.
     """
     users = [use.operation for use in pipeline.uses]
     by_threads = any(op.name == "nv_tileas.async.pipeline.consumer_release" for op in users)
@@ -296,12 +299,12 @@ def _is_released_by_mma(pipeline: SSAValue) -> bool:
 
 
 def _has_only_mma(block: Block) -> bool:
-    """Whether nothing else in a block relies on what the filled stage says: that older products are done."""
+    """Whether a block has only MMAs: nothing else relies on the filled stage to know that earlier MMAs have completed."""
     return all(op.name in MMA_OPS or op.has_trait(Pure) or op.has_trait(IsTerminator) for op in block.ops)
 
 
 def _sync_before_mma(op: TableOp) -> bool:
-    """Whether all threads meet between a wait and the next product of its block."""
+    """Whether a barrier of all threads is between a wait and the next MMA of its block."""
     following = op.next_op
     while following is not None and following.name not in RELEASED_BY:
         if following.name == BarrierOp.name:
@@ -318,8 +321,8 @@ def emit_consumer_release(e: KernelEmitter, op: TableOp) -> None:
         stage = b.select(first, last, b.sub(stage, 1), I32)
     ctas = ctas_of(op.pipeline)
     with e.b.at_function_start():
-        leads = b.compare("ult", e.threads.lane, ctas) if ctas > 1 else b.compare("eq", e.threads.lane, 0)
-    enabled = leads if op.enabled is None else b.all_lanes(leads, e.values.scalar(op.enabled))
+        is_leader = b.compare("ult", e.threads.lane, ctas) if ctas > 1 else b.compare("eq", e.threads.lane, 0)
+    enabled = is_leader if op.enabled is None else b.all_lanes(is_leader, e.values.scalar(op.enabled))
     b.issue(warp_sync.BarWarpSyncOp, -1)
     address = empty_barrier(e, op, stage)
     if ctas > 1:
@@ -329,10 +332,10 @@ def emit_consumer_release(e: KernelEmitter, op: TableOp) -> None:
 
 
 def _arrive_everywhere(threads: ThreadIds, address: Value, enabled: Value, ctas: int) -> None:
-    """A lane for each CTA of the cluster arrives at the mbarrier at this place there.
+    """One lane per CTA of the cluster arrives at that CTA's mbarrier at the same offset.
 
-    The arrival has no scope: it says that reads are done, there is no write for the other CTA to see, and a release of
-    the cluster would wait for all that this thread wrote anywhere (MEMBAR.ALL.GPU).
+    The arrival does not release: it signals reads, and the other CTA has no write to observe. A release at cluster scope
+    would wait for all writes of this thread (MEMBAR.ALL.GPU).
     """
     rank = threads.b.and_(threads.lane, ctas - 1)
     threads.b.issue(
@@ -340,10 +343,10 @@ def _arrive_everywhere(threads: ThreadIds, address: Value, enabled: Value, ctas:
     )
 
 
-# ---- agents --------------------------------------------------------------------------------------
+# ---- warp partitions -----------------------------------------------------------------------------
 def emit_agent_switch(e: KernelEmitter, op: TableOp) -> None:
-    """The warps after those that compute: one thread of the first fetches, one of the next issues products, all of each
-    further one copy scales.
+    """Branch to the partitions: the compute warps come first; of the others, one thread of the first loads by TMA, one of
+    the next issues MMAs, and all threads of each further warp copy scales.
     """
     b = e.b
     _initialize(e)
@@ -368,46 +371,46 @@ def emit_agent_switch(e: KernelEmitter, op: TableOp) -> None:
         with _joined_returns(e, op.regions[-1]):
             e.emit_block(op.regions[-1].blocks[0])
         if e.tmem.allocation is not None and e.tmem.cta_group == "cg1":
-            e.memory.barrier()  # no warp reads what the first one frees
+            e.memory.barrier()  # all warps have read the tensor memory that the first one frees
             _dealloc_tmem(e)
         b.branch(done)
     e.pipelines.partition_exit = None
     b.start(done)
     _sync_cluster_before_exit(e)
     if e.tmem.allocation is not None and e.tmem.cta_group == "cg2":
-        _dealloc_tmem(e)  # neither CTA of the pair reads any more (PTX ISA 9.0, section 9.7.16.5, table 47)
+        _dealloc_tmem(e)  # neither CTA of the pair reads it any longer (PTX ISA 9.0, section 9.7.16.5, table 47)
 
 
 @contextmanager
 def _joined_returns(e: KernelEmitter, region: Region):
-    """Returns of the agent that computes go on behind its code, where tensor memory is freed."""
+    """Returns of the compute partition branch to the end of its code, where tensor memory is freed."""
     if not any(map(is_return, walk(region))):
         yield
         return
-    around, e.pipelines.partition_exit = e.pipelines.partition_exit, e.b.label()
+    outer, e.pipelines.partition_exit = e.pipelines.partition_exit, e.b.label()
     with e.b.scope():
         yield
         e.b.branch(e.pipelines.partition_exit)
     e.b.start(e.pipelines.partition_exit)
-    e.pipelines.partition_exit = around
+    e.pipelines.partition_exit = outer
 
 
 def _emit_one_thread_partition(e: KernelEmitter, number: int, elected: Value, block: Block, done: Block) -> None:
-    """The agent of one thread of warp ``number`` of those that do not compute: the first one fetches."""
-    b, leads = e.b, [elected]
+    """The partition of one thread of producer warp ``number``; warp 0 loads by TMA."""
+    b, is_leader = e.b, [elected]
     if e.producer_warps > 1:
-        leads.append(b.compare("eq", e.threads.uniform_warp, e.num_warps + number))
+        is_leader.append(b.compare("eq", e.threads.uniform_warp, e.num_warps + number))
     if number and e.tmem.cta_group == "cg2":
-        leads.append(leads_pair(e.threads))  # the other CTA's products are its own
+        is_leader.append(leads_pair(e.threads))  # the CTA of rank 0 issues the MMAs of the pair
     lead, on = b.label(), b.label()
-    b.branch_if(b.all_lanes(*leads), lead, on)
+    b.branch_if(b.all_lanes(*is_leader), lead, on)
     b.start(lead)
     with b.scope():
         if not number:
             for map in e.pipelines.tensor_maps:
                 b.operation(TmaPrefetchDescriptorOp, (map,))
         else:
-            # Where a loop, such as a wait, comes first, ptxas no longer sees that only one thread issues products.
+            # Behind a loop, such as a wait, ptxas would not see that only one thread issues MMAs.
             b.issue(tcgen05.FenceAfterOp)
         e.threads.is_single_thread = True
         e.emit_block(block)
@@ -417,7 +420,7 @@ def _emit_one_thread_partition(e: KernelEmitter, number: int, elected: Value, bl
 
 
 def _emit_warp_partition(e: KernelEmitter, number: int, block: Block, done: Block) -> None:
-    """The agent of all threads of warp ``number`` of those that do not compute."""
+    """The partition of all threads of producer warp ``number``."""
     b = e.b
     own, on = b.label(), b.label()
     b.branch_if(b.compare("eq", e.threads.uniform_warp, e.num_warps + number), own, on)
@@ -429,10 +432,10 @@ def _emit_warp_partition(e: KernelEmitter, number: int, block: Block, done: Bloc
 
 
 def _set_registers(b: InstructionBuilder, op: TableOp, partition: int) -> None:
-    """What the fetching warps give up, the computing ones take (PTX ISA 9.0, setmaxnreg)."""
-    agents = parent_op(op)
-    if "partition_registers" in agents.attributes:
-        action, count = ("dec", "inc")[partition], int_array_attr(agents, "partition_registers")[partition]
+    """Move registers from the producer warps to the compute warps (PTX ISA 9.0, setmaxnreg)."""
+    kernel = parent_op(op)
+    if "partition_registers" in kernel.attributes:
+        action, count = ("dec", "inc")[partition], int_array_attr(kernel, "partition_registers")[partition]
         b.issue(barriers.SetMaxRegisterOp, action=action, count=count)
 
 

@@ -2,7 +2,7 @@
 
 A loop has a header block that tests, a body, a latch that collects every ``continue`` and an exit that collects every
 ``break``. Each register of a carried tile is a phi of its own: scalar phis keep ptxas free (llvm-nvptx, section 2). Only
-a tile of small elements that products alone read travels in the 32-bit words that they read.
+a tile of small elements that only MMAs read is carried in packed 32-bit words.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from ..emission.value_map import ValueMap
 from ..memory import heap_storage
 from ..memory.shared_memory import pack_registers
 
-# What reads a tile word by word, and which of its operands.
+# Operations that read packed 32-bit words, and which of their operands.
 PACKED_REGISTER_USERS = {"nv_tileas.async.dot": (0, 1, 2), "nv_tileas.tmem_store": (0,), "nv_tileas.dot": (0, 1)}
 
 
 def _packable_arguments(arguments: Sequence[SSAValue]) -> frozenset[int]:
-    """Which of a loop's tiles travel in words: those of small elements, whole words of them, that only products read."""
+    """The carried tiles that stay packed in 32-bit words: those of small elements that only MMAs read."""
     return frozenset(index for index, value in enumerate(arguments) if _is_passed_packed(value))
 
 
@@ -211,7 +211,7 @@ def emit_yield(e: KernelEmitter, op: TableOp) -> None:
 
 
 def emit_return(e: KernelEmitter, op: Operation) -> None:
-    """An agent that returns goes to its end, where it may have to meet the others."""
+    """Return from the kernel; inside a partition, branch to the partition's exit, which synchronizes with the others."""
     heap_storage.free_in_kernel(e, op)
     if e.pipelines.partition_exit is None:
         e.b.return_()

@@ -190,7 +190,7 @@ def _call(w: FunctionWriter, op: llvm.CallOp) -> None:
 
 
 def _instruction(w: FunctionWriter, op: Operation, row: Row) -> None:
-    """An operation of the book by its row."""
+    """Write an operation by its row of the instruction tables."""
     if isinstance(row, Intrinsic):
         operands = [_operand(w, value, row) for value in row.values(op)]
         return _call_named(w, op, row.intrinsic(op), ", ".join(operands), row.result)

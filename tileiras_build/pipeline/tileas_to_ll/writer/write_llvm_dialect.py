@@ -1,7 +1,7 @@
 """LLVM IR text of a module of ``llvm`` and ``nvvm`` operations: functions, globals, metadata.
 
 The last step of the edge. Operations of the ``llvm`` dialect are LLVM's instructions; those of ``nvvm`` are spelled by
-their rows in the book (``ir/dialects/nvvm/llvm_lowering.py``). An operation of another dialect is refused by name.
+their rows of the instruction tables (``ir/dialects/nvvm/llvm_lowering.py``). An operation of another dialect is refused by name.
 """
 
 from __future__ import annotations
