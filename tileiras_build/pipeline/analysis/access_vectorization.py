@@ -1,4 +1,4 @@
-"""How many elements one memory access may move, and which dimensions of a tile stay inside its tensor."""
+"""How many elements one memory access may move, and along which dimensions a tile is in bounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of integers and pointers: divisibility, and how elements of a tile follow one another.
+"""Divisibility, contiguity and constancy of integers and pointers.
 
 ``AxisInfo`` of a tile says for each dimension how many consecutive elements increase by one (contiguity) or are equal
 (constancy), counted in aligned groups, and by which power of two the first element of each contiguous group is
@@ -51,7 +51,7 @@ def _unknown(value: SSAValue) -> AxisInfo:
 
 
 class AxisAnalysis:
-    """Facts on demand, remembered per value."""
+    """Facts on demand, cached per value."""
 
     def __init__(self):
         self.known: dict[SSAValue, AxisInfo] = {}
@@ -70,7 +70,7 @@ class AxisAnalysis:
         return rule(self, op, value) if rule else _unknown(value)
 
     def _block_argument(self, value: BlockArgument) -> AxisInfo:
-        """The index of a counted loop is divisible by what divides its start and its step."""
+        """The induction variable of a counted loop is divisible by what divides its lower bound and its step."""
         op = value.block.parent_op()
         if op is None or not is_counted_loop(op) or value.index:
             return _unknown(value)
@@ -119,9 +119,9 @@ def _groups(a: AxisInfo, c: AxisInfo) -> tuple[tuple[int, ...], tuple[int, ...]]
 
 
 def group_starts(info: AxisInfo, runs: Sequence[int], unit: int = 1) -> int:
-    """What divides the first element of each group of the sizes ``runs``.
+    """The divisor of the first element of each group of the sizes ``runs``.
 
-    Groups smaller than the value's own begin in the middle of them: at multiples of their size (times ``unit``).
+    Groups smaller than the value's own start inside of them: at multiples of their size (times ``unit``).
     """
     divisibility = info.divisibility
     for run, own in zip(runs, info.contiguity):
@@ -171,7 +171,7 @@ def pointee_bytes(pointer: PointerType) -> int:
 
 
 def _view(analysis: AxisAnalysis, op: TableOp, value: SSAValue) -> AxisInfo:
-    """Dimensions of extent one come and go; any other change of shape forgets."""
+    """Inserting and removing dimensions of extent one keeps facts; any other change of shape drops them."""
     info, source, target = analysis(op.operands[0]), _shape(op.operands[0]), _shape(value)
     squeezed = [dim for dim, size in enumerate(source) if size != 1]
     target_dims = [dim for dim, size in enumerate(target) if size != 1]
@@ -197,7 +197,7 @@ CONTIGUOUS_RHS = frozenset(("sgt", "ugt", "sle", "ule"))
 
 
 def _compare(analysis: AxisAnalysis, op: TableOp, value: SSAValue) -> AxisInfo:
-    """x < y is equal within an aligned group of x when y stands still and both start on multiples of the group."""
+    """x < y is constant within an aligned group of x if y is constant and both start at multiples of the group."""
     a, c = (analysis(operand) for operand in op.operands)
     predicate = op.predicate
     groups = []
@@ -212,7 +212,7 @@ def _compare(analysis: AxisAnalysis, op: TableOp, value: SSAValue) -> AxisInfo:
 
 
 def _join(analysis: AxisAnalysis, op: TableOp, value: SSAValue) -> AxisInfo:
-    """A function of elements is equal where all operands are."""
+    """An elementwise function is constant where all operands are."""
     infos = [analysis(operand) for operand in op.operands if _shape(operand)]
     if not infos or not _shape(value):
         return _unknown(value)

@@ -1,4 +1,4 @@
-"""While rings of shared memory hold tiles, and which operations run meanwhile."""
+"""When rings in shared memory are live, and which operations run meanwhile."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WAIT = ConsumerWaitOp.name
 
 @dataclass(frozen=True)
 class LiveRange:
-    """While a ring holds tiles: from the first to the last operation of one block in which it is used."""
+    """When a ring holds tiles: from the first to the last operation of one block in which it is used."""
 
     block: Block
     first: Operation
@@ -37,9 +37,9 @@ class LiveRange:
 
     @classmethod
     def _extended_by_partition(cls, block: Block, users: list[Operation]) -> LiveRange:
-        """Another partition may fill the ring as soon as there are partitions, until the last of its tiles is read here.
+        """Another partition may fill the ring from its start, until the last of the tiles is read here.
 
-        Where a third one reads them, what is waited for here is done with them.
+        Where a third partition reads them, a wait here for its results ends the range.
         """
         here = [op for op in users if _ancestor_in(op, block)] or [op for op in walk(block) if op.name == WAIT]
         lifted = {_ancestor_in(op, block) for op in here}
@@ -53,7 +53,7 @@ class LiveRange:
 
 
 def _enclosing_blocks(op: Operation) -> Iterator[Block]:
-    """The blocks that an operation lies in, innermost first."""
+    """The blocks around an operation, innermost first."""
     place: Operation | None = op
     while place is not None and (block := place.parent) is not None:
         yield block

@@ -1,4 +1,4 @@
-"""Dots of loops one after the other that are alike: they can use the same shared memory and tensor memory in turn."""
+"""Dots of consecutive loops with equal shapes, which can share buffers in shared memory and tensor memory."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ MMA_SELECTION_ATTRIBUTES = ("warpgroup", "tensor_memory", "a_via_registers", "si
 
 
 def buffer_sharing_class(dots: Iterable[tuple[TableOp, Iterable[int]]]) -> list[Hashable]:
-    """A key for each of the (dot, operands that are loaded) of a kernel, in program order.
+    """A key for each (dot, loaded operands) of a kernel, in program order.
 
-    Dots with one key are alike in what they load and multiply, and stand in loops of one block, each in its own: the
-    n-th such dot of one loop has the key of the n-th of another.
+    Dots with equal keys load and multiply alike, each in a loop of its own in one block: the n-th such dot of one loop
+    has the key of the n-th of another.
     """
     keys: list[tuple[Hashable, Operation, int]] = []
     for dot, loaded in dots:
@@ -38,7 +38,7 @@ def _sharing_key(dot: TableOp, loaded: Iterable[int]) -> Hashable:
 
 
 def _scales(dot: TableOp) -> Hashable:
-    """What a dot's scales take of tensor memory."""
+    """The tensor memory of a dot's scales."""
     if dot.lhs_scale is None:
         return None
     types = (tile_type(value) for value in (dot.lhs_scale, dot.rhs_scale))
@@ -46,7 +46,7 @@ def _scales(dot: TableOp) -> Hashable:
 
 
 def _tile(dot: TableOp, index: int) -> tuple[Hashable, ...]:
-    """What is loaded for an operand, and what becomes of it."""
+    """The load of an operand, and the operations on its tile."""
     load, chain = unwrap(dot_operand_load(dot, index))
     links = tuple((link.name, *_shape(link)) for link in chain if link.name != "nv_tileas.convert_layout")
     return load.view.owner.operands[0], string_of(load.view.type), links
@@ -59,5 +59,5 @@ def _shape(link: Operation) -> tuple[Hashable, ...]:
 
 
 def is_lhs_computed_in_loop(dot: TableOp) -> bool:
-    """Whether the innermost loop makes the left operand."""
+    """Whether the innermost loop computes the left operand."""
     return is_defined_in_loop(dot.lhs, parent_op(dot))

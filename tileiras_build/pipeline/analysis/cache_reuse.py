@@ -1,4 +1,4 @@
-"""Which blocks of a kernel read the same tile again: what a cache should keep, and what only passes through it.
+"""Which CTAs read the same tile again: what a cache should keep, and what is read once.
 
 An address that no coordinate of the block is in is read by all blocks (the scale of a norm); one that follows each coordinate of the
 block, one to one, by this block alone (a row). Coordinates that are divided, or depend on what memory says or on a loop, say neither.
@@ -24,7 +24,7 @@ FORWARDING_OPS = frozenset(("nv_tileas.assume", "nv_tileas.make_memref", "nv_til
 
 
 class Reuse(Enum):
-    """Who reads what a load reads."""
+    """Which CTAs read what a load reads."""
 
     NONE = auto()
     ALL_CTAS = auto()
@@ -32,12 +32,12 @@ class Reuse(Enum):
 
 
 def grid_axes(entry: Operation) -> frozenset[int]:
-    """The axes of the grid that tell the blocks of a kernel from each other."""
+    """The grid axes on which the code of a kernel depends."""
     return frozenset(as_op(op).axis for op in walk(entry) if op.name == BLOCK_COORDINATE)
 
 
 def load_reuse(load: TableOp, grid: frozenset[int]) -> Reuse:
-    """Who reads the tile of a load of a view, in a kernel of these ``grid_axes``."""
+    """Which CTAs read the tile of a load, in a kernel with these ``grid_axes``."""
     memory = _memory(load)
     places = [_axes(value) for value in (*load.coords, *memory.operands)]
     if any(place is None for place in places):
@@ -50,7 +50,7 @@ def load_reuse(load: TableOp, grid: frozenset[int]) -> Reuse:
 
 
 def _axes(value: SSAValue) -> frozenset[int] | None:
-    """The axes of the grid that a scalar follows one to one; None where it may follow anything in another way."""
+    """The grid axes that determine a scalar one to one; None where it may depend on anything in another way."""
     if isinstance(value, BlockArgument):
         around = value.block.parent_op()
         return frozenset() if around is not None and is_function(around) else None
@@ -67,7 +67,7 @@ def _axes(value: SSAValue) -> frozenset[int] | None:
 
 
 def _is_only_access(load: TableOp) -> bool:
-    """Whether nothing else in a kernel uses the array of a load."""
+    """Whether a load is the only access to its array in a kernel."""
     base = _memory(load).operands[0]
     while not isinstance(base, BlockArgument) and defining_op(base).name in FORWARDING_OPS:
         base = defining_op(base).operands[0]
@@ -75,7 +75,7 @@ def _is_only_access(load: TableOp) -> bool:
 
 
 def _users(value: SSAValue) -> set[Operation]:
-    """What uses a pointer, or a view of what it points to."""
+    """The operations that use a pointer, or a view of its memory."""
     found: set[Operation] = set()
     for use in value.uses:
         found |= _users(use.operation.results[0]) if use.operation.name in FORWARDING_OPS else {use.operation}

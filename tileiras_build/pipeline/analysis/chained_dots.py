@@ -18,8 +18,7 @@ DOT, LOAD, SCALE = "nv_tileas.dot", "nv_tileas.tiled_load", "nv_tileas.mulf"
 
 @dataclass(frozen=True)
 class RescaledAccumulator:
-    """What a dot adds to: a tile that the loop carries, multiplied by ``factor`` in each iteration by ``scale``,
-    where there are such."""
+    """The accumulator of a dot: loop-carried, multiplied by ``factor`` in each iteration by ``scale``, if there is one."""
 
     argument: BlockArgument
     factor: SSAValue | None = None
@@ -28,19 +27,19 @@ class RescaledAccumulator:
 
 @dataclass(frozen=True)
 class ChainedDots:
-    """``first`` starts from zero; ``last`` has a running sum, and a left operand that is computed from the first one's."""
+    """``first`` starts from zero; ``last`` accumulates, and its left operand is computed from the result of ``first``."""
 
     first: TableOp
     last: TableOp
 
     @property
     def rows(self) -> int:
-        """Of both accumulators."""
+        """Rows of both accumulators."""
         return self.first.result.type.get_shape()[0]
 
 
 def find_chained_dots(loop: Operation) -> ChainedDots | None:
-    """The two dots of a counted loop; None where it has others, or does something else with their accumulators."""
+    """The two dots of a counted loop; None where it has other dots, or other uses of their accumulators."""
     dots = [op for op in walk(loop) if op.name == DOT]
     if len(dots) != 2 or not is_counted_loop(loop) or not has_no_early_exit(loop):
         return None
@@ -53,7 +52,7 @@ def find_chained_dots(loop: Operation) -> ChainedDots | None:
 
 
 def chained_dots_of(func: Operation) -> list[ChainedDots]:
-    """The chained dots of a kernel; none where it has others as well."""
+    """The chained dots of a kernel; none where it has other dots as well."""
     loops = dict.fromkeys(enclosing_loop(op) for op in walk(func) if op.name == DOT)
     found = [find_chained_dots(loop) for loop in loops]
     chains = [chain for chain in found if chain is not None]
@@ -61,7 +60,7 @@ def chained_dots_of(func: Operation) -> list[ChainedDots]:
 
 
 def rescaled_accumulator(dot: TableOp) -> RescaledAccumulator | None:
-    """The accumulator that a loop carries for a dot alone; None where it does more with it than to scale it and to add."""
+    """The loop-carried accumulator of a dot; None where the loop does more than rescale it and accumulate."""
     if dot.acc.owner is parent_block(dot):
         return _carried(dot, RescaledAccumulator(dot.acc))
     scale = dot.acc.owner
@@ -74,14 +73,14 @@ def rescaled_accumulator(dot: TableOp) -> RescaledAccumulator | None:
 
 
 def _only_scales(scale: Operation, dot: TableOp) -> bool:
-    """Whether a multiplication leaves a number alone where the factor is 1, and the dot reads no other result of it."""
+    """Whether a multiplication by 1 would leave the accumulator unchanged, and the dot reads no other result of it."""
     if scale.name != SCALE or scale.parent is not dot.parent or len(list(scale.results[0].uses)) != 1:
         return False
     return as_op(scale).rounding_mode == "nearest_even" and not as_op(scale).flush_to_zero
 
 
 def _carried(dot: TableOp, found: RescaledAccumulator) -> RescaledAccumulator | None:
-    """``found``, if the loop carries it for nothing else."""
+    """``found``, if the loop carries it for no other use."""
     if found.argument.index == 0 or len(list(found.argument.uses)) != 1:
         return None
     uses, last = list(dot.result.uses), terminator(parent_block(dot))
@@ -90,7 +89,7 @@ def _carried(dot: TableOp, found: RescaledAccumulator) -> RescaledAccumulator | 
 
 
 def _comes_from(value: SSAValue, dot: Operation, block: Block) -> bool:
-    """Whether a value of a block is computed from the sum of a dot."""
+    """Whether a value of a block depends on the accumulator of a dot."""
     seen: set[Operation] = set()
     waiting = [value]
     while waiting:
@@ -104,8 +103,9 @@ def _comes_from(value: SSAValue, dot: Operation, block: Block) -> bool:
 
 
 def stationary_lhs_load(dot: TableOp) -> tuple[TableOp, list[Operation]] | None:
-    """The tiled_load outside the loop of a dot whose tile is its left operand, and the operations between; None where
-    something else reads the tile."""
+    """The tiled_load before the loop of a dot that loads its left operand, and the operations between; None where the
+    tile has other uses.
+    """
     found = source_load_of(dot.lhs)
     if found is None or found[0].parent is dot.parent:
         return None
@@ -115,7 +115,7 @@ def stationary_lhs_load(dot: TableOp) -> tuple[TableOp, list[Operation]] | None:
 
 
 def _is_lhs_of(value: SSAValue, user: Operation, index: int) -> bool:
-    """Whether a use of a tile makes it the left operand of dots, and nothing else."""
+    """Whether a tile is used only as the left operand of dots."""
     if user.name == DOT:
         return index == 0
     results = user.results if is_value_forwarding(user) else ()
@@ -125,5 +125,5 @@ def _is_lhs_of(value: SSAValue, user: Operation, index: int) -> bool:
 
 
 def enclosing_loop(dot: Operation) -> Operation:
-    """The loop in whose body a dot stands."""
+    """The loop whose body contains a dot."""
     return parent_op(dot)

@@ -1,4 +1,4 @@
-"""Slices of tiles that are too large for scratch memory: which bits of an element's index are cut off.
+"""Slices of tiles that exceed scratch memory: the bits of an element's index that select the chunk.
 
 A tile's packed index has bits that say which slice, and bits that say where in it. The bits that are cut off are the index of the chunk: one
 part is in shared memory at a time, and the kept bits say where. Of the bits that say which slice those are cut first:
@@ -22,7 +22,7 @@ from ..shared_memory_fallbacks import fallback_of
 
 
 def inner_bits(shape: tuple[int, ...], part: tuple[int, ...]) -> int:
-    """The packed index bits, in a tile of ``shape``, of an element in its slice of shape ``part``."""
+    """The bits of the packed index, in a tile of ``shape``, that are the index inside a slice of shape ``part``."""
     return sum(
         unit for units, size in zip(dim_bases(shape), part, strict=True) for unit in units[: size.bit_length() - 1]
     )
@@ -34,12 +34,12 @@ def dim_stride(shape: Sequence[int], dim: int) -> int:
 
 
 def slice_to_whole_index(index: int, part: tuple[int, ...], shape: tuple[int, ...]) -> int:
-    """A packed index of a part as a packed index of the whole."""
+    """The packed index in the whole tile of a packed index in a slice."""
     return sum(coordinate * dim_stride(shape, dim) for dim, coordinate in enumerate(unpack(index, part)))
 
 
 def extract_chunk_bits(op: TableOp, most_bytes: int) -> int:
-    """The bits to cut off for an extract_slice, 0 where its whole source is at most ``most_bytes``."""
+    """The chunk bits of an extract_slice; 0 where its whole source has at most ``most_bytes``."""
     shape = tuple(op.source.type.get_shape())
     part = tuple(op.result.type.get_shape()) if isinstance(op.result.type, TensorType) else (1,) * len(shape)
     inner = inner_bits(shape, part)
@@ -47,8 +47,8 @@ def extract_chunk_bits(op: TableOp, most_bytes: int) -> int:
 
 
 def insert_chunk_bits(op: TableOp, most_bytes: int) -> int:
-    """The bits to cut off for an insert_slice, 0 where its whole result is at most ``most_bytes``; else all that say which
-    slice are among them.
+    """The chunk bits of an insert_slice; 0 where its whole result has at most ``most_bytes``, else at least all bits
+    that select the slice.
     """
     shape, part = tuple(op.result.type.get_shape()), tuple(op.source.type.get_shape())
     inner, bytes = inner_bits(shape, part), element_of(op.result.type).bytes
@@ -67,7 +67,7 @@ def _chunk_bits(outer: int, inner: int, bytes: int, most_bytes: int) -> int:
 
 
 def slice_chunk_bits(op: TableOp, job: Job) -> int:
-    """The bits that a job cuts off for an extract_slice or an insert_slice."""
+    """The chunk bits of an extract_slice or an insert_slice in a job."""
     return _CHUNK_RULES[op.name](op, fallback_of(job).chunk_bytes) if job.fallback else 0
 
 

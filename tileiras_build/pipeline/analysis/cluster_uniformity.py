@@ -11,22 +11,22 @@ from ...ir.dialects.op_traits import is_counted_loop, is_structured_control_flow
 
 
 def is_rank_dependent(load: TableOp) -> bool:
-    """Whether what a load loads, or how often, may differ between the CTAs of a cluster."""
+    """Whether the tile of a load, or its number of executions, may differ between the CTAs of a cluster."""
     return any(_derives_from_rank(value, set()) for value in _deciding_values(load))
 
 
 def has_uniform_trip_count(load: TableOp) -> bool:
-    """Whether all CTAs of a cluster load the tiles of a load equally often."""
+    """Whether all CTAs of a cluster execute a load equally often."""
     return not any(_derives_from_rank(value, set()) for value in _bounds(load))
 
 
 def _deciding_values(load: TableOp) -> list[SSAValue]:
-    """What says where a tile is loaded from, and how often."""
+    """The values that determine the address of a load, and how often it is executed."""
     return [*load.coords, *_bounds(load)]
 
 
 def _bounds(load: TableOp) -> list[SSAValue]:
-    """Those of the loops around a load, and what choices around it depend on."""
+    """The bounds of the loops around a load, and the conditions of branches around it."""
     values: list[SSAValue] = []
     around = parent_op(load)
     while is_structured_control_flow(around):
@@ -36,7 +36,7 @@ def _bounds(load: TableOp) -> list[SSAValue]:
 
 
 def _derives_from_rank(value: SSAValue, seen: set[SSAValue]) -> bool:
-    """Whether a scalar may depend on which CTA of its cluster computes it."""
+    """Whether a scalar may depend on the rank of the CTA."""
     if value in seen:
         return False
     seen.add(value)

@@ -1,4 +1,4 @@
-"""Whether the iterations of a loop store tiles of their own: then none must wait until an earlier one has written.
+"""Whether the iterations of a loop store disjoint tiles, so that none must wait for an earlier one.
 
 The induction variable has another value in each iteration, so it is enough that the tile's coordinates determine it:
 one of them is it, or two of them are its quotient and its remainder by the same divisor, as a persistent kernel makes
@@ -29,10 +29,10 @@ DIV_REM_OPS = {
 
 
 def iterations_store_disjoint_tiles(store: TableOp) -> bool:
-    """Whether no two executions of an async.tiled_tma_store write the same element, as far as is known.
+    """Whether no two executions of an async.tiled_tma_store write the same element.
 
-    Elements of the memory that tiles are stored to have addresses of their own, and a coordinate that overflows is
-    that of a tile outside of it.
+    Different elements of the stored memory have different addresses, and a coordinate that overflows is that of a tile
+    out of bounds.
     """
     loops = _loops_around(store)
     if len(loops) != 1 or not is_counted_loop(loops[0]) or is_defined_in_loop(store.desc, loops[0]):
@@ -51,7 +51,7 @@ def _loops_around(op: Operation) -> list[Operation]:
 
 
 def _determined_by(coords: list[SSAValue], loop: Operation) -> bool:
-    """Whether coordinates are different ones in each iteration."""
+    """Whether coordinates are different in each iteration."""
     induction = loop.regions[0].blocks[0].args[0]
     if induction in coords:
         return True
@@ -59,7 +59,7 @@ def _determined_by(coords: list[SSAValue], loop: Operation) -> bool:
 
 
 def _is_division(quotient: SSAValue, other: SSAValue, induction: SSAValue, loop: Operation) -> bool:
-    """Whether one coordinate is a quotient of the induction variable, and the other one the remainder that belongs to it."""
+    """Whether one coordinate is a quotient of the induction variable, and the other one the matching remainder."""
     owner = quotient.owner
     if isinstance(owner, Block) or owner.name not in DIV_REM_OPS:
         return False
@@ -70,7 +70,7 @@ def _is_division(quotient: SSAValue, other: SSAValue, induction: SSAValue, loop:
 
 
 def _is_remainder(value: SSAValue, names: tuple[str, ...], division: tuple[SSAValue, SSAValue]) -> bool:
-    """Whether a value is a remainder of a division, or it with the divisor added or taken away."""
+    """Whether a value is the remainder of a division, or differs from it by the divisor."""
     owner = value.owner
     if isinstance(owner, Block):
         return False
@@ -82,14 +82,14 @@ def _is_remainder(value: SSAValue, names: tuple[str, ...], division: tuple[SSAVa
 
 
 def _without_offset(value: SSAValue, loop: Operation) -> SSAValue:
-    """A value of which this one is a multiple, but for what is the same in all iterations."""
+    """A value of which this one is a multiple, up to an offset that is the same in all iterations."""
     while (inner := _varying_operand(value, loop)) is not None:
         value = inner
     return value
 
 
 def _varying_operand(value: SSAValue, loop: Operation) -> SSAValue | None:
-    """The one operand that differs between iterations, of an operation by which no two values become one."""
+    """The one operand that differs between iterations, of an operation that is injective in it."""
     owner = value.owner
     if isinstance(owner, Block):
         return None

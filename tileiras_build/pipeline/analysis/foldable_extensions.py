@@ -22,7 +22,7 @@ PACKED_TYPES: dict[Attribute, str] = {HALF: "f16x2", BFLOAT: "bf16x2"}
 
 
 def unextended_reduction_source(op: TableOp) -> SSAValue | None:
-    """The f16 or bf16 tile whose elements, widened to f32, a reduction finds the extreme of; None where it does otherwise."""
+    """The f16 or bf16 tile whose extension to f32 is the operand of a min or max reduction; None otherwise."""
     body = list(op.regions[0].blocks[0].ops)
     if (
         len(op.sources) != 1
@@ -37,7 +37,7 @@ def unextended_reduction_source(op: TableOp) -> SSAValue | None:
 
 
 def extended_from(value: SSAValue) -> SSAValue | None:
-    """The f16 or bf16 tile that a tile of f32 is widened from; None where it is not."""
+    """The f16 or bf16 tile that a tile of f32 is extended from; None where there is none."""
     widening = value.owner
     if not isinstance(widening, Operation) or widening.name != WIDENING:
         return None
@@ -47,7 +47,7 @@ def extended_from(value: SSAValue) -> SSAValue | None:
 
 
 def reads_unextended(op: Operation) -> bool:
-    """Whether a reduction is made of what its operand is widened from."""
+    """Whether a reduction reads its operand before the extension."""
     return op.name == REDUCE and unextended_reduction_source(as_op(op)) is not None
 
 

@@ -29,7 +29,7 @@ MAX_GRID_CTAS = ((1 << 31) - 1, 65535, 65535)
 
 
 class BoundsCheck(IntEnum):
-    """What is asked of a tile index when a tile is accessed, along one dimension."""
+    """The bounds check of a tile index along one dimension."""
 
     NONE = 0  # it is proven to be one of the tensor's
     PAST_END = 1  # it may be past the end; its first element has a number that fits
@@ -37,18 +37,18 @@ class BoundsCheck(IntEnum):
 
 
 def width(value: SSAValue) -> int:
-    """The bits of an integer."""
+    """The bit width of an integer."""
     return cast(IntegerType, value.type).width.data
 
 
 def full_range(value: SSAValue) -> Range:
-    """All numbers of a value's type."""
+    """The full range of a value's type."""
     half = 1 << (width(value) - 1)
     return -half, half - 1
 
 
 def constant_of(value: SSAValue) -> int | None:
-    """The number that a value is known to be."""
+    """The constant that a value is known to be."""
     if isinstance(value, BlockArgument) or defining_op(value).name != "arith.constant":
         return None
     number = defining_op(value).properties["value"]
@@ -56,7 +56,7 @@ def constant_of(value: SSAValue) -> int | None:
 
 
 def size_of(view: TableOp | None, memref: TableOp, dim: int) -> SSAValue | int:
-    """The extent of a memory reference's dimension; ``view``: of the tensor's dimension that this one of the tile is on."""
+    """The extent of a memory reference's dimension; with ``view``, of the tensor dimension of this tile dimension."""
     source = dim if view is None else cast(TiledViewType, view.results[0].type).dim_map[dim]
     shape = memref_type(memref.results[0]).shape
     if (known := shape[source]) is not None:
@@ -65,7 +65,7 @@ def size_of(view: TableOp | None, memref: TableOp, dim: int) -> SSAValue | int:
 
 
 class IntegerRanges:
-    """Ranges on demand, remembered per value."""
+    """Ranges on demand, cached per value."""
 
     def __init__(self):
         self.known: dict[SSAValue, Range] = {}
@@ -85,7 +85,7 @@ class IntegerRanges:
         return rule(self, defining_op(value), value) if rule else full_range(value)
 
     def counter(self, value: BlockArgument) -> Range | None:
-        """The range of a loop's index that does not wrap around; None for what is no such index."""
+        """The range of an induction variable that does not wrap around; None for other values."""
         loop = value.block.parent_op()
         if loop is None or value.index or not is_counted_loop(loop):
             return None
@@ -96,7 +96,7 @@ class IntegerRanges:
 
     # ---- sizes of tensors --------------------------------------------------------------------------
     def is_at_most(self, value: SSAValue) -> TileCounts:
-        """Numbers of tiles that a value, which is not negative, does not exceed."""
+        """The tile counts that a non-negative value does not exceed."""
         root = size_root(value)
         found = {(root, 1)}
         if not isinstance(root, BlockArgument):
@@ -105,7 +105,7 @@ class IntegerRanges:
         return frozenset(found)
 
     def is_below(self, value: SSAValue) -> TileCounts:
-        """Numbers of tiles that a value, which is not negative, is less than."""
+        """The tile counts that a non-negative value is below."""
         value = size_root(value)
         if isinstance(value, BlockArgument):
             loop = value.block.parent_op()
@@ -116,7 +116,7 @@ class IntegerRanges:
 
     # ---- tiles -------------------------------------------------------------------------------------
     def checks(self, access: TableOp) -> list[BoundsCheck]:
-        """What must be asked of each index of a load, a store or an update of a view's tile."""
+        """The bounds check that each index of a load, a store or an update of a view's tile needs."""
         return [self._check(access, dim) for dim in range(len(access.coords))]
 
     def _check(self, access: TableOp, dim: int) -> BoundsCheck:
@@ -133,7 +133,7 @@ class IntegerRanges:
         )
 
     def _is_inside(self, view: SSAValue, dim: int, index: SSAValue) -> bool:
-        """Whether an index that is not negative is below the number of the view's tiles."""
+        """Whether a non-negative index is below the number of the view's tiles."""
         step = view_type(view).steps[dim]
         size = size_of(defining_table_op(view), defining_table_op(defining_table_op(view).operands[0]), dim)
         least = size if isinstance(size, int) else self(size)[0]
@@ -146,7 +146,7 @@ class IntegerRanges:
 
 
 def _wrapped(value: SSAValue) -> str:
-    """The name of the operation that gives a value, without its dialect."""
+    """The name of the defining operation, without its dialect."""
     return defining_op(value).name.partition(".")[2]
 
 
@@ -154,7 +154,7 @@ SAME = ("assume", "extsi", "extui")
 
 
 def size_root(value: SSAValue) -> SSAValue:
-    """The value that another one is, as long as it is not negative."""
+    """The value that another one equals as long as it is not negative."""
     while not isinstance(value, BlockArgument):
         op = defining_op(value)
         if _wrapped(value) in SAME:
@@ -174,7 +174,7 @@ Rule = Callable[[IntegerRanges, Operation, SSAValue], Range]
 
 
 def _corners(compute: Callable[[int, int], int]) -> Rule:
-    """Of what grows or falls with each operand: its least and its greatest number are those of corners."""
+    """The range of an operation that is monotonic in each operand: its bounds are values at corners of the ranges."""
 
     def rule(ranges: IntegerRanges, op: Operation, _: SSAValue) -> Range:
         left, right = map(ranges, op.operands)
@@ -185,7 +185,7 @@ def _corners(compute: Callable[[int, int], int]) -> Rule:
 
 
 def _division(rounded: Callable[[int, int], int], *, unsigned: bool = False) -> Rule:
-    """A quotient by a number that is not negative; one by zero is undefined."""
+    """A quotient with a non-negative divisor; division by zero is undefined."""
 
     def rule(ranges: IntegerRanges, op: Operation, value: SSAValue) -> Range:
         (least, most), (smallest, largest) = map(ranges, op.operands)
@@ -300,9 +300,9 @@ def _count_of_tiles(_ranges: IntegerRanges, op: Operation, value: SSAValue) -> T
 
 
 def _divided(operand: str, *, rounds_up: bool = False, unsigned: bool = False) -> CountRule:
-    """ceil(ceil(n / a) / b) is ceil(n / ab), and what is rounded down is less than that where n / a is.
+    """ceil(ceil(n / a) / b) is ceil(n / ab). A quotient rounded down is below that if n / a is.
 
-    A quotient of a negative number is at most zero.
+    The quotient of a negative dividend is at most zero.
     """
 
     def rule(ranges: IntegerRanges, op: Operation, _: SSAValue) -> TileCounts:
@@ -319,7 +319,7 @@ def _divided(operand: str, *, rounds_up: bool = False, unsigned: bool = False) -
 
 
 def _before_rounding(ranges: IntegerRanges, value: SSAValue, divisor: int) -> TileCounts:
-    """What n is at most where the dividend is n + divisor - 1, or less."""
+    """The bound of n where the dividend is at most n + divisor - 1."""
     if isinstance(value, BlockArgument) or _wrapped(value) != "addi":
         return NOTHING
     number, added = defining_op(value).operands
@@ -335,7 +335,7 @@ def _for_any_operand(asked: str) -> CountRule:
 
 
 def _of_divisor(ranges: IntegerRanges, op: Operation, _: SSAValue) -> TileCounts:
-    """A remainder, which is not negative, is less than what was divided by."""
+    """A non-negative remainder is below the divisor."""
     return ranges.is_at_most(op.operands[1]) if ranges(op.operands[1])[0] >= 0 else NOTHING
 
 

@@ -1,4 +1,4 @@
-"""What operations need in shared memory as long as the kernel runs: mbarriers, addresses, what threads spill, storage."""
+"""Shared memory that is live as long as the kernel: mbarriers, addresses, spilled tiles, allocas."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _pipeline_storage(op: TableOp) -> tuple[int, int]:
 
 
 def _spill_storage(op: TableOp) -> tuple[int, int]:
-    """Of all threads; none where another tile's is taken."""
+    """Bytes of all threads; none where it overwrites another tile's slot."""
     warps = unwrap(as_op(enclosing_kernel(op)).num_warps)
     return (0 if op.overwrites is not None else spill_bytes(op.regs, warps)), ALIGNMENT
 
@@ -33,7 +33,7 @@ def _tensor_memory_storage(op: TableOp) -> tuple[int, int]:
 
 
 def _alloca_storage(op: TableOp) -> tuple[int, int]:
-    """Itself, or its address on the heap."""
+    """The allocation itself, or its address on the heap."""
     if op.global_:
         return ADDRESS_BYTES, ADDRESS_BYTES
     size = element_of(op.result.type.pointee).global_bytes(op.num_elem)
@@ -50,7 +50,7 @@ STORAGE = {
 
 
 def lifetime_storage_of(func: Operation) -> Iterator[tuple[TableOp, int, int]]:
-    """The operations of a kernel that need such storage, with its size and alignment, in the order in which it lies."""
+    """The operations of a kernel with such storage, with size and alignment, in order of their offsets."""
     for op in walk(func):
         if (storage := STORAGE.get(op.name)) is not None:
             size, alignment = storage(as_op(op))
@@ -59,5 +59,5 @@ def lifetime_storage_of(func: Operation) -> Iterator[tuple[TableOp, int, int]]:
 
 
 def lifetime_storage_bytes(func: Operation) -> int:
-    """Bytes of all of it, wherever it begins."""
+    """Bytes of all storage, at any start offset."""
     return sum(size + alignment - 1 for _, size, alignment in lifetime_storage_of(func))

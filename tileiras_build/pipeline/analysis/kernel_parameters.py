@@ -1,4 +1,4 @@
-"""What a launcher must know of a kernel's parameters, read off the kernel that it launches.
+"""What a launcher must know of a kernel's parameters, derived from the kernel's code.
 
 In:    a kernel function of nv_tileaa or nv_tileas operations, its body whole; ``signature``, where its front end says what the
        source calls its arguments.
@@ -49,7 +49,7 @@ _TO_INTEGER = ("nv_tileaa.ptr_to_int", "nv_tileas.ptr_to_int", "nv_tileaa.bitcas
 
 @dataclass
 class ParameterInfo:
-    """One parameter. ``divisor`` of a pointer is in bytes; ``value``: the only one that the code is right for."""
+    """One parameter. ``divisor`` of a pointer is in bytes; ``value``: the only value for which the code is valid."""
 
     name: str
     role: str
@@ -63,7 +63,7 @@ class ParameterInfo:
     value: int | None = None
 
     def row(self) -> dict[str, int | str]:
-        """What the manifest says of it beside its name and place; what is not known is left out."""
+        """The parameter's fields in the manifest besides name and position; unknown ones are left out."""
         optional = {"axis": self.axis, "element": self.element, "access": self.access, "minimum": self.minimum,
                     "maximum": self.maximum, "value": self.value}  # fmt: skip
         known = {name: found for name, found in optional.items() if found is not None}
@@ -74,7 +74,7 @@ class ParameterInfo:
 
 @dataclass
 class ViewInfo:
-    """What a kernel takes a pointer for: integers are static sizes, None is known at run time only."""
+    """The memory that a kernel accesses through a pointer: integers are static sizes, None is known at run time only."""
 
     extents: list[int | None]
     strides: list[int | None]
@@ -82,7 +82,9 @@ class ViewInfo:
 
 @dataclass
 class Parameters:
-    """Parameters in order; ``arguments`` are what a caller passes; ``views`` by the number of a pointer that is no array."""
+    """Parameters in order; ``arguments`` are what a caller passes; ``views`` by the index of a pointer that is no
+    array.
+    """
 
     rows: list[ParameterInfo]
     arguments: list[Argument]
@@ -92,15 +94,15 @@ class Parameters:
 
     @property
     def extents(self) -> int:
-        """How many parameters, after those of the program, are extents of the grid."""
+        """How many parameters, after those of the program, are grid extents."""
         return sum(row.role == GRID for row in self.rows)
 
     def argument_of(self, parameter: int) -> Argument:
-        """The argument that a parameter is of."""
+        """The argument that a parameter belongs to."""
         return self.arguments[unwrap(self.rows[parameter].argument)]
 
     def argument_rows(self) -> list[dict[str, Any]]:
-        """The arguments as the manifest lists them."""
+        """The arguments as rows of the manifest."""
         parameters, index = [], 0
         for argument in self.arguments:
             kind = self.rows[index].role if argument.rank is None else "array"
@@ -112,7 +114,7 @@ class Parameters:
 
 
 def describe(function: Operation, entry: str) -> Parameters:
-    """The facts of the parameters of kernel ``entry``."""
+    """Describe the parameters of kernel ``entry``."""
     body = _KernelBody(function)
     found = parse(str_attr(function, "signature")) if "signature" in function.attributes else None
     if found is not None and not _agrees(found, body):
@@ -127,7 +129,7 @@ def describe(function: Operation, entry: str) -> Parameters:
 
 # ---- the body --------------------------------------------------------------------------------------
 class _KernelBody:
-    """A kernel's body: which parameter a value is, and what is done through addresses."""
+    """A kernel's body: which values are parameters, and how memory is accessed through them."""
 
     def __init__(self, function: Operation):
         self.function, self.block = function, function.regions[0].blocks[0]
@@ -140,7 +142,7 @@ class _KernelBody:
             self._visit(op)
 
     def _visit(self, op: Operation) -> None:
-        """A parameter stays itself under casts and assumptions."""
+        """Casts and assumptions forward a parameter."""
         if op.name in _SAME and len(op._operands) == 1 and item(op._operands, 0) in self.origin:
             [result] = op.results
             self.origin[result] = index = self.origin[item(op._operands, 0)]
@@ -153,12 +155,12 @@ class _KernelBody:
 
     @cached_property
     def memrefs(self) -> list[Operation]:
-        """Memory references that begin where a parameter points to."""
+        """Memory references that start at the pointer of a parameter."""
         return [op for op in self.inner if op.name in _MEMREF and op.operands[0] in self.origin]
 
     @cached_property
     def used(self) -> set[int]:
-        """Parameters that are more than assumed something of."""
+        """Parameters with other uses than assumptions."""
         return {
             self.origin[value]
             for op in self.inner
@@ -169,7 +171,7 @@ class _KernelBody:
 
     @property
     def axes(self) -> list[int]:
-        """The axes of the grid that the kernel asks its place or the extent of."""
+        """The grid axes whose index or extent the kernel reads."""
         if self.extents:
             return list(int_array_attr(self.function, PERSISTENT))
         return sorted({int_attr(op, "axis") for op in self.inner if op.name.partition(".")[2] in _GRID})
@@ -185,13 +187,17 @@ def _is_address(type: Attribute) -> bool:
 
 @cache
 def _are_addresses(kind: type[Attribute]) -> bool:
-    """Asked for every value of a kernel; xDSL's classes are abstract, and so isinstance takes ten times as long."""
+    """Whether values are addresses. It is called for every value of a kernel; isinstance is ten times as slow, since
+    the classes of xDSL are abstract.
+    """
     return issubclass(kind, _ADDRESSES)
 
 
 # ---- arguments -------------------------------------------------------------------------------------
 def _agrees(signature: Signature, body: _KernelBody) -> bool:
-    """Whether a note is about this kernel: as many parameters, pointers where its arrays begin, and none inside of them."""
+    """Whether a signature note matches this kernel: as many parameters, pointers where arrays start, and none inside of
+    them.
+    """
     if signature.parameters != len(body.types):
         return False
     arrays: set[int] = set()
@@ -204,7 +210,7 @@ def _agrees(signature: Signature, body: _KernelBody) -> bool:
 
 
 def _inferred_parameters(body: _KernelBody, entry: str) -> list[Argument]:
-    """Without a note: pointers that cuTile's convention can be told of are arrays, all else stands for itself."""
+    """Without a note: pointers that follow cuTile's calling convention are arrays, all else are scalars."""
     ranks = (
         {}
         if entry.startswith("_Z")
@@ -220,7 +226,7 @@ def _inferred_parameters(body: _KernelBody, entry: str) -> list[Argument]:
 
 
 def _has_convention(body: _KernelBody, pointer: int, rank: int) -> bool:
-    """Whether lengths, then strides follow the pointer, each only where the memory references have it or nowhere."""
+    """Whether sizes, then strides follow the pointer, each used by the memory references in that role or not at all."""
     own = [op for op in body.memrefs if body.origin[op.operands[0]] == pointer]
     positions = set(range(pointer + 1, pointer + 1 + 2 * rank))
     if positions and max(positions) >= len(body.types) or positions & set(body.pointers):
@@ -235,7 +241,7 @@ def _has_convention(body: _KernelBody, pointer: int, rank: int) -> bool:
 
 
 def _dynamic(op: Operation, pointer: int, rank: int) -> Iterator[tuple[SSAValue, int]]:
-    """Each operand of a memory reference with the parameter that it is by cuTile's convention."""
+    """Each dynamic operand of a memory reference with the parameter that it is by cuTile's calling convention."""
     type, operands = _memref(op), iter(op.operands[1:])
     for first, extents in ((pointer + 1, type.shape), (pointer + 1 + rank, type.strides)):
         for dim, extent in enumerate(extents):
@@ -287,7 +293,7 @@ def _record_assumption(row: ParameterInfo, predicate: Attribute) -> None:
 
 
 def _add_static(rows: list[ParameterInfo], body: _KernelBody, op: Operation) -> None:
-    """Lengths and strides that a memory reference over a whole array has by its type."""
+    """Add the static sizes and strides of a memory reference to a whole array."""
     type, pointer = _memref(op), body.origin[op.operands[0]]
     rank = len(type.shape)
     parts = [row for row in rows if row.argument == rows[pointer].argument and row.axis is not None]
@@ -301,7 +307,7 @@ def _add_static(rows: list[ParameterInfo], body: _KernelBody, op: Operation) -> 
 
 
 def _axes(op: Operation, body: _KernelBody, pointer: int, rank: int) -> list[int] | None:
-    """Which axis of the array each dimension is; None where the reference is to something else than the whole array."""
+    """The array axis of each dimension; None where the reference is not to the whole array."""
     type, operands = _memref(op), iter(op.operands[1:])
     axes: list[int | None] = []
     for extent in type.shape:
@@ -322,7 +328,7 @@ def _axes(op: Operation, body: _KernelBody, pointer: int, rank: int) -> list[int
 
 
 def _add_views(parameters: Parameters, body: _KernelBody) -> None:
-    """What the kernel takes plain pointers for, where it does so in one way."""
+    """Add the memory that the kernel accesses through plain pointers, where all accesses agree."""
     known: defaultdict[int, list[MemRefType]] = defaultdict(list)
     for op in body.memrefs:
         pointer = body.origin[op.operands[0]]
@@ -335,7 +341,7 @@ def _add_views(parameters: Parameters, body: _KernelBody) -> None:
 
 # ---- accesses --------------------------------------------------------------------------------------
 def _accesses(body: _KernelBody) -> dict[int, set[str]]:
-    """For each pointer what is done through it: reads (r), writes (w), or what nobody can follow (?)."""
+    """The accesses through each pointer: reads (r), writes (w), or unknown (?)."""
     roots = _PointerOrigins(body)
     found: dict[int, set[str]] = {pointer: set() for pointer in body.pointers}
     for op in body.inner:
@@ -349,7 +355,7 @@ _NOTHING, _ESCAPES = frozenset[str](), frozenset((_ESCAPED,))
 
 
 def _accessed_operand(op: Operation) -> Iterator[tuple[SSAValue, frozenset[str]]]:
-    """The addresses among an operation's operands that it accesses memory by, or gives away."""
+    """The addresses through which an operation accesses memory, or that escape."""
     known = OP_TRAITS.get(
         op.name
     )  # what has none has no conversion either, and is refused by name when it is met there
@@ -364,7 +370,7 @@ def _accessed_operand(op: Operation) -> Iterator[tuple[SSAValue, frozenset[str]]
 
 @cache
 def _access_kind(effect: MemoryEffect) -> frozenset[str]:
-    """What an operation of an effect does through its address."""
+    """The access kind of an operation's effect."""
     if not effect & (MemoryEffect.READ | MemoryEffect.WRITE | MemoryEffect.COPY):
         return _NOTHING
     writes = bool(effect & MemoryEffect.WRITE)
@@ -377,7 +383,7 @@ def _is_stored_address(value: SSAValue) -> bool:
 
 
 class _PointerOrigins:
-    """The pointers among the parameters that each address may come from."""
+    """The pointer parameters that each address may be derived from."""
 
     def __init__(self, body: _KernelBody):
         self.known: dict[SSAValue, frozenset[int]] = {
@@ -406,7 +412,7 @@ class _PointerOrigins:
             self._flow_out(op)
 
     def _flow_out(self, op: Operation) -> None:
-        """The values that end a region are what its loop or choice gives, and what the next round of a loop begins with."""
+        """A terminator's operands flow to the results of its loop or branch, and to the next iteration of a loop."""
         around = op.parent_op()
         while around is not None and around.parent_op() is not None and _is_passed(op, around):
             around = around.parent_op()
@@ -417,7 +423,7 @@ class _PointerOrigins:
             self._flow_in(op.operands, block.args)
 
     def _flow_in(self, values: Sequence[SSAValue], targets: Sequence[SSAValue]) -> None:
-        """Values go into as many targets, the last into the last; where there are fewer, each may go anywhere."""
+        """Values flow into as many targets, aligned at the last one; with fewer values, each may flow anywhere."""
         if len(values) < len(targets) and not (values and len(targets) - len(values) == 1):
             self._join(values, targets)
             return
@@ -444,7 +450,7 @@ def _region_results(op: Operation) -> bool:
 
 
 def _is_passed(op: Operation, around: Operation) -> bool:
-    """Whether a break or continue goes through ``around``, which is a choice and no loop."""
+    """Whether a break or continue leaves ``around``, which is a branch and no loop."""
     return op.name.partition(".")[2] in ("break", "continue") and around.name.partition(".")[2] == "if"
 
 

@@ -1,4 +1,4 @@
-"""Which GPU a kernel is for."""
+"""The target of a kernel."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ TARGET_SPEC = "nv_tileaa.target_spec"
 
 
 def kernel_target(op: Operation, job: Job) -> Target:
-    """The GPU that the kernel around an operation says it is for; the job's where it says nothing."""
+    """The target of the kernel around an operation; the job's where the kernel has none."""
     spec = as_op(enclosing_kernel(op)).target_spec
     return job.target if spec is None else find_target(spec)

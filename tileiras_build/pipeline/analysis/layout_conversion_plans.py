@@ -1,4 +1,4 @@
-"""How a tile changes its layout on a GPU: the plan that scratch assignment and the writer of LLVM IR must agree on."""
+"""The plan of a layout conversion on a target, used by scratch allocation and by the lowering to LLVM IR."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def conversion_plans(op: TableOp, target: Target) -> list[Plan]:
 def conversion_plan(
     target: Target, source: LinearLayout, result: LinearLayout, element: Element, chunk_bytes: int = DEFAULT_CHUNK_BYTES
 ) -> Plan:
-    """The plan for a GPU: what it can do with matrices decides which instructions are considered.
+    """The plan for a target, whose matrix instructions (ldmatrix, stmatrix) are candidates.
 
     ``max_chunk_bytes`` is the most that may be in shared memory at a time.
     """

@@ -1,4 +1,4 @@
-"""The tiles that wait in registers while the warps of a CTA meet for a reduction, of kernels without loops."""
+"""The tiles that are live in registers across a reduction over warps, in kernels without loops."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LAZY_ACCESSES_IN_FLIGHT = 2
 class LiveTile:
     """A tile that is live across a reduction. Operations are numbered in the order of their block.
 
-    ``words`` are 32-bit registers of a thread, ``uses`` the numbers of the operations that use it.
+    ``regs`` are 32-bit registers of a thread, ``uses`` the positions of the operations that use it.
     """
 
     tile: SSAValue
@@ -40,12 +40,12 @@ class LiveTile:
     uses: tuple[int, ...]
 
     def is_live_across(self, reduction: int) -> bool:
-        """Whether it is there while the warps meet."""
+        """Whether the tile is live across a reduction."""
         return self.def_position < reduction < self.uses[-1]
 
     @property
     def is_spillable(self) -> bool:
-        """Whether its elements are words of their own."""
+        """Whether each element has a 32-bit register of its own."""
         return element_of(self.tile.type).bits == REGISTER_BITS and not is_rematerializable(defining_op(self.tile))
 
 
@@ -79,7 +79,7 @@ class ReductionBlock:
     def loads_before(self) -> list[TableOp]:
         """Loads of f16 before all reductions that need bounds checks, and whose elements take issue slots.
 
-        Ways that meet have all elements in registers: those of f32 are too many.
+        Branches that join have all elements in registers; those of f32 would be too many.
         """
         if not any(map(_is_expensive_elementwise, self.ops)):
             return []
@@ -90,7 +90,7 @@ class ReductionBlock:
     def lazy_loads_after(self) -> list[TableOp]:
         """Loads after all reductions whose elements are used one after the other, and after which nothing is ordered.
 
-        A division of a tile has all quotients at once.
+        A tile division computes all quotients at once.
         """
         after = self.ops[self.reductions[-1] :]
         if any(op.name == DIVISION and _is_expensive_elementwise(op) for op in after):
@@ -99,7 +99,9 @@ class ReductionBlock:
 
 
 def analyze_reduction_block(block: Block, *, folds_halves: bool = False) -> ReductionBlock | None:
-    """What waits in a block without loops and branches; None where it has any. ``folds_halves``: additions take f16 as it is."""
+    """The live tiles of a block without loops and branches; None where it has any. ``folds_halves``: additions take f16
+    as it is.
+    """
     ops = tuple(block.ops)
     if any(op.regions and not is_combiner_region(op) for op in ops):
         return None
@@ -115,18 +117,18 @@ def analyze_reduction_block(block: Block, *, folds_halves: bool = False) -> Redu
 
 
 def _is_expensive_elementwise(op: Operation) -> bool:
-    """Whether it computes an exponential or a quotient of each of many elements."""
+    """Whether an operation computes an exponential or a quotient of each of many elements."""
     return op.name in EXPENSIVE_OPS and is_tile(op.results[0]) and _registers(op.results[0]) > 1
 
 
 def _plain_loads(ops: Sequence[Operation]) -> list[TableOp]:
-    """Loads of views by the threads themselves, in whole accesses, that nothing of other threads is ordered by."""
+    """Loads of views by the threads themselves, in whole vectors, that no token orders with other threads' accesses."""
     loads = map(as_op, filter(lambda op: op.name == TILED_LOAD, ops))
     return [load for load in loads if load.mem_semantic == "weak" and not load.has_boundary_tile and not load.tma]
 
 
 def _is_stored(tile: SSAValue) -> bool:
-    """Whether all that becomes of a tile's elements is stored, by the thread that has them."""
+    """Whether all values computed from a tile's elements are stored by the thread that has them."""
     return all(_only_feeds_stores(use.operation) for use in tile.uses)
 
 
@@ -138,7 +140,7 @@ def _only_feeds_stores(op: Operation) -> bool:
 
 
 def _in_flight_registers(load: TableOp) -> int:
-    """32-bit registers for the elements of a late load that are there at once."""
+    """32-bit registers for the elements of a lazy load that are live at once."""
     bits = element_of(load.value.type).bits
     return min(_registers(load.value), LAZY_ACCESSES_IN_FLIGHT * -(-(load.vector or 1) * bits // REGISTER_BITS))
 
@@ -148,7 +150,9 @@ def _is_cross_warp_reduction(op: Operation) -> bool:
 
 
 def _live_tile(tile: SSAValue, positions: dict[Operation, int], narrow: set[SSAValue]) -> LiveTile:
-    """A tile that is widened late is made late; until then the narrow one waits, and always for those who take it so."""
+    """A tile that is extended lazily is live from its extension on; until then the narrow one is, and always for its
+    own users.
+    """
     uses = {positions[use.operation] for use in tile.uses} | {
         _def_position(wide, positions) for wide in _lazily_extended(tile)
     }
@@ -158,7 +162,7 @@ def _live_tile(tile: SSAValue, positions: dict[Operation, int], narrow: set[SSAV
 
 
 def _def_position(tile: SSAValue, positions: dict[Operation, int]) -> int:
-    """Where the elements of a tile are first needed as they are."""
+    """The position at which the elements of a tile are first needed."""
     return (
         min((positions[op] for op in _direct_uses(tile)), default=positions[defining_op(tile)])
         if _is_lazily_extended(tile)
@@ -171,7 +175,7 @@ def _lazily_extended(tile: SSAValue) -> list[SSAValue]:
 
 
 def _is_lazily_extended(tile: SSAValue) -> bool:
-    """Whether a reduction reads the narrow tile that it is widened from."""
+    """Whether a reduction reads the narrow tile from which its operand is extended."""
     return any(reads_unextended(use.operation) for use in tile.uses)
 
 

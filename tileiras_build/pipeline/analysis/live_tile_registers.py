@@ -1,4 +1,4 @@
-"""The tiles that the dots of a loop keep in registers from one iteration to the next."""
+"""Registers of the tiles that the dots of a loop keep live from one iteration to the next."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from .view_chains import is_accumulation_loop
 
 
 def live_tile_registers(func: Operation, target: Target, in_tmem_or_smem: Callable[[TableOp], bool]) -> int:
-    """32-bit words of the tiles that dots keep in registers in the loop that keeps most, of all threads together.
+    """Registers of all threads for the tiles that dots keep live, in the loop that keeps most.
 
-    ``stays``: whether a dot's left operand stays in shared memory instead (``resident_operands``).
+    ``stays``: whether a dot's left operand stays in shared memory instead (``stationary_operands``).
     """
     return max(
         (_live_in_loop(loop, target, in_tmem_or_smem) for loop in walk(func) if is_counted_loop(loop)), default=0
@@ -36,7 +36,7 @@ def _live_in_loop(loop: Operation, target: Target, stays: Callable[[TableOp], bo
 
 
 def _live_for_dot(dot: TableOp, target: Target, stays: Callable[[TableOp], bool]) -> Iterator[SSAValue]:
-    """The accumulator, unless it stays in tensor memory, and a left operand that stays the same."""
+    """The accumulator, unless it is in tensor memory, and a left operand that is the same in all iterations."""
     in_tensor_memory = target.has("tcgen05")
     if dot.rescaled:
         return
@@ -47,7 +47,7 @@ def _live_for_dot(dot: TableOp, target: Target, stays: Callable[[TableOp], bool]
 
 
 def tile_registers(tile: SSAValue) -> int:
-    """32-bit words of a tile, of all threads together."""
+    """32-bit registers of a tile, of all threads together."""
     size = element_of(tile.type).bits
     for extent in tile_type(tile).get_shape():
         size *= extent

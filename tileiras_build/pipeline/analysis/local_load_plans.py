@@ -1,4 +1,4 @@
-"""How threads read the tile of a stage, or a part of it, from shared memory."""
+"""How threads read the tile of a stage, or a slice of it, from shared memory."""
 
 from __future__ import annotations
 

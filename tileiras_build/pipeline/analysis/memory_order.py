@@ -1,4 +1,4 @@
-"""What the memory semantics of an access ask of the accesses before and after it."""
+"""What the memory semantics of an access require of the accesses before and after it."""
 
 from __future__ import annotations
 

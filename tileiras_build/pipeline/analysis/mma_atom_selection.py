@@ -1,4 +1,4 @@
-"""Which mma.sync row a matrix dot uses, and how its tile is cut into atoms over the warps."""
+"""Which MMA instruction a dot uses, and how its tile is divided into atoms over the warps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What passes ask of values and of operations in general."""
+"""Queries about values and operations that many passes use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a kernel takes of an SM, and what fits: warps, registers, CTAs side by side, stages in shared memory.
+"""What a kernel uses of an SM, and what fits: warps, registers, CTAs per SM, stages in shared memory.
 
 Every pass that chooses something by its cost asks here, so that what one leaves free is what a later one finds. Limits
 of the hardware are the target's; constants here are choices, each with its reason.

@@ -1,4 +1,4 @@
-"""Tiles of coordinates: integers that are one scalar of the program plus a number known for each element."""
+"""Tiles of indices: one scalar of the program plus a constant known for each element."""
 
 from __future__ import annotations
 

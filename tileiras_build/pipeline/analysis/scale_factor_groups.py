@@ -1,4 +1,4 @@
-"""Scales of several iterations that are loaded at once: how many such groups a ring holds.
+"""Groups of iterations whose block scales are loaded at once: how many groups a ring holds.
 
 A loop counts from 0 in steps of 1, and ``steps`` iterations, a group, use one tile of scales. With one iteration to a group
 a ring has as many groups as stages.

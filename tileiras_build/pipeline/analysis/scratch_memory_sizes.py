@@ -1,4 +1,4 @@
-"""How many bytes of shared memory operations take: rings, and the scratch that they use while they run."""
+"""Bytes of shared memory of operations: rings, and the scratch that operations use while they run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TENSOR_CORES = ("atom", "warpgroup", "tensor_memory")
 
 
 def align_to_banks(size: int) -> int:
-    """A size of scratch in whole rows of all banks."""
+    """Round scratch up to whole rows of all banks."""
     return -(-size // ALIGNMENT) * ALIGNMENT
 
 
@@ -40,12 +40,12 @@ def buffer_bytes(ring: TableOp) -> int:
 
 
 def spill_bytes(regs: int, warps: int) -> int:
-    """Bytes of shared memory for ``words`` words of each thread."""
+    """Bytes of shared memory for ``words`` registers of each thread."""
     return regs // SPILL_VECTOR_REGS * SPILLED_ELEMENT_BYTES * WARP * warps
 
 
 def largest_scratch(ops: Iterable[Operation], job: Job) -> int:
-    """Bytes of shared memory without which some of the operations cannot run."""
+    """Bytes of shared memory that the largest user of scratch needs at least."""
     sizes = (SIZES[op.name](as_op(op), job) for op in ops if op.name in SIZES)
     return max(map(align_to_banks, sizes), default=0)
 
@@ -108,7 +108,7 @@ def _dot_bytes(op: TableOp, job: Job) -> int:
 
 
 def k_chunks(op: TableOp, job: Job) -> int:
-    """In how many parts along k both operands of a dot without an instruction for matrices pass through scratch."""
+    """In how many chunks along k the operands of a dot without an MMA instruction go through scratch."""
     parts, depth = 1, op.lhs.type.get_shape()[-1]
     while (
         job.fallback

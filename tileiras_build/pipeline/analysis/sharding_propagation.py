@@ -1,4 +1,4 @@
-"""Which tiles of a kernel follow, element for element, when one of them is divided over the CTAs of a cluster.
+"""Propagate a sharding: which tiles follow, element for element, when one is sharded over the CTAs of a cluster.
 
 Each CTA holds one of ``ctas`` equal parts of a tile along one of its dimensions: CTA number r the r-th part. A tile that
 nothing divides is whole in every CTA. RULES says, for an operation with one divided tile, how all its tiles must lie so
@@ -40,11 +40,11 @@ Rule = Callable[[TableOp, SSAValue, int, int], ShardedValues | None]
 
 
 class ShardingError(Exception):
-    """A tile cannot be divided as asked."""
+    """A tile cannot be sharded as requested."""
 
 
 class Sharding:
-    """The tiles that are divided so far. ``divide`` adds one and all that follow from it, or raises Undivided."""
+    """The tiles that are sharded so far. ``shard`` adds one and all that follow from it, or raises ShardingError."""
 
     def __init__(self, ctas: int):
         self.ctas = ctas
@@ -56,14 +56,14 @@ class Sharding:
         self.remade: dict[tuple[Operation, int], int] = {}
 
     def copy(self) -> Sharding:
-        """The same division, to be continued independently."""
+        """A copy that can be extended independently."""
         copy = Sharding(self.ctas)
         copy.dims, copy.replicated = dict(self.dims), set(self.replicated)
         copy.operations, copy.remade = set(self.operations), dict(self.remade)
         return copy
 
     def shard(self, op: Operation, value: SSAValue, dim: int) -> None:
-        """Divide ``value``, a tile of ``op``, along ``dim``."""
+        """Shard ``value``, a tile of ``op``, along ``dim``."""
         pending = [(op, value, dim)]
         while pending:
             op, value, dim = pending.pop()
@@ -75,7 +75,7 @@ class Sharding:
                 pending += self._record(op, part, where)
 
     def _record(self, op: Operation, value: SSAValue, dim: int | None) -> list[tuple[Operation, SSAValue, int]]:
-        """What follows from where a tile of ``op`` is divided, if that was not known."""
+        """Record the sharding of a tile of ``op``, and propagate it if it is new."""
         if is_rematerializable_tile(value):
             self._rematerialize(op, value, dim)
             return []
@@ -98,7 +98,7 @@ class Sharding:
 
 
 def _defining_and_using_ops(value: SSAValue) -> Iterator[Operation]:
-    """The operations that make or use a tile; of a tile that a region carries, the one with the region."""
+    """The operations that define or use a tile; for a block argument of a region, the operation with the region."""
     yield cast(Operation, value.owner.parent_op()) if isinstance(value.owner, Block) else value.owner
     for use in value.uses:
         yield _region_owner(use.operation)
@@ -110,7 +110,7 @@ def _region_owner(op: Operation) -> Operation:
 
 # ---- tiles that are computed again ---------------------------------------------------------------
 def is_rematerializable_tile(value: SSAValue) -> bool:
-    """Whether a tile follows from scalars alone, so that any part of it can be computed anew."""
+    """Whether a tile depends on scalars alone, so that any shard of it can be computed."""
     op = value.owner
     if isinstance(op, Block) or not is_pure(op):
         return False
@@ -118,7 +118,7 @@ def is_rematerializable_tile(value: SSAValue) -> bool:
 
 
 def check_rematerializable(value: SSAValue, dim: int, ctas: int) -> None:
-    """Raise Undivided if a part of such a tile cannot be computed anew."""
+    """Raise ShardingError if a shard of such a tile cannot be computed."""
     op = defining_op(value)
     parts = propagate(op, value, dim, ctas)
     if parts is None or (op.name == "arith.constant" and not _is_splat(op.properties["value"], shape_of(value))):
@@ -129,14 +129,14 @@ def check_rematerializable(value: SSAValue, dim: int, ctas: int) -> None:
 
 
 def _is_splat(value: Attribute, shape: tuple[int, ...]) -> bool:
-    """Whether the elements of a constant tile are the same, byte for byte."""
+    """Whether the elements of a constant tile are equal, byte for byte."""
     data, count = cast(DenseIntOrFPElementsAttr, value).data.data, prod(shape)
     return data == data[: len(data) // count] * count
 
 
 # ---- the rules -----------------------------------------------------------------------------------
 def propagate(op: Operation, value: SSAValue, dim: int, ctas: int) -> ShardedValues | None:
-    """How the tiles of ``op`` lie when its tile ``value`` is divided along ``dim``; None where there is no way."""
+    """The sharding of the tiles of ``op`` when its tile ``value`` is sharded along ``dim``; None where there is none."""
     if shape_of(value)[dim] % ctas:
         return None
     if (rule := RULES.get(op.name)) is not None:
@@ -153,7 +153,7 @@ def _refuse(op: TableOp, value: SSAValue, dim: int, ctas: int) -> None:
 
 
 def _same(op: Operation, value: SSAValue, dim: int, ctas: int) -> ShardedValues | None:
-    """Tiles of one shape, element by element."""
+    """Elementwise tiles of one shape are sharded alike."""
     every = tiles((*op.operands, *op.results))
     return None if any(shape_of(other) != shape_of(value) for other in every) else [(other, dim) for other in every]
 
@@ -164,7 +164,7 @@ def _broadcast(op: TableOp, value: SSAValue, dim: int, ctas: int) -> ShardedValu
 
 
 def _view(op: TableOp, value: SSAValue, dim: int, ctas: int) -> ShardedValues | None:
-    """Equal parts of a dimension are equal parts of any other that the same elements come before."""
+    """Equal shards of a dimension are equal shards of any dimension that is preceded by the same elements."""
     other = op.result if value is op.source else op.source
     before = prod(shape_of(value)[:dim])
     shape = shape_of(other)
@@ -191,7 +191,7 @@ def _scan(op: TableOp, value: SSAValue, dim: int, ctas: int) -> ShardedValues | 
 
 
 def _dot(op: TableOp, value: SSAValue, dim: int, ctas: int) -> ShardedValues | None:
-    """Rows of the result follow from rows of the left operand, columns from columns of the right one."""
+    """Rows of the result follow rows of the left operand, columns follow columns of the right one."""
     row = len(shape_of(value)) - 2
     if dim == (row + 1 if value in (op.lhs, op.lhs_scale) else row if value in (op.rhs, op.rhs_scale) else None):
         return None
@@ -202,7 +202,7 @@ def _dot(op: TableOp, value: SSAValue, dim: int, ctas: int) -> ShardedValues | N
 
 
 def _view_access(op: TableOp, value: SSAValue, dim: int, ctas: int) -> ShardedValues | None:
-    """Only views whose tiles start at multiples of a part, or wherever the program says."""
+    """Only views whose tiles start at multiples of a shard, or at any offset."""
     view, tile = op.view.type, op.value
     sparse = [coord for coord in op.coords if is_tile(coord)]
     if view.kind.data == "gather":
@@ -223,7 +223,7 @@ def _assert(op: TableOp, value: SSAValue, dim: int, ctas: int) -> ShardedValues:
 
 # ---- control flow --------------------------------------------------------------------------------
 def terminator_target(op: Operation) -> Operation:
-    """The operation whose region a terminator ends, or which it leaves or repeats."""
+    """The operation whose region a terminator ends, leaves or repeats."""
     around = parent_op(op)
     while not is_yield(op) and not is_loop(around):
         around = parent_op(around)
@@ -231,7 +231,7 @@ def terminator_target(op: Operation) -> Operation:
 
 
 def loop_carried_group(op: TableOp) -> list[list[SSAValue]]:
-    """The values that are one variable of the program: what a loop carries, what the branches of a choice give."""
+    """The values that are one variable of the program: loop-carried values, or the results of branches."""
     ends = [end for end in walk(op) if is_region_end(end) and terminator_target(end) is op]
     if is_if(op):
         return _columns(op.results, [end.operands for end in ends])
@@ -266,7 +266,7 @@ RULES: dict[str, Rule] = {
 
 
 def shard_type(type: TensorType, dim: int, ctas: int) -> TensorType:
-    """The type of one CTA's part of a tile."""
+    """The type of one CTA's shard of a tile."""
     shape = list(type.get_shape())
     shape[dim] //= ctas
     return TensorType(type.element_type, shape)

@@ -1,4 +1,4 @@
-"""Left operands that a loop multiplies again and again: whether warpgroups read them in shared memory, where TMA puts them."""
+"""Stationary left operands: the same in all iterations of a loop, and whether wgmma reads them from shared memory."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ PRODUCER_WARPS = "tileas-select-mma-and-tma"
 
 
 def is_stationary(other: TableOp, job: Job) -> bool:
-    """Whether the left operand of a dot comes from before its loop, and shared memory keeps it."""
+    """Whether the left operand of a dot is loaded before its loop, and stays in shared memory."""
     return stationary_lhs(other, job) is not None
 
 
 def stationary_lhs(other: TableOp, job: Job) -> TmaOperand | None:
-    """The load, the chain and the box of such an operand; None where there is none, or registers keep it."""
+    """The load, the view chain and the box of a stationary operand; None where there is none, or it stays in registers."""
     if stationary_lhs_load(other) is None or wgmma_atom(other, job) is None:
         return None
     func = enclosing_kernel(other)
@@ -66,14 +66,14 @@ def stationary_lhs(other: TableOp, job: Job) -> TmaOperand | None:
 
 
 def dots_reading_same_lhs(dot: TableOp) -> list[TableOp]:
-    """The dots whose left operand comes from the load that this one's comes from."""
+    """The dots whose left operand comes from the same load."""
     load = unwrap(source_load_of(dot.lhs))[0]
     dots = [as_op(op) for op in walk(enclosing_kernel(dot)) if op.name == DOT]
     return [other for other in dots if (source := source_load_of(other.lhs)) is not None and source[0] is load]
 
 
 def _operand_location(other: TableOp, job: Job, analysis: AxisAnalysis) -> TmaOperand | None:
-    """Where an instruction finds the operand, if TMA may load it, and the right one, ahead of the program."""
+    """The placement of the operand for an instruction, if TMA may load it, and the right one, ahead of the program."""
     source, atom = stationary_lhs_load(other), wgmma_atom(other, job)
     if source is None or atom is None or ifs_around_loops(other) or not may_prefetch_in_loop(other):
         return None
@@ -84,7 +84,7 @@ def _operand_location(other: TableOp, job: Job, analysis: AxisAnalysis) -> TmaOp
 
 
 def _is_profitable(other: TableOp, job: Job) -> bool:
-    """Whether shared memory serves the dot in time, or threads have no registers for the operand beside all else."""
+    """Whether shared memory bandwidth suffices for the dot, or registers do not hold the operand."""
     if other.rhs.type.get_shape()[1] >= WIDE_DOT:
         return True
     func = enclosing_kernel(other)
@@ -98,7 +98,9 @@ def _is_profitable(other: TableOp, job: Job) -> bool:
 
 
 def _tiles(dot: TableOp) -> dict[SSAValue, None]:
-    """What the dots of a loop would have in registers: accumulators, and left operands that are computed or stay."""
+    """The tiles that the dots of a loop would keep in registers: accumulators, and computed or stationary left
+    operands.
+    """
     dots = _other_live_registers(dot)
     lefts = [other.lhs for other in dots if is_lhs_computed_in_loop(other) or stationary_lhs_load(other) is not None]
     return dict.fromkeys([*(other.result for other in dots), *lefts])
@@ -109,7 +111,7 @@ def _other_live_registers(other: TableOp) -> list[TableOp]:
 
 
 def _fits_shared_memory(dot: TableOp, job: Job) -> bool:
-    """Whether as many stages of what the loop loads fit beside the operand as without it, or as many as are needed."""
+    """Whether as many stages fit beside the operand as without it, or as many as are needed."""
     ctas = occupancy(enclosing_kernel(dot), job) or 1
     without = _stages(dot, 0, ctas, job)
     held = sum(
@@ -119,13 +121,13 @@ def _fits_shared_memory(dot: TableOp, job: Job) -> bool:
 
 
 def stages_fit(other: TableOp, ctas: int, job: Job) -> bool:
-    """Whether each of so many CTAs has shared memory for the stages of the loop of a dot, and what stays there."""
+    """Whether the stages of a dot's loop and its stationary operands fit in the shared memory of each CTA."""
     held = _stationary_bytes(other, job, AxisAnalysis()) if is_stationary(other, job) else 0
     return _stages(other, held, ctas, job) >= min_stages(ctas)
 
 
 def _stages(dot: TableOp, held: int, ctas: int, job: Job) -> int:
-    """The stages of the loop of a dot that a CTA has shared memory for, beside so many bytes."""
+    """The stages of a dot's loop that fit in a CTA's shared memory beside ``held`` bytes."""
     analysis, dots = AxisAnalysis(), _other_live_registers(dot)
     size = sum(box.tile_bytes for other in dots for box in _stage_boxes(other, job, analysis))
     available = job.target.shared_memory_of(ctas) - STAGES_SMEM_OVERHEAD * (len(dots) + 1) - held
@@ -133,7 +135,7 @@ def _stages(dot: TableOp, held: int, ctas: int, job: Job) -> int:
 
 
 def _stage_boxes(other: TableOp, job: Job, analysis: AxisAnalysis) -> Iterator:
-    """The boxes of the operands that come in each iteration."""
+    """The boxes of the operands that are loaded in each iteration."""
     for index in (0, 1):
         if (found := tma_operand(other, index, job, analysis)) is not None:
             yield found[2]

@@ -1,4 +1,4 @@
-"""Which operands of dots TMA can load ahead of the program, and how instructions read them where it puts them."""
+"""Which operands of dots TMA can load ahead of the program, and how MMA instructions read them."""
 
 from __future__ import annotations
 
@@ -34,22 +34,24 @@ TmaOperand = tuple[TableOp, list[Operation], TensorBox]
 
 
 def tma_loads_allowed(func: Operation) -> bool:
-    """Whether tokens say all of what loads come after, and every partition can tell where a kernel returns.
+    """Whether tokens order all that loads must come after, and every partition can compute where a kernel returns.
 
-    Tokens do not say what may be read before the grid that a kernel depends on.
+    Tokens do not order reads after the grid that a kernel depends on.
     """
     return not any(waits_for_grid(op) for op in walk(func)) and _return_obstacle(func) is None
 
 
 def may_prefetch_in_loop(op: Operation) -> bool:
-    """In a loop that writes nothing, and scalars alone decide whether it runs and its trips, and those of the loops around it."""
+    """Whether a loop writes nothing, and scalars alone determine whether it runs and its trip counts, and those of the
+    loops around it.
+    """
     if _control_flow_obstacle(op) is not None:
         return False
     return not any(has_side_effects(inner) for inner in walk(unwrap(enclosing_loops(op))[-1]))
 
 
 def control_flow_obstacles(dot: Operation) -> list[str]:
-    """What of a kernel's control flow keeps TMA from loading the operands of a dot."""
+    """The control flow of a kernel that keeps TMA from loading the operands of a dot."""
     found = (_return_obstacle(enclosing_kernel(dot)), _control_flow_obstacle(dot))
     return [limit for limit in found if limit is not None]
 
@@ -91,14 +93,16 @@ def with_tma_box(load: TableOp, chain: list[Operation], job: Job, analysis: Axis
 
 
 def wgmma_atom(op: TableOp, job: Job) -> WgmmaAtom | None:
-    """The wgmma row for the types of a dot of matrices."""
+    """The wgmma instruction for the types of a dot."""
     if op.lhs_scale is not None or len(op.lhs.type.get_shape()) != 2:
         return None
     return job.target.wgmma_atom(*element_types(op))
 
 
 def rows_need_registers(found: TmaOperand, k_dim: int, bits: int) -> bool:
-    """Whether an operand lies with its rows in swizzled lines, as ``WgmmaTiling`` spreads scattered rows over lanes."""
+    """Whether the rows of an operand are in swizzled lines, which ``WgmmaTiling`` spreads over lanes for A via
+    registers.
+    """
     _, chain, box = found
     placement = smem_layout_after_views(chain, box.placement)
     operand = matrix_operand(placement, k_dim) if placement is not None and len(placement.shape) == 2 else None
@@ -106,12 +110,12 @@ def rows_need_registers(found: TmaOperand, k_dim: int, bits: int) -> bool:
 
 
 def is_canonical_smem_layout(found: TmaOperand, k_dim: int, atom: WgmmaAtom | Tcgen05Atom) -> bool:
-    """Whether an instruction can read an operand where TMA puts it."""
+    """Whether an instruction can read an operand in the placement of TMA."""
     return as_instruction_reads(found, k_dim, atom) is not None
 
 
 def as_instruction_reads(found: TmaOperand, k_dim: int, atom: WgmmaAtom | Tcgen05Atom) -> TmaOperand | None:
-    """An operand with the box in which an instruction can read it where TMA puts it; None where there is none."""
+    """An operand with a box whose placement the instruction can read; None where there is none."""
     load, chain, box = found
     for one in (box, widened_box(load, box)):
         if one is None:
@@ -124,24 +128,24 @@ def as_instruction_reads(found: TmaOperand, k_dim: int, atom: WgmmaAtom | Tcgen0
 
 
 def operand_placement(found: TmaOperand) -> tuple[TableOp, TensorBox, SharedLayout | None]:
-    """What is loaded, and where an instruction finds it: two dots with one of it may share a stage."""
+    """The load and the placement of an operand; two dots for which these are equal may share a stage."""
     load, chain, box = found
     return load, box, smem_layout_after_views(chain, box.placement)
 
 
 def is_tma_operand(op: TableOp, index: int) -> bool:
-    """Whether TMA was chosen to load an operand."""
+    """Whether TMA was selected to load an operand."""
     found = dot_operand_load(op, index)
     return found is not None and found[0].tma
 
 
 def tma_dots(func: Operation) -> Iterator[TableOp]:
-    """The dots that read what TMA loads, in program order."""
+    """The dots with operands that TMA loads, in program order."""
     for op in walk(func):
         if op.name == "nv_tileas.dot" and any(is_tma_operand(as_op(op), index) for index in (0, 1)):
             yield as_op(op)
 
 
 def element_types(op: TableOp) -> list[str]:
-    """Of the left operand, the right one and the accumulator."""
+    """The element types of the left operand, the right one and the accumulator."""
     return [string_of(value.type.element_type) for value in (op.lhs, op.rhs, op.result)]

@@ -46,8 +46,8 @@ FORWARDING_OPS = ("nv_tileas.assume", "nv_tileaa.assume", "nv_tileas.bitcast", "
 
 
 def host_value(value: SSAValue) -> HostInt:
-    """What the host computes a scalar from: ``{"param": i}``, also shifted to the right (``over``), or a constant; None
-    where only the kernel knows it.
+    """How the host computes a scalar: ``{"param": i}``, also shifted right (``over``), or a constant; None where only
+    the kernel can compute it.
     """
     shifted = 0
     while not isinstance(value, BlockArgument):
@@ -79,13 +79,13 @@ class MapBox:
     rounds: bool
 
     def placed(self, placement: SharedLayout) -> TensorBox:
-        """The box of tiles that lie so."""
+        """The box of tiles with this placement."""
         return TensorBox(self.dims, self.box, self.swizzle, self.rounds, placement)
 
 
 @dataclass(frozen=True)
 class TensorBox(MapBox):
-    """``placement``: where a tile lies in shared memory, boxes one after the other."""
+    """``placement``: the shared layout of a tile, one box after the other."""
 
     placement: SharedLayout
 
@@ -100,8 +100,9 @@ class TensorBox(MapBox):
 
 
 def tensor_box(access: TableOp, chain: list[Operation], analysis: AxisAnalysis) -> TensorBox | None:
-    """The box with which TMA moves the tile of a ``tiled_load`` that ``chain`` makes an operand, or of a ``tiled_store``;
-    None where it cannot."""
+    """The box with which TMA moves the tile of a ``tiled_load`` that ``chain`` turns into an operand, or of a
+    ``tiled_store``; None where it cannot.
+    """
     view = access.view.type
     element = element_of(access.value.type)
     if (
@@ -132,7 +133,7 @@ def widened_box(load: TableOp, box: TensorBox) -> TensorBox | None:
 
 
 def alignment_faults(facts: ViewAccessInfo) -> Iterator[tuple[str, int]]:
-    """(what, bytes that it is known to be a multiple of) for the address and each stride that TMA cannot rely on."""
+    """(name, known divisor in bytes) of the address and of each stride whose alignment TMA cannot rely on."""
     base = facts.analysis(facts.memref.base).divisibility
     if base % TMA_ALIGNMENT:
         yield "the address", base
@@ -149,7 +150,7 @@ def _is_aligned(facts: ViewAccessInfo) -> bool:
 
 
 def _is_on_host(facts: ViewAccessInfo) -> bool:
-    """Extents must fit the 32-bit coordinates of TMA, too."""
+    """Whether the host can compute it. Extents must also fit the 32-bit coordinates of TMA."""
     values = [facts.memref.base, *facts.memref.sizes, *facts.memref.strides]
     narrow = all(element_of(size.type).bits <= 32 for size in facts.memref.sizes)
     known = all(0 < size < 1 << 31 for size in facts.type.source.shape if size is not None)

@@ -1,4 +1,4 @@
-"""Which accesses to memory tokens put in an order."""
+"""Which memory accesses tokens order."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .view_chains import TOKEN
 
 
 def token_ordered_pairs(func: Operation) -> Iterator[tuple[TableOp, TableOp]]:
-    """(first, second) for each two accesses of which the second comes after the first, one of them a write.
+    """(first, second) for each two accesses that tokens order, one of them a write.
 
-    An access of a loop that its own token comes back to is such a pair with itself.
+    An access of a loop whose own token comes back to it is such a pair with itself.
     """
     predecessors = _token_predecessors(func)
     for op in walk(func):
@@ -50,7 +50,7 @@ def _operand_predecessors(op: Operation, predecessors: Predecessors) -> frozense
 
 
 def _propagate(op: Operation, predecessors: Predecessors) -> Iterator[tuple[SSAValue, frozenset[TableOp]]]:
-    """The tokens that an operation gives, and what they come after."""
+    """The result tokens of an operation, and the accesses that they come after."""
     if not is_structured_control_flow(op):
         own = frozenset({op} if is_access(op) else ())
         yield from (

@@ -1,4 +1,4 @@
-"""The way of a tile from its load to a matrix dot, and what may run ahead of the program to load it."""
+"""The chain of operations from a load to the dot that uses its tile, and what may run ahead to load it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def view_chain_to(load: TableOp, dot: TableOp, index: int) -> list[Operation] | 
 
 
 def source_load_of(value: SSAValue) -> tuple[TableOp, list[Operation]] | None:
-    """The tiled_load that a tile comes from, and the operations between; None where something else makes it."""
+    """The tiled_load that a tile comes from, and the operations between; None where it has another source."""
     chain: list[Operation] = []
     while isinstance(value.owner, Operation) and is_value_forwarding(value.owner):
         chain.insert(0, value.owner)
@@ -70,7 +70,7 @@ def dot_operand_load(dot: TableOp, index: int) -> tuple[TableOp, list[Operation]
 
 
 def rounds_to_tf32(link: Operation) -> bool:
-    """Whether a conversion is the one that tensor maps of tf32 make of f32: to nearest even (``TensorBox``)."""
+    """Whether a conversion rounds as TMA does from f32 to tf32: to nearest even (``TensorBox``)."""
     if link.name != "nv_tileas.fp_to_fp" or as_op(link).rounding_mode != "nearest_even":
         return False
     types = [string_of(tile_type(value).element_type) for value in (link.operands[0], link.results[0])]
@@ -96,7 +96,7 @@ def smem_layout_after_views(
 
 
 def is_accumulation_loop(dot: TableOp) -> bool:
-    """Whether the loop does nothing with the accumulator but add to it, and multiplies nothing else."""
+    """Whether the loop only accumulates into the accumulator, and has no other dot."""
     block = parent_block(dot)
     last = block.last_op
     argument = dot.acc
@@ -111,7 +111,7 @@ def is_accumulation_loop(dot: TableOp) -> bool:
 def enclosing_loops(op: Operation) -> list[TableOp] | None:
     """The counted loops around an operation, outermost first; None where something else is, or a loop has other exits.
 
-    Choices may be around loops (``ifs_around_loops``).
+    Branches may be around the loops (``ifs_around_loops``).
     """
     found: list[TableOp] = []
     around = op.parent_op()
@@ -125,7 +125,7 @@ def enclosing_loops(op: Operation) -> list[TableOp] | None:
 
 
 def ifs_around_loops(op: Operation) -> list[TableOp]:
-    """The choices around the loops around an operation."""
+    """The branches around the loops around an operation."""
     found: list[TableOp] = []
     around = op.parent_op()
     while around is not None and not _is_control_root(around):
@@ -141,7 +141,7 @@ def early_returns(func: Operation) -> list[Operation]:
 
 
 def enclosing_ifs(op: Operation) -> list[TableOp] | None:
-    """The choices around an operation, outermost first; None where something else is."""
+    """The branches around an operation, outermost first; None where something else is."""
     found: list[TableOp] = []
     around = parent_op(op)
     while not _is_control_root(around):
@@ -153,7 +153,7 @@ def enclosing_ifs(op: Operation) -> list[TableOp] | None:
 
 
 def _is_control_root(op: Operation) -> bool:
-    """Whether control flow begins inside of an operation: a kernel, or its partitions."""
+    """Whether control flow starts inside of an operation: a kernel, or its partitions."""
     return is_function(op) or is_agent_switch(op)
 
 
@@ -165,7 +165,7 @@ def enclosing_kernel(op: Operation) -> Operation:
 
 
 def has_no_early_exit(loop: Operation) -> bool:
-    """Whether a loop makes all its iterations, each of them whole."""
+    """Whether a loop runs all its iterations to their ends."""
     block = loop.regions[0].blocks[0]
     last = block.last_op
     if last is None or not is_continue(last):
@@ -184,7 +184,7 @@ def _exits_loop(op: Operation, loop: Operation) -> bool:
 
 
 def is_defined_in_loop(value: SSAValue, loop: Operation) -> bool:
-    """Whether a value is made in the body of a loop."""
+    """Whether a value is defined in the body of a loop."""
     place = value.owner if isinstance(value.owner, Block) else value.owner.parent
     while place is not None and (around := place.parent_op()) is not None:
         if around is loop:
@@ -194,7 +194,7 @@ def is_defined_in_loop(value: SSAValue, loop: Operation) -> bool:
 
 
 def is_zero(value: SSAValue) -> bool:
-    """Whether a tile is known to hold zeros."""
+    """Whether a tile is known to be all zeros."""
     while isinstance(value.owner, Operation) and preserves_zero(value.owner):
         value = value.owner.operands[0]
     if not isinstance(value.owner, Operation) or value.owner.name != "arith.constant":
@@ -206,7 +206,7 @@ def is_zero(value: SSAValue) -> bool:
 
 
 def is_unordered_token(token: SSAValue | None) -> bool:
-    """Whether nothing that a memory token stands for must come first: a write, an acquire, the grid before this one."""
+    """Whether a memory token orders nothing: no write, acquire or previous grid comes before it."""
     return not may_depend_on(token, _is_ordering)
 
 
@@ -237,10 +237,10 @@ def _carries_dependence(token: BlockArgument, acts: Callable[[Operation], bool],
 
 
 def hoistable_scalar_loads(op: Operation) -> list[Operation]:
-    """The operations by which a kernel takes a scalar from memory: the load of one element, before all loops and with
-    nothing that must come first, and what is between it and ``op``; none where ``op`` is something else.
+    """The operations by which a kernel loads a scalar from memory: the load of one element, before all loops and not
+    ordered after anything, and the operations up to ``op``; none where ``op`` is something else.
 
-    Such a load may be made at the start of a kernel, by every partition's threads.
+    The threads of every partition may execute such a load at the start of a kernel.
     """
     if op.name != "nv_tileas.extract_slice" or is_tile(op.results[0]):
         return []
@@ -256,7 +256,7 @@ def hoistable_scalar_loads(op: Operation) -> list[Operation]:
 
 
 def _may_be_hoisted(load: Operation) -> bool:
-    """Whether the place of a load may be computed where the kernel has ended before it."""
+    """Whether the address of a load may be computed even where the kernel has returned before it."""
     block = parent_block(load)
     before = itertools.takewhile(lambda op: op is not load, block.ops)
     if not any(map(may_end, before)):
@@ -274,10 +274,10 @@ def _may_be_hoisted(load: Operation) -> bool:
 
 
 class ScalarSlice:
-    """The scalar operations that values depend on: what a warp that only loads tiles must compute as well.
+    """The scalar operations that values depend on, which a producer warp must compute as well.
 
-    ``values`` that cannot be computed without tiles or memory make ``add`` return False; ``lookups`` are the operations of
-    those that one element of memory decides (``looked_up``).
+    ``add`` returns False for ``values`` that cannot be computed without tiles or memory; ``lookups`` are the operations
+    of values that are loaded from one element of memory (``looked_up``).
     """
 
     def __init__(self) -> None:
@@ -317,10 +317,10 @@ class ScalarSlice:
         return self.add(as_op(loop).initial[carried]) and self.add(terminator(value.block).operands[carried])
 
     def add_return(self, op: Operation) -> bool:
-        """The conditions of a return that stands in no loop."""
+        """Add the conditions of a return outside of loops."""
         choices = enclosing_ifs(op)
         return choices is not None and all(self.add(choice.condition) for choice in choices)
 
     def add_loop(self, loop: TableOp) -> bool:
-        """The bounds of a loop in which something is loaded."""
+        """Add the bounds of a loop with loads."""
         return all(self.add(value) for value in (loop.lower, loop.upper, loop.step))

@@ -1,4 +1,4 @@
-"""From what a program means to how it executes: layouts, conversions, scratch memory, barriers."""
+"""Schedule tile IR: layouts, MMA and TMA selection, pipelining, warp specialization, barriers, shared memory."""
 
 from __future__ import annotations
 
@@ -81,13 +81,15 @@ PASSES = (
 
 
 def passes_for(job: Job) -> list[type[EdgePass]]:
-    """The passes of a job: its strategy says which scheduling passes run."""
+    """The passes of a job. Its pipelining strategy selects some of the scheduling passes."""
     strategy = choose(job)
     return [entry for entry in PASSES if is_enabled(entry.name, strategy)]
 
 
 def lower(module: ModuleOp, job: Job) -> ModuleOp:
-    """nv_tileas of a module of nv_tileaa operations; its kernels give up what they must for their shared memory."""
+    """Schedule a module of nv_tileaa operations as nv_tileas. Kernels fall back to less shared memory where they do not
+    fit.
+    """
     *attempts, last = fallback_jobs(job) if may_exceed_shared_memory(module, job) else (job,)
     for attempt in attempts:
         try:

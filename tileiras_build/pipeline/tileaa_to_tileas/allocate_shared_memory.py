@@ -31,7 +31,7 @@ from .shared_memory_hazards import HazardAnalysis
 
 
 class AllocateSharedMemory(EdgePass):
-    """Sizes, offsets, barriers."""
+    """Shared-memory sizes, offsets and the barriers between users."""
 
     name = "tileas-allocate-shared-memory"
 
@@ -119,7 +119,7 @@ def _allocate_stage_buffers(rings: list[TableOp], total: int) -> int:
 
 
 def _allocate_lifetime_storage(func: Operation, total: int) -> int:
-    """Storage that lives as long as the kernel lies after all else."""
+    """Storage that is live as long as the kernel is placed last."""
     for op, size, alignment in lifetime_storage_of(func):
         op.shared_offset = -(-total // alignment) * alignment
         total = op.shared_offset + size

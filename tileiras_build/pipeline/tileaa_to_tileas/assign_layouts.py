@@ -1,4 +1,4 @@
-"""Give every tile a layout, and change layouts where operations ask for different ones.
+"""Assign a layout to every tile, and insert layout conversions where operations need different ones.
 
 In:    nv_tileas operations on tiles without layouts.
 Out:   every tile has a #cute.layout encoding; convert_layout where layouts meet; vector, in_bounds, atom and warps on
@@ -29,7 +29,7 @@ from .layout_assignment.op_layout_rewrites import write
 
 
 class AssignLayouts(EdgePass):
-    """Votes, decisions, conversions."""
+    """Layouts of tiles, and conversions between them."""
 
     name = "tileas-assign-layouts"
 

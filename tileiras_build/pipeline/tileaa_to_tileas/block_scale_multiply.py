@@ -1,4 +1,4 @@
-"""Multiply the operands of a dot by its block scales.
+"""Multiply the operands of a dot by its block scales, as operations of their own.
 
 Operands are multiplied by their scales in f32 and rounded to bf16; what was packed in pairs for an instruction that is
 not used is taken apart.
@@ -29,13 +29,13 @@ def _insert(before: Operation, new: Operation) -> SSAValue:
 
 
 def converted(op: Operation, value: SSAValue, element: Attribute) -> SSAValue:
-    """A tile as another element type, before ``op``."""
+    """Convert a tile to another element type, before ``op``."""
     type = TensorType(element, tile_type(value).get_shape())
     return _insert(op, FpToFpOp.make([value], [type], rounding_mode="nearest_even"))
 
 
 def apply_scales(op: TableOp) -> None:
-    """lhs[i, k] * lhs_scale[i, k / V] and rhs[k, j] * rhs_scale[k / V, j], V elements to a block."""
+    """Compute lhs[i, k] * lhs_scale[i, k / V] and rhs[k, j] * rhs_scale[k / V, j], with V elements per block."""
     rank = len(op.lhs.type.get_shape())
     sides = ((op.lhs, op.lhs_scale, rank - 1), (op.rhs, op.rhs_scale, rank - 2))
     tiles = [_unpacked_fp4(op, value, k_dim) if op.packed else value for value, _, k_dim in sides]
@@ -56,7 +56,7 @@ def _scaled(op: TableOp, value: SSAValue, scale: SSAValue, k_dim: int) -> SSAVal
 
 
 def _broadcast_scale(op: TableOp, scale: SSAValue, shape: tuple[int, ...], k_dim: int) -> SSAValue:
-    """Each scale repeated for the elements of its block: a dimension of the block's length is added and merged."""
+    """Repeat each scale for the elements of its block: insert a dimension of the block's length, and merge it."""
     blocks = tile_type(scale).get_shape()[k_dim]
     if blocks == shape[k_dim]:
         return scale
@@ -68,7 +68,7 @@ def _broadcast_scale(op: TableOp, scale: SSAValue, shape: tuple[int, ...], k_dim
 
 
 def _unpacked_fp4(op: TableOp, value: SSAValue, k_dim: int) -> SSAValue:
-    """The elements of bytes that hold two neighbors along k."""
+    """The elements of bytes that hold two elements each, neighbors along k."""
     rows = _with_last_dim(op, value, k_dim)
     *outer, bytes = tile_type(rows).get_shape()
     flat = _insert(op, ViewOp.make([rows], [TensorType(tile_type(value).element_type, [prod(outer) * bytes])]))
@@ -78,7 +78,7 @@ def _unpacked_fp4(op: TableOp, value: SSAValue, k_dim: int) -> SSAValue:
 
 
 def _with_last_dim(op: TableOp, value: SSAValue, dim: int) -> SSAValue:
-    """A tile with the dimension ``dim`` and the last one exchanged."""
+    """Swap dimension ``dim`` of a tile with its last one."""
     shape = tile_type(value).get_shape()
     order = list(range(len(shape)))
     order[dim], order[-1] = order[-1], dim

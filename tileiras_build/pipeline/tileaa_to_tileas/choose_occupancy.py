@@ -1,4 +1,4 @@
-"""Decide how many CTAs shall share an SM: as many as the kernel asks for, or as its dots leave registers for.
+"""Choose how many CTAs share an SM: what the kernel's hint asks for, or what its dots leave registers for.
 
 In:    nv_tileas without layouts; kernels with the hint ``occupancy``, and those without loops that load tiles after a
        reduction.
@@ -27,7 +27,7 @@ from ..pass_manager import EdgePass
 
 
 class ChooseOccupancy(EdgePass):
-    """CTAs of an SM."""
+    """CTAs per SM."""
 
     name = "tileas-choose-occupancy"
 
@@ -61,7 +61,7 @@ LOADS, REDUCE = ("nv_tileas.tiled_load", "nv_tileas.load"), "nv_tileas.reduce"
 
 
 def _live_registers(func: Operation) -> int:
-    """32-bit words of the tiles that wait for a reduction, of all threads together; 0 where no load is after one."""
+    """Registers of all threads for the tiles that are live across a reduction; 0 where no load comes after one."""
     ops = list(func.regions[0].blocks[0].ops)
     positions = {op: position for position, op in enumerate(ops)}
     reductions = [position for op, position in positions.items() if op.name == REDUCE]

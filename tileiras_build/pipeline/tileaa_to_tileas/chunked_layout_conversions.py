@@ -1,4 +1,4 @@
-"""Have tiles that change their layout pass through shared memory in parts of a size."""
+"""Layout conversions that go through shared memory in chunks of a limited size."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from .rewriter import insert_before
 
 
 def limit_conversion_chunks(op: TableOp, max_bytes: int, job: Job) -> None:
-    """Let a conversion have at most so many bytes in scratch at a time, or as few more as it can; where that takes two
-    conversions, with a layout between them, there are two.
+    """Limit the scratch bytes that a conversion uses at a time, or come as close as possible. Where that needs two
+    conversions with a layout in between, insert both.
     """
     op.chunk_bytes = max_bytes
     if len(op.operands) == 1:
@@ -25,7 +25,7 @@ def limit_conversion_chunks(op: TableOp, max_bytes: int, job: Job) -> None:
 
 
 def _convert_through_intermediate(op: TableOp, job: Job) -> None:
-    """Put a conversion before one that cannot go in parts as small as it must, where both then can."""
+    """Insert a conversion before one whose chunks are too large, if the chunks of both are then small enough."""
     (source,), (result,) = op.operands, op.results
     needed = conversion_bytes(op, job)
     between = intermediate_layout(layout_of(source), layout_of(result)) if needed > op.chunk_bytes else None

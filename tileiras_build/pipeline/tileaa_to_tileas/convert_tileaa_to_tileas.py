@@ -1,4 +1,4 @@
-"""Rename tile operations to their scheduled counterparts, and tell kernels what they are for.
+"""Convert nv_tileaa operations to nv_tileas ones, and record the target in kernels.
 
 In:    nv_tileaa.* + arith + math; the module's nv_tileaa.target_spec.
 Out:   nv_tileas.* + arith + math; nv_tileaa.func, return and global stay until the signature is converted. Kernels have
@@ -20,7 +20,7 @@ from ..pass_manager import EdgePass
 
 
 class ConvertTileAAToTileAS(EdgePass):
-    """One to one, in place."""
+    """One operation to one, in place."""
 
     name = "convert-tileaa-to-tileas"
     illegal_ops = frozenset(f"{name}" for name in COUNTERPARTS)

@@ -25,7 +25,7 @@ ACCESSES = frozenset({"nv_tileas.tiled_load", "nv_tileas.tiled_store", "nv_tilea
 
 
 class ElideBoundsChecks(EdgePass):
-    """What is proven of tile indices."""
+    """Bounds checks that integer ranges prove redundant."""
 
     name = "tileas-elide-bounds-checks"
 

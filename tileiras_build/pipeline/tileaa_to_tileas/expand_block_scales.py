@@ -1,4 +1,4 @@
-"""Multiply the operands of dots by their block scales where no instruction does.
+"""Expand the block scales of dots that no instruction scales: multiply their operands explicitly.
 
 In:    nv_tileas dots, some with block scales, some of these in tensor memory.
 Out:   the dots with scales are those in tensor memory and those of an mma.sync row that scales. Operands of others
@@ -24,7 +24,7 @@ from .block_scale_multiply import apply_scales
 
 
 class ExpandBlockScales(EdgePass):
-    """Scales are applied first where the dot that could take them is not made in tensor memory."""
+    """Operands of dots without a scaling instruction are multiplied by their block scales."""
 
     name = "tileas-expand-block-scales"
 

@@ -1,4 +1,4 @@
-"""Conversions of layouts that are next to each other become one, which shares its barriers."""
+"""Fuse adjacent layout conversions into one operation, whose barriers they share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..job import Job
 
 
 def fuse_conversions(func: Operation, available: Callable[[Operation], int], job: Job) -> None:
-    """Merge the neighbors among a kernel's conversions, as far as all tiles of one have ``available`` in scratch at once."""
+    """Fuse adjacent conversions of a kernel while the tiles of one fit in ``available`` bytes of scratch together."""
     for op in walk(func):
         if op.name == "nv_tileas.convert_layout" and op.parent is not None:
             _fuse_with_next(op, available(op), job)

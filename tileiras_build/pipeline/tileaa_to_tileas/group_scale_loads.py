@@ -46,7 +46,7 @@ GROUP_BYTES = (32, 16)  # of a line: a sector of L2, or half of one where tensor
 
 
 class GroupScaleLoads(EdgePass):
-    """One load for the scales of a few iterations."""
+    """One load for the scales of several iterations."""
 
     name = "tileas-group-scale-loads"
 
@@ -58,8 +58,9 @@ class GroupScaleLoads(EdgePass):
 
 @dataclass
 class _Scale:
-    """The load of one operand's scales, the permute between it and the dot if there is one, and the load's dimension
-    along k."""
+    """The load of one operand's scales, the permute between it and the dot if there is one, and the dimension of the
+    load along k.
+    """
 
     load: TableOp
     permute: TableOp | None
@@ -98,7 +99,7 @@ def _is_plain(loop: Operation | None) -> bool:
 
 
 def _scale(op: TableOp, index: int) -> _Scale | None:
-    """The scales of an operand, which are loaded for it alone; None where they come from elsewhere."""
+    """The scales of an operand if they are loaded for it alone; None otherwise."""
     value, permute = op.operands[index], None
     dim = 1 if index == FIRST_SCALE else 0
     if isinstance(new_op := value.owner, Operation) and new_op.name == PermuteOp.name and _single(value):
@@ -114,7 +115,9 @@ def _single(value: SSAValue) -> bool:
 
 
 def _may_be_widened(scale: _Scale, block: Block) -> bool:
-    """Whether lines are vectors of 16 bytes one after the other, whole words of scales of which each iteration reads."""
+    """Whether the lines of scales are contiguous, made of vectors of 16 bytes, and each iteration reads whole 32-bit
+    words.
+    """
     load, dim, type = scale.load, scale.dim, scale.load.view.type
     others = [coord for at, coord in enumerate(load.coords) if at != dim]
     if load.parent is not block or load.coords[dim] is not block.args[0] or not is_outside(load.view, block):
@@ -138,14 +141,14 @@ def _lines_are_vectors(facts: ViewAccessInfo, dim: int) -> bool:
 
 # ---- tensor memory -------------------------------------------------------------------------------------
 def _scale_registers(op: TableOp, steps: int) -> int:
-    """Columns of a dot with groups of scales, however many warps there are."""
+    """Tensor memory columns of a dot whose scales are grouped, for any number of warps."""
     acc_columns = tmem_tiles(op, WARPS)[1].total_tmem_columns
     columns = sum(one.tmem_columns for one in scale_columns(op, WARPS))
     return acc_columns + tmem_scale_groups(steps, max_stages(op)) * steps * columns
 
 
 def _fits(op: TableOp, steps: int, job: Job) -> bool:
-    """Whether the CTAs that may share an SM have columns for it, or the kernel allocates no more than before."""
+    """Whether tensor memory has columns for it in each CTA of an SM, or the kernel allocates no more than before."""
     kernel = enclosing_kernel(op)
     dots = (as_op(other) for other in walk(kernel) if other.name == op.name)
     before = sum(dot.tmem_columns or 0 for dot in dots)

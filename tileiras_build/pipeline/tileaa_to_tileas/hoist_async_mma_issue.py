@@ -1,4 +1,4 @@
-"""Issue a dot one iteration ahead: as soon as threads have read its last accumulator from tensor memory.
+"""Issue an asynchronous MMA one iteration ahead, as soon as its last accumulator was read from tensor memory.
 
 In:    counted loops of the consumer partition, in which a dot (async.umma) starts from zero, from operands that the
        loop does not compute and that have two stages, its accumulator is read once, and a barrier is before it.
@@ -36,7 +36,7 @@ LOAD, STORE = "nv_tileas.tmem_load", "nv_tileas.tmem_store"
 
 
 class HoistAsyncMmaIssue(EdgePass):
-    """Dots of the next iteration."""
+    """MMAs issued one iteration ahead."""
 
     name = "tileas-hoist-async-mma-issue"
 
@@ -51,9 +51,9 @@ class HoistAsyncMmaIssue(EdgePass):
 
 @dataclass(frozen=True, eq=False)
 class _MmaIssue:
-    """A dot, what it waits for and is computed from (``ops``, in order), and the reading of its accumulator.
+    """An MMA, the waits and operations that its operands need (``ops``, in order), and the read of its accumulator.
 
-    ``following``: the scalars of which the next iteration's are made.
+    ``following``: the scalars from which those of the next iteration are computed.
     """
 
     dot: TableOp
@@ -63,7 +63,7 @@ class _MmaIssue:
 
 
 def _find_mma_issue(dot: TableOp) -> _MmaIssue | None:
-    """What issues a dot; None where it cannot be issued ahead."""
+    """The issue of an MMA; None where it cannot be hoisted."""
     block = parent_block(dot)
     reads = [op for op in users(dot.acc) if op.name == LOAD and op.parent is block]
     if dot.ready is None or len(reads) != 1 or not is_zero(dot.accumulate) or not _has_no_other_dependence(dot):
@@ -84,7 +84,7 @@ def _find_mma_issue(dot: TableOp) -> _MmaIssue | None:
 
 
 def _has_no_other_dependence(dot: TableOp) -> bool:
-    """Whether nothing but loaded tiles and what is before the loop makes its operands, in this CTA alone."""
+    """Whether the operands depend only on loaded tiles and values from before the loop, in this CTA alone."""
     written = {op for tile in (dot.lhs, dot.acc) for op in users(tile) if op.name == STORE}
     inside = {op for op in walk(parent_block(dot)) if op.name == STORE}
     paired = dot.pipeline is not None and dot.pipeline.owner.pair
@@ -92,7 +92,7 @@ def _has_no_other_dependence(dot: TableOp) -> bool:
 
 
 def _barrier_before(dot: Operation) -> list[Operation]:
-    """The barrier that only scalars part from the dot."""
+    """The barrier before an MMA, with only scalar operations in between."""
     op = dot.prev_op
     while op is not None and _is_scalar(op):
         op = op.prev_op
@@ -104,7 +104,7 @@ def _is_scalar(op: Operation) -> bool:
 
 
 def _scalars(values: Iterable[SSAValue], block: Block) -> set[Operation] | None:
-    """The scalar operations of a block that values are computed from; None where others are among them."""
+    """The scalar operations of a block that compute values; None where they depend on other operations."""
     found: set[Operation] = set()
     waiting = list(values)
     while waiting:
@@ -143,7 +143,7 @@ def _move(loop: TableOp, issue: _MmaIssue) -> None:
 
 
 def _guarded(loop: TableOp, issue: _MmaIssue, index: SSAValue, values: dict[SSAValue, SSAValue]) -> list[Operation]:
-    """The dot of the iteration that begins with ``values``, if there is one of this index."""
+    """The MMA of the iteration that begins with ``values``, if the loop has an iteration of this index."""
     runs = loop_continues_at(loop, index)
     body, never = Block(), Block()
     for op in issue.ops:

@@ -1,4 +1,4 @@
-"""Ask once before a loop whether all its tiles are inside of their tensors, and have two versions of the loop.
+"""Hoist bounds checks out of loops: check once whether all tiles are in bounds, and version the loop.
 
 In:    loops without loops in them, with accesses whose tiles end where their tensors end (``in_bounds``) but whose indices are not
        proven (``index_checks``): they are the same in all iterations, or the loop's own index.
@@ -43,7 +43,7 @@ MAX_CLONED_VALUES = 2048
 
 
 class HoistBoundsChecks(EdgePass):
-    """Loops with and without checks of tile indices."""
+    """Two versions of a loop, with and without bounds checks."""
 
     name = "tileas-hoist-bounds-checks"
 
@@ -55,7 +55,9 @@ class HoistBoundsChecks(EdgePass):
 
 
 def _unproven(loop: TableOp) -> list[TableOp]:
-    """The accesses of a loop of whose indices one can ask before it; none where there are loops or asynchronous copies in it."""
+    """The accesses of a loop whose indices can be checked before it; none where it contains loops or asynchronous
+    copies.
+    """
     inside = [op for op in walk(loop) if op is not loop]
     if any(is_loop(op) or op.name.startswith(ASYNCHRONOUS) for op in inside):
         return []

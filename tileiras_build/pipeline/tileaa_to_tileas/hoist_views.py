@@ -1,4 +1,4 @@
-"""Make what loads and stores say of memory once, before the loops that they are in.
+"""Hoist views and memory references out of the loops whose loads and stores use them.
 
 In:    nv_tileas memory references and views, wherever the source makes them.
 Out:   those that follow from values outside a loop are made before it, each once; so loops one after the other that load
@@ -37,7 +37,7 @@ class HoistViews(EdgePass):
 
 
 def _hoisted(op: Operation) -> bool:
-    """Whether there was a loop around ``op`` that it does not depend on; it is before the outermost of them."""
+    """Hoist ``op`` before the outermost loop that it does not depend on; return whether there was one."""
     outermost = None
     place = parent_op(op)
     while is_loop(place) and not any(is_defined_in_loop(operand, place) for operand in op.operands):

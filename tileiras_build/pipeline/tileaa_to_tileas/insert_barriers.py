@@ -1,4 +1,4 @@
-"""Insert barriers where a token orders accesses that different threads may make to the same bytes.
+"""Insert barriers where a token orders accesses of different threads to the same bytes.
 
 In:    nv_tileas memory operations joined by tokens.
 Out:   the same with nv_tileas.barrier before each access that must see, or must not disturb, an earlier access of
@@ -27,7 +27,7 @@ NONE, READ, WRITE = MemoryEffect.NONE, MemoryEffect.READ, MemoryEffect.WRITE
 
 
 class InsertBarriers(EdgePass):
-    """Barriers from tokens."""
+    """Barriers from memory tokens."""
 
     name = "tileas-insert-barriers"
 
@@ -38,10 +38,10 @@ class InsertBarriers(EdgePass):
 
 
 class _BarrierInserter:
-    """``behind[token]``: what the accesses that a token follows did (READ, WRITE), and when.
+    """``unordered[token]``: the kinds of the accesses that a token follows (READ, WRITE), and their time.
 
-    A barrier ends all that came before it, so a time is enough to remember it by: forgetting each token would make
-    every barrier as long as the program before it.
+    A barrier orders all accesses before it, so comparing times is enough: removing each token at a barrier would make
+    every barrier as slow as the program before it is long.
     """
 
     def __init__(self):

@@ -1,4 +1,4 @@
-"""Operands of a dot that are read from their stages in steps along k."""
+"""Operands of a dot that are read from their stages one k step at a time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ PERMUTE, VIEW, CONVERT = "nv_tileas.permute", "nv_tileas.view", "nv_tileas.conve
 
 @dataclass(frozen=True, eq=False)
 class _Link:
-    """An operation between the stage and the dot; along which dimension its tile is cut, and the layout of a step's."""
+    """An operation between the stage and the dot, the dimension of its tile that is k, and the layout of a k step's
+    tile.
+    """
 
     op: TableOp
     dim: int
@@ -32,14 +34,14 @@ class _Link:
 
     @property
     def type(self) -> TensorType:
-        """Of a step's tile."""
+        """The type of a k step's tile."""
         whole = tile_type(self.op.results[0])
         return TensorType(whole.element_type, self.layout.shape, LayoutAttr(self.layout))
 
 
 @dataclass(frozen=True, eq=False)
 class KStepOperand:
-    """``links``: the reading of the stage first, and what makes the operand of it."""
+    """``links``: the local_load of the stage first, then the operations that compute the operand."""
 
     links: tuple[_Link, ...]
 
@@ -54,17 +56,17 @@ class KStepOperand:
 
     @property
     def is_computed(self) -> bool:
-        """Whether its elements are made of those of the stage, as numbers of another type are."""
+        """Whether the elements are computed from those of the stage, for example converted."""
         return any(link.op.name not in (PERMUTE, VIEW) for link in self.links[1:])
 
     @property
     def step_registers(self) -> int:
-        """Of a thread, for the operand in one step; elements of less than 32 bits share them."""
+        """Registers of a thread for the operand in one k step. Elements of less than 32 bits share registers."""
         last = self.links[-1]
         return -(-last.layout.num_registers * element_of(last.type).bits // 32)
 
     def read(self, step: int, values: Mapping[SSAValue, SSAValue], insert: Inserter) -> SSAValue:
-        """The operand in one step, of the stage that ``values`` say."""
+        """Read the operand of one k step from the stage that ``values`` name."""
         first, *others = self.links
         starts = [0] * len(first.type.get_shape())
         starts[first.dim] = step * first.type.get_shape()[first.dim]
@@ -76,8 +78,8 @@ class KStepOperand:
 
 
 def k_step_operand(dot: TableOp, index: int, steps: int) -> KStepOperand | None:
-    """An operand that nothing else reads, in so many steps; None where it does not come from a stage, or threads would hold
-    parts of a step only.
+    """An operand with a single use, split into ``steps`` k steps. None where it does not come from a stage, or where
+    threads would hold parts of a step only.
     """
     value = dot.operands[index]
     links: list[_Link] = []
@@ -95,13 +97,13 @@ def k_step_operand(dot: TableOp, index: int, steps: int) -> KStepOperand | None:
 
 
 def _k_step_layout(tile: SSAValue, dim: int, steps: int) -> LinearLayout | None:
-    """The layout of a step's tile; None where threads would hold parts of steps only."""
+    """The layout of a k step's tile; None where threads would hold parts of steps only."""
     cut = layout_of(tile).slice_registers(dim, 0, tile_type(tile).get_shape()[dim] // steps)
     return None if cut is None else cut[0]
 
 
 def _dim_before(link: TableOp, dim: int) -> int | None:
-    """Which dimension of its operand becomes dimension ``dim`` of a link's result; None where it is parts of several."""
+    """The dimension of its operand that becomes dimension ``dim`` of a link's result; None where it comes from several."""
     if link.name == PERMUTE:
         return link.permutation[dim]
     before, after = (tuple(tile_type(value).get_shape()) for value in (link.operands[0], link.results[0]))

@@ -1,4 +1,4 @@
-"""Operands of dots that are loaded, and shorter tiles along k in their place."""
+"""Loaded operands of dots, and loads of shorter tiles along k that replace them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BlockTileOp = COUNTERPARTS["nv_tileaa.block_tile"]
 
 @dataclass(frozen=True)
 class KTiledOperand:
-    """A load, and which dimension of each tile on its way to the dot is k."""
+    """A load, and the dimension along k of each tile between it and the dot."""
 
     load: TableOp
     k_dims: dict[SSAValue, int]
@@ -38,7 +38,7 @@ class KTiledOperand:
         return prod(self.load.value.type.get_shape()) * element_of(self.load.value.type).bits // 8
 
     def split_k(self, factor: int) -> None:
-        """Load ``factor`` times less of k at a time: what the coordinate there counts, too, is so much shorter."""
+        """Load a k tile that is ``factor`` times shorter. The coordinate along k then counts shorter tiles."""
         _cut_view(self, factor)
         for value, dim in self.k_dims.items():
             value._type = with_shorter_dim(tile_type(value), dim, factor)
@@ -51,7 +51,7 @@ def k_dim_of(dot: TableOp, index: int) -> int:
 
 
 def k_tiled_operand(dot: TableOp, index: int, load: TableOp, chain: list[Operation]) -> KTiledOperand | None:
-    """The operand ``index`` of a dot, loaded and then renamed as ``chain`` says; None where it has no tiles of less depth."""
+    """Operand ``index`` of a dot, loaded and then renamed by ``chain``; None where its k tile cannot be shortened."""
     dim = k_dim_of(dot, index)
     k_dims = {dot.operands[index]: dim}
     for link in reversed(chain):
@@ -96,7 +96,7 @@ def _cut_view(operand: KTiledOperand, factor: int) -> None:
 
 
 def with_shorter_dim(type: TensorType, dim: int, factor: int) -> TensorType:
-    """The type of a tile with ``factor`` times less of a dimension."""
+    """The type of a tile with a dimension divided by ``factor``."""
     shape = list(type.get_shape())
     shape[dim] //= factor
     return TensorType(type.element_type, shape)

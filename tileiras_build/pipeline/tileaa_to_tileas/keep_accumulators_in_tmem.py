@@ -49,7 +49,7 @@ TILES = 2
 
 
 class KeepAccumulatorsInTmem(EdgePass):
-    """Accumulators that stay in tensor memory."""
+    """Accumulators of chained dots that stay in tensor memory."""
 
     name = "tileas-keep-accumulators-in-tmem"
 
@@ -86,7 +86,7 @@ class _ChainedDots:
 
     @cached_property
     def boxes(self) -> tuple[dict[int, TmaOperand], dict[int, TmaOperand]] | None:
-        """The operands that TMA loads for each dot: all but the second one's left."""
+        """The TMA boxes of the operands of each dot: all but the left operand of the second one."""
         first, last, analysis = self.dots.first, self.dots.last, AxisAnalysis()
         found = stationary_lhs_load(first)
         held = None if found is None else with_tma_box(*found, self.job, analysis)
@@ -109,14 +109,14 @@ class _ChainedDots:
 
     @property
     def is_supported(self) -> bool:
-        """Whether tensor memory has instructions for both dots, and reads what TMA loads."""
+        """Whether tensor memory has instructions for both dots, and they read what TMA loads."""
         if not all(map(_is_plain, self._pair)) or self.boxes is None:
             return False
         return all(map(_has_tcgen05_instruction, self._pair, self.atoms, self.boxes))
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Rows, and columns of the two accumulators."""
+        """Rows, and columns of both accumulators."""
         m, n = self.dots.first.result.type.get_shape()
         return m, n, self.dots.last.result.type.get_shape()[1]
 
@@ -147,7 +147,7 @@ class _ChainedDots:
         )
 
     def _shared_bytes(self, ctas: int) -> int:
-        """Of each of so many CTAs: the stationary tile, and the fewest stages."""
+        """Shared memory per CTA, for ``ctas`` CTAs: the stationary tile, and the fewest stages."""
         held = self.stationary_lhs[2].tile_bytes
         size = sum(boxes[1][2].tile_bytes for boxes in unwrap(self.boxes))
         beside = STAGES_SMEM_OVERHEAD * (len(self._pair) + 1)
@@ -162,14 +162,16 @@ class _ChainedDots:
 
 
 def _is_plain(dot: TableOp) -> bool:
-    """Whether matrices are multiplied, as they are, to accumulators of 32 bits, in a loop of no choice ahead of which may be loaded."""
+    """Whether a loop without branches multiplies unscaled matrices with 32-bit accumulators, and its loads may run
+    ahead.
+    """
     if element_of(dot.result.type).bits != COLUMN_BITS or ifs_around_loops(dot):
         return False
     return len(dot.lhs.type.get_shape()) == 2 and dot.lhs_scale is None and may_prefetch_in_loop(dot)
 
 
 def _has_tcgen05_instruction(dot: TableOp, atom: Tcgen05Atom | None, boxes: dict[int, TmaOperand]) -> bool:
-    """Whether a tcgen05 row multiplies these operands where they lie."""
+    """Whether a tcgen05 instruction multiplies these operands as they are placed."""
     (m, k), n = dot.lhs.type.get_shape(), dot.rhs.type.get_shape()[1]
     unit = COLUMN_UNIT.get(min(m, ROWS))
     if atom is None or unit is None or n % unit or n > MAX_TMEM_COLUMNS or k < atom.k:

@@ -1,4 +1,4 @@
-"""Rewrite matrix dots for which the GPU has no instruction into ones that it has.
+"""Legalize dots: rewrite those that the target has no MMA instruction for into ones that it has.
 
 In:    nv_tileas.dot of any types, with or without block scales.
 Out:   no dot has scales but those that the target may multiply by in its dots: other operands are multiplied by them
@@ -24,7 +24,7 @@ FP8 = ("f8E4M3FN", "f8E5M2")
 
 
 class LegalizeDot(EdgePass):
-    """Operand types that the target's rows cover."""
+    """Operand types that the target's MMA instructions have."""
 
     name = "tileas-legalize-dot"
 

@@ -24,7 +24,7 @@ from .chunked_layout_conversions import limit_conversion_chunks
 
 
 class LimitConversionScratch(EdgePass):
-    """Smaller parts of tiles in scratch."""
+    """Smaller chunks of tiles in scratch."""
 
     name = "tileas-limit-conversion-scratch"
 

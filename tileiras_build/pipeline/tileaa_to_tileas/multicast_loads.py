@@ -1,4 +1,4 @@
-"""Load a tile that all CTAs of a cluster need once: each CTA loads a share of it for all of them.
+"""Load a tile that all CTAs of a cluster need once: each CTA loads a slice of it by multicast.
 
 In:    asynchronous TMA loads of kernels whose tiles are divided over CTAs (num_ctas).
 Out:   ``multicast`` (a dimension of the tile) on the loads whose tile is the same in every CTA, with a tensor map whose
@@ -27,7 +27,7 @@ from ..pass_manager import EdgePass
 
 
 class MulticastLoads(EdgePass):
-    """Tiles that several CTAs load together."""
+    """Tiles that the CTAs of a cluster load together."""
 
     name = "tileas-multicast-loads"
 
@@ -55,7 +55,9 @@ def _multicast(load: TableOp, ctas: int) -> None:
 
 # ---- shares --------------------------------------------------------------------------------------
 def _multicast_dim(load: TableOp, ctas: int) -> int | None:
-    """The dimension of the tile of which each CTA loads a part: whole boxes, else whole patterns of one box."""
+    """The dimension along which each CTA loads a slice of the tile: whole boxes, else whole swizzle patterns of one
+    box.
+    """
     tile, order, box = load.view.type.tile, *_box(load)
     if tile[order[0]] % (ctas * box[0]) == 0:
         return order[0]
@@ -69,13 +71,13 @@ def _multicast_dim(load: TableOp, ctas: int) -> int | None:
 
 
 def _box(load: TableOp) -> tuple[list[int], list[int]]:
-    """The tile's dimensions as the tensor map has them, fastest first, and the extents of its box along them."""
+    """The tile's dimensions in the order of the tensor map, fastest first, and the box extents along them."""
     dims, box = load.desc.owner.dims, list(load.desc.owner.box)
     return [load.view.type.dim_map.index(dim) for dim in dims], box
 
 
 def _narrow(load: TableOp, dim: int, max_size: int) -> None:
-    """A tensor map of the load's own whose box fits into a share."""
+    """A tensor map for this load whose box is one CTA's slice."""
     order, box = _box(load)
     position, old = order.index(dim), load.desc.owner
     if box[position] <= max_size:

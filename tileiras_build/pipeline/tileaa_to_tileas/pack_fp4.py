@@ -1,4 +1,4 @@
-"""Move fp4 operands of dots two to a byte, as memory and the instructions hold them.
+"""Pack the fp4 operands of dots two to a byte, as memory and the MMA instructions hold them.
 
 In:    block-scaled nv_tileas dots of fp4 tiles that are loaded with k as memory's fastest dimension, or unpacked from
        bytes along k.
@@ -47,7 +47,7 @@ BitcastOp, AssumeOp, MakeMemRefOp, BlockTileOp, TiledLoadOp, PermuteOp, ViewOp, 
 
 
 class PackFp4(EdgePass):
-    """Bytes in place of fp4 elements."""
+    """Bytes instead of fp4 elements."""
 
     name = "tileas-pack-fp4"
 
@@ -73,7 +73,9 @@ def _is_packable(op: TableOp, job: Job) -> bool:
 
 
 def _source(value: SSAValue, k_dim: int) -> tuple[Operation, TableOp | None, int] | None:
-    """What makes an operand, the permute between if there is one, and which dimension of what is made is k."""
+    """The operation that produces an operand, the permute after it if there is one, and the dimension of its result
+    along k.
+    """
     made_by, permute = value.owner, None
     if isinstance(made_by, Operation) and made_by.name == PERMUTE:
         permute, value = as_op(made_by), made_by.operands[0]
@@ -83,7 +85,7 @@ def _source(value: SSAValue, k_dim: int) -> tuple[Operation, TableOp | None, int
 
 
 def _is_contiguous_in_pairs(value: SSAValue, k_dim: int, analysis: AxisAnalysis) -> bool:
-    """Whether the elements of an operand are bytes of two along k somewhere."""
+    """Whether the elements of an operand are pairs along k in bytes of memory or of another tile."""
     found = _source(value, k_dim)
     if found is None:
         return False
@@ -112,7 +114,7 @@ def _is_last(type: TensorType, dim: int) -> bool:
 
 
 def _loads_contiguous_pairs(load: TableOp, dim: int, analysis: AxisAnalysis) -> bool:
-    """Whether a load of fp4 is one of bytes, too."""
+    """Whether a load of fp4 can be a load of bytes."""
     view = load.view.type
     if view.kind.data == "gather" or view.padding.data not in ("none", "zero") or view.tile[dim] % 2:
         return False
@@ -138,7 +140,7 @@ def _pack(op: TableOp) -> None:
 
 
 def _drop(value: SSAValue) -> None:
-    """What made a tile that nothing reads any more."""
+    """Erase the operations that produced a tile without uses."""
     while isinstance(op := value.owner, Operation) and op.parent is not None:
         if op.name not in (PERMUTE, VIEW, REINTERPRET, LOAD) or any(list(result.uses) for result in op.results):
             return
@@ -220,7 +222,7 @@ def _byte_memref(memref: TableOp, fastest: int) -> SSAValue:
 
 
 def _half(place: Operation, value: SSAValue, analysis: AxisAnalysis) -> SSAValue:
-    """Half of an even number, and what divides it."""
+    """Half of an even integer, with its divisibility."""
     one = _after(
         place,
         arith.ConstantOp.create(

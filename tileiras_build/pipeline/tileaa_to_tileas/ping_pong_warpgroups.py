@@ -58,7 +58,9 @@ def _insert_ordering_barriers(switch: Operation, warpgroups: int) -> None:
 
 
 def _find_exclusive_section(loop: Operation) -> list[Operation]:
-    """From the first to the last dot of a loop's body that is issued before any is waited for; empty if that is one."""
+    """The operations from the first to the last dot of a loop body that are issued before any is waited for; empty for
+    one dot.
+    """
     ops = list(loop.regions[0].blocks[0].ops)
     issued = [op for op in ops if isinstance(op, AsyncDotOp) and op.pending is None]
     if len(issued) < 2:
@@ -68,7 +70,7 @@ def _find_exclusive_section(loop: Operation) -> list[Operation]:
 
 
 def _is_independent_of_others(op: Operation) -> bool:
-    """Whether a warpgroup does this without the others: by registers, or stages that are full at some time."""
+    """Whether the operands of an MMA do not depend on other warpgroups: they are registers or loaded stages."""
     if isinstance(op, AsyncDotOp | ConsumerWaitOp):
         return True
     return "scratch_bytes" not in op.attributes and is_pure(op)

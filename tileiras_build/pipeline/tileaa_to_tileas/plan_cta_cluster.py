@@ -1,4 +1,4 @@
-"""Divide the tiles of a kernel over the CTAs of a cluster, as its hint ``num_cta_in_cga`` asks.
+"""Shard the tiles of a kernel over the CTAs of a cluster, as its hint ``num_cta_in_cga`` asks.
 
 In:    nv_tileas without layouts; a kernel whose hint asks for several CTAs for each tile program.
 Out:   the program of one of them: divided tiles are that CTA's parts, loads and stores of them go to its part of the
@@ -34,7 +34,7 @@ MAX_CLUSTER_CTAS = 8  # of a cluster on every GPU that has them
 
 
 class PlanCtaCluster(EdgePass):
-    """Clusters of CTAs for tile programs."""
+    """Clusters of CTAs that share a tile program."""
 
     name = "tileas-plan-cta-cluster"
 

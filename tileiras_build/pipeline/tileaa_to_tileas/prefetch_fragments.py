@@ -53,7 +53,7 @@ MOVABLE_AHEAD = frozenset(kind.name for kind in (AsyncWaitOp, BarrierOp, AsyncTi
 
 
 class PrefetchFragments(EdgePass):
-    """Fragments in flight across the wait for their stage."""
+    """Fragments prefetched across the wait for the next stage."""
 
     name = "tileas-prefetch-fragments"
 
@@ -66,7 +66,7 @@ class PrefetchFragments(EdgePass):
 # ---- what an iteration does ------------------------------------------------------------------------
 @dataclass(eq=False)
 class _LoopParts:
-    """A loop's dot, and its operands in steps."""
+    """A loop's dot, and its operands in k steps."""
 
     block: Block
     dot: TableOp
@@ -80,27 +80,27 @@ class _LoopParts:
 
     @cached_property
     def rest_of_body(self) -> list[Operation]:
-        """All but that, and the end."""
+        """All other operations of the body but the terminator."""
         return [op for op in self.block.ops if op not in self.stage_reads_and_dot and op is not self.block.last_op]
 
     @property
     def before(self) -> list[Operation]:
-        """The operations before the dot that an iteration runs early."""
+        """The operations of the body before the dot."""
         return [op for op in self.rest_of_body if op.is_before_in_block(self.dot)]
 
     @property
     def after(self) -> list[Operation]:
-        """And what after it."""
+        """The operations of the body after the dot."""
         return [op for op in self.rest_of_body if not op.is_before_in_block(self.dot)]
 
     @property
     def accumulator_index(self) -> int:
-        """Which carried value is the accumulator."""
+        """The index of the accumulator among the loop-carried values."""
         return self.dot.acc.index - 1
 
     @cached_property
     def others(self) -> list[int]:
-        """The other carried values."""
+        """The indices of the other loop-carried values."""
         return [index for index in range(len(self.block.args) - 1) if index != self.accumulator_index]
 
     @cached_property
@@ -128,13 +128,13 @@ def _loop_parts(loop: TableOp, job: Job) -> _LoopParts | None:
 
 
 def _is_plain(dot: TableOp) -> bool:
-    """Whether mma.sync multiplies, without scales, and the loop does nothing else with the accumulator."""
+    """Whether an unscaled mma.sync multiplies, and the loop only accumulates into the accumulator."""
     return dot.atom is not None and dot.lhs_scale is None and is_accumulation_loop(dot)
 
 
 def _may_be_prefetched(parts: _LoopParts) -> bool:
-    """Whether nothing else touches memory, what the next iteration does early needs nothing of this one's dot, and
-    nobody asks after the loop how far it came.
+    """Whether nothing else accesses memory, the early operations of the next iteration do not depend on this
+    iteration's dot, and the results of the loop's counters are unused.
     """
     results = as_op(parts.block.parent_op()).results
     return all(_is_movable_ahead(op, parts) for op in parts.rest_of_body) and not any(
@@ -155,7 +155,7 @@ def _fits(parts: _LoopParts, job: Job) -> bool:
 
 # ---- the change ------------------------------------------------------------------------------------
 def _rewrite(loop: TableOp, parts: _LoopParts) -> None:
-    """What the first iteration does early, and a loop whose iterations do that for the next one."""
+    """The early operations of the first iteration, and a loop whose iterations run those of the next one."""
     new_op = _Writer(loop, parts).write(insertion_before(loop))
     loop.results[parts.accumulator_index].replace_all_uses_with(new_op.results[0])
     loop.detach()
@@ -163,14 +163,14 @@ def _rewrite(loop: TableOp, parts: _LoopParts) -> None:
 
 
 class _Writer:
-    """Copies of the parts of a loop's body."""
+    """Clones of the parts of a loop's body."""
 
     def __init__(self, loop: TableOp, parts: _LoopParts):
         self.loop, self.parts = loop, parts
         self.arguments = [parts.block.args[1 + index] for index in parts.others]
 
     def write(self, insert: Inserter) -> TableOp:
-        """The loop, and before it what its first iteration needs."""
+        """Emit the loop, and before it what its first iteration needs."""
         loop, parts = self.loop, self.parts
         values: Values = dict(zip(parts.block.args, [loop.lower, *loop.initial]))
         fragments = self._begin(values, insert)
@@ -203,14 +203,14 @@ class _Writer:
         insert(ContinueOp.make([[total, *first, *self._next(values)]], []))
 
     def _begin(self, values: Values, insert: Inserter) -> list[SSAValue]:
-        """All that an iteration does before its dot; its first fragments."""
+        """The operations of an iteration before its dot; return its first fragments."""
         self._copy(self.parts.before, values, insert)
         return [operand.read(0, values, insert) for operand in self.parts.operands]
 
     def _all_k_steps_but_last(
         self, accumulator: SSAValue, fragments: Sequence[SSAValue], forwarded: Values, insert: Inserter
     ) -> tuple[SSAValue, Sequence[SSAValue]]:
-        """The accumulator before the last step, and that one's fragments: each step's are read before the step before is multiplied."""
+        """The accumulator before the last k step, and the fragments of that step. Fragments are read one step ahead."""
         for step in range(1, self.parts.steps):
             following = [operand.read(step, forwarded, insert) for operand in self.parts.operands]
             accumulator, fragments = self._multiply(fragments, accumulator, insert), following

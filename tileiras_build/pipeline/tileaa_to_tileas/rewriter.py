@@ -1,4 +1,4 @@
-"""Operations that passes insert: where they go, and the scalar ones, whether a loop runs among them."""
+"""Helpers that insert operations: insertion points, scalar constants and arithmetic, loop conditions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Inserter = Callable[[Operation], SSAValue]
 
 
 def insert_before(op: Operation, place: Operation) -> Any:
-    """Insert an operation before ``place``; its first result."""
+    """Insert an operation before ``place``; return its first result."""
     parent_block(place).insert_op_before(op, place)
     return _result_of(op)
 
@@ -69,18 +69,18 @@ def below(a: SSAValue, b: SSAValue) -> Operation:
 
 
 def group_index(index: SSAValue, steps: int, insert: Inserter) -> SSAValue:
-    """Which group of ``steps`` (a power of two) an index from 0 on is in."""
+    """The group of ``steps`` (a power of two) iterations that a non-negative index belongs to."""
     return insert(binary(arith.ShRUIOp, index, insert(constant_i32(log2_exact(steps)))))
 
 
 def is_first_of_group(index: SSAValue, steps: int, insert: Inserter) -> SSAValue:
-    """Whether an index is the first of its group."""
+    """Whether an index is the first one of its group."""
     place = insert(binary(arith.AndIOp, index, insert(constant_i32(steps - 1))))
     return insert(equal(place, insert(constant_i32(0))))
 
 
 def build_if(condition: SSAValue, block: Block) -> Operation:
-    """The operations of a block, where a condition holds."""
+    """An ``if`` with the operations of a block."""
     never = Block()
     for arm in (block, never):
         arm.add_op(YieldOp.make([[]], []))
@@ -88,17 +88,17 @@ def build_if(condition: SSAValue, block: Block) -> Operation:
 
 
 def loop_continues_at(loop: TableOp, index: SSAValue) -> Operation:
-    """Whether the loop still runs at this index."""
+    """Whether the loop has an iteration with this index."""
     return is_below_bound(loop, index, loop.upper)
 
 
 def is_below_bound(loop: TableOp, index: SSAValue, end: SSAValue) -> Operation:
-    """Whether an index is below another one, as the loop compares them."""
+    """Whether an index is below a bound, compared as the loop compares them."""
     return _compare("ult" if loop.unsigned else "slt", index, end)
 
 
 def is_zero_trip(loop: TableOp) -> Operation:
-    """Whether a loop does not run at all."""
+    """Whether a loop has no trips."""
     return _compare("uge" if loop.unsigned else "sge", loop.lower, loop.upper)
 
 

@@ -1,4 +1,4 @@
-"""Multiply while the next left operand is computed: what a loop accumulates last runs beside the next iteration's start.
+"""Rotate a loop of chained dots: its second dot runs while the next iteration computes the next left operand.
 
 In:    counted loops of the consumer partition, in which one asynchronous dot makes what becomes, by other
        operations, the left operand of another, and that other accumulates into a loop-carried accumulator.
@@ -52,7 +52,7 @@ CLONED_OPS = ("nv_tileas.broadcast", "nv_tileas.splat", "nv_tileas.view", "arith
 
 
 class RotateMmaLoop(EdgePass):
-    """Dots of two iterations in flight at once."""
+    """MMAs of two iterations in flight at once."""
 
     name = "tileas-rotate-mma-loop"
 
@@ -67,7 +67,7 @@ class RotateMmaLoop(EdgePass):
 # ---- the two parts of an iteration -----------------------------------------------------------------
 @dataclass(eq=False)
 class _LoopStages:
-    """What each iteration does early and late, in order; ``first`` and ``last``: the dots of the two."""
+    """The operations of the first and the second stage of an iteration, in order; ``first`` and ``last``: their dots."""
 
     block: Block
     first_dot: TableOp
@@ -81,7 +81,7 @@ class _LoopStages:
 
     @cached_property
     def second_stage_arguments(self) -> list[int]:
-        """Which carried values only the late part reads and makes."""
+        """The loop-carried values that only the second stage reads and computes."""
         return [
             index
             for index, value in enumerate(terminator(self.block).operands)
@@ -94,7 +94,7 @@ class _LoopStages:
 
     @cached_property
     def forwarded_values(self) -> list[SSAValue]:
-        """What the late part reads of its iteration's early part."""
+        """Values of the first stage that the second stage reads."""
         second, own = set(self.second_stage), {self.block.args[1 + index] for index in self.second_stage_arguments}
         found: dict[SSAValue, None] = {}
         for value in (value for top in self.second_stage for op in walk(top) for value in op.operands):
@@ -105,7 +105,7 @@ class _LoopStages:
 
 
 def _loop_stages(loop: Operation) -> _LoopStages | None:
-    """The parts of a loop that can be overlapped."""
+    """The two stages of a loop; None where it cannot be rotated."""
     block = loop.regions[0].blocks[0]
     found = [op for op in block.ops if op.name in MMA_OPS]
     # partial sums are added before a dot is left.
@@ -129,7 +129,7 @@ def _share_tmem_columns(first: TableOp, last: TableOp) -> bool:
 
 
 def _lhs_source(dot: TableOp) -> SSAValue:
-    """The left operand, or what was stored last where the dot finds it in tensor memory."""
+    """The left operand, or the tile that was last stored to it in tensor memory."""
     if isinstance(dot, AsyncDotOp):
         return dot.lhs
     ops = parent_block(dot).ops
@@ -138,7 +138,7 @@ def _lhs_source(dot: TableOp) -> SSAValue:
 
 
 def _sources(values: Iterable[SSAValue], block: Block) -> set[Operation]:
-    """The operations of a block that values are computed from; of tensor memory, what fills it."""
+    """The operations of a block that values are computed from, including those that fill tensor memory."""
     found: set[Operation] = set()
     waiting = list(values)
     while waiting:
@@ -160,7 +160,7 @@ def _dots_filling(op: Operation) -> Iterator[Operation]:
 
 
 def _ancestor_in(op: Operation, block: Block) -> Operation | None:
-    """The operation of ``block`` that an operation is, or is inside."""
+    """The operation of ``block`` that is an operation or contains it."""
     place: Operation | None = op
     while place is not None and place.parent is not block:
         place = place.parent_op()
@@ -172,7 +172,9 @@ def users(value: SSAValue) -> list[Operation]:
 
 
 def _second_stage_ops(block: Block, last: TableOp) -> list[Operation]:
-    """What follows from the later dot, what waits for its stage and releases it, and barriers before such operations."""
+    """The operations that depend on the second dot, the waits for its stage and the releases, and the barriers before
+    them.
+    """
     found: set[Operation] = set()
     waiting = [last, *_second_stage_waits(last), *_stage_releases(last), *_tmem_users(last)]
     while waiting:
@@ -195,7 +197,7 @@ def loads_of(dot: TableOp) -> list[TableOp]:
 
 
 def ops_on_same_stage(dot: TableOp, name: str) -> list[TableOp]:
-    """The operations of that name, in the block of a dot, on a stage that it reads."""
+    """The operations named so, in the block of a dot, on a stage that it reads."""
     pipelines = {load.pipeline for load in loads_of(dot)}
     found = (as_op(op) for op in parent_block(dot).ops if op.name == f"nv_tileas.async.pipeline.{name}")
     return [op for op in found if op.pipeline in pipelines]
@@ -206,21 +208,22 @@ def _stage_releases(dot: TableOp) -> list[TableOp]:
 
 
 def _second_stage_waits(dot: TableOp) -> list[TableOp]:
-    """The waits for its stage, where there are two: the next one is not full before the last one has been released.
+    """The waits for the second dot's stage, if there are two stages: the next stage is full only after the last one was
+    released.
 
-    Of more stages the next one is full long before, and between dots that are issued together a wait costs time.
+    With more stages the next one is full long before, and a wait between dots that are issued together costs time.
     """
     waits = ops_on_same_stage(dot, "consumer_wait")
     return [wait for wait in waits if wait.pipeline.type.stages.data == MIN_STAGES]
 
 
 def has_two_stages(dot: TableOp) -> bool:
-    """Whether the next stage can be filled while a dot still reads this one: what loads does all in order."""
+    """Whether the next stage can be filled while a dot still reads this one. The producer loads all stages in order."""
     return all(wait.pipeline.type.stages.data > 1 for wait in ops_on_same_stage(dot, "consumer_wait"))
 
 
 def _tmem_users(dot: TableOp) -> list[Operation]:
-    """Who writes and reads the dot's tensor memory, and waits for what it fills there."""
+    """The operations that write or read the dot's tensor memory, and the waits for what it fills."""
     if isinstance(dot, AsyncDotOp):
         return []
     tiles = [value for value in (dot.lhs, dot.acc) if value.type.name == "nv_tileas.tmem"]
@@ -228,7 +231,7 @@ def _tmem_users(dot: TableOp) -> list[Operation]:
 
 
 def _clonable_into_second_stage(second_stage: set[Operation], block: Block) -> Iterator[Operation]:
-    """Cheap operations whose results the late part alone reads: it can make them itself."""
+    """Cheap operations whose results only the second stage reads, so that it can recompute them."""
     done = set(second_stage)
     for op in reversed(list(block.ops)):
         readers = {_ancestor_in(user, block) for result in op.results for user in users(result)}
@@ -238,7 +241,7 @@ def _clonable_into_second_stage(second_stage: set[Operation], block: Block) -> I
 
 
 def _with_barriers(second_stage: set[Operation], block: Block) -> list[Operation]:
-    """In order, with the barriers that are before one of them."""
+    """The operations in order, with the barriers right before them."""
     for op in reversed(list(block.ops)):
         if op.name == BARRIER and op.next_op in second_stage:
             second_stage.add(op)
@@ -246,7 +249,7 @@ def _with_barriers(second_stage: set[Operation], block: Block) -> list[Operation
 
 
 def _is_separate(parts: _LoopStages, needed: set[Operation]) -> bool:
-    """Whether the late part may be done later: the early one reads nothing that it makes, and it acts on its own alone."""
+    """Whether the second stage may run later: the first does not read its results, and it acts on resources of its own."""
     second, block = set(parts.second_stage), parts.block
     if second & needed or parts.first_dot in second:
         return False
@@ -263,7 +266,7 @@ def _may_be_delayed(op: Operation) -> bool:
 
 
 def _fits(parts: _LoopStages, func: Operation, job: Job) -> bool:
-    """Whether threads have registers for the accumulator, the early dot, the left operand on its way, and stationary ones."""
+    """Whether registers hold the accumulator, the first dot's result, the next left operand, and stationary operands."""
     tiles = [_result(parts.first_dot), _result(parts.last_dot), _lhs_source(parts.last_dot)]
     tiles += [op.lhs for op in parts.first_stage if isinstance(op, AsyncDotOp) and is_tile(op.lhs)]
     regs = sum(tile_registers(tile) for tile in dict.fromkeys(tiles))
@@ -278,7 +281,7 @@ def _result(dot: TableOp) -> SSAValue:
 
 # ---- the change ------------------------------------------------------------------------------------
 def _rewrite(loop: TableOp, parts: _LoopStages) -> None:
-    """The early part of the first iteration, a loop that is one behind, the late part of the last."""
+    """The first stage of the first iteration, the rotated loop, and the second stage of the last iteration."""
     guard = loop_continues_at(loop, loop.lower)
     body, never = Block(), Block()
     never.add_op(YieldOp.make([list(loop.initial)], []))
@@ -293,7 +296,7 @@ def _rewrite(loop: TableOp, parts: _LoopStages) -> None:
 
 
 class _Writer:
-    """Copies of the parts of a loop's body."""
+    """Clones of the stages of a loop's body."""
 
     def __init__(self, loop: TableOp, parts: _LoopStages):
         self.loop, self.parts = loop, parts
@@ -322,7 +325,7 @@ class _Writer:
         return [values.get(last.operands[index], last.operands[index]) for index in self.parts.first_stage_arguments]
 
     def _split(self, carried: list[SSAValue]) -> tuple[dict[SSAValue, SSAValue], dict[SSAValue, SSAValue]]:
-        """What the old body's values are in the early part, and in the late one of the iteration before."""
+        """The values of the old body in the first stage, and in the second stage of the previous iteration."""
         parts, arguments = self.parts, self.parts.block.args
         olds = [
             arguments[1 + index] for index in (*parts.first_stage_arguments, *parts.second_stage_arguments)
@@ -331,7 +334,7 @@ class _Writer:
         return dict(zip(olds[:count], carried[:count])), dict(zip(olds[count:], carried[count:]))
 
     def _iteration(self, inner: Block) -> None:
-        """Issue both dots, then go on with the early part, then with the late one."""
+        """Issue both dots, then emit the first stage, then the second one."""
         parts = self.parts
         first, second = self._split(list(inner.args[1:]))
         first[parts.block.args[0]] = inner.args[0]
@@ -349,7 +352,7 @@ class _Writer:
         inner.add_op(ContinueOp.make([[*self._next_first_stage(first), *following, *handed]], []))
 
     def _finish(self, results: list[SSAValue], target: Block) -> None:
-        """The late part of the last iteration, and what the old loop's results are."""
+        """The second stage of the last iteration, and the results of the old loop."""
         parts, last = self.parts, terminator(self.parts.block)
         _, second = self._split(results)
         self._copy(parts.second_stage, second, target)
@@ -362,7 +365,7 @@ class _Writer:
             target.add_op(op.clone(values))
 
     def _await(self, dot: TableOp, values: dict[SSAValue, SSAValue], target: Block, pending: int) -> None:
-        """A dot of warpgroups, just issued, is waited for here: ``pending`` others may stay in flight."""
+        """Wait for a wgmma that was just issued; ``pending`` others may stay in flight."""
         if not isinstance(dot, AsyncDotOp):
             return
         issued = values[dot.result]

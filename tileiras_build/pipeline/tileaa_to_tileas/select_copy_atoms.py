@@ -1,4 +1,4 @@
-"""Choose the instructions by which copies and reductions of memory are made.
+"""Select the instructions of copies, reductions and cache hints.
 
 In:    local_load, updates and loads of memory, with the layouts and places that they keep.
 Out:   ``copy_atom`` on what reads a stage, ``reduce_atom`` on what updates memory, ``cache`` on loads of tiles that one block
@@ -50,14 +50,14 @@ class SelectCopyAtoms(EdgePass):
 
 @dataclass(frozen=True)
 class _Kernel:
-    """What all accesses of a kernel share: the target, and the axes of the grid that it asks for."""
+    """What all accesses of a kernel share: the target, and the grid axes that it uses."""
 
     target: Target
     grid: frozenset[int]
 
 
 def _select_local_load(op: TableOp, kernel: _Kernel) -> None:
-    """Matrices where they take no more cycles of shared memory."""
+    """ldmatrix where it takes no more shared-memory cycles."""
     matrix = ldmatrix_plan(op) if kernel.target.has("ldmatrix") else None
     is_better = matrix is not None and matrix.wavefronts <= vector_load_plan(op).wavefronts
     op.copy_atom = LDMATRIX if is_better else LD_SHARED
@@ -69,7 +69,7 @@ def _select_reduce_atom(op: TableOp, kernel: _Kernel) -> None:
 
 
 def _select_cache_hint(op: TableOp, kernel: _Kernel) -> None:
-    """What passes through takes no place in L1, where each access fills the sectors that it touches."""
+    """Data that is read once is not allocated in L1, where each access fills whole sectors."""
     if (
         op.mem_semantic == "weak"
         and (reading := load_reuse(op, kernel.grid)) in CACHES

@@ -1,4 +1,4 @@
-"""Choose the tiles that TMA loads, and the dots that warpgroups make of them.
+"""Select the MMA instruction of each dot, and the tiles that TMA loads.
 
 In:    nv_tileas dots in counted loops, without layouts.
 Out:   ``tma`` on the tiled_loads whose tiles TMA will load to shared memory ahead of time, ``swizzle`` where they must
@@ -65,7 +65,7 @@ COLUMN_UNIT = {128: 16, 64: 8}  # rows of a tcgen05 dot -> what its columns are 
 
 
 class SelectMmaAndTma(EdgePass):
-    """TMA loads and warpgroup dots."""
+    """TMA loads, and wgmma or tcgen05 instructions."""
 
     name = "tileas-select-mma-and-tma"
 
@@ -110,7 +110,7 @@ def _select_mma(op: TableOp, job: Job, warps: int, analysis: AxisAnalysis) -> No
 
 
 def _mark_stationary_operands(func: Operation, job: Job) -> None:
-    """Those that stay in shared memory, where warpgroups make all dots that read them."""
+    """Mark the operands that stay in shared memory, where wgmma computes all dots that read them."""
     for op in [as_op(op) for op in walk(func) if op.name == DOT and as_op(op).warpgroup is not None]:
         held = stationary_lhs(op, job)
         if held is not None and all(reader.warpgroup is not None for reader in dots_reading_same_lhs(op)):
@@ -119,11 +119,11 @@ def _mark_stationary_operands(func: Operation, job: Job) -> None:
 
 
 def _suits_mma_sync_fragments(op: TableOp, index: int, found: TmaOperand, job: Job) -> bool:
-    """Whether warps read their fragments of an operand well from TMA's placement.
+    """Whether mma.sync fragments are read without conflicts from the placement of TMA.
 
-    ldmatrix does, if the memory's fastest dimension is k or elements have the 16 bits that it transposes. Other
-    transposed elements are read one by one: those of 32 bits in two wavefronts, for smaller ones SoftwarePipelineLoads chooses a
-    placement.
+    ldmatrix does, if the fastest dimension in memory is k, or the elements have the 16 bits that it transposes. Other
+    transposed elements are read one by one: 32-bit elements take two wavefronts, and for smaller ones
+    SoftwarePipelineLoads chooses a placement.
     """
     _, chain, box = found
     shape = op.lhs.type.get_shape()
@@ -135,7 +135,7 @@ def _suits_mma_sync_fragments(op: TableOp, index: int, found: TmaOperand, job: J
 
 
 def _wgmma_atom(op: TableOp, job: Job, warps: int, boxes: dict[int, Any]) -> WgmmaAtom | None:
-    """The wgmma row for a dot whose operands lie as the row wants them."""
+    """The wgmma instruction of a dot whose operands have the memory order that it needs."""
     atom = wgmma_atom(op, job)
     if atom is None:
         return None
@@ -165,9 +165,10 @@ def _wgmma_atom(op: TableOp, job: Job, warps: int, boxes: dict[int, Any]) -> Wgm
 def _accumulator_promotion(
     tiling: WgmmaTiling, promotion_k: int, regs: int, kernel: Operation, job: Job
 ) -> AccumulatorPromotion | None:
-    """The partial sums for which threads have registers beside so many other ``words`` of the dot.
+    """The widths of partial sums for which threads have registers beside ``words`` other ones of the dot.
 
-    Wide ones first, which read the left operand less often; then two, of which one is added while the other is in flight.
+    Wide ones come first, which read the left operand less often; then two at a time, one of which is added while the
+    other is in flight.
     """
     warps = WARPS * tiling.groups_m * tiling.groups_n
     columns = tiling.columns
@@ -183,13 +184,13 @@ def _accumulator_promotion(
 
 
 def _readable_with_a_via_registers(boxes: dict[int, Any], atom: WgmmaAtom) -> bool:
-    """Whether the instruction reads the right operand, and threads the left one without bank conflicts."""
+    """Whether wgmma reads the right operand, and threads read the left one without bank conflicts."""
     bits = ELEMENT_BITS[atom.a_type]
     return 0 in boxes and is_canonical_smem_layout(boxes[1], 0, atom) and rows_need_registers(boxes[0], 1, bits)
 
 
 def _tcgen05_atom(op: TableOp, job: Job, warps: int, boxes: dict[int, Any]) -> Tcgen05Atom | None:
-    """The tcgen05 row for such a dot whose accumulators, and left operand unless it is loaded, fit in tensor memory."""
+    """The tcgen05 instruction of a dot whose accumulators, and left operand unless it is loaded, fit in tensor memory."""
     scaled = op.lhs_scale is not None
     atom = select_block_scaled_tcgen05_atom(kernel_target(op, job), op) if scaled else unscaled_atom(op, job)
     if atom is None or len(op.lhs.type.get_shape()) != 2 or not readable(op, boxes, atom):
@@ -214,13 +215,13 @@ def _tcgen05_atom(op: TableOp, job: Job, warps: int, boxes: dict[int, Any]) -> T
 
 
 def unscaled_atom(op: TableOp, job: Job) -> Tcgen05Atom | None:
-    """The tcgen05 row for the types of a dot; None where there is none."""
+    """The tcgen05 instruction for the types of a dot; None where there is none."""
     a, b, acc = element_types(op)
     return job.target.tcgen05_atom(a, b, acc)
 
 
 def _tmem_columns_of_others(op: TableOp, atom: Tcgen05Atom, boxes: dict[int, Any]) -> int:
-    """Columns of the kernel's dots that have tensor memory already; those that this one shares do not count."""
+    """Columns of the kernel's other dots in tensor memory, without those that share columns with this one."""
     dots = (as_op(other) for other in walk(enclosing_kernel(op)) if other.name == op.name)
     others = [other for other in dots if other.tmem_columns is not None]
     op.tensor_memory = atom.name
@@ -235,9 +236,9 @@ def _tma_operand_indices(op: TableOp) -> list[int]:
 
 
 def readable(op: TableOp, boxes: dict[int, Any], atom: Any) -> bool:
-    """Whether what is loaded lies as the instruction reads it, and a left operand that is not is computed, not loaded.
+    """Whether loaded operands have the placement that the instruction reads, and another left operand is computed.
 
-    ``boxes`` become those in which it does.
+    ``boxes`` become those with that placement.
     """
     if 0 not in boxes and dot_operand_load(op, 0) is not None:
         return False

@@ -35,7 +35,7 @@ SplatOp, BlockTileOp, IfOp, YieldOp, CreateTokenOp = (
 
 
 class ShardedProgram:
-    """Changes the program of ``func`` to that of the CTA, or the turn, of which ``rank`` is the number."""
+    """Rewrites ``func`` to the program of one CTA, or one slice; ``rank`` is its index."""
 
     def __init__(self, func: Operation, division: Sharding, rank: SSAValue):
         self.func, self.division, self.ctas, self.rank = func, division, division.ctas, rank
@@ -78,14 +78,14 @@ class ShardedProgram:
         return self._shifted(new_op) if op.name == "nv_tileas.make_range" else new_op
 
     def _shifted(self, value: SSAValue) -> SSAValue:
-        """A part of 0, 1, 2, … starts where the parts before it end."""
+        """Shard n of 0, 1, 2, ... starts where the shards before it end."""
         place, type = unwrap(defining_op(value).next_op), tile_type(value)
         start = self._times_rank(type.get_shape()[0], cast(IntegerType, type.element_type), place)
         tile = insert_before(SplatOp.make([start], [value.type]), place)
         return insert_before(binary(arith.AddiOp, value, tile), place)
 
     def _times_rank(self, count: int, type: IntegerType, place: Operation) -> SSAValue:
-        """The CTA's rank times a number, as a value of an integer type."""
+        """The rank times a constant, as a value of an integer type."""
         rank = self.rank
         if type != i32:
             resize = arith.ExtUIOp if type.width.data > 32 else arith.TruncIOp
@@ -96,7 +96,7 @@ class ShardedProgram:
 
     # ---- memory
     def _access(self, op: TableOp) -> None:
-        """The CTA's part of the tile: a smaller tile, found that many steps further."""
+        """The access of the CTA's shard: a smaller tile, whose coordinate is offset by the rank."""
         dim, old = sharded_dim(op, self.division), op.view.type
         kind = old.kind.data
         if kind == "partition" and not ViewAccessInfo(op.view, AxisAnalysis()).in_bounds()[dim]:
@@ -115,7 +115,7 @@ class ShardedProgram:
         op.operands[0] = insert_before(BlockTileOp.make([op.view.owner.operands[0]], [type], location_of(op)), op)
 
     def _rescale_coordinate(self, op: TableOp, dim: int, factor: int, per_rank: int) -> None:
-        """The coordinate along ``dim`` becomes factor * coordinate + per_rank * rank."""
+        """Replace the coordinate along ``dim`` by factor * coordinate + per_rank * rank."""
         index = [name for name, _ in op.operand_groups].index("coords") + dim
         scaled = scaled_index(clamped_index(op, dim, insertion_before(op)), factor, insertion_before(op))
         start = self._times_rank(per_rank, type_as(scaled, IntegerType), op)
@@ -123,7 +123,7 @@ class ShardedProgram:
         relax_checks_past_end(op, [dim], replaced_check=BoundsCheck.ANY)
 
     def _on_first_cta(self, op: Operation) -> None:
-        """A tile that every CTA has: the first one writes it."""
+        """Only the first CTA writes a tile that every CTA has."""
         zero = insert_before(constant_i32(0), op)
         first = insert_before(equal(self.rank, zero), op)
         write, skip = Block(), Block()
@@ -141,6 +141,6 @@ class ShardedProgram:
 
 
 def _repeated(value: DenseIntOrFPElementsAttr, type: TensorType[Any], ctas: int) -> DenseIntOrFPElementsAttr:
-    """One part of a tile of equal elements."""
+    """One shard of a tile of equal elements."""
     data = value.data.data
     return DenseIntOrFPElementsAttr(type, BytesAttr(data[: len(data) // ctas]))

@@ -1,4 +1,4 @@
-"""How a kernel's tiles are divided: from each tile that is written to all that it follows from."""
+"""Plan the sharding of a kernel's tiles, from each stored tile to all tiles that it depends on."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FRAGMENTS = ((16, 8),)
 
 
 def duplicate_cheap_tiles(func: Operation) -> None:
-    """Each place where control flow takes a tile that is cheap to compute gets a tile of its own."""
+    """Clone cheap tiles for each use by control flow, so that each use may be sharded its own way."""
     for op in walk(func):
         if is_structured_control_flow(op) or is_region_end(op):
             for index, operand in enumerate(op.operands):
@@ -39,7 +39,7 @@ def duplicate_cheap_tiles(func: Operation) -> None:
 
 
 def best_sharding(func: Operation, job: Job, max_ctas: int) -> Sharding:
-    """A division over as many CTAs as possible, at most ``most``; raises Undivided for the reason that most fails."""
+    """A sharding over as many CTAs as possible, at most ``most``; raises ShardingError with the most frequent reason."""
     reason: ShardingError | None = None
     while max_ctas > 1:
         try:
@@ -50,7 +50,7 @@ def best_sharding(func: Operation, job: Job, max_ctas: int) -> Sharding:
 
 
 def _check_executed_once(func: Operation) -> None:
-    """Nothing that must happen once may stand where every CTA does it."""
+    """Raise ShardingError for operations with side effects that every CTA would execute."""
     for op in walk(func):
         if op.name in SIDE_EFFECTS_ONCE:
             raise ShardingError(f"{op.name} would happen in each CTA")
@@ -59,7 +59,7 @@ def _check_executed_once(func: Operation) -> None:
 
 
 def sharding_of(func: Operation, job: Job, ctas: int) -> Sharding:
-    """From each tile that is written to all that it follows from; raises Undivided where that is not all that is costly."""
+    """Shard each stored tile and all that it depends on; raises ShardingError where costly operations stay unsharded."""
     _check_executed_once(func)
     division = Sharding(ctas)
     for op in walk(func):
@@ -84,7 +84,7 @@ def _check_dot(op: TableOp, sharding: Sharding, job: Job) -> None:
 
 
 def _extended(sharding: Sharding, op: TableOp, job: Job) -> Sharding | None:
-    """The division with what ``op`` writes divided along the best of its dimensions; None where none can be."""
+    """Extend the sharding by the tile that ``op`` stores, along its best dimension; None where no dimension works."""
     found = []
     for dim in range(len(shape_of(op.value))):
         attempt = sharding.copy()
@@ -97,7 +97,7 @@ def _extended(sharding: Sharding, op: TableOp, job: Job) -> Sharding | None:
 
 
 def _score(sharding: Sharding, job: Job) -> tuple[int, int]:
-    """How many dots are divided, and how well the target's best instruction still fits them."""
+    """How many dots are sharded, and how well the target's best instruction still fits them."""
     dots = [as_op(op) for op in sharding.operations if op.name == "nv_tileas.dot"]
     return len(dots), sum(_mma_efficiency(_shard_shape(op, sharding), job) for op in dots)
 
@@ -107,7 +107,7 @@ def _shard_shape(op: TableOp, sharding: Sharding) -> tuple[int, ...]:
 
 
 def _mma_efficiency(shape: tuple[int, ...], job: Job) -> int:
-    """How many of the steps of the target's kind of dot a tile of a result has passed."""
+    """How many of the thresholds of the target's MMA family the result tile reaches."""
     steps = MMA_SIZE_STEPS.get(job.target.tier.mma_family, FRAGMENTS)
     return sum(shape[-2] % rows == 0 and shape[-1] % columns == 0 for rows, columns in steps)
 
@@ -119,7 +119,7 @@ def _check_order(func: Operation, sharding: Sharding) -> None:
 
 
 def _same_shard(first: TableOp, second: TableOp, sharding: Sharding) -> bool:
-    """Whether whatever bytes two accesses share, one CTA accesses in both."""
+    """Whether one CTA accesses all bytes that two accesses share."""
     if any(op.name not in VIEW_ACCESSES or op not in sharding.operations for op in (first, second)):
         return False
     types, dims = [op.view.type for op in (first, second)], [sharded_dim(op, sharding) for op in (first, second)]
@@ -129,7 +129,7 @@ def _same_shard(first: TableOp, second: TableOp, sharding: Sharding) -> bool:
 
 
 def sharded_dim(op: TableOp, sharding: Sharding) -> int:
-    """The dimension along which the tile of a view access is divided."""
+    """The dimension along which the tile of a view access is sharded."""
     if op.value in sharding.dims:
         return sharding.dims[op.value]
     return next(dim for (user, index), dim in sharding.remade.items() if user is op and op.operands[index] is op.value)

@@ -1,4 +1,4 @@
-"""Barriers between the operations that read shared memory and those that write there next."""
+"""Find read-after-write and write-after-read hazards in shared memory, and insert barriers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_STARTS = 4  # distinct states in which one loop is entered
 
 @dataclass(frozen=True)
 class SmemRegion:
-    """Bytes of shared memory; ``ring`` where they hold tiles that a pipeline's own barriers protect from its copies.
+    """Bytes of shared memory; ``ring`` where the mbarriers of a pipeline order reads before the next copies.
 
     ``copied``: TMA reads them until a thread has waited for it.
     """
@@ -32,7 +32,7 @@ class SmemRegion:
 
     @classmethod
     def all_of(cls, op: TableOp) -> list[SmemRegion]:
-        """The regions that an operation uses: rings, or scratch."""
+        """The regions of an operation: rings, or scratch."""
         if op.name in STAGE_BUFFER_USERS:
             rings = (defining_table_op(value) for value in op.operands if isinstance(value.type, BufferType))
             return [cls.of_stage_buffer(ring) for ring in rings]
@@ -51,10 +51,10 @@ class SmemRegion:
 
 
 class HazardAnalysis:
-    """The regions that threads may still be reading, and what must be waited for before they are written again.
+    """The regions that threads may still be reading, and the barriers needed before they are written again.
 
-    Each walk over a body walks the loops in it, so two walks per loop would be 2^depth: what a loop leaves is kept for
-    each state in which it was entered, and one that is entered in many is taken to be entered in the worst.
+    Each walk over a body walks the loops in it, so two walks per loop would cost 2^depth. The result of a loop is
+    cached for each state in which it was entered, and a loop with many such states is analyzed for their union.
     """
 
     def __init__(self, func: Operation):
@@ -68,7 +68,7 @@ class HazardAnalysis:
         self._block(self.body, frozenset())
 
     def _collect_users(self, block: Block) -> None:
-        """Note which regions a block uses at any depth, and whether anything in it leaves an iteration."""
+        """Record which regions a block uses at any depth, and whether anything in it leaves an iteration."""
         used: set[SmemRegion] = set()
         for op in block.ops:
             if is_loop_exit(op):
@@ -101,7 +101,7 @@ class HazardAnalysis:
         return self._visit_user(op, reading) if _uses_region(op) else reading
 
     def _loop(self, op: Operation, reading: frozenset[SmemRegion]) -> frozenset[SmemRegion]:
-        """What a loop that is entered in the state ``reading`` leaves."""
+        """The state after a loop that is entered in the state ``reading``."""
         ends = self.ends.setdefault(op, {})
         if reading not in ends and len(ends) >= MAX_STARTS:
             reading |= self.used[self.body] | _read_by_threads(self.used[self.body])
@@ -110,9 +110,9 @@ class HazardAnalysis:
         return ends[reading]
 
     def _visit_loop_back_edge(self, op: Operation, reading: frozenset[SmemRegion]) -> frozenset[SmemRegion]:
-        """The state after a loop: what the end of the body reads, its start may meet.
+        """The state after a loop. The reads at the end of the body may race with the writes at its start.
 
-        ``continue`` and ``break`` may leave with anything that the body reads.
+        ``continue`` and ``break`` may leave with any of the body's reads.
         """
         block = op.regions[0].blocks[0]
         jumped = self.used[block] if self._has_loop_exits(block) else frozenset()
@@ -142,12 +142,14 @@ class HazardAnalysis:
 
 
 def _being_copied_by_tma(reading: frozenset[SmemRegion]) -> frozenset[SmemRegion]:
-    """What TMA may be reading, which no barrier ends."""
+    """Regions that TMA may be reading. A barrier does not end such reads."""
     return frozenset(region for region in reading if region.copied)
 
 
 def _read_by_threads(reading: frozenset[SmemRegion]) -> frozenset[SmemRegion]:
-    """After a wait for TMA: its regions are read like others, for threads that have not waited know nothing yet."""
+    """After a wait for TMA its regions count as read by threads: those that have not waited do not know that it is
+    over.
+    """
     return frozenset(replace(region, copied=False) for region in reading)
 
 

@@ -1,4 +1,4 @@
-"""Take shorter steps along k where two tiles of a dot's operands do not fit in shared memory.
+"""Shrink the k tile of dots whose operands do not fit in shared memory twice.
 
 In:    counted loops that load the tiles of one dot, at the loop's index along k, and add it to an accumulator they carry.
 Out:   where the two tiles of two iterations are more than the target's shared memory, the loop runs a power of two times as
@@ -39,7 +39,7 @@ UPPER = 1  # operand of a loop, after its lower bound
 
 
 class ShrinkKTile(EdgePass):
-    """Tiles of less depth, in more steps."""
+    """Shorter k tiles, in more iterations."""
 
     name = "tileas-shrink-k-tile"
 
@@ -54,7 +54,7 @@ class ShrinkKTile(EdgePass):
 
 
 def _operands(dot: TableOp) -> list[KTiledOperand] | None:
-    """Both operands of a dot whose loop may take shorter steps."""
+    """Both operands of a dot whose loop may use a shorter k tile."""
     loop = dot.parent_op()
     if loop is None or not is_counted_loop(loop) or dot.lhs_scale is not None or not _only_accumulates(dot, loop):
         return None
@@ -65,7 +65,7 @@ def _operands(dot: TableOp) -> list[KTiledOperand] | None:
 
 
 def _only_accumulates(dot: TableOp, loop: TableOp) -> bool:
-    """Whether a loop counts by ones, does not change anything but the accumulator, and orders nothing."""
+    """Whether a loop with step 1 changes nothing but the accumulator, and orders no memory access."""
     if not has_no_early_exit(loop) or not is_accumulation_loop(dot) or not is_int_constant(loop.step, 1):
         return False
     carried = [value for value in loop.initial if value.type.name != TOKEN]
@@ -78,7 +78,7 @@ def _operand(dot: TableOp, index: int) -> KTiledOperand | None:
 
 
 def _only_loop_sets_k(loop: TableOp, operands: list[KTiledOperand]) -> bool:
-    """Whether a loop's index says where the tiles are along k, and nothing else."""
+    """Whether the loop's index alone is the coordinate of the tiles along k."""
     index = loop.regions[0].blocks[0].args[0]
     if any(operand.load.coords[operand.k_dim] is not index for operand in operands):
         return False
@@ -86,7 +86,7 @@ def _only_loop_sets_k(loop: TableOp, operands: list[KTiledOperand]) -> bool:
 
 
 def _shrink_factor(dot: TableOp, operands: list[KTiledOperand], job: Job) -> int:
-    """How many times shorter the steps must be for two of them to fit; 1 where they need not or cannot be."""
+    """The factor by which the k tile must shrink for two stages to fit; 1 where it need not or cannot."""
     beside = (
         [0]
         if is_function(parent_op(parent_op(dot))) or job.target.copy_family != "tma"
@@ -96,7 +96,7 @@ def _shrink_factor(dot: TableOp, operands: list[KTiledOperand], job: Job) -> int
 
 
 def _largest_fitting_k(dot: TableOp, operands: list[KTiledOperand], other_operands: int, job: Job) -> int | None:
-    """The same beside so many bytes; None where it cannot be."""
+    """The same with ``bytes`` of other shared memory; None where no factor fits."""
     size, factor = sum(operand.bytes for operand in operands), 1
     k = dot.lhs.type.get_shape()[-1]
     line = min(k * element_of(operand.load.value.type).bits // 8 for operand in operands)

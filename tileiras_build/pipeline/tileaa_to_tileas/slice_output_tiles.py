@@ -1,4 +1,4 @@
-"""Compute tiles part after part where the registers of an SM do not hold what dots keep.
+"""Compute output tiles slice by slice where the registers of an SM do not hold the accumulators.
 
 In:    nv_tileas without layouts; kernels with dots in loops.
 Out:   where the accumulators of a loop's dots, and left operands that stay in registers, are more than all threads of a CTA hold,
@@ -58,7 +58,7 @@ class SliceOutputTiles(EdgePass):
 
 
 def _fits(func: Operation, job: Job) -> bool:
-    """Whether the threads of a CTA have registers for what dots keep, and rows of scores one thread each."""
+    """Whether the registers of a CTA's threads hold what dots keep live, and each row of scores is in one thread."""
     if job.target.has("tcgen05") and any(chain.rows > ROWS for chain in chained_dots_of(func)):
         return False
     regs = live_tile_registers(func, job.target, lambda dot: is_stationary(dot, job))
@@ -94,7 +94,7 @@ def _slice(func: Operation, slices: int, job: Job) -> bool:
 
 
 def _min_rows_per_slice(division: Sharding) -> int | None:
-    """Rows of the shortest part of a dot that is divided by rows; None where none is."""
+    """The fewest rows of a slice of any dot that is sliced by rows; None where none is."""
     dots = [as_op(op) for op in division.operations if op.name == DOT]
     shapes = [(shape_of(dot.result), division.dims[dot.result]) for dot in dots]
     return min((shape[dim] // division.ctas for shape, dim in shapes if dim == len(shape) - 2), default=None)
@@ -118,7 +118,7 @@ def _loop_over_slices(func: Operation, slices: int) -> Block:
 
 
 def _is_slice_invariant(op: Operation, moved: set[Operation]) -> bool:
-    """Pure, without tiles, and computed from nothing that was moved."""
+    """Whether an operation is pure, has no tiles, and depends on nothing that was moved."""
     if not is_pure(op) or op.regions or any(is_tile(value) for value in (*op.operands, *op.results)):
         return False
     return not any(value.owner in moved for value in op.operands)

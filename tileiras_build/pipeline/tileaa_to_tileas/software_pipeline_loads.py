@@ -1,4 +1,4 @@
-"""Load the operands of matrix dots ahead of time, through a ring of buffers in shared memory.
+"""Software-pipeline the operand loads of dots through a ring of buffers in shared memory (cp.async).
 
 In:    counted loops in which tiles are loaded from views and converted to an operand of a dot or to its scales.
 Out:   the loads are asynchronous copies, several iterations ahead, into nv_tileas.alloc_tensor rings; the operands are
@@ -44,7 +44,7 @@ DOT = "nv_tileas.dot"
 
 
 class SoftwarePipelineLoads(EdgePass):
-    """Multi-stage copies for the loops of dots."""
+    """Multistage cp.async pipelines for the loops of dots."""
 
     name = "tileas-software-pipeline-loads"
 
@@ -76,7 +76,9 @@ def _pipeline(loop: TableOp, job: Job) -> None:
 
 
 def _choose_stages(kernel: Operation, loop: Operation, loads: list[CpAsyncLoad], job: Job) -> tuple[int, int]:
-    """As many as fit beside what is in shared memory while the loop runs, and hide the latency; CTAs that have them."""
+    """As many stages as hide the latency and fit beside the other shared memory of the loop; and the CTAs that fit
+    then.
+    """
     latencies = [latency for one in loads if (latency := hint(one.load, job, "latency"))]
     most = max(max(latencies) + 1, MIN_STAGES) if latencies else MAX_CP_ASYNC_STAGES
     size, taken = sum(load.bytes for load in loads), _used_shared_memory(kernel, loop, loads, job)
@@ -89,8 +91,8 @@ def _choose_stages(kernel: Operation, loop: Operation, loads: list[CpAsyncLoad],
 
 
 def _only_feeds_dots(kernel: Operation, block: Block, loads: list[CpAsyncLoad]) -> bool:
-    """Whether a kernel has one dot, and its loop no other tiles than what is copied for it, in whole vectors: how many bytes
-    there are takes more registers.
+    """Whether a kernel has one dot, and its loop loads only whole vectors for it. A count of valid bytes per copy needs
+    more registers.
     """
     if any(load.has_boundary_tile for load in loads):
         return False
@@ -100,7 +102,7 @@ def _only_feeds_dots(kernel: Operation, block: Block, loads: list[CpAsyncLoad]) 
 
 
 def _used_shared_memory(kernel: Operation, loop: Operation, loads: list[CpAsyncLoad], job: Job) -> int:
-    """Bytes that a ring of this loop must leave: other rings, and scratch that is used while these or it hold tiles."""
+    """Bytes not available to a ring of this loop: other rings, and scratch that is live at the same time."""
     rings = [as_op(op) for op in walk(kernel) if op.name == "nv_tileas.alloc_tensor"]
     lives = [LiveRange.of(ring) for ring in rings]
     gone = {op for load in loads for op in load.chain}
@@ -110,7 +112,7 @@ def _used_shared_memory(kernel: Operation, loop: Operation, loads: list[CpAsyncL
 
 
 def _is_simple(block: Block) -> bool:
-    """Nothing writes memory, and the only way on is the ``continue`` at the end."""
+    """Whether nothing writes memory, and the only terminator is the ``continue`` at the end."""
     last = block.last_op
     if last is None or not is_continue(last):
         return False

@@ -1,4 +1,4 @@
-"""Set one warp aside to load tiles by TMA, ahead of the warps that compute, and one to issue dots of loops over tiles.
+"""Specialize warps: a producer warp loads tiles by TMA, consumer warps compute, and one warp may issue all MMAs.
 
 In:    tiled_loads marked ``tma`` in counted loops, dots that read their tiles, all with layouts.
 Out:   the scalars of the kernel, with the loads of those that are looked up in memory, then an agent_switch: its first
@@ -61,7 +61,7 @@ CreateTokenOp, YieldOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("create
 
 
 class SpecializeWarps(EdgePass):
-    """A loading warp and computing warps."""
+    """A producer warp and consumer warps."""
 
     name = "tileas-specialize-warps"
 
@@ -131,7 +131,7 @@ class _WarpSpecializer:
         return copies or registers_allow_mma_warp(self._accumulator_registers, self.func, self.job, self.warps)
 
     def _scalar_slice(self, loads: list[TableOp]) -> ScalarSlice:
-        """What loops, choices and returns depend on, and where the tiles of some loads are."""
+        """The scalars that the control flow and the coordinates of loads depend on."""
         slice = ScalarSlice()
         for ring in self.mma_pipelines:
             for loop in ring.loops:
@@ -154,7 +154,9 @@ class _WarpSpecializer:
             self.func.partition_registers = setmaxnreg_split(self.warps, self.job.target, ctas, apart)
 
     def _outline(self, lookups: set[Operation]) -> Block:
-        """All but the scalars that both partitions may need, moved to a block of its own; ``lookups`` are such scalars' loads."""
+        """Move all but the scalars that both partitions may need to a block of its own; ``lookups`` are the loads of
+        such scalars.
+        """
         body, ended = Block(), False
         for op in list(self.entry.ops)[:-1]:
             if op in lookups:
@@ -169,14 +171,14 @@ class _WarpSpecializer:
         return body
 
     def _is_movable_to_entry(self, op: Operation) -> None:
-        """A load that waits for nothing needs no token of what stays behind."""
+        """Whether a load depends on no token of an operation that stays in the partition."""
         for index, token in enumerate(op.operands):
             if token.type.name == TOKEN:
                 op.operands[index] = insert_before(CreateTokenOp.make([], [token.type]), op)
                 self.shared.add(defining_op(op.operands[index]))
 
     def _is_shared_by_partitions(self, op: Operation) -> bool:
-        """Pure, without tiles, and computed from nothing that stays behind."""
+        """Whether an operation is pure, has no tiles, and depends on nothing that stays in the partition."""
         if not is_pure(op) or op.regions or any(is_tile(value) for value in (*op.operands, *op.results)):
             return False
         owners = (value.owner for value in op.operands)
@@ -184,8 +186,9 @@ class _WarpSpecializer:
 
 
 def _accumulates_in_tmem(ring: MmaPipeline) -> bool:
-    """Whether all of a dot is loaded, and its accumulators come together in tensor memory, from zero, in a loop that adds
-    nothing else."""
+    """Whether all operands of a dot are loaded, and it accumulates in tensor memory, from zero, in a loop that adds
+    nothing else.
+    """
     dot, loop = ring.dot, ring.loops[-1]
     loaded = ring.consumers and len(ring.operand_loads) == 2 and (dot.lhs_scale is None or ring.scale_loads)
     return bool(loaded and is_accumulation_loop(dot) and is_zero(as_op(loop).initial[dot.acc.index - 1]))

@@ -1,4 +1,4 @@
-"""Scalars computed where the program may not come to them: in front of a loop that may have no trips, or of one more iteration.
+"""Scalars that are computed speculatively: before a loop that may not run, or for one more iteration.
 
 LLVM takes from a division that its divisor is not 0, and drops what the program does where it is; of a shift by more bits than
 there are it makes any number, another one for each use.
@@ -18,7 +18,7 @@ UNSIGNED = frozenset(f"arith.{name}" for name in ("divui", "remui", "ceildivui")
 
 
 def speculated(op: Operation, operands: list[SSAValue], insert: Inserter) -> SSAValue:
-    """What a scalar operation gives of other values; some number where the program says nothing of the result."""
+    """A scalar operation on other values, with an arbitrary result where it is undefined."""
     if may_divide_by_zero(op):
         dividend, divisor = operands
         operands = [dividend, _divisor(op, dividend, divisor, insert)]
@@ -28,7 +28,7 @@ def speculated(op: Operation, operands: list[SSAValue], insert: Inserter) -> SSA
 
 
 def _of(op: Operation, operands: list[SSAValue]) -> Operation:
-    """The same operation of other values."""
+    """Clone an operation with other operands."""
     return type(op).create(
         operands=operands,
         result_types=[result.type for result in op.results],
@@ -38,7 +38,7 @@ def _of(op: Operation, operands: list[SSAValue]) -> Operation:
 
 
 def _divisor(op: Operation, dividend: SSAValue, divisor: SSAValue, insert: Inserter) -> SSAValue:
-    """1 in place of 0, and of -1 where the quotient has no place in its type."""
+    """Replace a divisor of 0 by 1, and -1 where the quotient would overflow."""
     type = type_as(divisor, IntegerType)
     undefined = insert(equal(divisor, insert(constant(0, type))))
     if op.name not in UNSIGNED:
@@ -49,7 +49,7 @@ def _divisor(op: Operation, dividend: SSAValue, divisor: SSAValue, insert: Inser
 
 
 def _amount(bits: SSAValue, insert: Inserter) -> SSAValue:
-    """No bits in place of as many as there are, or more."""
+    """Replace a shift amount that is not below the bit width by 0."""
     type = type_as(bits, IntegerType)
     defined = insert(below(bits, insert(constant(type.width.data, type))))
     return insert(arith.SelectOp.make([defined, bits, insert(constant(0, type))], [type]))

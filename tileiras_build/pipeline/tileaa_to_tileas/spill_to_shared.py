@@ -1,4 +1,4 @@
-"""Let tiles wait for a reduction in shared memory, as far as more CTAs of an SM have no registers for them.
+"""Spill tiles that are live across a reduction to shared memory, so that more CTAs share an SM.
 
 In:    nv_tileas operations with layouts; kernels that reduce tiles and multiply no matrices.
 Out:   spill in front of a reduction and take_back after it, around tiles of 32-bit elements that are used on both sides;
@@ -41,7 +41,7 @@ from .rewriter import insert_before
 
 
 class SpillToShared(EdgePass):
-    """Tiles that wait in shared memory."""
+    """Tiles that are spilled to shared memory across reductions."""
 
     name = "tileas-spill-to-shared"
 
@@ -59,7 +59,7 @@ class SpillToShared(EdgePass):
 
 
 def _spill(func: Operation, wanted: range, rows: ReductionBlock, job: Job) -> None:
-    """Spill what the largest number of CTAs demands that the kernel wants and that have shared memory for it."""
+    """Spill for the largest number of CTAs per SM that the kernel profits from and that have shared memory for it."""
     warps, scratch = unwrap(as_op(func).num_warps), largest_scratch(walk(func), job)
     for ctas, beside in product(wanted, SPILLED_ROW_REG_OVERHEAD):
         most = registers_left(UNSPILLABLE_REG_OVERHEAD, warps, ctas, job.target)

@@ -1,4 +1,4 @@
-"""Indices of tiles that a pass computes anew for smaller tiles, so that those of tiles outside of a tensor stay outside."""
+"""Indices of subtiles, computed so that subtiles of an out-of-bounds tile stay out of bounds."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ GetTileCountOp = COUNTERPARTS["nv_tileaa.get_tile_count"]
 
 
 def bounds_checks_of(access: TableOp) -> Sequence[int]:
-    """What is asked of each index of an access."""
+    """The bounds check that each index of an access needs."""
     return access.index_checks or (BoundsCheck.ANY,) * len(access.coords)
 
 
 def clamped_index(access: TableOp, dim: int, insert: Inserter) -> SSAValue:
-    """An index with which one may compute: it is that of a tile of the tensor, or past the end by few."""
+    """An index that arithmetic cannot overflow: of a tile in bounds, or few tiles past the end."""
     index = access.coords[dim]
     if bounds_checks_of(access)[dim] != BoundsCheck.ANY:
         return index
@@ -35,12 +35,12 @@ def clamped_index(access: TableOp, dim: int, insert: Inserter) -> SSAValue:
 
 
 def scaled_index(index: SSAValue, factor: int, insert: Inserter) -> SSAValue:
-    """The index of the first of so many smaller tiles."""
+    """The index of the first of ``factor`` smaller tiles."""
     return insert(binary(arith.MuliOp, index, insert(constant(factor, type_as(index, IntegerType)))))
 
 
 def relax_checks_past_end(access: TableOp, dims: Iterable[int], *, replaced_check: BoundsCheck) -> None:
-    """Indices of which ``instead_of`` is asked along these dimensions are now those of tiles that may be past the end."""
+    """Indices that needed ``instead_of`` along these dimensions may now be past the end only."""
     checks, dims = bounds_checks_of(access), set(dims)
     access.index_checks = [
         BoundsCheck.PAST_END if dim in dims and check == replaced_check else check for dim, check in enumerate(checks)

@@ -1,4 +1,4 @@
-"""Exchange the operands of dots whose right one lies in memory as no warpgroup instruction reads it.
+"""Swap the operands of dots whose right operand has an order in memory that no wgmma reads.
 
 In:    nv_tileas dots in counted loops, without layouts.
 Out:   C = A B is summed as the transpose of B' A', where wgmma wants both operands along k, A is so and B is not:
@@ -44,7 +44,7 @@ PermuteOp, DotOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("permute", "d
 
 
 class SwapOperands(EdgePass):
-    """Dots as the transposes of others."""
+    """Dots replaced by their transposes."""
 
     name = "tileas-swap-operands"
 

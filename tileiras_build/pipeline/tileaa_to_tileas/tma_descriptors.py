@@ -1,4 +1,4 @@
-"""Tensor maps of a kernel: one for each memory reference and box, among what all partitions share."""
+"""TMA descriptors of a kernel: one for each memory reference and box, created before the partitions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..analysis.tma_tensor_maps import TensorBox
 
 
 def hoist(value: SSAValue, entry: Block) -> None:
-    """Compute what a tensor map describes, which follows from the kernel's parameters, in the block ``entry``."""
+    """Move the operands of a TMA descriptor, which depend on kernel parameters only, to the block ``entry``."""
     op = value.owner
     if isinstance(op, Block) or op.parent is entry:
         return
@@ -25,7 +25,7 @@ def hoist(value: SSAValue, entry: Block) -> None:
 
 
 def descriptor_of(view: SSAValue, box: TensorBox, entry: Block, place: Operation) -> SSAValue:
-    """The tensor map with which TMA moves tiles of a view, made before ``place`` of ``entry`` where there is none."""
+    """The TMA descriptor of a view and a box, created before ``place`` of ``entry`` where there is none."""
     memref = defining_op(view).operands[0]
     descriptor = MakeTiledTmaDescOp.make(
         [memref], [TmaDescType()], dims=box.dims, box=box.box, swizzle_mode=box.swizzle, rounds=box.rounds

@@ -1,4 +1,4 @@
-"""Let TMA write the tiles of results that would pass through shared memory anyway.
+"""Store by TMA the result tiles that would go through shared memory anyway.
 
 In:    tiled_stores with layouts, in kernels whose partitions load by TMA.
 Out:   async.tiled_tma_store for each of them that meets all of RULES: the tile goes from the layout in which it was
@@ -96,7 +96,7 @@ class _Store:
 
     @cached_property
     def alone(self) -> TableOp | None:
-        """The convert_layout of this store alone."""
+        """The convert_layout that only this store uses."""
         new_op = self.op.value.owner
         alone = isinstance(new_op, Operation) and new_op.name == CONVERSION and len(list(self.op.value.uses)) == 1
         return as_op(new_op) if alone and len(new_op.results) == 1 else None
@@ -107,7 +107,7 @@ class _Store:
 
     @cached_property
     def round_trip(self) -> SharedRoundTrip | None:
-        """How the tile passes through shared memory now."""
+        """The present way of the tile through shared memory."""
         if self.alone is None:
             return None
         layouts = (layout_of(value) for value in (self.conversion.operands[0], self.op.value))
@@ -158,8 +158,8 @@ class _Store:
     def available_bytes(self) -> int:
         """Bytes of shared memory that cost neither stages nor another CTA on the SM.
 
-        Those of the conversion; those of rings that are drained; what rings leave of the share of a CTA, where as many as
-        fit beside them run together.
+        These are the bytes of the conversion, the bytes of drained rings, and what rings leave of a CTA's share of the
+        SM.
         """
         rings = [as_op(op) for op in walk(self.func) if op.name == "nv_tileas.alloc_tensor"]
         whole, beside = sum(buffer_bytes(ring) for ring in rings), lifetime_storage_bytes(self.func)
@@ -171,7 +171,7 @@ class _Store:
 
     @property
     def instructions(self) -> int:
-        """Instructions of a thread that move the tile without TMA: to shared memory, back, and out."""
+        """Instructions of a thread that move the tile without TMA: to shared memory, back, and to global memory."""
         registers = layout_of(self.op.value).num_registers
         elsewhere = registers if self.op.has_boundary_tile else 0
         wide = registers // self.op.vector
@@ -179,7 +179,7 @@ class _Store:
 
     @property
     def cycles(self) -> int:
-        """Cycles in which shared memory serves a warp without TMA."""
+        """Shared-memory cycles of a warp without TMA."""
         return sum(move.wavefronts for move in self._copies)
 
     @property
@@ -194,7 +194,9 @@ def _is_plain(store: _Store) -> bool:
 
 
 def _is_profitable(store: _Store) -> bool:
-    """Without bank conflicts, and in no more instructions, or cycles of shared memory, than what it replaces."""
+    """Whether a TMA store has no bank conflicts, and no more instructions or shared-memory cycles than what it
+    replaces.
+    """
     moves = store.chunks[-1].copies
     instructions, cycles = (sum(getattr(move, what) for move in moves) for what in ("num_instructions", "wavefronts"))
     return (instructions <= store.instructions or cycles <= store.cycles) and all(move.conflicts == 1 for move in moves)
@@ -212,7 +214,7 @@ RULES: tuple[Callable[[_Store], bool], ...] = (
 
 # ---- the change ------------------------------------------------------------------------------------
 def _replace_store(store: _Store, entry: Block, switch: Operation) -> TableOp:
-    """TMA's store in place of conversion and store."""
+    """Replace a layout conversion and a store by a TMA store."""
     op, conversion, box = store.op, store.conversion, store.box
     hoist(op.view.owner.operands[0], entry)
     descriptor = descriptor_of(op.view, box, entry, switch)
@@ -239,13 +241,15 @@ def _replace_store(store: _Store, entry: Block, switch: Operation) -> TableOp:
 
 
 def _is_ordinary(op: Operation) -> bool:
-    """Whether an operation accesses or orders global memory other than by TMA: copies see that over a wider fence."""
+    """Whether an operation accesses or orders global memory other than by TMA. TMA copies need a wider fence to see
+    that.
+    """
     return is_token_ordered(op) and not isinstance(op, AsyncTiledTmaStoreOp)
 
 
 # ---- what comes after ------------------------------------------------------------------------------
 def _order(stores: list[TableOp]) -> None:
-    """Before each operation that a token orders after a store: wait until it is written, and meet."""
+    """Before each operation that a token orders after a store: wait until TMA has written, and synchronize."""
     for op in {
         op for store in stores for op in _ordered_after(store.result_token, set()) if _must_wait_for_store(op, store)
     }:
@@ -257,12 +261,12 @@ def _order(stores: list[TableOp]) -> None:
 
 
 def _must_wait_for_store(op: Operation, store: TableOp) -> bool:
-    """Whether an operation may meet elements of a store that a token orders before it."""
+    """Whether an operation may access elements of a store that a token orders before it."""
     return op is not store or not iterations_store_disjoint_tiles(store)
 
 
 def _ordered_after(token: SSAValue, seen: set[SSAValue]) -> Iterator[Operation]:
-    """The first operations on each way of a token that act after it."""
+    """The first accesses on each path of a token after it."""
     if token in seen:
         return
     seen.add(token)
@@ -285,7 +289,7 @@ def _passed_to(op: Operation, index: int) -> list[SSAValue]:
 
 
 def _carried(loop: Operation, index: int) -> list[SSAValue]:
-    """What a loop carries at a place: the argument, and the result."""
+    """The argument and the result of a loop-carried value."""
     arguments = loop.regions[0].blocks[0].args[1 if is_counted_loop(loop) else 0 :]
     values = [*arguments[index : index + 1], *loop.results[index : index + 1]]
     return [value for value in values if value.type.name == TOKEN]

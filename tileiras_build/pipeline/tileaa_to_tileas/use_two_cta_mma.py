@@ -1,4 +1,4 @@
-"""Let the two CTAs of a cluster make one dot in tensor memory (tcgen05, cta_group::2).
+"""Let the two CTAs of a cluster compute one MMA in tensor memory (tcgen05, cta_group::2).
 
 In:    a kernel divided over two CTAs by the rows of its only dot, whose accumulator stays in tensor memory while a loop
        runs and starts from zero: each CTA loads its rows of the left operand and all of the right one.
@@ -57,7 +57,7 @@ BlockTileOp = COUNTERPARTS["nv_tileaa.block_tile"]
 
 
 class UseTwoCtaMma(EdgePass):
-    """Dots of pairs of CTAs."""
+    """Two-CTA MMAs."""
 
     name = "tileas-use-two-cta-mma"
 
@@ -71,7 +71,7 @@ class UseTwoCtaMma(EdgePass):
 
 # ---- which dots ------------------------------------------------------------------------------
 def _only_dot(func: Operation) -> TableOp | None:
-    """The dot that a pair can make; None where there is none."""
+    """The dot that a CTA pair can compute; None where there is none."""
     found = [op for op in walk(func) if isinstance(op, AsyncUmmaOp)]
     if len(found) != 1 or any(isinstance(op, TmemStoreOp) and op.enabled is None for op in walk(func)):
         return None
@@ -86,7 +86,7 @@ def _only_dot(func: Operation) -> TableOp | None:
 
 
 def _is_overwritten(func: Operation) -> bool:
-    """Whether an accumulator is made again and again, with a barrier of one CTA in between."""
+    """Whether an accumulator is overwritten repeatedly, with a barrier of one CTA in between."""
     names = {op.name for op in walk(func)}
     again = any(is_counted_loop(parent_op(op)) for op in walk(func) if op.name == UmmaCommitOp.name)
     return again and UmmaAcquireOp.name not in names
@@ -157,7 +157,7 @@ def _make_cta_pair(func: Operation, op: TableOp) -> None:
 
 
 def _load_half(load: TableOp, dim: int, half: SharedLayout) -> None:
-    """The CTA's half of the columns: a smaller tile, found that many steps further."""
+    """The CTA's half of the columns: a smaller tile, whose coordinate is offset by the rank."""
     old, descriptor = load.view.type, load.desc.owner
     tile, steps, box = _halved(load, dim), list(old.steps), list(descriptor.box)
     steps[dim] = tile[dim]

@@ -1,4 +1,4 @@
-"""Proof that the CTAs of a cluster fill each other's shared memory in step, and that their shares are the whole tile.
+"""Verify that the CTAs of a cluster fill each other's shared memory in step, and that their slices are the whole tile.
 
 What depends on the rank of a CTA is followed forward from ``get_cta_rank`` through a kernel, loops and choices included.
 For each load that all CTAs of a cluster make together (``multicast``):
@@ -40,7 +40,7 @@ SWIZZLES = {"128B": (3, 4), "64B": (2, 4), "32B": (1, 4), "128B_ATOM_32B": (2, 5
 
 
 def verify_cluster_multicast(module: ModuleOp) -> int:
-    """Check every kernel of a nv_tileas module; how many loads and pipelines of several CTAs were looked at."""
+    """Check every kernel of a nv_tileas module; return how many loads and pipelines of several CTAs it has."""
     count = 0
     for kernel in kernels_of(module):
         loads = [as_op(op) for op in kernel.walk() if op.name == LOAD and "multicast" in op.attributes]
@@ -60,7 +60,7 @@ def _fail(op: Operation, message: str) -> None:
 
 # ---- what differs between CTAs ---------------------------------------------------------------------------------
 def _rank_dependent_values(kernel: Operation) -> set[SSAValue]:
-    """The values that may not be the same in every CTA of a cluster."""
+    """The values that may differ between the CTAs of a cluster."""
     found: set[SSAValue] = set()
     before = -1
     while len(found) > before:
@@ -90,7 +90,7 @@ def _propagate(op: Operation, found: set[SSAValue]) -> None:
 
 
 def _terminator_successor(op: Operation) -> Operation:
-    """The operation to whose results, or to whose next round, a terminator's values go."""
+    """The operation to whose results, or next iteration, a terminator's values go."""
     around = parent_op(op)
     while op.name != YIELD and around.name not in LOOPS:
         around = parent_op(around)
@@ -139,7 +139,7 @@ def _differs_around(op: Operation, kernel: Operation, differing: set[SSAValue]) 
 
 # ---- shares ----------------------------------------------------------------------------------------------------
 def _check_multicast_slices(load: TableOp, ctas: int) -> None:
-    """Copy the tile, element by element, as the CTAs do."""
+    """Copy the tile element by element, as the CTAs do."""
     placement, view = load.buffer.type.placement.data, load.view.type
     places: dict[tuple[int, ...], int] = {}
     for coordinates, place in _copied_elements(load, ctas):
@@ -155,7 +155,7 @@ def _check_multicast_slices(load: TableOp, ctas: int) -> None:
 
 
 def _copied_elements(load: TableOp, ctas: int):
-    """(coordinates in the tile, element offset in the stage) of all that all CTAs load."""
+    """(coordinates in the tile, element offset in the stage) of all elements that the CTAs load."""
     descriptor, view, placement = load.desc.owner, load.view.type, load.buffer.type.placement.data
     order = [view.dim_map.index(dim) for dim in descriptor.attributes["dims"].get_values()]
     box, shared = int_array_attr(descriptor, "box"), int_attr(load, "multicast")
@@ -172,7 +172,7 @@ def _copied_elements(load: TableOp, ctas: int):
 def _box(
     corner: dict[int, int], box: dict[int, int], tile: tuple[int, ...], placement: SharedLayout, descriptor: Operation
 ):
-    """The elements of a box, fastest dimension first from where it starts, with TMA's swizzle of their addresses."""
+    """The elements of a box from its start, fastest dimension first, with TMA's swizzle of their addresses."""
     index = 0
     for dim, extent in enumerate(tile):
         index = index * extent + corner[dim]
@@ -214,7 +214,7 @@ def _check_pair(kernel: Operation, pipeline: TableOp, differing: set[SSAValue]) 
 
 
 def _rank_factor(value: SSAValue) -> int:
-    """How often the CTA's rank is added to an integer."""
+    """The factor of the CTA's rank in an integer."""
     owner = value.owner
     if not isinstance(owner, Operation):
         return 0

@@ -1,4 +1,4 @@
-"""Proof that a CTA uses another one only while that runs, over the branches of a thread's code.
+"""Verify that a CTA accesses another CTA of the cluster only while that one runs.
 
 The CTAs of a cluster run together, but none says when the others begin or end (CUDA Programming Guide, distributed shared
 memory). What needs another CTA:
@@ -35,7 +35,7 @@ CASTS = ("llvm.inttoptr", "llvm.ptrtoint", "llvm.addrspacecast", "llvm.getelemen
 
 
 def verify_peer_lifetime(module: ModuleOp) -> int:
-    """Check every function of a module of thread code; how many operations were found that need another CTA."""
+    """Check every function of a module after lowering to NVVM; return how many operations access another CTA."""
     return sum(_check(op) for op in module.walk() if op.name == FUNCTION and op.regions[0].blocks)
 
 
@@ -61,7 +61,7 @@ def _fail(op: Operation, why: str) -> None:
 
 
 def _remote(function: Operation) -> set[SSAValue]:
-    """Values that are computed from addresses in other CTAs."""
+    """Values that are derived from addresses in other CTAs."""
     found: set[SSAValue] = set()
     waiting: list[SSAValue] = [result for op in function.walk() if op.name == MAPPED for result in op.results]
     while waiting:
@@ -75,7 +75,7 @@ def _remote(function: Operation) -> set[SSAValue]:
 
 
 def _forwarded_to(user: Operation, index: int) -> Iterable[SSAValue]:
-    """What holds an operand after an operation: its results, or what it gives the blocks that follow."""
+    """The values that an operation forwards an operand to: its results, or arguments of successor blocks."""
     if not user.successors:
         return user.results if _is_computed(user) else ()
     return [arg for block in user.successors for arg in block.args]
@@ -93,19 +93,19 @@ def _needs_peer(op: Operation, remote: set[SSAValue]) -> bool:
 
 
 def _targets_several_ctas(op: Operation) -> bool:
-    """Whether a copy or a commit has a mask of CTAs, or the copy is one of a pair."""
+    """Whether a copy or a commit has a mask of CTAs, or the copy is one of a CTA pair."""
     if isinstance(op, TensorLoadOp):
         return op.multicastMask is not None or op.pair is not None
     return op.name == COMMIT and as_op(op).mask is not None
 
 
 def _ops_before(entry: Block, stop: str) -> Iterator[Operation]:
-    """The operations that may run before the first one of a name has."""
+    """The operations that may run before the first operation with a name."""
     return _walk([entry], lambda block: block.ops, _following, lambda op: op.name == stop)
 
 
 def _ops_after(blocks: list[Block]) -> Iterator[Operation]:
-    """The operations that may run with no arrival at the cluster's barrier after them."""
+    """The operations that may run with no arrival at the cluster barrier after them."""
     preceding: dict[Block, list[Block]] = {block: [] for block in blocks}
     for block in blocks:
         for successor in _following(block):

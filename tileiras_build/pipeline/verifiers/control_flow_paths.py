@@ -32,7 +32,7 @@ class ControlFlowPaths:
             self.successors[source].add(target)
 
     def reachable_from(self, start: Operation, stops: Callable[[Operation], bool]) -> Iterator[Operation]:
-        """What may run after ``start`` (itself, too, around a loop), not looking past operations that stop."""
+        """The operations that may run after ``start`` (itself, too, around a loop), not beyond operations that stop."""
         waiting, seen = list(self.successors[start]), set()
         while waiting:
             op = waiting.pop()
@@ -59,7 +59,7 @@ def kernels_of(module: ModuleOp) -> list[Operation]:
 def _walk(
     paths: ControlFlowPaths, block: Block, before: list[Operation], header: Operation | None, breaks: list[Operation]
 ) -> list[Operation]:
-    """Add a block that is entered from ``before``; the operations from which what follows it is reached."""
+    """Add a block that is entered from ``before``; return the operations after which it is left."""
     for op in block.ops:
         paths.connect(before, op)
         before = [op]

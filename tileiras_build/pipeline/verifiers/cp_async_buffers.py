@@ -1,4 +1,4 @@
-"""Proof by running that rings of buffers in shared memory are neither read too early nor overwritten too early.
+"""Verify by running that rings of buffers in shared memory are neither read nor overwritten too early.
 
 A kernel is run on its stage indices only. Every loop runs 0, 1, 2 and more trips than a ring has stages, or
 groups of iterations, and every branch taken to either side, or to the one that the loop's index says. Along such a run:
@@ -38,7 +38,7 @@ ARITHMETIC = {
 
 
 def verify_cp_async_buffers(module: ModuleOp) -> int:
-    """Check every kernel of a nv_tileas module; how many rings were looked at."""
+    """Check every kernel of a nv_tileas module; return how many rings it has."""
     count = 0
     for kernel in kernels_of(module):
         rings = [op for op in kernel.walk() if op.name == "nv_tileas.alloc_tensor"]
@@ -50,7 +50,7 @@ def verify_cp_async_buffers(module: ModuleOp) -> int:
 
 
 def _group_trip_counts(kernel: Operation) -> list[int]:
-    """Trips after which a ring of groups of iterations has turned, where there is one."""
+    """Trip counts after which every slot of a ring of groups was reused, where there is one."""
     steps = [as_op(op).scale_steps for op in kernel.walk() if op.name == "nv_tileas.async.umma"]
     return [GROUPS * max(steps) + 1] if max(steps, default=1) > 1 else []
 
@@ -70,14 +70,14 @@ class _Run(IntegerInterpreter):
         self.visible: set[BufferBytes] = set()
 
     def indices(self, op: Operation) -> Iterable[int | None]:
-        """Known where a loop counts from a number in steps of a number."""
+        """Known where a loop starts at a constant and has a constant step."""
         lower, _, step = self._known(op.operands[:3])
         if lower is None or step is None:
             return super().indices(op)
         return range(lower, lower + self.trips * step, step) if step else [lower] * self.trips
 
     def step(self, op: Operation) -> None:
-        """Follow the integers and the stages of the rings."""
+        """Evaluate integers, and follow the stages of rings."""
         if op.name == AGENT_SWITCH:  # one of them copies
             for partition in op.regions:
                 self.block(partition.blocks[0])
@@ -96,7 +96,7 @@ class _Run(IntegerInterpreter):
         return buffer, stage
 
     def _use_scratch(self, op: Operation) -> None:
-        """All threads write, meet, and read."""
+        """All threads write, synchronize, and read."""
         start = int_attr(op, "scratch_offset")
         region = range(start, start + int_attr(op, "scratch_bytes"))
         if "sync_before" in op.attributes:
@@ -150,7 +150,7 @@ def _is_filled_by_tma(buffer: SSAValue) -> bool:
 
 
 def _bytes_of(place: BufferBytes) -> range:
-    """Where a stage lies; nowhere before rings have a place."""
+    """The bytes of a stage; none before offsets are assigned."""
     ring, stage = place
     if "shared_offset" not in defining_op(ring).attributes:
         return range(0)

@@ -1,4 +1,4 @@
-"""Proof that a tile which changes its layout is the same tile: the plan of each ``convert_layout``, run on all threads.
+"""Verify that layout conversions preserve tiles: run the plan of each ``convert_layout`` on all threads.
 
 The plan is that which scratch memory and code are made from. ``layouts.check_conversion`` executes it on a tile whose
 elements are their own coordinates. Equal conversions are proved once.
@@ -24,7 +24,7 @@ TARGET = "nv_tileaa.target_spec"
 
 
 def verify_layout_conversions(module: ModuleOp) -> int:
-    """Check every conversion of a nv_tileas module whose tiles have layouts; how many different ones there are."""
+    """Check every conversion of a nv_tileas module whose tiles have layouts; return how many different ones it has."""
     target = module.attributes.get(TARGET)
     if not isinstance(target, StringAttr):
         return 0

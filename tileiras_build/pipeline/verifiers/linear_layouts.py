@@ -38,7 +38,7 @@ def fail(message: str) -> None:
 
 
 def distribute(layout: LinearLayout) -> Threads:
-    """The registers of every thread when a tile that holds its own coordinates has this layout."""
+    """The registers of every thread for a tile with this layout whose elements are their own coordinates."""
     return {
         (warp, lane): [layout.apply(register, lane, warp) for register in range(layout.num_registers)]
         for warp in range(layout.num_warps)
@@ -104,7 +104,7 @@ def _run_shuffle(plan: WarpShuffle, threads: Threads, count: int) -> Threads:
 
 
 class SharedMemory:
-    """Bytes (or nibbles) with the element last written to them; reading a place never written is an error."""
+    """Bytes (or nibbles) with the element last written to each; reading one that was never written is an error."""
 
     def __init__(self, size_bytes: int, element_bits: int):
         self.size, self.element_bits = size_bytes, element_bits
@@ -147,9 +147,9 @@ def _load_vectors(access: SharedAccess, threads: Threads, memory: SharedMemory) 
 
 
 def _matrix_registers(access: MatrixAccess, instruction: int, warp: int):
-    """(matrix number, lane, positions) of each 32-bit register, as the ISA spreads an 8x8 matrix of 16-bit units.
+    """(matrix index, lane, positions) of each 32-bit register, as the ISA distributes an 8x8 matrix of 16-bit units.
 
-    A position is (byte address of the row, first element in the row, how many).
+    A position is (byte address of the row, first element in the row, element count).
     """
     elements = 32 // access.element_bits
     for matrix in range(access.count):
@@ -233,7 +233,7 @@ def verify_shared_layout(shared: SharedLayout) -> None:
 
 
 def verify_access(layout: LinearLayout, shared: SharedLayout, access: SharedAccess | MatrixAccess) -> None:
-    """Loads from a placement full of coordinates give the layout; stores of the layout fill the placement."""
+    """Loads from a shared layout of coordinates give the layout; stores of the layout fill the shared layout."""
     verify_shared_layout(shared)
     count = shared.size_bytes * 8 // shared.element_bits
     full = SharedMemory(shared.size_bytes, shared.element_bits)
@@ -250,7 +250,7 @@ def verify_access(layout: LinearLayout, shared: SharedLayout, access: SharedAcce
 
 
 def verify_chunks(layout: LinearLayout, shared: SharedLayout, chunks: TileChunks) -> None:
-    """Stores of each part fill a region of its own with what the placement of the whole has at the part's offsets."""
+    """Stores of each chunk fill a region of its own with the elements of the whole tile at the chunk's offsets."""
     size = shared.size_bytes // len(chunks.copies)
     regions = [SharedMemory(size, shared.element_bits) for _ in chunks.copies]
     threads = distribute(layout)
@@ -265,8 +265,8 @@ def verify_chunks(layout: LinearLayout, shared: SharedLayout, chunks: TileChunks
 
 
 def count_conflicts(access: SharedAccess | MatrixAccess, warp: int = 0) -> int:
-    """The most wavefronts that any phase of any instruction of a warp needs, counted by listing the words that each
-    bank serves.
+    """The most wavefronts that any phase of any instruction of a warp needs, counted from the words that each bank
+    serves.
     """
     if isinstance(access, MatrixAccess):
         size, instructions = 16, len(access.instructions)

@@ -1,4 +1,4 @@
-"""MMA fragments and tilings checked against the formulas of the PTX ISA: every register of every thread is compared.
+"""Verify MMA fragments and tilings against the formulas of the PTX ISA, for every register of every thread.
 
 A layout is only evaluated at (register, lane, warp); nothing of the F2 linear algebra is used. A violation raises
 ``InternalError`` with id ``layout-verifier`` that names the register and the thread.

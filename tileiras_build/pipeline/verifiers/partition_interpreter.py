@@ -1,4 +1,4 @@
-"""One run of one warp partition, as the sequence of its steps in pipelines.
+"""Interpret one warp partition as a sequence of steps in its pipelines.
 
 The interpreter follows integers only. It checks on the way what the partition alone decides: each token is the one of its
 item, only items that were waited for and not released are read, and nothing is released that an MMA in flight still reads.

@@ -1,4 +1,4 @@
-"""What a warp partition does to a pipeline, as events that wait for events of other partitions."""
+"""Steps of warp partitions in pipelines, as events that wait for events of other partitions."""
 
 from __future__ import annotations
 

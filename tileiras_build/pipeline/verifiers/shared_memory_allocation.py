@@ -1,4 +1,4 @@
-"""Proof that operations which exchange data through shared memory do not disturb each other.
+"""Verify that the users of shared memory do not overlap in time and address.
 
 An operation with scratch memory writes its region, meets all threads at its own barrier, then reads. A thread that is
 done may run ahead: until the next barrier its neighbors may still be reading. So from each such operation every path
@@ -33,7 +33,7 @@ ALIGNMENT = 16
 
 
 def verify_shared_memory_allocation(module: ModuleOp) -> int:
-    """Check every kernel of a nv_tileas module; how many operations with scratch memory were looked at."""
+    """Check every kernel of a nv_tileas module; return how many operations use scratch memory."""
     return sum(_check_kernel(kernel) for kernel in kernels_of(module))
 
 
@@ -95,7 +95,7 @@ def _region(op: Operation) -> range:
 
 
 def _reads(op: Operation, other: Operation) -> bool:
-    """Whether an operation reads a ring in the bytes of another's scratch."""
+    """Whether an operation reads a ring in the bytes of another operation's scratch."""
     rings = (defining_op(value) for value in op.operands if value.type.name == BUFFER)
     return any(_common(_stage_region(ring), _region(other)) for ring in rings)
 

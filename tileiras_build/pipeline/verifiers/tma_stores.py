@@ -1,4 +1,4 @@
-"""Proof that what TMA copies out of shared memory stays there until it is read, and is written when somebody relies on it.
+"""Verify that shared memory stays unchanged until TMA has read it, and that accesses wait until TMA has written.
 
 Each async.tiled_tma_store starts copies that only an async.tma_store_wait ends; one with ``read`` ends the reading of
 shared memory, one without it the writing of global memory too. The thread that waits tells the others at a barrier. So
@@ -36,7 +36,7 @@ PATTERN_BYTES = 1024  # the longest swizzle repeats after as many
 
 
 def verify_tma_stores(module: ModuleOp) -> int:
-    """Check every kernel of a nv_tileas module; how many stores by TMA were looked at."""
+    """Check every kernel of a nv_tileas module; return how many TMA stores it has."""
     return sum(_check_kernel(kernel) for kernel in kernels_of(module))
 
 
@@ -79,7 +79,7 @@ def _check_stage_buffers(kernel: Operation, paths: ControlFlowPaths, store: Oper
 
 
 def _disjoint_regions(kernel: Operation) -> list[Operation]:
-    """What a partition that neither loads nor computes does."""
+    """The operations of a partition that neither loads nor computes."""
     switches = [op for op in kernel.walk() if op.name == AGENT_SWITCH]
     return [op for switch in switches for region in switch.regions[1:-1] for op in region.walk()]
 
@@ -120,7 +120,7 @@ def _is_cta_barrier(op: Operation) -> bool:
 
 
 def _touches(op: Operation, store: Operation) -> bool:
-    """Whether an operation writes to the bytes that a store copies: its own included, around a loop."""
+    """Whether an operation writes to the bytes that a store copies, including the store itself around a loop."""
     if "scratch_offset" in op.attributes:
         return _common(_scratch(op), _scratch(store))
     return op.name == COPY and _common(_stage_buffer_of(defining_op(as_op(op).buffer)), _scratch(store))

@@ -1,4 +1,4 @@
-"""Proof that accesses to memory which a token orders are ordered between threads too.
+"""Verify that accesses which a token orders are ordered between threads too.
 
 For each access, the accesses that it comes after are all that its token depends on, through joins, branches and loops.
 If one of the two writes, or the earlier acquires or the later releases, then every path from the earlier to the later
@@ -22,7 +22,7 @@ FENCE, BARRIER = "nv_tileas.fence_alias", "nv_tileas.barrier"
 
 
 def verify_token_barriers(module: ModuleOp) -> int:
-    """Check every kernel of a nv_tileas module; how many ordered pairs of accesses were looked at."""
+    """Check every kernel of a nv_tileas module; return how many ordered pairs of accesses it has."""
     return sum(_check_kernel(kernel) for kernel in kernels_of(module))
 
 

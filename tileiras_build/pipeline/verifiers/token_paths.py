@@ -38,18 +38,19 @@ class TokenPaths:
 
     @classmethod
     def of(cls, paths: ControlFlowPaths) -> TokenPaths:
-        """Of a program with these paths."""
+        """The token paths of a program with these control flow paths."""
         return cls(paths, _earlier(paths))
 
     def carries_token(self, first: Operation, second: Operation, stops: Stops) -> bool:
-        """Whether a path from ``first`` comes to ``second`` with a token that ``first`` has given on the way; no path goes on
-        after an operation that stops."""
+        """Whether a path from ``first`` to ``second`` carries a token that ``first`` produced on it. No path continues
+        after an operation that stops.
+        """
         if (first, stops) not in self._led:
             self._led[first, stops] = self._token_users(first, stops)
         return second in self._led[first, stops]
 
     def _token_users(self, first: Operation, stops: Stops) -> set[Operation]:
-        """What takes such a token: a fixed point over those that may be there before each operation."""
+        """The operations that take such a token: a fixed point over the tokens that may be live before each operation."""
         before: dict[Operation, Tokens] = {}
         waiting = list(self._next(first, _tokens(first.results)))
         while waiting:
@@ -71,7 +72,7 @@ class TokenPaths:
 
 
 def _tokens_after(tokens: Tokens, edges: list[Edge]) -> Tokens:
-    """The tokens after an operation: what it gives anew has nothing of what it was before."""
+    """The tokens after an operation. A redefined token has none of its former predecessors."""
     produced = {target for source, target in edges if source in tokens}
     return (tokens - {target for _, target in edges}) | produced
 
@@ -105,7 +106,7 @@ def _pairs(sources: Iterable[SSAValue], targets: Iterable[SSAValue]) -> list[Edg
 
 
 def _enters(op: Operation, following: Operation) -> bool:
-    """Whether ``following`` is a loop that begins behind ``op``, which is no part of it."""
+    """Whether ``following`` is a loop that is entered from ``op``, which is outside of it."""
     around: Operation | None = op
     while following.name in LOOPS and around is not None:
         if around is following:
@@ -115,7 +116,7 @@ def _enters(op: Operation, following: Operation) -> bool:
 
 
 def _first_iteration_tokens(op: Operation) -> list[Edge]:
-    """What a loop's first iteration sees."""
+    """The tokens at a loop's first iteration."""
     if op.name not in LOOPS:
         return []
     first = len(op.operands) - len(op.results) if op.name == LOOPS[0] else 0
@@ -127,7 +128,7 @@ def _carried(loop: Operation) -> Iterable[SSAValue]:
 
 
 def _made(op: Operation) -> list[Edge]:
-    """What comes of an operation's tokens: a counted loop that does not go on gives what it has carried."""
+    """The edges from an operation's tokens. A counted loop that ends yields what it carried."""
     if op.name in LOOPS:
         return _pairs(_carried(op), op.results) if op.name == LOOPS[0] else []
     if op.name == "nv_tileas.if":
@@ -139,7 +140,7 @@ def _made(op: Operation) -> list[Edge]:
 
 
 def _terminator_target(op: Operation) -> Operation | None:
-    """The operation whose values a terminator gives."""
+    """The operation whose values a terminator yields."""
     if op.name == "nv_tileas.yield":
         return op.parent_op()
     if op.name not in (CONTINUE, BREAK):

@@ -1,4 +1,4 @@
-"""Layouts in the types of values, and conversions where operations need others."""
+"""Set layouts in the types of values, and insert conversions where operations need others."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_REMATERIALIZED = 16
 
 
 class ConvertLayoutInserter:
-    """Gives values their layouts, and operations the operands that they need: converted, or computed again."""
+    """Set the layouts of values, and give operations the operands they require: converted or rematerialized."""
 
     def __init__(self, classes: LayoutClasses):
         self.classes = classes
@@ -36,7 +36,7 @@ class ConvertLayoutInserter:
         op.operands[index] = self.converted(value, layout, op)
 
     def converted(self, value: SSAValue, layout: LinearLayout, user: Operation) -> SSAValue:
-        """``value`` in another layout: computed again if that is cheap, else converted near its user or definition."""
+        """``value`` in another layout: rematerialized if that is cheap, else converted near its user or definition."""
         anchor = _insertion_point(value, user)
         key = (value, layout, parent_block(anchor))
         if (known := self.conversions.get(key)) is not None and _dominates(known, user):
@@ -53,7 +53,7 @@ class ConvertLayoutInserter:
         return new
 
     def _rematerialize(self, value: SSAValue, layout: LinearLayout, user: Operation) -> SSAValue:
-        """The operations that make ``value`` again, in ``layout``."""
+        """Clone the operations that compute ``value``, in ``layout``."""
         if layout_of(value) == layout:
             return value
         op = defining_op(value)
@@ -73,7 +73,7 @@ class ConvertLayoutInserter:
         return clone.results[0]
 
     def produce(self, value: SSAValue, layout: LinearLayout) -> None:
-        """``value`` comes out in ``layout``; users that expect its class's layout get a conversion after it."""
+        """Give the result ``value`` the layout ``layout``. Users that expect the layout of its class get a conversion."""
         wanted = self.classes.layout(value)
         set_layout(value, layout)
         if layout == wanted:
@@ -96,7 +96,7 @@ def _insertion_point(value: SSAValue, user: Operation) -> Operation:
 
 
 def _dominates(value: SSAValue, user: Operation) -> bool:
-    """Whether ``value`` is defined wherever ``user`` stands: what was made inside one loop is unknown to the next."""
+    """Whether ``value`` is defined on every path to ``user``. A value of one loop is not visible in the next."""
     owner = value.owner
     block = owner if isinstance(owner, Block) else owner.parent
     place: Operation | None = user

@@ -1,4 +1,4 @@
-"""Tiles that share a layout, the votes for it, and the decision.
+"""Equivalence classes of tiles that share a layout: union, votes, and the decision.
 
 Classes are decided by the heaviest vote first, and each decision is passed through views, broadcasts and reductions as
 a vote for its neighbors.
@@ -27,7 +27,7 @@ Transfer = Callable[[LinearLayout], LinearLayout | None]
 
 
 class LayoutClasses:
-    """The tiles of a kernel in classes, each with the votes for its layout, and the layout once it is decided."""
+    """Equivalence classes of the tiles of a kernel, the votes for the layout of each, and the layout once decided."""
 
     def __init__(self, func: Operation, job: Job, num_warps: int):
         self.job, self.num_warps = job, num_warps
@@ -45,7 +45,7 @@ class LayoutClasses:
 
     # ---- classes -----------------------------------------------------------------------------------
     def find(self, value: SSAValue) -> SSAValue:
-        """The tile that stands for the class of a tile."""
+        """The representative of a tile's class."""
         root = value
         while (above := self.parent.get(root, root)) is not root:
             root = above
@@ -54,7 +54,7 @@ class LayoutClasses:
         return root
 
     def union(self, values: list[SSAValue]) -> None:
-        """Put tiles in one class."""
+        """Merge the classes of tiles."""
         for value in values[1:]:
             first, other = self.find(values[0]), self.find(value)
             if first is not other:
@@ -62,12 +62,12 @@ class LayoutClasses:
 
     # ---- votes -------------------------------------------------------------------------------------
     def prefer(self, value: SSAValue, layout: LinearLayout, weight: float) -> None:
-        """Ask for a layout of the class of a tile, the more strongly the larger ``weight``."""
+        """Add a vote for a layout of a tile's class, with a weight."""
         root = self.find(value)
         self.votes.setdefault(root, []).append((weight, next(self.order), layout))
 
     def propagate_to(self, source: SSAValue, target: SSAValue, transfer: Transfer) -> None:
-        """Once the class of ``source`` has a layout, that of ``target`` is asked for what ``passes`` makes of it."""
+        """Once the class of ``source`` has a layout, vote for ``passes(layout)`` in the class of ``target``."""
         self.links.setdefault(self.find(source), []).append((target, transfer))
 
     def memory_layout(self, value: SSAValue, order: list[int], vector: int) -> LinearLayout:
@@ -77,14 +77,14 @@ class LayoutClasses:
         return coalesced(shape, tuple(order), vector, self.num_warps)
 
     def default_layout(self, value: SSAValue) -> LinearLayout:
-        """The layout for a tile that nothing asks about."""
+        """The layout of a tile without votes."""
         shape = tuple(tile_type(value).get_shape())
         vector = max(VECTOR_BYTES // element_of(value.type).bytes, 1)
         return self.memory_layout(value, list(range(len(shape) - 1, -1, -1)), vector)
 
     # ---- decisions ---------------------------------------------------------------------------------
     def decide(self) -> None:
-        """Give classes their layouts, the heaviest vote first; each decision is passed on as votes for neighbors."""
+        """Decide the layouts of classes, the heaviest vote first. Each decision propagates as votes to neighbors."""
         heap = [
             (-weight, number, root, layout)
             for root, votes in self.votes.items()

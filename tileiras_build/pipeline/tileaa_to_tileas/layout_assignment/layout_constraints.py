@@ -1,4 +1,4 @@
-"""Which tiles of an operation have one layout: those that work element by element, and those that a loop carries."""
+"""The tiles of an operation that must share a layout: elementwise operands and results, and loop-carried tiles."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .equivalence_classes import LayoutClasses
 
 
 def add_constraints(classes: LayoutClasses, op: Operation) -> None:
-    """Put the tiles of an operation that work element by element together in one class."""
+    """Merge the classes of an operation's elementwise operands and results."""
     kind = element_kind(op)
     if kind in (ELEMENTWISE, POINTER):
         bound = [value for value in tiles(op.operands) if not has_free_layout(value)]
@@ -37,12 +37,14 @@ def _add_loop_constraints(classes: LayoutClasses, op: Operation) -> None:
 
 
 def has_free_layout(value: SSAValue) -> bool:
-    """Whether a tile can be made in any layout."""
+    """Whether an operation can produce a tile in any layout."""
     return isinstance(value.owner, Operation) and element_kind(value.owner) == FREE
 
 
 def yielded(op: Operation) -> list[tuple[SSAValue, SSAValue]]:
-    """What a terminator's operands become: the next iteration's arguments, or results of the operation around it."""
+    """The values that a terminator's operands become: the next iteration's arguments, or results of the parent
+    operation.
+    """
     target = parent_op(op)
     while not is_yield(op) and not is_loop(target):
         target = parent_op(target)

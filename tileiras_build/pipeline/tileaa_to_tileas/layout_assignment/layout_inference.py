@@ -1,4 +1,4 @@
-"""How the layouts of an operation's operands and results are related."""
+"""Infer the layouts of an operation's results from its operands, and the reverse."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def broadcast_source(layout: LinearLayout, source: tuple[int, ...]) -> LinearLay
 
 
 def broadcast_result(layout: LinearLayout, target: tuple[int, ...]) -> LinearLayout:
-    """New coordinates go to lanes and warps that only repeat, lowest first, then to registers."""
+    """New coordinates are assigned to lanes and warps that hold replicas, lowest first, then to registers."""
     for dim, size in enumerate(target):
         if layout.shape[dim] != size:
             layout = layout.resize(dim, size)
@@ -60,12 +60,12 @@ def _replicated(layout: LinearLayout, units: list[int]) -> LinearLayout:
 
 
 def reduce_result(layout: LinearLayout, axis: int) -> LinearLayout:
-    """The axis gone; registers that would repeat others too."""
+    """Remove the axis, and the registers that would be replicas."""
     return layout.drop_dim(axis).distinct_registers()[0]
 
 
 def sliced_to_shape(layout: LinearLayout, shape: tuple[int, ...]) -> LinearLayout:
-    """The layout of a tile smaller than the one ``layout`` is for: positions beyond it repeat."""
+    """The layout of a smaller tile than that of ``layout``: positions outside of it become replicas."""
     for dim, size in enumerate(shape):
         if layout.shape[dim] != size:
             layout = layout.resize(dim, size)
@@ -82,7 +82,7 @@ def dot_layouts(op: TableOp, target: Target) -> tuple[LinearLayout, LinearLayout
 
 
 def scale_layouts(op: TableOp, target: Target, num_warps: int) -> tuple[LinearLayout, LinearLayout]:
-    """How threads hold the scales of a dot's operands."""
+    """The layouts of the scales of a dot's operands."""
     if op.tensor_memory is not None:
         left, right = (columns.layout for columns in scale_columns(op, num_warps))
         return left, right
@@ -95,24 +95,24 @@ def scale_layouts(op: TableOp, target: Target, num_warps: int) -> tuple[LinearLa
 
 
 def wgmma_layouts(op: TableOp, num_warps: int) -> tuple[LinearLayout, LinearLayout]:
-    """The fragments of a warpgroup dot's left operand, where it is in registers, and of its result."""
+    """The fragments of a wgmma's left operand, where it is in registers, and of its result."""
     tiling = wgmma_tiling_of(op, num_warps)
     return tiling.a, tiling.c
 
 
 def tcgen05_layouts(op: TableOp, num_warps: int) -> tuple[LinearLayout | None, LinearLayout]:
-    """How threads hold a dot's left operand on its way to tensor memory, and its accumulators on theirs from it."""
+    """The layouts in which a left operand is written to tensor memory, and accumulators are read from it."""
     left, accumulators = tmem_tiles(op, num_warps)
     return None if left is None else left.layout, accumulators.layout
 
 
 def can_scan(layout: LinearLayout, axis: int) -> bool:
-    """No warp moves along the axis and no bit along two dimensions."""
+    """Whether no warp bit moves along the axis, and no bit along two dimensions."""
     return layout.is_separable(axis) and not layout.bits_along(axis)["warp"]
 
 
 def scan_layout(shape: tuple[int, ...], axis: int, num_warps: int) -> LinearLayout:
-    """Lanes along the axis, warps along the others (or repeating); what is left over goes to registers."""
+    """Lanes along the axis, warps along the other dimensions (or replicas); the rest in registers."""
     units = dim_bases(shape)
     along = list(units[axis])
     others = [unit for dim in range(len(shape) - 1, -1, -1) if dim != axis for unit in units[dim]]
@@ -122,7 +122,7 @@ def scan_layout(shape: tuple[int, ...], axis: int, num_warps: int) -> LinearLayo
 
 
 def is_additive(layout: LinearLayout) -> bool:
-    """No bit of the tile's index is moved by both threads and registers."""
+    """Whether no bit of the tile's index depends on both threads and registers."""
     threads = registers = 0
     for image in (*layout.lanes, *layout.warps):
         threads |= image
@@ -137,14 +137,14 @@ def bit_width_ratio(op: TableOp) -> float:
 
 
 def has_neighbors(layout: LinearLayout, shift: int) -> bool:
-    """The lowest registers are 2**shift consecutive elements, which nothing else moves among."""
+    """Whether the lowest registers are 2**shift consecutive elements, on which no other bit depends."""
     low = (1 << shift) - 1
     others = (*layout.registers[shift:], *layout.lanes, *layout.warps)
     return layout.registers[:shift] == tuple(1 << bit for bit in range(shift)) and not any(i & low for i in others)
 
 
 def reinterpreted(layout: LinearLayout, ratio: float) -> LinearLayout | None:
-    """The parts of an element are neighbors in its thread; None where parts that should be one element are not."""
+    """The layout after a reinterpretation between widths; None where the parts of one element are not in one thread."""
     if ratio >= 1:
         shift = int(ratio).bit_length() - 1
         size = layout.size << shift

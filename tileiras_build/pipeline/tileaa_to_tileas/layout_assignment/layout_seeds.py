@@ -1,4 +1,4 @@
-"""Which layouts operations ask for, how strongly, and how a layout passes through them."""
+"""Layouts that operations prefer (seeds), the weight of each preference, and its propagation."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ ASYNC_MMA_ATTRIBUTES = {"warpgroup": rules.wgmma_layouts, "tensor_memory": rules
 
 
 def seed(classes: LayoutClasses, op: Operation) -> None:
-    """Have an operation vote for the layouts of its tiles, and link those that follow from each other."""
+    """Add an operation's votes for the layouts of its tiles, and link layouts that follow from each other."""
     if (asks := SEEDS.get(op.name)) is not None:
         asks(classes, as_op(op))
 
 
 def _seed_tiled(classes: LayoutClasses, op: TableOp) -> None:
-    """A load or store of a view: as wide as alignment and bounds allow, lanes along the fastest dimension."""
+    """A load or store of a view: vectors as wide as alignment and bounds allow, lanes along the fastest dimension."""
     facts = ViewAccessInfo(op.view, classes.analysis)
     in_bounds = facts.in_bounds()
     vector = facts.vector(op.coords, in_bounds, bytes=classes.access_bytes)
@@ -74,7 +74,7 @@ def _prefer_memory_layout(classes: LayoutClasses, value: SSAValue, layout: Linea
 
 
 def _seed_dot(classes: LayoutClasses, op: TableOp) -> None:
-    """The accumulator's fragment; operands are converted, unless a fused multiply-add reads them from shared memory."""
+    """The accumulator fragment. Operands are converted, unless an FMA dot reads them from shared memory."""
     classes.union([op.acc, op.result] if not has_free_layout(op.acc) else [op.result])
     classes.prefer(op.result, _accumulator_layout(classes, op), DOT_WEIGHT * tile_size(op.result))
     if op.warpgroup is None and (op.tensor_memory is not None or op.atom is not None):
@@ -90,7 +90,7 @@ def _accumulator_layout(classes: LayoutClasses, op: TableOp) -> LinearLayout:
 
 
 def _accumulator_fragment(classes: LayoutClasses, op: TableOp, atom: MmaAtom) -> LinearLayout:
-    """The accumulators of the chosen instruction, whose name and division among warps the dot notes."""
+    """The accumulator fragment of the chosen instruction. Its name and its split over warps are set on the dot."""
     batch, m, n, k = dot_shape(op)
     rows, columns, _ = padded_shape(m, n, k, atom)
     warps = split_warps(classes.num_warps, rows, columns, layout_atom(atom), batch or 1)
@@ -110,7 +110,7 @@ def _prefer_scale_layouts(classes: LayoutClasses, op: TableOp) -> None:
 
 
 def _feeds_dot(classes: LayoutClasses, op: TableOp) -> bool:
-    """Whether one dot's result becomes another's left operand: then warps divide rows only, and it need not move."""
+    """Whether a dot's result becomes the left operand of another. Warps then split rows only, so that it need not move."""
     dots = [as_op(other) for other in classes.ops if other.name == "nv_tileas.dot"]
     if len(dots) < 2:
         return False

@@ -1,4 +1,4 @@
-"""How each kind of operation gets its layouts: what its operands must have, what its results come out in."""
+"""Per kind of operation: the layouts that it requires of its operands, and those of its results."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FIRST_SCALE = 3  # operand of a dot, after its factors and the accumulator befor
 
 
 def write(writer: ConvertLayoutInserter, op: Operation) -> None:
-    """Write the layouts of an operation's operands and results."""
+    """Set the layouts of an operation's operands and results."""
     if is_loop(op):
         for argument in tiles(op.regions[0].blocks[0].args):
             set_layout(argument, writer.classes.layout(argument))
@@ -70,7 +70,7 @@ def _write_tiled_load(writer: ConvertLayoutInserter, op: TableOp) -> None:
 
 
 def _only_scales(value: SSAValue) -> bool:
-    """Whether dots multiply by a tile, whatever its elements are called by then, and nothing else reads it."""
+    """Whether a tile is used only as block scales, under any element type."""
     for use in value.uses:
         op = use.operation
         if is_view_like(op) and not _only_scales(op.results[0]):
@@ -81,7 +81,7 @@ def _only_scales(value: SSAValue) -> bool:
 
 
 def _require_index(writer: ConvertLayoutInserter, op: TableOp, layout: LinearLayout) -> None:
-    """The index tile of a gather has the tile's layout along the sparse dimension."""
+    """The index tile of a gather has the layout of the tile along the sparse dimension."""
     sparse = op.view.type.sparse.data
     if sparse < 0:
         return
@@ -102,7 +102,7 @@ def _write_tiled_store(writer: ConvertLayoutInserter, op: TableOp) -> None:
 
 
 def _stores_narrowly(op: TableOp, order: list[int]) -> bool:
-    """Whether a tile as it is held would be stored in pieces that waste memory's sectors."""
+    """Whether storing a tile in its present layout would write partial sectors."""
     held, bytes = layout_of(op.value), element_of(op.value.type).bytes
     width = min(held.contiguous(order), op.vector) * bytes
     sector = width << (held.bits_along(order[0])["lane"].bit_count() if order else 0)
@@ -130,7 +130,7 @@ def _write_mma_sync_dot(writer: ConvertLayoutInserter, op: TableOp, layouts: tup
 def _write_async_dot(
     writer: ConvertLayoutInserter, op: TableOp, layouts: tuple[LinearLayout | None, LinearLayout]
 ) -> None:
-    """What stays in shared memory may have any layout: the right operand, the left one if loaded and not scattered."""
+    """Operands in shared memory need no layout: the right one, and the left one if loaded and not via registers."""
     left, accumulators = layouts
     source = dot_operand_load(op, 0)
     loaded = op.stationary or source is not None and source[0].tma
@@ -180,7 +180,7 @@ def _write_cat(writer: ConvertLayoutInserter, op: TableOp) -> None:
 
 
 def _write_slice(writer: ConvertLayoutInserter, op: TableOp) -> None:
-    """Through shared memory: any layouts, as long as the slice's registers and threads do not share bits."""
+    """Slices go through shared memory, so any layouts are possible if registers and threads share no index bits."""
     for result in tiles(op.results):
         layout = writer.classes.layout(result)
         writer.produce(result, layout if rules.is_additive(layout) else writer.classes.default_layout(result))
@@ -223,7 +223,7 @@ def _write_if(writer: ConvertLayoutInserter, op: TableOp) -> None:
 
 
 def _write_print(writer: ConvertLayoutInserter, op: TableOp) -> None:
-    """Whole in each thread, of which one prints it; tiles that take too many registers for that stay where they are."""
+    """Every thread holds the whole tile and one prints it. Tiles with too many registers for that keep their layout."""
     shapes: dict[tuple, LinearLayout] = {}
     if sum(tile_size(value) for value in tiles(op.operands)) <= GATHERED_OPS:
         shapes |= {

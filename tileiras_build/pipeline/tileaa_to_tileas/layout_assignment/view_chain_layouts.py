@@ -17,7 +17,7 @@ from . import layout_inference as rules
 
 
 def fragment_at_load(op: TableOp, chain: list[Operation]) -> LinearLayout:
-    """The dot's operand layout seen as a layout of the loaded tile."""
+    """The operand layout of the dot, propagated back to the loaded tile."""
     last = chain[-1].results[0] if chain else op.value
     layout = layout_of(last)
     for link in reversed(chain):
@@ -27,7 +27,7 @@ def fragment_at_load(op: TableOp, chain: list[Operation]) -> LinearLayout:
 
 
 def layout_through_view(link: TableOp, layout: LinearLayout) -> LinearLayout:
-    """The layout of what a link of a chain makes of a tile with ``layout``."""
+    """Propagate a layout through one link of a chain."""
     if link.name == "nv_tileas.view":
         return layout.reshape(tuple(tile_type(link.results[0]).get_shape()))
     if link.name == "nv_tileas.permute":

@@ -1,1 +1,1 @@
-"""Loads of later iterations issued ahead, for ``software_pipeline_loads.py``."""
+"""Loads of later iterations, issued ahead, for ``software_pipeline_loads.py``."""

@@ -1,4 +1,4 @@
-"""Copies of tiles to buffers in shared memory, and the loop's loads replaced by readings of them."""
+"""Asynchronous copies of tiles to stages in shared memory, and the local_loads that replace the loop's loads."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CreateTokenOp = COUNTERPARTS["nv_tileaa.create_mem_token"]
 
 
 class AsyncStageCopies:
-    """The loads of a loop that are copied ahead; how far ahead, and what waits for them, is the subclass's."""
+    """The loads of a loop that are copied ahead. Subclasses define the distance and the waits."""
 
     def __init__(self, loop: TableOp, loads: list[CpAsyncLoad], stages: int):
         self.loop, self.loads, self.stages = loop, loads, stages
@@ -37,16 +37,16 @@ class AsyncStageCopies:
         self.buffers: list[SSAValue] = []
 
     def before(self, op: Operation) -> SSAValue:
-        """Insert an operation before the loop; its result."""
+        """Insert an operation before the loop; return its result."""
         return insert_before(op, self.loop)
 
     @property
     def runs_again(self) -> bool:
-        """Whether the loop may start over while other threads still read its last stages."""
+        """Whether the loop may start again while other threads still read its last stages."""
         return not is_function(parent_op(self.loop))
 
     def allocate(self) -> None:
-        """Buffers for all loads, before the outermost loop."""
+        """Allocate buffers for all loads, before the outermost loop."""
         outermost: Operation = self.loop
         while not is_function(around := parent_op(outermost)):
             outermost = around
@@ -62,7 +62,7 @@ class AsyncStageCopies:
     def copy_all(
         self, loads: list[CpAsyncLoad], index: SSAValue, stage: SSAValue, enabled: SSAValue, insert: Inserter
     ) -> None:
-        """Start the copies of one iteration as one group."""
+        """Issue the copies of one iteration as one group."""
         self.start_copies(loads, index, stage, enabled, insert)
         insert(AsyncCommitOp.make([], []))
 
@@ -77,7 +77,7 @@ class AsyncStageCopies:
     def _recomputed_at(
         self, value: SSAValue, index: SSAValue, insert: Inserter, known: dict[SSAValue, SSAValue]
     ) -> SSAValue:
-        """``value`` computed for another value of the loop's index."""
+        """``value``, computed for another value of the induction variable."""
         if value is self.block.args[0]:
             return index
         if is_outside(value, self.block):
@@ -95,12 +95,14 @@ class AsyncStageCopies:
         eliminate_dead_code(self.block)  # what said where the tiles are
 
     def tile_of(self, load: CpAsyncLoad, index: SSAValue, insert: Inserter) -> SSAValue:
-        """The place of the tile that the iterations of a group load, in the ring."""
+        """The stage of the tile that the iterations of a group share."""
         count = insert(constant_i32(load.tiles(self.stages)))
         return insert(binary(arith.RemUIOp, group_index(index, load.steps, insert), count))
 
     def _replace_load(self, copied: CpAsyncLoad, buffer: SSAValue, stage: SSAValue) -> None:
-        """The tile is read in the fragment it is needed in; what stood between is done in that layout."""
+        """Read the tile from its stage in the fragment layout of its use. The operations in between get that layout
+        too.
+        """
         load, layout, place = copied.load, copied.fragment, copied.dot
         current = insert_before(LocalLoadOp.make([buffer, stage], [with_layout(load.value.type, layout)]), place)
         for link in copied.chain:
@@ -128,7 +130,7 @@ def _copy(copied: CpAsyncLoad, coords: list[SSAValue], buffer: SSAValue, stage: 
 
 
 def _drop_load(load: TableOp) -> None:
-    """What its token ordered follows what it followed."""
+    """Users of its token depend on the load's own token."""
     if load.result_token is not None:
         token = load.token
         if token is None:
@@ -144,5 +146,5 @@ def erase_dead(*ops: Operation) -> None:
 
 
 def emit_wait(pending: int) -> Operation:
-    """Until no more than ``pending`` groups of copies are in flight."""
+    """Wait until at most ``pending`` groups of copies are in flight."""
     return AsyncWaitOp.make([], [], pending=pending)

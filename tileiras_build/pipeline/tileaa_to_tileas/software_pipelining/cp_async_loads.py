@@ -1,4 +1,4 @@
-"""Which loads of a loop asynchronous copies can make, and where these put the tiles in shared memory."""
+"""The loads of a loop that cp.async can replace, and the shared layouts of their tiles."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ JOIN_TOKENS = 2  # operand of a dot: after it come scales
 
 @dataclass
 class CpAsyncLoad:
-    """A load, the operations from it to the dot's operand or scales, and the fragment its tile is read in."""
+    """A load, the operations from it to the dot's operand or scales, and the fragment layout of its tile."""
 
     load: TableOp
     chain: list[Operation]
@@ -42,11 +42,11 @@ class CpAsyncLoad:
 
     @property
     def steps(self) -> int:
-        """Iterations that load the same tile."""
+        """The number of iterations that load the same tile."""
         return self.load.steps
 
     def tiles(self, stages: int) -> int:
-        """How many tiles a ring of so many stages holds."""
+        """How many tiles a ring of ``stages`` stages holds."""
         return smem_scale_groups(self.steps, stages)
 
     @property
@@ -55,7 +55,7 @@ class CpAsyncLoad:
 
 
 def cp_async_load(found: Operation, block: Block, num_warps: int) -> CpAsyncLoad | None:
-    """The copy that a load can become; None where its tile goes elsewhere than to one dot, or cannot be copied."""
+    """The copy that can replace a load; None where its tile has other uses than one dot, or cp.async cannot copy it."""
     if found.name != "nv_tileas.tiled_load" or (op := as_op(found)).view.type.kind.data == "gather":
         return None
     chain = _view_chain_to_dot(op.value, block)
@@ -68,7 +68,7 @@ def cp_async_load(found: Operation, block: Block, num_warps: int) -> CpAsyncLoad
 
 
 def _view_chain_to_dot(value: SSAValue, block: Block) -> list[Operation] | None:
-    """The single-use operations from a load's tile to a dot of the same block, or to what takes its scales to tensor
+    """The single-use operations from a load's tile to a dot of the same block, or to the store of its scales to tensor
     memory.
     """
     chain: list[Operation] = []
@@ -89,24 +89,26 @@ def _view_chain_to_dot(value: SSAValue, block: Block) -> list[Operation] | None:
 
 
 def _is_in_block_or_if(op: Operation, block: Block) -> bool:
-    """Whether an operation is one of a block's, or of a choice there."""
+    """Whether an operation is in a block, or in a branch there."""
     around = op.parent_op()
     return op.parent is block or around is not None and around.name == IfOp.name and around.parent is block
 
 
 def _has_token_barrier(block: Block) -> bool:
-    """Whether the threads synchronize in a loop: a load for which memory tokens have them do so stays after that."""
+    """Whether a loop has barriers. A load that memory tokens order after one stays after it."""
     return any(op.name == BarrierOp.name for op in walk(block))
 
 
 def is_computable_for_iteration(op: TableOp, block: Block) -> bool:
-    """Whether the tile's place can be computed for another iteration: from the loop's index and values from outside."""
+    """Whether the tile's coordinates can be computed for another iteration, from the induction variable and values from
+    outside.
+    """
     index = block.args[0]
     return all(_depends_on_index_only(coord, block, index) for coord in op.coords) and is_outside(op.view, block)
 
 
 def is_outside(value: SSAValue, block: Block) -> bool:
-    """Whether a value is made outside a block."""
+    """Whether a value is defined outside a block."""
     owner = value.owner
     return owner is not block and (isinstance(owner, Block) or owner.parent is not block)
 

@@ -1,4 +1,4 @@
-"""Whether a counted loop still runs some iterations ahead of the one that it is in.
+"""Conditions that a counted loop still runs a number of iterations after the current one.
 
 Its counter wraps at the end of its type: where it stands then says nothing, for the loop may have ended on the way. One that
 counts by one ends before it could wrap, so its last iterations are known from the bound alone, outside of the loop. Of any other
@@ -19,7 +19,7 @@ from ..rewriter import Inserter, binary, constant, is_below_bound, loop_continue
 
 
 class LoopContinuation:
-    """``initial``: what the loop carries besides, as it begins; ``following``: the same for the next iteration."""
+    """``initial``: the loop's additional carried value at entry; ``following``: the same for the next iteration."""
 
     initial: Sequence[SSAValue] = ()
     next_values: Sequence[SSAValue] = ()
@@ -29,7 +29,9 @@ class LoopContinuation:
 
     @staticmethod
     def of(loop: TableOp, distance: int, continues: SSAValue, before: Inserter) -> LoopContinuation:
-        """Of ``distance`` iterations ahead; ``going``: whether the loop runs so often. ``before`` inserts before the loop."""
+        """The continuation ``distance`` iterations ahead; ``going``: whether the loop has so many trips. ``before``
+        inserts before the loop.
+        """
         if distance == 1:
             return LoopContinuation(loop)
         return (_UnitStepContinuation if is_int_constant(loop.step, 1) else _AnyStepContinuation)(
@@ -37,7 +39,9 @@ class LoopContinuation:
         )
 
     def at(self, ahead: SSAValue, insert: Inserter) -> SSAValue:
-        """Whether the loop runs at the index ``ahead`` of the one that the body has; the next index says so itself."""
+        """Whether the loop has an iteration with the index ``ahead`` of the body's. The next index needs no value of
+        its own.
+        """
         return insert(loop_continues_at(self.loop, ahead))
 
 
@@ -51,7 +55,7 @@ class _UnitStepContinuation(LoopContinuation):
         self.end = before(binary(arith.SubiOp, enough, before(constant(distance, type))))
 
     def at(self, ahead: SSAValue, insert: Inserter) -> SSAValue:
-        """The index of the body is before the end of those that have another one so far ahead."""
+        """The body's index is below the bound minus the distance."""
         return insert(is_below_bound(self.loop, self.loop.regions[0].blocks[0].args[0], self.end))
 
 
@@ -63,6 +67,6 @@ class _AnyStepContinuation(LoopContinuation):
         self.going = block.insert_arg(i1, len(block.args))
 
     def at(self, ahead: SSAValue, insert: Inserter) -> SSAValue:
-        """The loop has come to the iteration before, and goes on."""
+        """The loop reached the previous iteration, and continues."""
         self.next_values = [insert(binary(arith.AndIOp, self.going, insert(loop_continues_at(self.loop, ahead))))]
         return self.next_values[0]

@@ -1,4 +1,4 @@
-"""A loop whose tiles are copied several iterations ahead, to a ring of stages."""
+"""A loop whose tiles are copied several iterations ahead to a ring of stages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ForOp = COUNTERPARTS["nv_tileaa.for"]
 
 
 class MultistageLoop(AsyncStageCopies):
-    """Builds the pipelined loop in place of the old one."""
+    """Replaces a loop by its pipelined version."""
 
     def run(self) -> None:
         self.allocate()
@@ -44,9 +44,9 @@ class MultistageLoop(AsyncStageCopies):
         self._replace_loop(runs)
 
     def _prologue(self) -> SSAValue:
-        """The first stages - 1 tiles; those past the end are disabled. Whether the loop runs so often.
+        """Copy the first stages - 1 tiles; copies past the end are disabled. Return whether the loop has so many trips.
 
-        A loop that has ended does not go on where the index wraps.
+        A loop that has ended does not continue where the index wraps around.
         """
         index = self.loop.lower
         enabled = self.before(loop_continues_at(self.loop, index))
@@ -66,7 +66,7 @@ class MultistageLoop(AsyncStageCopies):
 
     @property
     def _copy_single_iteration(self) -> list[CpAsyncLoad]:
-        """The loads of which each iteration has another tile."""
+        """The copies of tiles that are different in each iteration."""
         return [load for load in self.loads if load.steps == 1]
 
     def _start_groups(self, ahead: SSAValue, enabled: SSAValue, insert: Inserter) -> None:
@@ -91,8 +91,8 @@ class MultistageLoop(AsyncStageCopies):
         self.copy_all(self._copy_single_iteration, ahead, write, enabled, insert)
 
     def _copy_insertion_point(self, first: Operation) -> Operation:
-        """What they are before: what follows the first dot, which no thread then starts later for their addresses, where
-        they have another iteration to arrive in.
+        """The operation after the first dot, so that address computation does not delay that dot, where the copies have
+        another iteration to arrive.
         """
         dots = {unwrap(self.block.find_ancestor_op_in_block(load.dot)) for load in self.loads}
         follows = next(op.next_op for op in self.block.ops if op in dots)
@@ -105,7 +105,7 @@ class MultistageLoop(AsyncStageCopies):
         last.operands = [*last.operands, *stages, *runs.next_values]
 
     def _next_stage(self, stage: SSAValue, insert: Inserter) -> SSAValue:
-        """The stage after this one, in the ring."""
+        """The next stage of the ring."""
         one, end, zero = (insert(constant_i32(number)) for number in (1, self.stages, 0))
         raised = insert(binary(arith.AddiOp, stage, one))
         wraps = insert(equal(raised, end))

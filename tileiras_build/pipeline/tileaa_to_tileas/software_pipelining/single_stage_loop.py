@@ -1,4 +1,4 @@
-"""A loop of several dots in whose single stage the tiles of one are copied while another is computed."""
+"""A loop of several dots with one stage: the operands of one dot are copied while another is computed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .cp_async_loads import CpAsyncLoad
 
 
 class SingleStageLoop(AsyncStageCopies):
-    """One buffer for each operand: what a dot needs is copied while another one is computed."""
+    """One buffer for each operand: the operands of a dot are copied while another dot is computed."""
 
     def __init__(self, loop: TableOp, loads: list[CpAsyncLoad]):
         super().__init__(loop, loads, 1)
@@ -33,7 +33,7 @@ class SingleStageLoop(AsyncStageCopies):
         parent_block(self.loop).insert_op_after(emit_wait(0), self.loop)
 
     def _insert_copies(self) -> None:
-        """Before the first dot and after every dot but the last, the copies for the dot after the next."""
+        """Before the first dot and after every dot but the last, insert the copies for the dot after the next."""
         index = self.block.args[0]
         insertion_points = [self.block.first_op, *self.dots[1:]]
         for place, group in zip(insertion_points[:-1], self.groups[1:]):
@@ -45,7 +45,7 @@ class SingleStageLoop(AsyncStageCopies):
         self.copy_all(self.groups[0], following, self.stage, insert(loop_continues_at(self.loop, following)), insert)
 
     def _insert_barrier(self, place: Operation) -> None:
-        """All copies have landed, and all threads are done with the dot before."""
+        """Wait until all copies have arrived, and all threads have finished the previous dot."""
         insert = insertion_before(place)
         insert(emit_wait(0))
         insert(BarrierOp.make([], []))

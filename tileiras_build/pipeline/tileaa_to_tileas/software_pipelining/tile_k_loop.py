@@ -1,4 +1,4 @@
-"""Dots of large tiles as loops of their own over k, in loops that hold not even one tile of each operand in shared memory."""
+"""Dots as loops of their own over k, where not even one tile of each operand fits in shared memory."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ ContinueOp, CreateTokenOp, DotOp, ExtractSliceOp, ForOp = (
 
 
 def tile_k_loops(loop: TableOp, job: Job) -> None:
-    """Give dots of a loop loops of their own, in which what is loaded for all of them fits twice, or nearly."""
+    """Split dots of a loop into loops over k, so that two stages of all operands fit, or nearly."""
     dots = _dots_of(loop)
     if sum(dot.bytes_inside for dot in dots) <= job.target.max_shared_memory:
         return
@@ -59,7 +59,7 @@ def tile_k_loops(loop: TableOp, job: Job) -> None:
 
 @dataclass
 class _KLoop:
-    """A dot, what is loaded for it, and how many steps it shall take."""
+    """A dot, its loads, and the number of its k steps."""
 
     dot: TableOp
     loaded: dict[int, tuple[KTiledOperand, list[Operation]]]
@@ -67,12 +67,12 @@ class _KLoop:
 
     @property
     def bytes(self) -> int:
-        """Of the tiles that one step loads."""
+        """Bytes of the tiles that one k step loads."""
         return sum(operand.bytes for operand, _ in self.loaded.values()) // self.factor
 
     @property
     def bytes_inside(self) -> int:
-        """Of the tiles that an iteration loads."""
+        """Bytes of the tiles that an iteration loads."""
         block = self.dot.parent
         return sum(operand.bytes for operand, _ in self.loaded.values() if operand.load.parent is block)
 
@@ -85,7 +85,7 @@ class _KLoop:
 
     # ---- rewriting -------------------------------------------------------------------------------
     def write(self) -> None:
-        """The dot as a loop over k, in whose steps each operand is loaded or taken from its tile."""
+        """Rewrite the dot as a loop over k, in which each operand is loaded or sliced from its tile."""
         dot, before = self.dot, insertion_before(self.dot)
         starts = {index: self._start(operand, before) for index, (operand, _) in self.loaded.items()}
         bounds = [before(constant_i32(number)) for number in (0, self.factor, 1)]
@@ -107,7 +107,7 @@ class _KLoop:
             _drop(operand.load, chain)
 
     def _start(self, operand: KTiledOperand, before: Inserter) -> SSAValue:
-        """The number, in steps, of the first one."""
+        """The index of the first k step."""
         return scaled_index(clamped_index(operand.load, operand.k_dim, before), self.factor, before)
 
     def _load(self, index: int, at: SSAValue, add: Inserter) -> SSAValue:
@@ -137,7 +137,7 @@ class _KLoop:
 
 
 def _dots_of(loop: TableOp) -> list[_KLoop]:
-    """The dots of a loop's iteration that load tiles; none where something else in it acts on memory."""
+    """The dots of a loop's iteration whose operands are loaded; none where other operations have side effects."""
     block = loop.regions[0].blocks[0]
     if not has_no_early_exit(loop) or any(has_side_effects(op) for op in walk(block)):
         return []
@@ -147,7 +147,7 @@ def _dots_of(loop: TableOp) -> list[_KLoop]:
 
 
 def _loaded(dot: TableOp, loop: TableOp) -> Iterator[tuple[int, tuple[KTiledOperand, list[Operation]]]]:
-    """The operands of a dot that are loaded in each iteration; with one such, also the other where it may be."""
+    """The operands of a dot that are loaded in each iteration, and the other one where it may be loaded then."""
     inside = {index: found for index in (0, 1) if (found := dot_operand_load(dot, index)) is not None}
     for index in (0, 1):
         found = inside.get(index) or (_load_before(dot.operands[index], loop) if inside else None)
@@ -157,7 +157,7 @@ def _loaded(dot: TableOp, loop: TableOp) -> Iterator[tuple[int, tuple[KTiledOper
 
 
 def _load_before(value: SSAValue, loop: TableOp) -> tuple[TableOp, list[Operation]] | None:
-    """The load whose tile a loop's dots read in each iteration, and what is between, if it might as well be in the loop."""
+    """The load before the loop whose tile its dots read, with the operations in between, if it could be in the loop."""
     found = source_load_of(value)
     if found is None or not is_unordered_token(found[0].token):
         return None
@@ -173,13 +173,13 @@ def _load_before(value: SSAValue, loop: TableOp) -> tuple[TableOp, list[Operatio
 
 
 def _is_k_contiguous(operand: KTiledOperand) -> bool:
-    """Whether neighbors along k are neighbors in memory."""
+    """Whether k is contiguous in memory."""
     strides = operand.load.view.type.source.strides
     return strides[operand.load.view.type.dim_map[operand.k_dim]] == 1
 
 
 def _drop(load: TableOp, chain: list[Operation]) -> None:
-    """Erase a load of which only its token is used; what that ordered follows what it followed."""
+    """Erase a load of which only its token is used. Users of the token depend on the load's own token."""
     for op in (*reversed(chain), load):
         if any(result.uses for result in op.results if result is not load.result_token):
             return

@@ -1,1 +1,1 @@
-"""The partitions that ``specialize_warps.py`` makes: producer, MMA issuer, consumer and epilogue warps."""
+"""The partitions of ``specialize_warps.py``: producer, MMA issuer, consumer and epilogue warps."""

@@ -1,4 +1,5 @@
-"""Make what partitions share: stages in shared memory with their pipelines and tensor maps, accumulators in tensor memory."""
+"""Allocate what partitions share: stages with their pipelines and TMA descriptors, and accumulators in tensor
+memory."""
 
 from __future__ import annotations
 
@@ -52,7 +53,7 @@ ACCUMULATOR_BUFFERS = 2  # one is read while MMAs accumulate into the other
 
 
 class PipelineAllocation:
-    """Shared memory and tensor memory of all rings, made at the end of what all partitions share (``entry``)."""
+    """Shared memory and tensor memory of all pipelines, created in the block that all partitions share (``entry``)."""
 
     def __init__(self, func: Operation, job: Job, warps: int, mma_pipelines: list[MmaPipeline], issues_apart: bool):
         self.func, self.job, self.warps, self.issues_apart = func, job, warps, issues_apart
@@ -64,7 +65,7 @@ class PipelineAllocation:
         self.shares_smem = self.accumulators_stay or bool(stationary_operands_of(mma_pipelines))
 
     def run(self, body: Block) -> None:
-        """``body``: the program of the threads that compute."""
+        """``body``: the program of the consumer partition."""
         stages = self._choose_stages(body)
         for stationary in stationary_operands_of(self.mma_pipelines):
             stationary.buffers = self._create([stationary.operand_load], 1, 1 if self.accumulators_stay else self.warps)
@@ -78,17 +79,18 @@ class PipelineAllocation:
             self._create_accumulators(groups, stages)
 
     def _has_scale_load_warps(self, ring: MmaPipeline) -> bool:
-        """Whether warps of their own load the scales of a dot."""
+        """Whether warps of their own load the block scales of a dot."""
         return self.issues_apart and bool(ring.scale_loads)
 
     def _add(self, op: Operation) -> SSAValue:
-        """At the end of what both partitions share."""
+        """Insert an operation at the end of the block that all partitions share."""
         return insert_before(op, terminator(self.entry))
 
     # ---- stages in shared memory ---------------------------------------------------------------------
     def _choose_stages(self, body: Block) -> int:
-        """As many as shared memory holds beside the scratch that is used while a ring is live; less of that at a time where
-        a CTA would be lost for it."""
+        """As many stages as shared memory holds beside the scratch that is used while a ring is live. The scratch is
+        limited to chunks where a CTA per SM would be lost otherwise.
+        """
         stages, most = self._stages_with_scratch(body), ctas_per_sm(self.func, body, self.job)
         if self.accumulators_stay and self.ctas < most:
             self._limit_chunks(body)
@@ -122,14 +124,16 @@ class PipelineAllocation:
         return max(1, min(stages, *(max_stages(ring.dot) for ring in self.mma_pipelines)))
 
     def _copied_bytes(self) -> int:
-        """Shared memory for the rings in which all threads copy other operands of the same loops ahead (SoftwarePipelineLoads)."""
+        """Shared memory for the rings of other operands that all threads copy ahead in the same loops
+        (SoftwarePipelineLoads).
+        """
         loaded = {operand_load.load for ring in self.mma_pipelines for operand_load in ring.operand_loads}
         blocks = dict.fromkeys(ring.loops[-1].regions[0].blocks[0] for ring in self.mma_pipelines)
         loads = (cp_async_load(op, block, self.warps) for block in blocks for op in block.ops if op not in loaded)
         return sum(MAX_CP_ASYNC_STAGES * load.bytes for load in loads if load is not None and not load.is_scale)
 
     def _concurrent_scratch(self, body: Block) -> int:
-        """Bytes that are in use while rings hold tiles: until the last of their loops."""
+        """Bytes of scratch in use while rings are live, up to the last of their loops."""
         gone = {op for ring in self.mma_pipelines for operand_load in ring.operand_loads for op in operand_load.chain}
         scratch = largest_scratch(
             (op for top in self._ops_while_live(body) for op in walk(top) if op not in gone), self.job
@@ -137,7 +141,7 @@ class PipelineAllocation:
         return scratch + STAGES_SMEM_OVERHEAD * len(self.groups)
 
     def _ops_while_live(self, body: Block) -> list[Operation]:
-        """What is done before the last of the rings' loops, or in it."""
+        """The operations before the last loop of the rings, and in it."""
         last = [op for op in body.ops if any(op in ring.enclosing_ops for ring in self.mma_pipelines)][-1]
         return [op for op in body.ops if op is last or op.is_before_in_block(last)]
 
@@ -184,7 +188,7 @@ class PipelineAllocation:
                 ring.tmem_accumulator, ring.scale_buffers = acc, scaled
 
     def _create_scales(self, ring: MmaPipeline, tiles: list[SSAValue]) -> ScaleStageBuffers:
-        """Stages of scales that warps of their own fill, one for each operand; a commit empties them."""
+        """Stages of block scales, one buffer for each operand. Scale load warps fill them, and a commit releases them."""
         groups, buffers = ring.scale_groups, []
         for copy, value in zip(ring.scale_loads, (ring.dot.lhs_scale, ring.dot.rhs_scale), strict=True):
             placement = SharedLayoutAttr(copy.columns.placement)
@@ -230,7 +234,7 @@ class PipelineAllocation:
 
 
 class _TmemColumns:
-    """An allocation of tensor memory, handed out from its first column on."""
+    """A bump allocator of tensor memory columns."""
 
     def __init__(self, entry: Block, memory: SSAValue):
         self.entry, self.memory, self.next, self.last = entry, memory, 0, 0
@@ -240,20 +244,20 @@ class _TmemColumns:
         return self.reuse_last(columns)
 
     def reuse_last(self, columns: int) -> SSAValue:
-        """The first of the columns that were taken last."""
+        """Allocate the first of the columns that were allocated last."""
         attributes = {"column": IntegerAttr(self.last, i32)}
         tile = AllocTmemOp.make([self.memory], [TmemType(IntAttr(columns))], attributes)
         return insert_before(tile, terminator(self.entry))
 
 
 def _set_buffers(operand_loads: list[TmaOperandLoad], stages: StageBuffers) -> None:
-    """What is loaded learns where it comes to lie."""
+    """Set the buffers and descriptors of loads."""
     for operand_load, buffer, descriptor in zip(operand_loads, stages.buffers, stages.descriptors):
         operand_load.buffer, operand_load.descriptor = buffer, descriptor
 
 
 def _buffer_sharing_groups(mma_pipelines: list[MmaPipeline]) -> list[list[MmaPipeline]]:
-    """The rings that use the same stages, each in a loop of its own, in program order."""
+    """The pipelines that share stages, each in a loop of its own, in program order."""
     keys = buffer_sharing_class(
         (ring.dot, [operand_load.index for operand_load in ring.operand_loads]) for ring in mma_pipelines
     )
@@ -271,13 +275,13 @@ def _tmem_columns_of(ring: MmaPipeline, warps: int) -> tuple[int, int]:
 
 
 def _bytes_of_scales(ring: MmaPipeline) -> int:
-    """Shared memory for the scales of a dot that warps of their own load."""
+    """Shared memory for the block scales that scale load warps load for a dot."""
     bytes = (copy.columns.placement.size_bytes for copy in ring.scale_loads)
     return STAGES_SMEM_OVERHEAD + sum(ring.scale_groups * size for size in bytes)
 
 
 def _scale_bytes(dot: TableOp) -> int:
-    """Shared memory for the rings in which all threads copy scales ahead (SoftwarePipelineLoads)."""
+    """Shared memory for the rings of scales that all threads copy ahead (SoftwarePipelineLoads)."""
     scales = [] if dot.lhs_scale is None else [dot.lhs_scale, dot.rhs_scale]
     bytes = (prod(value.type.get_shape()) * element_of(value.type).bytes for value in scales)
     groups = smem_scale_groups(dot.scale_steps, MAX_CP_ASYNC_STAGES)

@@ -1,4 +1,4 @@
-"""How a dot of the threads that compute finds the operands that TMA has loaded to shared memory."""
+"""How a dot of the consumer partition reads the operands that TMA loaded to shared memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CreateTokenOp = COUNTERPARTS["nv_tileaa.create_mem_token"]
 def mma_operands_of(
     mma_pipeline: MmaPipeline, stage: SSAValue
 ) -> tuple[list[SSAValue], list[SSAValue | None], dict[str, Attribute]]:
-    """What a dot reads, the stages of what lies in shared memory, and how it lies there."""
+    """The operands of an MMA, the stages of those in shared memory, and their placement attributes."""
     dot = mma_pipeline.dot
     operands, kept = [dot.lhs, dot.rhs], async_mma_attributes(mma_pipeline)
     stages: list[SSAValue | None] = [None, None]
@@ -36,7 +36,7 @@ def mma_operands_of(
 
 
 def read_fragment(operand_load: TmaOperandLoad, stage: SSAValue, dot: TableOp) -> SSAValue:
-    """An operand in registers: read from the stage in the fragment that the dot wants."""
+    """An operand in registers, read from its stage in the fragment layout of the dot."""
     layout = fragment_at_load(operand_load.load, operand_load.chain)
     type = TensorType(operand_load.element, operand_load.load.value.type.get_shape())
     current = insert_before(LocalLoadOp.make([operand_load.buffer, stage], [with_layout(type, layout)]), dot)
@@ -57,7 +57,7 @@ def erase_tma_operand_load(operand_load: TmaOperandLoad) -> None:
 
 
 def erase_load(load: TableOp, chain: list[Operation]) -> None:
-    """A load and what only it fed are gone; what its token ordered follows what it followed."""
+    """Erase a load and the operations that only it fed. Users of its token depend on the load's own token."""
     for link in reversed(chain):
         link.detach()
         link.erase()

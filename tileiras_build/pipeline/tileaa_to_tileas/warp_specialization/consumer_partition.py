@@ -1,4 +1,4 @@
-"""The partition that computes: the program, whose dots wait for their stages and release them."""
+"""The consumer partition: the program, whose dots wait for their stages and release them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ ForOp, IfOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("for", "if"))
 
 
 class ConsumerPartition:
-    """Changes the program in place."""
+    """Rewrites the program in place."""
 
     def __init__(self, mma_pipelines: list[MmaPipeline]):
         self.mma_pipelines, self.accumulators = mma_pipelines, TmemAccumulators()
@@ -51,7 +51,7 @@ class ConsumerPartition:
             erase_tma_operand_load(stationary.operand_load)
 
     def states(self, loop: Operation | None = None) -> list[PipelineResource]:
-        """What the partition has tokens of, or what of it is inside ``loop``, or a choice."""
+        """The resources whose tokens the partition has, or those used inside ``loop`` or a branch."""
         return [*stages_of(self.mma_pipelines, loop), *accumulators_of(self.mma_pipelines, loop)]
 
     # ---- loops and choices -------------------------------------------------------------------------------------
@@ -73,7 +73,7 @@ class ConsumerPartition:
             self._loop(op, states, tokens)
 
     def _if(self, choice: TableOp, states: list[PipelineResource], tokens: Tokens) -> None:
-        """The choice with the tokens that each arm leaves."""
+        """A branch with the tokens that each arm yields."""
         blocks = [region.blocks[0] for region in choice.regions]
         for block in blocks:
             left = dict(tokens)
@@ -93,7 +93,9 @@ class ConsumerPartition:
         choice.erase()
 
     def _loop(self, loop: TableOp, states: list[PipelineResource], tokens: Tokens) -> None:
-        """The loop with tokens carried for what it uses, without the accumulators that stay in tensor memory."""
+        """The loop with loop-carried tokens of the resources that it uses, without the accumulators that stay in tensor
+        memory.
+        """
         block = loop.regions[0].blocks[0]
         carried: Tokens = {state: block.insert_arg(i32, len(block.args)) for state in states}
         self._block(block, carried)
@@ -122,7 +124,7 @@ class ConsumerPartition:
         return new_op
 
     def _wait_for_last(self, loop: TableOp, tokens: Tokens) -> None:
-        """Dots left in flight by the last iteration end here, and their stage is empty."""
+        """Dots that the last iteration left in flight complete here, and their stage is released."""
         for result in list(loop.results):
             if result.type != i32 and _is_in_flight(loop, result.index):
                 uses = list(result.uses)
@@ -144,8 +146,9 @@ class ConsumerPartition:
 
     # ---- what stays in shared memory ----------------------------------------------------------------
     def _wait_for_stationary(self, stationary: StationaryOperand, tokens: Tokens) -> None:
-        """Until it is there; where another one comes after it, it is released after the last loop that reads it: all
-        dots of the loop have been waited for."""
+        """Wait for a stationary operand. Where another one follows it, release it after the last loop that reads it, in
+        which all dots were waited for.
+        """
         load, stages = stationary.operand_load.load, stationary.stages
         token = tokens[stages]
         insert_before(ConsumerWaitOp.make([stages.pipeline, token], []), load)
@@ -156,7 +159,7 @@ class ConsumerPartition:
             )
 
     def _after_last_reader(self, stationary: StationaryOperand) -> Operation:
-        """What follows the last loop of the dots that read it, in the block of its load."""
+        """The operation after the last loop of the dots that read it, in the block of its load."""
         readers = [ring.loops[len(stationary.loops)] for ring in self.mma_pipelines if ring.stationary is stationary]
         block = parent_block(stationary.operand_load.load)
         return next_op([op for op in block.ops if op in readers][-1])
@@ -193,7 +196,7 @@ def _emit_mma_and_release(mma_pipeline: MmaPipeline, stage: SSAValue, token: SSA
 
 
 def _emit_mma(mma_pipeline: MmaPipeline, stage: SSAValue) -> bool:
-    """The dot of a warpgroup in place of ``dot``; whether it is still in flight afterwards."""
+    """Replace ``dot`` by an asynchronous wgmma; return whether it is still in flight afterwards."""
     dot = mma_pipeline.dot
     operands, stages, kept = mma_operands_of(mma_pipeline, stage)
     behind = stages[0] is not None and _may_stay_in_flight(mma_pipeline)
@@ -205,11 +208,11 @@ def _emit_mma(mma_pipeline: MmaPipeline, stage: SSAValue) -> bool:
 
 
 def _may_stay_in_flight(mma_pipeline: MmaPipeline) -> bool:
-    """Whether the next iteration may start before a dot is done, its left operand not in registers.
+    """Whether the next iteration may start before a dot is complete, with its left operand in shared memory.
 
-    Its tiles come only if there is another stage for them. Accumulators of 16 bits travel in pairs: carrying them takes the pairs
-    apart, so they must be complete. A left operand in registers is in flight with its dot, and the next iteration has
-    another. partial sums are added at once.
+    The tiles of the next iteration arrive only if there is another stage. 16-bit accumulators are packed in pairs, and
+    loop-carried values are unpacked, so they must be complete. A left operand in registers is in flight with its dot,
+    and the next iteration has another one. Partial sums are added at once.
     """
     dot, stages = mma_pipeline.dot, type_as(mma_pipeline.pipeline, PipelineType).stages.data
     whole = element_of(dot.result.type).bits == 32 and accumulator_promotion(dot) is None

@@ -1,4 +1,4 @@
-"""How far the producer partition tiles comes while the consumer partition waits: an order in which both wait for ever is seen here.
+"""Check that the producer and the consumer partition cannot wait for each other forever.
 
 The loading partition fills the stages of its rings in the program's order, and stops at the first one that has not been given
 back. Let a ring have s stages, and an iteration load b tiles to it up to the tile that the computing partition waits for, one
@@ -23,7 +23,9 @@ UNBOUNDED = 1 << 16  # of what an inner loop does: more than there are stages
 
 
 def load_completes_before(loads: Collection[Operation], position: Operation) -> bool:
-    """Whether what ``loads`` load for the next iteration comes while nothing behind ``position``, in a loop, is done."""
+    """Whether the tiles that ``loads`` load for the next iteration arrive while nothing after ``position``, in a loop,
+    was executed.
+    """
     blocks = {load.parent for load in loads}
     if len(blocks) != 1 or (block := blocks.pop()) is None:
         return False
@@ -34,8 +36,7 @@ def load_completes_before(loads: Collection[Operation], position: Operation) -> 
 
 
 def _stages_held_past(position: Operation) -> Counter[SSAValue]:
-    """The stages of each ring that are released behind ``position`` in its iteration, or in the next one, as what the last
-    iteration leaves to be done after the loop."""
+    """The number of stages of each ring that are released only after ``position``, in the same or the next iteration."""
     loop = position.parent_op()
     later = [] if loop is None else [op for op in _ops_after(loop) if not is_counted_loop(op)]
     ops = [*_ops_after(position), *later]
@@ -51,7 +52,7 @@ def _ops_after(position: Operation) -> list[Operation]:
 
 
 def _count(ops: Sequence[Operation], kind: type[Operation]) -> Counter[SSAValue]:
-    """How often operations of a kind, among ``ops`` or inside, are about each ring."""
+    """How many operations of a kind, among ``ops`` or inside them, use each ring."""
     found: Counter[SSAValue] = Counter()
     for op in ops:
         for inner in walk(op):
@@ -61,7 +62,7 @@ def _count(ops: Sequence[Operation], kind: type[Operation]) -> Counter[SSAValue]
 
 
 def _is_repeated(op: Operation, block: Block | None) -> bool:
-    """Whether a loop inside ``block`` is around an operation."""
+    """Whether an operation is inside a loop that is inside ``block``."""
     around = op.parent_op() if op.parent is not block else None
     while around is not None and not is_counted_loop(around):
         around = around.parent_op() if around.parent is not block else None

@@ -1,4 +1,4 @@
-"""The partition that computes where another one issues the dots: it reads the accumulators that come together."""
+"""The epilogue partition: it reads the accumulators of dots that another partition issues."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ForOp = COUNTERPARTS["nv_tileaa.for"]
 
 
 class EpiloguePartition(ConsumerPartition):
-    """Changes the program in place: instead of dots there are accumulators, each read from its buffer and released."""
+    """Rewrites the program in place: dots are replaced by reads of their accumulators, each released after its read."""
 
     def states(self, loop: Operation | None = None) -> list[PipelineResource]:
         return accumulators_of(self.mma_pipelines, loop)
@@ -40,7 +40,7 @@ class EpiloguePartition(ConsumerPartition):
 
 
 def _read_accumulator(mma_pipeline: MmaPipeline, loop: TableOp, tokens: Tokens) -> None:
-    """Wait until a buffer is full, read it, release it; of the loop that filled it only what else it does is left."""
+    """Wait until a buffer is full, read it, release it. Only the other operations of the loop that filled it remain."""
     acc, index = mma_pipeline.accumulator, mma_pipeline.dot.acc.index - 1
     token, result, insert = tokens[acc], loop.results[index], insertion_before(loop)
     insert(ConsumerWaitOp.make([acc.pipeline, token], []))
@@ -66,7 +66,7 @@ def _erase_dot(mma_pipeline: MmaPipeline, loop: TableOp, index: int) -> None:
 
 
 def _erase_unused(block: Block) -> None:
-    """What has no effect and no use goes."""
+    """Erase operations without effects and uses."""
     for op in reversed(list(block.ops)):
         if is_pure(op) and not op.regions and not any(list(result.uses) for result in op.results):
             op.detach()
@@ -74,7 +74,7 @@ def _erase_unused(block: Block) -> None:
 
 
 def _rebuild_without(loop: TableOp, index: int) -> None:
-    """The loop without a value that it carries, or nothing where it only passes on what it was given."""
+    """The loop without a loop-carried value, or nothing where it only forwards it."""
     block = loop.regions[0].blocks[0]
     last, kept = terminator(block), [other for other in range(len(loop.results)) if other != index]
     last.operands = [last.operands[other] for other in kept]

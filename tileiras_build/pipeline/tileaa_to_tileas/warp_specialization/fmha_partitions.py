@@ -1,4 +1,4 @@
-"""Chained dots (``keep_accumulators_in_tmem.py``) by two partitions: one thread issues both, the warps that compute have the softmax alone.
+"""Partitions of chained dots (attention): one thread issues both MMAs, the other warps compute the softmax.
 
 The warps scale the accumulator as soon as they know by what, and write the left operand in parts along k. Behind each part they
 arrive, and its dots run while the next one is computed. They never meet: what a warp writes over scores is its own lanes', and
@@ -52,7 +52,7 @@ REDUCE = "nv_tileas.reduce"
 
 
 class FmhaMmaPartition(PartitionSlice):
-    """Issues the dots of all chains."""
+    """Issues the MMAs of all chained dots."""
 
     def states(self, loop: Operation | None = None) -> list[PipelineResource]:
         again = [ring.accumulator for ring in self.mma_pipelines if ring.dot.rescaled and ring.is_reused]
@@ -60,7 +60,9 @@ class FmhaMmaPartition(PartitionSlice):
         return [*stages_of(self.mma_pipelines, loop), *lhs_tiles_of(self.mma_pipelines, loop), *accumulators]
 
     def exit_loop(self, loop: TableOp, insert: Inserter, tokens: Tokens) -> None:
-        """Behind a loop of dots its accumulator is complete, and after the last one that reads it the left operand is free."""
+        """After a loop of dots its accumulator is complete, and after the last one that reads it the left operand is
+        free.
+        """
         for ring in self.mma_pipelines:
             if ring.loops[-1] is loop and ring.dot.rescaled:
                 self._commit_accumulator(ring, insert, tokens)
@@ -71,7 +73,7 @@ class FmhaMmaPartition(PartitionSlice):
                 tokens[stationary.stages] = insert(AdvanceOp.make([stationary.stages.pipeline, token], [i32]))
 
     def _commit_accumulator(self, ring: MmaPipeline, insert: Inserter, tokens: Tokens) -> None:
-        """No sooner than the last accumulator was read: between the two there may be no dot to wait for."""
+        """Not before the last accumulator was read: between the two there may be no MMA to wait for."""
         acc = ring.accumulator
         if ring.is_reused:
             insert(UmmaAcquireOp.make([acc.pipeline, tokens[acc]], []))
@@ -110,7 +112,7 @@ class FmhaMmaPartition(PartitionSlice):
         tokens[mma_pipeline.stages] = insert(AdvanceOp.make([mma_pipeline.pipeline, token], [i32]))
 
     def _issue_k_chunks(self, mma_pipeline: MmaPipeline, stage: SSAValue, insert: Inserter, tokens: Tokens) -> None:
-        """The dots of each part of the left operand, once it is there; the last of them release the stage."""
+        """Issue the MMAs of each chunk of the left operand once it is written. The last ones release the stage."""
         left, token = unwrap(mma_pipeline.accumulator.lhs_written), tokens[mma_pipeline.stages]
         adds = self._accumulate_flag(mma_pipeline, insert)
         for part in range(left.k_chunks):
@@ -140,7 +142,7 @@ class FmhaMmaPartition(PartitionSlice):
         insert(AsyncUmmaOp.make(operands, [], async_mma_attributes(mma_pipeline), **attributes))
 
     def _accumulate_flag(self, ring: MmaPipeline, insert: Inserter) -> SSAValue:
-        """Whether a dot is added to what its accumulator holds: not the first one, where the accumulator starts from zero."""
+        """Whether an MMA accumulates, or overwrites an accumulator that starts from zero."""
         loop = as_op(ring.loops[-1])
         if not is_zero(loop.initial[unwrap(rescaled_accumulator(ring.dot)).argument.index - 1]):
             return insert(constant_i1(True))
@@ -150,7 +152,7 @@ class FmhaMmaPartition(PartitionSlice):
 
 
 class FmhaSoftmaxPartition(ConsumerPartition):
-    """The softmax: it reads what the first dot makes, and writes what the second one multiplies."""
+    """The softmax: it reads the result of the first MMA, and writes the left operand of the second one."""
 
     def __init__(self, rings: list[MmaPipeline]):
         super().__init__(rings)
@@ -160,7 +162,7 @@ class FmhaSoftmaxPartition(ConsumerPartition):
         return accumulators_of(self.mma_pipelines, loop)
 
     def _wait_for_stationary(self, stationary: StationaryOperand, tokens: Tokens) -> None:
-        """Nobody but the thread that issues dots waits for a left operand in shared memory."""
+        """Only the thread that issues MMAs waits for a left operand in shared memory."""
 
     def _emit_dot(self, mma_pipeline: MmaPipeline, tokens: Tokens) -> None:
         dot = mma_pipeline.dot
@@ -180,7 +182,7 @@ class FmhaAccumulators(TmemAccumulators):
     """Accumulators that another partition completes."""
 
     def write_lhs(self, mma_pipeline: MmaPipeline) -> None:
-        """Scale the accumulator, write the left operand part by part; what neither needs is computed after that."""
+        """Rescale the accumulator and write the left operand chunk by chunk. What neither needs is computed after that."""
         dot, left = mma_pipeline.dot, unwrap(mma_pipeline.accumulator.lhs_written)
         block, index = parent_block(dot), unwrap(rescaled_accumulator(dot)).argument.index - 1
         self.carried_in_tmem.setdefault(block, []).append((index, mma_pipeline))
@@ -203,7 +205,7 @@ class FmhaAccumulators(TmemAccumulators):
 
 
 def _rescale_accumulator(mma_pipeline: MmaPipeline) -> None:
-    """The accumulator so far is scaled where it is, which no dot adds to: the scores have come after the last one."""
+    """Rescale the accumulator in place. No MMA accumulates into it then: the scores arrived after the last one."""
     dot, running = mma_pipeline.dot, unwrap(rescaled_accumulator(mma_pipeline.dot))
     loop = as_op(parent_block(dot).parent_op())
     dot.operands[2] = running.argument
@@ -218,7 +220,7 @@ def _rescale_accumulator(mma_pipeline: MmaPipeline) -> None:
 
 
 def _sink_after(block: Block, place: Operation) -> None:
-    """Move what a block computes before ``place`` for what comes after it."""
+    """Move what a block computes before ``place`` for the operations after it, to after ``place``."""
     before = [op for op in block.ops if op.is_before_in_block(place)]
     later: list[Operation] = []
     for op in reversed(before):

@@ -1,4 +1,4 @@
-"""What the partitions of a kernel share: rings of stages in shared memory, and accumulators in tensor memory."""
+"""Buffers that the partitions of a kernel share: rings of stages in shared memory, accumulators in tensor memory."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ tf32 = FloatTF32Type()
 
 @dataclass(eq=False)
 class TmaOperandLoad:
-    """One operand of a dot: its load, the operations between, and where its tiles lie."""
+    """One operand of a dot: its load, the operations between, and the placement of its tiles."""
 
     index: int
     load: TableOp
@@ -47,7 +47,7 @@ class TmaOperandLoad:
 
 @dataclass(eq=False)
 class LhsInTmem:
-    """A left operand that warps write to tensor memory in ``parts`` along k, each a stage of the pipeline."""
+    """A left operand that warps write to tensor memory in ``parts`` chunks along k, each a stage of the pipeline."""
 
     pipeline: SSAValue
     k_chunks: int
@@ -75,7 +75,7 @@ class TmemAccumulator:
 
 @dataclass(eq=False)
 class StageBuffers:
-    """Shared memory that fills and empties in turn; ``buffers``, and tensor maps, of each operand that is loaded."""
+    """Stages of a pipeline; ``buffers`` and TMA descriptors of each operand that is loaded."""
 
     pipeline: SSAValue
     buffers: list[SSAValue]
@@ -84,7 +84,7 @@ class StageBuffers:
 
 @dataclass(eq=False)
 class ScaleStageBuffers:
-    """Stages of scales, each for the iterations of a group: of each operand's a buffer in shared memory, and columns."""
+    """Stages of block scales, each for a group of iterations: a buffer and tensor memory columns for each operand."""
 
     pipeline: SSAValue
     buffers: list[SSAValue]
@@ -93,9 +93,9 @@ class ScaleStageBuffers:
 
 @dataclass(eq=False)
 class StationaryOperand:
-    """A left operand that TMA loads before the loops of its dots, where it stays: a ring of one stage.
+    """A left operand that TMA loads before the loops of its dots: a ring of one stage.
 
-    ``loops``: those around its load, in each of which it is loaded anew.
+    ``loops``: those around its load, in each iteration of which it is loaded again.
     """
 
     operand_load: TmaOperandLoad
@@ -115,8 +115,8 @@ class StationaryOperand:
 class MmaPipeline:
     """The stages of one dot, and its accumulators where they are in tensor memory.
 
-    The same dot of another loop, before or after this one's, has the same stages and accumulators (``is_reused``).
-    ``choices``: those around its loops.
+    Equal dots of other loops use the same stages and accumulators (``is_reused``). ``choices``: the branches around its
+    loops.
     """
 
     dot: TableOp
@@ -147,7 +147,7 @@ class MmaPipeline:
 
     @property
     def consumers(self) -> int | None:
-        """Arrivals that empty a stage: one commit where tensor memory accumulates; None for one of each warp."""
+        """The arrivals that release a stage: one commit for tensor memory; None for one arrival of each warp."""
         return 1 if self.dot.tensor_memory is not None else None
 
     @property
@@ -164,7 +164,7 @@ class MmaPipeline:
 
     @property
     def scale_groups(self) -> int:
-        """Stages of scales that warps of their own load: as many as come in time, and as the dot has columns for."""
+        """Stages of block scales: as many as hide the latency of loads, and as the dot has columns for."""
         acc_columns = tmem_tiles(self.dot, WARPS)[1].total_tmem_columns
         columns = (self.dot.tmem_columns - acc_columns) // sum(copy.columns.tmem_columns for copy in self.scale_loads)
         return max(1, min(warp_loaded_scale_groups(self.dot.scale_steps), columns))
@@ -184,7 +184,7 @@ class MmaPipeline:
 
     @property
     def ops_around_accumulator(self) -> list[TableOp]:
-        """Those around where the accumulators are waited for."""
+        """The loops and branches around the wait for the accumulator."""
         loops = (
             self.loops[:-1]
             if self.accumulator.carried_in_tmem and not self.accumulator.is_waited_each_iteration
@@ -193,7 +193,7 @@ class MmaPipeline:
         return [*loops, *self.enclosing_ifs]
 
     def replace(self, old: Operation, new: TableOp) -> None:
-        """``new`` stands in place of a loop or choice around the dot."""
+        """Replace a loop or branch around the dot by ``new``."""
         self.loops = [new if around is old else around for around in self.loops]
         self.enclosing_ifs = [new if around is old else around for around in self.enclosing_ifs]
 
@@ -204,12 +204,12 @@ Tokens = dict[PipelineResource, SSAValue]
 
 
 def stationary_operands_of(mma_pipelines: list[MmaPipeline]) -> list[StationaryOperand]:
-    """The left operands that stay in shared memory, which several dots may read."""
+    """The left operands that stay in shared memory. Several dots may read one."""
     return list(dict.fromkeys(ring.stationary for ring in mma_pipelines if ring.stationary is not None))
 
 
 def set_stationary_operands(mma_pipelines: list[MmaPipeline]) -> None:
-    """Tell the rings of dots with a ``stationary`` left operand which that is."""
+    """Set the stationary operand of pipelines whose dot has a ``stationary`` left operand."""
     new_op: dict[Operation, StationaryOperand] = {}
     analysis = AxisAnalysis()
     for ring in (ring for ring in mma_pipelines if ring.dot.stationary):
@@ -221,13 +221,13 @@ def set_stationary_operands(mma_pipelines: list[MmaPipeline]) -> None:
 
 
 def stages_of(mma_pipelines: list[MmaPipeline], place: Operation | None = None) -> list[PipelineResource]:
-    """The stages that dots use, or those of them that are filled inside ``place``, a loop or a choice."""
+    """The stages of dots, or those that are filled inside ``place``, a loop or a branch."""
     users: list[MmaPipeline | StationaryOperand] = [*stationary_operands_of(mma_pipelines), *mma_pipelines]
     return list(dict.fromkeys(user.stages for user in users if place is None or place in user.enclosing_ops))
 
 
 def accumulators_stay_in_tmem(mma_pipelines: list[MmaPipeline]) -> bool:
-    """Whether accumulators stay in tensor memory while they are scaled: then all dots of the kernel are those of chains."""
+    """Whether accumulators are rescaled in tensor memory. All dots of the kernel are then chained."""
     return any(ring.dot.rescaled for ring in mma_pipelines)
 
 
@@ -240,13 +240,13 @@ def accumulators_of(mma_pipelines: list[MmaPipeline], place: Operation | None = 
 
 
 def lhs_tiles_of(mma_pipelines: list[MmaPipeline], loop: Operation | None = None) -> list[PipelineResource]:
-    """The left operands that warps write part by part, or those of them that are written inside ``loop``."""
+    """The left operands that warps write chunk by chunk, or those that are written inside ``loop``."""
     written = [(ring, ring.accumulator.lhs_written) for ring in mma_pipelines if ring.tmem_accumulator is not None]
     return list(dict.fromkeys(left for ring, left in written if left and (loop is None or loop in ring.loops)))
 
 
 def scales_of(mma_pipelines: list[MmaPipeline], loop: Operation | None = None) -> list[PipelineResource]:
-    """The scales that partitions of their own load, or those of them that come inside ``loop``."""
+    """The block scales that partitions of their own load, or those that are loaded inside ``loop``."""
     return list(
         dict.fromkeys(
             ring.scales for ring in mma_pipelines if ring.scale_loads and (loop is None or loop in ring.loops)
@@ -268,7 +268,7 @@ def async_mma_attributes(mma_pipeline: MmaPipeline) -> dict[str, Attribute]:
 
 
 def umma_attributes(dot: TableOp) -> dict[str, Any]:
-    """The row of a dot in tensor memory, and its extents: attributes of what issues it."""
+    """The attributes of a tensor-memory MMA: its instruction and its shape."""
     m, n = dot.result.type.get_shape()
     return {"atom": dot.tensor_memory, "shape": (m, n, k_of(dot))}
 

@@ -1,4 +1,4 @@
-"""Partitions beside those that compute: slices of a program that load the tiles of its dots, or issue the dots.
+"""Producer partitions: slices of the program that load the tiles of its dots, or issue the MMAs.
 
 A slice has the same loops and choices as the program, with only the scalars that its own operations depend on, and a token for each
 ring and each accumulator that it uses (``pipeline_buffers.py``). It returns where the program returns.
@@ -51,8 +51,8 @@ ForOp, IfOp, YieldOp, ContinueOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name i
 class PartitionSlice:
     """Clones the slice of a program that a partition of one thread, or of one warp, executes.
 
-    A kind of partition says what it has tokens of (``states``), and what it does around loops and where the program has a
-    load or a dot.
+    A subclass defines the resources whose tokens it has (``states``), and the operations around loops and in place of
+    loads and dots.
     """
 
     def __init__(self, mma_pipelines: list[MmaPipeline], slice: ScalarSlice):
@@ -104,12 +104,12 @@ class PartitionSlice:
                 self.emit(op, insert, tokens)
 
     def _end(self, insert: Inserter, tokens: Tokens) -> None:
-        """What the partition does last, at its end or before it returns."""
+        """The last operations of the partition, at its end or before a return."""
         for state in self.stages_to_drain():
             insert(ProducerTailOp.make([state.pipeline, tokens[state]], []))
 
     def value(self, value: SSAValue) -> SSAValue:
-        """What stands for a value of the program."""
+        """The partition's copy of a value of the program."""
         return self.values.get(value, value)
 
     def _clone(self, op: Operation) -> Operation:
@@ -123,7 +123,7 @@ class PartitionSlice:
         return clone
 
     def _if(self, choice: TableOp, insert: Inserter, tokens: Tokens) -> None:
-        """A choice in which there is something to do, or a return."""
+        """A branch that contains operations of the partition, or a return."""
         states, arms = self.states(choice), [Block() for _ in choice.regions]
         for region, arm in zip(choice.regions, arms):
             left = dict(tokens)
@@ -155,7 +155,7 @@ class PartitionSlice:
 
 
 class ProducerPartition(PartitionSlice):
-    """Loads the tiles of all rings."""
+    """Loads the tiles of all pipelines."""
 
     def states(self, loop: Operation | None = None) -> list[PipelineResource]:
         return stages_of(self.mma_pipelines, loop)
@@ -192,7 +192,7 @@ class ProducerPartition(PartitionSlice):
         insert(AsyncTiledTmaLoadOp.make(operands, [], location_of(load), index_checks=load.index_checks))
 
     def _load_stationary(self, stationary: StationaryOperand, insert: Inserter, tokens: Tokens) -> None:
-        """A left operand that stays, once its last one is done with."""
+        """Load a stationary left operand once the last dot of its predecessor is complete."""
         stages = stationary.stages
         insert(ProducerAcquireOp.make([stages.pipeline, tokens[stages]], []))
         self._load(stationary.operand_load, stages, insert, tokens)
@@ -200,7 +200,9 @@ class ProducerPartition(PartitionSlice):
 
 
 class MmaPartition(PartitionSlice):
-    """Issues the dots of all rings; each fills an accumulator in tensor memory, from zero, in the innermost loop around it."""
+    """Issues the MMAs of all pipelines. Each fills an accumulator in tensor memory, from zero, in the innermost loop
+    around it.
+    """
 
     def __init__(self, rings: list[MmaPipeline], slice: ScalarSlice):
         super().__init__(rings, slice)
@@ -262,7 +264,7 @@ class MmaPartition(PartitionSlice):
         return ScaleStage(ring, ring.loops[-1], index, tokens[ring.scales])
 
     def _accumulate_flag(self, loop: TableOp, insert: Inserter) -> SSAValue:
-        """Whether a dot is added to what its accumulator holds: not the first one."""
+        """Whether an MMA accumulates, or overwrites the accumulator as the first one."""
         later = is_not_first_iteration(loop, loop.regions[0].blocks[0].args[0])
         later.operands = [self.value(operand) for operand in later.operands]
         return insert(later)

@@ -1,4 +1,4 @@
-"""Scales of dots in tensor memory that a warp of its own can load: lines of whole vectors, for several iterations at once."""
+"""Block scales that a warp of its own can load: lines of whole vectors, for several iterations at once."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ FIRST_SCALE = 3  # operand of a dot
 
 @dataclass(eq=False)
 class ScaleLoad:
-    """The scales of one operand: their load, what stands between it and the dot, and how one warp holds the tile."""
+    """The block scales of one operand: their load, the operations up to the dot, and the layout of the tile in one
+    warp.
+    """
 
     load: TableOp
     chain: list[Operation]
@@ -40,7 +42,7 @@ class ScaleLoad:
     layout: LinearLayout
 
     def loaded(self, coords: list[SSAValue], insert: Inserter) -> SSAValue:
-        """The tile as the dot has it, loaded by one warp."""
+        """The tile of the dot, loaded by one warp."""
         load, layout = self.load, self.layout
         attributes = {**load.attributes, **location_of(load)}
         types = [with_layout(load.value.type, layout)]
@@ -58,7 +60,9 @@ class ScaleLoad:
 
 
 def scale_loads(dot: TableOp) -> list[ScaleLoad]:
-    """Those of both operands; none where a warp could not load them in time, or tcgen05.cp does not copy such scales."""
+    """The loads of both operands; none where one warp would load them too slowly, or tcgen05.cp does not copy such
+    scales.
+    """
     if dot.tensor_memory is None or dot.lhs_scale is None or not is_canonical_loop(dot.parent_op()):
         return []
     found = [_scale_load(dot, side) for side in (0, 1)]
@@ -90,7 +94,9 @@ def _scale_load(dot: TableOp, side: int) -> ScaleLoad | None:
 
 
 def _is_plain(load: TableOp) -> bool:
-    """Whether another warp may make a load, of any iteration: of an array of the kernel, with nothing that must come first."""
+    """Whether another warp may execute a load, of any iteration: it reads an array of the kernel, and no token orders
+    it.
+    """
     slice, type = ScalarSlice(), load.view.type
     if type.kind.data != "partition" or type.padding.data not in ("none", "zero") or load.mem_semantic != "weak":
         return False
@@ -104,7 +110,7 @@ def _is_plain(load: TableOp) -> bool:
 
 
 def _is_computable_at_entry(value: SSAValue) -> bool:
-    """Whether a value can be computed where a kernel begins."""
+    """Whether a value can be computed at the entry of a kernel."""
     new_load = value.owner
     if isinstance(new_load, Block):
         around = new_load.parent_op()
@@ -115,6 +121,6 @@ def _is_computable_at_entry(value: SSAValue) -> bool:
 
 
 def _is_vector_aligned(load: TableOp) -> bool:
-    """Whether no vector of 16 bytes of a tile is cut."""
+    """Whether all vectors of 16 bytes of a tile are wholly in bounds or out of bounds."""
     facts = ViewAccessInfo(load.view, AxisAnalysis())
     return element_of(load.value.type).bits == 8 and facts.vector(load.coords, facts.in_bounds()) >= VECTOR_BYTES

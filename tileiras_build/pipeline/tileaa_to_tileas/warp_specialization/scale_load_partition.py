@@ -1,4 +1,4 @@
-"""Partitions of a warp each that load the scales of dots to shared memory, in the order of tensor memory."""
+"""Partitions of one warp each that load block scales to shared memory in the order of tensor memory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SIDES = (0, 1)  # the operands of a dot: each has a warp for its scales
 
 
 class ScaleLoadPartition(PartitionSlice):
-    """Brings the scales of one operand of each dot, those of one or two groups at a time."""
+    """Loads the block scales of one operand of each dot, one or two groups at a time."""
 
     def __init__(self, rings: list[MmaPipeline], slice: ScalarSlice, side: int):
         super().__init__(rings, slice)
@@ -34,7 +34,7 @@ class ScaleLoadPartition(PartitionSlice):
         return scales_of(self.mma_pipelines, loop)
 
     def stages_to_drain(self) -> list[PipelineResource]:
-        """Both operands' scales are released together."""
+        """The scales of both operands are released together."""
         return self.states() if self.side == SIDES[0] else []
 
     def emit(self, op: TableOp, insert: Inserter, tokens: Tokens) -> None:
@@ -49,7 +49,7 @@ class ScaleLoadPartition(PartitionSlice):
         tokens[scales] = advance_if(scales, token, moves, insert)
 
     def _copy_groups(self, mma_pipeline: MmaPipeline, index: SSAValue, token: SSAValue, insert: Inserter) -> None:
-        """All are on their way before a stage is waited for; those after the loop's end are outside the tensor, or not used."""
+        """Issue all loads before waiting for a stage. Those past the loop's end are out of bounds, or not used."""
         starts, steps = [index], mma_pipeline.dot.scale_steps
         while len(starts) < scale_groups_per_load(steps):
             starts.append(insert(binary(arith.AddiOp, starts[-1], insert(constant_i32(steps)))))

@@ -1,4 +1,4 @@
-"""The scales of an iteration on their way to tensor memory: what partitions do for the first and the last iteration of a group.
+"""The pipeline of block scales to tensor memory: steps of the first and the last iteration of a group.
 
 A group of iterations has one stage, in shared memory and in tensor memory. Warps that copy fill it, one with the scales of
 either operand; the thread that issues dots copies it to its columns before the group's first one. What is done behind
@@ -31,7 +31,7 @@ from .pipeline_buffers import MmaPipeline, ScaleStageBuffers, stage_of
 
 @dataclass(frozen=True)
 class ScaleStage:
-    """One iteration of the partition that issues the dots of ``ring``, in ``loop`` at ``index``; ``token``: of its scales."""
+    """One iteration of the MMA partition of ``ring``, in ``loop`` at ``index``; ``token``: that of its scales."""
 
     mma_pipeline: MmaPipeline
     loop: TableOp
@@ -43,7 +43,7 @@ class ScaleStage:
         return self.mma_pipeline.dot.scale_steps
 
     def acquire(self, insert: Inserter) -> SSAValue:
-        """The group's scales are in tensor memory; the iteration's number in the ring of groups."""
+        """Wait until the scales of the group are in tensor memory; return the iteration's index in the ring of groups."""
         first = is_first_of_group(self.index, self.steps, insert) if self.steps > 1 else None
         emit_if(first, insert, self._copy)
         stage = stage_of(insert, self.mma_pipeline.scales.pipeline, self.token)
@@ -60,8 +60,9 @@ class ScaleStage:
             insert(CopyScalesOp.make([buffer, tile, stage], []))
 
     def release(self, insert: Inserter, value: Callable[[SSAValue], SSAValue]) -> SSAValue:
-        """Behind the dot: the last one of a group empties its stage; the token of the next iteration. ``value``: what
-        stands for a value of the program.
+        """After the MMA: the last one of a group releases its stage. Return the token of the next iteration.
+
+        ``value``: the partition's copy of a value of the program.
         """
         last, scales = self._is_last(insert, value), self.mma_pipeline.scales
         release = UmmaReleaseOp.make([scales.pipeline, self.token], [])
@@ -79,7 +80,7 @@ class ScaleStage:
 
 
 def emit_if(condition: SSAValue | None, insert: Inserter, emit: Callable[[Inserter], object]) -> None:
-    """Insert what ``act`` does, where a condition, if there is one, holds."""
+    """Insert the operations of ``act`` under a condition, if there is one."""
     if condition is None:
         emit(insert)
         return
@@ -89,6 +90,6 @@ def emit_if(condition: SSAValue | None, insert: Inserter, emit: Callable[[Insert
 
 
 def advance_if(scales: ScaleStageBuffers, token: SSAValue, condition: SSAValue | None, insert: Inserter) -> SSAValue:
-    """The token of the next stage where a partition moves on to it, else the same."""
+    """The token of the next stage where the partition advances to it, else the same token."""
     following = insert(AdvanceOp.make([scales.pipeline, token], [i32]))
     return following if condition is None else insert(arith.SelectOp.make([condition, following, token], [i32]))

@@ -1,4 +1,4 @@
-"""Dots whose accumulators come together in tensor memory, issued by the threads that compute."""
+"""Dots that accumulate in tensor memory, issued by a thread of the consumer partition."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ AddFOp = COUNTERPARTS["nv_tileaa.addf"]
 
 
 class TmemAccumulators:
-    """Puts dots in tensor memory, and what loops sum up there, in place of those that carry tiles."""
+    """Moves dots and loop-carried accumulators to tensor memory."""
 
     def __init__(self) -> None:
         self.carried_in_tmem: dict[
@@ -51,7 +51,7 @@ class TmemAccumulators:
 
     # ---- around a loop -------------------------------------------------------------------------------
     def drop_carried_in_tmem(self, block: Block, count: int) -> list[int]:
-        """Which of the tiles that a loop carries are still carried: accumulators that stay in tensor memory are not."""
+        """The indices of the values that a loop still carries, without the accumulators that stay in tensor memory."""
         gone = [index for index, _ in self.carried_in_tmem.get(block, ())]
         last = terminator(block)
         last.operands = [value for index, value in enumerate(last.operands) if index not in gone]
@@ -60,7 +60,7 @@ class TmemAccumulators:
         return [index for index in range(count) if index not in gone]
 
     def read_accumulators(self, old: TableOp, loop: TableOp, tokens: Tokens) -> None:
-        """After the loop: wait for the last dot, and read what has come together."""
+        """After the loop: wait for the last MMA, and read the accumulator."""
         for index, ring in self.carried_in_tmem.get(loop.regions[0].blocks[0], ()):
             acc, result = ring.accumulator, old.results[index]
             if not store_initial_accumulator(old.initial[index], acc, loop):
@@ -74,7 +74,7 @@ class TmemAccumulators:
 
     # ---- a dot -----------------------------------------------------------------------------------
     def accumulate(self, ring: MmaPipeline, stage: SSAValue, tokens: Tokens) -> None:
-        """The dot in tensor memory in place of ``dot``; its commit releases the stage."""
+        """Replace ``dot`` by an MMA in tensor memory, whose commit releases the stage."""
         dot, acc = ring.dot, ring.accumulator
         operands, stages, kept = mma_operands_of(ring, stage)
         if acc.lhs_tile is not None:
@@ -102,7 +102,7 @@ class TmemAccumulators:
         dot.result.replace_all_uses_with(dot.acc if acc.carried_in_tmem else _read_accumulator(ring))
 
     def _accumulate_flag(self, ring: MmaPipeline) -> SSAValue:
-        """Whether a dot is added to what its tile holds."""
+        """Whether an MMA accumulates into its tile."""
         dot, acc = ring.dot, ring.accumulator
         if not acc.carried_in_tmem:
             _insert_barrier(dot)  # operands are written, the last accumulator is read
@@ -120,7 +120,9 @@ class TmemAccumulators:
 
 
 def store_initial_accumulator(initial: SSAValue, accumulator: TmemAccumulator, loop: TableOp) -> bool:
-    """Before a loop: what its accumulator starts from. Zeros (the answer) are written only if there will be no dot."""
+    """Write the initial accumulator before a loop; zeros only where the loop has no trips, for the first MMA overwrites
+    them. Return whether the accumulator starts from zero.
+    """
     starts_from_zero = is_zero(initial)
     never = insert_before(is_zero_trip(loop), loop) if starts_from_zero else None
     insert_before(TmemStoreOp.make([initial, accumulator.tile, never, None, None], []), loop)
@@ -128,7 +130,7 @@ def store_initial_accumulator(initial: SSAValue, accumulator: TmemAccumulator, l
 
 
 def _store_lhs(mma_pipeline: MmaPipeline) -> None:
-    """A left operand from registers goes to tensor memory where it is computed: once, if outside the loops."""
+    """Write a left operand from registers to tensor memory where it is computed; once, if that is outside the loops."""
     dot, value = mma_pipeline.dot, mma_pipeline.dot.lhs
     place: Operation = dot
     for loop in reversed(mma_pipeline.loops):
@@ -143,8 +145,8 @@ def _store_lhs(mma_pipeline: MmaPipeline) -> None:
 
 
 def _store_scales(mma_pipeline: MmaPipeline, stage: SSAValue) -> SSAValue | None:
-    """What used a stage before is done, or it would not be full again: so are the scales of its dots. Those of groups of
-    iterations are stored by the first of each, and the dot learns which turn is its own.
+    """Write block scales. The MMAs that used the stage before are complete, otherwise the stage would not be full
+    again. Scales of a group of iterations are written by the first one; return the slot that the MMA uses.
     """
     dot, steps = mma_pipeline.dot, mma_pipeline.dot.scale_steps
     if steps == 1:
@@ -170,7 +172,7 @@ def _store_scale_tiles(mma_pipeline: MmaPipeline, stage: SSAValue, insert: Inser
 
 
 def _read_accumulator(mma_pipeline: MmaPipeline) -> SSAValue:
-    """An accumulator of one dot in registers, with what it is added to."""
+    """Read the accumulator of one dot to registers, added to the dot's own accumulator operand."""
     dot = mma_pipeline.dot
     result = insert_before(TmemLoadOp.make([mma_pipeline.accumulator.tile], [dot.result.type]), dot)
     return result if is_zero(dot.acc) else insert_before(_added(result, dot.acc), dot)
