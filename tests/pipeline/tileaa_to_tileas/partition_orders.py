@@ -7,8 +7,8 @@ import random
 from tileiras_build.simulate.emulator.isa.tcgen05_instructions import TensorMemoryAccess
 from tileiras_build.simulate.emulator.isa.tcgen05_mma import Tcgen05Mma
 from tileiras_build.simulate.emulator.memory.tensor_memory import TensorMemory
-from tileiras_build.simulate.emulator.simt.cta_batch import CtaBatch
 from tileiras_build.simulate.emulator.simt.reconvergence import reconverge
+from tileiras_build.simulate.emulator.simt.scheduler import Scheduler
 
 
 def hold_computing_warps(monkeypatch, warps: int) -> list[str]:
@@ -20,30 +20,35 @@ def hold_computing_warps(monkeypatch, warps: int) -> list[str]:
     held: list = []
     free = False
     next_group, complete, load, issue = (
-        CtaBatch.next_group,
+        Scheduler.next_group,
         TensorMemory.complete,
         TensorMemoryAccess.load,
         TensorMemory.issue,
     )
     issued: list[Tcgen05Mma] = []
 
-    def choose(machine):
+    def choose(scheduler):
         nonlocal free
         while True:
-            if held and not machine.ready and not machine.waits.make_progress() and not all_land(machine):
+            if (
+                held
+                and not scheduler.ready
+                and not scheduler.sync.waits.make_progress()
+                and not complete_copies(scheduler)
+            ):
                 free = True
                 while held:
-                    machine.push(held.pop())
-            group = next_group(machine)
+                    scheduler.push(held.pop())
+            group = next_group(scheduler)
             computes = group is not None and int(group.tid.min()) < 32 * warps
             if free or not issued or not computes:
                 return group
             held.append(group)
 
-    def all_land(machine) -> bool:
+    def complete_copies(scheduler) -> bool:
         """What is issued is done, whether somebody waits for it or not; whether somebody can run now."""
-        machine.waits.land(frozenset().union(*(places for places, _ in machine.waits.flying)))
-        return bool(machine.ready)
+        scheduler.sync.waits.perform(frozenset().union(*(places for places, _ in scheduler.sync.waits.flying)))
+        return bool(scheduler.ready)
 
     def note_issue(memory, operation):
         issue(memory, operation)
@@ -59,7 +64,7 @@ def hold_computing_warps(monkeypatch, warps: int) -> list[str]:
         done.append("load")
         return load(transfer, group, address)
 
-    monkeypatch.setattr(CtaBatch, "next_group", choose)
+    monkeypatch.setattr(Scheduler, "next_group", choose)
     monkeypatch.setattr(TensorMemory, "issue", note_issue)
     monkeypatch.setattr(TensorMemory, "complete", note_completion)
     monkeypatch.setattr(TensorMemoryAccess, "load", note_load)
@@ -69,13 +74,13 @@ def hold_computing_warps(monkeypatch, warps: int) -> list[str]:
 def shuffle_agents(monkeypatch, seed: int) -> None:
     """Whoever can go on may be the next to do so, for a few blocks."""
     choice = random.Random(seed).choice
-    next_group = CtaBatch.next_group
+    next_group = Scheduler.next_group
 
-    def choose(machine):
-        if len(machine.ready) < 2:
-            return next_group(machine)
-        groups = machine.ready.pop(choice(sorted(machine.ready)))
-        machine.quantum = choice((1, 3, 10))
-        return groups[0] if len(groups) == 1 else reconverge(machine, groups)
+    def choose(scheduler):
+        if len(scheduler.ready) < 2:
+            return next_group(scheduler)
+        groups = scheduler.ready.pop(choice(sorted(scheduler.ready)))
+        scheduler.quantum = choice((1, 3, 10))
+        return groups[0] if len(groups) == 1 else reconverge(groups)
 
-    monkeypatch.setattr(CtaBatch, "next_group", choose)
+    monkeypatch.setattr(Scheduler, "next_group", choose)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..memory.address_space import Region
-from ..performance_counters import count_global
+from ..performance_counters import Counters, count_global
 from ..simt.active_threads import flat_threads
 from ..simt.broadcasting import unique_integers
 from .racecheck_between_ctas import lacks_cta_ordering
@@ -25,8 +25,9 @@ class AccessObservers:
     def __init__(self, observers: Observers):
         self.observers, self.geometry, self.memories = observers, observers.geometry, observers.memories
         self.counters, self.racecheck = observers.counters, observers.racecheck
-        needs_global = self.racecheck is not None and lacks_cta_ordering(observers.program)
-        self.global_races = GlobalMemoryRacecheck(self.racecheck) if needs_global else None
+        self.global_races: GlobalMemoryRacecheck | None = None
+        if self.racecheck is not None and lacks_cta_ordering(observers.program):
+            self.global_races = GlobalMemoryRacecheck(self.racecheck)
         self.idle = self.racecheck is None and self.counters is None
 
     def __call__(self, site, group, pieces, writes: bool, selection, values=None):
@@ -51,7 +52,7 @@ class AccessObservers:
             shape = np.broadcast_shapes(np.shape(start), threads.shape)
             start, threads = np.broadcast_to(start, shape).reshape(-1), np.broadcast_to(threads, shape).reshape(-1)
             if self.counters is not None:
-                self.count(site, start, threads, writes)
+                self.count(self.counters, site, start, threads, writes)
             if self.racecheck is not None and site.ins.op not in UNORDERED:
                 flat = (
                     group.cta * self.geometry.threads + group.tid
@@ -101,11 +102,11 @@ class AccessObservers:
             races.access(self.geometry, site.ins, region, flat, start, site.bytes, writes, data)
 
     # -- bank conflicts ------------------------------------------------------------------------------
-    def count(self, site, start, threads, writes: bool):
+    def count(self, counters: Counters, site, start, threads, writes: bool) -> None:
         """Extra wavefronts: per phase (32, 16 or 8 lanes by width), the most distinct words in one bank, minus one."""
         key = (site.ins.line, site.ins.text)
         name = "shared_written" if writes else "shared_read"
-        setattr(self.counters, name, getattr(self.counters, name) + site.bytes * len(start))
+        setattr(counters, name, getattr(counters, name) + site.bytes * len(start))
         cta, offset = np.divmod(start, self.memories.shared_size)
         lanes = {8: 16, 16: 8}.get(site.bytes, 32)
         phase = (cta * self.geometry.threads + threads) // lanes
@@ -115,5 +116,5 @@ class AccessObservers:
         unique, number = np.unique(bank, return_counts=True)
         worst = np.zeros(int(unique.max() >> 5) + 1, np.int64)
         np.maximum.at(worst, unique >> 5, number)
-        self.counters.bank_conflicts[key] = self.counters.bank_conflicts.get(key, 0) + int((worst[worst > 0] - 1).sum())
-        self.counters.accesses[key] = self.counters.accesses.get(key, 0) + int((worst > 0).sum())
+        counters.bank_conflicts[key] = counters.bank_conflicts.get(key, 0) + int((worst[worst > 0] - 1).sum())
+        counters.accesses[key] = counters.accesses.get(key, 0) + int((worst > 0).sum())

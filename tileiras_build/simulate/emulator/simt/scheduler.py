@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -52,7 +52,8 @@ class Scheduler:
 
     def are_ctas_alive(self, ctas):
         """Whether CTAs of the batch have threads that have not exited."""
-        return self.alive.reshape(self.geometry.ctas, -1).any(axis=1)[ctas]
+        alive: np.ndarray = self.alive.reshape(self.geometry.ctas, -1).any(axis=1)
+        return alive[ctas]
 
     # -- choosing a group ------------------------------------------------------------------------------
     def run(self, group: ThreadGroup) -> None:
@@ -140,7 +141,7 @@ class Scheduler:
                 counters.thread_instructions += function.count * group.size
                 code = program.code[pc : function.end]
                 count_run(counters, code, (program, pc, function.end), group.size)
-            result = function(group)
+            result: Any = function(group)
             if type(result) is int:
                 group.pc = result
                 if self.ready and self.should_yield(group):
@@ -164,7 +165,7 @@ class Scheduler:
 
     def handle(self, group: ThreadGroup, result: Divergence | SchedulerEvent) -> ThreadGroup | None:
         """Act on a divergence or an event. Returns the group if it may go on, else None."""
-        if type(result) is Divergence:
+        if isinstance(result, Divergence):
             for mask, pc in result.pieces:
                 child = group.split_off(np.asarray(mask))
                 child.pc = pc
@@ -184,7 +185,8 @@ def handle_call(scheduler: Scheduler, group: ThreadGroup, target: int, after: in
 
 def handle_return(scheduler: Scheduler, group: ThreadGroup) -> ThreadGroup | None:
     if not group.stack:
-        return handle_exit(scheduler, group)
+        handle_exit(scheduler, group)
+        return None
     group.pc, group.stack = group.stack[-1], group.stack[:-1]
     return group
 

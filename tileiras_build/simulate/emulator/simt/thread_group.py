@@ -7,7 +7,7 @@ has split keep a reference to its registers and copy only what they touch.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -220,7 +220,7 @@ class ThreadGroup:
         self.parent = self.select = None
         self.parent_values.clear()
 
-    def resolve_all(self, slots: list[int]) -> None:
+    def resolve_all(self, slots: Sequence[int]) -> None:
         """Fill the registers among some that are not there yet."""
         registers = self.R
         lazy = [slot for slot in slots if registers[slot] is UNRESOLVED]
