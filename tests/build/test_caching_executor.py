@@ -137,7 +137,7 @@ def _damage_and_build(checkout, place: str, folder: Path) -> None:
     done = second.run(f"cache={place}")
     hits, steps = map(int, found(done).split(" of "))
     assert STEPS - 2 * len(damaged) <= hits < steps == STEPS
-    assert f"; {STEPS - hits} damaged, made anew" in done.stdout
+    assert f"; {STEPS - hits} damaged, rebuilt" in done.stdout
     assert artifacts(second) == artifacts(first)
     assert found(third.run(f"cache={place}")) == f"{STEPS} of {STEPS}"
 
@@ -187,7 +187,7 @@ def test_server_that_is_away_costs_one_warning_and_no_step(checkout):
     assert done.returncode == 0
     assert steps_of(done) == sorted(chain("a", "b") + cuts())
     assert done.stderr.count("Connection refused") <= 3
-    assert "so for the rest of this build it builds without the cache" in done.stderr
+    assert "so for the rest of this build caching is disabled" in done.stderr
 
 
 def test_server_that_goes_away_during_the_build_costs_no_step(tmp_path, checkout):

@@ -223,7 +223,7 @@ def test_crash_of_the_compiler_is_a_sentence(capsys, monkeypatch):
     kill = lambda *arguments: os.kill(os.getpid(), signal.SIGKILL)
     monkeypatch.setattr("tileiras_build.workers.executor.forked_executor.load", lambda name: kill)
     line = refusal(capsys, *lower(), code=3)
-    assert line == "internal error[worker-died]: the compiler process was ended by SIGKILL"
+    assert line == "internal error[worker-died]: the compiler process was killed by SIGKILL"
 
 
 @pytest.mark.parametrize("number", [signal.SIGABRT, signal.SIGSEGV])
@@ -234,7 +234,7 @@ def test_text_that_crashes_the_compiler_is_the_users(capsys, monkeypatch, number
         lambda name: lambda *arguments: os.kill(os.getpid(), number),
     )
     line = refusal(capsys, *lower())
-    assert line.startswith("k.ll: error[ll-text]: invalid .ll text: the compiler process was ended")
+    assert line.startswith("k.ll: error[ll-text]: invalid .ll text: the compiler process was killed")
 
 
 def test_assembly_that_ends_llvm_is_refused(capfd):
@@ -336,7 +336,7 @@ def test_cache_is_shown_checked_and_trimmed(tmp_path, capsys):
     ]
     assert main(["cache", str(tmp_path), "--verify"]) == 0
     assert main(["cache", str(tmp_path), "--trim", "much"]) == 1
-    assert "error[cache-size]: 'much' is not a size" in capsys.readouterr().err
+    assert "error[cache-size]: invalid size 'much'" in capsys.readouterr().err
 
 
 def test_passes_are_listed_with_their_contracts(capsys):

@@ -124,7 +124,7 @@ def test_flags_for_nvcc(monkeypatch):
     [
         ("cahce = 'x'", "error[pyproject-key]: unknown key 'cahce' in [tool.tileiras]; did you mean cache?"),
         ("opt = 9", "error[opt-level]: invalid LLVM optimization level '9'"),
-        ("cache = 'ftp://x'", "error[cache-value]: cache=ftp://x is neither a folder nor an HTTP server"),
+        ("cache = 'ftp://x'", "error[cache-value]: invalid cache=ftp://x: unsupported protocol"),
         ("ptxas = 'absent'", "error[option-value]: ptxas=absent: no such file"),
     ],
 )  # fmt: skip

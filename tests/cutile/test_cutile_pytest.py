@@ -74,7 +74,7 @@ def test_a_failing_kernel_is_told_at_the_test_s_own_line_without_frames_of_ours(
     ("words", "message"),
     [
         (["--tile-sm", "12"], "error[unknown-target]"),
-        (["--tile-jobs", "0"], "'0' is not 1 or more"),
+        (["--tile-jobs", "0"], "expected a positive number, got '0'"),
         (["--no-such-option"], "unrecognized arguments: --no-such-option"),
     ],
 )

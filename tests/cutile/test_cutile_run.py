@@ -87,7 +87,7 @@ def test_the_compiler_s_numbers_are_theirs_too(script, monkeypatch):
 
 def test_a_gpu_refuses_what_only_the_emulator_does(script, capsys):
     assert main(["run", str(script), "--device", "gpu", "--race-check"]) == 1
-    assert "a GPU has no option 'race_check'" in capsys.readouterr().err
+    assert "option 'race_check' is for the CPU device only" in capsys.readouterr().err
     assert "race_check" not in Settings("gpu", None).options()
     assert json.loads(environment(Settings("gpu", None))[CUTILE_INHERITED.name])["jobs"] is None
 
@@ -122,7 +122,7 @@ def test_a_script_is_known_by_its_first_line_too(tmp_path, capsys):
 def test_arguments_before_the_two_dashes_are_told_where_they_go(script, words, capsys):
     with pytest.raises(SystemExit):
         main(["run", str(script), *words])
-    assert "; a script's own arguments follow after --" in capsys.readouterr().err
+    assert "; put the script's own arguments after --" in capsys.readouterr().err
 
 
 def test_a_script_that_is_not_there_is_said(tmp_path, capsys):
@@ -178,7 +178,7 @@ def test_threads_and_interrupted_scripts_show_where_they_were(tmp_path, capsys):
     ("words", "message"),
     [
         (["--grid", "2"], "--grid is of a kernel in bytecode"),
-        (["--json", "none/profile.json"], "there is no folder none"),
+        (["--json", "none/profile.json"], "folder none does not exist"),
     ],
 )
 def test_what_a_script_would_not_notice_is_refused_before_it_runs(script, words, message, capsys):

@@ -66,7 +66,7 @@ def installed_version() -> Version:
         if found == row.release or found.startswith(f"{row.release}."):
             return row
     between = f"{CUDA_TILE_RELEASES[0].release} to {CUDA_TILE_RELEASES[-1].release}"
-    message = f"{PACKAGE} {found} is installed, and its kernels can be taken over of {between} only"
+    message = f"unsupported {PACKAGE} {found}; supported: {between}"
     raise Unsupported("cutile-version", message, remedy=INSTALL)
 
 
@@ -195,8 +195,8 @@ def short_symbol(symbol: str) -> str:
 
 
 def _lambda(kernel: Any) -> InvalidInput:
-    message = "cuTile reads kernels that are written with def, and this one is a lambda"
-    return InvalidInput("cutile-source", message, location=_place(kernel), remedy="give it a name: def kernel(...)")
+    message = "lambdas cannot be kernels"
+    return InvalidInput("cutile-source", message, location=_place(kernel), remedy="use def kernel(...)")
 
 
 def _place(kernel: Any) -> Location:
@@ -205,9 +205,9 @@ def _place(kernel: Any) -> Location:
 
 
 def _no_source(kernel: Any) -> InvalidInput:
-    message = f"cuTile reads a kernel's source, and Python has none of {kernel._pyfunc.__code__.co_name}"
+    message = f"no source available for {kernel._pyfunc.__code__.co_name}"
     where = _place(kernel)
-    remedy = "put it into a file, or where code is made by exec, its lines into linecache.cache"
+    remedy = "define it in a file (or register it in linecache)"
     return InvalidInput("cutile-source", message, location=where, remedy=remedy)
 
 

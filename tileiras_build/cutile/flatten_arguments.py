@@ -91,7 +91,7 @@ def aggregate_members(name: str, constraint: Any, argument: Any) -> Iterator[tup
         for field, part in zip(dataclasses.fields(constraint.cls), constraint.fields, strict=True):
             yield f"{name}_{field.name}", part, getattr(argument, field.name)
     else:
-        message = f"argument {name} is described by {kind}, which no launch of this package knows"
+        message = f"argument {name}: unsupported kind {kind}"
         raise Unsupported(
             "cutile-argument", message, remedy="pass arrays, numbers, lists of arrays, tuples or constants"
         )
@@ -152,8 +152,8 @@ def refuse_read_only(kernel: str, parameters: Sequence[Parameter], values: Seque
     for value in values:
         if isinstance(value, Array):
             if value.view.readonly and parameters[place].access in (WRITE, READ_WRITE):
-                message = f"kernel {kernel} writes {value.name}, which is read-only"
-                raise InvalidInput("launch-read-only", message, remedy="pass an array to write")
+                message = f"kernel {kernel} writes to read-only array {value.name}"
+                raise InvalidInput("launch-read-only", message, remedy="pass a writable array")
             place += 1 + 2 * len(value.view.shape)
         else:
             place += 2 if isinstance(value, ArrayTable) else 1

@@ -1,4 +1,4 @@
-"""What a kernel did wrong on the emulator, in the words of who wrote it: its Python line, its block, its array."""
+"""Diagnostics of kernel faults in the emulator, with the Python line, the block and the array."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ if TYPE_CHECKING:
     from .compiled_kernel_cache import CompiledKernel
     from .fakes.describe_arrays import ArrayDescription
 
-NEAR_BYTES = 1 << 24  # bytes: an address further than this from every array is told as a number
+NEAR_BYTES = 1 << 24  # bytes; an address further from every array is printed as a number
 OUT_OF_BOUNDS_MESSAGE = "address outside mapped memory"
-REMEDIES = {errors.TIME_LIMIT: "look for a loop that does not end, or allow more time"}
+REMEDIES = {errors.TIME_LIMIT: "look for an infinite loop, or raise the time limit"}
 
 
 class KernelFault(InvalidInput):
-    """A kernel did what it may not. ``kernel`` is its name, ``block`` its block index, ``fault`` what the emulator said."""
+    """A kernel made an invalid access. ``kernel`` is its name, ``block`` its block index, ``fault`` the emulator's error."""
 
     kernel: str
     block: tuple[int, int, int] | None
     fault: errors.EmulatorFault
 
     def __reduce__(self):
-        # It crosses the pools of processes that a program or a test suite has.
+        # It is sent between processes of a pool.
         return (*super().__reduce__(), vars(self))
 
 
 @dataclass(frozen=True)
 class NamedArray:
-    """An array that a launch was given, by the name of its parameter."""
+    """An array argument of a launch, with the name of its parameter."""
 
     name: str
     array: ArrayDescription
@@ -49,7 +49,7 @@ class NamedArray:
 
 @dataclass(frozen=True)
 class NamedList(NamedArray):
-    """The table of a list of arrays; ``array`` is its memory, of which only what lies about it is told apart."""
+    """The pointer table of a list of arrays; ``array`` is its memory."""
 
     count: int
 
@@ -57,29 +57,31 @@ class NamedList(NamedArray):
         return f'list "{self.name}" of {self.count} array{"s" * (self.count != 1)}'
 
     def distance(self, address: int) -> int:
-        """0 for all that can be nothing else."""
+        """Bytes to the table; outside of its guard it counts as farther than every array."""
         far = super().distance(address)
         return 0 if far <= GUARD else far + NEAR_BYTES
 
 
 def name_of(entry: str) -> str:
-    """The kernel that an entry point was compiled of: cuTile puts ``_K`` and the arguments' kinds behind its name."""
+    """The kernel of an entry point: cuTile appends ``_K`` and the argument kinds to the name."""
     return entry.rpartition("_K")[0] or entry
 
 
 def explain(error: errors.EmulatorError, compiled: CompiledKernel, arrays: Sequence[NamedArray]) -> TileirasError:
-    """What to raise for an error of the emulator: KernelFault, or what is no fault of the kernel's."""
+    """The diagnostic of an emulator error: KernelFault, or another one if the kernel is not at fault."""
     kernel = name_of(compiled.entry)
     if isinstance(error, errors.UnsupportedInstruction):
-        return Unsupported("emulator-instruction", f"kernel {kernel} has what the emulator cannot run: {error}")
+        return Unsupported(
+            "emulator-instruction", f"kernel {kernel} uses an instruction that the emulator does not support: {error}"
+        )
     if not isinstance(error, errors.EmulatorFault):
         return InternalError("emulator", f"kernel {kernel}: {error}")
     block = error.thread[0] if error.thread else None
     where = f"kernel {kernel}" + (f", block {tuple(int(at) for at in block)}" if block else "")
     message, location = f"{where}: {_fault_text(error, arrays)}", _location(compiled.ptx, error)
-    made = KernelFault(f"kernel-{error.kind}", message, location=location, remedy=REMEDIES.get(error.kind))
-    made.kernel, made.block, made.fault = kernel, block, error
-    return made
+    diagnostic = KernelFault(f"kernel-{error.kind}", message, location=location, remedy=REMEDIES.get(error.kind))
+    diagnostic.kernel, diagnostic.block, diagnostic.fault = kernel, block, error
+    return diagnostic
 
 
 def _location(ptx: str, fault: errors.EmulatorFault) -> Location | None:
@@ -95,25 +97,25 @@ def _fault_text(fault: errors.EmulatorFault, arrays: Sequence[NamedArray]) -> st
     if fault.kind in (errors.THREAD_RACE, errors.BLOCK_RACE):
         return f"{_access_text(fault)} {_place(fault, arrays)}; {fault.message}"
     if fault.kind == errors.MISALIGNED:
-        return f"{_access_text(fault)} at an address that is no multiple of as many, {_place(fault, arrays)}"
+        return f"{_access_text(fault)} misaligned, {_place(fault, arrays)}"
     if fault.kind == errors.ASSERTION:
-        return fault.message.rpartition(" (")[0]  # the place stands before
+        return fault.message.rpartition(" (")[0]  # without the location, which is in front of the message
     if fault.kind in (errors.TIME_LIMIT, errors.DEADLOCK):
         return fault.message
     return f"{fault.message} (PTX line {fault.line}: {fault.instruction})"
 
 
 def _element_at(array: ArrayDescription, address: int) -> str:
-    """What lies at an address in an array's memory: an element, or a byte of what the array is a view of."""
+    """The element at an address in an array's memory, or the byte if the array is a view without it."""
     index = array.index_at(address)
     return f"byte {address - array.base}" if index is None else f"element [{', '.join(map(str, index))}]"
 
 
-def _shared(found: NamedArray, arrays: Sequence[NamedArray], address: int) -> str:
-    """Whose memory it is besides, for a kernel may have been given an array twice."""
+def _aliases(found: NamedArray, arrays: Sequence[NamedArray], address: int) -> str:
+    """Other arrays with the same memory: a launch may pass an array twice."""
     names = {one.name: None for one in arrays if not one.distance(address)}  # in the order of the parameters
     names.pop(found.name)
-    return f", which is memory of {' and '.join(names)} as well" if names else ""
+    return f" (aliases {' and '.join(names)})" if names else ""
 
 
 def _access_text(fault: errors.EmulatorFault) -> str:
@@ -122,17 +124,17 @@ def _access_text(fault: errors.EmulatorFault) -> str:
 
 
 def _place(fault: errors.EmulatorFault, arrays: Sequence[NamedArray]) -> str:
-    """Where an address lies among the arrays of the launch."""
+    """The position of an address relative to the arrays of the launch."""
     address = fault.address or 0
     nearest = min(arrays, key=lambda one: one.distance(address), default=None)
     if nearest is None or nearest.distance(address) > NEAR_BYTES:
-        return f"at address {address:#x}, which is in no array"
+        return f"at address {address:#x} (not in any array)"
     offset = address - nearest.array.base
     if offset < 0:
         return f"{-offset} bytes before the start of {nearest}"
     if offset < nearest.array.size:
         inside = nearest.array.size - offset
         beyond = ", beyond its end" if fault.size > inside else ""
-        return f"at {_element_at(nearest.array, address)} of {nearest}{_shared(nearest, arrays, address)}{beyond}"
+        return f"at {_element_at(nearest.array, address)} of {nearest}{_aliases(nearest, arrays, address)}{beyond}"
     past = offset - nearest.array.size
     return f"{past} bytes past the end of {nearest}" if past else f"right after the end of {nearest}"

@@ -23,25 +23,27 @@ _running = ExitStack()
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The options of the plugin."""
     group = parser.getgroup("tileiras_build", "kernels of cuTile Python")
-    group.addoption("--tile-device", choices=("cpu", "gpu"), help="what kernels run on: the emulator, or a GPU")
+    group.addoption("--tile-device", choices=("cpu", "gpu"), help="where kernels run: in the emulator, or on a GPU")
     group.addoption("--tile-sm", default="90", metavar="SM", help="the target of --tile-device cpu (default: 90)")
     what = "run the first N parametrizations of each test only"
     group.addoption("--tile-keep", type=int, default=0, metavar="N", help=what)
-    what = "fail a launch that takes longer (default: never)"
+    what = "time limit per launch (CPU; default: none)"
     group.addoption("--tile-time-limit", type=float, metavar="SECONDS", help=what)
-    what = "what ct.tune does with each configuration on the CPU (default: launch it once)"
+    what = "how ct.tune treats configurations on the CPU (default: launch each once)"
     group.addoption("--tile-tune", choices=TUNE, default=LAUNCH, help=what)
-    group.addoption("--tile-race-check", action="store_true", help="find accesses that nothing orders")
-    what = "find results that depend on memory that nobody has written"
+    group.addoption(
+        "--tile-race-check", action="store_true", help="detect data races, like compute-sanitizer racecheck (CPU)"
+    )
+    what = "detect uses of uninitialized memory, like compute-sanitizer initcheck (CPU)"
     group.addoption("--tile-init-check", action="store_true", help=what)
-    what = "processes that share the blocks of a launch at most (default: as many as make it shorter)"
+    what = "maximum worker processes per launch (CPU; default: chosen automatically)"
     group.addoption("--tile-jobs", type=_positive_int, metavar="N", help=what)
 
 
 def _positive_int(text: str) -> int:
     """A number of processes; argparse says what it is not."""
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not 1 or more")
+        raise argparse.ArgumentTypeError(f"expected a positive number, got {text!r}")
     return int(text)
 
 

@@ -169,7 +169,7 @@ class Session:
             found = unknown_elements(self.cutile.parameter_names(kernel), arguments, self.cutile.element_kinds)
             if found is None or str(error) != _NO_DTYPE:
                 raise
-            message = f"{_NO_DTYPE}: the elements of {found[0]} are {found[1]}, which kernels do not know; convert it"
+            message = f"{_NO_DTYPE}: unsupported element type {found[1]} of {found[0]}; convert it"
             raise TypeError(message) from None
 
     def _compiled(self, state: KernelState, kernel: Any, signature: Any) -> CompiledKernel:

@@ -82,7 +82,7 @@ def _leave_origin(error: BaseException, is_internal: bool) -> None:
             return
         where = "".join(f" in {_file(frame)}:{frame.tb_lineno}" for frame in place)
         error.add_note(
-            f"cuTile's front end ended with {type(cause).__name__}{where}; TILEIRAS_DEBUG=1 shows its frames"
+            f"cuTile's front end raised {type(cause).__name__}{where}; set TILEIRAS_DEBUG=1 for the full traceback"
         )
 
 
@@ -104,7 +104,7 @@ def _leave_calls(error: Any) -> None:
         for place in reversed(calls[:_INNERMOST]):
             joined = dataclasses.replace(place, call_site=joined)
         error.loc = joined
-        error.add_note(f"{left} calls between the first {_OUTERMOST} and the last {_INNERMOST} are not shown")
+        error.add_note(f"{left} frames omitted between the first {_OUTERMOST} and the last {_INNERMOST}")
 
 
 def _frames(traceback: TracebackType | None) -> Iterator[TracebackType]:

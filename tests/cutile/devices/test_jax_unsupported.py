@@ -25,7 +25,7 @@ def test_cutile_has_its_function_back(installed, monkeypatch):
     monkeypatch.setitem(sys.modules, "cuda.tile.jax._jax", module)
     installed(module)
     function = SimpleNamespace(pyfunc=SimpleNamespace(__name__="copied"))
-    with pytest.raises(Unsupported, match="kernel copied is part of a graph of JAX"):
+    with pytest.raises(Unsupported, match="kernel copied is inside a jitted JAX function"):
         module.compile_kernel(SimpleNamespace(_annotated_function=function), ())
     jax_unsupported.remove()
     assert module.compile_kernel is own

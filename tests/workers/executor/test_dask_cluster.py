@@ -136,13 +136,13 @@ def test_diagnostic_arrives_whole(executor):
 
 def test_crash_names_the_signal_and_leaves_the_workers_alone(executor, shared):
     before = shared.workers().keys()
-    with pytest.raises(InternalError, match="worker-died.*SIGABRT; its last words: LLVM ERROR: cannot select"):
+    with pytest.raises(InternalError, match="worker-died.*SIGABRT; last output: LLVM ERROR: cannot select"):
         executor.run(LOWER, *arguments("kernel a\ntileaa: crash\n"))
     assert shared.workers().keys() == before
 
 
 def test_timeout_ends_one_call(executor):
-    with pytest.raises(InternalError, match="no result after 0.5 seconds"):
+    with pytest.raises(InternalError, match="timed out after 0.5 s"):
         executor.run(LOWER, *arguments("kernel a\ntileaa: sleep\n"), timeout=0.5)
 
 
@@ -170,14 +170,14 @@ def test_interrupt_ends_waiting_calls(shared):
 def test_few_jobs_get_a_hint(shared):
     said = []
     connect(shared, log=said.append, jobs=1).close()
-    assert said == [f"cluster {shared.address}: 2 workers with 2 threads; -j1 keeps at most 1 of them busy: give -j4"]
+    assert said == [f"cluster {shared.address}: 2 workers with 2 threads; -j1 limits the build to 1 of them: use -j4"]
 
 
 def test_scheduler_that_is_away_is_one_sentence():
     with pytest.raises(InvalidInput) as caught:
         DaskExecutor(f"tcp://127.0.0.1:{free_port()}", lambda: make_executor(0), connect=1)
     assert caught.value.id == "executor-unreachable"
-    assert "no Dask scheduler answers at tcp://127.0.0.1:" in str(caught.value)
+    assert "no Dask scheduler at tcp://127.0.0.1:" in str(caught.value)
     assert "build with executor=local" in str(caught.value)
 
 
@@ -231,7 +231,7 @@ def test_workers_of_another_version_get_nothing(tmp_path):
             assert together(executor, 6)() == paused(6)
             assert len(executor._used) == 1
         assert "1 worker with 1 thread" in said[0]
-        assert "warning[executor-version]: the worker tcp://" in said[1] and said[1].endswith("it gets no steps")
+        assert "warning[executor-version]: worker tcp://" in said[1] and said[1].endswith("it gets no work")
 
 
 def test_worker_whose_code_changes_under_it_gets_nothing(tmp_path):
@@ -267,5 +267,5 @@ def test_parts_that_stay_away_end_the_calls(tmp_path):
             wait = together(executor, 2, "tileaa: sleep\n")
             time.sleep(1)
             kill(made.scheduler)
-            with pytest.raises(InternalError, match="cluster-lost.*the connection to the scheduler .* is lost"):
+            with pytest.raises(InternalError, match="cluster-lost.*lost connection to scheduler .*"):
                 wait()

@@ -63,13 +63,13 @@ def test_certificates_that_do_not_fit_get_one_sentence(encrypted, node, stranger
     locked = tmp_path / "locked.pem"
     locked.write_text(LOCKED)
     cases = {
-        "a certificate that does not hold: certificate verify failed": replace(stranger, cert=node.cert),
-        "does not take this build's certificate; give executor_ca=": replace(node, cert=stranger.cert),
+        "certificate verification failed for scheduler": replace(stranger, cert=node.cert),
+        "rejected the client certificate; give executor_ca=": replace(node, cert=stranger.cert),
         "needs the CA of the cluster and a certificate by it; give executor_ca=": Certificates(),
         "cannot be used: No such file or directory": replace(node, cert=str(tmp_path / "absent")),
         "cannot be used: no certificate or crl found": replace(node, ca=str(tmp_path / "text")),
         "cannot be used: key values mismatch": replace(node, key=stranger.cert),
-        "cannot be used: the key has a password": replace(node, key=str(locked)),
+        "cannot be used: the private key is encrypted": replace(node, key=str(locked)),
     }
     for sentence, certificates in cases.items():
         with pytest.raises(InvalidInput) as caught:
@@ -82,9 +82,9 @@ def test_address_of_the_other_kind_gets_one_sentence(encrypted, node, tmp_path):
     class Elsewhere:
         address = encrypted.address.replace("tls://", "tcp://")
 
-    with pytest.raises(InvalidInput, match="ends connections that are not encrypted; use tls://"):
+    with pytest.raises(InvalidInput, match="requires TLS; use tls://"):
         connect(Elsewhere)
-    with pytest.raises(InvalidInput, match="certificates are given for tcp://.*, which is not encrypted; use tls://"):
+    with pytest.raises(InvalidInput, match="certificates were given, but tcp://.* is not a tls:// address; use tls://"):
         connect(Elsewhere, certificates=node)
     with cluster(tmp_path) as plain:
         Elsewhere.address = plain.address.replace("tcp://", "tls://")

@@ -52,7 +52,7 @@ def _raise_hostile() -> None:
 def test_an_exception_that_breaks_where_it_is_looked_at_ends_no_process():
     with pytest.raises(ValueError, match="x"):
         call_in_fork(_raise_from_hostile)
-    with pytest.raises(InternalError, match=r"worker-result.*cannot send Hostile \(SystemExit\)"):
+    with pytest.raises(InternalError, match=r"worker-result.*result of type Hostile cannot be pickled \(SystemExit\)"):
         call_in_fork(_raise_hostile)
 
 
@@ -107,7 +107,7 @@ def test_a_system_without_descriptors_of_processes_will_do(monkeypatch):
 
 
 def test_a_result_that_cannot_be_sent_is_said():
-    with pytest.raises(Exception, match=r"worker-result.*cannot send function"):
+    with pytest.raises(Exception, match=r"worker-result.*result of type function cannot be pickled"):
         call_in_fork(lambda: lambda: 1)
 
 

@@ -44,14 +44,14 @@ def test_exit_status_is_named():
 
 
 def test_signal_is_named():
-    with pytest.raises(InternalError, match="was ended by SIGKILL"):
+    with pytest.raises(InternalError, match="was killed by SIGKILL"):
         ForkedExecutor().run(f"{TASKS}:end_itself")
 
 
 def test_a_call_ends_at_its_deadline_with_what_it_started(tmp_path):
     note = tmp_path / "pid"
     for seconds in (0.5, 5, 50):  # on a busy machine the program starts late
-        with pytest.raises(InternalError, match=f"worker-timeout.: no result after {seconds} seconds"):
+        with pytest.raises(InternalError, match=f"worker-timeout.: timed out after {seconds} s"):
             ForkedExecutor().run(f"{TASKS}:start_a_sleeper", str(note), timeout=seconds)
         if note.exists() and note.read_text():
             break
@@ -85,7 +85,7 @@ def test_who_ended_the_process_is_known(task, outside):
 
 def test_last_words_are_said(threads):
     if threads:
-        with pytest.raises(ProcessEnded, match="was ended by SIGSEGV; its last words: the end is near"):
+        with pytest.raises(ProcessEnded, match="was killed by SIGSEGV; last output: the end is near"):
             ForkedExecutor().run(f"{TASKS}:crash", "the end is near")
 
 

@@ -58,7 +58,7 @@ def test_crash_names_the_signal_and_last_words(pool):
 def test_call_that_takes_too_much_memory_fails_alone():
     with WorkerPool(1, memory=1 << 30) as pool:
         for _ in range(2):
-            with pytest.raises(InternalError, match="worker-memory.*more than 1024 MiB.*TILEIRAS_MEMORY"):
+            with pytest.raises(InternalError, match="worker-memory.*limit of 1024 MiB.*TILEIRAS_MEMORY"):
                 pool.run(f"{TASKS}:hoard")
         assert pool.run(f"{TASKS}:double", 2) == 4
 
@@ -89,7 +89,7 @@ def test_crash_leaves_other_calls_alone(pool):
 
 def test_timeout_ends_one_call(pool):
     start = time.monotonic()
-    with pytest.raises(InternalError, match="no result after 0.2 seconds"):
+    with pytest.raises(InternalError, match="timed out after 0.2 s"):
         pool.run(f"{TASKS}:sleep", 600, timeout=0.2)
     assert time.monotonic() - start < 300
     assert pool.run(f"{TASKS}:double", 1) == 2
@@ -106,7 +106,7 @@ def test_output_of_a_call_is_shown(pool, capsys):
 
 @pytest.mark.parametrize("function", ["unpicklable", "unpicklable_error"])
 def test_result_that_cannot_travel_is_a_diagnostic(pool, function):
-    with pytest.raises(InternalError, match="cannot send"):
+    with pytest.raises(InternalError, match="cannot return .* from a worker"):
         pool.run(f"{TASKS}:{function}")
 
 
@@ -156,8 +156,8 @@ def test_in_process_executor_has_the_same_face():
 
 
 def test_signals_without_a_name_are_numbered():
-    assert describe_exit(-63) == "was ended by signal 63"
-    assert describe_exit(-6) == "was ended by SIGABRT"
+    assert describe_exit(-63) == "was killed by signal 63"
+    assert describe_exit(-6) == "was killed by SIGABRT"
 
 
 def _alive(process: int) -> bool:

@@ -93,11 +93,11 @@ def open_device(kind: str, target: str | None, options: dict[str, Any]) -> Devic
         from .gpu import GpuDevice
 
         if options:
-            message = f"a GPU has no option {next(iter(options))!r}"
-            raise InvalidInput("cutile-device", message, remedy="leave it out, or run kernels on device='cpu'")
+            message = f"option {next(iter(options))!r} is for the CPU device only"
+            raise InvalidInput("cutile-device", message, remedy="drop it, or use device='cpu'")
         return GpuDevice(target)
     if kind == "cpu":
         from .emulator_device import CpuDevice
 
         return CpuDevice(target, **options)
-    raise InvalidInput("cutile-device", f"there is no device {kind!r}", remedy=suggest(str(kind), DEVICES))
+    raise InvalidInput("cutile-device", f"unknown device {kind!r}", remedy=suggest(str(kind), DEVICES))

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from .loaded_kernel import LoadedKernel
 
 _PRINTS = "vprintf"  # what PTX calls for a print: the launch is then not repeated
-_UNTIMED = "tileiras_build: no GPU is timed: ct.tune takes the first configuration that {}"
+_UNTIMED = "tileiras_build: no GPU: ct.tune cannot time; it picks the first configuration that {}"
 UNTIMED = {
     LAUNCH: _UNTIMED.format("runs; each is launched once (--tune compile: none is)"),
     COMPILE: _UNTIMED.format("compiles"),
@@ -55,10 +55,16 @@ UNTIMED = {
 
 @dataclass
 class CpuOptions:
-    """How kernels run. ``race_check``: look for accesses that nothing orders; ``time_limit``: seconds of a launch, None for any;
-    ``profile``: what counts, or None; ``jobs``: processes that share the blocks at most, None for as many as pay; ``tune``: what ``ct.tune`` does with each
-    configuration, LAUNCH (once) or COMPILE; ``init_check``: look for results that depend on memory that nobody has written,
-    which is not profiled; ``keep``: sizes of each of Triton's benchmarks, the first ones, None for all."""
+    """Options of the CPU device.
+
+    race_check: detect data races
+    time_limit: seconds per launch; None for no limit
+    profile: the profile that collects counters, or None
+    jobs: maximum worker processes per launch; None to choose automatically
+    tune: how ``ct.tune`` treats each configuration: LAUNCH (once) or COMPILE
+    init_check: detect uses of uninitialized memory; not together with ``profile``
+    keep: run only the first sizes of each Triton benchmark; None for all
+    """
 
     race_check: bool = False
     time_limit: float | None = None
@@ -78,7 +84,7 @@ class CpuDevice:
     def __init__(self, target: str | None, **options: Any):
         if target is None:
             remedy = "name one: enable('sm_90', device='cpu')"
-            raise InvalidInput("cutile-device", "the emulator is of no GPU of its own", remedy=remedy)
+            raise InvalidInput("cutile-device", "the emulator needs a target", remedy=remedy)
         self.target_info = find_target(target)
         self.target, self.number = self.target_info.name, self.target_info.number
         self.options = _options(options)
@@ -268,16 +274,16 @@ def _options(user_options: dict[str, Any]) -> CpuOptions:
     known = [field.name for field in dataclasses.fields(CpuOptions)]
     if unknown := set(user_options) - set(known):
         wrong = sorted(unknown)[0]
-        raise InvalidInput("cutile-device", f"the emulator has no option {wrong!r}", remedy=suggest(wrong, known))
+        raise InvalidInput("cutile-device", f"unknown emulator option {wrong!r}", remedy=suggest(wrong, known))
     for name, value in user_options.items():
         takes = _OPTION_CHECKS.get(name)
         if value is not None and takes is not None and not takes[0](value):
-            message = f"the emulator's option {name} cannot be {value!r}"
+            message = f"invalid value {value!r} of emulator option {name}"
             raise InvalidInput("cutile-device", message, remedy=f"use {takes[1]}")
     options = CpuOptions(**user_options)
     if options.init_check and options.profile is not None:
-        message = "the emulator counts nothing while it looks for memory that nobody has written"
-        raise InvalidInput("cutile-device", message, remedy="profile and check in two runs")
+        message = "profile and initcheck cannot be combined"
+        raise InvalidInput("cutile-device", message, remedy="run them separately")
     return options
 
 

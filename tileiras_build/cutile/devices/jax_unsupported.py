@@ -36,6 +36,6 @@ def remove() -> None:
 
 def _refuse(kernel: Any, constraints: object) -> None:
     name = kernel._annotated_function.pyfunc.__name__
-    message = f"kernel {name} is part of a graph of JAX, whose kernels XLA launches without us"
-    remedy = "call ct.launch on JAX's arrays outside of jit, or disable() before the graph is made"
+    message = f"kernel {name} is inside a jitted JAX function, which XLA launches directly"
+    remedy = "call ct.launch on JAX's arrays outside of jit, or call disable() before the function is traced"
     raise Unsupported("cutile-jax", message, remedy=remedy)

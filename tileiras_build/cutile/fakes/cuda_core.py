@@ -241,10 +241,8 @@ def _kernels_of(data: bytes) -> dict[str, CompiledKernel]:
     """The kernels of an image by their names."""
     found = emulator_image.unpack(data)
     if found is None:
-        message = "a cubin of machine code cannot run in the emulator"
-        remedy = (
-            "let a link named tileiras to tileiras-build be first on PATH when it is made, and remove caches of cubins"
-        )
+        message = "the emulator cannot run SASS"
+        remedy = "put a `tileiras` symlink to tileiras-build first on PATH and clear cubin caches"
         raise InvalidInput("emulator-image", message, remedy=remedy)
     ptx, manifest = found
     return {entry: CompiledKernel(entry, manifest, ptx, None) for entry in manifest["kernels"]}

@@ -101,7 +101,7 @@ def _of_numpy(array: np.ndarray) -> ArrayDescription:
 def _bits(kind: np.dtype) -> int:
     """Bits of an element, of a type that DLPack knows."""
     if kind.name not in NAMED and (kind.kind not in CODES or not kind.isnative):
-        message = f"its elements are {kind.name if kind.isnative else kind.str}, which kernels do not know"
+        message = f"unsupported element type {kind.name if kind.isnative else kind.str}"
         raise InvalidInput("launch-argument", message, remedy="convert it")
     return int(kind.name[5]) if kind.name.startswith(("float4_", "float6_")) else 8 * kind.itemsize
 

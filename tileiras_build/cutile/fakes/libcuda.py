@@ -114,7 +114,7 @@ class FakeDriver:
         return _store(out, self._next)
 
     def _error_string(self, error: int, out: int) -> int:
-        text = f"CUDA error {error}: not done by the stand-in for a GPU"
+        text = f"CUDA error {error}: not supported by the CPU device"
         kept = self._texts.setdefault(error, ctypes.c_char_p(text.encode()))
         return _store(out, ctypes.cast(kept, _POINTER).value)
 

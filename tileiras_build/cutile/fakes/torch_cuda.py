@@ -249,8 +249,8 @@ def _of_the_host(own: Callable[..., None]) -> Callable[..., None]:
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         wanted = kwargs.get("activities", args[0] if args else None)
         if wanted is not None and set(wanted) == {torch.profiler.ProfilerActivity.CUDA}:
-            message = "torch.profiler is asked for the times of kernels on a GPU, and there is none"
-            raise InvalidInput("torch-profiler", message, remedy="see what kernels do with --profile")
+            message = "torch.profiler has no GPU timings on the CPU device"
+            raise InvalidInput("torch-profiler", message, remedy="use --profile")
         own(self, *args, **kwargs)
 
     return init

@@ -21,7 +21,7 @@ from . import streams
 from .patched_attributes import PatchedAttributes
 
 BENCHMARKS = ("do_bench", "do_bench_cudagraph", "do_bench_proton", "do_bench_cudagraph_proton")
-_UNTIMED = "tileiras_build: no GPU is timed: what Triton benchmarks is called once, and its time is the emulator's"
+_UNTIMED = "tileiras_build: no GPU: Triton benchmarks run each function once, and report the emulator's time"
 
 _replaced = PatchedAttributes()
 _notice_shown = False

@@ -1,4 +1,4 @@
-"""What another process answers to a call."""
+"""The result of a call in another process: its value, or the exception that it raised."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from ...core.errors import ErrorGroup, InternalError, forget_origin, is_own, origin_of
 
-CallResult = tuple[Literal[True], Any] | tuple[Literal[False], Exception]  # a call's result, or what it raised
+CallResult = tuple[Literal[True], Any] | tuple[Literal[False], Exception]  # the value, or the exception
 
 
 def unwrap_result(answer: CallResult) -> Any:
@@ -28,9 +28,9 @@ def is_out_of_memory(error: BaseException | None) -> bool:
 
 
 def without_traces(error: Exception) -> Exception:
-    """The diagnostic without where it was raised, which some libraries teach pickle to walk through."""
-    for part in (error, *(error.errors if is_own(error) and isinstance(error, ErrorGroup) else ())):
-        forget_origin(part)
+    """The diagnostic without its traceback and cause, which some libraries make pickle follow."""
+    for diagnostic in (error, *(error.errors if is_own(error) and isinstance(error, ErrorGroup) else ())):
+        forget_origin(diagnostic)
     return error
 
 
@@ -41,8 +41,8 @@ def describe_exit(code: int | None) -> str:
     if code >= 0:
         return f"exited with status {code}"
     with suppress(ValueError):
-        return f"was ended by {signal.Signals(-code).name}"
-    return f"was ended by signal {-code}"
+        return f"was killed by {signal.Signals(-code).name}"
+    return f"was killed by signal {-code}"
 
 
 class ProcessEnded(InternalError):
@@ -57,5 +57,5 @@ class ProcessEnded(InternalError):
 
     @property
     def from_outside(self) -> bool:
-        """Whether somebody else ended it, such as a system without memory."""
+        """Whether something outside killed it, such as the out-of-memory killer."""
         return self.code in (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGXCPU)

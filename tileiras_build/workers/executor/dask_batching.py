@@ -160,7 +160,7 @@ class CallQueue:
                 call.alone, call.next_steps = True, ()
                 self.put(call)
         else:
-            text = f"{error.allowed_failures + 1} workers of the cluster died while they ran this step"
+            text = f"{error.allowed_failures + 1} cluster workers died while running this step"
             _fail(batch, InternalError("worker-died", f"{text}, the last one {error.last_worker.address}"))
 
     def _forget(self, futures: list) -> None:

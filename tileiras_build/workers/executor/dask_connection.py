@@ -53,7 +53,7 @@ def _security(address: str, certificates: Certificates) -> Any:
     given = {field: getattr(certificates, name) for field, name in _FIELDS.items() if getattr(certificates, name)}
     if not address.startswith(_TLS):
         if given:
-            raise _tls(f"certificates are given for {address}, which is not encrypted", f"use {_TLS}")
+            raise _tls(f"certificates were given, but {address} is not a {_TLS} address", f"use {_TLS}")
         return None
     # A certificate of its own does not go with the key of another one.
     given |= {"tls_client_key": None} if certificates.cert and not certificates.key else {}
@@ -85,12 +85,10 @@ def _shake_hands(address: str, security: Any, seconds: float) -> None:
 
 def _handshake_error(address: str, error: ssl.SSLError) -> TileirasError:
     if isinstance(error, ssl.SSLCertVerificationError):
-        return _tls(
-            f"the scheduler at {address} shows a certificate that does not hold: {tls_error_text(error)}", _GIVE
-        )
+        return _tls(f"certificate verification failed for scheduler {address}: {tls_error_text(error)}", _GIVE)
     if error.reason == "WRONG_VERSION_NUMBER":
         return _tls(f"the scheduler at {address} does not speak TLS", "use tcp://, or start it with certificates")
-    return _tls(f"the scheduler at {address} does not take this build's certificate", _GIVE)
+    return _tls(f"scheduler {address} rejected the client certificate", _GIVE)
 
 
 def _why(address: str, error: Exception) -> TileirasError:
@@ -100,9 +98,9 @@ def _why(address: str, error: Exception) -> TileirasError:
         return _handshake_error(address, broken)
     if type(error).__name__ == "CommClosedError":
         if address.startswith(_TLS):
-            return _tls(f"the scheduler at {address} does not take this build's certificate", _GIVE)
-        return _tls(f"the scheduler at {address} ends connections that are not encrypted", f"use {_TLS}, and {_GIVE}")
-    return InvalidInput("executor-unreachable", f"no Dask scheduler answers at {address}", remedy=REMEDY)
+            return _tls(f"scheduler {address} rejected the client certificate", _GIVE)
+        return _tls(f"scheduler {address} requires TLS", f"use {_TLS}, and {_GIVE}")
+    return InvalidInput("executor-unreachable", f"no Dask scheduler at {address}", remedy=REMEDY)
 
 
 def _tls(message: str, remedy: str) -> InvalidInput:

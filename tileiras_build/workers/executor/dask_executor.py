@@ -31,7 +31,7 @@ from .toolchain_digest import PACKAGE, Component, components, difference, digest
 
 PORTABLE = frozenset({"tileiras_build.driver:lower"})  # reads nothing but its arguments and the job's files
 CONNECT_SECONDS = 20.0  # seconds for the scheduler to answer
-GATHER_SECONDS = 30.0  # seconds for the first fitting worker to appear
+GATHER_SECONDS = 30.0  # seconds for the first compatible worker to appear
 NO_WORKER_SECONDS = 60.0  # seconds without one, later
 WATCH_SECONDS = 1.0
 POLL_SECONDS = 0.2  # seconds; a call that waits looks so often whether the build is ending
@@ -88,7 +88,7 @@ class DaskExecutor:
         """The result of ``function``; blocks the calling thread. What is ``following`` is made where this call is.
 
         Raises the function's own error; InternalError[worker-died] where several workers died of this call;
-        InternalError[cluster-lost] where the scheduler is gone or has had no fitting worker for long.
+        InternalError[cluster-lost] where the scheduler is gone or has had no compatible worker for long.
         """
         if function not in PORTABLE:
             return self._local.get().run(function, *arguments, timeout=timeout)
@@ -151,7 +151,7 @@ class DaskExecutor:
     # ---- calls
 
     def _call(self, *call):
-        """What a worker answers."""
+        """The result of a call on a worker."""
         self._refuse_if_lost()
         waiting = Call(*call)
         self._calls.put(waiting)
@@ -164,16 +164,14 @@ class DaskExecutor:
     def _on_scheduler_lost(self) -> InternalError:
         if self._lost is not None:
             return self._lost
-        return self._disconnect(
-            InternalError("cluster-lost", f"the connection to the scheduler {self.address} is lost")
-        )
+        return self._disconnect(InternalError("cluster-lost", f"lost connection to scheduler {self.address}"))
 
     def _refuse_if_lost(self) -> None:
         if self._lost is not None:
             raise self._lost
 
     def _disconnect(self, error: InternalError) -> InternalError:
-        """Let go of the cluster; the first reason stays and is returned."""
+        """Disconnect from the cluster; returns the first error that caused it."""
         self._lost = self._lost or error
         self._calls.end()
         return self._lost
@@ -181,16 +179,18 @@ class DaskExecutor:
     # ---- workers
 
     def _gather(self, seconds: float) -> None:
-        """Wait for a worker that fits; workers that do not are an answer as soon as all have been asked."""
+        """Wait for a compatible worker; raises as soon as all workers have answered and none is compatible."""
         deadline = time.monotonic() + seconds
         while True:
             all_asked = self._check_workers()
             if self._threads:
                 return
             if all_asked:
-                raise InvalidInput("executor-version", self._unfit(), remedy="install the same version everywhere")
+                raise InvalidInput(
+                    "executor-version", self._incompatible_text(), remedy="install the same version everywhere"
+                )
             if time.monotonic() > deadline:
-                message = f"the scheduler {self.address} has no workers"
+                message = f"scheduler {self.address} has no workers"
                 raise InvalidInput("executor-empty", message, remedy=dask_connection.REMEDY)
             self._ended.wait(WATCH_SECONDS)
 
@@ -198,10 +198,10 @@ class DaskExecutor:
         threads = sum(self._threads.values())
         text = f"cluster {self.address}: {_count(len(self._threads), 'worker')} with {_count(threads, 'thread')}"
         if jobs < threads:
-            text += f"; -j{jobs} keeps at most {jobs} of them busy: give -j{2 * threads}"
+            text += f"; -j{jobs} limits the build to {jobs} of them: use -j{2 * threads}"
         self._log(text)
         if self._refused:
-            self._log(f"warning[executor-version]: {self._unfit()}; it gets no steps")
+            self._log(f"warning[executor-version]: {self._incompatible_text()}; it gets no work")
 
     def _watch(self) -> None:
         while not self._ended.wait(WATCH_SECONDS) and self._lost is None:
@@ -212,49 +212,47 @@ class DaskExecutor:
                 self._on_scheduler_lost()
                 return
             if len(self._refused) > before:
-                self._log(f"warning[executor-version]: {self._unfit()}; it gets no steps")
+                self._log(f"warning[executor-version]: {self._incompatible_text()}; it gets no work")
             if not self._threads and time.monotonic() - self._without_since > self._patience:
-                message = (
-                    f"the scheduler {self.address} has had no worker of this version for {self._patience:g} seconds"
-                )
+                message = f"no compatible worker on scheduler {self.address} for {self._patience:g} s"
                 self._disconnect(InternalError("cluster-lost", message))
 
     def _check_workers(self) -> bool:
-        """Ask the workers that are new, and count who fits; whether there are workers, and all have answered."""
+        """Query new workers and update the compatible ones. True if there are workers and all are incompatible."""
         workers = self._client.scheduler_info(n_workers=-1)["workers"]
         new = [
             address
             for address, info in workers.items()
             if self._resource not in info.get("resources", {}) and (address, info.get("id")) not in self._refused
         ]
-        fitting = {
+        compatible = {
             address: info["nthreads"] for address, info in workers.items() if self._resource in info["resources"]
         }
         for address, answer in (self._enlist(new) if new else {}).items():
             if isinstance(answer, tuple) and answer[1] == self._digest:
-                fitting[address] = workers[address]["nthreads"]
+                compatible[address] = workers[address]["nthreads"]
             elif address in workers and self._is_final((address, workers[address].get("id")), answer):
                 self._refused[address, workers[address].get("id")] = _reason(answer, self._components)
-        if fitting and fitting.keys().isdisjoint(self._threads):
-            # None that had a call is left; whether there was a moment without any, a look may have missed.
+        if compatible and compatible.keys().isdisjoint(self._threads):
+            # All workers with calls are gone; polling may have missed a moment without any worker.
             self._calls.repeat()
-        self._calls.use(sum(fitting.values()))
-        if self._threads and not fitting:
+        self._calls.use(sum(compatible.values()))
+        if self._threads and not compatible:
             self._without_since = time.monotonic()
-        self._threads = fitting
+        self._threads = compatible
         return bool(workers) and all((address, info.get("id")) in self._refused for address, info in workers.items())
 
     def _is_final(self, worker: tuple, answer: object) -> bool:
-        """Whether not to ask again: a worker that has just started may lose a question."""
+        """Whether not to query again: a worker that has just started may lose a query."""
         self._attempts[worker] += 1
         return isinstance(answer, (tuple, ImportError)) or self._attempts[worker] == MAX_ATTEMPTS
 
     def _enlist(self, workers: list[str]) -> dict:
         return self._client.run(dask_worker.enlist, self._digest, workers=workers, on_error="return")
 
-    def _unfit(self) -> str:
+    def _incompatible_text(self) -> str:
         (address, _), reason = list(self._refused.items())[-1]
-        return f"the worker {address} of the cluster {reason}"
+        return f"worker {address} is incompatible: {reason}"
 
 
 def _count(count: int, noun: str) -> str:
@@ -262,7 +260,7 @@ def _count(count: int, noun: str) -> str:
 
 
 def _files_of(data: bytes, source: str, target: str, job: Job, name: str, rows: tuple[Stage, ...]):
-    """What ``driver.lower`` reads besides its arguments; and the paths here, by digest."""
+    """The files that ``driver.lower`` reads besides its arguments, and their local paths by digest."""
     return _found(job, [file for file in rows[-1].inputs if file.requested_by is None or load(file.requested_by)(data)])
 
 
@@ -273,9 +271,9 @@ def _found(job: Job, files: list[InputFile]) -> tuple[tuple[Needed, ...], dict[s
 
 
 def _with_needs(next_steps: tuple[NextStep, ...]) -> tuple[tuple[NextStep, tuple[Needed, ...]], ...]:
-    """Steps, each with the files that it needs whatever its source asks for; up to one whose files are not there."""
+    """Steps, each with the files that it needs for every source; ends before the first whose files are missing."""
     made = []
-    # What is wrong with them, the step itself says.
+    # The step itself reports missing files.
     with suppress(OSError, TileirasError):
         for step in next_steps:
             needed, _ = _found(step.job, [file for file in step.rows[-1].inputs if file.requested_by is None])
@@ -284,14 +282,14 @@ def _with_needs(next_steps: tuple[NextStep, ...]) -> tuple[tuple[NextStep, tuple
 
 
 def _reason(answer: object, ours: dict[str, Component]) -> str:
-    """What keeps a worker from taking part, of what it answered to ``enlist``."""
+    """Why a worker is incompatible, from its answer to ``enlist``."""
     if isinstance(answer, ImportError):
-        return f"lacks a module ({answer})"
+        return f"missing module ({answer})"
     if not isinstance(answer, tuple):
-        return f"could not be asked ({type(answer).__name__}: {answer})"
+        return f"did not respond ({type(answer).__name__}: {answer})"
     version, digest, theirs = answer
     if digest == dask_worker.CHANGED:
-        return f"has tileiras-build {version}, whose code has {digest}"
-    # Other versions of this package say other things here.
+        return f"runs tileiras-build {version}, whose code has {digest}"
+    # Other versions of this package return another type.
     theirs = theirs if isinstance(theirs, dict) else {PACKAGE: Component(version, digest)}
     return difference(theirs, ours)

@@ -124,7 +124,7 @@ def _answer(call: Callable[[], object]) -> bytes:
     except BaseException as error:  # a class of anybody's says how it is sent
         from ...core.errors import InternalError, kind_of
 
-        text = f"a process cannot send {type(answer[1]).__name__} ({kind_of(error)})"
+        text = f"result of type {type(answer[1]).__name__} cannot be pickled ({kind_of(error)})"
         return pickle.dumps((False, InternalError("worker-result", text)))
 
 

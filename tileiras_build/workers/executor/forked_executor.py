@@ -94,7 +94,7 @@ def _read_all(descriptor: int, timeout: float | None) -> bytes:
     while True:
         left = None if deadline is None else max(deadline - time.monotonic(), 0)
         if not select.select([descriptor], [], [], left)[0]:
-            raise InternalError("worker-timeout", f"no result after {timeout:g} seconds")
+            raise InternalError("worker-timeout", f"timed out after {timeout:g} s")
         if not (part := os.read(descriptor, 1 << 20)):
             return b"".join(parts)
         parts.append(part)

@@ -28,7 +28,7 @@ class LazyExecutor:
             if self.started is not None:
                 return self.started
             # The wait ends with one of the two.
-            raise self._refusal or InternalError("executor-start", "the executor did not start")
+            raise self._refusal or InternalError("executor-start", "failed to start the executor")
 
     def _start(self, *arguments: object) -> None:
         made = refusal = None

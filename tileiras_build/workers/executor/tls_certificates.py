@@ -32,7 +32,7 @@ NO_CERTIFICATES = Certificates()
 
 
 def _refuse() -> str:
-    raise OSError("the key has a password")
+    raise OSError("the private key is encrypted (passwords are not supported)")
 
 
 def tls_error_text(error: BaseException) -> str:

@@ -98,15 +98,15 @@ def _call(run: Callable[..., dict[str, bytes]], places: PortablePaths, arguments
 
 
 def run_traced(run: Callable[[], TracedResult], path: str, root: str) -> TracedResult:
-    """What ``run`` makes of the file at ``path``; once more where something that it read changed meanwhile."""
+    """The result of ``run`` on the file at ``path``; retried once if a file that it read changed meanwhile."""
     for last in (False, True):
         try:
             return run()
         except ReadsChanged as change:
             if last:
                 changed = str(change).replace(f"{root}{os.sep}", "")
-                message = f"{changed} while the file was exported, and once more when it was exported again"
-                remedy = "build again when nothing writes there"
+                message = f"{changed} during export, twice in a row"
+                remedy = "rerun when no other program writes to it"
                 raise InvalidInput("input-changed", message, location=Location(path), remedy=remedy) from None
         except InternalError as error:
             raise _blame_user_file(error, path) or error from None
@@ -114,13 +114,13 @@ def run_traced(run: Callable[[], TracedResult], path: str, root: str) -> TracedR
 
 
 _USER_FAULTS = {
-    "worker-died": "correct what ends its process; a build must be able to run the file",
-    "worker-timeout": "correct the loop that does not end, or raise TILEIRAS_TIMEOUT (seconds)",
+    "worker-died": "fix what ends its process; a build must be able to import the file",
+    "worker-timeout": "fix the loop or raise TILEIRAS_TIMEOUT (seconds)",
 }
 
 
 def _blame_user_file(error: InternalError, path: str) -> InvalidInput | None:
-    """The user's error where the run of a file of theirs ends its process, or has no end."""
+    """The user error for a file that ends its process or does not finish; None for other errors."""
     if (remedy := _USER_FAULTS.get(error.id)) is None:
         return None
     ended = (
@@ -131,9 +131,9 @@ def _blame_user_file(error: InternalError, path: str) -> InvalidInput | None:
 
 
 def _hint_of_memory(code: int | None) -> str:
-    """What else may end a process with this exit code than the file that runs in it."""
+    """Another possible cause of this exit code: a limit of memory."""
     if code == -signal.SIGKILL:
-        return ", or give it more memory: a system or container without any ends processes so"
+        return ", or give it more memory: a system or container that runs out of memory kills processes"
     if code is not None and (most := address_space()) is not None:
         return f", or raise its limit of memory (ulimit -v), which is {most >> 20} MiB"
     return ""

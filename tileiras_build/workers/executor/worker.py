@@ -82,9 +82,9 @@ def _limit_memory(bytes: int) -> None:
 
 
 def memory_remedy(memory: int) -> InternalError:
-    """What is said of a step that needs more than its share of ``memory`` bytes."""
-    remedy = "raise TILEIRAS_MEMORY (MiB) of the environment, or build with fewer jobs"
-    return InternalError("worker-memory", f"the step needs more than {memory >> 20} MiB of memory", remedy=remedy)
+    """The error of a step that exceeds its limit of ``memory`` bytes."""
+    remedy = "raise TILEIRAS_MEMORY (MiB) or use fewer jobs"
+    return InternalError("worker-memory", f"step exceeded its memory limit of {memory >> 20} MiB", remedy=remedy)
 
 
 def _leave_terminal(is_child: bool) -> None:
@@ -132,5 +132,5 @@ def _answer(connection: Connection, answer: CallResult) -> None:
         # Not picklable: say what it was instead.
         sent = answer[1]
         text = describe_exception(sent) if issubclass(type(sent), BaseException) else type(sent).__name__
-        text = f"a worker cannot send {text} ({exception_text(error)})"
+        text = f"cannot return {text} from a worker ({exception_text(error)})"
         connection.send((False, InternalError("worker-result", text)))

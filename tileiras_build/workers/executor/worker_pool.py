@@ -231,7 +231,7 @@ class Worker:
         try:
             self.connection.send((function, arguments))
             if not _ready(self.connection, timeout):
-                raise InternalError("worker-timeout", f"no result after {timeout:g} seconds")
+                raise InternalError("worker-timeout", f"timed out after {timeout:g} s")
             answer = self.connection.recv()
         except (EOFError, ConnectionError):
             raise self._death() from None
@@ -261,7 +261,7 @@ class Worker:
         if any(words in text for words in _OUT_OF_MEMORY):
             return memory_remedy(self._memory)
         lines = text.splitlines()[-LAST_LINES:]
-        said = f"; its last words: {' | '.join(line.strip() for line in lines)}" if lines else ""
+        said = f"; last output: {' | '.join(line.strip() for line in lines)}" if lines else ""
         return WorkerDied(self.process.exitcode, said)
 
     def _relay(self) -> None:

@@ -162,7 +162,7 @@ def connect(folder: int, name: str) -> socket:
     try:
         connection.connect(environment_fingerprint.path_in(folder, f"{name}.socket"))
         if wire_protocol.peer_credentials(connection)[1] != os.geteuid():
-            raise OSError("the socket is somebody else's")
+            raise OSError("socket owned by another user")
     except BaseException:
         connection.close()
         raise

@@ -1,4 +1,4 @@
-"""The servers of this user: what runs, and the end of them."""
+"""List and stop the compile servers of this user."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from . import environment_fingerprint
 from .client import connect
 from .wire_protocol import receive, send
 
-MAX_SERVERS = 4  # servers of a user; those that were asked longest ago end where there are more
+MAX_SERVERS = 4  # servers per user; beyond it the least recently used ones are stopped
 
 
 @dataclass(frozen=True)
 class ServerInfo:
-    """A server that has answered: what its files are called, its process, and when it began (seconds since 1970).
+    """A server that answers: the name of its files, its process id, and its start (seconds since 1970).
 
-    ``requests`` counts those that it has had, ``running`` those that are under way; ``spares`` are the processes that wait for
-    one (``spare.py``).
+    ``requests`` counts all requests, ``running`` those in flight; ``spares`` are the preforked processes (``prefork.py``).
     """
 
     name: str
@@ -31,12 +30,14 @@ class ServerInfo:
     spares: tuple[int, ...] = ()
 
     def __str__(self) -> str:
-        since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(self.started))
-        return f"process {self.process} since {since}: {self.requests} requests, {self.running} under way"
+        minutes = max(int(time.time() - self.started), 0) // 60
+        uptime = f"{minutes} min" if minutes < 120 else f"{minutes // 60} h"
+        state = f"{self.running} in flight" if self.running else "idle"
+        return f"pid {self.process}, up {uptime}, {self.requests} requests, {state}"
 
 
 def find_servers(command: str = "status") -> list[ServerInfo]:
-    """Those that answer, of every environment, asked for their "status" or to "stop". Raises OSError without a folder."""
+    """The servers that answer, of every environment; ``command`` is "status" or "stop". Raises OSError without a folder."""
     folder = environment_fingerprint.open_folder()
     try:
         return [found for name in _names(folder) if (found := _query(folder, name, command))]
@@ -45,7 +46,7 @@ def find_servers(command: str = "status") -> list[ServerInfo]:
 
 
 def end_oldest(folder: int, own: str) -> None:
-    """Let not more than MOST servers be there, this one included, whose name is ``own``."""
+    """Stop the least recently used servers beyond MAX_SERVERS, counting this one, whose name is ``own``."""
     names = [name for name in _names(folder) if name != own]
     for name in sorted(names, key=lambda name: _last_request_time(folder, name), reverse=True)[MAX_SERVERS - 1 :]:
         _query(folder, name, "stop")

@@ -313,9 +313,9 @@ def _answer_run(server: Server, connection: socket.socket, client: int, head: li
 def _refuse(server: Server, client: int, request: Request) -> None:
     """Raises ValueError where the client is not what this server is."""
     if request.surroundings != server.text:
-        raise ValueError("other surroundings")
+        raise ValueError("different environment")
     if environment_fingerprint.process_state(client) != environment_fingerprint.process_state(0):
-        raise ValueError("the system says other than the client")
+        raise ValueError("client credentials do not match")
     before = server.variables
     if other := [name for name in server.freshness.variables if request.variables.get(name) != before.get(name)]:
-        raise ValueError(f"the variable {min(other)} is another one")
+        raise ValueError(f"environment variable {min(other)} differs")

@@ -37,7 +37,7 @@ def main() -> None:
 def _begin(folder: int, name: str, lock: int, start: Clock, image: str) -> None:
     text, variables = environment_fingerprint.environment_fingerprint(), dict(os.environ)
     if environment_fingerprint.socket_name(text) != name:
-        raise ValueError("a new process is not what the client is")
+        raise ValueError("environment differs from the client's")
     os.setsid()
     os.chdir("/")
     _write_errors_to(environment_fingerprint.path_in(folder, f"{name}.log"))

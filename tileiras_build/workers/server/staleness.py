@@ -62,10 +62,10 @@ class LoadedCode:
         self._folders = {path: (stamp(path), self._names(path)) for path in _folders(files)}
         self.variables = variables
         if start.is_set(Clock.now()):
-            raise StaleServer("the time of day was set")
+            raise StaleServer("system clock changed")
         late = [path for path, found in files.items() if found is None or max(found[:2]) > start.day - _MARGIN]
         if late:
-            raise StaleServer(f"{min(late)} changed while it was loaded")
+            raise StaleServer(f"{min(late)} changed while loading")
         self.check()
 
     def check(self) -> None:
@@ -89,7 +89,7 @@ class LoadedCode:
         if now == before:
             return
         if self._names(path) != names:
-            raise StaleServer(f"the files in {path} changed")
+            raise StaleServer(f"files in {path} changed")
         self._folders[path] = now, names
 
     def _names(self, folder: str) -> str:
@@ -122,7 +122,7 @@ def _mapped() -> Iterator[str]:
         rows = [line.rstrip("\n").split(None, 5) for line in stream]
     for path in {row[5] for row in rows if len(row) == 6 and row[5].startswith("/") and not row[5].startswith(_SHARED)}:
         if path.endswith(" (deleted)"):
-            raise StaleServer(f"{path} is in memory")
+            raise StaleServer(f"deleted file still mapped: {path}")
         yield path
 
 

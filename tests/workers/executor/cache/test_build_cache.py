@@ -125,11 +125,11 @@ def test_store_that_stays_away_is_given_up_after_two_sentences():
         assert cache.find(KEY, FILES) is None
         cache.keep(KEY, {})
     assert store.asked["read"] == MAX_FAILURES
-    warning = "warning[cache-failed]: the cache http://host/cache cannot be {}: Connection refused; {}"
-    given_up = f"{MAX_FAILURES} failures in a row, so for the rest of this build it builds without the cache"
+    warning = "warning[cache-failed]: cannot {} cache http://host/cache: Connection refused; {}"
+    given_up = f"{MAX_FAILURES} failures in a row, so for the rest of this build caching is disabled"
     assert said == [
-        warning.format("read", "the step is built instead"),
-        warning.format("written", "the step is not kept"),
+        warning.format("read", "the step runs instead"),
+        warning.format("write", "the result is not cached"),
         warning.format("read", given_up),
     ]
 
@@ -141,13 +141,13 @@ def test_store_that_cannot_be_written_is_still_read():
         cache.find(KEY, FILES)
         cache.keep(KEY, FILES)
     assert store.asked == {"read": 10, "write": MAX_FAILURES}
-    assert len(said) == 2 and said[1].endswith("so for the rest of this build it only reads")
+    assert len(said) == 2 and said[1].endswith("so for the rest of this build results are not cached")
 
 
 class Slow(Failing):
     """A store that takes all the time that a request has, or that is ended in the middle of one."""
 
-    error = StoreTooSlow("it did not answer in time")
+    error = StoreTooSlow("timed out after 10 s")
 
     def _answer(self, verb):
         self.asked[verb] += 1
@@ -163,8 +163,8 @@ def test_store_that_is_too_slow_is_given_up_at_once_with_one_sentence():
         cache.keep(KEY, FILES)
     assert store.asked == {"read": 1, "write": 0}
     assert said == [
-        "warning[cache-failed]: the cache http://host/cache cannot be read: it did not answer in time; "
-        "for the rest of this build it builds without the cache"
+        "warning[cache-failed]: cannot read cache http://host/cache: timed out after 10 s; "
+        "for the rest of this build caching is disabled"
     ]
 
 
@@ -175,7 +175,9 @@ def test_store_that_is_too_slow_to_write_is_still_read():
         cache.find(KEY, FILES)
         cache.keep(KEY, FILES)
     assert store.asked == {"read": 10, "write": 1}
-    assert len(said) == 1 and said[0].endswith("it did not answer in time; for the rest of this build it only reads")
+    assert len(said) == 1 and said[0].endswith(
+        "timed out after 10 s; for the rest of this build results are not cached"
+    )
 
 
 def test_threads_that_wait_for_a_slow_store_say_it_once():
@@ -217,5 +219,5 @@ def test_summary_counts_steps_and_bytes(cache):
     assert cache.summary() == ""
     cache.counts = Counts(hits=99, misses=1, damaged=1, read=4_100_000, written=12_340)
     assert cache.summary() == (
-        f"cache {cache.store.location}: 99 of 100 steps found (99.0 %), 3.91 MiB read, 12.1 KiB written; 1 damaged, made anew"
+        f"cache {cache.store.location}: 99 of 100 steps found (99.0 %), 3.91 MiB read, 12.1 KiB written; 1 damaged, rebuilt"
     )

@@ -47,7 +47,7 @@ def test_contents_are_counted(store, tmp_path):
     (tmp_path / "cas/aa").mkdir(exist_ok=True)
     (tmp_path / "cas/aa/.half.tmp").write_bytes(b"x")
     records = sum(path.stat().st_size for path in tmp_path.rglob("*") if path.is_file())
-    assert str(measure(tmp_path)) == f"3 steps, 4 files, {size_text(records)}; 1 temporary file of ended builds"
+    assert str(measure(tmp_path)) == f"3 steps, 4 files, {size_text(records)}; 1 temporary file of killed builds"
     assert measure(tmp_path).size == records
 
 
@@ -91,7 +91,7 @@ def test_verifying_names_what_is_damaged_and_removes_nothing(store, tmp_path):
     for _ in range(2):
         assert list(verify(tmp_path)) == [
             DamagedEntry(result, "not an ActionResult"),
-            DamagedEntry(blob, "it has other bytes than its name says"),
+            DamagedEntry(blob, "content does not match its hash"),
         ]
 
 
@@ -248,5 +248,5 @@ def test_sizes_are_read(text, size):
 
 @pytest.mark.parametrize("text", ["", "G", "-1", "ten", "nan", "inf", "1Q"])
 def test_what_is_no_size_is_refused(text):
-    with pytest.raises(InvalidInput, match="is not a size; use a number of bytes"):
+    with pytest.raises(InvalidInput, match="invalid size '.*'; use bytes"):
         parse_size(text)

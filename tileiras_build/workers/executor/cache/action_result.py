@@ -61,7 +61,7 @@ def decode(key: str, data: bytes) -> dict[str, Digest]:
     if len(files) < len(record.output_files):
         raise DamagedRecord("a file is listed twice")
     if record.stdout_raw != _seal(key, files):
-        raise DamagedRecord("not the record of this key")
+        raise DamagedRecord("record belongs to another key")
     return files
 
 

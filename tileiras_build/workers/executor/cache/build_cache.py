@@ -1,8 +1,8 @@
-"""Finds and keeps what steps make; a cache that fails makes a build slower, never wrong and never stopped.
+"""The build cache: look up and store the outputs of steps. A failing cache slows a build down; it never breaks one.
 
-Sound: a file is taken only if its bytes have the digest that the record of exactly this key lists, and a step's files
-are taken all or not at all. Whoever may write to the store can still put wrong files there: share it with people
-and machines that you would take the artifacts from.
+Sound: a file is used only if its bytes have the digest that the record of this key lists, and the files of a step are
+used all or not at all. Whoever can write to the store can still store wrong files with matching digests: share it only
+with people and machines that you trust to build the artifacts.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from ....core.terminal import print_stderr
 from .action_result import DamagedRecord, Digest, decode, encode
 from .store import BLOBS, RESULTS, Store, StoreError, StoreInterrupted, StoreTooSlow
 
-MAX_FAILURES = 3  # in a row, and the rest of the build goes without
+MAX_FAILURES = 3  # failures in a row, after which the cache is disabled for the rest of the build
 RECORD_LIMIT = 1 << 20  # bytes; a record of a thousand files has 150 KiB
 
 
 @dataclass
 class Counts:
-    """What a cache did in one build. ``damaged`` steps are among the ``misses``; sizes are in bytes."""
+    """Statistics of one build. ``damaged`` steps are among the ``misses``; sizes are in bytes."""
 
     hits: int = 0
     misses: int = 0
@@ -33,10 +33,10 @@ class Counts:
 
 @dataclass
 class BuildCache:
-    """The cache of one build over ``store``; ``readonly`` ones keep nothing. Used by several threads at once.
+    """The cache of one build over ``store``; with ``readonly`` it stores nothing. Thread-safe.
 
-    ``warn`` is given one sentence when the store fails for the first time, and one when it is given up: after FAILURES
-    in a row, or one that took all the time that a request has.
+    ``warn`` receives one sentence at the first failure of the store, and one when the cache is disabled: after
+    MAX_FAILURES in a row, or after one timeout.
     """
 
     store: Store
@@ -46,13 +46,13 @@ class BuildCache:
 
     def __post_init__(self):
         self._lock = threading.Lock()
-        self._reading = _FailureCounter(self, "read", "it builds without the cache")
-        self._writing = _FailureCounter(self, "written", "it only reads")
+        self._reading = _FailureCounter(self, "read", "caching is disabled")
+        self._writing = _FailureCounter(self, "write", "results are not cached")
 
     def find(self, key: str, names: Collection[str], *, counted: bool = True) -> dict[str, bytes] | None:
-        """The files ``names`` that the step ``key`` (64 hex digits) made; None where it must run.
+        """The output files ``names`` of the step ``key`` (64 hex digits); None if it must run.
 
-        What is no step's result, but leads to one, is not ``counted``.
+        Entries that are no result of a step but lead to one are not ``counted``.
         """
         if self._reading.is_disabled:
             return None
@@ -73,12 +73,12 @@ class BuildCache:
         return found
 
     def missed(self) -> None:
-        """Count a step that no entry leads to."""
+        """Count a step without an entry."""
         with self._lock:
             self.counts.misses += 1
 
     def keep(self, key: str, files: dict[str, bytes]) -> None:
-        """Keep what the step ``key`` made. The record is written last: it promises the blobs."""
+        """Store the output of the step ``key``. The record is written last, when its blobs exist."""
         if self.readonly or self._writing.is_disabled or self._reading.is_disabled:
             return
         digests = {name: Digest.of(data) for name, data in files.items()}
@@ -94,16 +94,16 @@ class BuildCache:
             self.counts.written += sum(map(len, files.values()))
 
     def interrupt(self) -> None:
-        """End what other threads ask of the store: they find nothing, and nothing is kept any more."""
+        """End requests of other threads: they find nothing, and nothing is stored any more."""
         self.store.interrupt()
 
     def summary(self) -> str:
-        """One line for the end of the build; "" where no step asked."""
+        """One line for the end of the build; "" without lookups."""
         counts = self.counts
         steps = counts.hits + counts.misses
         if not steps:
             return ""
-        damaged = f"; {counts.damaged} damaged, made anew" if counts.damaged else ""
+        damaged = f"; {counts.damaged} damaged, rebuilt" if counts.damaged else ""
         return (
             f"cache {self.store.location}: {counts.hits} of {steps} steps found ({100 * counts.hits / steps:.1f} %), "
             f"{size_text(counts.read)} read, {size_text(counts.written)} written{damaged}"
@@ -115,20 +115,20 @@ class BuildCache:
             return None
         digests = decode(key, record)
         if digests.keys() != set(names):
-            raise DamagedRecord("it lists other files")
+            raise DamagedRecord("entry lists different files")
         files = {}
         for name, digest in digests.items():
             data = self.store.read(BLOBS, digest.hash, digest.size)
             if data is None:
                 return None
             if Digest.of(data) != digest:
-                raise DamagedRecord("a file has other bytes")
+                raise DamagedRecord("content hash mismatch")
             files[name] = data
         return files
 
 
 class _FailureCounter:
-    """Reading or writing: counts the failures in a row, and gives up after FAILURES of them."""
+    """Counts failures in a row of reading or writing, and disables it after MAX_FAILURES."""
 
     def __init__(self, cache: BuildCache, verb: str, consequence: str):
         self.cache, self.verb, self.consequence = cache, verb, consequence
@@ -139,11 +139,11 @@ class _FailureCounter:
 
     def failed(self, error: StoreError) -> None:
         if (message := self._count(error)) is not None:
-            place = self.cache.store.location
-            self.cache.warn(f"warning[cache-failed]: the cache {place} cannot be {self.verb}: {error}; {message}")
+            location = self.cache.store.location
+            self.cache.warn(f"warning[cache-failed]: cannot {self.verb} cache {location}: {error}; {message}")
 
     def _count(self, error: StoreError) -> str | None:
-        """What comes of the failure; None where that has been said, or nobody waits for it any more."""
+        """The consequence of the failure; None if it was reported already, or after an interrupt."""
         with self.cache._lock:
             if self.is_disabled or isinstance(error, StoreInterrupted):
                 self.is_disabled = True
@@ -151,7 +151,7 @@ class _FailureCounter:
             self.in_a_row += 1
             first, self.warned = not self.warned, True
             if isinstance(error, StoreTooSlow):
-                # The next one would hold a step up as long.
+                # Each further request would delay a step as long.
                 self.is_disabled = True
                 return f"for the rest of this build {self.consequence}"
             if self.in_a_row >= MAX_FAILURES:
@@ -159,4 +159,4 @@ class _FailureCounter:
                 return f"{MAX_FAILURES} failures in a row, so for the rest of this build {self.consequence}"
         if not first:
             return None
-        return "the step is built instead" if self.verb == "read" else "the step is not kept"
+        return "the step runs instead" if self.verb == "read" else "the result is not cached"

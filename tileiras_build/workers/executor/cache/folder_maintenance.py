@@ -37,15 +37,15 @@ class FolderContents:
     leftovers: int
 
     def __str__(self) -> str:
-        left = f"; {_count(self.leftovers, 'temporary file')} of ended builds" if self.leftovers else ""
+        left = f"; {_count(self.leftovers, 'temporary file')} of killed builds" if self.leftovers else ""
         return f"{_count(self.steps, 'step')}, {_count(self.files, 'file')}, {byte_sizes.size_text(self.size)}{left}"
 
 
 def parse_size(text: str) -> int:
     """Bytes of "500MiB" or "2.5GiB"; raises InvalidInput[cache-size]."""
     if (size := byte_sizes.parse_size(text)) is None:
-        remedy = "use a number of bytes, or one like 500MiB or 20GiB"
-        raise InvalidInput("cache-size", f"{text!r} is not a size", remedy=remedy)
+        remedy = "use bytes, or e.g. 500MiB or 20GiB"
+        raise InvalidInput("cache-size", f"invalid size {text!r}", remedy=remedy)
     return size
 
 
@@ -116,7 +116,7 @@ def _damage(kind: str, path: Path) -> DamagedEntry | None:
     if path.name.startswith("."):
         return None if _is_file(path) else DamagedEntry(path, "not a file")
     if not _NAME.fullmatch(path.name) or not path.name.startswith(path.parent.name):
-        return DamagedEntry(path, "not the name of a record")
+        return DamagedEntry(path, "unexpected file name")
     try:
         data = read_record(path, RECORD_LIMIT if kind == RESULTS else BLOB_LIMIT)
         if data is None:
@@ -143,7 +143,7 @@ def _wrong_result(name: str, data: bytes) -> str | None:
 
 
 def _wrong_blob(name: str, data: bytes) -> str | None:
-    return None if Digest.of(data).hash == name else "it has other bytes than its name says"
+    return None if Digest.of(data).hash == name else "content does not match its hash"
 
 
 # Kind of record -> what is wrong with the bytes of one.

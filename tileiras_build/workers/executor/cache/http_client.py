@@ -106,7 +106,7 @@ class _ReadLimits:
         if time.monotonic() > self.until:
             raise _ReadAborted(TimeoutError())
         if self.size < 0:
-            raise _ReadAborted(StoreError("its answer is too long"))
+            raise _ReadAborted(StoreError("response too large"))
 
 
 _bounds: ContextVar[_ReadLimits] = ContextVar("bounds")  # of the request that this thread is at
@@ -174,7 +174,7 @@ def _over(proxy: str, options: dict[str, Any]) -> urllib3.ProxyManager:
     try:
         return urllib3.ProxyManager(named, proxy_headers=headers, **options)
     except ProxySchemeUnknown:
-        raise StoreError(f"the proxy {named} is not an HTTP one") from None
+        raise StoreError(f"unsupported proxy {named} (HTTP only)") from None
 
 
 def _proxy(scheme: str, host: str) -> str | None:
@@ -205,11 +205,9 @@ def _reason(error: BaseException) -> Exception:
     if isinstance(causes[-1], StoreError):
         return causes[-1]
     if any(isinstance(cause, http.client.HTTPException) for cause in causes):
-        return StoreError(f"its answer is not whole ({type(error).__name__})")
+        return StoreError(f"truncated response ({type(error).__name__})")
     found = next((cause for cause in reversed(causes) if isinstance(cause, OSError)), None)
-    return StoreError(
-        tls_error_text(found) if found is not None else f"its answer is not whole ({type(error).__name__})"
-    )
+    return StoreError(tls_error_text(found) if found is not None else f"truncated response ({type(error).__name__})")
 
 
 def _is_too_late(error: BaseException) -> bool:

@@ -61,4 +61,4 @@ class HttpStore(RemoteStore["HttpClient"]):
 
 def _answered(status: int) -> str:
     words = {one.value: one.phrase for one in HTTPStatus}
-    return f"it answered {status} {words.get(status, '')}".rstrip()
+    return f"HTTP {status} {words.get(status, '')}".rstrip()

@@ -29,7 +29,7 @@ def open_store(text: str, base: str | os.PathLike = ".") -> Store:
         if protocol in PROTOCOLS:
             check_library(text)
             return ObjectStore(text)
-        raise InvalidInput("cache-value", f"cache={text} is neither a folder nor an HTTP server", remedy=_REMEDY)
+        raise InvalidInput("cache-value", f"invalid cache={text}: unsupported protocol", remedy=_REMEDY)
     folder = Path(base, os.path.expanduser(text))
     if folder.exists() and not folder.is_dir():
         raise InvalidInput("cache-value", f"cache={text} is a file", remedy=_REMEDY)
@@ -43,7 +43,7 @@ def _checked_address(text: str) -> str:
         parts = urlsplit(text)
         if parts.hostname and (parts.port is None or parts.port > 0) and not parts.query and not parts.fragment:
             return text
-        reason = "it lacks a host, or has a query"
+        reason = "missing host, or has a query"
     except ValueError as error:
         reason = str(error)
-    raise InvalidInput("cache-value", f"cache={text} is not the address of a server: {reason}", remedy=_REMEDY)
+    raise InvalidInput("cache-value", f"invalid URL cache={text}: {reason}", remedy=_REMEDY)

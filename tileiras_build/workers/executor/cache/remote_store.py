@@ -46,4 +46,4 @@ class RemoteStore(ABC, Generic[Client]):
         except Interrupted:
             raise StoreInterrupted("the build is ending") from None
         except TimeoutError:
-            raise StoreTooSlow(f"it did not answer in time ({seconds:.0f} s)") from None
+            raise StoreTooSlow(f"timed out after {seconds:.0f} s") from None
