@@ -94,7 +94,7 @@ def test_a_gpu_refuses_what_only_the_emulator_does(script, capsys):
 
 def test_a_profile_of_an_init_check_is_refused(script, capsys):
     assert main(["run", str(script), "--init-check", "--profile"]) == 1
-    assert "profile and check in two runs" in capsys.readouterr().err
+    assert "run them separately" in capsys.readouterr().err
 
 
 def test_they_leave_the_cores_to_each_other():
