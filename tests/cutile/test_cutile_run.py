@@ -177,7 +177,7 @@ def test_threads_and_interrupted_scripts_show_where_they_were(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--grid", "2"], "--grid is of a kernel in bytecode"),
+        (["--grid", "2"], "--grid applies to bytecode kernels"),
         (["--json", "none/profile.json"], "folder none does not exist"),
     ],
 )
