@@ -1,1 +1,1 @@
-"""Operations on values that a thread holds: arithmetic, conversions, shapes, layouts, reductions."""
+"""Arithmetic on registers: elementwise operations, conversions, reductions and scans."""

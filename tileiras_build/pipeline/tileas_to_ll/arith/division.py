@@ -1,19 +1,21 @@
-"""Division of tiles: where elements share a divisor, one reciprocal serves them all, bit for bit.
+"""Division of tiles. Where elements share a divisor, one reciprocal serves them all, with bit-identical results.
 
-With y = 1 / b rounded to nearest, q = a y, r = b q - a and q - r y, each rounded once, the last one is a / b rounded to
-nearest (Markstein, "Computation of elementary functions on the IBM RISC System/6000 processor", 1990; Brisebarre, Muller and
-Raina, "Accelerating correctly rounded floating-point division when the divisor is known in advance", 2004), where nothing
-overflows or underflows. ``tests/pipeline/tileas_to_ll/arith/test_division.py`` has the argument for f32, and tries every
-quotient that is near to a midpoint of some divisors. r is a remainder with its sign changed: where it is zero, ``- r y`` is
--0 for a positive y, so that a quotient of -0 stays one.
+Let y = 1 / b rounded to nearest, q = a y, r = b q - a, each rounded once. Then q - r y, rounded once, is a / b rounded to
+nearest if nothing overflows or underflows (Markstein, "Computation of elementary functions on the IBM RISC System/6000
+processor", 1990; Brisebarre, Muller and Raina, "Accelerating correctly rounded floating-point division when the divisor is
+known in advance", 2004). ``tests/pipeline/tileas_to_ll/arith/test_division.py`` has the argument for f32, and tests every
+quotient near a midpoint for some divisors. r is the negated remainder: where it is zero, ``- r y`` is -0 for a positive y,
+so a quotient of -0 is preserved.
 
-That nothing overflows or underflows is asked of the divisors and of the largest and the smallest dividend of a thread; where
-it is not so, the thread divides each element by itself, or scales all of them. A quotient that is only rounded to f16 may underflow: it is zero.
+A run-time check tests that nothing overflows or underflows: on the divisors, and on the largest and the smallest dividend
+of the thread. Where it fails, the thread divides each element by itself, or scales all of them. A quotient that is rounded
+to f16 may underflow: it is zero.
 
-Where f64 is fast, such a thread multiplies by 1 / b in f64, times 1 + 2 ** -51: each of the three is rounded by 2 ** -53 at most, so
-that the product is above a / b, by less than 2 ** -50 of it. Without its last 3 bits it is a / b where that has 24 bits, as has
-a subnormal quotient that is a midpoint of two f32; else it is off by less than 8 of 2 ** 52 parts of its power of two, and midpoints
-are 16 of them away: ``|A 2 ** p - B M| >= 1`` with B below 2 ** 24. Zero, infinity and NaN come out as division has them.
+Where f64 is fast, such a thread multiplies by 1 / b in f64 and by 1 + 2 ** -51. Each of the three operations has an error
+of at most 2 ** -53, so the result is above a / b by less than 2 ** -50 of it. Without its last 3 bits it is exactly a / b
+where that has 24 bits, as has a subnormal quotient that is a midpoint of two f32. Else it is off by less than 8 of 2 ** 52
+parts of its power of two, and midpoints are 16 of them away: ``|A 2 ** p - B M| >= 1`` with B below 2 ** 24. Zero, infinity
+and NaN have the results of a division.
 """
 
 from __future__ import annotations
@@ -45,17 +47,17 @@ from .scalar_rules import flushes, option_text
 
 Dividend = Value | PackedLane | LazyElement
 
-# So many dividends of one divisor pay for its reciprocal and for the checks.
+# Dividends per divisor from which a reciprocal and its checks pay off.
 MIN_DIVIDENDS = 4
 # Divisors are within 2 ** -40 and 2 ** 40, dividends zero or within 2 ** -84 and 2 ** 80: then no quotient is below
 # 2 ** -124, no part of a remainder below 2 ** -149.
 LARGEST_DIVISOR, LARGEST_DIVIDEND, SMALLEST_DIVIDEND = 40, 80, -84
 BIAS, FRACTION_BITS = 127, 23
-# What brings other divisors there, or near enough for quotients that are not below 2 ** -25: smaller ones are zero as f16.
+# The scale that brings other divisors into that range, or near enough for quotients of at least 2 ** -25; smaller ones are zero as f16.
 SCALE = 80
-# What may stand between a division and the end of a kernel that stores quotients, beside elementwise operations.
+# Operations, besides elementwise ones, that may follow a division whose quotients are stored in its branches.
 STREAMING_STORE_OPS = frozenset(("nv_tileas.tiled_store", "nv_tileas.block_tile"))
-# The reciprocals of f32 come out right but for one: of 2 - 2 ** -23 it is just above a midpoint.
+# All f32 reciprocals are rounded correctly but that of 2 - 2 ** -23, which is just above a midpoint.
 NEWTON_STEPS = 2
 SPARE_BITS = 3
 ABOVE_ONE = 1 + 2.0**-51
@@ -63,7 +65,7 @@ ALL_ONES = (1 << FRACTION_BITS) - 1
 
 
 def emit_divide(e: KernelEmitter, op: Operation) -> None:
-    """``nv_tileas.divf``: by reciprocals where divisors are shared and it rounds to nearest."""
+    """``nv_tileas.divf``: by reciprocals where elements share divisors and the rounding is to nearest."""
     type = element_of(op.results[0].type).type
     if type not in (FLOAT, HALF, BFLOAT) or not _is_to_nearest(op) or flushes(op):
         return emit_elementwise(e, op)
@@ -78,7 +80,7 @@ def emit_divide(e: KernelEmitter, op: Operation) -> None:
 
 
 def _is_power_of_two(divisor: Value) -> bool:
-    """A known one: LLVM makes a product of such a division."""
+    """Whether the divisor is a known power of two: LLVM turns that division into a multiplication."""
     made = divisor.owner if isinstance(divisor, SSAValue) else None
     return (
         isinstance(made, ConstantOp)
@@ -88,10 +90,10 @@ def _is_power_of_two(divisor: Value) -> bool:
 
 
 class _SharedDivisor:
-    """One division of a tile in which several dividends have one divisor, in f32.
+    """One f32 division of a tile in which several dividends share a divisor.
 
-    Dividends that are parked in shared memory are read where they are divided, behind those in registers: with quotients
-    that leave the branches as pairs of halves, no thread has more of them in registers than before.
+    Dividends that are spilled to shared memory are reloaded at their division, after those in registers. As quotients leave
+    the branches as packed pairs of halves, the thread never has more of them in registers than before.
     """
 
     def __init__(self, e: KernelEmitter, op: Operation, dividends: Sequence[Dividend], divisors: Sequence[Value]):
@@ -101,7 +103,7 @@ class _SharedDivisor:
         repeated = list(divisors) * (len(dividends) // len(divisors))
         present = [a if _is_spilled(a) else self._widened(materialize(e.b, a)) for a in dividends]
         self.calls = [(a, self._widened(d)) for a, d in zip(present, repeated, strict=True)]
-        # By divisor, each dividend of it once. By identity: values are hashed in Python.
+        # Divisor -> its distinct dividends, by identity: hashing SSA values is slow.
         self.divisors = {id(divisor): divisor for _, divisor in self.calls}
         self.dividends: dict[int, dict[int, SSAValue | LazyElement]] = {name: {} for name in self.divisors}
         for a, divisor in sorted(self.calls, key=lambda call: isinstance(call[0], LazyElement)):
@@ -118,13 +120,14 @@ class _SharedDivisor:
         return self._widened(a.materialize(self.b)) if isinstance(a, LazyElement) else a
 
     def quotients(self) -> list[Value]:
-        """The result's registers."""
+        """The registers of the result."""
         ways = self.b.if_else(self._needs_no_scaling(), self._by_reciprocals, self._otherwise)
         return self._results(self.b.phis([self.b.uniqued(value).type for value in ways[0][0]], ways))
 
     def store_in_branches(self, rest: Sequence[Operation]) -> None:
-        """The quotients and what stores them, in each way. Both pairs and stores want registers side by side, and ptxas moves each
-        half of those that ways share to another.
+        """Emit the quotients and their stores in each branch.
+
+        Both pairs and stores need adjacent registers, and ptxas would move one half of each shared by the branches.
         """
 
         def ended(way: Callable[[], list[Value]]) -> None:
@@ -136,11 +139,11 @@ class _SharedDivisor:
     def _otherwise(self) -> list[Value]:
         if self._may_scale():
             return self._scaled()
-        # Where registers are short, a pair of them for each f64 is too much.
+        # Where registers are scarce, the register pairs of f64 are too many.
         return self._in_f64() if self.e.target.has("f64_native") and not self.packs else self._one_by_one()
 
     def _results(self, left: Sequence[Value]) -> list[Value]:
-        """The result's registers, of what has left a way."""
+        """The registers of the result, from the values that a branch computes."""
         b = self.b
         names = [(a, divisor) for divisor, group in self.dividends.items() for a in group]
         found = dict(zip(names, self._unpacked(left), strict=True))
@@ -170,7 +173,7 @@ class _SharedDivisor:
         return [self._present(a) for a in found.values()]
 
     def _is_between(self, divisor: SSAValue) -> tuple[Value, ...]:
-        """Positive, and neither small nor large; no NaN; and one whose reciprocal is found."""
+        """Whether a value is positive, neither small nor large, not NaN, and its reciprocal is computed correctly."""
         b, low, high = self.b, self._power(-LARGEST_DIVISOR), self._power(LARGEST_DIVISOR)
         fraction = b.and_(b.bitcast(divisor, I32), ALL_ONES)
         whole = b.compare("ne", fraction, ALL_ONES)
@@ -183,7 +186,7 @@ class _SharedDivisor:
         return b.compare_floats("ole", largest, self._power(LARGEST_DIVIDEND))
 
     def _is_none_small(self) -> Value:
-        """Twice a number's bits are those of its magnitude; one less, zero is the largest of all unsigned integers."""
+        """Compare magnitudes as unsigned integers: bits shifted left by one, less one; zero becomes the largest."""
         b = self.b
         shifted = [b.sub(b.shift(b.bitcast(a, I32), 1), 1) for a in self._dividends()]
         smallest = reduce(lambda x, y: b.issue(UMinOp, x, y, type=I32), shifted)
@@ -229,12 +232,14 @@ class _SharedDivisor:
         return b.cast("fptrunc", b.bitcast(kept, DOUBLE), FLOAT)
 
     def _may_scale(self) -> bool:
-        """Whether powers of two bring each dividend and divisor to where their quotient is exact, or zero as f16."""
+        """Whether scaling by powers of two brings each dividend and divisor into the exact range, or to zero as f16."""
         return self.narrow == HALF and is_normalization(self.op)
 
     def _scaled(self) -> list[Value]:
-        """By reciprocals, too: of divisors that are scaled, as their dividends are. What is infinite becomes one, and zero or
-        NaN are its shares; where the divisor is zero or NaN all are.
+        """By reciprocals of scaled divisors, with dividends scaled alike.
+
+        An infinite dividend becomes 1, and its quotient is fixed up; zero and NaN pass through, and a divisor of zero or NaN
+        determines all its quotients.
         """
         b, found = self.b, []
         for divisor, group in self._groups():
@@ -253,7 +258,7 @@ class _SharedDivisor:
         return b.select(high, self._power(-SCALE), b.select(low, self._power(SCALE), one, FLOAT), FLOAT)
 
     def _any_reciprocal(self, divisor: SSAValue) -> SSAValue:
-        """Of divisors whose fraction is all ones, too: its exponent, with the sign changed, less one, and the first fraction."""
+        """The reciprocal of any divisor, one with a fraction of all ones included, from its exponent and fraction."""
         b = self.b
         bits = b.bitcast(divisor, I32)
         whole = b.compare("ne", b.and_(bits, ALL_ONES), ALL_ONES)
@@ -264,7 +269,7 @@ class _SharedDivisor:
         return zip(self.divisors.values(), (list(group.values()) for group in self.dividends.values()))
 
     def _reciprocal(self, divisor: SSAValue) -> SSAValue:
-        """1 / divisor to nearest: an approximation that is wrong by one unit in the last place, and Newton's steps."""
+        """1 / divisor to nearest: an approximation with an error of one ulp, then Newton's steps."""
         b = self.b
         found = b.issue(ReciprocalOp, divisor, type=FLOAT)
         for _ in range(NEWTON_STEPS):
@@ -291,7 +296,7 @@ class _SharedDivisor:
         def quotients(calls: list[tuple[SSAValue]]) -> list[Value]:
             if scale is not None or not has_pairs(
                 self.e.target, FLOAT
-            ):  # rarely run: pairs take two registers side by side
+            ):  # a rare branch: packed pairs would need adjacent registers
                 return [quotient(a, divisor, reciprocal) for (a,) in calls]
             both = pair(b, divisor, divisor), pair(b, reciprocal, reciprocal)
             return in_pairs(b, calls, lambda a: quotient(a, *both, PAIR), lambda a: quotient(a, divisor, reciprocal))
@@ -303,7 +308,7 @@ class _SharedDivisor:
         ]
 
     def _results_of_branch(self, quotients: list[Value]) -> list[Value]:
-        """Quotients at the end of a way: pairs of the narrow numbers that they are rounded to, if nobody sees others."""
+        """The quotients at the end of a branch: packed pairs of the narrow type if only rounded values are used."""
         if not self.packs:
             return quotients
         b, kind = self.b, PACKED_TYPES[unwrap(self.narrow)]
@@ -312,8 +317,9 @@ class _SharedDivisor:
 
 
 def _stores_after(op: Operation) -> list[Operation] | None:
-    """What stands behind a division in a kernel's block, if each thread stores the quotients there and nothing else is done:
-    no other tile is used, and threads do not meet, for they may go different ways.
+    """The operations behind a division in its block, if they only store the quotients elementwise.
+
+    None otherwise: if another tile is used, or threads synchronize, because threads may take different branches.
     """
     block = unwrap(op.parent)
     if not is_function(unwrap(block.parent_op())):
@@ -328,13 +334,14 @@ def _stores_after(op: Operation) -> list[Operation] | None:
     return rest
 
 
-# What is never less than zero; NaN aside, which makes the sum NaN.
+# Operations with non-negative results (or NaN, which makes the sum NaN).
 NOT_NEGATIVE = ("math.exp", "math.absf", "nv_tileas.exp2", "nv_tileas.sqrt")
 
 
 def is_normalization(op: Operation) -> bool:
-    """Whether a division is by the sums of its own dividends along an axis, and none of them is negative: then none exceeds
-    its divisor, for a rounded sum is not below either of its parts.
+    """Whether the divisors are the sums of the dividends along an axis, all of which are non-negative.
+
+    Then no dividend exceeds its divisor, as a rounded sum is not below its terms.
     """
     dividends, divisors = op.operands
     dividends = _skip_ops(dividends, "nv_tileas.reload")
@@ -369,7 +376,7 @@ def _is_spilled(value: Dividend) -> TypeGuard[LazyElement]:
 
 
 def _rounded_to(op: Operation) -> Attribute | None:
-    """The 16-bit type to whose nearest number every quotient is rounded before anybody sees it; None where there is none."""
+    """The 16-bit type to which all uses round the quotients; None where there is none."""
     own = element_of(op.results[0].type).type
     if own != FLOAT:
         return own

@@ -1,6 +1,6 @@
-"""Elementwise operations: what one element becomes.
+"""Elementwise operations: each element of the result from one element of each operand.
 
-RULES names the rule of each: those of integers, bits and pointers here, the others in files of their own.
+RULES maps an operation to its rule. The rules of integers, bits and pointers are here, the others in modules of their own.
 """
 
 from __future__ import annotations
@@ -48,23 +48,23 @@ INTEGER_MIN_MAX: dict[str, type[TableOp]] = {
 }
 
 
-# Results from operands, register by register.
+# Computes result registers from tuples of operand registers.
 Compute = Callable[[Sequence[tuple[Value, ...]]], list[Value]]
 
 
 def emit_elementwise(e: KernelEmitter, op: Operation) -> None:
-    """Apply the rule of ``op`` to every register, to two at once where it has a form for pairs."""
+    """Apply the rule of ``op`` to every register, or to two at once where the rule has a packed form."""
     emit_with(e, op, op.operands, partial(_results, e, op))
 
 
 def emit_with(e: KernelEmitter, op: Operation, operands: Sequence[SSAValue], compute: Compute) -> None:
-    """The result of ``op``, computed of each register of ``operands``; equal inputs give one instruction."""
+    """Compute the result of ``op`` from each register of ``operands``; equal inputs share one instruction."""
     late = e.computes_at_use and isinstance(op.results[0].type, TensorType)
     columns = [e.values.packed(operand) if late else e.values.registers(operand) for operand in operands]
     count = max(map(len, columns))
     columns = [column if len(column) == count else column * count for column in columns]
     calls = list(zip(*columns))
-    # By identity: values are hashed in Python.
+    # By identity: hashing SSA values is slow.
     keys = [tuple(map(id, arguments)) for arguments in calls]
     distinct = dict(zip(keys, calls))
     results = _lazy(e.b, compute, list(distinct.values())) if late else compute(list(distinct.values()))
@@ -83,7 +83,7 @@ def _results(e: KernelEmitter, op: Operation, calls: Sequence[tuple[Value, ...]]
 
 
 def _lazy(b: InstructionBuilder, compute: Compute, calls: Sequence[tuple[RegisterValue, ...]]) -> list[LazyElement]:
-    """The results, so many at once as one access stores, each time where the first of them is used."""
+    """The results in groups of one access, each group computed at the first use of one of them."""
 
     def computed(group: Sequence[tuple[RegisterValue, ...]]) -> list[Value]:
         return compute([tuple(materialize(b, value) for value in arguments) for arguments in group])
@@ -131,7 +131,7 @@ def _ceil_div_unsigned(e: KernelEmitter, op: Operation) -> Scalar:
 
 
 def _rounded_signed_div(e: KernelEmitter, op: Operation) -> Scalar:
-    """Floor or ceiling: the truncated quotient corrected by one where a remainder of the wrong sign is left."""
+    """Floor or ceiling division: the truncated quotient, corrected by one if the remainder has the wrong sign."""
     b, type = e.b, register_type(op.results[0])
     up = op.name == "arith.ceildivsi"
 

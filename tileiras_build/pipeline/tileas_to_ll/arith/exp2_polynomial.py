@@ -1,9 +1,9 @@
-"""exp2 of f32 without the unit of special functions, of as many numbers as ``exp2_polynomial`` says, where others wait for that unit.
+"""exp2 of f32 by a polynomial instead of the special function unit (MUFU), for the share of values that ``exp2_polynomial`` sets.
 
-2^x = 2^n 2^f with n = floor(x), f = x - n. n comes from the low bits of a large number to which x, kept within -126 and 126, is added,
-rounded down, and 2^n is a normal number, made by a shift of the same bits. 2^f is a polynomial of degree 3 whose value at 0 is 1: the
-largest error between 0 and 1 is 8.6e-5 of the result, where a number of f16 has 4.9e-4. Below -126 the result is zero, of NaN NaN, as
-``ex2.approx.ftz`` has them.
+2^x = 2^n 2^f with n = floor(x), f = x - n. x is clamped to [-126, 126] and added to a large constant, rounded down: the low
+bits of the sum are n, and a shift of the same bits gives the normal number 2^n. 2^f is a polynomial of degree 3 with value 1
+at 0. Its largest relative error on [0, 1] is 8.6e-5, where f16 has 4.9e-4. Below -126 the result is zero, of NaN it is NaN,
+as with ``ex2.approx.ftz``.
 """
 
 from __future__ import annotations
@@ -25,13 +25,15 @@ from .scalar_rules import flushes, register_type
 SLOPE = 0.003968253731727600
 FIRST, SECOND, THIRD = 0.6951168179512024, 0.22764481604099274, 0.07706719636917114
 LOWEST = -127.0
-# How many groups of numbers the share is of.
+# The period, in groups, in which the share counts.
 EXP2, GROUPS = "nv_tileas.exp2", 4
 
 
 def uses_polynomial(e: KernelEmitter, op: Operation, count: int) -> bool:
-    """Whether the first two of so many numbers, as many as are computed together, are polynomials: of the first groups of every four,
-    where a left operand is computed part by part."""
+    """Whether the first two values of a group use the polynomial.
+
+    That is the case for some of every four groups, where the left operand of an MMA is computed chunk by chunk.
+    """
     share = e.job.exp2_polynomial
     if (
         not share
@@ -49,7 +51,7 @@ def uses_polynomial(e: KernelEmitter, op: Operation, count: int) -> bool:
 
 
 def exp2_of_pair(b: InstructionBuilder, x: SSAValue) -> list[Value]:
-    """exp2 of both numbers of a pair."""
+    """exp2 of both values of a pair."""
     held = [b.issue(MaximumOp, half, b.float_constant(LOWEST, FLOAT), type=FLOAT) for half in halves(b, x)]
     within = pair(b, *held)
     words = [

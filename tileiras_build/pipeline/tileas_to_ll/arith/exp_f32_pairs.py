@@ -1,8 +1,8 @@
-"""exp of f32 in pairs: the operations of libdevice's function, so its bits, two numbers in each that has a form for pairs.
+"""exp of packed pairs of f32, bit-identical to libdevice: the same operations, two values per instruction where possible.
 
-exp(x) = 2^n 2^f with n near to x log2(e) and f = x log2(e) - n. n comes from the low bits of a large number, to which
-t = x log2(e) / 252 + 1/2, kept within 0 and 1, is added 252 times and rounded down: -126 <= n <= 126, so that 2^n is a normal
-number, made by a shift of the same bits. f is computed with log2(e) in two parts, 2^f by the hardware.
+exp(x) = 2^n 2^f with n near x log2(e) and f = x log2(e) - n. t = x log2(e) / 252 + 1/2 is clamped to [0, 1] and added to a
+large constant 252 times, rounded down: the low bits of the sum are n with -126 <= n <= 126, and a shift of the same bits
+gives the normal number 2^n. f uses log2(e) in two parts; the hardware computes 2^f.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FRACTION_BITS = 23
 
 
 def exp_of_pair(b: InstructionBuilder, x: SSAValue) -> SSAValue:
-    """exp of both numbers of a pair."""
+    """exp of both values of a pair."""
     bounded = [_clamped(b, half) for half in halves(b, x)]
     words = [b.bitcast(both, I64) for both in (pair(b, *bounded), splat_pair(b, RANGE), splat_pair(b, LARGE))]
     counts = b.issue(FmaPairOp, *words, type=I64, rounding="rm")

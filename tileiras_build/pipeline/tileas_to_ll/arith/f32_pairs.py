@@ -1,7 +1,7 @@
-"""Two numbers in one instruction: ``add``, ``sub``, ``mul`` and ``fma`` of pairs of f32.
+"""Packed f32x2 arithmetic: ``add``, ``sub``, ``mul`` and ``fma`` on two values per instruction.
 
-Each half is rounded as the instruction on one number rounds it (PTX ISA 9.0, ``add{.rnd}{.ftz}{.sat}.f32x2`` and its
-kin), so that the bits are the same. A pair is a vector of two, for which LLVM selects the packed instruction.
+Each half is rounded as by the scalar instruction (PTX ISA 9.0, ``add{.rnd}{.ftz}{.sat}.f32x2`` and related), so the bits
+are the same. A pair is a vector of two, for which LLVM selects the packed instruction.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ OnPairs = Callable[..., SSAValue]
 
 
 def has_pairs(target: Target, type: Attribute) -> bool:
-    """Whether two numbers of a type cost as much as one."""
+    """Whether the target has packed arithmetic for a type."""
     return type == FLOAT and target.has("f32x2_native")
 
 
 def pair(b: InstructionBuilder, low: Value, high: Value) -> SSAValue[VectorType]:
-    """Two numbers as one value; the halves of a pair are that pair."""
+    """Two values as one vector; the halves of a pair give that pair."""
     return _whole(b, low, high) or b.vector((low, high), vector(2, b.uniqued(low).type))
 
 
@@ -46,7 +46,7 @@ def _whole(b: InstructionBuilder, low: Value, high: Value) -> SSAValue[VectorTyp
 
 
 def halves(b: InstructionBuilder, value: SSAValue) -> tuple[Value, Value]:
-    """The two numbers of a pair."""
+    """The two values of a pair."""
     both = typed(value, VectorType)
     return b.element(both, 0), b.element(both, 1)
 
@@ -54,7 +54,7 @@ def halves(b: InstructionBuilder, value: SSAValue) -> tuple[Value, Value]:
 def in_pairs(
     b: InstructionBuilder, calls: Sequence[Arguments], on_pairs: OnPairs, on_one: Callable[..., Value]
 ) -> list[Value]:
-    """``on_one`` of each call's arguments, two calls at a time by ``on_pairs``; of an odd number the last one by itself."""
+    """Apply ``on_pairs`` to the arguments of two calls at a time, and ``on_one`` to an odd last call."""
     results: list[Value] = []
     for first, second in zip(calls[::2], calls[1::2]):
         operands = [pair(b, low, high) for low, high in zip(first, second)]

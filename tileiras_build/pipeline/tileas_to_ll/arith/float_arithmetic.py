@@ -1,7 +1,7 @@
 """The rules of floating-point arithmetic.
 
-Rounding and flush-to-zero select instructions of PTX where those of LLVM cannot say them (reference: llvm-nvptx,
-sections 3 and 4). The half precisions compute transcendental functions in f32, as the Tile IR specification says.
+Rounding modes and flush-to-zero need PTX instructions where LLVM has no equivalent (reference: llvm-nvptx, sections 3
+and 4). Transcendental functions of the half precisions are computed in f32, as the Tile IR specification requires.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ ROUND_TO_INTEGRAL = {"math.floor": llvm_intrinsics.FloorOp, "math.ceil": llvm_in
 
 
 def is_plain(op: Operation, type: Attribute) -> bool:
-    """Whether LLVM's own instruction says it: rounded to nearest even, nothing flushed where that is done at all."""
+    """Whether an LLVM instruction has these semantics: round to nearest even, no flushing."""
     rounding = ROUNDING_SUFFIX[option_text(op, "rounding_mode", "nearest_even")]
     return rounding == "rn" and not (flushes(op) and type == FLOAT)
 
 
 def _rounded(b: InstructionBuilder, op: Operation, kind: type[TableOp]) -> Scalar:
-    """An instruction of PTX that rounds as ``op`` says, in f32 for the half precisions."""
+    """A PTX instruction with the rounding of ``op``; in f32 for the half precisions."""
     type = register_type(op.results[0])
     rounding = ROUNDING_SUFFIX[option_text(op, "rounding_mode", "nearest_even")]
     return issued(b, kind, DOUBLE if type == DOUBLE else FLOAT, rounding=rounding, ftz=flushes(op))
@@ -96,7 +96,7 @@ IN_PAIRS: dict[str, str | type[TableOp]] = {
 
 
 def on_pairs(e: KernelEmitter, op: Operation) -> OnPairs | None:
-    """The operation on pairs of numbers; None where the target has none, or none that rounds and flushes so."""
+    """The packed form of an operation; None where the target has none with its rounding and flushing."""
     instruction = IN_PAIRS.get(op.name)
     if not has_pairs(e.target, type := register_type(op.results[0])):
         return None
@@ -133,7 +133,7 @@ def _square_root(e: KernelEmitter, op: Operation) -> Scalar:
 
 
 def _approximate_float(kind: type[TableOp], exact: type[Operation]) -> Rule:
-    """An approximation of PTX for f32, a function of libdevice for f64."""
+    """A PTX approximation for f32, a libdevice function for f64."""
 
     def rule(e: KernelEmitter, op: Operation) -> Scalar:
         element = element_of(op.results[0].type)

@@ -67,7 +67,7 @@ E5M2_INFINITY = 0x7C
 
 
 def convert_float(e: KernelEmitter, source: str, target: str, mode: str) -> Scalar:
-    """The conversion of one element from format ``source`` to ``target`` with rounding ``mode``."""
+    """The conversion of an element from format ``source`` to ``target`` with rounding ``mode``."""
     if source == target:
         return lambda x: x
     if source in LLVM_FLOATS and target in LLVM_FLOATS:
@@ -129,9 +129,9 @@ def _rounded_narrowing(b: InstructionBuilder, source: str, target: str, suffix: 
 
 
 def _directed_bf16(b: InstructionBuilder, suffix: str) -> Scalar:
-    """Up or down: PTX has no such conversion.
+    """Round up or down to bf16, for which PTX has no conversion.
 
-    The upper half of the f32, one more where bits are cut on that side of zero.
+    The upper half of the f32, plus one where nonzero bits are cut off on that side of zero.
     """
     away = 0 if suffix == "rp" else 1
 
@@ -195,7 +195,7 @@ def _small_to_f32(b: InstructionBuilder, row: SmallFloat) -> Scalar:
 
 
 def _special_e5m2(b: InstructionBuilder, low: Value) -> Value:
-    """Infinity keeps its zero mantissa, NaN becomes the canonical one."""
+    """Map infinity, which has a zero mantissa, and NaN, which becomes canonical."""
     return b.select(b.compare("eq", low, E5M2_INFINITY), INFINITY_BITS, NAN_BITS, I32)
 
 
@@ -247,7 +247,7 @@ def _f32_to_tf32(b: InstructionBuilder, mode: str) -> Scalar:
 
 
 def _half_added(b: InstructionBuilder, bits: Value, drop: int) -> Value:
-    """Half a unit in the last kept place more, less the tie bit: cutting ``drop`` bits then rounds to nearest even."""
+    """Add half an ulp of the result, less the tie bit: truncating ``drop`` bits then rounds to nearest even."""
     tie = b.and_(b.shift(bits, -drop), 1)
     return b.add(b.add(bits, (1 << (drop - 1)) - 1), tie)
 
@@ -279,9 +279,9 @@ def _f32_to_small(b: InstructionBuilder, row: SmallFloat) -> Scalar:
 
 
 def _rounded_small(b: InstructionBuilder, row: SmallFloat, clamped: Value) -> Value:
-    """The bits of a number of a format, an f32 without sign and in its range.
+    """The bits of an f32 magnitude within the range of a small format.
 
-    Normal numbers: add half a unit in the last kept place (less the tie bit) to the bits and rebase the exponent.
+    Normal numbers: add half an ulp (less the tie bit) to the bits and rebase the exponent.
     Subnormal numbers: adding 2**23 granules makes the f32 adder round to a whole number of granules.
     """
     drop = 23 - row.mantissa
@@ -295,7 +295,7 @@ def _rounded_small(b: InstructionBuilder, row: SmallFloat, clamped: Value) -> Va
 
 
 def _f32_to_scale(b: InstructionBuilder, mode: str) -> Scalar:
-    """The exponent field; rounding up (positive_inf) or to nearest adds one where the mantissa asks for it."""
+    """The exponent field, plus one where rounding up (positive_inf) or to nearest requires it."""
     increment = {"zero": 0, "positive_inf": 0x7FFFFF}.get(mode, 0x3FFFFF)
 
     def scalar(x: Value) -> Value:

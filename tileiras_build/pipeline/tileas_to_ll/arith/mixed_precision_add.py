@@ -1,9 +1,9 @@
-"""Sums and differences of f32 and halves that are not widened first, on GPUs with instructions for them.
+"""Mixed-precision add: sums and differences of f32 and an f16 or bf16 without a conversion, on GPUs that have it.
 
-``add.f32.f16`` widens its first factor itself (PTX ISA 9.0, section 9.7.5, mixed precision), which is exact, and rounds once: the
-bits are those of a conversion and an addition. A pair of halves takes two instructions instead of two conversions and one
-addition of pairs, and a thread holds one register for both until then. Not where anything else wants the widened numbers; but
-where registers are short, one reduction may, which has its own.
+``add.f32.f16`` extends its first operand itself (PTX ISA 9.0, section 9.7.5, mixed precision), which is exact, and rounds
+once: the bits are those of a conversion and an addition. For a pair of halves it takes two instructions instead of two
+conversions and one packed addition, and the pair stays in one register until then. It is not used where another operation
+needs the extended values; where registers are scarce, one reduction may, which extends its own.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ INSTRUCTIONS: dict[str, type[TableOp]] = {"nv_tileas.addf": AddMixedOp, "nv_tile
 
 
 def emit_mixed_precision_add(e: KernelEmitter, op: Operation) -> None:
-    """``nv_tileas.addf`` and ``subf``: with the half as it is where that saves its conversion."""
+    """``nv_tileas.addf`` and ``subf`` with an operand in half precision, where that saves its conversion."""
     place = _half_operand(e, op)
     if place is None:
         return emit_elementwise(e, op)
@@ -45,7 +45,7 @@ def emit_mixed_precision_add(e: KernelEmitter, op: Operation) -> None:
 
 
 def _half_operand(e: KernelEmitter, op: Operation) -> int | None:
-    """The operand that is a half widened for nobody else, or for what widens it once more."""
+    """The operand that is an extended half with no other use of the extension, or with uses that extend it again."""
     if _type(op.results[0]) != FLOAT or not is_tile(op.results[0]) or not e.target.has("mixed_float"):
         return None
     return next((place for place, value in enumerate(op.operands) if _is_unextended_half(e, op, value)), None)
@@ -54,7 +54,7 @@ def _half_operand(e: KernelEmitter, op: Operation) -> int | None:
 def _is_unextended_half(e: KernelEmitter, op: Operation, value: SSAValue) -> bool:
     if not needs_no_extension(value) or not folds_extension(op, value):
         return False
-    # Where registers are short, a conversion more is better than the widened numbers until then.
+    # Where registers are scarce, another conversion is better than keeping the extended values.
     return e.computes_at_use or all(reads_unextended(use.operation) for use in value.uses if use.operation is not op)
 
 

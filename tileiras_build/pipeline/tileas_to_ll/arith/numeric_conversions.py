@@ -61,7 +61,7 @@ def _converted_integer(e: KernelEmitter, source: Element, target: Element, signe
 
 
 def _integer_to_odd_float(b: InstructionBuilder, source: Element, signed: bool) -> Scalar:
-    """f32 with the last bit set where it is inexact, so that rounding it again rounds as if once."""
+    """f32 rounded to odd: the last bit is set if the result is inexact, so that a second rounding is correct."""
     cut = _rounded_integer_to_float(b, source, FLOAT, signed, "rz")
 
     def scalar(x: Value) -> Value:
@@ -100,14 +100,14 @@ def _float_to_integer(signed: bool) -> Rule:
 
 
 def _is_nonzero(e: KernelEmitter, source: Element) -> Scalar:
-    """A truth value: Tile IR's front ends ask for one, so that a half or NaN is true, though rounded it were not."""
+    """A conversion to i1 tests for nonzero: a half or NaN is true, though truncation would give 0."""
     b, name = e.b, source.name if source.name in ("f32", "f64") else "f32"
     widen, zero = convert_float(e, source.name, name, "nearest_even"), b.float_constant(0.0, ELEMENTS[name].type)
     return lambda x: b.compare_floats("une", widen(x), zero)
 
 
 def _clamped_integer(b: InstructionBuilder, x: Value, target: Element, signed: bool) -> Value:
-    """The hardware clamps to 32 bits; the narrower range is clamped after it."""
+    """The hardware clamps to 32 bits; this clamps to a narrower range."""
     bits = target.bits
     wide = b.cast("fptosi" if signed else "fptoui", x, I32)
     if signed:

@@ -1,7 +1,7 @@
-"""The smallest or largest of numbers that were widened: found among the narrow ones, two in an instruction.
+"""Min and max reductions of extended values, computed on the narrow type, two values per instruction.
 
-f32 holds every f16 and bf16, in their order, so the extreme of the widened numbers is the widened extreme. That a thread
-finds its own before it widens anything also leaves a row in half the registers until then (``analysis/foldable_extensions.py``).
+f32 has every f16 and bf16 value in the same order, so the extreme of extended values is the extended extreme. The thread
+reduces before it extends, so its row takes half the registers until then (``analysis/foldable_extensions.py``).
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from .f32_pairs import in_pairs
 def combine_pairs(
     b: InstructionBuilder, op: TableOp, held: dict[int, Value], mask: int
 ) -> tuple[dict[int, Value], int]:
-    """Combine registers that differ in the bits of ``mask``, from the highest down, as long as there are two pairs.
+    """Combine registers that differ in the bits of ``mask``, from the highest down, while there are two pairs.
 
-    What is left, widened, and the bits of ``mask`` that are.
+    Returns the remaining values, extended, and the remaining bits of ``mask``.
     """
     type = b.uniqued(next(iter(held.values()))).type
     name, nan = MIN_MAX_REDUCTIONS[cast(Operation, op.regions[0].block.first_op).name]

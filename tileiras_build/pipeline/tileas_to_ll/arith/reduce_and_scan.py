@@ -1,4 +1,4 @@
-"""Reductions and prefix scans: within a thread, then across lanes by shuffles, then across warps by shared memory."""
+"""Reductions and prefix scans: within a thread, then across lanes by shuffles, then across warps through shared memory."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ from ..memory.shared_memory import holder_of, load_shared, store_shared
 from .packed_min_max import combine_pairs
 
 Tuple = tuple[Value, ...]
-# Registers whose numbers differ in so many low bits are combined with each other last.
+# Registers whose indices differ in these low bits are combined last.
 NEIGHBORS = 2
-# How many extremes of a thread's numbers are found beside each other: an instruction is done when the others have been issued.
+# Independent min or max chains per thread: the latency of one instruction hides behind the issue of the others.
 CHAINS = 4
 Combine = Callable[[Sequence[Tuple], Sequence[Tuple]], list[Tuple]]
 
 
 def combiner(e: KernelEmitter, op: TableOp) -> Combine:
-    """The region as a function of groups, one scalar per operand each: the earlier elements' first, many at once.
+    """The region as a function of groups of elements, one scalar per operand each; earlier elements come first.
 
     The public text of ``scan`` calls the first argument the current element, but its example names it ``acc``, and
     NVIDIA's compiler returns the input unchanged for a region that yields its second argument.
@@ -59,7 +59,7 @@ def combiner(e: KernelEmitter, op: TableOp) -> Combine:
 
 
 def shuffle(b: InstructionBuilder, element: Element, value: Value, mode: ShuffleMode, argument: Value) -> Value:
-    """``value`` of another lane: XOR with a lane mask, or IDX with a lane number."""
+    """``value`` of another lane: XOR with a lane mask, or IDX with a lane index."""
     if element.bits == 64:
         words = split_registers(b, element, value)
         return join_registers(b, element, [b.shuffle(mode, word, argument) for word in words])
@@ -79,7 +79,7 @@ def emit_reduce(e: KernelEmitter, op: TableOp) -> None:
     if along["warp"]:
         held = _across_warps(e, op, held, layout, axis, elements, combine)
     if e.tmem.allocation is not None and not along["lane"] and not along["warp"]:
-        # A sum that is asked for late would keep its elements in registers while products are waited for.
+        # A reduction that LLVM sinks to its use would keep its elements in registers during the wait for MMAs.
         held = {r: tuple(_in_this_thread(e.b, value) for value in values) for r, values in held.items()}
     _set_results(e.values, op, held, layout, axis)
 
@@ -87,7 +87,7 @@ def emit_reduce(e: KernelEmitter, op: TableOp) -> None:
 def _combine_in_thread(
     e: KernelEmitter, op: TableOp, layout: LinearLayout, mask: int, combine: Combine
 ) -> dict[int, Tuple]:
-    """Each thread's elements combined, by the registers that are left."""
+    """Combine each thread's elements; returns the remaining registers."""
     if (source := unextended_reduction_source(op)) is None:
         if e.is_spilling:
             return _sequentially(e.values, op.sources, layout, mask, combine)
@@ -103,7 +103,7 @@ def _in_this_thread(b: InstructionBuilder, value: Value) -> Value:
 
 
 def _distinct_tuples(values: ValueMap, sources: Sequence[SSAValue], layout: LinearLayout) -> dict[int, Tuple]:
-    """Register -> one scalar per operand, without the registers that only repeat others."""
+    """Register -> one scalar per operand, without registers that duplicate others."""
     columns = [values.registers(source) for source in sources]
     _, distinct, _ = layout.distinct_registers()
     return {r: tuple(column[r] for column in columns) for r in distinct}
@@ -121,7 +121,7 @@ def _within_thread(held: dict[int, Tuple], mask: int, combine: Combine) -> dict[
 
 
 def _has_three_input_form(target: Target, op: TableOp) -> bool:
-    """Whether one instruction finds the extreme of three numbers, which is the same in any order."""
+    """Whether one instruction computes the min or max of three values, and the order does not matter."""
     body = list(op.regions[0].blocks[0].ops)
     combination = cast(Operation, body[0])
     single = len(op.sources) == 1 and len(body) == 2 and element_of(op.sources[0].type).type == FLOAT
@@ -130,7 +130,7 @@ def _has_three_input_form(target: Target, op: TableOp) -> bool:
 
 
 def _in_chains(held: dict[int, Tuple], mask: int, combine: Combine) -> dict[int, Tuple]:
-    """``_within_thread`` where order does not matter: one after the other, where LLVM makes one instruction of any two in a row."""
+    """``_within_thread`` as chains, where order does not matter: LLVM fuses two in a row to one instruction."""
     groups: dict[int, list[Tuple]] = {}
     for register, values in held.items():
         groups.setdefault(register & ~mask, []).append(values)
@@ -147,8 +147,9 @@ def _in_chains(held: dict[int, Tuple], mask: int, combine: Combine) -> dict[int,
 def _sequentially(
     values: ValueMap, sources: Sequence[SSAValue], layout: LinearLayout, mask: int, combine: Combine
 ) -> dict[int, Tuple]:
-    """``_within_thread`` with the same order of combinations, but a group of neighbors after the other: what is computed
-    where it is used need not be in registers all at once.
+    """``_within_thread`` with the same order of combinations, one group of neighbors after the other.
+
+    Lazy values of one group are computed at a time, so that they need not be in registers all at once.
     """
     columns = [values.packed(source) for source in sources]
     _, distinct, _ = layout.distinct_registers()
@@ -179,7 +180,7 @@ def _across_lanes(
     return values
 
 
-# Combinations that an instruction makes of the values of a whole warp, by type -> what the target needs for it.
+# Element type -> the capability for warp-wide reductions, and the kind of each combining operation.
 WHOLE_WARP: dict[Attribute, tuple[str, dict[str, ReduceKind]]] = {
     I32: (
         "redux_i32",
@@ -200,7 +201,7 @@ WHOLE_WARP: dict[Attribute, tuple[str, dict[str, ReduceKind]]] = {
 
 
 def _kind_of_warp(target: Target, op: TableOp, elements: list[Element]) -> ReduceKind | None:
-    """How one instruction combines the values of a warp as the region does; None where none does."""
+    """The kind of the warp-wide instruction that computes the same as the region; None where there is none."""
     block = op.regions[0].blocks[0]
     body = list(block.ops)
     if len(elements) != 1 or len(body) != 2 or elements[0].type not in WHOLE_WARP:
@@ -221,7 +222,7 @@ def _across_warps(
     elements: list[Element],
     combine: Combine,
 ) -> dict[int, Tuple]:
-    """Every warp along the axis writes its part; every thread reads all parts of its elements and combines them."""
+    """Every warp along the axis stores its partial results; every thread loads and combines those of its elements."""
     reduced = layout.drop_dim(axis)
     along = layout.bits_along(axis)
     warp_bits = bit_positions(along["warp"])
@@ -306,10 +307,10 @@ def _is_tile(value: SSAValue) -> bool:
 
 # ---- scan ----------------------------------------------------------------------------------------
 def emit_scan(e: KernelEmitter, op: TableOp) -> None:
-    """Sklansky's scheme, one level per bit of the position along the axis, lowest first.
+    """Sklansky's scan, one level per bit of the position along the axis, lowest first.
 
-    At a level each element of an upper half takes in the total of the lower half: its last element. Bits held by
-    registers cost nothing but the combination; bits held by lanes a shuffle of that last element.
+    At each level the elements of an upper half are combined with the total of the lower half, which is its last element.
+    Levels within registers need no data movement; levels across lanes shuffle that last element.
     """
     axis, reverse = int_attr(op, "axis"), "reverse" in op.attributes
     layout = layout_of(op.sources[0])

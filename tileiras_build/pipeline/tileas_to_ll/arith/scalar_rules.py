@@ -1,5 +1,7 @@
-"""What the rules of elementwise operations are made of: a rule reads an operation once, and gives a function from the
-scalars of one element to the scalar result."""
+"""The building blocks of elementwise rules.
+
+A rule reads an operation once, and returns a function from the scalars of one element to the scalar result.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,7 @@ def register_type(value: SSAValue) -> Attribute:
 
 
 def in_f32(e: KernelEmitter, element: Element, scalar: Scalar, mode: str = "nearest_even") -> Scalar:
-    """``scalar`` computed in f32 for the half precisions, and rounded to them as ``mode`` says."""
+    """``scalar`` computed in f32 for the half precisions, and rounded to them with ``mode``."""
     if element.type not in (HALF, BFLOAT):
         return scalar
     narrow = convert_float(e, "f32", element.name, mode if mode in ROUNDING_SUFFIX else "nearest_even")

@@ -1,1 +1,1 @@
-"""Operations on memory: views, loads and stores, atomics, shared memory, storage on the heap."""
+"""Memory operations: views, loads and stores, atomics, shared memory, heap storage."""

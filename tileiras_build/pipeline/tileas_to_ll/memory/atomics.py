@@ -1,8 +1,8 @@
-"""Atomic updates: one instruction per element, by the one thread that holds it.
+"""Atomic updates: one instruction per element, by the thread that holds its canonical copy.
 
-LLVM's atomicrmw drops ordering and scope (llvm-nvptx, section 0), so these are instructions of PTX. Where threads hold
-copies of an element the result travels to them through shared memory. What a GPU has no instruction for is computed
-by a loop that swaps the new value in if the old one is still there (PTX ISA 9.0, 9.7.13.5, atom.cas).
+LLVM's atomicrmw drops ordering and scope (llvm-nvptx, section 0), so these are PTX instructions. Where several threads hold
+copies of an element, shared memory broadcasts the result to them. Operations without an instruction become a
+compare-and-swap loop (PTX ISA 9.0, 9.7.13.5, atom.cas).
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ FLOAT_ADDS = {"f16": "add.noftz.f16", "bf16": "add.noftz.bf16", "f32": "add.f32"
 
 @dataclass(frozen=True)
 class Update:
-    """An instruction that updates memory and gives the old value, with its attributes."""
+    """An instruction that updates memory and returns the old value, with its attributes."""
 
     kind: type[TableOp]
     attributes: Mapping[str, str]
 
 
-# What a loop of swaps computes.
+# The operations of compare-and-swap loops.
 LOOPS = {("addf", "bf16"): "add.bf16"}
 
 
@@ -57,7 +57,7 @@ def operation_text(mode: str, element: Element) -> str:
 
 
 def _modification(memory: KernelMemory, op: TableOp, element: Element) -> Update:
-    """How the operation's atom reads, modifies and writes an element."""
+    """The read-modify-write of one element by this operation."""
     mode = str_attr(op, "mode")
     if "reduce_atom" in op.attributes and str_attr(op, "reduce_atom") == ATOM_LOOP:
         return Update(AtomLoopOp, {"operation": LOOPS[mode, element.name], **_modifiers(memory, op)})
@@ -139,7 +139,7 @@ def _shared_results(
     layout: LinearLayout | None,
     holder: Value,
 ):
-    """The holders' results, read by every thread that holds a copy of the element."""
+    """Broadcast the results to every thread that holds a copy of the element."""
     scratch = int_attr(op, "scratch_offset")
     size = element.bytes
     lanes = tuple(image * size for image in layout.lanes) if layout else ()

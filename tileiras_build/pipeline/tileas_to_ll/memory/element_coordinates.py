@@ -1,4 +1,4 @@
-"""Where the elements of a tile are that a thread holds in its registers."""
+"""The coordinates of the elements that a thread's registers hold."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..emission.kernel_emitter import KernelEmitter
 class ElementCoordinates:
     """The coordinates of a thread's registers along each dimension: a part of the thread plus a constant.
 
-    Where bases of threads and registers share bits the parts are joined by XOR, otherwise by addition.
+    Where bases of threads and registers share bits, the parts are combined by XOR, otherwise by addition.
     """
 
     def __init__(self, e: KernelEmitter, layout: LinearLayout):

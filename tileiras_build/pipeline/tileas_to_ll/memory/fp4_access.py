@@ -1,8 +1,8 @@
-"""Tiles of 4-bit elements in global memory, where two share a byte, the even one in its lower half.
+"""Tiles of 4-bit elements in global memory. Two share a byte; the even one is in the lower half.
 
-A thread that has both halves of a byte moves them at once. Where it has one (a stride that may be odd, a tile of one
-element along the packed dimension) it reads the byte and takes its half out, and writes by clearing and setting bits
-of the word around it: another thread, or another tile program, may be writing the other half.
+A thread with both halves of a byte accesses it as a whole. A thread with one half (a stride that may be odd, a tile of one
+element along the packed dimension) loads the byte and extracts its half, and stores by clearing and setting bits of the
+aligned word: another thread, or another tile program, may store the other half.
 Source: Tile IR 13.3, ``tensor_view``.
 """
 
@@ -67,7 +67,7 @@ def store_packed(
 def _store_half(
     b: InstructionBuilder, value: Value, address: SSAValue, half: Value, mask: Value | None, modifiers: Modifiers
 ) -> None:
-    """Two reductions on the aligned word: atomic ones, since its other bits belong to others (PTX ISA 9.0, red)."""
+    """Two atomic reductions on the aligned word, whose other bits belong to other threads (PTX ISA 9.0, red)."""
     place = b.cast("ptrtoint", address, I64)
     word = b.cast("inttoptr", b.binary("and", place, -4, I64), pointer(GLOBAL))
     byte = b.binary("and", b.cast("trunc", place, I32), 3, I32)

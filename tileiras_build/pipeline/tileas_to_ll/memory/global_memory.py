@@ -1,8 +1,8 @@
 """Loads and stores of tiles in global memory.
 
-A tiled access computes each address as (uniform start + position of the thread) * stride, plus what a register adds:
-a constant where the stride is known. Elements outside the tensor are predicated away. A pointer access has an address
-per element.
+A tiled access computes each address as (uniform start + position of the thread) * stride, plus the offset of a register:
+a constant where the stride is known. Accesses outside the tensor are predicated off. A pointer access has an address per
+element.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ SCOPES = {"tl_blk": "cta", "device": "gpu", "sys": "sys"}
 
 
 def modifiers_of(memory: KernelMemory, op: TableOp) -> Modifiers:
-    """The semantics and scope of an operation that is not weak, and the space that its pointers point to."""
+    """The semantics and scope of an operation that is not weak, and the state space of its pointers."""
     semantic = str_attr(op, "mem_semantic") if "mem_semantic" in op.attributes else "weak"
     if semantic == "weak":
         return space_of(memory)
@@ -51,12 +51,12 @@ def modifiers_of(memory: KernelMemory, op: TableOp) -> Modifiers:
 
 
 def space_of(memory: KernelMemory) -> Modifiers:
-    """The space that the kernel's pointers point to, where it is one."""
+    """The state space of the kernel's pointers, if it is known."""
     return {"space": space} if (space := memory.pointer_space.removeprefix(".")) else {}
 
 
 def padding_bits(element: Element, padding: str) -> int:
-    """The bits of a padding value in one element; raises Unsupported for a type without it."""
+    """The bits of one padding element; raises Unsupported for a type without the value."""
     if (bits := ELEMENT_TYPES[element.name].padding(padding)) is None:
         raise Unsupported("padding-type", f"padding value {padding} is no value of {element.name}")
     return bits
@@ -160,11 +160,11 @@ class TileAddresses:
         return pointer
 
     def mask(self, register: int) -> Value | None:
-        """Whether the element of a register lies in the tensor; None where it always does."""
+        """Whether a register's element is inside the tensor; None where it always is."""
         return self.e.b.all_of([self.inside(register, dim) for dim in range(self.layout.rank)])
 
     def is_full_tile(self) -> Value:
-        """Whether no element of the tile lies outside the tensor; the same for all threads."""
+        """Whether all elements of the tile are inside the tensor; uniform."""
         if not self.has_boundary_tile:
             return 1 if (found := self._has_base()) is None else found
         b, type, shape = self.e.b, self.index_type, self.layout.shape
@@ -173,7 +173,7 @@ class TileAddresses:
         return b.all_lanes(first, *others)
 
     def _has_base(self) -> Value | None:
-        """Whether the tile is one of the tensor's along all dimensions along which none sticks out; None where it always is."""
+        """Whether the tile starts inside the tensor along all dimensions without boundary tiles; None where it always does."""
         whole = (dim for dim, whole in enumerate(self.in_bounds) if whole)
         return self.e.b.all_of([self.indices.is_inside(dim, self.coords[dim]) for dim in whole])
 
@@ -199,7 +199,7 @@ class TileAddresses:
         return b.cast("trunc", b.issue(SMinOp, low, b.constant(1024, I64), type=I64), I32)
 
     def inside(self, register: int, dim: int) -> Value | None:
-        """Whether the register's element lies in the tensor along ``dim``; None where it always does."""
+        """Whether a register's element is inside the tensor along ``dim``; None where it always is."""
         if self.in_bounds[dim]:
             return None if self.has_boundary_tile else self.indices.is_inside(dim, self.coords[dim])
         b, type = self.e.b, self.index_type
@@ -220,7 +220,7 @@ def _both(b: InstructionBuilder, a: Value | None, c: Value | None) -> Value | No
 
 
 def vector_of(op: TableOp, layout: LinearLayout, order: Sequence[int]) -> int:
-    """Elements per access: what layout assignment allowed, as far as the registers are consecutive."""
+    """Elements per access: what layout assignment allowed, as far as registers are consecutive."""
     allowed = int_attr(op, "vector") if "vector" in op.attributes else 1
     return min(allowed, layout.contiguous(order))
 
@@ -253,12 +253,12 @@ def _load_tile(e: KernelEmitter, op: TableOp, addresses: TileAddresses, vector: 
     fill = padding_bits(element, addresses.view.type.padding.data)
     known: dict[int, list[Any]] = {}
     registers: list[Any] = []
-    in_words = fill == 0 and stays_packed(op, element, vector)
+    packed = fill == 0 and stays_packed(op, element, vector)
     lazy_loads = LazyLoads(e) if "lazy" in op.attributes else None
     for first in range(0, layout.num_registers, vector):
         key = layout.register_offsets[first]
         if (values := known.get(key)) is None:
-            load = partial(_load_registers, e.b, addresses, first, vector, masked, fill, modifiers, in_words)
+            load = partial(_load_registers, e.b, addresses, first, vector, masked, fill, modifiers, packed)
             values = known[key] = load() if lazy_loads is None else lazy_loads.add(load, vector)
         registers += values
     return registers
@@ -299,7 +299,7 @@ def _store_registers(
 
 
 def tile_addresses(e: KernelEmitter, op: TableOp, view: TiledView, layout: LinearLayout) -> TileAddresses:
-    """The addresses of the operation's tile; ``in_bounds`` says along which dimensions no tile of the tensor sticks out."""
+    """The addresses of the operation's tile; ``in_bounds`` has the dimensions along which every tile is inside the tensor."""
     rank = layout.rank
     in_bounds = [False] * rank
     if "in_bounds" in op.attributes:
@@ -353,7 +353,7 @@ def emit_tiled_store(e: KernelEmitter, op: TableOp) -> None:
 
 
 def _store_tile(e: KernelEmitter, op: TableOp, addresses: TileAddresses, vector: int, masked: bool) -> list[Value]:
-    """Write the registers of a tile, those that repeat others left out."""
+    """Store the registers of a tile without duplicates."""
     layout, modifiers = addresses.layout, modifiers_of(e.memory, op)
     values, holder = (
         e.values.packed(op.value) if e.computes_at_use else e.values.registers(op.value),
@@ -372,7 +372,7 @@ def _store_tile(e: KernelEmitter, op: TableOp, addresses: TileAddresses, vector:
 
 # ---- tiles of pointers ---------------------------------------------------------------------------
 def _pointer_order(op: TableOp, layout: LinearLayout) -> list[int]:
-    """The dimensions of a tile of pointers, the one along which they follow each other first."""
+    """The dimensions of a tile of pointers, the one with consecutive addresses first."""
     order = list(range(layout.rank - 1, -1, -1))
     fastest = int_attr(op, "fastest") if "fastest" in op.attributes else order[0]
     return [fastest, *(dim for dim in order if dim != fastest)]
@@ -398,12 +398,12 @@ def emit_load(e: KernelEmitter, op: TableOp) -> None:
 
 
 def is_mask_needed(mask: Value | None) -> Value | None:
-    """A mask that is known to be true is no mask."""
+    """A mask that is known to be true is dropped."""
     return None if mask == 1 else mask
 
 
 def _select_other(b: InstructionBuilder, element: Element, mask: Value, value: Value, other: Value) -> Value:
-    """Masked loads give zeros themselves."""
+    """Masked loads already return zeros."""
     return value if other == zero_element(b, element) else b.select(mask, value, other, element.type)
 
 

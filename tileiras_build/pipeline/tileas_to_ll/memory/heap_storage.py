@@ -1,7 +1,7 @@
-"""Storage on the device's heap: what other tile programs reach as well, and what lives as long as a block.
+"""Storage on the device heap: for memory that other tile programs access too, with the lifetime of a block.
 
-One thread of the CTA calls the driver's ``malloc``, and leaves the address in shared memory for the others; where
-control leaves the block, by its end, ``break``, ``continue`` or ``return``, it calls ``free`` when all are done.
+One thread of the CTA calls the driver's ``malloc``, and broadcasts the address through shared memory. Where control leaves
+the block, by its end, ``break``, ``continue`` or ``return``, that thread calls ``free`` after a barrier.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LOOPS = ("nv_tileas.for", "nv_tileas.loop")
 
 
 def allocate(e: KernelEmitter, op: TableOp, offset: int) -> Value:
-    """The global pointer of a new block, whose address lies for a moment at ``offset`` of shared memory; traps if none."""
+    """The global pointer of a new block; ``offset`` is the slot in shared memory for its broadcast. Traps if it is null."""
     size = element_of(op.result.type.pointee).global_bytes(int_attr(op, "num_elem"))
     alignment = int_attr(op, "alignment")
     b = e.b
@@ -39,7 +39,7 @@ def allocate(e: KernelEmitter, op: TableOp, offset: int) -> Value:
 
 
 def free_in_block(e: KernelEmitter, block: Block) -> None:
-    """Free what the block has allocated so far."""
+    """Free the allocations of the block so far."""
     addresses = e.memory.heap.get(block)
     if not addresses:
         return

@@ -1,4 +1,4 @@
-"""Elements that are loaded from global memory several to a word, and stay there until they are used, or stored."""
+"""Elements that are loaded several to a 32-bit word, and stay packed until they are used or stored."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ VIEW_LIKE_OPS = ("nv_tileas.permute", "nv_tileas.view")
 
 
 def stays_packed(op: TableOp, element: Element, vector: int) -> bool:
-    """Whether ``vector`` elements at a time stay in words: bytes that are scales, and halves of which two ways meet."""
+    """Whether ``vector`` elements stay packed: bytes that are scales, and halves that two versions of a load define."""
     if "full_tile_version" in op.attributes and element.bits == HALF_BITS:
         return vector * HALF_BITS % REGISTER_TYPE.bits == 0
     return _is_stored_packed(op, vector)
 
 
 def _is_stored_packed(op: TableOp, vector: int) -> bool:
-    """Whether ``vector`` elements at a time are loaded only to become scales in the order of tensor memory."""
+    """Whether the elements are loaded only to be stored as scales in tensor memory order."""
     uses = list(op.value.uses)
     while len(uses) == 1 and uses[0].operation.name in VIEW_LIKE_OPS:
         uses = list(uses[0].operation.results[0].uses)
@@ -45,7 +45,7 @@ def load_packed_registers(
     fill: int,
     modifiers: Modifiers,
 ) -> list[PackedLane]:
-    """The elements of one access, each as the part of a word that it is; ``fill``: of a whole word."""
+    """The elements of one load as lanes of 32-bit words; ``fill`` is a whole word."""
     per_word = REGISTER_TYPE.bits // element.bits
     words = load_vector(b, REGISTER_TYPE, count // per_word, address, offset, mask, fill, modifiers)
     return [
@@ -56,7 +56,7 @@ def load_packed_registers(
 def unpacked_or_merged(
     b: InstructionBuilder, element: Element, branches: Sequence[tuple[Sequence[RegisterValue], Block]]
 ) -> list[RegisterValue]:
-    """The registers of a tile that has been loaded in one of several ways: in words, if the first one has them so."""
+    """The registers of a tile that several versions of a load define: packed if the first version has them packed."""
     first = [value for value in branches[0][0] if isinstance(value, PackedLane)]
     if not first:
         values = [([materialize(b, value) for value in way], block) for way, block in branches]
@@ -68,5 +68,5 @@ def unpacked_or_merged(
 
 
 def _as_registers(b: InstructionBuilder, parts: Sequence[RegisterValue]) -> list[Value]:
-    """The words that they are parts of, each once."""
+    """The words that the lanes belong to, each once."""
     return [*dict.fromkeys(materialize(b, part.word) for part in parts if isinstance(part, PackedLane))]

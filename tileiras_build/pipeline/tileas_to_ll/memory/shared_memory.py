@@ -33,7 +33,7 @@ Access = SharedAccess | MatrixAccess
 
 
 def _address(e: KernelEmitter, access: Access, xor: int, scratch: int, start: Value | None = None) -> tuple[Value, int]:
-    """(address register, constant to add) of one instruction's place in the region at byte ``scratch``.
+    """(address register, constant to add) of one access in the region at byte ``scratch``.
 
     ``start`` is the region's 32-bit address where it is known at run time only.
     """
@@ -58,7 +58,7 @@ def store_registers(
 
 
 def holder_of(threads: ThreadIds, lanes: int, warps: int) -> Value | None:
-    """Whether this thread has none of the bits set; None where there are no bits."""
+    """Whether the bits of this thread in the masks are zero; None for empty masks."""
     if not lanes and not warps:
         return None
     with threads.b.at_function_start():
@@ -75,9 +75,10 @@ def load_registers(
     lazy: bool = False,
     packed: bool = False,
 ) -> dict[int, RegisterValue]:
-    """The registers of this thread that ``access`` loads, by number, read from the region at byte ``scratch``.
+    """Load the registers of this thread by ``access`` from the region at byte ``scratch``; register index -> value.
 
-    ``in_words``: bytes stay in the words they are loaded in. ``late``: each instruction is written where the first of its registers is used; nothing may write there before.
+    ``packed``: bytes stay in the words that they are loaded in. ``lazy``: each load is emitted at the first use of one of its
+    registers; nothing may write to the region before.
     """
     if isinstance(access, MatrixAccess):
         return _load_matrices(e, access, element, scratch, start, lazy)
@@ -106,7 +107,7 @@ def _load_vector(
 
 
 def _values(load: Callable[[], list[Value]], count: int, lazy: bool) -> Sequence[Value | LazyElement]:
-    """The values of an instruction, now or when they are used."""
+    """The results of a load, now or at their use."""
     if not lazy:
         return load()
     source = LazyValues(load)
@@ -121,7 +122,7 @@ def _as_register(value: Value | LazyElement) -> SSAValue | LazyElement:
 def store_shared(
     b: InstructionBuilder, element: Element, values: Sequence[Value], base: Value, offset: int, mask: Value | None
 ) -> None:
-    """One st.shared of consecutive elements at the 32-bit address ``base`` + ``offset``."""
+    """One st.shared of consecutive elements to the 32-bit address ``base`` + ``offset``."""
     store_vector(b, element, values, base, offset, mask, SPACE)
 
 
@@ -198,7 +199,7 @@ def pack_registers(b: InstructionBuilder, element: Element, values: Sequence[Reg
 
 
 def pack_bytes(b: InstructionBuilder, element: Element, values: Sequence[RegisterValue]) -> Value:
-    """Up to four bytes as a word; what is above them is not looked at."""
+    """Up to four bytes as a word; its upper bits are unspecified."""
     if len(values) == 1:
         return b.cast("zext", materialize(b, values[0]), I32, I8)
     return pack_register(b, element, values)
@@ -213,7 +214,7 @@ def pack_scales(b: InstructionBuilder, element: Element, values: Sequence[Regist
 
 
 def pack_register(b: InstructionBuilder, element: Element, values: Sequence[RegisterValue]) -> Value:
-    """The 32-bit word of consecutive elements, lowest first; a word that was loaded whole is used again."""
+    """The 32-bit word of consecutive elements, lowest first; a word that was loaded as a whole is reused."""
     first = values[0]
     if isinstance(first, PackedLane) and all(
         value == PackedLane(first.word, i, element) for i, value in enumerate(values)
@@ -235,7 +236,7 @@ def pack_register(b: InstructionBuilder, element: Element, values: Sequence[Regi
 
 
 def _bytes_of_two(b: InstructionBuilder, values: Sequence[RegisterValue]) -> Value | None:
-    """A word of four bytes that two other words have; None where they come from elsewhere."""
+    """A word of four bytes from two other words, by one permutation; None where they come from more."""
     parts = [value for value in values if isinstance(value, PackedLane)]
     if len(values) != BYTES or len(parts) != BYTES:
         return None

@@ -1,6 +1,6 @@
-"""Indices of tiles as a thread computes them: a tile whose index is not one of its tensor's is outside of it.
+"""Bounds checks of tile indices: a tile whose index is not within its tensor's tiles is out of bounds.
 
-Indices are unsigned: one below zero is far past the end. What is asked of an index its access says (``index_checks``).
+Indices are unsigned: one below zero is far past the end. The access has what to check (``index_checks``).
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ BRANCHES = (llvm.BrOp, llvm.CondBrOp)
 
 
 def computes_early(b: InstructionBuilder, *operands: Value) -> AbstractContextManager[None]:
-    """Where to write what is computed of these values, in front of the loops that do not change them.
+    """Insert code that uses only these values in front of the loops in which they do not change.
 
-    That is the start of the function, or the end of the block in which all that are not known there are computed: a block
-    that the code at hand is reached through. ptxas leaves in a loop what the PTX has there.
+    That is the prologue, or the end of the block in which the last of them is computed, which dominates the current one.
+    ptxas does not hoist it out of a loop.
     """
     blocks = {_block(operand) for operand in operands if not isinstance(operand, int)} - {b.prologue}
     if not blocks:

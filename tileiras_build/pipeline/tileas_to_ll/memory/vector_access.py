@@ -1,6 +1,6 @@
-"""One load or store of consecutive elements, and the types in which they cross the instruction's border.
+"""One load or store of consecutive elements, and the types of its registers.
 
-``modifiers`` are the attributes of the instruction that say how it is ordered and in which space (``memory_access``).
+``modifiers`` are the attributes of the instruction for ordering and state space (``memory_access``).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def load_vector(
     fill: int,
     modifiers: Modifiers,
 ) -> list[Value]:
-    """The elements of one access, each as a register value; where masked out they have the bits ``fill``."""
+    """The elements of one load as register values; masked off, they have the bits ``fill``."""
     masked = None if mask is None else fill
     type = registers_type(element.crossing_type, count)
     loaded = b.issue(LoadOp, address, predicate(b, mask), type=type, offset=offset or None, fill=masked, **modifiers)
@@ -53,7 +53,7 @@ def store_vector(
 
 
 def registers_type(type: Attribute, count: int) -> Attribute:
-    """What an instruction gives that writes ``count`` registers."""
+    """The result type of an instruction that writes ``count`` registers."""
     return type if count == 1 else struct(*[type] * count)
 
 
@@ -63,7 +63,7 @@ def fields(b: InstructionBuilder, result: SSAValue, count: int) -> list[SSAValue
 
 
 def predicate(b: InstructionBuilder, mask: Value | None) -> SSAValue | None:
-    """A condition as an instruction's operand."""
+    """A condition as a predicate operand of an instruction."""
     return None if mask is None else b.of(mask, I1)
 
 

@@ -37,7 +37,7 @@ def emit_make_memref(e: KernelEmitter, op: TableOp) -> None:
 def _merge(
     values: ValueMap, static: tuple[int | None, ...], dynamic: Sequence[SSAValue]
 ) -> tuple[list[Value], list[Attribute]]:
-    """Static extents with the dynamic ones filled in; narrow integers are widened to i32."""
+    """Static extents with the dynamic ones filled in; narrow integers are extended to i32."""
     remaining = iter(dynamic)
     extents: list[Value] = []
     types: list[Attribute] = []
