@@ -24,7 +24,7 @@ MARKED = [name if name.startswith(SAMPLE) else pytest.param(name, marks=pytest.m
 
 @pytest.mark.skipif(not NAMES, reason="the corpus of CUDA Tile C++ is not beside the project")
 @pytest.mark.parametrize("name", MARKED)
-def test_both_versions_of_a_kernel_give_the_same_numbers(name):
+def test_both_versions_of_a_kernel_give_the_same_values(name):
     for outcome in compare((OLDER / name).read_bytes(), (NEWER / name).read_bytes(), "sm_90", compiled_once.compiled):
         assert outcome.result == EQUAL and outcome.changed > 0, str(outcome)
 
@@ -41,7 +41,7 @@ cuda_tile.module @m {{
 """
 
 
-def test_other_numbers_are_seen():
+def test_other_values_are_reported():
     from tileiras_build.ir.bytecode.text_parser import parse_text
     from tileiras_build.ir.bytecode.writer import write_module
 

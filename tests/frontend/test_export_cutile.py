@@ -214,7 +214,7 @@ def test_a_file_without_a_table_is_a_helper(write):
     assert not is_helper(write("k.py", "CASES = make()\n"))
 
 
-def test_a_file_is_asked_nothing_about_the_files_beside_it(write, monkeypatch):
+def test_files_beside_a_kernel_file_are_not_imported(write, monkeypatch):
     for number in range(3):
         write(f"other{number}.py", "")
     path = write("kernels.py", "CASES = []")
@@ -312,7 +312,7 @@ def test_an_edit_within_one_second_is_seen(write):
         ("    tile = double(tile, 1)", (9, 12), "too many positional arguments"),
     ],
 )
-def test_what_cutile_rejects_is_said_at_its_python_line(write, line, position, says):
+def test_cutile_errors_are_reported_at_the_python_line(write, line, position, says):
     write("helper.py", HELPER)
     lines = textwrap.dedent(KERNEL).lstrip("\n").splitlines()
     path = write("k.py", "\n".join([*lines[:8], line, *lines[8:]]) + "\n")
@@ -324,7 +324,7 @@ def test_what_cutile_rejects_is_said_at_its_python_line(write, line, position, s
     assert "\n" not in str(caught.value)
 
 
-def test_an_error_inside_a_helper_is_said_at_the_helper(write):
+def test_an_error_inside_a_helper_is_reported_at_the_helper(write):
     helper = write("helper.py", "def double(tile):\n    return tile.reshape((3,))\n")
     path = write("k.py", KERNEL)
     with pytest.raises(InvalidInput) as caught:
@@ -358,7 +358,7 @@ def test_without_cuda_tile_the_remedy_is_named(kernel_file, monkeypatch):
     assert caught.value.id == "export-no-cutile"
 
 
-def test_a_missing_file_is_said_so(tmp_path):
+def test_a_missing_file_is_reported(tmp_path):
     with pytest.raises(InvalidInput, match="no such file"):
         list_cases(tmp_path / "none.py")
 
@@ -451,7 +451,7 @@ CASES = [Case(f"weighted_{size}", weighted, ([ROW], ROW, (Scalar("float32"), 1.0
 """
 
 
-def test_a_kernel_of_lists_and_tuples_gives_right_numbers(write):
+def test_a_kernel_of_lists_and_tuples_gives_right_values(write):
     from tileiras_build import driver
     from tileiras_build.simulate import emulator
 
@@ -486,7 +486,7 @@ def test_impossible_arrays_are_refused(describe):
     [("f32", "float32"), ("bool", "bool_"), ("float8_e4m3", "float8_e4m3fn"), (">f4", None), (None, None), (3, None)],
 )
 @pytest.mark.parametrize("kind", [lambda name: Array(name, 1), Scalar], ids=["array", "scalar"])
-def test_a_type_that_cutile_has_not_is_said_with_the_likely_one(kind, name, near):
+def test_an_unknown_type_is_reported_with_the_nearest_one(kind, name, near):
     with pytest.raises(ValueError, match="no element type is called ") as caught:
         kind(name)
     assert repr(name) in str(caught.value) and "use one of float16, bfloat16, " in str(caught.value)

@@ -16,24 +16,24 @@ TARGETS = ("sm_80", "sm_90", "sm_100", "sm_120")
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_random_products_are_right(seed, tmp_path):
+def test_random_matmuls_are_right(seed, tmp_path):
     """Each on two targets in turn."""
     targets = TARGETS[seed % 4], TARGETS[(seed + 2) % 4]
     assert list(map(str, compare_kernel(random_kernel(seed), targets, tmp_path, races=True))) == []
 
 
 @pytest.mark.parametrize("seed", [5004, 5013, 5074])
-def test_random_scaled_products_are_right(seed, tmp_path):
+def test_random_block_scaled_matmuls_are_right(seed, tmp_path):
     assert list(map(str, compare_kernel(random_scaled_kernel(seed), ("sm_100",), tmp_path, races=True))) == []
 
 
 @pytest.mark.parametrize("seed", [5004, 5009])
-def test_passes_of_random_scaled_products_are_proved(seed, tmp_path):
+def test_passes_of_random_block_scaled_matmuls_are_verified(seed, tmp_path):
     assert list(map(str, prove_kernel(random_scaled_kernel(seed), ("sm_100",), tmp_path))) == []
 
 
 @pytest.mark.parametrize("seed", [9, 10])
-def test_passes_of_random_products_are_proved(seed, tmp_path):
+def test_passes_of_random_matmuls_are_verified(seed, tmp_path):
     assert list(map(str, prove_kernel(random_kernel(seed), ("sm_90", "sm_100"), tmp_path))) == []
 
 
@@ -43,7 +43,7 @@ def test_scratch_takes_what_rings_leave(tmp_path):
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_products_in_loops_of_every_kind_are_right(seed, tmp_path):
+def test_matmuls_in_loops_of_every_kind_are_right(seed, tmp_path):
     """Each on two targets in turn."""
     targets = TARGETS[seed % 4], TARGETS[(seed + 1) % 4]
     assert list(map(str, compare_kernel(random_loops(seed).tuned(), targets, tmp_path, races=True))) == []
@@ -52,7 +52,7 @@ def test_products_in_loops_of_every_kind_are_right(seed, tmp_path):
 @pytest.mark.parametrize(
     ("seed", "target"), [(14, "sm_100"), (39, "sm_100"), (0, "sm_90"), (2, "sm_80"), (5, "sm_120")]
 )
-def test_products_between_returns_and_choices_are_right(seed, target, tmp_path):
+def test_matmuls_between_returns_and_branches_are_right(seed, target, tmp_path):
     assert list(map(str, compare_kernel(random_branches(seed), (target,), tmp_path, races=True))) == []
 
 
@@ -65,7 +65,7 @@ def test_a_kernel_is_compiled_at_a_level():
     assert kernel.at_level(0).at_level(3).source == kernel.at_level(3).source
 
 
-def test_what_is_not_proved_is_said(tmp_path, monkeypatch):
+def test_failed_verification_is_reported(tmp_path, monkeypatch):
     monkeypatch.setattr(
         "tileiras_build.pipeline.tileaa_to_tileas.hoist_async_mma_issue.comes_ahead", lambda rings, place: True
     )
@@ -78,7 +78,7 @@ def test_a_seed_has_one_kernel():
     assert random_kernel(3).source == random_kernel(3).source != random_kernel(4).source
 
 
-def test_a_wrong_number_is_said(tmp_path, monkeypatch):
+def test_a_wrong_value_is_reported(tmp_path, monkeypatch):
     kernel = random_kernel(5)
     monkeypatch.setattr("tests.fuzz.numpy_tiles._mma", lambda left, right, total: total)
     assert any("elements of" in str(one) for one in compare_kernel(kernel, ("sm_90",), tmp_path))

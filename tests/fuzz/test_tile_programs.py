@@ -71,7 +71,7 @@ def test_seeded_programs_of_grids_agree(seed, target):
     assert [str(outcome) for outcome in outcomes if outcome.kind in ("differs", "fails")] == []
 
 
-def test_programs_of_grids_reach_tma_products_and_several_blocks():
+def test_grid_programs_reach_tma_matmuls_and_several_blocks():
     seen, blocks = Counter(), Counter()
     for seed in range(60):
         program = random_grid_program(SeededChoices(seed))
@@ -102,7 +102,7 @@ def test_a_seed_gives_one_program():
 
 
 @pytest.mark.parametrize("element", [*FLOATS, *INTEGERS], ids=str)
-def test_inputs_hold_difficult_numbers(element):
+def test_inputs_have_special_values(element):
     with np.errstate(invalid="ignore"):
         values = difficult_elements(np.random.default_rng(0), element, 4000).astype(np.float64)
     assert (values == 0).any() and (np.abs(values) > 100).any() and (values < 0).any()

@@ -35,7 +35,7 @@ def patterns(name: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_every_pattern_is_its_number(name):
+def test_every_pattern_has_its_value(name):
     with np.errstate(invalid="ignore"):
         numbers = patterns(name).view(dtype(name)).astype(np.float64)
     np.testing.assert_array_equal([ELEMENT_TYPES[name].format.value(bits) for bits in patterns(name).tolist()], numbers)
@@ -57,7 +57,7 @@ def test_the_type_that_no_library_has():
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_the_nearest_number(name):
+def test_the_nearest_value(name):
     form, rng = ELEMENT_TYPES[name].format, np.random.default_rng(0)
     with np.errstate(all="ignore"):
         numbers = patterns(name).view(dtype(name)).astype(np.float64)

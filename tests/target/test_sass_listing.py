@@ -33,14 +33,14 @@ def test_counts_by_opcode():
     assert (kernel.count("HMMA"), kernel.count("STL", "LDL"), kernel.count("LDGSTS")) == (2, 1, 1)
 
 
-def test_the_loop_of_products_is_the_shortest_with_most():
+def test_the_mma_loop_is_the_shortest_with_most_mmas():
     outer = "        /*0050*/                   BRA `(.L_x_1) ;\n"
     kernel = listing(".L_x_1:\n", COPY, ".L_x_0:\n", PRODUCT, BACK, outer, END)
     assert kernel.loops == [range(1, 3), range(4)]
     assert kernel.mma_loop() == range(1, 3)
 
 
-def test_a_natural_loop_has_its_wait_behind_the_end_and_not_what_stands_between():
+def test_a_natural_loop_contains_its_wait_behind_the_end_only():
     retry = ".L_x_1:\n        /*0060*/              @!P0 BRA `(.L_x_1) ;\n        /*0070*/                   BRA `(.L_x_2) ;\n"
     leave = "        /*0050*/                   EXIT ;\n"
     wait = "        /*0030*/              @!P0 BRA `(.L_x_1) ;\n"
@@ -48,7 +48,7 @@ def test_a_natural_loop_has_its_wait_behind_the_end_and_not_what_stands_between(
     assert kernel.natural_loops == [{1, 2, 3, 4, 6, 7}, {6}]
 
 
-def test_the_loop_of_products_is_no_loop_around_it():
+def test_the_mma_loop_is_not_an_outer_loop():
     outer = "        /*0050*/                   BRA `(.L_x_1) ;\n"
     kernel = listing(".L_x_1:\n", COPY, ".L_x_0:\n", PRODUCT, BACK, PRODUCT, outer, END)
     assert kernel.mma_loop() == range(1, 3)

@@ -159,7 +159,7 @@ def test_mma_rows_come_best_first():
     assert [atom.scale_block for atom in scaled] == [16]
 
 
-def test_signs_of_integer_products():
+def test_signs_of_integer_mmas():
     atom = TARGETS["sm_80"].mma_atoms("i8", "i8", "i32")[0]
     assert atom.intrinsic_name(True, True).endswith(".row.col.s8")
     assert atom.intrinsic_name(False, True).endswith(".row.col.u8.s8")

@@ -31,7 +31,7 @@ compilation terminated.
 """
 
 
-def test_an_error_has_its_place_its_words_and_the_instantiation():
+def test_an_error_has_its_location_its_message_and_the_instantiation():
     (message,) = read_messages(FRONT_END, "/home/me/project")
     assert (message.kind, str(message.location)) == ("error", "bad.cu:11:28")
     assert str(message) == (
@@ -58,7 +58,7 @@ def test_the_first_errors_are_shown_and_the_others_counted():
     assert str(group).splitlines()[-1] == "k.cu: error[nvcc]: nvcc finds 3 more errors; correct the first ones"
 
 
-def test_the_same_error_of_two_instantiations_is_said_once():
+def test_the_same_error_of_two_instantiations_is_reported_once():
     assert not isinstance(nvcc_failure(FRONT_END + FRONT_END, 2, "k.cu", "/"), ErrorGroup)
 
 

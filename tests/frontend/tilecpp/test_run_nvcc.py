@@ -183,7 +183,7 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize("name", REFUSALS)
-def test_nvcc_s_own_words_come_through(project, nvcc, name):
+def test_messages_of_nvcc_are_passed_on(project, nvcc, name):
     files, options, said = REFUSALS[name]
     with pytest.raises(TileirasError) as caught:
         compiled(project, nvcc, files, **options)

@@ -34,7 +34,7 @@ def test_a_row_names_what_the_operation_has():
     }
 
 
-def test_pointer_attributes_have_the_numbers_of_the_dialect():
+def test_pointer_attributes_have_the_codes_of_the_dialect():
     assert list(POINTER_ATTRIBUTES) == [member.value for member in PtrAttr]
 
 

@@ -128,7 +128,7 @@ def test_assumptions():
     assert (divisible.divisor, divisible.every, divisible.along) == (16, None, None)
 
 
-def test_identities_are_numbers():
+def test_identities_are_scalars():
     reduce = find(sample("aggregates"), ct.ReduceOp)
     assert reduce.identities.data[0].value.data == -np.inf
     scan = find(sample("aggregates"), ct.ScanOp)

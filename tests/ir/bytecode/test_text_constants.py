@@ -50,12 +50,12 @@ def test_an_identity_fits_its_type():
 
 
 @pytest.mark.parametrize("text", ["<i1: 1>", "<i1: true>", "<i1: -1>"])
-def test_a_boolean_is_a_number_too(text):
+def test_a_boolean_is_an_integer_too(text):
     module = parse_text(ENTRY.format(f"constant {text} : tile<i1>"))
     assert next(op for op in module.walk() if op.name == "cuda_tile.constant").value.splat_value()
 
 
-def test_numbers_of_the_type_that_no_library_has():
+def test_values_of_the_type_that_no_library_has():
     text = "constant <fnv8E5M3FNU: [0.0, 1.0, 1.0625, 1.1875, 7.62939453125e-06, 114688.0, 1.0e+09, 0x3F]> : tile<8xfnv8E5M3FNU>"
     module = parse_text(ENTRY.format(text), "k.mlir")
     [constant] = [op for op in module.walk() if op.name == "cuda_tile.constant"]

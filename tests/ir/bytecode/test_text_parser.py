@@ -96,7 +96,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("line, message", BAD.values(), ids=BAD)
-def test_whatever_is_wrong_is_said_at_a_place(line, message):
+def test_every_error_has_a_location(line, message):
     with pytest.raises(InvalidInput, match=message) as caught:
         parse_text(ENTRY.format(line), "k.mlir")
     assert caught.value.location.line >= 2 and caught.value.location.column and len(str(caught.value)) < 400

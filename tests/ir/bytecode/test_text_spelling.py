@@ -125,7 +125,7 @@ def test_what_is_refused(line, message):
         parse_text(BODY.format(line), "k.mlir")
 
 
-def test_an_alias_that_stands_for_itself():
+def test_an_alias_that_refers_to_itself():
     with pytest.raises(InvalidInput, match="!a stands for aliases more than 64 deep, or for itself"):
         parse_text("!a = tile<!b>\n!b = tile<!a>\nentry @k(%x: !a) {\n}\n")
     doubled = "".join(f"!a{n} = tile<!a{n + 1}!a{n + 1}>\n" for n in range(40)) + "!a40 = tile<f32>\n"

@@ -29,11 +29,11 @@ from tileiras_build.pipeline.tilebc_to_tileaa import arithmetic, memory, shapes
 ROWS = (*OPERATIONS, *COUNTERPARTS.values(), *SCHEDULED, *arith.OPERATIONS)
 
 
-def test_every_row_has_facts():
+def test_every_row_has_traits():
     assert [row.name for row in ROWS if traits_of(row.create()) is not OP_TRAITS[row.name]] == []
 
 
-def test_what_the_first_lowering_makes_has_facts():
+def test_results_of_the_first_lowering_have_traits():
     """Operations of other dialects among it."""
     made = {target for module in (arithmetic, memory, shapes) for target in module.SAME_OPERANDS.values()}
     made |= {*arithmetic.DIVISIONS.values(), *arithmetic.MIN_MAX.values()}
@@ -47,11 +47,11 @@ def test_tables_of_rules_name_operations_that_exist(rules):
 
 
 @pytest.mark.parametrize("source", [op for op in OPERATIONS if op.name not in NOT_CONVERTED], ids=lambda op: op.name)
-def test_counterparts_have_the_same_facts(source):
+def test_counterparts_have_the_same_traits(source):
     assert OP_TRAITS[COUNTERPARTS[source.name].name] == OP_TRAITS[source.name]
 
 
-def test_unlisted_is_an_error():
+def test_an_op_without_traits_is_an_error():
     op = TestOp()
     for ask in (traits_of, op_traits.is_loop, op_traits.is_rematerializable, op_traits.is_access):
         with pytest.raises(InternalError, match="test.op has no traits") as raised:
@@ -59,7 +59,7 @@ def test_unlisted_is_an_error():
         assert raised.value.id == "operation-traits"
 
 
-def test_two_rows_of_a_name_agree():
+def test_two_rows_of_a_name_have_the_same_traits():
     register_traits({"arith.addi": OP_TRAITS["arith.addi"]})
     with pytest.raises(InternalError, match="arith.addi has two rows"):
         register_traits({"arith.addi": OpTraits(LayoutTrait.CUSTOM)})
@@ -72,13 +72,13 @@ OF_ROWS = (
 
 
 @pytest.mark.parametrize("ask", OF_ROWS.split())
-def test_what_is_true_of_rows_alone(ask):
+def test_queries_of_table_ops(ask):
     """What such a question is true of is taken for a TableOp by its type."""
     asked = [name for name in OP_TRAITS if getattr(op_traits, ask)(SimpleNamespace(name=name))]
     assert asked and set(asked) <= {row.name for row in (*OPERATIONS, *COUNTERPARTS.values(), *SCHEDULED)}
 
 
-def test_facts_are_of_the_name():
+def test_traits_belong_to_the_name():
     """xDSL's class for an operation of a row has that row's facts."""
     value = xdsl_arith.ConstantOp(IntegerAttr(1, i32)).result
     assert op_traits.is_rematerializable(xdsl_arith.AddiOp(value, value))
@@ -119,11 +119,11 @@ QUESTIONS = {
 
 
 @pytest.mark.parametrize(("ask", "holds"), QUESTIONS.items(), ids=lambda value: value if isinstance(value, str) else "")
-def test_question(ask, holds):
+def test_query(ask, holds):
     assert names(ask) == set(holds.split())
 
 
-def test_columns_that_no_question_asks():
+def test_columns_without_a_query():
     """Copies are in no order of tokens; entries end with their return."""
     assert (
         OP_TRAITS["nv_tileas.async.tiled_tma_load"].effect
@@ -138,7 +138,7 @@ FOLDERS = ("tileiras_build.pipeline.tileaa_to_tileas.", "tileiras_build.pipeline
 SPELLED = ('.name == "nv_tileas.for"', '.name == "nv_tileas.loop"', '.name == "nv_tileaa.func"', ".name in LOOPS")
 
 
-def test_passes_ask_what_a_loop_is():
+def test_passes_query_traits_of_loops():
     texts = {module: path.read_text() for module, path in module_files().items() if module.startswith(FOLDERS)}
     assert len(texts) > 50
     assert [(module, spelling) for module, text in texts.items() for spelling in SPELLED if spelling in text] == []

@@ -179,7 +179,7 @@ ROWS = tmem_tile(128, 256, 32, 8).layout
 @pytest.mark.parametrize("matrices", [False, True])
 @pytest.mark.parametrize("bits", [8, 16, 32])
 @pytest.mark.parametrize("parts", [1, 2, 4])
-def test_parts_of_sums_lie_as_the_whole_does(parts, bits, matrices):
+def test_slices_of_accumulators_have_the_layout_of_the_whole(parts, bits, matrices):
     """Warpgroups divide rows: any boxes of columns are a part."""
     shared = SharedLayout.boxed((128, 256), (1, 0), bits, 64)
     found = tile_chunks(SUMS, shared, parts, 128 * 64 * 8 // bits, matrices)

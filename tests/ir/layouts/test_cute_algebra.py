@@ -130,7 +130,7 @@ def test_modes_that_overlap_do_not_compose():
         composition(parse_layout("(2,2):(0,1)"), parse_layout("(2,2):(1,1)"))
 
 
-def test_a_product_repeats_a_layout():
+def test_logical_product_repeats_a_layout():
     assert str(logical_product(parse_layout("(2,2):(4,1)"), parse_layout("6:1"))) == "((2,2),(2,3)):((4,1),(2,8))"
 
 

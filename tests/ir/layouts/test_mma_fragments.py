@@ -30,7 +30,7 @@ def test_fragments_are_the_isa_tables(atom, operand):
         (16, 8, 16, (16, 8, 8, 16), 1, 1, 2, 4),  # more warps than batches
     ],
 )
-def test_tiled_products(m, n, k, atom, warps_m, warps_n, batch, warps_batch):
+def test_tiled_mmas(m, n, k, atom, warps_m, warps_n, batch, warps_batch):
     tiling = mma_tiling(m, n, k, Atom(*atom), warps_m, warps_n, batch, warps_batch)
     verify_mma_tiling(tiling)
     for layout in mma_layouts(m, n, k, Atom(*atom), warps_m, warps_n, batch, warps_batch):
@@ -44,7 +44,7 @@ def test_operands_replicate_over_the_other_sides_warps():
     assert tiling.a.free_bits("warp") == 0b10 and tiling.b.free_bits("warp") == 0b01 and tiling.c.is_injective
 
 
-def test_a_chained_product_needs_no_conversion():
+def test_a_chained_mma_needs_no_conversion():
     first = mma_tiling(128, 64, 32, Atom(16, 8, 16, 16), 4, 1)
     second = mma_tiling(128, 32, 64, Atom(16, 8, 16, 16), 4, 1)
     assert plan_conversion(first.c, second.a, 16) == NoOp()

@@ -121,7 +121,7 @@ def test_chosen_placements_are_free_of_conflicts(name):
     assert not matrices or shared.swizzle is not None
 
 
-def test_a_given_order_is_kept():
+def test_a_fixed_order_is_preserved():
     store, load = coalesced((128, 64), (1, 0), 8, 4), mma_tiling(128, 128, 64, F16, 2, 2).a
     shared = choose_swizzle(store, load, (128, 64), 16, order=(0, 1))
     places, _ = shared.swizzle

@@ -65,7 +65,7 @@ class RegionKind(Enum):
     FOR = "a loop whose first argument counts"
     LOOP = "a loop until break"
     IF = "one of two regions"
-    AGENT_SWITCH = "regions that run side by side, in warps of their own"
+    AGENT_SWITCH = "concurrent regions, each run by its own warps"
     COMBINER = "how two elements become one"
     YIELD = "the end of a region with its values"
     CONTINUE = "the end of an iteration"

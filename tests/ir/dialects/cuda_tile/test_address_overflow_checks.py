@@ -93,7 +93,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("lines, message", REFUSED.values(), ids=REFUSED)
-def test_products_that_leave_64_bits(lines, message):
+def test_products_beyond_64_bits(lines, message):
     with pytest.raises(InvalidInput) as caught:
         parse_text(entry(*lines), "k.mlir")
     assert message in caught.value.message and caught.value.location.line > 0

@@ -171,7 +171,7 @@ def test_tf32_constants_are_three_bytes():
     assert len(value.raw) == 3 and value.splat_value() == 1.5
 
 
-def test_constants_of_unsigned_floats_are_read_as_numbers():
+def test_constants_of_unsigned_floats_are_read_as_values():
     value = DenseConstantAttr(TileType((4,), FNV8), bytes([0, 1, 0x78, 0xFE]))
     assert value.as_array().tolist() == [0, 2.0**-17, 1, 1.75 * 2**16]
     assert np.isnan(DenseConstantAttr(TileType((), FNV8), b"\xff").splat_value())

@@ -7,7 +7,7 @@ from tileiras_build.target.mma_atoms import MMA_ATOMS, TCGEN05_ATOMS
 
 
 @pytest.mark.parametrize("signs", SIGNS)
-def test_the_words_of_a_row_name_its_instruction(signs):
+def test_the_spelling_of_a_row_is_that_of_its_instruction(signs):
     for row in MMA_ATOMS:
         _, atom = mma_of(row, *signs)
         found = MMA[atom.data]
@@ -15,7 +15,7 @@ def test_the_words_of_a_row_name_its_instruction(signs):
 
 
 @pytest.mark.parametrize("signs", SIGNS)
-def test_the_words_of_a_row_in_tensor_memory_name_it(signs):
+def test_the_spelling_of_a_tcgen05_row_finds_it(signs):
     for row in TCGEN05_ATOMS:
         found = TENSOR[" ".join(tensor_atom(row, 128, 64, *signs).parameters[1:])]
         assert found.row == row
@@ -23,7 +23,7 @@ def test_the_words_of_a_row_in_tensor_memory_name_it(signs):
         assert row.descriptor(*size, (found.a, found.b)) == row.descriptor(*size, signs)
 
 
-def test_words():
+def test_spellings():
     row = next(row for row in MMA_ATOMS if row.name == "mma_m16n8k32_i8_i8_i32")
     assert mma_of(row, True, False)[1].data == "16x8x32 s8 u8 s32"
     scaled = next(row for row in TCGEN05_ATOMS if row.scale_type == "f8E4M3FN")

@@ -171,7 +171,7 @@ def test_every_operation_has_one_row():
 
 @pytest.mark.seed("nvptx-bring-up", "mapping-intrinsic-families")
 @pytest.mark.parametrize("family", ["mma.", "cp.async.bulk.tensor.", "mbarrier."])
-def test_most_products_tensor_copies_and_mbarriers_are_intrinsics(family):
+def test_most_mmas_tma_copies_and_mbarriers_are_intrinsics(family):
     kinds = [row.kind for op, row in [*MAPPING.items(), *ROW_OF.items()] if op.name.startswith(f"nvvm.{family}")]
     assert kinds.count("intrinsic") > kinds.count("assembly")
 
@@ -227,7 +227,7 @@ def test_an_absent_option_leaves_no_slot(body):
     assert '[$0], [$1, {$2}], [$3];"' in text
 
 
-def test_a_product_without_an_instruction_is_refused():
+def test_an_mma_without_an_instruction_is_refused():
     body = first_stored(_mma(I32X4, I32X2, F32X4, f"(i32, i32, f32) -> {F4}", "bf16", (16, 8, 4)), F4, "f32")
     with pytest.raises(Unsupported, match=r"mma-no-row.*m16n8k4\.row\.col\.f32\.bf16\.bf16\.f32"):
         to_llvm(body, "80")

@@ -114,7 +114,7 @@ DotOp = define(
     "nv_tileaa.dot",
     "lhs rhs acc lhs_scale? rhs_scale?",
     "result",
-    "matrix product, batched at rank 3",
+    "matrix multiply-accumulate, batched at rank 3",
     attributes=SIGNS | {"fast_acc": FLAG},
     op_traits=CUSTOM_LAYOUT,
 )

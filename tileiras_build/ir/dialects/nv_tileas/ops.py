@@ -118,7 +118,7 @@ SpillOp = define(
     "nv_tileas.spill",
     "value overwrites?",
     "result",
-    "a tile of which each thread spills the last ``regs`` registers to shared memory, to the slot of the tile that it overwrites, if any",
+    "spill the last ``regs`` registers of each thread to shared memory, to the slot of the overwritten tile, if any",
     pure=False,
     attributes=LIFETIME_STORAGE | {"regs": I32},
     op_traits=CUSTOM_LAYOUT,
@@ -127,18 +127,16 @@ ReloadOp = define(
     "nv_tileas.reload",
     "spilled",
     "result",
-    "a spilled tile in registers, each element reloaded when it is used",
+    "a spilled tile, each element reloaded where it is used",
     pure=False,
     op_traits=CUSTOM_LAYOUT,
 )
-CtaRankOp = define(
-    "nv_tileas.get_cta_rank", "", "result", "the CTA's number among those of the tile program", op_traits=NO_TILES
-)
+CtaRankOp = define("nv_tileas.get_cta_rank", "", "result", "the CTA's rank in the tile program", op_traits=NO_TILES)
 BarrierOp = define(
     "nv_tileas.barrier",
     "",
     "",
-    "all threads meet; memory before is seen after",
+    "barrier of all threads, with memory ordering",
     pure=False,
     op_traits=OpTraits(LayoutTrait.NONE, MemoryEffect.BARRIER),
 )
@@ -148,7 +146,7 @@ AllocTensorOp = define(
     "nv_tileas.alloc_tensor",
     "",
     "result",
-    "a ring of tiles in shared memory",
+    "a ring buffer of tiles in shared memory",
     pure=False,
     attributes=LIFETIME_STORAGE,
     op_traits=NO_TILES,
@@ -163,13 +161,18 @@ AsyncTiledLoadOp = define(
     op_traits=OpTraits(LayoutTrait.NONE, MemoryEffect.COPY),
 )
 AsyncCommitOp = define(
-    "nv_tileas.async_commit", "", "", "the copies since the last commit are one group", pure=False, op_traits=NO_TILES
+    "nv_tileas.async_commit",
+    "",
+    "",
+    "commit the copies since the last commit as one group",
+    pure=False,
+    op_traits=NO_TILES,
 )
 AsyncWaitOp = define(
     "nv_tileas.async_wait",
     "",
     "",
-    "until at most pending groups are under way",
+    "wait until at most pending groups are in flight",
     pure=False,
     attributes={"pending": I32},
     op_traits=NO_TILES,
@@ -178,7 +181,7 @@ LocalLoadOp = define(
     "nv_tileas.local_load",
     "buffer stage",
     "result",
-    "read a stage, or the part of its tile that starts at ``starts``, into registers",
+    "read a stage, or the slice of its tile at ``starts``, into registers",
     pure=False,
     attributes=COPY_ATOM | {"starts": I64S.optional()},
     op_traits=CUSTOM_LAYOUT,
@@ -209,7 +212,7 @@ ProducerAcquireOp = define(
     "nv_tileas.async.pipeline.producer_acquire",
     "pipeline token",
     "",
-    "until the stage is empty; expect its bytes",
+    "wait until the stage is empty; expect its bytes",
     pure=False,
     op_traits=NO_TILES,
 )
@@ -217,7 +220,7 @@ ProducerCommitOp = define(
     "nv_tileas.async.pipeline.producer_commit",
     "pipeline token",
     "",
-    "what this warp has written to the stage is there, also for tensor cores to read",
+    "arrive: this warp's writes to the stage are visible, also to tensor cores",
     pure=False,
     op_traits=NO_TILES,
 )
@@ -225,7 +228,7 @@ ProducerTailOp = define(
     "nv_tileas.async.pipeline.producer_tail",
     "pipeline token",
     "",
-    "until all stages have been given back: the last one was the one before the token's",
+    "wait until all stages are released; the last filled stage precedes the token's",
     pure=False,
     op_traits=NO_TILES,
 )
@@ -233,7 +236,7 @@ ConsumerWaitOp = define(
     "nv_tileas.async.pipeline.consumer_wait",
     "pipeline token",
     "",
-    "until the stage is full",
+    "wait until the stage is full",
     pure=False,
     op_traits=NO_TILES,
 )
@@ -241,7 +244,7 @@ ConsumerReleaseOp = define(
     "nv_tileas.async.pipeline.consumer_release",
     "pipeline token enabled?",
     "",
-    "this warp no longer reads the stage, or the ``previous_stage``",
+    "release the stage, or the ``previous_stage``, by this warp",
     pure=False,
     attributes={"previous_stage": FLAG},
     op_traits=NO_TILES,
@@ -262,7 +265,7 @@ AsyncTiledTmaStoreOp = define(
     "nv_tileas.async.tiled_tma_store",
     "view desc value coords* token?",
     "result_token",
-    "a tile goes to the operation's shared memory, and from there by copies of one thread to its place in the tensor; "
+    "store a tile to the operation's shared memory, and from there by TMA stores of one thread to the tensor; "
     "in ``chunks``, a bulk group each, of which at most ``slots`` are in shared memory at once",
     pure=False,
     attributes=SCRATCH
@@ -275,7 +278,7 @@ AsyncTmaStoreWaitOp = define(
     "nv_tileas.async.tma_store_wait",
     "",
     "",
-    "until the copies of all tiled_tma_store have written (``read``: have read shared memory)",
+    "wait until the copies of all tiled_tma_store have written (``read``: have read shared memory)",
     pure=False,
     attributes={"read": FLAG},
     op_traits=NO_TILES,
@@ -284,7 +287,8 @@ AsyncDotOp = define(
     "nv_tileas.async.dot",
     "lhs rhs acc lhs_stage? rhs_stage?",
     "result",
-    "a warpgroup product with operands in shared memory (lhs: or registers); until at most ``pending`` are under way, if it says",
+    "an asynchronous warpgroup MMA with operands in shared memory (lhs: or registers); ``pending``: wait until at most so many are "
+    "in flight",
     pure=False,
     attributes=MMA | OPERAND_PLACEMENTS | {"atom": TEXT, "pending": I32.optional()},
     op_traits=CUSTOM_LAYOUT,
@@ -293,7 +297,7 @@ AsyncDotWaitOp = define(
     "nv_tileas.async.dot_wait",
     "source",
     "result",
-    "until at most pending products are under way",
+    "wait until at most pending MMAs are in flight",
     pure=False,
     attributes={"pending": I32},
     op_traits=CUSTOM_LAYOUT,
@@ -339,7 +343,7 @@ TmemScaleOp = define(
     "nv_tileas.tmem_scale",
     "tile factor enabled?",
     "",
-    "multiply a tile by factors, but where all of a warp's are 1, or nothing where not enabled",
+    "multiply a tile by factors; skipped where all of a warp's are 1 or where not enabled",
     pure=False,
     op_traits=CUSTOM_LAYOUT,
 )
@@ -356,7 +360,7 @@ CopyScalesOp = define(
     "nv_tileas.async.copy_scales",
     "source dest stage",
     "",
-    "one thread copies a stage to the columns of the same stage in tensor memory; products that it issues later read them there",
+    "one thread copies a stage to the columns of the same stage in tensor memory, in order before its later MMAs",
     pure=False,
     op_traits=NO_TILES,
 )
@@ -364,8 +368,8 @@ AsyncUmmaOp = define(
     "nv_tileas.async.umma",
     "lhs rhs acc accumulate lhs_stage? rhs_stage? pipeline? token? ready? lhs_scale? rhs_scale? acc_stage? scale_iteration?",
     "",
-    "one thread multiplies operands in shared memory (lhs: or tensor memory) into tensor memory; what is done later "
-    "empties the stage of the pipeline, and fills ready",
+    "one thread issues an MMA of operands in shared memory (lhs: or tensor memory) with accumulators in tensor memory; its "
+    "completion releases the stage of the pipeline, and fills ready",
     pure=False,
     # ``scale_iteration``: the index of the iteration in the pipeline of scales. ``chunk``: the index of the chunk of k, and
     # the number of chunks.
@@ -376,7 +380,7 @@ UmmaCommitOp = define(
     "nv_tileas.async.umma_commit",
     "ready token?",
     "",
-    "all products before, once done, fill ready, or the stage of it that a token names",
+    "completion of all earlier MMAs fills ready, or the stage of it that a token names",
     pure=False,
     op_traits=NO_TILES,
 )
@@ -384,7 +388,7 @@ UmmaAcquireOp = define(
     "nv_tileas.async.umma_acquire",
     "pipeline token",
     "",
-    "until all warps have released the accumulators that fill the pipeline",
+    "wait until all warps have released the accumulators that fill the pipeline",
     pure=False,
     op_traits=NO_TILES,
 )
@@ -392,7 +396,7 @@ UmmaReleaseOp = define(
     "nv_tileas.async.umma_release",
     "pipeline token",
     "",
-    "all products before, once done, empty the stage",
+    "completion of all earlier MMAs releases the stage",
     pure=False,
     op_traits=NO_TILES,
 )
@@ -408,18 +412,18 @@ SequenceOpenOp, SequenceWaitOp, SequenceArriveOp, SequenceCloseOp = (
         op_traits=NO_TILES,
     )
     for name, meaning in (
-        ("open", "the first warpgroup may have its first turn"),
-        ("wait", "until it is this warpgroup's turn"),
-        ("arrive", "this warpgroup's turn is over, the next one's begins"),
-        ("close", "the first warpgroup takes the turn that was left"),
+        ("open", "let the first warpgroup begin"),
+        ("wait", "wait for this warpgroup's slot in the order"),
+        ("arrive", "signal the next warpgroup"),
+        ("close", "consume the last signal"),
     )
 )
 AgentSwitchOp = define(
     "nv_tileas.agent_switch",
     "",
     "",
-    "warps of the first region fetch, those of the last compute; one of the region behind the first issues products, and a warp "
-    "of each further one copies scales",
+    "warp specialization: producer warps run the first region, consumer warps the last; one warp of the second region issues "
+    "MMAs, and one of each further region copies scales",
     pure=False,
     regions=2,
     optional_regions=3,

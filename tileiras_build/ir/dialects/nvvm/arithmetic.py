@@ -60,14 +60,14 @@ MulHiOp = define_instruction(
 )
 # Pairs of halves are an i32, for the same reason. ``operation``: min or max; ``halves``: f16x2 or bf16x2.
 MinMaxPairOp = define_instruction(
-    "extreme.pair", "lhs rhs", "result", "the smaller or the larger of each half, NaN where ``nan`` says so",
+    "extreme.pair", "lhs rhs", "result", "the minimum or maximum of each half; ``nan``: NaN propagates",
     Assembly(
         lambda op: f"{keyword_attr(op, 'operation')}{'.NaN' if 'nan' in op.attributes else ''}.{keyword_attr(op, 'halves')} $0, $1, $2;", NONE
     ),
 )  # fmt: skip
 # Hidden from LLVM, which would sink the rounding behind a branch and keep two registers live across it.
 RoundPairOp = define_instruction(
-    "round.pair", "low high", "result", "two f32, each rounded to the nearest number of a half",
+    "round.pair", "low high", "result", "two f32, each rounded to a half",
     Assembly(lambda op: f"cvt.rn.{keyword_attr(op, 'halves')}.f32 $0, $2, $1;", NONE),
 )  # fmt: skip
 # ``halves``: f16 or bf16, of which the first operand has the bits.
@@ -76,11 +76,11 @@ AddMixedOp = define_instruction(
     Assembly(lambda op: f"add.rn.f32.{keyword_attr(op, 'halves')} $0, $1, $2;", NONE),
 )  # fmt: skip
 SubMixedOp = define_instruction(
-    "sub.mixed", "half value", "result", "a half less an f32, rounded once to f32",
+    "sub.mixed", "half value", "result", "a half minus an f32, rounded once to f32",
     Assembly(lambda op: f"sub.rn.f32.{keyword_attr(op, 'halves')} $0, $1, $2;", NONE),
 )  # fmt: skip
 ReciprocalOp = define_instruction(
-    "rcp.approx", "value", "result", "one over an f32, at most one unit in the last place off; subnormal numbers are zero",
+    "rcp.approx", "value", "result", "1 / x of an f32, to one unit in the last place; flushes subnormals",
     Assembly("rcp.approx.ftz.f32 $0, $1;", NONE),
 )  # fmt: skip
 SaturateOp = define_instruction("saturate", "value", "result", "an f32 kept within 0 and 1", Intrinsic("saturate.f"))

@@ -22,7 +22,7 @@ MBarrierArriveOp = define_instruction(
     "mbarrier.arrive",
     "predicate? address",
     "",
-    "arrive, where the predicate holds; at the mbarrier of another CTA by its address in the cluster's shared memory",
+    "arrive, where the predicate holds; at an mbarrier of another CTA by its shared::cluster address",
     Assembly(_arrive),
 )
 
@@ -35,7 +35,7 @@ MapaOp = define_instruction(
     "mapa",
     "address rank?",
     "mapped",
-    "the place of a shared address in the CTA of a rank; without one in the first CTA",
+    "the shared::cluster address of a shared address in the CTA of a rank; by default of rank 0",
     Assembly(_mapped, NONE),
 )
 
@@ -53,28 +53,28 @@ ClusterRankOp = define_instruction(
     "read.ptx.sreg.cluster.ctarank",
     "",
     "res",
-    "the CTA's number in its cluster",
+    "the CTA's rank in its cluster",
     Intrinsic("read.ptx.sreg.cluster.ctarank"),
 )
 ClusterArriveRelaxedOp = define_instruction(
     "cluster.arrive.relaxed",
     "",
     "",
-    "come to the barrier of the cluster, releasing nothing; `aligned`: all threads of the warp do",
+    "arrive at the cluster barrier, relaxed; `aligned`: all threads of the warp do",
     _aligned("barrier.cluster.arrive.relaxed"),
 )
 ClusterArriveOp = define_instruction(
     "cluster.arrive",
     "",
     "",
-    "come to the barrier of the cluster with all that was done before it; `aligned`: all threads of the warp do",
+    "arrive at the cluster barrier, release; `aligned`: all threads of the warp do",
     _aligned("barrier.cluster.arrive"),
 )
 ClusterWaitOp = define_instruction(
     "cluster.wait",
     "",
     "",
-    "wait until all threads of the cluster have come; `aligned`: all threads of the warp do",
+    "wait at the cluster barrier; `aligned`: all threads of the warp do",
     _aligned("barrier.cluster.wait"),
 )
 
@@ -89,14 +89,14 @@ FenceMBarrierInitOp = define_instruction(
     "fence.mbarrier.init",
     "",
     "",
-    "new mbarriers are seen by the cluster",
+    "make initialized mbarriers visible to the cluster",
     Intrinsic("fence.mbarrier_init.release.cluster", ALL),
 )
 FenceProxyAsyncOp = define_instruction(
     "fence.proxy.async",
     "",
     "",
-    "order ordinary accesses before copies: of all memory, or of `shared` memory",
+    "order generic accesses before the async proxy: of all memory, or of `shared` memory",
     Assembly(_proxy_fence),
 )
 MemoryClobberOp = define_instruction(
@@ -125,14 +125,14 @@ SetMaxRegisterOp = define_instruction(
     "setmaxregister",
     "",
     "",
-    "take (`action` inc) or give up (dec) registers, to have `count` of them",
+    "increase (`action` inc) or decrease (dec) the registers per thread to `count`",
     Intrinsic(_setmaxnreg, ALL, convergent=True, arguments=lambda op: [int_attr(op, "count")]),
 )
 GridDependencyWaitOp = define_instruction(
     "griddepcontrol.wait",
     "",
     "",
-    "wait until the grids before this one are done, and see what they wrote",
+    "wait for the grids that this one depends on, and their writes",
     Intrinsic("griddepcontrol.wait", ALL),
 )
 GridDependencyLaunchOp = define_instruction(

@@ -250,14 +250,14 @@ AtomOp = define_instruction(
     "atom",
     "address values* predicate?",
     "old",
-    "update memory, and what was there before: zero where masked out, of a compare-and-swap the value compared with",
+    "update memory; the old value: zero where masked out, of a compare-and-swap the compared value",
     Assembly(_atom, ALL, early_clobber=True),
 )
 AtomLoopOp = define_instruction(
     "atom.loop",
     "address value predicate?",
     "old",
-    "an update that the GPU has no instruction for: `operation` is one of COMPUTED",
+    "an update by a compare-and-swap loop: `operation` is one of COMPUTED",
     Assembly(_cas_loop, ALL, early_clobber=True),
 )
 LoadMatrixOp = define_instruction(

@@ -11,6 +11,6 @@ PrmtOp = define_instruction(
     "prmt",
     "low high selector",
     "word",
-    "four bytes of two words, each named by a digit of the selector",
+    "four bytes of two registers, each selected by a digit of the selector",
     Intrinsic("prmt"),
 )

@@ -28,7 +28,7 @@ AllocOp = define_instruction(
     "tcgen05.alloc",
     "slot columns",
     "",
-    "as many columns, whose address is left in shared memory",
+    "allocate columns; writes their address to shared memory",
     _with_cta_group("alloc.shared"),
 )
 RelinquishAllocPermitOp = define_instruction(
@@ -51,7 +51,7 @@ LoadOp = define_instruction(
     "tcgen05.ld",
     "address",
     "words",
-    "words of the lanes of this warp: `shape` as often as `repetitions` says",
+    "registers of the lanes of this warp: `shape`, `repetitions` times",
     _access("ld"),
 )
 StoreOp = define_instruction("tcgen05.st", "address words", "", "the other way round", _access("st"))
@@ -77,14 +77,14 @@ FenceBeforeOp = define_instruction(
     "tcgen05.fence.before_thread_sync",
     "",
     "",
-    "what was issued comes before the barrier that follows",
+    "order earlier instructions before the next barrier",
     _plain("fence.before.thread.sync"),
 )
 FenceAfterOp = define_instruction(
     "tcgen05.fence.after_thread_sync",
     "",
     "",
-    "what is issued comes after the barrier before this",
+    "order later instructions after the last barrier",
     _plain("fence.after.thread.sync"),
 )
 
@@ -105,7 +105,7 @@ CommitOp = define_instruction(
     "tcgen05.commit",
     "barrier mask?",
     "",
-    "arrive at an mbarrier, of each CTA of a mask, when all products that this thread has issued are done",
+    "arrive at an mbarrier, of each CTA of a mask, when all MMAs of this thread are complete",
     Intrinsic(_commit, ALL),
 )
 # The last argument of both: the collector buffer of the left operand, unused.
@@ -113,14 +113,14 @@ MmaOp = define_instruction(
     "tcgen05.mma",
     "target left right descriptor adds",
     "",
-    "the product of `mma_kind`, as LLVM numbers it, by `ctas` CTAs; added to the accumulators where `adds`",
+    "an MMA of `mma_kind`, in LLVM's numbering, by `ctas` CTAs; accumulates where `adds`",
     Intrinsic(_mma, ALL, arguments=lambda op: [*op.operands, int_attr(op, "mma_kind"), int_attr(op, "ctas"), 0]),
 )
 BlockScaledMmaOp = define_instruction(
     "tcgen05.mma.block_scale",
     "target left right descriptor adds left_scales right_scales",
     "",
-    "the product of operands in shared memory that have scales in tensor memory, by one CTA; `mma_kind`: LLVM's name",
+    "a block-scaled MMA of operands in shared memory and scales in tensor memory, by one CTA; `mma_kind`: LLVM's name",
     Intrinsic(
         lambda op: f"tcgen05.mma.shared.{keyword_attr(op, 'mma_kind')}", ALL, arguments=lambda op: [*op.operands, 1, 0]
     ),

@@ -37,7 +37,7 @@ TensorReduceOp = define_instruction(
     "cp.async.bulk.tensor.reduce",
     "map coordinates* place hint?",
     "",
-    "a box from shared memory combined with what is there; `red_op` is one of REDUCTIONS, `mode` one of MODES",
+    "reduce a box from shared memory into the tensor; `red_op` is one of REDUCTIONS, `mode` one of MODES",
     Intrinsic(
         lambda op: (
             f"cp.async.bulk.tensor.reduce.{keyword_attr(op, 'red_op')}.{keyword_attr(op, 'mode')}.{len(op.coordinates)}d"
@@ -50,14 +50,14 @@ BulkCommitGroupOp = define_instruction(
     "cp.async.bulk.commit.group",
     "",
     "",
-    "the stores that this thread has started since the last time are a group",
+    "commit this thread's stores since the last group as one group",
     Intrinsic("cp.async.bulk.commit.group", ALL),
 )
 BulkWaitGroupOp = define_instruction(
     "cp.async.bulk.wait_group",
     "",
     "",
-    "wait until at most `pending` groups are not done, or with `read` have not read shared memory",
+    "wait until at most `pending` groups are in flight, or with `read` have not read shared memory",
     Intrinsic(
         lambda op: f"cp.async.bulk.wait.group{'.read' if 'read' in op.attributes else ''}",
         ALL,

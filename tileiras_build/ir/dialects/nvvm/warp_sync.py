@@ -18,14 +18,14 @@ ElectOp = define_instruction(
     "elect.sync",
     "mask",
     "elected",
-    "a struct of the elected lane's number and whether this is it",
+    "a struct of the elected lane and whether this lane is it",
     _convergent("elect.sync"),
 )
 BarWarpSyncOp = define_instruction(
     "bar.warp.sync",
     "mask",
     "",
-    "the lanes of a mask meet",
+    "barrier of the lanes of a mask",
     _convergent("bar.warp.sync"),
 )
 VoteAllOp = define_instruction(
@@ -39,13 +39,13 @@ BarrierCountOp = define_instruction(
     "barrier.cta.sync.aligned.count",
     "barrier threads",
     "",
-    "as many threads of the CTA meet",
+    "named barrier of so many threads of the CTA",
     _convergent("barrier.cta.sync.aligned.count"),
 )
 BarrierArriveCountOp = define_instruction(
     "barrier.cta.arrive.aligned.count",
     "barrier threads",
     "",
-    "count as one that has come, without waiting for the others",
+    "arrive at a named barrier, without waiting",
     _convergent("barrier.cta.arrive.aligned.count"),
 )

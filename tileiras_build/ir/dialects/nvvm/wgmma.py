@@ -41,7 +41,7 @@ def _immediates(op: TableOp, key: str) -> tuple[int, ...]:
 def _group(op: TableOp) -> str:
     """The text of a group: operands are numbered after the accumulators and the operands tied to them."""
     outputs = len(result_registers(op))
-    products = _mma_instructions(
+    mmas = _mma_instructions(
         keyword_attr(op, "atom"),
         int_attr(op, "columns"),
         _immediates(op, "signed"),
@@ -53,7 +53,7 @@ def _group(op: TableOp) -> str:
         outputs + len(op.accumulators),
     )
     text = [FENCE] if "fence" in op.attributes else []
-    text += [products, COMMIT] if "commit" in op.attributes else [products]
+    text += [mmas, COMMIT] if "commit" in op.attributes else [mmas]
     text += [_wait(int_attr(op, "pending"))] if "pending" in op.attributes else []
     return " ".join(text)
 
@@ -96,12 +96,12 @@ def _mma_suffix(atom: WgmmaAtom, in_registers: bool, mn_major: tuple[int, ...]) 
 WgmmaGroupOp = define_instruction(
     "wgmma.group",
     "accumulators* inputs*",
-    "sums",
-    "asynchronous products of row `atom` for `columns` columns, added to the same accumulators. `left` and `right`"
-    " number the inputs of each product: one descriptor, or for the left operand its words, and a descriptor. `first`"
-    " says of the first product: absent, it adds to the accumulators; zero, it does not, and there are none; added, it"
-    " does not, and the registers are those of accumulators that are done with. `signed` and `mn_major` say it of both"
-    " operands. A `fence` may come before, a `commit` after, then a wait until at most `pending` groups are under way",
+    "updated",
+    "asynchronous MMAs of row `atom` with `columns` columns and the same accumulators. `left` and `right` index the inputs of"
+    " each MMA: a descriptor, or for the left operand its registers, and a descriptor. `first` is the mode of the first MMA:"
+    " absent, it accumulates; zero, it overwrites, and there are no input accumulators; added, it overwrites the registers of"
+    " promoted accumulators. `signed` and `mn_major` are of both operands. A `fence` may come before, a `commit` after, then a"
+    " wait until at most `pending` groups are in flight",
     Assembly(_group, ALL, convergent=True, tied_operands=lambda op: len(op.accumulators)),
 )
 
@@ -121,8 +121,8 @@ def _promotion_adds(pending: int, accumulators: int, added: int) -> str:
 WgmmaWaitOp = define_instruction(
     "wgmma.wait",
     "accumulators* added* kept*",
-    "sums",
-    "wait until at most `pending` groups are under way; the accumulators, to each of which one of `added` is added if"
-    " there are any; `kept` are words that products under way still read",
+    "updated",
+    "wait until at most `pending` groups are in flight; one of `added` is added to each accumulator, if there are any; `kept`"
+    " are registers that MMAs in flight still read",
     Assembly(_wait_and_promote, ALL, convergent=True, tied_operands=lambda op: len(op.accumulators)),
 )

@@ -56,11 +56,11 @@ def spelled() -> tuple[set, set[str], set[str]]:
     return kinds, names, templates
 
 
-def test_every_instruction_is_shown():
+def test_every_instruction_is_covered():
     assert {kind.name for kind in KINDS} - {kind.name for kind in spelled()[0]} == set()
 
 
-def test_every_intrinsic_has_its_gate():
+def test_every_intrinsic_has_its_capability():
     for name in spelled()[1] | INSTRUCTIONS.keys():
         if name.startswith("llvm.nvvm."):
             assert nvvm_need(name.removeprefix("llvm.nvvm."))[0], name
@@ -69,13 +69,13 @@ def test_every_intrinsic_has_its_gate():
             assert bare.split(".")[0] in GENERIC or bare in APPROXIMATE, name
 
 
-def test_every_instruction_of_a_template_has_its_gate():
+def test_every_instruction_of_a_template_has_its_capability():
     for template in spelled()[2]:
         for name, operands in instructions(template):
             assert needs(name, operands)[0], (name, template)
 
 
-def test_every_gate_of_an_intrinsic_has_its_row():
+def test_every_capability_of_an_intrinsic_has_its_row():
     # The gate of an intrinsic is the longest of its name's beginnings that has one.
     names = [name.removeprefix("llvm.nvvm.").split(".") for name in spelled()[1]]
     used = {next(filter(NVVM.__contains__, beginnings(words)), None) for words in names}
@@ -87,5 +87,5 @@ def beginnings(words: list[str]) -> list[str]:
     return [".".join(words[:length]) for length in range(len(words), 0, -1)]
 
 
-def test_gates_are_capabilities_of_targets():
+def test_needs_are_capabilities_of_targets():
     assert ({*NVVM.values(), *ASSEMBLY.values()} - {None}) <= CAPABILITIES.keys()

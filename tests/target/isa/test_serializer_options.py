@@ -20,7 +20,7 @@ def test_layouts_are_those_of_llvm(triple):
     assert DATA_LAYOUTS[triple] == data_layout(triple)
 
 
-def test_numbered_levels_are_their_numbers():
+def test_numeric_levels_are_their_numbers():
     assert all(LEVELS[level].number == LEVELS[level].ptxas == level for level in range(4))
     assert all(row.number in range(4) for row in LEVELS.values())
 
@@ -31,7 +31,7 @@ def test_other_levels_are_refused(level):
         find_level(level)
 
 
-def test_words_of_flags():
+def test_flags_with_values():
     assert [flag.spelling for flag in FLAGS] == [
         "-g", "-Xopt", "-pragma-unroll-threshold=9900000", "-fma=0", "libNVVMUseNVGpuComp=true",
         "-Os", "-Oz",
@@ -41,7 +41,7 @@ def test_words_of_flags():
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_number_and_flags_say_which_level(level):
+def test_number_and_flags_select_the_level(level):
     words = [flag.spelling for flag in flags_for(debug=False, opt_level=level)]
     assert level_of(LEVELS[level].number, words) == level
     assert ("-Os" in words, "-Oz" in words) == (level == "s", level == "z")
