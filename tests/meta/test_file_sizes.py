@@ -8,7 +8,6 @@ LONGER: dict[str, int] = {
     "build/incremental/sconscript_trace.py": 500,
     "build/kernel_library.py": 460,
     "core/tracing/audit_hooks.py": 781,
-    "pipeline/analysis/kernel_parameters.py": 452,
     "pipeline/tileas_to_ll/convert_nvgpu_and_gpu_to_nvvm/rewriter.py": 451,
     "simulate/emulator/isa/tma_box_copies.py": 460,
     "simulate/estimate/cta_timeline.py": 453,

@@ -13,29 +13,28 @@ Sound: what is promised of a parameter is what an assumption at the top of the k
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache, cached_property
 from math import lcm
 from typing import Any
 
-from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...frontend.kernel_signature import Argument, Signature, parse
 from ...ir.casting import int_array_attr, int_attr, str_attr, unwrap
 from ...ir.dialects.cuda_tile.attrs import BoundedAttr, DivByAttr
 from ...ir.dialects.fast_xdsl import item, walk
-from ...ir.dialects.nv_tileaa.types import MemRefType, PointerType, TiledViewType
+from ...ir.dialects.nv_tileaa.types import MemRefType, PointerType
 from ...ir.dialects.nv_tileas.types import TmaDescType
 from ...ir.dialects.op_traits import OP_TRAITS, MemoryEffect
 from ...manifest.manifest_constants import AXES, GRID, READ, READ_WRITE, UNUSED, WRITE
 from ..common.llvm_element_types import element_of
+from .pointer_origins import PointerOrigins, is_address
 
 # What a kernel does through an address, as one word.
 ACCESSES = {frozenset(): UNUSED, frozenset("r"): READ, frozenset("w"): WRITE, frozenset("rw"): READ_WRITE}
 _ESCAPED = "?"
-_ADDRESSES = (PointerType, MemRefType, TiledViewType, TmaDescType)
 _ASSUME, _CAST = ("nv_tileaa.assume", "nv_tileas.assume"), "builtin.unrealized_conversion_cast"
 _MEMREF = ("nv_tileaa.make_memref", "nv_tileas.make_memref")
 _WIDENED = ("arith.extsi", "arith.extui", "arith.index_cast")
@@ -179,18 +178,6 @@ class _KernelBody:
     @cached_property
     def accesses(self) -> dict[int, set[str]]:
         return _accesses(self)
-
-
-def _is_address(type: Attribute) -> bool:
-    return _are_addresses((type.element_type if type.__class__ is TensorType else type).__class__)
-
-
-@cache
-def _are_addresses(kind: type[Attribute]) -> bool:
-    """Whether values are addresses. It is called for every value of a kernel; isinstance is ten times as slow, since
-    the classes of xDSL are abstract.
-    """
-    return issubclass(kind, _ADDRESSES)
 
 
 # ---- arguments -------------------------------------------------------------------------------------
@@ -342,7 +329,7 @@ def _add_views(parameters: Parameters, body: _KernelBody) -> None:
 # ---- accesses --------------------------------------------------------------------------------------
 def _accesses(body: _KernelBody) -> dict[int, set[str]]:
     """The accesses through each pointer: reads (r), writes (w), or unknown (?)."""
-    roots = _PointerOrigins(body)
+    roots = PointerOrigins(body.origin, body.inner)
     found: dict[int, set[str]] = {pointer: set() for pointer in body.pointers}
     for op in body.inner:
         for value, done in _accessed_operand(op):
@@ -364,7 +351,7 @@ def _accessed_operand(op: Operation) -> Iterator[tuple[SSAValue, frozenset[str]]
         address, *others = op._operands
         yield address, done
         yield from ((value, _ESCAPES) for value in others if _is_stored_address(value))
-    elif op.name in _TO_INTEGER and _is_address(op.operands[0].type):
+    elif op.name in _TO_INTEGER and is_address(op.operands[0].type):
         yield op.operands[0], _ESCAPES
 
 
@@ -379,80 +366,4 @@ def _access_kind(effect: MemoryEffect) -> frozenset[str]:
 
 
 def _is_stored_address(value: SSAValue) -> bool:
-    return _is_address(value.type) and not isinstance(value.type, TmaDescType)
-
-
-class _PointerOrigins:
-    """The pointer parameters that each address may be derived from."""
-
-    def __init__(self, body: _KernelBody):
-        self.known: dict[SSAValue, frozenset[int]] = {
-            value: frozenset([index]) for value, index in body.origin.items() if _is_address(value.type)
-        }
-        # The others give no address, and end no region.
-        flowing = [op for op in body.inner if op.regions or not op.results or any(map(_gives_address, op.results))]
-        self.changed = True
-        while self.changed:  # loops carry addresses round
-            self.changed = False
-            for op in flowing:
-                self._flow(op)
-
-    def of(self, value: SSAValue) -> frozenset[int]:
-        return self.known.get(value, frozenset())
-
-    def _flow(self, op: Operation) -> None:
-        if op.regions:
-            for block in _blocks(op):
-                self._flow_in(op.operands, block.args)
-            return
-        if op.results:
-            self._join(op.operands, op.results)
-            return
-        if _region_results(op):
-            self._flow_out(op)
-
-    def _flow_out(self, op: Operation) -> None:
-        """A terminator's operands flow to the results of its loop or branch, and to the next iteration of a loop."""
-        around = op.parent_op()
-        while around is not None and around.parent_op() is not None and _is_passed(op, around):
-            around = around.parent_op()
-        if around is None or not around.regions:
-            return
-        self._flow_in(op.operands, around.results)
-        for block in _blocks(around):
-            self._flow_in(op.operands, block.args)
-
-    def _flow_in(self, values: Sequence[SSAValue], targets: Sequence[SSAValue]) -> None:
-        """Values flow into as many targets, aligned at the last one; with fewer values, each may flow anywhere."""
-        if len(values) < len(targets) and not (values and len(targets) - len(values) == 1):
-            self._join(values, targets)
-            return
-        for value, target in zip(reversed(values), reversed(targets)):
-            self._join([value], [target])
-
-    def _join(self, values: Iterable[SSAValue], targets: Iterable[SSAValue]) -> None:
-        addresses = [target for target in targets if _is_address(target.type)]
-        if not addresses:
-            return
-        roots = frozenset().union(*(self.of(value) for value in values))
-        for target in addresses:
-            if not roots <= self.of(target):
-                self.known[target] = self.of(target) | roots
-                self.changed = True
-
-
-def _gives_address(value: SSAValue) -> bool:
-    return _is_address(value.type)
-
-
-def _region_results(op: Operation) -> bool:
-    return op.name.partition(".")[2] in ("break", "continue", "yield")
-
-
-def _is_passed(op: Operation, around: Operation) -> bool:
-    """Whether a break or continue leaves ``around``, which is a branch and no loop."""
-    return op.name.partition(".")[2] in ("break", "continue") and around.name.partition(".")[2] == "if"
-
-
-def _blocks(op: Operation) -> Iterator[Block]:
-    return (block for region in op.regions for block in region.blocks)
+    return is_address(value.type) and not isinstance(value.type, TmaDescType)
