@@ -20,7 +20,7 @@ class EmulatorError(Exception):
 
 
 class EmulatorWarning(UserWarning):
-    """A finding (``findings.py``) in PTX that is not ours."""
+    """A finding (``unspecified_behavior.py``) in PTX that is not ours."""
 
 
 class PtxSyntaxError(EmulatorError):

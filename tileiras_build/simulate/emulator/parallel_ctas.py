@@ -3,7 +3,7 @@
 The processes are forks. What is mapped is copied to memory that they share, and what has changed there is copied back:
 a region is seen through ``Region.move``, at its own addresses. Batches are handed out in order, through a pipe, to whoever
 is free, the launching process among them. The numbers are those of one process, for CTAs that may see nothing of each other
-(``single_process_reason``). Where something goes wrong, or is found, nothing is copied back: it is for one process to say. ``jobs.py``
+(``single_process_reason``). Where something goes wrong, or is found, nothing is copied back: it is for one process to say. ``process_count.py``
 says how many processes there are.
 """
 

@@ -26,15 +26,15 @@ def expand_persistent(
     them ``apart``, each program has a CTA, or a cluster.
     """
     x, y, z = (*((grid,) if isinstance(grid, int) else grid), 1, 1)[:3]
-    given = [bytes(one) for one in params]
-    if not kernel.get("grid", {}).get("persistent") or len(given) == count:
-        return (x, y, z), given, started
+    values = [bytes(one) for one in params]
+    if not kernel.get("grid", {}).get("persistent") or len(values) == count:
+        return (x, y, z), values, started
     programs = math.prod((x, y, z))
     if programs > MAX_TILE_PROGRAMS:
         raise ValueError(f"a grid of {programs} tile programs is more than a persistent kernel can number")
-    given += [struct.pack("<i", extent) for extent in (x, y, z)]
+    values += [struct.pack("<i", extent) for extent in (x, y, z)]
     clusters = programs if separately or started is not None else min(programs, PERSISTENT_CLUSTERS)
-    return (clusters, 1, 1), given, None if started is None else _per_program_callback((x, y), started)
+    return (clusters, 1, 1), values, None if started is None else _per_program_callback((x, y), started)
 
 
 def _per_program_callback(plane: tuple[int, int], started: Started) -> Started:

@@ -1,6 +1,6 @@
 """How many processes run the CTAs of a launch: at most those that were asked for, else as many as make it shorter.
 
-What a launch takes is estimated from what batches of the same kernel have taken in this process (``costs.py``), in processor time
+What a launch takes is estimated from what batches of the same kernel have taken in this process (``batch_cost_model.py``), in processor time
 without that of translating the kernel: NumPy's overhead is the same for one CTA and for a hundred, so that a batch costs a
 fixed part and a part for each CTA. Nothing is known before the first batch, so a first launch of one batch stays in one process.
 So do launches that may not be divided (``processes.why_alone``), arrays whose copies would take too much memory, and, unless

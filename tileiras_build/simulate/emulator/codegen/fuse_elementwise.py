@@ -1,4 +1,4 @@
-"""Runs of element-by-element lines of a generated function, carried out together by machine code (``strips.py``).
+"""Runs of element-by-element lines of a generated function, carried out together by machine code (``vector_vm.py``).
 
 The emitter writes a line of NumPy for each instruction, and a tile of a register for each thread is often as small as what a
 call of NumPy costs. Lines that follow each other, and whose expressions are all of rows of ``strips.ROWS``, become one call of a
@@ -65,8 +65,8 @@ class FusedRun:
                 places[number] = len(places)
         first, count = len(places), self.reuse_slots(program, places)
         is_long = any(kind == "u64" and places[number] >= first for number, kind in kinds.items())
-        self.room = (2 if is_long else 1) * vector_vm.STRIP_ELEMENTS  # words
-        self.rooms = np.arange(count) * (4 * self.room)  # where each begins
+        self.slot_words = (2 if is_long else 1) * vector_vm.STRIP_ELEMENTS  # words
+        self.slot_offsets = np.arange(count) * (4 * self.slot_words)  # where each begins
         self.program = np.array(
             [[vector_vm.OPCODES[name], places[out], *_three([places[i] for i in ins])] for name, out, ins in program.operations], np.int64
         )  # fmt: skip
@@ -75,7 +75,7 @@ class FusedRun:
         sizes += [
             np.dtype(dtype).itemsize * vector_vm.STRIP_ELEMENTS for dtype, numbers in self.results for _ in numbers
         ]
-        self.steps = np.array(sizes + [0] * len(self.rooms), np.int64)
+        self.steps = np.array(sizes + [0] * len(self.slot_offsets), np.int64)
         self.bases = np.zeros(len(self.steps), np.int64)  # of constants, which stay where they are
         self.bases[len(self.inputs) : self.input_count] = list(map(address, self.constants))
         self.wanted = [(places[value.number], KINDS[value.kind]) for value in wanted]
@@ -122,14 +122,14 @@ class FusedRun:
             bases[first : first + len(numbers)] = address(result) + numbers * (size * result.itemsize)
             results.extend(result)
             first += len(numbers)
-        room = np.empty((len(self.rooms), self.room), np.uint32)
-        bases[first:] = address(room) + self.rooms
+        slot_words = np.empty((len(self.slot_offsets), self.slot_words), np.uint32)
+        bases[first:] = address(slot_words) + self.slot_offsets
         bad = vector_vm.run(self.program, bases, steps, size)
         out = [
             self.output_value(*wanted, values, results) if number is None else results[number]
             for number, wanted in zip(self.as_made, self.wanted)
         ]
-        del keep, room
+        del keep, slot_words
         return self.recompute_bad_strips(out, values, bad, shape) if is_any(bad) else out
 
     def input_addresses(
@@ -267,13 +267,13 @@ class Fuser:
             return False
         name, text = found.groups()
         kind = self.kind_of(name)
-        given, count = dict(program.inputs), len(program.operations)
+        inputs_before, count = dict(program.inputs), len(program.operations)
         if VARIABLE.fullmatch(text) and kind is not None and text not in program.variables and text not in self.kinds:
             self.kinds[text] = kind  # a copy: they are of one kind
         try:
             value = program.value(ast.parse(text, mode="eval").body)
         except NotVectorizableError:
-            program.inputs = given
+            program.inputs = inputs_before
             del program.operations[count:]
             return False
         program.variables[name] = value
@@ -287,10 +287,10 @@ class Fuser:
     def note_kinds(self, line: str, program: VectorProgram) -> None:
         """Know the kinds of what a line assigns."""
         targets, _, text = line.rpartition(" = ")
-        told = _CAST.search(text)
+        cast = _CAST.search(text)
         for name in VARIABLE.findall(targets):
             found = program.variables.get(name)
-            kind = found.kind if found is not None else self.kind_of(name) or (told[1] if told else None)
+            kind = found.kind if found is not None else self.kind_of(name) or (cast[1] if cast else None)
             kind = "u32" if kind is None and _HALF.match(text) else kind
             self.kinds.pop(name, None)
             if kind is not None:

@@ -1,7 +1,7 @@
 """Generated functions: at first their lines as the emitter writes them, and fused once they have been called for enough threads
 in a process that has machine code, or has computed enough for it.
 
-Looking for what can be fused (``fusion.py``, ``batch_shared_loads.py``) takes as long as NumPy takes for what a few calls compute, and
+Looking for what can be fused (``fuse_elementwise.py``, ``batch_shared_loads.py``) takes as long as NumPy takes for what a few calls compute, and
 most functions of a small kernel are called once in a launch. Both forms have the same bits and the same faults.
 """
 

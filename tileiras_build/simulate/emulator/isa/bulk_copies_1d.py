@@ -14,7 +14,7 @@ class LineCopy(InFlightCopy):
 
     def __init__(self, ins, flat, to, source, sizes, positions=None, function=None, dtype=None):
         self.ins, self.flat, self.to, self.source, self.sizes = ins, flat, to, source, sizes
-        self.positions, self.function, self.dtype, self.landed = positions, function, dtype, False
+        self.positions, self.function, self.dtype, self.is_performed = positions, function, dtype, False
 
     def only(self, member):
         if (keep := self.copies_of_threads(member)) is None:
@@ -33,7 +33,7 @@ class LineCopy(InFlightCopy):
         )
         out.clocks = None if self.clocks is None else self.clocks[keep]
         out.prefetched = (
-            None if self.prefetched is None else [line for line, kept in zip(self.prefetched, keep) if kept]
+            None if self.prefetched is None else [line for line, is_kept in zip(self.prefetched, keep) if is_kept]
         )
         return out
 
@@ -43,9 +43,9 @@ class LineCopy(InFlightCopy):
         return [self.bytes_at(batch, self.source, i, size, False).copy() if size else None for i, size in sizes]
 
     def perform(self, batch) -> None:
-        if self.landed:
+        if self.is_performed:
             return
-        self.landed = True
+        self.is_performed = True
         self.read(batch)
         for i, size in enumerate(self.sizes.tolist()):
             if size:

@@ -89,8 +89,8 @@ class CpAsyncSite:
         region = batch.memories.region_of.get(self.source) or self.source.region_of_first(batch, source)
         if region is None:
             return False
-        flight, offsets = batch.observers.require_async_copy_marks(), (self.target.offset, self.from_offset)
-        marks, mark = flight.marks[self.size], flight.mark_value(self.target.ins, self.size)
+        copy_marks, offsets = batch.observers.require_async_copy_marks(), (self.target.offset, self.from_offset)
+        marks, mark = copy_marks.marks[self.size], copy_marks.mark_value(self.target.ins, self.size)
         done = cp_async.issue(
             group.shape, to, source, source_size, offsets, group.cta, batch.memories.shared_size, batch.memories.shared_limit, region,
             self.target.dtype, marks, mark,

@@ -1,7 +1,7 @@
 """Bulk copies: cp.async.bulk(.tensor) and cp.reduce.async.bulk(.tensor) (PTX ISA 9.0, section 9.7.9.25).
 
-Copies to shared memory land when their mbarrier is looked at (``waits.py``), copies from it when their bulk group is
-waited for (``copies.py``): the latest moments that the ISA allows. A wait for reads alone (``.read``) takes what is in
+Copies to shared memory land when their mbarrier is looked at (``mbarrier_waits.py``), copies from it when their bulk group is
+waited for (``async_copy_groups.py``): the latest moments that the ISA allows. A wait for reads alone (``.read``) takes what is in
 shared memory, but leaves global memory as it is until a whole wait or the thread's exit.
 """
 

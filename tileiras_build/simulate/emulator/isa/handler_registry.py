@@ -1,7 +1,7 @@
 """Where the families of instructions register what they handle: rows ``opcode -> handler`` in ``HANDLERS``.
 
 A handler ``handler(emitter, instruction)`` emits Python for one instruction; a control-flow handler returns the last
-line of the generated function. What an opcode takes, its rows in ``forms.py`` say; a handler sees nothing else. Helpers that generated code calls go to ``NAMESPACE``. Opcodes in ``WARP_WIDE``
+line of the generated function. What an opcode takes, its rows in ``instruction_forms.py`` say; a handler sees nothing else. Helpers that generated code calls go to ``NAMESPACE``. Opcodes in ``WARP_WIDE``
 need all living threads of their warps (or of their mask), those in ``CONVERGENT_GROUP_OPS`` all threads of their warpgroups.
 """
 

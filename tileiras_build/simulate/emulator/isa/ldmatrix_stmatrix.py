@@ -89,8 +89,8 @@ class MatrixSite:
     def load_with_jit(self, group, address) -> np.ndarray | None:
         """Registers (count, warps, 32) by machine code; None where NumPy has to do it, or to say what is wrong."""
         batch = group.batch
-        is_watched = batch.observers.accesses is not None and not batch.observers.accesses.idle
-        if is_watched or batch.geometry.cluster_size > 1 or self.change or not gemm_jit.is_ready():
+        has_observers = batch.observers.accesses is not None and not batch.observers.accesses.idle
+        if has_observers or batch.geometry.cluster_size > 1 or self.change or not gemm_jit.is_ready():
             return None
         is_plain = self.site.space == "shared" and group.dense and group.is_product_set
         shapes = group.shape, (1, group.shape[1])

@@ -32,13 +32,13 @@ def arrive_and_expect_tx(batch, ins, positions, flat, arrivals, tx, drop: bool =
 
     ``positions`` (n) are indices of 64-bit words of the batch's shared memory, ``flat`` (n) the threads, ``arrivals``
     and ``tx`` (n) what each adds; a place may occur several times. Threads act together unless they would cross
-    the end of a phase, else one after another. ``clocks``: what an asynchronous operation knew (``races.py``).
+    the end of a phase, else one after another. ``clocks``: what an asynchronous operation knew (``racecheck_shared_memory.py``).
     """
     if batch.observers.racecheck is not None:
         if clocks is not None and np.any(arrivals):
             batch.observers.racecheck.committed(ins, positions, flat, clocks)
         elif clocks is not None:
-            batch.observers.racecheck.landed(positions, clocks)
+            batch.observers.racecheck.copies_performed(positions, clocks)
         elif np.any(arrivals):
             batch.observers.racecheck.arrived(ins, positions, flat, "relaxed" in ins.mods)
     for at_once in (arrive_with_jit, arrive_runs_with_jit):
@@ -190,12 +190,12 @@ class MbarrierSite:
 
     def arrive_whole_ctas(self, group, address, count, tx, drop: bool) -> np.ndarray | None:
         """As ``arrive``, of all threads of CTAs each of which has one mbarrier; None where they may cross the end of a phase."""
-        given = (address, count, tx)
+        operands = (address, count, tx)
         if (
             group.shape[1] == 1
             or group.observers.racecheck is not None
             or not group.is_product_set
-            or not all(map(is_uniform_per_cta, given))
+            or not all(map(is_uniform_per_cta, operands))
         ):
             return None
         selection, threads = first_threads(group), group.shape[1]

@@ -1,6 +1,6 @@
 """Matrices A and columns of B of ``mma`` in registers: 8 rows of 16 bytes in one of 32 bits, lane 4 r + t has word t of row r.
 
-Their numbers stay there until NumPy needs them in order; machine code takes them as they are (``packing.py``).
+Their numbers stay there until NumPy needs them in order; machine code takes them as they are (``pack_operands.py``).
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ Fragments follow one rule for every element type. With ``E`` elements per regist
     B (k x n): register r holds column lane / 4, rows E * t + e + 4 * E * r
     C (m x n): register r holds row (lane / 4) + 8 * (r / 2), column 2 * t + r % 2     (one element per register)
 
-(m8n8 shapes have rows 0-7 only: the factor r % 2 is absent.) ``products.py`` says how products are summed; those of f64
+(m8n8 shapes have rows 0-7 only: the factor r % 2 is absent.) ``matmul.py`` says how products are summed; those of f64
 are a chain of fused multiply-adds along k that starts with C.
 """
 

@@ -39,10 +39,12 @@ class RegisterPool:
 
     def __init__(self, batch):
         bound = bound_at_entry(batch.program.entry.directives, batch.geometry.threads)
-        told = batch.options.registers
+        at_launch = batch.options.registers
         self.ignored = bound is None
-        self.known = told is not None
-        entry = -(-(told or bound or 0) // REGISTER_STEP) * REGISTER_STEP  # registers are given in steps: 255 take 256
+        self.known = at_launch is not None
+        entry = (
+            -(-(at_launch or bound or 0) // REGISTER_STEP) * REGISTER_STEP
+        )  # registers are given in steps: 255 take 256
         self.owned = np.full((batch.geometry.ctas, -(-batch.geometry.threads // 32)), entry)
         self.change_counts = np.zeros_like(self.owned)  # how often each warp has changed
         self.free = np.zeros(batch.geometry.ctas, np.int64)  # in units of a register of every thread of a warp

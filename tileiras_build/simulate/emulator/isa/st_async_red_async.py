@@ -19,12 +19,12 @@ class PendingAsyncStore:
 
     def __init__(self, site, flat, index, values, positions):
         self.site, self.ins, self.flat, self.index = site, site.ins, flat, index
-        self.values, self.positions, self.landed, self.clocks = values, positions, False, None
+        self.values, self.positions, self.is_performed, self.clocks = values, positions, False, None
 
     def perform(self, batch) -> None:
-        if self.landed:
+        if self.is_performed:
             return
-        self.landed = True
+        self.is_performed = True
         self.site.write(batch, self.index, self.values)
         self.site.arrive(batch, self.index)
         bytes_ = np.full(len(self.flat), -self.site.bytes, np.int64)

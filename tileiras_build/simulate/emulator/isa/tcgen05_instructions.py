@@ -1,6 +1,6 @@
 """Tensor memory: allocation, tcgen05.ld and .st, cp, shift, commit, wait and fence (PTX ISA 9.0, 9.7.16.7 to .12).
 
-``tensor.py`` keeps the memory and the queue of asynchronous operations; ``tcgen05_mma.py`` has the products.
+``tensor_memory.py`` keeps the memory and the queue of asynchronous operations; ``tcgen05_mma.py`` has the products.
 
 tcgen05.shift is refused: the ISA does not say in words to which of its two neighbours a row moves.
 """
@@ -297,11 +297,11 @@ class CommitArrival(InFlightArrival):
 
     def __init__(self, commit: Commit, positions, flat, clocks):
         self.commit, self.ins, self.positions, self.flat = commit, commit.ins, positions, flat
-        self.landed, self.clocks = False, clocks
+        self.is_performed, self.clocks = False, clocks
 
     def perform(self, batch):
         """Once the commit has been reached."""
-        self.landed = True
+        self.is_performed = True
         arrive_and_expect_tx(batch, self.ins, self.positions, self.flat, _ONE, _NONE, clocks=self.clocks)
 
 

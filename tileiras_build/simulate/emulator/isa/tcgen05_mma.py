@@ -12,7 +12,7 @@ some lanes of one CTA that hold some rows of D and some of its columns.
     F  M 64              lanes 0-15 (or 16-31) of every 32: 16 rows
     G  M 32, .ws         each 32 lanes a quarter of N
 
-``products.py`` says how products are summed. Consecutive ones that add to the same D are carried out in one go, exact ones
+``matmul.py`` says how products are summed. Consecutive ones that add to the same D are carried out in one go, exact ones
 each rounded as if it were alone.
 """
 

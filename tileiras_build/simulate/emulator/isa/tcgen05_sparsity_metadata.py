@@ -1,6 +1,6 @@
 """tcgen05.mma.sp: metadata of a sparse A in tensor memory (PTX ISA 9.0, section 9.7.16.10.8).
 
-A of half its columns lies as a dense one; the codes of its chunks are those of ``sparse.py``. M rows have them in lanes of the
+A of half its columns lies as a dense one; the codes of its chunks are those of ``mma_sparsity_metadata.py``. M rows have them in lanes of the
 same CTA:
 
     f16, tf32  one column of a pair, which the selector names; the lanes of 16 rows come together: lane 16 (row / 16) +

@@ -224,7 +224,7 @@ class BoxCopy(InFlightCopy):
 
     def __init__(self, ins, tensor, coordinates, start, bias, flat, positions=None, function=None):
         self.ins, self.tensor, self.coordinates, self.start, self.bias = ins, tensor, coordinates, start, bias
-        self.flat, self.positions, self.function, self.landed = flat, positions, function, False
+        self.flat, self.positions, self.function, self.is_performed = flat, positions, function, False
 
     def only(self, member):
         if (keep := self.copies_of_threads(member)) is None:
@@ -285,9 +285,9 @@ class BoxCopy(InFlightCopy):
         return (self.chunks[..., None] * CHUNK + np.arange(CHUNK)).reshape(len(self.chunks), -1)
 
     def perform(self, batch) -> None:
-        if self.landed:
+        if self.is_performed:
             return
-        self.landed = True
+        self.is_performed = True
         if self.perform_with_jit(batch):
             return
         elements = Elements(self.tensor, self.coordinates)
@@ -355,10 +355,10 @@ class BoxCopy(InFlightCopy):
     def perform_with_jit(self, batch) -> bool:
         """Load the boxes by machine code, where they lie inside of a tensor that is mapped and nobody watches; whether it was done."""
         tensor, options, dense = self.tensor, batch.options, self.dense
-        is_watched = (
+        has_observers = (
             batch.observers.racecheck is not None or options.cta_racecheck is not None or options.initcheck is not None
         )
-        if self.positions is None or dense is None or is_watched or not tensor.is_plain or not gemm_jit.is_ready():
+        if self.positions is None or dense is None or has_observers or not tensor.is_plain or not gemm_jit.is_ready():
             return False
         # Coordinates that are negative are larger than all others as numbers without a sign.
         if not tensor.is_larger_than_box or is_any(self.coordinates.view(np.uint64) > tensor.last.view(np.uint64)):

@@ -8,10 +8,10 @@ Lane = 4 * row + t of warp w, with ``E`` elements per register:
     D (f16):       register i holds row 16 w + row + 8 (i % 2), columns 8 (i / 2) + 2 t + (0, 1)
 
 With .sp, k is twice as long and A without its zeros, 64 x k / 2, lies as a dense A of that size; each warp has the metadata
-of its 16 rows, as for mma.sp (``sparse.py``).
+of its 16 rows, as for mma.sp (``mma_sparsity_metadata.py``).
 
 The product is computed where it is issued, in float32 as for mma.sync (integers exactly), of fp8 with the fewer bits of
-``fp8_accumulation.py``. What a program may not see of that - registers read before the wait - is for ``inflight.py`` and the
+``fp8_accumulation.py``. What a program may not see of that - registers read before the wait - is for ``wgmma_register_hazards.py`` and the
 race check.
 """
 
@@ -90,7 +90,7 @@ def wait_for_warpgroup(e):
 
 @helper
 def report_hazard(group, ins, violation, predicate):
-    """Fault for a use of registers that ``inflight.py`` has found, where any thread executes it; or report a finding."""
+    """Fault for a use of registers that ``wgmma_register_hazards.py`` has found, where any thread executes it; or report a finding."""
     active = np.broadcast_to(True if predicate is None else predicate, group.shape)
     if not is_any(active):
         return
@@ -171,7 +171,7 @@ class SharedOperand:
         return per_cta[:, 0] if are_all(per_cta == per_cta[:, :1]) else index
 
     def index(self, group, descriptors):
-        """Chunk numbers in the batch's shared memory, (warpgroups, …) as of ``descriptor.py``."""
+        """Chunk numbers in the batch's shared memory, (warpgroups, …) as of ``smem_matrix_descriptors.py``."""
         batch, first = group.batch, descriptors[0]
         if are_all(descriptors == first):
             places = self.places(group, int(first))
@@ -254,11 +254,11 @@ def accumulate_fp8(group, a, b, olds, accumulate, type_):
         words = np.stack([small_float_formats.widen("f16", half.astype(np.uint16)) for half in halves], 1)
     parts = words.reshape(-1, 2, 2, len(a.values), 4, 8, 4)  # as in warpgroup_multiply
     total = parts.transpose(3, 4, 1, 5, 0, 6, 2).reshape(len(a.values), 64, -1)
-    sums = group.batch.options.matmul_rounding
-    if sums == matmul.ROUNDED_ONCE:
+    rounding = group.batch.options.matmul_rounding
+    if rounding == matmul.ROUNDED_ONCE:
         fp8_accumulation.accumulate_fp8(total, a, b, type_)
     else:
-        total = matmul.multiply(a, b, sums) + total
+        total = matmul.multiply(a, b, rounding) + total
     out = warpgroup_accumulator_registers(group, total)
     if type_ == "f32":
         return tuple(out)
@@ -338,7 +338,7 @@ class WgmmaMma:
         return e.temp(f"{e.constant(matrix, 'operand')}.load(g, {e.use(operand, 'u64')})")
 
     def can_be_deferred(self, e) -> bool:
-        """Whether the product may be carried out together with those that follow it (``chains.py``)."""
+        """Whether the product may be carried out together with those that follow it (``mma_accumulation_chains.py``)."""
         return self.d == "f32" and is_deferrable(e, self.targets)
 
     def expand_sparse_a(self, e, ins, a: str) -> str:

@@ -58,8 +58,8 @@ class BatchedStores:
         self.offsets = np.array([site.offset & 0xFFFFFFFF for site in sites], np.int64)
         self.kinds = identities([np.dtype(np.uint32)] * (WORDS * len(sites)))
 
-    def __call__(self, group: ThreadGroup, *given: np.ndarray) -> None:
-        places, values = given[: len(self.sites)], given[len(self.sites) :]
+    def __call__(self, group: ThreadGroup, *operands: np.ndarray) -> None:
+        places, values = operands[: len(self.sites)], operands[len(self.sites) :]
         if not self.run_with_jit(group, places, values):
             for i, (site, place) in enumerate(zip(self.sites, places)):
                 site.store(group, place, values[WORDS * i : WORDS * (i + 1)])

@@ -29,13 +29,13 @@ def issue(
     size = np.dtype(dtype).itemsize
     if limit < size or region.size < size:
         return None
-    given = [contiguous_rows(to, shape), contiguous_rows(source, shape)]
-    given.append((source, 0) if sizes is None else contiguous_rows(sizes, shape))
+    operands = [contiguous_rows(to, shape), contiguous_rows(source, shape)]
+    operands.append((source, 0) if sizes is None else contiguous_rows(sizes, shape))
     index, data = np.empty(shape, np.int64), np.empty(shape, dtype)
     first = np.ascontiguousarray(cta.reshape(-1), np.int64)
     bad = _compiled_issue(size, sizes is not None)(
-        address(index), address(data), *(address(values) for values, _ in given), address(first), address(marks),
-        *shape, *(apart for _, apart in given), offsets[0] & 0xFFFFFFFF, (offsets[1] - region.origin) & _INT64_MASK,
+        address(index), address(data), *(address(values) for values, _ in operands), address(first), address(marks),
+        *shape, *(apart for _, apart in operands), offsets[0] & 0xFFFFFFFF, (offsets[1] - region.origin) & _INT64_MASK,
         region.at, region.pad, region.end - size - region.pad, shared_size, limit - size, mark,
     )  # fmt: skip
     return None if bad else (index.reshape(-1), data.reshape(-1))

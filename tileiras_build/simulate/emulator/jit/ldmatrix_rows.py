@@ -128,8 +128,8 @@ def _code(count: int, transposed: bool, marked: bool) -> Callable[..., int]:
 
     lines = [_ROW.format(i=i) for i in range(ROWS)]
     if marked:
-        sums = ["%waits", *(f"%waits.{i}" for i in range(ROWS - 1))]
-        lines += [_MARK.format(i=i, next=i if i < ROWS - 1 else "next", before=sums[i]) for i in range(ROWS)]
+        counts = ["%waits", *(f"%waits.{i}" for i in range(ROWS - 1))]
+        lines += [_MARK.format(i=i, next=i if i < ROWS - 1 else "next", before=counts[i]) for i in range(ROWS)]
     else:
         lines.append("  %waits.next = or i32 %waits, 0")
     rows = [f"%row.{i}" for i in range(ROWS)]

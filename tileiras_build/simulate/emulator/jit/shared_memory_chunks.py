@@ -1,7 +1,7 @@
 """Chunks of 16 bytes of shared memory by machine code: boxes of tensors that arrive, operands of products that are read.
 
 NumPy makes an index of every chunk first. Here a place is computed where it is needed, and the marks of copies on their way
-(``flight.py``) are cleared or looked at on the way.
+(``async_copy_hazards.py``) are cleared or looked at on the way.
 """
 
 from __future__ import annotations

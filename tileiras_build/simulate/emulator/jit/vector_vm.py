@@ -2,7 +2,7 @@
 
 A program is a table of (opcode, result, three operands): numbers of values, each an address and how far the next strip is (0
 for a value that all strips share). LLVM translates the operations once, not the programs. Its rows give correctly rounded
-results, or say of some element that they cannot, as those of ``elements.py`` do; then the strip is bad, and nobody may use it.
+results, or say of some element that they cannot, as those of ``elementwise_f32.py`` do; then the strip is bad, and nobody may use it.
 """
 
 from __future__ import annotations

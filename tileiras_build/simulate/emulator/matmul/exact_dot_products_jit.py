@@ -1,6 +1,6 @@
 """Sums of products that float64 may not hold, by machine code: which they are, and what they are, rounded once to float32.
 
-Numbers that are multiples of a unit and at most so many of them (``Ratios``) have exact sums, see ``products.py``. That is asked of
+Numbers that are multiples of a unit and at most so many of them (``Ratios``) have exact sums, see ``matmul.py``. That is asked of
 a few rows and columns, which even of random numbers have few that are small.
 
 As for the others: the products of a row of A and a column of B are added to an expansion: numbers that do not overlap, whose sum is exact. Adding a
@@ -93,7 +93,7 @@ class MagnitudeRatios:
         _measure()(self.address, self.place, self.out.size, vectors, 1023 + self.bits - 1)
 
 
-# a, b: the factors of ``machine_code.py`` of one step; a loop over the vectors of the tile, one over k, and two over the expansion.
+# a, b: the factors of ``gemm_jit.py`` of one step; a loop over the vectors of the tile, one over k, and two over the expansion.
 _EXACT_DOT = """
 declare i1 @llvm.vector.reduce.or.v{lanes}i1(<{lanes} x i1>)
 

@@ -102,7 +102,7 @@ def _accumulate_slice(total: np.ndarray, left: tuple, right: tuple, type_: str) 
     largest = np.maximum(of_products, _exponents(total, type_))
     np.maximum(largest, NO_TERM_EXPONENT, out=largest)
     alone = of_products < NO_TERM_EXPONENT
-    kept = _truncate(total.copy()) if alone.any() else None
+    truncated = _truncate(total.copy()) if alone.any() else None
     scale = _power_of_two(FRACTION_BITS - largest)
     np.trunc(np.multiply(total, scale, out=total), out=total)
     product = np.empty_like(total)
@@ -113,8 +113,8 @@ def _accumulate_slice(total: np.ndarray, left: tuple, right: tuple, type_: str) 
     np.multiply(total, _power_of_two(largest - FRACTION_BITS), out=total)
     if type_ == "f32":
         _truncate(total)
-    if kept is not None:
-        np.copyto(total, kept, where=alone & ~np.isnan(total))  # zero times infinity is a NaN all the same
+    if truncated is not None:
+        np.copyto(total, truncated, where=alone & ~np.isnan(total))  # zero times infinity is a NaN all the same
     np.add(total, f32(0), out=total)  # a zero becomes positive
 
 

@@ -1,8 +1,8 @@
 """Products of matrices of finite numbers, added up by machine code that LLVM makes for this CPU.
 
 BLAS writes the sums of one product to memory, in float64, and NumPy reads them, rounds them and adds them to what is there.
-Here those of some rows and columns (``tiles.py``) stay in registers while all products are added to them, each rounded to float32 as
-``products.py`` says; and they are written where their registers of PTX want them (``Layout``). The order of the additions,
+Here those of some rows and columns (``gemm_microkernel.py``) stay in registers while all products are added to them, each rounded to float32 as
+``matmul.py`` says; and they are written where their registers of PTX want them (``Layout``). The order of the additions,
 and whether a CPU multiplies and adds at once, changes nothing where every sum is exact in float64. Where some may not be, it is
 asked of each matrix, and in the others of the rows and columns of a tile; a sum that still may not be counts if all numbers within its
 error round to the same float32, and the others are added up anew, exactly (``exact_dot_products_jit.py``). It is used in processes that have

@@ -1,4 +1,4 @@
-"""The machine code of ``machine_code.py``: products of matrices, whose sums stay in registers while all are added to them."""
+"""The machine code of ``gemm_jit.py``: products of matrices, whose sums stay in registers while all are added to them."""
 
 from __future__ import annotations
 

@@ -67,11 +67,11 @@ def accumulate(
 def accumulate_in_slices(total: np.ndarray, steps: list[tuple[MatmulOperand, MatmulOperand]], *, fresh: bool) -> None:
     """As ``accumulate_fp8``, by NumPy: for callers that know that the products are not for machine code."""
     ways = [_MultiplyPlan(left, right) for left, right in steps]
-    room = None
+    scratch = None
     for part in slices(total.shape, max(way.k for way in ways)):
         old = total[part]
-        room = room or _Scratch(old.size)  # the first part is the largest
-        views = room.of(old.shape)
+        scratch = scratch or _Scratch(old.size)  # the first part is the largest
+        views = scratch.of(old.shape)
         _add_first(old, ways[0].multiply_slice(part, views), fresh)
         for way in ways[1:]:
             np.add(way.multiply_slice(part, views), old, out=old)
@@ -244,24 +244,24 @@ class _MultiplyPlan:
     def multiply_slice(self, piece: tuple[slice, slice], views: list[np.ndarray]) -> np.ndarray:
         """The part's sums in float32, in one of the arrays of a ``_Room``."""
         wide, out, other, near = views
-        room = out if self.type is f32 else wide
+        scratch = out if self.type is f32 else wide
         stack, rows = piece
         a = self.left[stack if len(self.left) > 1 else slice(1), rows].astype(self.type)
         which = stack if len(self.right) > 1 else slice(1)
         if which != self.columns_of:
             self.columns, self.columns_of = self.right[which].astype(self.type), which
-        np.matmul(a, self.columns.swapaxes(-1, -2), out=room)
+        np.matmul(a, self.columns.swapaxes(-1, -2), out=scratch)
         if self.type is f32:
-            return room
+            return scratch
         errors = None if self.errors is None else self.errors[stack if len(self.errors) > 1 else slice(1)]
         if errors is None or not is_any(errors):
-            np.copyto(out, room, casting="same_kind")
+            np.copyto(out, scratch, casting="same_kind")
             return out
         error = errors[:, None, None]
-        np.subtract(room, error, out=out, casting="same_kind")
-        np.add(room, error, out=other, casting="same_kind")
+        np.subtract(scratch, error, out=out, casting="same_kind")
+        np.add(scratch, error, out=other, casting="same_kind")
         if is_any(np.not_equal(out, other, out=near)):
-            _round_near_midpoints(out, room, near, a, self.columns)
+            _round_near_midpoints(out, scratch, near, a, self.columns)
         return out
 
 

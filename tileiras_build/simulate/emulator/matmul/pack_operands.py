@@ -1,4 +1,4 @@
-"""Factors in float64 as ``machine_code.py`` multiplies them, from arrays or from where registers of PTX hold them.
+"""Factors in float64 as ``gemm_jit.py`` multiplies them, from arrays or from where registers of PTX hold them.
 
 A factor of matrices (rows, k) becomes (rows / width, k, width): the numbers of ``width`` rows side by side.
 """

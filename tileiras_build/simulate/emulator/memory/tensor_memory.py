@@ -4,7 +4,7 @@ Each CTA has 128 lanes x 512 columns of 32 bits, kept as (CTAs, columns, lanes):
 transposition, and a register of tcgen05.ld is a row of consecutive lanes.
 
 mma, cp and commit are queued where they are issued and carried out when somebody looks at an mbarrier that a later
-commit arrives at (``waits.py``): the latest moment the ISA allows, so that whatever a program forgot to wait for is visibly not
+commit arrives at (``mbarrier_waits.py``): the latest moment the ISA allows, so that whatever a program forgot to wait for is visibly not
 there. Until then their columns count as being written (or read), and touching them is a fault. Columns are tracked by
 halves of 16 lanes of each 32, which is what the products of 64 rows use.
 """
@@ -28,7 +28,7 @@ LANES, COLUMNS, GRANULE = 128, 512, 32
 POISON = np.uint32(0xFFFFFFFF)
 BYTES = LANES * COLUMNS * 4
 FREE = -1
-MAX_BATCHED, MAX_BATCHED_LARGE = 16, 8  # operations that are carried out together: more leave the caches
+MAX_BATCHED, MAX_BATCHED_LARGE = 16, 8  # operations that are executed together: more would leave the caches
 
 
 def tensor_memory_of(batch) -> TensorMemory:

@@ -2,7 +2,7 @@
 
 float32 and float64 add, mul, div and sqrt are NumPy's own (round to nearest even, subnormals kept). The rest is
 built from error-free transformations: the exact result is known as a rounded value plus the sign of its error
-(``roundings.py`` goes in other directions by it). 16-bit floats (``formats.py``) are computed in float32, which is exact
+(``directed_rounding.py`` goes in other directions by it). 16-bit floats (``small_float_formats.py``) are computed in float32, which is exact
 enough that rounding twice is harmless for + - * / sqrt (24 >= 2p + 2); fused multiply-add goes through float64 rounded to odd.
 """
 

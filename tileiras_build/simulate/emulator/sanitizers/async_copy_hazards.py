@@ -22,7 +22,7 @@ MAX_MARK = 255  # instructions with a mark of their own; more share the last one
 
 
 class AsyncCopyMarks:
-    """The marks of one batch, a byte per word: 0, or the number of the instruction that is on its way there."""
+    """The marks of one batch, a byte per word: 0, or the number of the instruction whose copy is in flight to it."""
 
     def __init__(self, memories: CtaMemories) -> None:
         self.memories = memories

@@ -108,7 +108,7 @@ class MbarrierSynccheck(ClusterSynccheck):
             self.add(self.pending, position, self.release_clock(cta, warp, relaxed))
         self.tick(*self.pairs(flat))
 
-    def landed(self, positions, clocks) -> None:
+    def copies_performed(self, positions, clocks) -> None:
         """Asynchronous operations that knew ``clocks`` (n, 3, agents) complete on mbarriers."""
         for position, known in zip(positions.tolist(), clocks):
             self.add(self.pending, position, known)
@@ -119,7 +119,7 @@ class MbarrierSynccheck(ClusterSynccheck):
         for i, position in enumerate(positions.tolist()):
             agent = int(self.first_async_clock[cta[i]]) + self.first_tensor + int(tid[i]) // 32
             self._count(ins, position, (int(cta[i]), int(tid[i]) // 32), clocks[i], agent)
-        self.landed(positions, clocks)
+        self.copies_performed(positions, clocks)
 
     def _count(self, ins, position: int, by: tuple[int, int], known: np.ndarray, clock_id: int) -> None:
         """An arrival in the phase under way, which must come behind all those in the phase before."""

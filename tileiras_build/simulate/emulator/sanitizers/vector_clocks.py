@@ -1,10 +1,10 @@
-"""What the agents of the race check know of each other: their clocks, and how these pass through barriers.
+"""The vector clocks of the race check, and how they pass through barriers.
 
-Agents are numbered within their cluster: rank times ``roles`` plus role. Roles: the warps, the warpgroups' products, the warps'
+Clocks are numbered within their cluster: rank times ``roles`` plus role. Roles: the warps, the warpgroups' products, the warps'
 bulk stores, the warps' operations of tensor memory, then mbarriers in order of their first use.
 
-Of each agent three clocks are known. ORDER counts what is visible, FENCED what also passed a proxy fence; MET counts what has been
-carried out, which relaxed arrivals and waits tell as well (PTX ISA 9.0, 9.7.13.4 and 9.7.13.15): they say nothing of memory but what a fence of
+Each entry has three values. ORDER counts what is visible, FENCED what also passed a proxy fence; SYNCHRONIZED counts what has
+been executed, which relaxed arrivals and waits publish as well (PTX ISA 9.0, 9.7.13.4 and 9.7.13.15): they say nothing of memory but what a fence of
 their thread has released, or acquires.
 """
 
@@ -28,7 +28,7 @@ RELEASES, ACQUIRES = {"acq_rel", "sc", "release"}, {"acq_rel", "sc", "acquire"}
 
 
 class VectorClocks:
-    """The vector clocks of all warps, (CTAs, warps, 3, agents), and those that are published; ``races.py`` says what they are."""
+    """The vector clocks of all warps, (CTAs, warps, 3, agents), and those that are published; ``racecheck_shared_memory.py`` says what they are."""
 
     def __init__(self, geometry: Geometry, memories: CtaMemories, findings: Findings):
         self.geometry, self.memories, self.findings = geometry, memories, findings
@@ -106,7 +106,7 @@ class VectorClocks:
         place[key] = known.copy() if old is None else np.maximum(old, known)
 
     def release_clock(self, cta: int, warp: int, relaxed: bool) -> np.ndarray:
-        """What a warp tells others where it arrives."""
+        """The clocks that a warp publishes where it arrives."""
         if not relaxed:
             return self.known[cta, warp]
         out = np.zeros_like(self.known[cta, warp])
@@ -114,7 +114,7 @@ class VectorClocks:
         return np.maximum(out, self.released[cta, warp]) if (cta, warp) in self.released else out
 
     def acquire(self, cta: int, warp: int, known: np.ndarray, relaxed: bool) -> None:
-        """A warp has waited for others, who told what they knew."""
+        """A warp has waited for others, which published ``known``."""
         if not relaxed:
             return self.join(cta, warp, known)
         self.add(self.unacquired, (cta, warp), known)

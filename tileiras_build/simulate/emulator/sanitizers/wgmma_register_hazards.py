@@ -28,7 +28,7 @@ _SHAPES = _A + MAX_PENDING_GROUPS
 
 @dataclass(frozen=True)
 class Violation:
-    """What is wrong, naming the registers; ``finding``: its name in ``findings.py``, or None for a fault."""
+    """What is wrong, naming the registers; ``finding``: its name in ``unspecified_behavior.py``, or None for a fault."""
 
     why: str
     finding: str | None = None

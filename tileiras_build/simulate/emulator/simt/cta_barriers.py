@@ -79,7 +79,7 @@ class CtaBarriers:
             np.add.at(self.votes[:, barrier], ctas, group.full(predicate).astype(np.int64))
 
     def release(self) -> None:
-        """Let go on whoever waits at a barrier where all have arrived."""
+        """Release the groups that wait at a barrier where all threads have arrived."""
         living = self.scheduler.alive.reshape(self.geometry.ctas, self.geometry.threads).sum(axis=1)
         needed = np.where(self.needed > 0, self.needed, living[:, None])
         done = (self.arrived > 0) & (self.arrived >= needed)

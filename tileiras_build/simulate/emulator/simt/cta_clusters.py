@@ -66,7 +66,7 @@ class ClusterBarriers:
         self.release()
 
     def release(self) -> None:
-        """Let waiting threads go whose phase is complete."""
+        """Release the waiting threads whose phase is complete."""
         still = []
         for group in self.blocked:
             ready = (self.states[group.flat] == _COMPLETE).reshape(group.shape)
@@ -85,6 +85,6 @@ class ClusterBarriers:
         self.blocked = still
 
     def on_threads_exited(self) -> None:
-        """Threads have exited: nobody waits for them any more."""
+        """Threads have exited: no thread waits for them any longer."""
         if (self.states == _ARRIVED).any():
             self.complete()

@@ -2,7 +2,7 @@
 
 A failed mbarrier.try_wait puts its group to sleep until the mbarrier completes a phase. When nobody else can run,
 sleepers see their wait fail once (the ISA lets it time out); if nothing has changed the next time, it is a deadlock.
-A bulk copy lands when a thread looks at its mbarrier or nobody can run: the latest moment that the ISA allows.
+A bulk copy is performed when a thread tests its mbarrier or no group can run: the latest moment that the ISA allows.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class InFlight(Protocol):
 
     ins: Instruction
     flat: np.ndarray
-    landed: bool
+    is_performed: bool
 
     def perform(self, batch) -> None: ...
 
@@ -51,7 +51,7 @@ class MbarrierWaits:
         self.flying: list[tuple[frozenset[int], InFlight]] = []  # (mbarriers, copy), in the order of issue
         self.unseen: list[
             tuple[frozenset[int], InFlight]
-        ] = []  # that landed with no thread looking at their mbarriers yet
+        ] = []  # performed, at whose mbarriers no thread has looked yet
         self.revived_at = -1
         self.fruitless = (0, -1)  # failed tests with nobody else to run, and ``changes`` then
         self.failures = 0  # failed tests since the last change, whoever runs
@@ -73,17 +73,17 @@ class MbarrierWaits:
         copies = [self.flying[i][1] for _, i in sorted(found)]
         self.flying = [entry for entry in self.flying if wanted.isdisjoint(entry[0])]
         for _, some in groupby(copies, lambda copy: isinstance(copy, InFlightArrival)):
-            landing = list(some)
-            if commits := [copy.commit for copy in landing if isinstance(copy, InFlightArrival)]:
+            completed = list(some)
+            if commits := [copy.commit for copy in completed if isinstance(copy, InFlightArrival)]:
                 self.batch.memories.tensor_memory.complete_commits(
                     commits
                 )  # at once: what leads to them may be carried out together
-            for copy in landing:
+            for copy in completed:
                 copy.perform(self.batch)
         return bool(copies)
 
     def observe(self, positions: np.ndarray) -> None:
-        """Threads look at these mbarriers: they learn of what has landed there."""
+        """Threads test these mbarriers, and so observe the copies that were performed there."""
         wanted = frozenset(positions.tolist())
         self.unseen = [entry for entry in self.unseen if wanted.isdisjoint(entry[0])]
 
@@ -94,7 +94,7 @@ class MbarrierWaits:
             self.sleepers.setdefault(position, []).append(group)
 
     def completed(self, positions) -> None:
-        """Phases have completed: wake who waits."""
+        """Phases have completed: wake the groups that wait for them."""
         if self.sleepers:
             for position in positions.tolist():
                 self.wake(self.sleepers.pop(position, ()))
@@ -149,13 +149,13 @@ class MbarrierWaits:
 
         A copy that landed while nobody could run may as well land later, if nobody has looked at its mbarrier since.
         """
-        under_way = [*self.flying, *self.unseen]
-        if not under_way and self.batch.observers.racecheck is None:
+        in_flight = [*self.flying, *self.unseen]
+        if not in_flight and self.batch.observers.racecheck is None:
             return
         batch, words = self.batch, self.batch.memories.shared_size // 8
         ctas = unique_integers(group.flat // batch.geometry.threads)
         gone = frozenset(ctas[~batch.scheduler.are_ctas_alive(ctas)].tolist())
-        for places, copy in under_way if gone else ():
+        for places, copy in in_flight if gone else ():
             if not gone.isdisjoint(place // words for place in places):
                 self.report_outlived(copy)
         if batch.observers.racecheck is not None:

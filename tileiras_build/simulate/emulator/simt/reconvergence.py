@@ -1,4 +1,4 @@
-"""Groups of threads that meet at one place become one group."""
+"""Reconvergence: groups of threads at the same pc become one group."""
 
 from __future__ import annotations
 
@@ -150,8 +150,8 @@ def _merge_state(merged: ThreadGroup, groups: list[ThreadGroup], positions: list
     merged.cp_async_groups = AsyncCopyGroups.joined([g.cp_async_groups for g in groups])
     merged.bulk_copy_groups = AsyncCopyGroups.joined([g.bulk_copy_groups for g in groups])
     if any(g.barrier_value is not None for g in groups):
-        told = [broadcast(0 if g.barrier_value is None else g.barrier_value, g.shape) for g in groups]
-        merged.barrier_value = _concatenated(merged, groups, told, positions)
+        votes = [broadcast(0 if g.barrier_value is None else g.barrier_value, g.shape) for g in groups]
+        merged.barrier_value = _concatenated(merged, groups, votes, positions)
 
 
 def _concatenated(
@@ -184,12 +184,12 @@ def overlay(base, changed, shape):
     if isinstance(base, tuple):
         return tuple(overlay(b, [(g, v[i]) for g, v in changed], shape) for i, b in enumerate(base))
     is_whole = sum(group.size for group, _ in changed) == shape[0] * shape[1]
-    given = [value for _, value in changed] + ([] if is_whole else [base])
-    if all(value.ndim == 0 for value in given) and len({value.tobytes() for value in given}) == 1:
-        return given[0]
-    if all(group.select[0] == "rows" for group, _ in changed) and all(map(is_uniform_per_cta, given)):
+    sources = [value for _, value in changed] + ([] if is_whole else [base])
+    if all(value.ndim == 0 for value in sources) and len({value.tobytes() for value in sources}) == 1:
+        return sources[0]
+    if all(group.select[0] == "rows" for group, _ in changed) and all(map(is_uniform_per_cta, sources)):
         shape = (shape[0], 1)  # each CTA has its own
-    out = np.empty(shape, given[0].dtype)
+    out = np.empty(shape, sources[0].dtype)
     if not is_whole:
         out[...] = base
     for group, value in changed:

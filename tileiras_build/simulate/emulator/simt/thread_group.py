@@ -1,4 +1,4 @@
-"""Groups of threads at one pc, and how they part.
+"""Groups of threads at one pc, and how they split.
 
 The registers of a group are arrays of shape (CTAs, threads) - a product set - or (1, n) for any other set, and
 broadcast: a value that does not depend on the thread may be (CTAs, 1) or a scalar. The parts of a group that a branch
@@ -45,7 +45,7 @@ BARRIER, CLUSTER_WAIT, WARP_SYNC, MBARRIER_WAIT, RETRY = (
 
 
 class SchedulerEvent:
-    """Something only the scheduler can do: barrier, exit, call, return, wait for warp mates."""
+    """What only the scheduler can do: a barrier, exit, call, return, or a wait for the other threads of a warp."""
 
     __slots__ = ("data", "kind")
 
@@ -165,7 +165,7 @@ class ThreadGroup:
         return broadcast(value, self.shape).reshape(-1)
 
     def branch(self, predicate, taken: int, otherwise: int):
-        """Where a conditional branch goes: a pc, or a Split where the threads disagree."""
+        """Where a conditional branch goes: a pc, or a Divergence where the threads disagree."""
         if np.ndim(predicate) == 0:
             return taken if predicate else otherwise
         count = np.count_nonzero(predicate)
