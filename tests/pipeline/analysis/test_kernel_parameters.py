@@ -105,7 +105,7 @@ def view(sizes, strides, type):
 TWO = [POINTER, *[INTEGER] * 4]
 
 
-def test_the_convention_is_told_without_a_note():
+def test_the_convention_is_known_without_a_note():
     found = facts(view("%b, %c", "%d", "[?, ?], [?, 1]"), TWO)
     assert [(one.name, one.rank) for one in found.arguments] == [("arg0", 2)]
     assert [(row.name, row.axis, row.value) for row in found.rows[1:]] == [

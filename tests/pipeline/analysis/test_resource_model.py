@@ -1,4 +1,4 @@
-"""What passes are told of a multiprocessor: registers that agents divide, stages and CTAs that shared memory holds."""
+"""What passes are told of an SM: registers that partitions divide, stages and CTAs that shared memory holds."""
 
 from dataclasses import replace
 
@@ -26,7 +26,7 @@ KIB = 1024
 
 
 @pytest.mark.parametrize("warps", [8, 12, 16])
-def test_agents_have_no_more_registers_than_the_kernel(warps):
+def test_partitions_have_no_more_registers_than_the_kernel(warps):
     fetching, computing = setmaxnreg_split(warps, HOPPER)
     threads = 32 * (warps + FETCHING_WARPS)
     launched = FILE // threads // UNIT * UNIT
@@ -40,7 +40,7 @@ def test_two_warpgroups_that_compute_have_240():
 
 
 def test_the_register_file_is_the_targets(monkeypatch):
-    """128 threads with a fetching warp, two CTAs: three warps of a partition have 168 registers a thread, or half of that."""
+    """128 threads with a loading warp, two CTAs: three warps of a partition have 168 registers a thread, or half of that."""
     words = 140 * 128
     assert registers_fit(words, 4, 2, HOPPER)
     half = replace(SM_LIMITS[90], registers=FILE // 2)
@@ -55,7 +55,7 @@ def test_nine_warps_start_with_the_registers_of_twelve(warps, words, fits):
     assert registers_fit(words * 32 * warps, warps, 1, HOPPER) is fits
 
 
-def test_without_tma_no_warp_fetches():
+def test_without_tma_no_warp_loads():
     words = (224 - WGMMA_REG_OVERHEAD) * 32 * 8
     assert registers_fit(words, 8, 1, find_target("sm_80")) and not registers_fit(words, 8, 1, HOPPER)
 
@@ -75,7 +75,7 @@ def test_fewer_ctas_rather_than_one_stage():
 
 
 def test_the_system_keeps_a_part_for_each_cta():
-    """228 KiB of a multiprocessor, 1 KiB of each CTA: stages that fill half of 227 KiB leave no room for the second one."""
+    """228 KiB of an SM, 1 KiB of each CTA: stages that fill half of 227 KiB leave no room for the second one."""
     most = (228 // 2 - 1) * KIB
     assert choose_stages(most // 2, 0, 2, JOB) == (2, 2)
     assert choose_stages(most // 2 + 128, 0, 2, JOB) == (4, 1)

@@ -100,7 +100,7 @@ def test_reductions_and_scans(data, shape, ctas):
 
 
 @given(st.lists(EXTENTS, max_size=1), EXTENTS, EXTENTS, EXTENTS, st.sampled_from([2, 4]))
-def test_products(batch, m, n, k, ctas):
+def test_dots(batch, m, n, k, ctas):
     op = build("dot", [[*batch, m, k], [*batch, k, n], [*batch, m, n]], [*batch, m, n])
     found = check(op, lambda a, b, c: a @ b + c, ctas)
     batches = sum(extent % ctas == 0 for extent in batch)
@@ -113,7 +113,7 @@ def test_elements(shape, ctas):
 
 
 # ---- what does not go together -------------------------------------------------------------------
-def test_one_tile_cannot_be_both_operands_of_a_product():
+def test_one_tile_cannot_be_both_operands_of_a_dot():
     source = TestOp(result_types=[TensorType(f32, [8, 8])]).results[0]
     op = COUNTERPARTS["nv_tileaa.dot"].make([source, source, source, None, None], [source.type])
     with pytest.raises(ShardingError, match="both divided and whole|two dimensions"):

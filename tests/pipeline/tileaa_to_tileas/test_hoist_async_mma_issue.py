@@ -1,4 +1,4 @@
-"""Products issued one iteration ahead: right numbers and no race for every loop length, and where they are issued."""
+"""Dots issued one iteration ahead: correct results and no race for every loop length, and where they are issued."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ def events(name: str) -> list[str]:
 
 @pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
 @pytest.mark.parametrize("steps", [0, 1, 2, 3, 7])
-def test_sums_that_each_iteration_reads(steps, sm):
+def test_accumulators_that_each_iteration_reads(steps, sm):
     rng = np.random.default_rng(steps)
     a, b = (rng.integers(-2, 3, shape).astype(np.float16) for shape in ((200, 64 * 7), (64 * 7, 64)))
     length = max(64 * steps - 16, 0)
@@ -32,21 +32,21 @@ def test_sums_that_each_iteration_reads(steps, sm):
     np.testing.assert_array_equal(found, a.astype(np.float64) @ (b * weights[:, None]).astype(np.float64))
 
 
-def test_the_next_product_comes_right_behind_the_reading_of_the_last_sum():
+def test_the_next_dot_comes_right_behind_the_reading_of_the_last_accumulator():
     assert events("weighted_steps")[:3] == ["tmem_load", "if", "async.umma"]
 
 
-def test_both_products_of_attention_are_under_way_while_threads_compute():
-    """The later product of the last iteration and the first of the next, before the mask and the softmax of this one."""
+def test_both_dots_of_attention_are_in_flight_while_threads_compute():
+    """The later dot of the last iteration and the first of the next, before the mask and the softmax of this one."""
     found = events("weighted_bf16")
     assert found[: found.index("reduce")] == ["tmem_store", "async.umma", "tmem_load", "if", "async.umma", "if"]
 
 
 def test_operands_that_the_loop_computes_are_not_there_ahead():
     found = events("squared_and_numbered")
-    assert found.count("if") == 1  # the first product's; the second's left operand is stored in the loop
+    assert found.count("if") == 1  # the first dot's; the second's left operand is stored in the loop
 
 
 @pytest.mark.parametrize("name", ["weighted_steps", "weighted_bf16", "fed_back", "of_one_stage", "of_slices"])
-def test_proof_of_pipelines(name):
+def test_verifier_of_pipelines(name):
     assert verify_pipelines(scheduled_case(KERNELS, name, "sm_100")) > 0

@@ -1,4 +1,4 @@
-"""Chained products whose sums stay in tensor memory: right numbers whether sums are scaled or not, and what they share."""
+"""Chained dots whose accumulators stay in tensor memory: correct results whether accumulators are scaled or not, and what they share."""
 
 import re
 from pathlib import Path
@@ -18,7 +18,7 @@ LENGTH = 320
 
 
 def growing(rng, rows):
-    """Scores whose maxima lie ever further along: each step scales the sum."""
+    """Scores whose maxima lie ever further along: each step scales the accumulator."""
     return rng.normal(size=rows) * np.linspace(0.1, 2, rows[0])[:, None]
 
 
@@ -47,7 +47,7 @@ def loop(name):
 
 @pytest.mark.parametrize("keys", [growing, falling])
 @pytest.mark.parametrize("name", NAMES)
-def test_numbers(name, keys):
+def test_results(name, keys):
     rng = np.random.default_rng(7)
     q, v = np.abs(rng.normal(size=(256, 64))) / 8, rng.normal(size=(LENGTH, 64))
     q, k, v = (array.astype(np.float16) for array in (q, keys(rng, (LENGTH, 64)), v))
@@ -69,7 +69,7 @@ def test_left_operands_take_the_columns_of_the_scores_and_nothing_else_is_carrie
 
 @pytest.mark.parametrize("name", NAMES)
 def test_left_operands_are_written_and_multiplied_in_parts(name):
-    """What is not needed for them, as the sum of a row, is computed behind the last part."""
+    """What is not needed for them, as the sum of a row, is computed after the last part."""
     found = re.findall(r"nv_tileas\.(tmem_\w+|reduce)\b", loop(name))
     assert found == ["tmem_load", "reduce", "tmem_scale", "tmem_store", "tmem_store", "reduce"]
     issued = re.findall(r"async\.umma .*?(?:chunk = array<i64: (\d, \d)>|, loc)", tileas(name))
@@ -78,7 +78,7 @@ def test_left_operands_are_written_and_multiplied_in_parts(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_keys(name):
-    """Turns without a product: the next sum, of nothing, is not complete before the last one was read."""
+    """Turns without a dot: the next sum, of nothing, is not complete before the last one was read."""
     q = np.ones((256, 64), np.float16)
     keys = q[:0]
     out = np.full((256, 64), np.nan, np.float32)
@@ -86,7 +86,7 @@ def test_no_keys(name):
     np.testing.assert_array_equal(found, np.zeros((256, 64)))
 
 
-def test_a_sum_may_start_from_a_tile():
+def test_a_accumulator_may_start_from_a_tile():
     rng = np.random.default_rng(5)
     q, k, v = (rng.integers(-1, 2, (rows, 64)).astype(np.float16) for rows in (128, 192, 192))
     start = rng.integers(-9, 9, (128, 64)).astype(np.float32)
@@ -100,7 +100,7 @@ def test_jumps_keep_parts_from_being_computed_together():
     assert text.count("trap;") == 2
 
 
-def test_ptxas_sees_that_one_thread_issues_products():
+def test_ptxas_sees_that_one_thread_issues_dots():
     """It does not where a loop, here a wait, is the first thing that this thread does."""
     text = compiled(KERNELS, "weighted", "sm_100").ptx
     assert re.search(r"tcgen05\.fence::after_thread_sync;\n\$\w+:\n[^$]*mbarrier\.try_wait", text)
@@ -114,14 +114,14 @@ def test_two_ctas_find_room():
     assert 2 * int(re.search(r"create_tmem .*tmem<#builtin.int<(\d+)>", text)[1]) <= 512
 
 
-def test_others_keep_their_sums_in_registers():
-    """64 rows do not fill the lanes; a step that adds to the scores reads the sum."""
+def test_others_keep_their_accumulators_in_registers():
+    """64 rows do not fill the lanes; a step that adds to the scores reads the accumulator."""
     assert not any("tmem_scale" in tileas(name) for name in ("weighted_bf16", "fed_back"))
     assert "tmem_scale" not in tileas("weighted", "sm_90")
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_proofs(name):
+def test_verifiers(name):
     module = parse(tileas(name).encode())
     assert verify_pipelines(module) > 0
     verify_shared_memory_allocation(module)

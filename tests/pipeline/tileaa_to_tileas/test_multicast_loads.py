@@ -1,4 +1,4 @@
-"""Tiles that all CTAs of a cluster need: each fetches a share for all, where the target does that at full speed."""
+"""Tiles that all CTAs of a cluster need: each loads a share for all, where the target does that at full speed."""
 
 import re
 from pathlib import Path
@@ -41,7 +41,7 @@ def loads(name, sm):
         ("product_2", "sm_120", [(None, [32, 64]), (None, [64, 32])]),
     ],
 )
-def test_what_each_cta_fetches(name, sm, expected):
+def test_what_each_cta_loads(name, sm, expected):
     assert loads(name, sm) == expected
 
 
@@ -53,13 +53,13 @@ def test_the_machine_code_multicasts(name, sm):
 
 
 def test_no_cta_ends_before_the_others():
-    """Others may still write into its shared memory: all threads meet before they exit."""
+    """Others may still write into its shared memory: all threads synchronize before they exit."""
     ptx = compiled(KERNELS, "product_2", "sm_90").ptx
     body = ptx[ptx.rindex("barrier.cluster.arrive;") :]
     assert re.fullmatch(r"barrier.cluster.arrive;\s+barrier.cluster.wait;\s+ret;", body[: body.index("ret;") + 4])
 
 
-def test_without_shared_fetches_there_is_no_cluster_barrier():
+def test_without_shared_loads_there_is_no_cluster_barrier():
     assert "barrier.cluster" not in compiled(KERNELS, "product_2", "sm_120").ptx
     assert "barrier.cluster" not in compiled(KERNELS, "rows_normalized_2", "sm_90").ptx
 

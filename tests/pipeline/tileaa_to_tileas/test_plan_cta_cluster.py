@@ -1,4 +1,4 @@
-"""Tiles divided over the CTAs of clusters: right numbers and no race, whatever the shapes, and who gets no cluster."""
+"""Tiles divided over the CTAs of clusters: correct results and no race, whatever the shapes, and who gets no cluster."""
 
 import re
 from pathlib import Path
@@ -36,7 +36,7 @@ def clusters(name, sm):
     return artifacts.manifest["kernels"][name]["cluster"][0], reason and reason[1]
 
 
-# ---- products ------------------------------------------------------------------------------------
+# ---- dots ------------------------------------------------------------------------------------
 PRODUCTS = ["product", "product_columns", "product_tall", "product_wide", "product_f8"]
 
 
@@ -51,7 +51,7 @@ def check_product(name, sm, sizes, grid):
 
 @each
 @pytest.mark.parametrize("name", PRODUCTS)
-def test_products_of_tiles_that_stick_out_of_the_arrays(name, sm, ctas):
+def test_dots_of_tiles_that_stick_out_of_the_arrays(name, sm, ctas):
     name = f"{name}_{ctas}"
     m, n, k = (argument for argument in cases(KERNELS)[name].arguments if isinstance(argument, int))
     assert clusters(name, sm) == (ctas, None)
@@ -100,7 +100,7 @@ def test_attention_by_rows(name, sm, used):
 
 
 @pytest.mark.parametrize("ctas", CTAS)
-def test_parts_of_products_that_the_instruction_does_not_fit_stay_together(ctas):
+def test_parts_of_dots_that_the_instruction_does_not_fit_stay_together(ctas):
     size, reason = clusters(f"attention_{ctas}", "sm_100")
     assert (size, reason) == (1, "shards of a dot are too small for tcgen05")
 

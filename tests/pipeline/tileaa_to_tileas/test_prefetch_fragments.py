@@ -1,4 +1,4 @@
-"""Fragments under way across the wait for their stage: right numbers and no race for every loop length, and in which order."""
+"""Fragments in flight across the wait for their stage: correct results and no race for every loop length, and in which order."""
 
 from pathlib import Path
 
@@ -46,7 +46,7 @@ def given(values):
 
 @pytest.mark.parametrize("length", LENGTHS)
 @pytest.mark.parametrize(("name", "sm"), (*STEPS, *CONVERTED))
-def test_numbers(name, sm, length):
+def test_results(name, sm, length):
     a, b, out = operands(name, length)
     right = b.T if name == "tf32_transposed" else b
     found = run(KERNELS, name, sm, [given(a), given(right), out], (2 if name == "batched" else 3, 1, 1))[2]
@@ -83,13 +83,13 @@ def test_operands_that_are_converted_are_read_at_once(name, sm):
     ("name", "sm"), [("matmul_f16_128x128x64", "sm_80"), ("matmul_f16_128x128x64", "sm_120"), ("attention_f16_128x128", "sm_80")]
 )  # fmt: skip
 def test_other_loops_stay(name, sm):
-    """Two CTAs share a multiprocessor's registers; TMA fetches the tiles; two products are another matter."""
+    """Two CTAs share an SM's registers; TMA loads the tiles; two dots are another matter."""
     module = scheduled_case(FAST_PATH, name, sm)
     assert all(op.starts is None for op in module.walk() if op.name == READING)
 
 
-def test_products_stand_between_the_barrier_and_the_fragments_it_lets_in():
-    """In machine code: the loop waits at its barrier with a step's products in hand."""
+def test_dots_stand_between_the_barrier_and_the_fragments_it_lets_in():
+    """In machine code: the loop waits at its barrier with a step's dots in hand."""
     lines = disassembled(KERNELS, "f16", "sm_80").splitlines()
     names = [word for line in lines for word in ("HMMA", "LDSM", "BAR.SYNC", "LDGSTS") if f" {word}" in line]
     barriers = [place for place, name in enumerate(names) if name == "BAR.SYNC"]

@@ -1,4 +1,4 @@
-"""Two products under way at once: right numbers and no race for every loop length, and in which order they are issued."""
+"""Two dots in flight at once: correct results and no race for every loop length, and in which order they are issued."""
 
 from pathlib import Path
 
@@ -65,19 +65,19 @@ NUMBERS = [
 
 
 @pytest.mark.parametrize(("length", "name", "sm"), NUMBERS)
-def test_numbers(length, name, sm):
+def test_results(length, name, sm):
     given = operands(name, 100, length)
     given[1:] = (values[:length] for values in given[1:])
     out = np.full((100, 64), np.nan, np.float32)
     found = run(KERNELS, name, sm, [*given, out], (1 if "persistent" in name else 2, 1, 1))[3]
     want = WANT.get(name, squared)(*(value.astype(np.float64) for value in given))
-    digits = 8 if "bf16" in name else 11  # of the left operands of the second product
+    digits = 8 if "bf16" in name else 11  # of the left operands of the second dot
     largest = np.abs(want).max(initial=0)
     np.testing.assert_allclose(found, want, atol=2.0 ** -(digits - 2) * largest)
 
 
 @pytest.mark.parametrize("name", [name for name in OVERLAPPED if name != "squared"])  # which has two CTAs instead
-def test_both_products_are_issued_before_the_first_is_waited_for(name):
+def test_both_dots_are_issued_before_the_first_is_waited_for(name):
     text = compiled(KERNELS, name, "sm_90").tileas
     loop = text[text.rindex("nv_tileas.for") :]
     events = [line.split("nv_tileas.", 1)[1].split(" ")[0] for line in loop.splitlines() if "async.dot" in line]
@@ -103,11 +103,11 @@ def test_what_the_early_part_reads_is_not_done_late():
 
 @pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
 @pytest.mark.parametrize("name", OVERLAPPED)
-def test_proofs_of_pipelines_and_scratch(name, sm):
+def test_verifiers_of_pipelines_and_scratch(name, sm):
     module = scheduled_case(KERNELS, name, sm)
     assert verify_pipelines(module) > 0
     assert verify_shared_memory_allocation(module) >= 0
 
 
-def test_the_only_stage_is_given_back_behind_its_product():
+def test_the_only_stage_is_given_back_behind_its_dot():
     assert verify_pipelines(scheduled_case(KERNELS, "crowded", "sm_90")) > 0

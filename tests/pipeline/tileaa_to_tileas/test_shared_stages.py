@@ -1,4 +1,4 @@
-"""Loops one after the other with the same products: right numbers and no race for every division, and no memory of their own."""
+"""Loops one after the other with the same dots: correct results and no race for every division, and no memory of their own."""
 
 from pathlib import Path
 
@@ -33,7 +33,7 @@ def test_stages_that_two_loops_use_in_turn(steps, name, width, sm):
 
 @pytest.mark.parametrize("sm", SMS)
 @pytest.mark.parametrize("steps", [0, 1, 3, 8])
-def test_sums_that_two_loops_inside_another_make(steps, sm):
+def test_accumulators_that_two_loops_inside_another_make(steps, sm):
     rng = np.random.default_rng(steps)
     a, b = (rng.integers(-2, 3, shape).astype(np.float16) for shape in ((300, 64 * 8), (64 * 8, 64)))
     a, b = a[:, : 64 * steps], b[: 64 * steps]
@@ -46,7 +46,7 @@ def test_sums_that_two_loops_inside_another_make(steps, sm):
 @pytest.mark.parametrize(
     ("name", "rings", "buffers"), [("in_two_loops", 2, 2), ("in_two_loops_short", 2, 2), ("sums_of_two_loops", 1, 2)]
 )
-def test_each_product_has_its_memory_once(name, rings, buffers, sm):
+def test_each_dot_has_its_memory_once(name, rings, buffers, sm):
     text = compiled(KERNELS, name, sm).tileas
     held = (name, sm) == ("in_two_loops", "sm_90")  # the left operand, which both loops read
     assert text.count("= nv_tileas.alloc_tensor") == buffers + held
@@ -57,7 +57,7 @@ def test_each_product_has_its_memory_once(name, rings, buffers, sm):
 
 @pytest.mark.parametrize("sm", SMS)
 @pytest.mark.parametrize("name", ["in_two_loops", "sums_of_two_loops"])
-def test_proofs_of_pipelines_and_scratch(name, sm):
+def test_verifiers_of_pipelines_and_scratch(name, sm):
     module = scheduled_case(KERNELS, name, sm)
     assert verify_pipelines(module) > 0
     assert verify_shared_memory_allocation(module) >= 0

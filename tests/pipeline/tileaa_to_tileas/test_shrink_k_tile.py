@@ -14,7 +14,7 @@ from tileiras_build.pipeline.verifiers.shared_memory_allocation import verify_sh
 KERNELS = Path(__file__).with_name("deep_k_dots.py")
 SMS = ("sm_80", "sm_90", "sm_100", "sm_120")
 # Shared memory of sm_120 holds 99 KiB, of sm_80 163 KiB, of the others 227 KiB. What reads its loop's index elsewhere
-# keeps its steps. In a loop over tiles two must fit beside what results pass through, where TMA fetches them.
+# keeps its steps. In a loop over tiles two must fit beside what results pass through, where TMA loads them.
 DEPTHS = {
     "wide": (64, 128, 128, 64),
     "even": (64, 128, 128, 64),
@@ -88,11 +88,11 @@ def test_loops_whose_number_of_steps_matters(sm):
     np.testing.assert_array_equal(run(KERNELS, "turning", sm, [a, b, out])[2].astype(np.float64), again)
 
 
-# ---- products as loops of their own
+# ---- dots as loops of their own
 @pytest.mark.parametrize("sm", SMS)
 @pytest.mark.parametrize(("name", "length"), [("attending", 300), ("attending", 0), ("attending_twice", 129)])
-def test_products_of_whole_rows(name, length, sm):
-    """Not even one tile of k and v fits: their products are loops, q is loaded in each step, or sliced where it is computed."""
+def test_dots_of_whole_rows(name, length, sm):
+    """Not even one tile of k and v fits: their dots are loops, q is loaded in each step, or sliced where it is computed."""
     rng = np.random.default_rng(length)
     q, k, v = (rng.integers(-1, 2, (rows + 1, 512)).astype(np.float16)[:rows] for rows in (16, length, length))
     found = run(KERNELS, name, sm, [q, k, v, np.full((512, 16), np.nan, np.float32)])[3]

@@ -1,4 +1,4 @@
-"""Tiles that are more than registers hold are computed part after part: right numbers, proofs, and no spills."""
+"""Tiles that are more than registers hold are computed part after part: correct results, verifiers, and no spills."""
 
 from pathlib import Path
 
@@ -63,7 +63,7 @@ def test_a_kernel_that_returns_is_computed_in_parts_all_the_same():
 
 
 @pytest.mark.parametrize("sm", SMS)
-def test_parts_fit_and_are_proved(sm):
+def test_parts_fit_and_are_accepted(sm):
     artifacts = assembled(KERNELS, "weighing", sm)
     resources = artifacts.manifest["kernels"]["weighing"]["resources"]
     assert resources["spill_stores"] + resources["spill_loads"] == 0
@@ -71,7 +71,7 @@ def test_parts_fit_and_are_proved(sm):
     assert HALF in artifacts.tileas
     assert (verify_shared_memory_allocation(module) == 0) == (
         sm == "sm_90"
-    )  # where TMA brings all tiles, and stores them from fragments
+    )  # where TMA loads all tiles, and stores them from fragments
     assert sm == "sm_80" or verify_pipelines(module)
 
 

@@ -1,4 +1,4 @@
-"""Loads of products through rings: right numbers and no race for every loop length, also where a loop runs again."""
+"""Loads of dots through rings: correct results and no race for every loop length, also where a loop runs again."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ KERNEL = Path(__file__).with_name("k_loop_dot.py")
 
 @pytest.mark.parametrize("sm", ["sm_80", "sm_90", "sm_120"])
 @pytest.mark.parametrize("steps", [1, 2, 3, 4, 5, 9])
-def test_nested_products_share_a_ring(steps, sm):
+def test_nested_dots_share_a_ring(steps, sm):
     rng = np.random.default_rng(steps)
     a, b = rng.standard_normal((192, 32 * steps)), rng.standard_normal((32 * steps, 64))
     a, b = a.astype(np.float16), b.astype(np.float16)
@@ -56,7 +56,7 @@ FAST_PATH = Path(__file__).parents[3] / "benchmarks" / "key_kernels.py"
 
 
 @pytest.mark.parametrize(("sm", "stages"), [("sm_80", 2), ("sm_89", 1)])
-def test_two_products_take_turns_where_two_stages_do_not_fit(sm, stages):
+def test_two_dots_take_turns_where_two_stages_do_not_fit(sm, stages):
     found = rings(FAST_PATH, "attention_f16_128x128_causal", sm)
     assert {ring.result.type.stages.data for ring in found} == {stages}
 
@@ -69,7 +69,7 @@ def test_ctas_for_which_stages_were_chosen_have_registers():
 
 
 @pytest.mark.parametrize(("name", "is_first"), [("128x128", True), ("128x256", False)])
-def test_copies_follow_the_product_where_they_have_time(name, is_first):
+def test_copies_follow_the_dot_where_they_have_time(name, is_first):
     """Of two stages the one that is copied is the next one to be read; of three it has an iteration more."""
     module = scheduled_case(FAST_PATH, f"matmul_f16_{name}x64_persistent", "sm_80")
     product = next(op for op in module.walk() if op.name == "nv_tileas.dot")

@@ -1,4 +1,4 @@
-"""A warp that fetches and warps that compute: right numbers and no race for every loop length, type and order."""
+"""A warp that loads and warps that compute: correct results and no race for every loop length, type and order."""
 
 from pathlib import Path
 
@@ -15,14 +15,14 @@ from tileiras_build.target.targets import TARGETS
 KERNELS = Path(__file__).with_name("tma_dots.py")
 SMS = ("sm_90", "sm_100", "sm_120")
 WGMMA, TCGEN05, MMA = "wgmma.mma_async", "tcgen05.mma", "mma.sync"
-# The instruction of each product on sm_90 and on sm_100; sm_120 has mma.sync alone. wgmma takes one operand of bytes
-# that lies the other way, in 64 columns or more; tensor memory sums in 32 bits only.
+# The instruction of each dot on sm_90 and on sm_100; sm_120 has mma.sync alone. wgmma takes one operand of bytes
+# that lies the other way, in 64 columns or more; tensor memory accumulators in 32 bits only.
 PRODUCTS = {
     "f16_rows": (WGMMA, TCGEN05),
     "f16_columns": (WGMMA, TCGEN05),
     "bf16_wide": (WGMMA, TCGEN05),
     "f16_tall": (WGMMA, TCGEN05),
-    "f16_square": (WGMMA, TCGEN05),  # its sums would fill all registers, and are computed in turns;
+    "f16_square": (WGMMA, TCGEN05),  # its accumulators would fill all registers, and are computed in turns;
     "f16_of_two": (WGMMA, TCGEN05),
     "f16_wide_of_two": (WGMMA, TCGEN05),  # half of them would, too, and one block has all instead
     "f16_deep": (WGMMA, TCGEN05),
@@ -42,7 +42,7 @@ PRODUCTS = {
     "i8_short": (WGMMA, TCGEN05),
     "tf32_both_turned": (MMA, TCGEN05),
 }
-# ldmatrix does not transpose them either: TMA brings them only where tensor memory's products read them.
+# ldmatrix does not transpose them either: TMA loads them only where tensor memory's dots read them.
 TURNED_BYTES = ("f8_rows", "f8_turned", "i8_rows")
 
 
@@ -73,7 +73,7 @@ def test_tiles_that_stick_out_of_the_arrays(name, sm):
 
 
 @pytest.mark.parametrize("name", PRODUCTS)
-def test_the_product_is_made_by_the_targets_own_instruction(name):
+def test_the_dot_is_made_by_the_targets_own_instruction(name):
     for sm, instruction in zip(SMS, (*PRODUCTS[name], MMA)):
         ptx = compiled(KERNELS, name, sm).ptx
         found = [other for other in (WGMMA, TCGEN05, MMA) if other in ptx]
@@ -91,7 +91,7 @@ def to_tf32(values):
 @pytest.mark.parametrize("name", ["tf32_columns", "tf32_rows"])
 @pytest.mark.parametrize("wide", [0, 1])
 def test_f32_is_rounded_to_tf32_on_the_way(wide, name, sm):
-    """14 bits on one side, 2 on the other: what a product of rounded operands sums is exact."""
+    """14 bits on one side, 2 on the other: a dot of rounded operands is exact."""
     a, b, out = operands(name, 128, 128, 64)
     given = (a, b)[wide]
     given[...] = np.random.default_rng(wide).integers(-(2**13), 2**13, given.shape)
@@ -145,14 +145,14 @@ def test_a_ring_that_is_used_by_many_loops(steps, sm):
 
 @pytest.mark.parametrize("sm", SMS)
 @pytest.mark.parametrize("steps", [1, 3])
-def test_a_sum_that_starts_from_a_tile(steps, sm):
+def test_a_accumulator_that_starts_from_a_tile(steps, sm):
     check("added", sm, (128, 64, 32 * steps), start=True)
 
 
 @pytest.mark.parametrize("sm", SMS)
 @pytest.mark.parametrize("name", ["f16_columns", "nested", "added"])
 def test_a_loop_that_never_runs(name, sm):
-    """k = 0: a sum of nothing is what it starts from."""
+    """k = 0: an accumulator of nothing is what it starts from."""
     a, b, out = operands(name, 128, 64, 32)
     found = run(KERNELS, name, sm, [a[:, :0], b[:0], out])[2]
     np.testing.assert_array_equal(found, out if name == "added" else np.zeros_like(out))
@@ -161,7 +161,7 @@ def test_a_loop_that_never_runs(name, sm):
 @pytest.mark.parametrize("sm", SMS)
 @pytest.mark.parametrize("name", ["looked_up", "looked_up_by_two_ctas", "looked_up_twice", "looked_up_late"])
 def test_places_that_are_read_from_memory(name, sm):
-    """All threads look them up before the agents part, unless the kernel has written them."""
+    """All threads look them up before the partitions part, unless the kernel has written them."""
     rng = np.random.default_rng(5)
     m, n, k = (argument for argument in cases(KERNELS)[name].arguments if isinstance(argument, int))
     a, b = rng.integers(-3, 4, (2 * m, 3 * k)).astype(np.float16), rng.integers(-3, 4, (3, 3 * k, n)).astype(np.float16)
@@ -181,17 +181,17 @@ def test_places_that_are_read_from_memory(name, sm):
 
 
 @pytest.mark.parametrize("name", ["after_a_flag", "in_place", "looked_up_late"])
-def test_loads_that_must_come_after_something_are_not_fetched_ahead(name):
+def test_loads_that_must_come_after_something_are_not_loaded_ahead(name):
     """What they come after: an acquire, a write of the loop around, and one of what says where they are."""
     assert "tma" not in compiled(KERNELS, name, "sm_90").tileas
 
 
-def test_loads_whose_hint_forbids_tma_are_not_fetched():
+def test_loads_whose_hint_forbids_tma_are_not_loaded():
     assert "tma" not in compiled(KERNELS, "forbidden", "sm_90").tileas.replace("allow_tma", "")
 
 
 @pytest.mark.parametrize("sm", SMS)
-def test_a_product_in_place(sm):
+def test_a_dot_in_place(sm):
     rng = np.random.default_rng(3)
     a, b = rng.integers(-2, 3, (128, 64)).astype(np.float16), rng.integers(-1, 2, (64, 64)).astype(np.float16)
     want = ((a.astype(np.float64) @ b.astype(np.float64)).astype(np.float16).astype(np.float64) @ b).astype(np.float16)

@@ -1,4 +1,4 @@
-"""Bytes that lie along m or n comes to warpgroup products through registers, as their left operand."""
+"""Bytes that lie along m or n comes to warpgroup dots through registers, as their left operand."""
 
 from pathlib import Path
 
@@ -39,13 +39,13 @@ def check(name, m, n, k, grid, counters=None):
 
 
 @pytest.mark.parametrize("name", [*EXCHANGED, *LEFT, *INTEGERS, "both", "narrow"])
-def test_numbers(name):
+def test_results(name):
     m, n, k = arguments(name)[3:]
     check(name, m, n, 3 * k, (1, 1, 1))
 
 
 @pytest.mark.parametrize("name", ["square", "wide", "left"])
-def test_numbers_at_the_ends_of_arrays(name):
+def test_results_at_the_ends_of_arrays(name):
     m, n, k = arguments(name)[3:]
     check(name, 2 * m - 16, 2 * n - 48, 2 * k + 16, (2, 2, 1))
 
@@ -73,8 +73,8 @@ def test_operands_are_read_without_bank_conflicts(name):
 
 
 @pytest.mark.parametrize("name, products", [("chained", 1), ("chained_by_columns", 2)])
-def test_a_product_of_a_product(name, products):
-    """The right operand of a sum whose left operand is computed comes as it lies: to wgmma along k, else to mma.sync."""
+def test_a_dot_of_a_dot(name, products):
+    """The right operand of a dot whose left operand is computed comes as it lies: to wgmma along k, else to mma.sync."""
     ptx = compiled(KERNELS, name, "sm_90").ptx
     assert "wgmma.mma_async" in ptx and ("mma.sync.aligned.m16" in ptx) == (products == 1)
     rng = np.random.default_rng(8)

@@ -1,4 +1,4 @@
-"""Stores by TMA: right numbers in every type and shape, nothing written outside, and only where they may be chosen."""
+"""Stores by TMA: correct results in every type and shape, nothing written outside, and only where they may be chosen."""
 
 import re
 from pathlib import Path
@@ -184,7 +184,7 @@ def test_stores_that_may_not_or_need_not_use_tma(name):
     assert "async.tiled_tma_store" not in compiled(KERNELS, name, "sm_90").tileas
 
 
-def test_sums_in_rows_of_a_thread_are_stored_by_tma_in_any_type():
+def test_accumulators_in_rows_of_a_thread_are_stored_by_tma_in_any_type():
     assert STORE.format(2) in compiled(KERNELS, "f16_to_f32", "sm_100").ptx
 
 

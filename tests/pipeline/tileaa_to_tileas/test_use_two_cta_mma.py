@@ -1,4 +1,4 @@
-"""Products of pairs of CTAs in tensor memory: right numbers and no race, and who makes none."""
+"""Dots of pairs of CTAs in tensor memory: correct results and no race, and who makes none."""
 
 import re
 from pathlib import Path
@@ -53,7 +53,7 @@ def test_loops_shorter_and_longer_than_the_ring(name, steps):
 
 
 @pytest.mark.parametrize(("steps", "blocks"), [(1, 1), (3, 1), (9, 2)])
-def test_sums_that_are_made_again_and_again(steps, blocks):
+def test_accumulators_that_are_made_again_and_again(steps, blocks):
     check("pair_persistent_2", (3 * 256 + 16, 2 * 64 + 16, 64 * steps), (blocks, 1, 1))
 
 
@@ -93,6 +93,6 @@ def test_a_stage_holds_half_of_the_right_operand_and_there_are_more_of_them():
 
 
 @pytest.mark.parametrize("name", ["product_2", "product_wide_2", "product_tall_4"])
-def test_products_by_columns_or_of_more_ctas_are_of_one(name):
+def test_dots_by_columns_or_of_more_ctas_are_of_one(name):
     ptx = compiled(KERNELS, name, "sm_100").ptx
     assert "cta_group::1" in ptx and "cta_group::2" not in ptx

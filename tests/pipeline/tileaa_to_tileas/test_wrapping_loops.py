@@ -1,4 +1,4 @@
-"""Products in loops whose counters wrap, or come to the end of their type: copies ahead and agents follow the same counters."""
+"""Dots in loops whose counters wrap, or come to the end of their type: copies ahead and partitions follow the same counters."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def check(type, signed, low, high, step, first, sm, by_one=False):
 
 @pytest.mark.parametrize("sm", ["sm_80", "sm_90", "sm_100", "sm_120"])
 @pytest.mark.parametrize(("type", "signed", "low", "high", "step", "first"), LOOPS)
-def test_products_follow_the_counters(type, signed, low, high, step, first, sm):
+def test_dots_follow_the_counters(type, signed, low, high, step, first, sm):
     check(type, signed, low, high, step, first, sm)
 
 

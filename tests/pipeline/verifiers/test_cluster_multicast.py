@@ -1,4 +1,4 @@
-"""The proof of clusters accepts what multicast_loads makes and refuses each change that lets CTAs disagree."""
+"""The verifier of clusters accepts what multicast_loads makes and refuses each change that lets CTAs disagree."""
 
 from pathlib import Path
 
@@ -37,7 +37,7 @@ def parts(name, sm="sm_90"):
 @pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
 @pytest.mark.parametrize("ctas", [2, 4])
 @pytest.mark.parametrize("name", PRODUCTS)
-def test_products_are_proved(name, ctas, sm):
+def test_dots_are_accepted(name, ctas, sm):
     assert verify_cluster_multicast(module_of(f"{name}_{ctas}", sm)) == 1
 
 
@@ -113,7 +113,7 @@ def test_shares_along_another_dimension():
 
 # ---- pairs ---------------------------------------------------------------------------------------
 @pytest.mark.parametrize("name", PAIRS)
-def test_pairs_are_proved(name):
+def test_pairs_are_accepted(name):
     module = module_of(f"{name}_2", "sm_100")
     assert verify_cluster_multicast(module) == 1 and verify_pipelines(module) == 2
 
@@ -125,7 +125,7 @@ def pair_of(name):
 
 
 @pytest.mark.parametrize("end", ["async.umma", "create_tmem"])
-def test_a_product_of_one_cta_in_a_pair(end):
+def test_a_dot_of_one_cta_in_a_pair(end):
     module, find = pair_of("product_tall_2")
     del find(end)[0].attributes["pair"]
     refused(module, "not one product of two CTAs")
@@ -139,7 +139,7 @@ def test_a_stage_that_expects_too_much():
 
 
 @pytest.mark.parametrize("which", [0, 1])
-def test_parts_that_both_ctas_fetch(which):
+def test_parts_that_both_ctas_load(which):
     module, find = pair_of("product_tall_2")
     load, [rank] = find("tiled_tma_load")[which], find("get_cta_rank")
     index = next(i for i, coord in enumerate(load.operands) if rank.results[0] in getattr(coord.owner, "operands", ()))
@@ -147,19 +147,19 @@ def test_parts_that_both_ctas_fetch(which):
     refused(module, "its tile is not this CTA's part")
 
 
-def test_a_sum_that_one_cta_hears_of():
+def test_a_accumulator_that_one_cta_hears_of():
     module, find = pair_of("product_tall_2")
     del find("umma_commit")[0].ready.owner.attributes["ctas"]
     refused(module, "the sum is complete in one CTA only")
 
 
-def test_a_sum_that_is_overwritten_too_early():
+def test_a_accumulator_that_is_overwritten_too_early():
     module, find = pair_of("pair_persistent_2")
     find("umma_acquire")[0].detach()
     refused(module, "accumulators are overwritten before both CTAs have read them")
 
 
-def test_a_sum_that_is_not_released():
+def test_a_accumulator_that_is_not_released():
     module, find = pair_of("pair_persistent_2")
     [release] = find("consumer_release")
     release.detach()

@@ -1,4 +1,4 @@
-"""The proof of peers accepts the code of clusters, and refuses it where a CTA may use one that does not run."""
+"""The verifier of peers accepts the code of clusters, and refuses it where a CTA may use one that does not run."""
 
 from functools import lru_cache
 from pathlib import Path

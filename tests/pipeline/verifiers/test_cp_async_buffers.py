@@ -1,4 +1,4 @@
-"""The proof of rings accepts what the pipeline makes and refuses each change that lets a stage be reused too early."""
+"""The verifier of rings accepts what the pipeline makes and refuses each change that lets a stage be reused too early."""
 
 import pytest
 from xdsl.dialects.builtin import IntegerAttr, i32
@@ -12,7 +12,7 @@ PIPELINED = ("matmul_tf32_nn", "matmul_tf32_nt")
 
 @pytest.mark.parametrize("sm", ["sm_80", "sm_90"])
 @pytest.mark.parametrize("name", NAMES)
-def test_examples_are_proved(name, sm):
+def test_examples_are_accepted(name, sm):
     verify_cp_async_buffers(scheduled(name, sm))
 
 
@@ -52,7 +52,7 @@ def test_copy_before_the_barrier_is_refused(name):
     products = {op.parent: op for op in find(module, "nv_tileas.dot")}
     wait = next(op for op in find(module, "nv_tileas.async_wait") if op.parent in products)
     body = wait.parent
-    # With what their places are computed from: all between the product and the commit.
+    # With what their places are computed from: all between the dot and the commit.
     first = products[body].next_op
     while first.name != "nv_tileas.async_commit":
         following = first.next_op
@@ -65,7 +65,7 @@ def test_copy_before_the_barrier_is_refused(name):
 
 # ---- scratch over rings
 def over_a_ring():
-    """A product whose epilogue converts where its operands lay."""
+    """A dot whose epilogue converts where its operands lay."""
     module = with_rings("matmul_f16_nn_f16")
     [conversion] = [op for op in find(module, "nv_tileas.convert_layout") if "scratch_offset" in op.attributes]
     start = conversion.attributes["scratch_offset"].value.data

@@ -1,4 +1,4 @@
-"""The proof of conversions accepts what the pipeline makes and refuses a plan that mixes up a tile."""
+"""The verifier of conversions accepts what the pipeline makes and refuses a plan that mixes up a tile."""
 
 import pytest
 
@@ -12,7 +12,7 @@ KERNELS = ["attention_f16", "matmul_f16_nn", "matmul_f16_nn_f16", "softmax_f32"]
 
 @pytest.mark.parametrize("sm", ["sm_80", "sm_100"])
 @pytest.mark.parametrize("name", KERNELS)
-def test_examples_are_proved(name, sm):
+def test_examples_are_accepted(name, sm):
     module = scheduled(name, sm)
     converted = {op.name for op in module.walk()} & {layout_conversions.CONVERSION}
     assert bool(layout_conversions.verify_layout_conversions(module)) == bool(converted)

@@ -79,7 +79,7 @@ def test_fragments_of_another_operand():
         verify_fragment(fragment(16, 8, 16, "A", 16).transpose(), (16, 8, 16, 16), "A")
 
 
-def test_a_product_with_its_tiles_exchanged():
+def test_a_dot_with_its_tiles_exchanged():
     tiling = mma_tiling(32, 16, 32, Atom(16, 8, 16, 16), 1, 1)
 
     class Exchanged:

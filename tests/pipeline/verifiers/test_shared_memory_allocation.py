@@ -1,4 +1,4 @@
-"""The proof of scratch memory accepts what the pipeline makes and refuses what lacks a barrier or overlaps."""
+"""The verifier of scratch memory accepts what the pipeline makes and refuses what lacks a barrier or overlaps."""
 
 import pytest
 from xdsl.dialects.builtin import IntegerAttr, i32
@@ -89,7 +89,7 @@ def test_storage_shares_no_byte():
 
 @pytest.mark.parametrize("sm", ["sm_80", "sm_90"])
 @pytest.mark.parametrize("name", NAMES)
-def test_examples_are_proved(name, sm):
+def test_examples_are_accepted(name, sm):
     verify_shared_memory_allocation(scheduled(name, sm))
 
 

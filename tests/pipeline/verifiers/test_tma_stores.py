@@ -1,4 +1,4 @@
-"""The proof of stores by TMA accepts what the pipeline makes and refuses each wait and barrier that is missing."""
+"""The verifier of stores by TMA accepts what the pipeline makes and refuses each wait and barrier that is missing."""
 
 from itertools import product
 from pathlib import Path
@@ -57,7 +57,7 @@ def test_what_the_passes_make_is_proved(name, sm):
 
 @pytest.mark.parametrize("sm", SMS)
 @pytest.mark.parametrize("name", NAMES)
-def test_examples_are_proved(name, sm):
+def test_examples_are_accepted(name, sm):
     verify_tma_stores(scheduled(name, sm))
 
 
@@ -115,7 +115,7 @@ def test_a_wait_that_only_one_thread_knows_of(name):
     refused(module, "with no barrier between the wait and it|before all threads know")
 
 
-def test_accesses_of_agents_are_ordered_too():
+def test_accesses_of_partitions_are_ordered_too():
     module = module_of("read_back")
     for barrier in find(module, "barrier"):
         drop(barrier)

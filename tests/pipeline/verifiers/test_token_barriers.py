@@ -1,4 +1,4 @@
-"""The proof of token order accepts what the pipeline makes and refuses a missing barrier."""
+"""The verifier of token order accepts what the pipeline makes and refuses a missing barrier."""
 
 from pathlib import Path
 
@@ -34,7 +34,7 @@ def test_every_barrier_is_needed(title):
 
 @pytest.mark.parametrize("sm", ["sm_80", "sm_90"])
 @pytest.mark.parametrize("name", NAMES)
-def test_examples_are_proved(name, sm):
+def test_examples_are_accepted(name, sm):
     verify_token_barriers(scheduled(name, sm))
 
 

@@ -1,4 +1,4 @@
-"""Agents of one thread: right numbers and no race where one issues the products of loops over tiles, and who has one."""
+"""Partitions of one thread: correct results and no race where one issues the dots of loops over tiles, and who has one."""
 
 import re
 from pathlib import Path
@@ -92,7 +92,7 @@ def test_every_target_with_tensor_memory(sm):
 
 
 @pytest.mark.parametrize("tiles", [1, 4, 9])
-def test_some_sums_of_nothing(tiles):
+def test_some_accumulators_of_nothing(tiles):
     a, b, out = operands("triangular", 128 * tiles, 64, 32 * 4)
     found = run(KERNELS, "triangular", "sm_100", [a, b, out])[2]
     for tile in range(tiles):
@@ -110,7 +110,7 @@ def test_loops_around_loops_over_tiles(steps):
 
 
 @pytest.mark.parametrize("steps", [0, 1, 7])
-def test_two_sums_of_a_tile(steps):
+def test_two_accumulators_of_a_tile(steps):
     a, b, out = operands("gated", 3 * 128, 64, 32 * steps)
     c = operands("gated", 3 * 128, 64, 32 * steps, seed=1)[1]
     found = run(KERNELS, "gated", "sm_100", [a, b, c, out])[3]
@@ -118,7 +118,7 @@ def test_two_sums_of_a_tile(steps):
 
 
 @pytest.mark.parametrize("steps", [0, 1, 7])
-def test_a_loop_that_does_more_than_the_product(steps):
+def test_a_loop_that_does_more_than_the_dot(steps):
     a, b, out = operands("beside", 3 * 128, 64, 32 * steps)
     weights = np.arange(1, 9, dtype=np.float32)
     found = run(KERNELS, "beside", "sm_100", [a, b, weights, out])[3]
@@ -135,7 +135,7 @@ def test_an_epilogue_that_reads_what_it_overwrites(name):
 
 # ---- who issues ----------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("name", APART)
-def test_one_agent_issues_and_others_read(name):
+def test_one_partition_issues_and_others_read(name):
     fetching, issuing, reading = (
         {op.name.removeprefix("nv_tileas.") for op in region.walk()} for region in regions(name, "sm_100")
     )
@@ -147,12 +147,12 @@ def test_one_agent_issues_and_others_read(name):
 @pytest.mark.parametrize(
     ("name", "sm"), [("f16", "sm_90"), ("f16", "sm_120"), ("from_a_tile", "sm_100"), ("wide_of_two", "sm_100")]
 )
-def test_who_has_no_such_agent(name, sm):
-    """Other instructions, sums that do not start from zero, sums for which a further warp leaves too few registers."""
+def test_who_has_no_such_partition(name, sm):
+    """Other instructions, accumulators that do not start from zero, and those for which a further warp leaves too few registers."""
     assert len(regions(name, sm)) == 2
 
 
-# The schedule is that of the first target but for what a multiprocessor holds: each kernel for one of the others, too.
+# The schedule is that of the first target but for what an SM holds: each kernel for one of the others, too.
 PROVED = [
     pytest.param(name, sm, marks=() if column in (0, 1 + row % (len(TENSOR_MEMORY) - 1)) else pytest.mark.exhaustive)
     for row, name in enumerate(APART)
@@ -162,7 +162,7 @@ PROVED = [
 
 
 @pytest.mark.parametrize(("name", "sm"), PROVED)
-def test_the_agents_are_proved(name, sm):
+def test_the_partitions_are_accepted(name, sm):
     module = scheduled_case(KERNELS, name, sm)
     assert verify_pipelines(module) >= 2
     assert (
@@ -192,8 +192,8 @@ def test_it_is_assembled(name, sm):
 
 # ---- what does not wait for what -----------------------------------------------------------------------------------
 @pytest.mark.parametrize(("name", "tiles_ahead"), [("f16", 2), ("tall", 2), ("f16_2ctas", 2), ("square", 1)])
-def test_products_of_the_next_tile_are_done_while_the_epilogue_is_held(name, tiles_ahead, monkeypatch):
-    """From the first product on no computing warp runs until nobody else can go on."""
+def test_dots_of_the_next_tile_are_done_while_the_epilogue_is_held(name, tiles_ahead, monkeypatch):
+    """From the first dot on no computing warp runs until nobody else can go on."""
     m, n, k = tile_of(name)
     warps = int(re.search(r"num_warps = (\d+)", compiled(KERNELS, name, "sm_100").tileas)[1])
     done = hold_computing_warps(monkeypatch, warps)
@@ -205,7 +205,7 @@ def test_products_of_the_next_tile_are_done_while_the_epilogue_is_held(name, til
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("name", ["f16", "square", "f16_2ctas", "f16_4ctas"])
-def test_any_order_of_agents(name, seed, monkeypatch):
+def test_any_order_of_partitions(name, seed, monkeypatch):
     m, n, k = tile_of(name)
     shuffle_agents(monkeypatch, seed)
     check(name, (3 * m, n, 2 * k), (1, 1, 1))
@@ -247,7 +247,7 @@ def listing_of(name):
 
 
 @pytest.mark.parametrize("name", ["f16", "bf16", "tall", "f16_2ctas", "grouped"])
-def test_no_thread_issues_products_after_it_has_read_a_sum(name):
+def test_no_thread_issues_dots_after_it_has_read_an_accumulator(name):
     listing = listing_of(name)
     assert not {"UTCHMMA", "UTMALDG"} & listing.reached_from("LDTM")
     assert not {"LDTM", "UTMASTG", "STG"} & listing.reached_from("UTCHMMA")

@@ -1,4 +1,4 @@
-"""Scales that warps of their own bring: right numbers and no race, whatever a loop's length; who does it, and what proves it."""
+"""Scales that warps of their own load: correct results and no race, whatever a loop's length; who does it, and what proves it."""
 
 import re
 from types import SimpleNamespace
@@ -30,7 +30,7 @@ APART = (*PERSISTENT, *ALONE, "e4m3_triangular")
 
 
 def check(name, tiles, steps, grid, sm="sm_100", more=(0, 0), seed=0):
-    """The product of so many tiles down and across, and ``more`` rows and columns, against NumPy."""
+    """The dot of so many tiles down and across, and ``more`` rows and columns, against NumPy."""
     m, n, k, _ = sizes(name)
     shape = (tiles[0] * m + more[0], tiles[1] * n + more[1], steps * k)
     a, a_scale, b, b_scale, out = operands(name, shape, seed)
@@ -47,7 +47,7 @@ def agents(name, sm="sm_100"):
 # ---- numbers -------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(("name", "steps"), [*zip(PERSISTENT, (3, 1, 7, 2)), ("mxfp4_bytes_persistent", 9)])
 def test_tiles_of_one_block(name, steps):
-    """The groups of one tile are seldom whole: those of the next use the stages behind them."""
+    """The groups of one tile are seldom whole: those of the next use the stages after them."""
     found, wanted = check(name, (2, 2), steps, (1, 1, 1), seed=steps)
     np.testing.assert_array_equal(found, wanted)
 
@@ -78,7 +78,7 @@ def test_loops_of_every_length(tiles):
 
 
 @pytest.mark.parametrize("steps", [1, 9])
-def test_sums_that_start_from_a_tile(steps):
+def test_accumulators_that_start_from_a_tile(steps):
     """They are issued by a thread of those that compute, which all write the scales."""
     found, wanted = check("nvfp4_bytes_onto", (1, 1), steps, (1, 1, 1))
     np.testing.assert_array_equal(found, 7 + wanted)
@@ -86,14 +86,14 @@ def test_sums_that_start_from_a_tile(steps):
 
 
 @pytest.mark.parametrize(("name", "seed"), [("mxfp4_bytes_persistent", 0), ("nvfp4_bytes_persistent_tall", 1)])
-def test_any_order_of_agents(name, seed, monkeypatch):
+def test_any_order_of_partitions(name, seed, monkeypatch):
     shuffle_agents(monkeypatch, seed)
     found, wanted = check(name, (3, 1), 3, (1, 1, 1), seed=seed)
     np.testing.assert_array_equal(found, wanted)
 
 
 def _tail(find, producers):
-    """Where the agent that fetches, or one that copies scales, waits for the last stages at its end."""
+    """Where the producer partition, or one that copies scales, waits for the last stages at its end."""
     tails = find("async.pipeline.producer_tail")
     return next(tail for tail in tails if bool(tail.operands[0].owner.attributes.get("producers")) == bool(producers))
 
@@ -128,7 +128,7 @@ def test_the_emulator_sees_what_is_missing(change, edit, message, monkeypatch):
 
 
 def test_scales_that_columns_are_short_for():
-    """96 for the scales of an iteration beside 256 of the sum: two stages."""
+    """96 for the scales of an iteration beside 256 of the accumulator: two stages."""
     found, wanted = check("nvfp4_bytes_of_32", (1, 1), 3, (1, 1, 1))
     np.testing.assert_array_equal(found, wanted)
     copied = next(op for op in agents("nvfp4_bytes_of_32")[1].walk() if op.name == "nv_tileas.async.copy_scales")
@@ -156,11 +156,11 @@ def test_computing_warps_are_not_in_the_loop(name):
 def test_scales_are_copied_to_tensor_memory(name):
     ptx = compiled(KERNELS, name, "sm_100").ptx
     assert "tcgen05.cp.cta_group::1.32x128b.warpx4" in ptx and "cp.async.c" not in ptx
-    assert ptx.count("tcgen05.st.") <= 1  # the zeros of a sum of nothing
+    assert ptx.count("tcgen05.st.") <= 1  # the zeros of an accumulator of nothing
     assert ptx.count("ld.global.v4") + ptx.count("ld.global.nc.v4") > 0
 
 
-def test_sums_of_a_loop_over_tiles_have_two_buffers():
+def test_accumulators_of_a_loop_over_tiles_have_two_buffers():
     """Where there is no such loop, one is enough."""
     for name, buffers in (("nvfp4_bytes_persistent", 2), ("nvfp4_bytes_grouped", 1)):
         module = scheduled_case(KERNELS, name, "sm_100")
@@ -177,7 +177,7 @@ def test_no_register_is_spilled():
 
 # ---- what proves it ------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("name", [*APART, "nvfp4_bytes_onto"])
-def test_pipelines_are_proved(name):
+def test_pipelines_are_accepted(name):
     assert verify_pipelines(scheduled_case(KERNELS, name, "sm_100")) >= 2
 
 
@@ -216,8 +216,8 @@ def test_a_broken_ring_of_scales_is_found(change, what):
     assert what in broken("nvfp4_bytes_persistent", change)
 
 
-def test_scales_that_all_threads_write_are_proved():
-    """They meet before a product reads them, and write no place that one may read."""
+def test_scales_that_all_threads_write_are_accepted():
+    """They meet before a dot reads them, and write no place that one may read."""
 
     def meets(find):
         stores = [op for op in find("tmem_store") if "line_dim" in op.attributes]

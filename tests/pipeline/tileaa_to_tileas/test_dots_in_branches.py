@@ -1,4 +1,4 @@
-"""Kernels that return early or multiply in choices: every agent does, nothing is under way when a block ends, and fast paths stay."""
+"""Kernels that return early or multiply in choices: every partition does, nothing is in flight when a block ends, and fast paths stay."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ BEFORE = 9  # what the result holds before
 
 
 def launched(name, sm, steps, lengths, limit, **options):
-    """What a kernel leaves of as many rows of tiles as there are lengths, and the product of all."""
+    """What a kernel leaves of as many rows of tiles as there are lengths, and the dot of all."""
     m, n, k = [argument for argument in cases(KERNELS)[name].arguments if isinstance(argument, int)]
     rng, rows = np.random.default_rng(steps), len(lengths)
     a = rng.integers(-2, 3, (rows * m, steps * k)).astype(np.float16)
@@ -83,7 +83,7 @@ def test_a_return_from_a_loop(name, sm):
     assert (found[2] == BEFORE).all()
 
 
-# By kernel: the number that it is launched with, lengths of rows, and how often each row's product is in the result.
+# By kernel: the number that it is launched with, lengths of rows, and how often each row's dot is in the result.
 LOOPS = {
     "while_a_sum_is_small": (10**6, (0, 3, 1), (0, 3, 1)),
     "in_nested_loops": (0, (0, 3, 4), (1, 4, -5)),
@@ -95,7 +95,7 @@ LOOPS = {
 @pytest.mark.parametrize("sm", SMS)
 @pytest.mark.parametrize("name", LOOPS)
 def test_loops_that_only_run_on_go_on(name, sm, steps):
-    """No number says before how often they run: whatever path the products take, none waits for what never comes."""
+    """No number says before how often they run: whatever path the dots take, none waits for what never comes."""
     number, lengths, times = LOOPS[name]
     found, whole = launched(name, sm, steps, lengths, number)
     np.testing.assert_array_equal(found[:2], [times[row] * whole[row] for row in (0, 1)])
@@ -129,7 +129,7 @@ def test_a_choice_of_clusters(sm):
 
 
 @pytest.mark.parametrize("sm", SMS)
-def test_products_in_either_arm(sm):
+def test_dots_in_either_arm(sm):
     found, whole = launched("either", sm, 3, [0, 2, 1], 1)
     np.testing.assert_array_equal(found, np.stack([2 * whole[0], 3 * whole[1], 0 * whole[2]]))
 
@@ -154,20 +154,20 @@ def test_a_return_costs_no_fast_path(name, sm):
 
 @pytest.mark.parametrize("sm", FETCHING)
 @pytest.mark.parametrize("name", FAST)
-def test_agents_that_return_are_proved(name, sm):
+def test_partitions_that_return_are_accepted(name, sm):
     module = scheduled_case(KERNELS, name, sm)
     verify_tma_stores(module)
     assert verify_pipelines(module)
 
 
 def returns(module):
-    """The early returns of each agent."""
+    """The early returns of each partition."""
     [switch] = [op for op in module.walk() if op.name == "nv_tileas.agent_switch"]
     return [[op for op in region.walk() if op.name == "nv_tileaa.return"] for region in switch.regions]
 
 
 @pytest.mark.parametrize("agent", [0, -1])
-def test_an_agent_that_goes_on_where_another_returns_is_refused(agent):
+def test_an_partition_that_goes_on_where_another_returns_is_refused(agent):
     module = scheduled_case(KERNELS, "guarded", "sm_90")
     [gone] = returns(module)[agent]
     gone.detach()

@@ -1,4 +1,4 @@
-"""Block-scaled products: right numbers for every type, block and shape, by the instruction that scales where there is one."""
+"""block-scaled dots: correct results for every type, block and shape, by the instruction that scales where there is one."""
 
 from itertools import cycle
 
@@ -65,7 +65,7 @@ BLOCK_SCALE = {
     "mxfp4_bytes_of_16": None,
 }
 
-# Tensor memory has 128 rows or more; fp4 is fetched where rows are known to begin on multiples of 16 bytes.
+# Tensor memory has 128 rows or more; fp4 is loaded where rows are known to begin on multiples of 16 bytes.
 IN_TENSOR_MEMORY = {
     name: kind
     for kind, names in {
@@ -102,7 +102,7 @@ NUMBERS = [
 
 
 @pytest.mark.parametrize(("name", "sm", "tiles"), NUMBERS)
-def test_numbers(name, sm, tiles):
+def test_results(name, sm, tiles):
     given = operands(name, shape_of(name, tiles))
     passed = [*given[:2], given[2].T, given[3].T, given[4]] if "turned" in name else given
     found = run_any(name, sm, passed, (1, 1, 1) if "batch" in name or name.endswith("rows") else (*tiles, 1))
@@ -254,7 +254,7 @@ def test_a_scale_that_is_no_number(name, sm):
     ],
 )
 def test_the_assembler_takes_it(name, sm):
-    """A product of scaled blocks is one instruction there, too."""
+    """A dot of scaled blocks is one instruction there, too."""
     artifacts = assembled(KERNELS, name, sm)
     [listing] = sass_listing.read_listings(sass_listing.disassemble(artifacts.cubin))
     assert listing.count("QMMA", "OMMA", "UTCQMMA", "UTCOMMA") >= 2 and not listing.count(

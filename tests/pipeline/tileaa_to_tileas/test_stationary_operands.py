@@ -1,4 +1,4 @@
-"""Left operands that warpgroups read where TMA has put them once: right numbers, no spills, and which stay in registers."""
+"""Left operands that warpgroups read where TMA has put them once: correct results, no spills, and which stay in registers."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ def tileas(name):
 
 
 @pytest.mark.parametrize("length", [64, 130])
-def test_numbers_of_wide_heads(length):
+def test_results_of_wide_heads(length):
     rng = np.random.default_rng(length)
     q, k, v = ((rng.integers(-2, 3, (rows, 256)) / 8).astype(np.float16) for rows in (100, length, length))
     found = run(KERNELS, "weighted_wide", "sm_90", [q, k, v, np.full((100, 256), np.nan, np.float32)])[3]
@@ -36,7 +36,7 @@ def test_wide_heads_spill_no_registers_and_overlap():
 
 @pytest.mark.parametrize("name", IN_SHARED_MEMORY)
 def test_both_operands_are_read_in_shared_memory(name):
-    """Each first product names the stage of its left operand, the only one that there is."""
+    """Each first dot names the stage of its left operand, the only one that there is."""
     text = tileas(name)
     first = next(line for line in text[text.rindex("nv_tileas.for") :].splitlines() if "async.dot " in line)
     assert "lhs_stage" in first and "local_load" not in text
@@ -51,11 +51,11 @@ def test_what_is_brought_anew_is_given_back_behind_its_loop():
     assert agent.index("nv_tileas.async.dot_wait") < ends < agent.rindex("tiled_store")
 
 
-def test_narrow_products_keep_it_in_registers_where_there_are_enough():
-    """Of 64 columns shared memory would have to bring as many bytes as it can."""
+def test_narrow_dots_keep_it_in_registers_where_there_are_enough():
+    """Of 64 columns shared memory would have to load as many bytes as it can."""
     assert "lhs_stage" not in tileas("squared_short")
 
 
 @pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
-def test_a_tile_that_products_read_in_two_ways_stays_in_registers(sm):
+def test_a_tile_that_dots_read_in_two_ways_stays_in_registers(sm):
     assert "lhs_stage" not in compiled(KERNELS, "of_itself_and_turned", sm).tileas
