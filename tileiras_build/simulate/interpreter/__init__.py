@@ -1,11 +1,11 @@
-"""The reference interpreter: what Tile IR means, in NumPy. It shares no code with the compiler's lowering.
+"""The reference interpreter: the semantics of Tile IR in NumPy. It shares no code with the compiler's lowering.
 
     memory = interpreter.Memory()
     address = memory.map_array(array)
     interpreter.launch(bytecode, "kernel", (4,), [address.to_bytes(8, "little")], memory=memory)
 
-A tile is a NumPy array (``formats.py`` says in which dtype); operations are functions registered in
-``machine.HANDLERS``. ``jitter.py`` explains how tolerances come about, ``verify.py`` compares with compiled code.
+A tile is a NumPy array (``element_types.py`` defines its dtype); operations are functions registered in
+``tile_block_interpreter.HANDLERS``. ``nondeterminism.py`` explains tolerances, ``verify_kernels.py`` compares with compiled code.
 """
 
 from ...ir.dialects.cuda_tile.ops_module import EntryOp
@@ -32,7 +32,7 @@ def entry_names(module) -> list[str]:
 
 
 def run_inputs(module, entry: str, inputs, limit: int | None = None) -> list[str]:
-    """Run a kernel once on ``inputs`` and leave its results in their buffers; a line of text per buffer.
+    """Run a kernel once on ``inputs``, whose buffers then hold the results; return a line of text per buffer.
 
     ``limit`` is the most operations that may run.
     """

@@ -1,9 +1,9 @@
-"""Compare compiled code with the interpreter on the same inputs.
+"""Compare the results of compiled code with the interpreter on the same inputs.
 
-The interpreter runs several times under different choices (``jitter.py``). An element of memory that depends on what
-Tile IR leaves open is not compared; any other may differ from the interpreter's by a multiple of how far it moved when
-every inexact operation was moved within its own error, which grows with the depth of reductions, and by one unit in
-the last place of its type. An element that never moved must be equal, bit for bit, unless it is a NaN.
+The interpreter runs several times under different choices (``nondeterminism.py``). Elements that depend on unspecified values
+are not compared. The tolerance of another element is a multiple of its largest change when all inexact operations were
+perturbed within their errors, plus units in the last place of its type. An element that never changed must be bit-identical,
+except for NaNs.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from .mapped_memory import Memory
 from .nondeterminism import Choice
 from .tile_block_interpreter import launch, tile_block_ids
 
-TOLERANCE_FACTOR = 6.0  # how many times farther than the interpreter moved an element may be off
+TOLERANCE_FACTOR = 6.0  # tolerance over the largest change of the perturbed runs
 UNSPECIFIED_RUNS = 3
 RANDOM_RUNS = 3
-INEXACT_RUNS = 12  # further ones before an element is called wrong
-OPERATION_LIMIT = 400_000  # operations of one run; a kernel that waits for another block never ends
+INEXACT_RUNS = 12  # additional runs before a mismatch is reported
+OPERATION_LIMIT = 400_000  # operations of one run; a kernel that waits for another block does not terminate
 MIN_BLOCK_LIMIT, BLOCKS_PER_STEP = (
     1_000_000,
     50,
-)  # blocks of instructions that compiled code may take, for the interpreter's operations
+)  # basic blocks that compiled code may execute, at least and per interpreter operation
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Mismatch:
 
 
 class ExpectedMemory:
-    """What the interpreter leaves in memory, and which elements may differ by how much."""
+    """The interpreter's results in memory, with the tolerance of each element."""
 
     def __init__(
         self, module: ModuleOp, entry: str, inputs: Inputs, seed: int = 0, limit: int | None = OPERATION_LIMIT
@@ -64,22 +64,22 @@ class ExpectedMemory:
         self.inexact = plain.inexact
         self.open = [np.zeros(words.shape, bool) for words in self.exact]
         self.find_unspecified(UNSPECIFIED_RUNS if plain.was_filled else 1)
-        self.moved = [self._run(Choice(trusting=True), backward=True)] if np.prod(inputs.grid) > 1 else []
+        self.perturbed = [self._run(Choice(trusting=True), backward=True)] if np.prod(inputs.grid) > 1 else []
         self.add_random_runs(RANDOM_RUNS if self.inexact else 0)
 
     def find_unspecified(self, count: int) -> None:
-        """Run ``count`` times with other unspecified values: what changes is open."""
+        """Run ``count`` times with other unspecified values; elements that change are unspecified."""
         for number in range(count):
-            garbage = np.random.default_rng([self.seed, number])
-            other = self._run(Choice(garbage, first_wins=number % 2 == 0, overflows=number == 0, trusting=True))
-            for open_, first, second in zip(self.open, self.exact, other):
-                open_ |= ~_same(first, second)
+            unspecified = np.random.default_rng([self.seed, number])
+            other = self._run(Choice(unspecified, first_wins=number % 2 == 0, overflows=number == 0, trusting=True))
+            for is_unspecified, first, second in zip(self.open, self.exact, other):
+                is_unspecified |= ~_same(first, second)
 
     def add_random_runs(self, count: int) -> None:
-        """Run ``count`` more times with inexact results moved at random."""
+        """Run ``count`` more times with perturbed inexact results."""
         for _ in range(count):
-            choice = Choice(random=np.random.default_rng([self.seed, len(self.moved)]), trusting=True)
-            self.moved.append(self._run(choice))
+            choice = Choice(random=np.random.default_rng([self.seed, len(self.perturbed)]), trusting=True)
+            self.perturbed.append(self._run(choice))
 
     def _run(self, choice: Choice, backward: bool = False) -> list[np.ndarray]:
         memory = Memory()
@@ -104,12 +104,12 @@ class ExpectedMemory:
             restore(self.inputs.buffers)
 
     def compare(self, actual: Sequence[np.ndarray]) -> list[Mismatch]:
-        """The wrong elements of each buffer, given what compiled code left there (``elements`` of each)."""
+        """The mismatches of each buffer with the compiled code's results (``elements`` of each buffer)."""
         found = self._wrong(actual)
-        if found and any(open_.any() for open_ in self.open):
+        if found and any(is_unspecified.any() for is_unspecified in self.open):
             self.find_unspecified(INEXACT_RUNS)
             found = self._wrong(actual)
-        if found and self.inexact and len(self.moved) < INEXACT_RUNS:
+        if found and self.inexact and len(self.perturbed) < INEXACT_RUNS:
             self.add_random_runs(INEXACT_RUNS)
             found = self._wrong(actual)
         return found
@@ -119,7 +119,7 @@ class ExpectedMemory:
         return [mismatch for mismatch in found if mismatch is not None]
 
     def share(self, actual: Sequence[np.ndarray]) -> float:
-        """Of what agrees (see ``compare``): the largest difference over the allowed one; 0 where all is equal."""
+        """The largest difference divided by its tolerance, of matching elements; 0 if all are equal."""
         return max((self._share(number, values) for number, values in enumerate(actual)), default=0.0)
 
     def _share(self, number: int, actual: np.ndarray) -> float:
@@ -128,7 +128,7 @@ class ExpectedMemory:
         if not differ.any() or storage_bits(buffer.element_type) < 8:
             return 0.0
         tolerance, free = self._tolerance(number, buffer.element_type)
-        one, two = (_numbers(words, buffer.element_type).astype(np.float64) for words in (expected, actual))
+        one, two = (_values(words, buffer.element_type).astype(np.float64) for words in (expected, actual))
         with np.errstate(all="ignore"):
             shares = np.abs(one - two) / tolerance
         return float(np.max(shares[differ & ~free & np.isfinite(shares)], initial=0.0))
@@ -144,17 +144,17 @@ class ExpectedMemory:
             return None
         index = int(np.flatnonzero(~right)[0])
         wanted, found = (
-            _numbers(words[index : index + 1], buffer.element_type)[0].item() for words in (expected, actual)
+            _values(words[index : index + 1], buffer.element_type)[0].item() for words in (expected, actual)
         )
         count = int((~right).sum())
         return Mismatch(buffer.parameter, count, right.size, index, wanted, found, float(tolerance[index]))
 
     def _tolerance(self, number: int, element_type: Attribute) -> tuple[np.ndarray, np.ndarray]:
-        """The largest allowed difference of each element, and which may be anything."""
-        expected = _numbers(self.exact[number], element_type)
+        """The tolerance of each element, and which elements are unconstrained."""
+        expected = _values(self.exact[number], element_type)
         spread, free = np.zeros(expected.shape), np.zeros(expected.shape, bool)
-        for words in self.moved:
-            values = _numbers(words[number], element_type)
+        for words in self.perturbed:
+            values = _values(words[number], element_type)
             with np.errstate(all="ignore"):
                 distance = np.abs(values.astype(np.float64) - expected.astype(np.float64))
             changed = ~_same(words[number], self.exact[number])
@@ -169,11 +169,11 @@ class ExpectedMemory:
 
 
 def elements(buffer: Buffer) -> np.ndarray:
-    """A copy of a buffer's elements as words; 4-bit elements stay in pairs."""
+    """A copy of a buffer's elements as words; 4-bit elements stay packed in pairs."""
     return buffer.bytes.copy().view(unsigned_dtype(max(storage_bits(buffer.element_type) // 8, 1)))
 
 
-def _numbers(words: np.ndarray, element_type: Attribute) -> np.ndarray:
+def _values(words: np.ndarray, element_type: Attribute) -> np.ndarray:
     if storage_bits(element_type) < 8:
         return words
     values = from_bit_patterns(words, element_type)
@@ -187,7 +187,7 @@ def _same(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 def _close(expected, actual, tolerance, element_type: Attribute, inexact: bool) -> np.ndarray:
     if storage_bits(element_type) < 8:
         return np.zeros(expected.shape, bool)
-    one, two = _numbers(expected, element_type), _numbers(actual, element_type)
+    one, two = _values(expected, element_type), _values(actual, element_type)
     if is_integer(element_type):
         return np.abs(one.astype(np.float64) - two.astype(np.float64)) <= tolerance
     with np.errstate(all="ignore"):
@@ -205,9 +205,9 @@ def run_compiled(inputs: Inputs, run: Callable[[], None]) -> list[np.ndarray]:
 
 
 def block_limit(steps: int) -> int:
-    """How many blocks of instructions compiled code may take where the interpreter takes ``steps`` operations.
+    """The limit of basic blocks for compiled code, if the interpreter executes ``steps`` operations.
 
-    A block is run by all threads that have come to it, of many CTAs at once, and most operations are part of one.
+    The emulator executes a basic block for all threads at it, of many CTAs at once.
     """
     return max(MIN_BLOCK_LIMIT, BLOCKS_PER_STEP * steps)
 
@@ -217,7 +217,7 @@ def run_in_emulator(
 ) -> list[np.ndarray]:
     """Run compiled code in the emulator on the inputs' own memory; see ``run_compiled``, ``emulator.launch``.
 
-    ``steps``: how many operations the interpreter has taken; code that takes far more ends in a fault (``block_limit``).
+    ``steps``: operations that the interpreter executed; code that takes far more fails (``block_limit``).
     """
     from .. import emulator
 

@@ -1,4 +1,4 @@
-"""Loops, branches, terminators and what a kernel can ask about its launch."""
+"""Loops, branches, terminators and queries of the launch."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def terminate(frame: Frame, op) -> BlockResult:
 
 @handles(ForOp)
 def run_for(frame: Frame, op: ForOp):
-    """A counted loop; its counter wraps at the end of its type, so that a step may lead back into the range."""
+    """A counted loop; its counter wraps in its type, so that a step may lead back into the range."""
     signed, element_type = "unsignedCmp" not in op.properties, element_of(op.lower_bound)
     number = lambda value: to_python(value, element_type, signed)
     counter, high, step = frame.get(op.lower_bound), number(frame.get(op.upper_bound)), number(frame.get(op.step))
@@ -46,18 +46,18 @@ def run_for(frame: Frame, op: ForOp):
 
 
 def _may_return(op: ForOp) -> bool:
-    """Whether something in a loop's body may end the kernel."""
+    """Whether an operation of a loop's body may exit the kernel."""
     return any(isinstance(inside, ReturnOp) for inside in op.region.walk())
 
 
 def _never_ends(low: int, high: int, step: int, bits: int, signed: bool) -> bool:
-    """Whether a counter that wraps stays below the upper bound: all numbers are met whose distance divides by this one."""
+    """Whether a wrapping counter never reaches the upper bound: it takes all values at multiples of a power of two."""
     distance, largest = gcd(step, 1 << bits), (1 << bits - signed) - 1
     return low < high and largest - (largest - low) % distance < high
 
 
 def _min_iterations(low: int, high: int, step: int, bits: int, signed: bool) -> int:
-    """How many iterations there are before the counter wraps, or ends."""
+    """The number of iterations before the counter wraps or the loop ends."""
     smallest = -(1 << bits - 1) if signed else 0
     way = high - low if step > 0 else low - smallest
     return max(way // abs(step), 0) if step and low < high else 0

@@ -1,4 +1,4 @@
-"""Arguments for a kernel, derived from its operations alone.
+"""Derives arguments for a kernel from its operations.
 
 A pointer that a tensor view is made of gets a buffer that holds the tensor; sizes are chosen from the tiles that are
 cut out of it, with a tail if nothing promises divisibility; strides are row-major. Any other pointer gets a generous
@@ -37,15 +37,15 @@ from .scalar_constant_folding import ScalarFolder
 from .tile_block_interpreter import find_entry
 
 T = TypeVar("T")
-UNVIEWED_ELEMENTS = 1 << 16  # of a buffer whose use is not understood
-MAX_ELEMENTS = 1 << 24  # of a tensor that is taken at its word; front ends write a huge one for "any"
+UNVIEWED_ELEMENTS = 1 << 16  # elements of a buffer without a tensor view
+MAX_ELEMENTS = 1 << 24  # largest static tensor that is allocated; front ends use huge sizes for "any"
 ALIGNMENT = 256
 GUARD_BYTES = 256  # bytes around a buffer that no kernel may touch
 
 
 @dataclass
 class Buffer:
-    """Memory behind one pointer parameter."""
+    """The memory of one pointer parameter."""
 
     parameter: int
     element_type: Attribute
@@ -60,7 +60,7 @@ class Buffer:
         return self.bytes.ctypes.data
 
     def restore(self) -> None:
-        """Put the original content back."""
+        """Restore the original content."""
         self.bytes[:] = self.initial_bytes
 
     def describe(self) -> str:
@@ -74,7 +74,7 @@ class Buffer:
 
 @dataclass
 class Inputs:
-    """A launch: what to pass, the memory behind it, how many tile blocks."""
+    """A launch: parameters, buffers and grid."""
 
     grid: tuple[int, int, int]
     params: list[bytes]
@@ -90,7 +90,7 @@ def aligned(size: int) -> np.ndarray:
 
 
 def random_elements(random: np.random.Generator, element_type: Attribute, count: int) -> np.ndarray:
-    """Held values: floats of ordinary size, small integers (they may be indices)."""
+    """Random values: floats of moderate size, small integers (they may be indices)."""
     if is_integer(element_type):
         return wrap(random.integers(0, 8, count), element_type)
     values = random.standard_normal(count)
@@ -108,13 +108,13 @@ def _buffer(random: np.random.Generator, parameter: int, element_type: Attribute
 
 
 def _whole_tiles(view: SSAValue) -> set[int]:
-    """The dimensions along which an access says that its tile is in the tensor."""
+    """The dimensions along which an access is marked in_bounds."""
     flags = (getattr(use.operation, "inbounds_flags", ()) for use in view.uses)
     return {dim for row in flags for dim, promised in enumerate(row) if promised}
 
 
 class _InputPlanner:
-    """Chooses the values of one entry's parameters."""
+    """Chooses the values of one kernel's parameters."""
 
     def __init__(self, entry: EntryOp, random: np.random.Generator, tiles: int, loose: int):
         self.entry, self.random, self.tiles, self.loose = entry, random, tiles, loose
@@ -126,7 +126,7 @@ class _InputPlanner:
         self.bounds: dict[int, tuple[int | None, int | None]] = {}
 
     def parameter(self, value: SSAValue) -> int | None:
-        """The parameter that a value is."""
+        """The parameter that a value is equal to; None if it is none."""
         term = self.terms(value)
         return self.arguments.index(term) if isinstance(term, BlockArgument) else None
 
@@ -140,7 +140,7 @@ class _InputPlanner:
                 self.bounds[index] = op.predicate.lb, op.predicate.ub
 
     def choose_parameter(self, index: int, wanted: int) -> int:
-        """Give an integer parameter a value near ``wanted`` that keeps its promises, unless it has one."""
+        """Set an integer parameter to a value near ``wanted`` that satisfies its assumptions, unless it is set."""
         if index not in self.scalars:
             low, high = self.bounds.get(index, (None, None))
             wanted = max(wanted, low) if low is not None else wanted
@@ -149,14 +149,14 @@ class _InputPlanner:
         return self.scalars[index]
 
     def number(self, value: SSAValue, wanted: int) -> int:
-        """The value that a size or stride will have."""
+        """The value of a size or stride."""
         if isinstance(term := self.terms(value), int):
             return term
         index = self.parameter(value)
         return wanted if index is None else self.choose_parameter(index, wanted)
 
     def plan_tensor(self, op: MakeTensorViewOp) -> None:
-        """Choose the sizes and strides of one tensor and the size of the buffer behind it."""
+        """Choose the sizes and strides of one tensor and the size of its buffer."""
         type, sizes, strides = op.tensor_view(), list(op.dynamic_shape), list(op.dynamic_strides)
         shape = [
             self.number(sizes.pop(0), wanted) if dim is None else dim
@@ -174,7 +174,7 @@ class _InputPlanner:
             self.counts[base] = max(self.counts.get(base, 0), known)
 
     def _wanted_sizes(self, op: MakeTensorViewOp) -> list[int]:
-        """Two tiles and a bit along each dimension, if tiles are cut out of the tensor; whole ones where none may leave it."""
+        """Two tiles and a partial one along each dimension of a tile view; only whole tiles along in_bounds dimensions."""
         wanted = [int(self.random.integers(17, 40))] * op.tensor_view().rank
         for use in op.result.uses:
             for result in use.operation.results:
@@ -202,7 +202,7 @@ class _InputPlanner:
                 stride = max(self.choose_parameter(number, stride) * size, stride)
 
     def grid(self) -> tuple[int, int, int]:
-        """Two tile blocks along each axis that the kernel asks for."""
+        """Two tile blocks along each axis that the kernel uses."""
         asked = [False, False, False]
         for op in self.entry.walk():
             if isinstance(op, GetTileBlockIdOp):
@@ -244,14 +244,14 @@ def derive_inputs(
     return Inputs(grid or planner.grid(), params, buffers, numbers)
 
 
-# Ways to choose inputs, the first that the kernel accepts is used: tiles per dimension, and the grid.
+# Candidate choices in order: tiles per dimension, and the grid. The first that the kernel accepts is used.
 ATTEMPTS = ((1, None), (1, (1, 1, 1)), (7, None), (7, (1, 1, 1)), (40, (1, 1, 1)))
 
 
 def usable_inputs(
     module: Operation, entry: str, run: Callable[[Inputs], T], seed: int = 0, grid: tuple[int, int, int] | None = None
 ) -> tuple[Inputs, T]:
-    """The first derived inputs that ``run`` accepts, and what it returns; else its last InterpreterFault."""
+    """The first derived inputs that ``run`` accepts, and its result; else raises its last InterpreterFault."""
     last: InterpreterFault | None = None
     for tiles, blocks in ATTEMPTS:
         inputs = derive_inputs(module, entry, seed, tiles=tiles, grid=grid or blocks)
@@ -261,7 +261,7 @@ def usable_inputs(
             last = problem
             if problem.id == "too-long":
                 break
-    assert last is not None, "there are ways to choose inputs"
+    assert last is not None, "CHOICES is not empty"
     raise last
 
 
@@ -285,6 +285,6 @@ def pack_scalar(number: int | float, element_type: Attribute) -> bytes:
 
 
 def restore(buffers: Sequence[Buffer]) -> None:
-    """Put the original content of every buffer back."""
+    """Restore the original content of every buffer."""
     for buffer in buffers:
         buffer.restore()

@@ -1,4 +1,4 @@
-"""Element types as NumPy arrays: which dtype holds a type, what its floats can represent, and its bits.
+"""Element types as NumPy arrays: the dtype of a type, the range of its floats, and its bit patterns.
 
 A tile is an array in the tile's shape. Its dtype is that of ``HELD``: i1 is bool, i4 is int8 in [-8, 7], tf32 is
 float32 whose lowest 13 bits are zero, f8E5M3FNU is its bit patterns as uint8, pointers are uint64 addresses.
@@ -52,7 +52,7 @@ STORAGE_DTYPES: dict[Attribute, np.dtype] = {
 
 @dataclass(frozen=True)
 class Format:
-    """What a float type can represent: precision in bits, exponent of the smallest normal, largest finite value."""
+    """A float type: precision in bits, exponent of the smallest normal, largest finite value."""
 
     precision: int
     min_exponent: int
@@ -88,7 +88,7 @@ TF32_UNUSED_BITS = 13
 
 
 def tile_of(value: SSAValue) -> TileType:
-    """The type of a value that is a tile."""
+    """The tile type of a value."""
     return type_as(value, TileType)
 
 
@@ -98,7 +98,7 @@ def element_of(value: SSAValue) -> Attribute:
 
 
 def pointee_of(value: SSAValue) -> Attribute:
-    """The type of what the pointers of a tile point to."""
+    """The pointee type of a tile of pointers."""
     return cast(PointerType, element_of(value)).pointee_type
 
 
@@ -108,7 +108,7 @@ def storage_dtype(element_type: Attribute) -> np.dtype:
 
 
 def constant_values(numbers: np.ndarray, element_type: Attribute) -> np.ndarray:
-    """Held values of the numbers of a constant."""
+    """The values of a constant as an array."""
     if element_type == FNV8:
         return float_to_fnv8(numbers.astype(np.float64))
     return numbers.astype(storage_dtype(element_type))
@@ -119,7 +119,7 @@ def is_integer(element_type: Attribute) -> bool:
 
 
 def storage_bits(element_type: Attribute) -> int:
-    """Bits that one element takes in memory: i1 takes a byte, tf32 four, 4-bit types half a byte."""
+    """Bits of one element in memory: i1 takes a byte, tf32 four, 4-bit types half a byte."""
     if isinstance(element_type, PointerType):
         return 64
     return {1: 8, 19: 32}.get(BITS[element_type], BITS[element_type])
@@ -131,7 +131,7 @@ def unsigned_dtype(size: int) -> np.dtype:
 
 
 def to_bit_patterns(values: np.ndarray, element_type: Attribute) -> np.ndarray:
-    """The bit patterns of held values as unsigned integers of whole bytes; 4-bit types in the lower nibble."""
+    """The bit patterns of values as unsigned integers of whole bytes; 4-bit types in the lower nibble."""
     values = np.asarray(values)
     if element_type == TF32:
         return values.view(np.uint32)
@@ -140,7 +140,7 @@ def to_bit_patterns(values: np.ndarray, element_type: Attribute) -> np.ndarray:
 
 
 def from_bit_patterns(words: np.ndarray, element_type: Attribute) -> np.ndarray:
-    """Held values from bit patterns as ``to_bit_patterns`` gives them."""
+    """Values from bit patterns; the inverse of ``to_bit_patterns``."""
     if element_type == i1:
         return words != 0
     if element_type == i4:
@@ -161,7 +161,7 @@ def value_bits(values: np.ndarray, element_type: Attribute) -> np.ndarray:
 
 
 def from_value_bits(bits: np.ndarray, element_type: Attribute) -> np.ndarray:
-    """Held values from the ``BITS`` bits of each, given as uint64."""
+    """Values from the ``BITS`` bits of each as uint64."""
     if element_type == TF32:
         return (bits << np.uint64(TF32_UNUSED_BITS)).astype(np.uint32).view(np.float32)
     size = max(BITS[element_type] // 8, 1)
@@ -185,7 +185,7 @@ def float_to_fnv8(values: np.ndarray) -> np.ndarray:
 
 
 def to_float64(values: np.ndarray, element_type: Attribute) -> np.ndarray:
-    """Held floats as float64, exactly."""
+    """Floats of an element type as float64, exactly."""
     if element_type == FNV8:
         return fnv8_to_float(values)
     if element_type == F64:
@@ -195,7 +195,7 @@ def to_float64(values: np.ndarray, element_type: Attribute) -> np.ndarray:
 
 
 def from_float64(values: np.ndarray, element_type: Attribute) -> np.ndarray:
-    """Held floats from float64 values that the type can represent."""
+    """Floats of an element type from representable float64 values."""
     if element_type == FNV8:
         return float_to_fnv8(values)
     if element_type == F64:

@@ -1,4 +1,4 @@
-"""Float arithmetic: correctly rounded operations, comparisons, and functions that may be off by a few units."""
+"""Float arithmetic: correctly rounded operations, comparisons, and functions with errors of a few ulps."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ FAST_ULPS = {DivFOp: 2, SqrtOp: 4}
 
 @handles(*CORRECTLY_ROUNDED_OPS)
 def rounded(frame: Frame, op):
-    """An IEEE operation; inside a reduction its operands depend on the order, which is open."""
+    """An IEEE operation; inside a reduction its operands depend on the unspecified order."""
     mode, ftz = op.rounding_mode.data, "flush_to_zero" in op.properties
     fast = mode in FAST_ROUNDING
     operands = frame.operands(op)
@@ -76,7 +76,7 @@ def rounded(frame: Frame, op):
 
 
 def _mark_fast_math_unspecified(frame: Frame, op, operands: list, result: np.ndarray) -> np.ndarray:
-    """The fast forms promise nothing for divisors above 2^126 and for denormal numbers."""
+    """The fast forms are unspecified for divisors above 2^126 and for denormals."""
     wide = [np.abs(to_float64(operand, element(op))) for operand in operands]
     extreme = [(value != 0) & np.isfinite(value) & ((value < 2.0**-126) | (value > 2.0**126)) for value in wide]
     tiny = np.abs(to_float64(result, element(op)))
@@ -170,7 +170,7 @@ FUNCTIONS: dict[type, Function] = {
 
 @handles(*FUNCTIONS)
 def transcendental(frame: Frame, op):
-    """A function in float64, moved within its error; narrow types are computed in f32 and rounded once more."""
+    """A function in float64, perturbed within its error; narrow types are computed in f32 and rounded again."""
     row, wide = FUNCTIONS[type(op)], [to_float64(value, element(op)) for value in frame.operands(op)]
     return _round_function(frame, op, row, wide)
 
@@ -198,7 +198,7 @@ def _perturbed(frame: Frame, op, function: Function, wide: list[np.ndarray], val
     result = frame.choice.perturb(value, amount, F32)
     if element(op) == F32:
         return result
-    narrow = FORMATS[element(op)]  # an error in f32 can turn the second rounding around
+    narrow = FORMATS[element(op)]  # an error in f32 can change the second rounding
     result = quantize(result, narrow)
     return frame.choice.perturb(result, ulp_of(result, narrow), element(op))
 
@@ -211,7 +211,7 @@ def integer_power(frame: Frame, op: FPowIOp):
 
 
 def narrowed(values: np.ndarray, element_type: Attribute) -> np.ndarray:
-    """float64 numbers rounded to nearest into held floats."""
+    """float64 values rounded to nearest to an element type."""
     if element_type == F64:
         return np.asarray(values)
     return from_float64(quantize(np.asarray(values), FORMATS[element_type]), element_type)

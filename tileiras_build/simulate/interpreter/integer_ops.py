@@ -1,4 +1,4 @@
-"""Integer arithmetic: two's complement of the element's width, signed or unsigned as the operation says."""
+"""Integer arithmetic: two's complement of the element's width, signed or unsigned as the operation specifies."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SIGNED = Signedness.SIGNED
 
 
 def to_int64(values: np.ndarray, element_type: Attribute, signed: bool) -> np.ndarray:
-    """The numbers as int64 (signed) or uint64 (unsigned); the only bit of i1 is its sign bit."""
+    """The values as int64 (signed) or uint64 (unsigned); the only bit of i1 is its sign bit."""
     bits = BITS[element_type]
     words = value_bits(np.asarray(values), element_type)
     if bits < 64:
@@ -48,14 +48,14 @@ def to_int64(values: np.ndarray, element_type: Attribute, signed: bool) -> np.nd
 
 
 def wrap(values: np.ndarray, element_type: Attribute) -> np.ndarray:
-    """Held integers: the lowest bits of int64 or uint64 numbers."""
+    """Integers of an element type: the lowest bits of int64 or uint64 values."""
     bits = BITS[element_type]
     words = np.asarray(values).astype(np.uint64) if np.asarray(values).dtype != np.int64 else values.view(np.uint64)
     return from_value_bits(words & np.uint64((1 << bits) - 1), element_type)
 
 
 def to_python(value: np.ndarray, element_type: Attribute, signed: bool) -> int:
-    """A scalar integer as a Python number."""
+    """A scalar integer as a Python int."""
     return int(to_int64(value, element_type, signed))
 
 
@@ -72,7 +72,7 @@ def _is_signed(op) -> bool:
     return op.signedness.data is SIGNED
 
 
-# Whether an operation's exact result leaves the range, as Python integers say: only these are computed with them.
+# Whether an operation's exact result overflows, computed with Python integers for these operations only.
 def _overflows(op, exact: Callable, operands: list[np.ndarray], signed: bool) -> np.ndarray:
     bits = BITS[element(op)]
     low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
@@ -96,7 +96,7 @@ WRAPPING: dict[type, Callable] = {
 
 @handles(*WRAPPING)
 def wrapping_op(frame: Frame, op):
-    """Addition and its kin modulo 2^bits; a broken promise on overflow leaves the element open."""
+    """Addition and similar operations modulo 2^bits; overflow despite an overflow flag makes the element unspecified."""
     exact = WRAPPING[type(op)]
     result = wrap(exact(*integer_operands(frame, op, True)), element(op))
     for signed in OVERFLOW_FLAGS[op.overflow.data]:
@@ -184,7 +184,7 @@ def remainder(frame: Frame, op: TileOperation):
     signed = _is_signed(op)
     x, y = integer_operands(frame, op, signed)
     _, rest, _, undefined = _divide_magnitudes(x, y)
-    if signed:  # the smallest number by -1: the quotient that the definition needs overflows
+    if signed:  # the minimum divided by -1: the quotient overflows
         undefined = undefined | ((x == -(1 << BITS[element(op)] - 1)) & (y == -1))
     return frame.choice.fill_unspecified(wrap(np.where(x < 0, np.uint64(0) - rest, rest), element(op)), undefined)
 

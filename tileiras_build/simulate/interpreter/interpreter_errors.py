@@ -1,4 +1,4 @@
-"""What the interpreter reports: a program that breaks a rule of Tile IR while it runs."""
+"""Errors of the interpreter: violations of Tile IR's rules at run time."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from ...ir.dialects.cuda_tile.location import source_location
 
 
 class InterpreterFault(InvalidInput):
-    """A broken rule, with the operation's name and source; ``address`` is that of a bad access, else None."""
+    """A violated rule, with the operation's name and location; ``address`` is that of an invalid access, else None."""
 
     address: int | None = None
 
 
 def make_fault(op: Operation, id: str, message: str, *, address: int | None = None, remedy: str | None = None):
-    """The InterpreterFault of an operation, to be raised."""
+    """An InterpreterFault for an operation."""
     problem = InterpreterFault(
         id, f"{op.name.removeprefix('cuda_tile.')}: {message}", location=source_location(op), remedy=remedy
     )

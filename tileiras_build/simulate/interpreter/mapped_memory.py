@@ -1,4 +1,4 @@
-"""The memory that a kernel sees: mapped pieces of the process's own memory, without copies."""
+"""The memory of a kernel: mapped ranges of the process's memory, without copies."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class MappedRegion:
 
 
 class Memory:
-    """The mapped pieces of one launch, with the methods of ``emulator.Memory`` that a launcher needs."""
+    """The mapped ranges of one launch, with the methods of ``emulator.Memory`` that a launcher needs."""
 
     def __init__(self):
         self.pieces: list[MappedRegion] = []
         self._bases = self._ends = np.zeros(0, np.uint64)
 
     def map(self, address: int, size: int, keep: object = None) -> None:
-        """Make ``size`` bytes of process memory at ``address`` visible; overlapping ranges are joined."""
+        """Map ``size`` bytes of process memory at ``address``; overlapping ranges are merged."""
         if size <= 0:
             return
         start, end, kept = int(address), int(address) + int(size), [keep]
@@ -49,13 +49,13 @@ class Memory:
         self._ends = np.array([piece.base + piece.size for piece in self.pieces], np.uint64)
 
     def map_array(self, array: np.ndarray) -> int:
-        """Make an array's bytes visible; returns the address of its first element."""
+        """Map an array's bytes; returns the address of its first element."""
         start, end = np.lib.array_utils.byte_bounds(array)
         self.map(start, end - start, array)
         return array.ctypes.data
 
     def _locate(self, addresses: np.ndarray, size: int) -> np.ndarray:
-        """The number of the piece of each access; raises OutsideMemory for one that leaves it."""
+        """The index of the range of each access; raises OutsideMemory for one that is not inside a range."""
         index = np.searchsorted(self._bases, addresses, "right").astype(np.int64) - 1
         inside = index >= 0
         if len(self._ends):
@@ -76,7 +76,7 @@ class Memory:
         return found
 
     def store(self, addresses: np.ndarray, words: np.ndarray) -> None:
-        """Write words at flat uint64 ``addresses``; the last of several writes to one address stays."""
+        """Write words at flat uint64 ``addresses``; the last of several writes to one address wins."""
         size = words.dtype.itemsize
         for _, piece, chosen, offsets in self._split(addresses, size):
             values = np.ascontiguousarray(words[chosen])

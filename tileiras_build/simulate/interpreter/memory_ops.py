@@ -35,7 +35,7 @@ from .interpreter_errors import make_fault
 from .tensor_views import addresses_of, locate
 from .tile_block_interpreter import Frame, handles
 
-# Tile blocks run one after the other and each in program order, which satisfies every order that tokens ask for.
+# Tile blocks run sequentially in program order, which satisfies all token dependencies.
 
 
 @handles(MakeTokenOp, JoinTokensOp, GdcLaunchDependentsTkoOp, GdcWaitTkoOp, MemoryFenceAliasTkoOp)
@@ -51,7 +51,7 @@ def _selected(frame: Frame, op, pointers) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _unspecified(frame: Frame, mask: np.ndarray, element_type: Attribute) -> np.ndarray:
-    """A new tile, of which only the elements that the mask does not select will be used as they are."""
+    """The initial tile of a masked load: the values of unselected elements."""
     dtype = storage_dtype(element_type)
     return np.empty(mask.shape, dtype) if mask.all() else frame.choice.arbitrary(dtype, mask.shape)
 
@@ -73,7 +73,7 @@ def store_pointers(frame: Frame, op: StorePtrTkoOp):
 
 
 def _conflict_free_rounds(addresses: np.ndarray) -> Iterator[np.ndarray]:
-    """Index arrays that together hold every access once, none with one address twice, earlier elements first."""
+    """Index arrays that partition the accesses, without duplicate addresses in one array, earlier elements first."""
     order = np.argsort(addresses, kind="stable")
     ordered = addresses[order]
     starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
@@ -91,14 +91,14 @@ def _bits(function: Callable, signed: bool) -> Callable:
 
 
 def _add_floats(frame: Frame, old: np.ndarray, new: np.ndarray, element_type: Attribute) -> np.ndarray:
-    """The order of several additions is open, and hardware may flush denormals."""
+    """Atomic float addition: the order is unspecified, and hardware may flush denormals."""
     total = compute("add", element_type, EVEN, False, old, new)
     if element_type == F64:
         return frame.choice.perturb_ulps(total, element_type, 1)
     form = FORMATS[element_type]
     size = np.abs(to_float64(old, element_type)) + np.abs(to_float64(new, element_type))
     amount = np.where(size > 0, size * form.epsilon + 2.0**form.min_exponent, 0)
-    return frame.choice.perturb_held(total, element_type, amount)
+    return frame.choice.perturb_stored(total, element_type, amount)
 
 
 ATOMIC_MODES: dict[AtomicRMWMode, Callable] = {
@@ -116,7 +116,7 @@ ATOMIC_MODES: dict[AtomicRMWMode, Callable] = {
 
 
 def _modify(frame: Frame, addresses: np.ndarray, element_type: Attribute, change: Callable) -> np.ndarray:
-    """Replace each element by ``change(old values, their indices)``; returns what was there."""
+    """Replace each element by ``change(old values, their indices)``; returns the old values."""
     before = np.empty(addresses.shape, storage_dtype(element_type))
     for chosen in _conflict_free_rounds(addresses):
         old = frame.load(addresses[chosen], element_type)
@@ -139,7 +139,7 @@ def atomic_modify(frame: Frame, op: AtomicRMWTkoOp):
 
 @handles(AtomicCASTkoOp)
 def atomic_compare_and_swap(frame: Frame, op: AtomicCASTkoOp):
-    """The comparison is one of bits, also for floats; a masked element gives its ``cmp``."""
+    """Compare-and-swap compares bits, also for floats; a masked element returns its ``cmp``."""
     addresses, mask = _selected(frame, op, op.pointers)
     element_type = element_of(op.val)
     expected, values = (np.asarray(frame.get(operand))[mask] for operand in (op.cmp, op.val))
@@ -206,7 +206,7 @@ def _print_value(expression: str, value: np.ndarray, element_type: Attribute) ->
     try:
         return expression.replace("u", "d").replace("p", "#x") % number
     except (TypeError, ValueError):
-        return str(number)  # an expression that does not fit its operand: the output is undefined
+        return str(number)  # a format that does not fit its operand: the output is undefined
 
 
 @handles(PrintTkoOp)

@@ -1,7 +1,6 @@
-"""Matrix products: summed in float64 or int64, then moved by what the order and width of a sum leave open.
+"""MMA operations: accumulated in float64 or int64, then perturbed within the error that Tile IR leaves unspecified.
 
-Sums of float64 are made in the order of k, one product after the other: the same numbers on every CPU, which a BLAS does not
-promise.
+The float64 accumulation is sequential in k, so that results are the same on every CPU, which a BLAS does not guarantee.
 """
 
 from __future__ import annotations
@@ -16,16 +15,16 @@ from .integer_ops import to_int64, wrap
 from .summation_error_bounds import exponents, is_exact, overflow_outcomes, sum_error_bound
 from .tile_block_interpreter import Frame, handles
 
-# Tensor cores of sm_90 add 8-bit products with 13 fraction bits (DeepSeek-V3 Technical Report, arXiv 2412.19437, section
-# 3.5.2); such sums are added to the accumulator in its own precision.
+# Tensor cores of sm_90 accumulate fp8 with 13 fraction bits (DeepSeek-V3 Technical Report, arXiv 2412.19437, section
+# 3.5.2); these partial sums are added to the accumulator in its own precision.
 FAST_EPSILON = 2.0**-13
-# Half of the smallest bf16: products of a small format and a scale fit bf16 but for its range.
+# Half of the smallest bf16: an element times its scale fits the precision of bf16, but may underflow.
 SCALED_TINY = 2.0**-134
 EIGHT_BITS = (F8E4M3, F8E5M2)
 
 
 def matmul_float64(lhs: np.ndarray, rhs: np.ndarray) -> np.ndarray:
-    """lhs (…, m, k) times rhs (…, k, n) in float64."""
+    """lhs (…, m, k) @ rhs (…, k, n) in float64."""
     total = np.zeros((*np.broadcast_shapes(lhs.shape[:-2], rhs.shape[:-2]), lhs.shape[-2], rhs.shape[-1]))
     scratch = np.empty_like(total)
     for k in range(lhs.shape[-1]):
@@ -34,35 +33,35 @@ def matmul_float64(lhs: np.ndarray, rhs: np.ndarray) -> np.ndarray:
 
 
 def _multiply(frame: Frame, op, lhs: np.ndarray, rhs: np.ndarray, epsilon: float, lost: float = 0.0) -> np.ndarray:
-    """lhs times rhs plus acc, moved by what the order of a sum of that many products in that precision, and of acc in its own, leaves
-    open (``sums.py``).
+    """lhs @ rhs + acc, perturbed within the error bound of an accumulation in any order (``summation_error_bounds.py``).
 
-    ``lost`` is the absolute error of each element of lhs and rhs.
+    Products are accumulated with precision ``epsilon``, acc in its own. ``lost`` is the absolute error of each element of lhs
+    and rhs.
     """
     element_type = element_of(op.acc)
     form, acc = FORMATS[element_type], to_float64(frame.get(op.acc), element_type)
     total = matmul_float64(lhs, rhs) + acc
     finite = [np.where(np.isfinite(value), value, 0) for value in (lhs, rhs, acc)]
     sizes = [np.abs(value) for value in finite]
-    products, count = matmul_float64(sizes[0], sizes[1]), lhs.shape[-1] + 1
-    amount = sum_error_bound(products, count, epsilon, form) + sum_error_bound(sizes[2], count, form.epsilon, form)
+    magnitudes, count = matmul_float64(sizes[0], sizes[1]), lhs.shape[-1] + 1
+    amount = sum_error_bound(magnitudes, count, epsilon, form) + sum_error_bound(sizes[2], count, form.epsilon, form)
     if lost:
         amount += lost * (sizes[0].sum(-1, keepdims=True) + sizes[1].sum(-2, keepdims=True))
         amount *= sizes[0].any(-1, keepdims=True) & sizes[1].any(-2, keepdims=True)
     elif frame.choice.random is not None:
-        amount = np.where(_sums_exactly(finite, products, sizes[2], epsilon, form), 0, amount)
-    result = frame.choice.perturb_held(narrowed(total, element_type), element_type, amount)
-    return _mark_overflow_unspecified(frame, op, result, finite, products + sizes[2], amount * np.sqrt(count), total)
+        amount = np.where(_is_exact_sum(finite, magnitudes, sizes[2], epsilon, form), 0, amount)
+    result = frame.choice.perturb_stored(narrowed(total, element_type), element_type, amount)
+    return _mark_overflow_unspecified(frame, op, result, finite, magnitudes + sizes[2], amount * np.sqrt(count), total)
 
 
-def _sums_exactly(
-    finite: list[np.ndarray], depth: np.ndarray, acc: np.ndarray, epsilon: float, form: Format
+def _is_exact_sum(
+    finite: list[np.ndarray], magnitudes: np.ndarray, acc: np.ndarray, epsilon: float, form: Format
 ) -> np.ndarray:
-    """Which sums of products are exact in any order; the multiple of all products of a place is one of its row and its column."""
+    """Which accumulations are exact in any order: all products of an element are multiples of its row's and column's unit."""
     row, column = exponents(finite[0]).min(-1, keepdims=True), exponents(finite[1]).min(-2, keepdims=True)
     unit = row + column
     both = np.minimum(unit, exponents(finite[2]))
-    return is_exact(depth, unit, epsilon, form) & is_exact(depth + acc, both, form.epsilon, form)
+    return is_exact(magnitudes, unit, epsilon, form) & is_exact(magnitudes + acc, both, form.epsilon, form)
 
 
 def _mark_overflow_unspecified(
@@ -74,7 +73,7 @@ def _mark_overflow_unspecified(
     slack: np.ndarray,
     whole: np.ndarray,
 ) -> np.ndarray:
-    """``result``, or what a sum ends in of which a part overflows and the whole does not; ``whole`` is that in float64."""
+    """``result``, or an infinity or NaN where a partial sum may overflow and the total does not; ``whole`` is the float64 total."""
     limit = FORMATS[element_of(op.acc)].max_value
     if np.all(size + slack <= limit):
         return result
@@ -87,29 +86,29 @@ def _mark_overflow_unspecified(
 
 @handles(MmaFOp)
 def multiply_floats(frame: Frame, op: MmaFOp):
-    lhs, rhs = (to_float64(frame.get(factor), element_of(factor)) for factor in (op.lhs, op.rhs))
+    lhs, rhs = (to_float64(frame.get(operand), element_of(operand)) for operand in (op.lhs, op.rhs))
     epsilon = FORMATS[element_of(op.acc)].epsilon
     if element_of(op.lhs) in EIGHT_BITS:
         epsilon = max(epsilon, FAST_EPSILON)
     return _multiply(frame, op, lhs, rhs, epsilon)
 
 
-def _scaled(frame: Frame, factor, scale, axis: int) -> np.ndarray:
-    values, scales = (to_float64(frame.get(value), element_of(value)) for value in (factor, scale))
+def _scaled(frame: Frame, operand, scale, axis: int) -> np.ndarray:
+    values, scales = (to_float64(frame.get(value), element_of(value)) for value in (operand, scale))
     return values * np.repeat(scales, values.shape[axis] // scales.shape[axis], axis=axis)
 
 
 @handles(MmaFScaledOp)
 def multiply_scaled(frame: Frame, op: MmaFScaledOp):
-    """The factors are scaled first, and in which type is open; one with the range of the result holds them.
+    """The operands are scaled first, in an unspecified type that has the range of the result.
 
-    What becomes of a negative scale of f8E4M3FN is open, too (CudaTile/IR/Ops.td, note of ``mmaf_scaled``).
+    The result for a negative f8E4M3FN scale is unspecified (CudaTile/IR/Ops.td, note of ``mmaf_scaled``).
     """
     lhs, rhs = _scaled(frame, op.lhs, op.lhs_scale, -1), _scaled(frame, op.rhs, op.rhs_scale, -2)
     fast = element_of(op.lhs) in EIGHT_BITS
     epsilon = FAST_EPSILON if fast else FORMATS[element_of(op.acc)].epsilon
     result = _multiply(frame, op, lhs, rhs, epsilon, SCALED_TINY)
-    over = [_overflows(factor, axis) for factor, axis in ((lhs, -1), (rhs, -2))]
+    over = [_overflows(scaled, axis) for scaled, axis in ((lhs, -1), (rhs, -2))]
     over += [_is_negative(frame, scale, axis) for scale, axis in ((op.lhs_scale, -1), (op.rhs_scale, -2))]
     return frame.choice.fill_unspecified(
         result, np.broadcast_to(np.logical_or.reduce(np.broadcast_arrays(*over)), result.shape)
@@ -117,13 +116,13 @@ def multiply_scaled(frame: Frame, op: MmaFScaledOp):
 
 
 def _overflows(scaled: np.ndarray, axis: int) -> np.ndarray:
-    """In which rows or columns a scaled number is too large for f32."""
+    """The rows or columns in which a scaled element overflows f32."""
     large = np.isfinite(scaled) & (np.abs(scaled) > FORMATS[F32].max_value)
     return large.any(axis=axis, keepdims=True)
 
 
 def _is_negative(frame: Frame, scale, axis: int) -> np.ndarray:
-    """In which rows or columns a scale of the type that only has a sign for nothing is less than zero."""
+    """The rows or columns with a negative f8E4M3FN scale."""
     type = element_of(scale)
     values = frame.get(scale)
     negative = to_float64(values, type) < 0 if type == F8E4M3 else np.zeros(np.shape(values), bool)
@@ -132,8 +131,8 @@ def _is_negative(frame: Frame, scale, axis: int) -> np.ndarray:
 
 @handles(MmaIOp)
 def multiply_integers(frame: Frame, op: MmaIOp):
-    def widened(factor, sign) -> np.ndarray:
-        return to_int64(frame.get(factor), element_of(factor), sign.data is Signedness.SIGNED).astype(np.int64)
+    def widened(operand, sign) -> np.ndarray:
+        return to_int64(frame.get(operand), element_of(operand), sign.data is Signedness.SIGNED).astype(np.int64)
 
     lhs, rhs = widened(op.lhs, op.signedness_lhs), widened(op.rhs, op.signedness_rhs)
     total = np.matmul(lhs, rhs) + to_int64(frame.get(op.acc), element_of(op.acc), True)

@@ -1,10 +1,10 @@
-"""Where results may differ: what is unspecified, and how far inexact operations may be off.
+"""Nondeterminism of Tile IR: unspecified values, and the errors of inexact operations.
 
-Tile IR leaves some values open (masked elements, overflow) and lets some operations round as they like (the order of
-a sum, ``exp``). An execution under a ``Choice`` fills what is open with random bytes and, with another generator, moves
-every inexact result at random within its error. Comparing executions under different choices shows which bytes of the
-output a conforming compiler is free to change, and by how much: the tolerance follows the element type, the depth of
-each reduction and the operations behind it, without a bound guessed from outside.
+Tile IR leaves some values unspecified (masked elements, overflow) and the rounding of some operations too (reduction order,
+``exp``). An execution under a ``Choice`` fills unspecified values with random bytes and, with another generator, perturbs
+every inexact result within its error. Comparing executions under different choices shows which bytes of the output a
+conforming compiler may change, and by how much. So the tolerance follows from the element type, the depth of each reduction
+and the later operations.
 """
 
 from __future__ import annotations
@@ -19,24 +19,23 @@ from .element_types import FORMATS, Format, from_float64, to_float64
 from .ieee_rounding import quantize
 from .summation_error_bounds import EITHER_SIGN, NAN_OUTCOME
 
-# Random bits are seldom one of these; times zero, say, only they are seen.
+# Random bits are rarely one of these, and only these remain visible when multiplied by zero.
 SPECIAL_VALUES = (np.inf, -np.inf, np.nan, 0.0)
 
 
 def ulp_of(wide: np.ndarray, form: Format) -> np.ndarray:
-    """How far the neighbors of float64 values are in a type; 0 of zeros, which results are where nothing was rounded."""
+    """One unit in the last place of float64 values in a type; 0 for zeros, which are exact."""
     return np.where(wide == 0, 0, np.maximum(np.abs(wide) * form.epsilon, form.tiny))
 
 
 @dataclass
 class Choice:
-    """How one execution decides what Tile IR leaves open.
+    """The choices of one execution where Tile IR is nondeterministic.
 
-    Unspecified values are random bytes from ``garbage``, or zero. ``random`` moves inexact results and chooses the
-    order of reductions. Of several writes to one place in one store, the first stays if ``first_wins``. Sums that overflow in some order do so if ``overflows``,
-    else at random. ``trusting``
-    passes over broken assumptions on constants, which no input can mend. Afterwards ``filled`` says whether there was
-    an unspecified value, ``inexact`` whether there was an inexact result.
+    Unspecified values are random bytes from ``unspecified``, or zero. ``random`` perturbs inexact results and chooses the order
+    of reductions. Of several writes of one store to one address, the first wins if ``first_wins``. Sums that overflow in some
+    order do so if ``overflows``, else at random. ``trusting`` ignores broken assumptions on constants, which no input can
+    satisfy. Afterwards, ``was_filled``: whether there was an unspecified value; ``inexact``: whether there was an inexact result.
     """
 
     unspecified: np.random.Generator | None = None
@@ -55,7 +54,7 @@ class Choice:
         return np.where(where, self.arbitrary(values.dtype, np.shape(values)), values)
 
     def overflow(self, values: np.ndarray, where: np.ndarray) -> np.ndarray:
-        """``values`` of sums that some orders take beyond the largest number, as ``sums.opens`` says where: what one order makes."""
+        """``values`` of sums, replaced by one possible outcome where some orders overflow (``overflow_outcomes``)."""
         if not np.any(where):
             return values
         self.was_filled = True
@@ -70,7 +69,7 @@ class Choice:
         return np.where((where != 0) & ~np.asarray(kept), end, values)
 
     def arbitrary(self, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
-        """A new array of unspecified values; every other float is one that shows through what follows."""
+        """A new array of unspecified values; half of the floats are special values, which later operations do not hide."""
         self.was_filled = True
         if self.unspecified is None:
             return np.zeros(shape, dtype)
@@ -81,15 +80,15 @@ class Choice:
         if dtype.kind in "iu":
             return values
         with np.errstate(all="ignore"):
-            telling = np.array(SPECIAL_VALUES).astype(dtype)
+            special = np.array(SPECIAL_VALUES).astype(dtype)
         if self.unspecified.integers(0, 2):
-            # What several values decide together shows only where they are alike.
-            return np.full(shape, self.unspecified.choice(telling))
-        chosen = self.unspecified.choice(telling, shape)
+            # The result of several unspecified values may be visible only if they are equal.
+            return np.full(shape, self.unspecified.choice(special))
+        chosen = self.unspecified.choice(special, shape)
         return np.where(self.unspecified.integers(0, 2, shape) == 0, chosen, values)
 
-    def perturb_held(self, values: np.ndarray, element_type: Attribute, amount: np.ndarray | float) -> np.ndarray:
-        """Held floats moved by at most ``amount`` (absolute), then rounded to their type."""
+    def perturb_stored(self, values: np.ndarray, element_type: Attribute, amount: np.ndarray | float) -> np.ndarray:
+        """Stored floats perturbed by at most ``amount`` (absolute), then rounded to their type."""
         self.inexact = self.was_perturbed = True
         if self.random is None:
             return values
@@ -97,14 +96,14 @@ class Choice:
         return from_float64(self.perturb(wide, amount, element_type), element_type)
 
     def perturb(self, wide: np.ndarray, amount: np.ndarray | float, element_type: Attribute) -> np.ndarray:
-        """float64 values moved by at most ``amount`` and rounded to an element type, still as float64.
+        """float64 values perturbed by at most ``amount`` and rounded to an element type, still as float64.
 
-        Zeros move too, where ``amount`` is not 0: a sum that cancels is 0 in one order only.
+        Zeros are perturbed too if ``amount`` is not 0: a sum that cancels is 0 in some orders only.
         """
         self.inexact = self.was_perturbed = True
         form = FORMATS[element_type]
         if self.random is not None:
-            # Half of the time at the very end of the interval: errors there are the interesting ones.
+            # Two thirds of the perturbations are at the ends of the interval, where errors are the most likely to be visible.
             direction = self.random.choice([-1.0, 1.0, 0.0], size=np.shape(wide))
             direction = np.where(direction == 0, self.random.uniform(-1, 1, np.shape(wide)), direction)
             with np.errstate(all="ignore"):
@@ -113,10 +112,10 @@ class Choice:
         return wide if form.precision == 53 else quantize(wide, form)
 
     def perturb_ulps(self, values: np.ndarray, element_type: Attribute, ulps: np.ndarray | float) -> np.ndarray:
-        """Held floats moved by at most ``ulps`` units in their last place; zeros are exact."""
+        """Stored floats perturbed by at most ``ulps`` units in the last place; zeros are exact."""
         self.inexact = self.was_perturbed = True
         if self.random is None:
             return values
         form = FORMATS[element_type]
         with np.errstate(all="ignore"):
-            return self.perturb_held(values, element_type, ulp_of(to_float64(values, element_type), form) * ulps)
+            return self.perturb_stored(values, element_type, ulp_of(to_float64(values, element_type), form) * ulps)

@@ -1,4 +1,4 @@
-"""Launch arguments as a user writes them: ``f32:64x64:7``, ``weights.npy``, ``3``.
+"""Parses launch arguments of the command line: ``f32:64x64:7``, ``weights.npy``, ``3``.
 
 An array is passed as cuTile passes it: its pointer, and if the integer parameters follow, its sizes and strides (in
 elements). A number takes the type of its parameter.
@@ -56,7 +56,7 @@ def _load(text: str) -> np.ndarray:
     try:
         values = np.load(text)
     except Exception as problem:
-        # NumPy reads the header as a Python expression: a damaged one may fail in any way that Python's reader has.
+        # NumPy evaluates the header as a Python expression: a damaged one may raise any exception of the parser.
         lines = str(problem).splitlines() or [type(problem).__name__]
         raise _refuse(text, f"cannot be read: {lines[0]}") from None
     if not isinstance(values, np.ndarray):
@@ -72,7 +72,7 @@ def _row_major(shape: tuple[int, ...]) -> list[int]:
 
 
 def bind_arguments(module: Operation, entry: str, texts: Sequence[str], grid: tuple[int, int, int]) -> Inputs:
-    """The launch that the texts describe; raises InvalidInput for a text that does not fit its parameter."""
+    """The launch for the texts; raises InvalidInput for a text that does not fit its parameter."""
     parameters = [element_of(argument) for argument in find_entry(module, entry).body.block.args]
     inputs, waiting = Inputs(grid, [], [], {}), list(texts)
     while waiting and len(inputs.params) < len(parameters):
@@ -128,7 +128,7 @@ def parse_grid(text: str) -> tuple[int, int, int]:
 
 
 def save_buffers(inputs: Inputs, folder: Path) -> list[Path]:
-    """Write every buffer as it is now to ``argN.npy``; N counts parameters."""
+    """Write the current content of every buffer to ``argN.npy``; N is the parameter's index."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for buffer in inputs.buffers:

@@ -1,7 +1,7 @@
-"""reduce and scan: a region of scalar operations run on whole tiles, in a tree.
+"""reduce and scan: a region of scalar operations executed on whole tiles, in a tree.
 
-The operations of the region work element by element, so it is run once per level of the tree, on arrays instead of
-scalars. A region with any other operation is run once per element.
+The operations of the region are elementwise, so it is executed once per level of the tree, on arrays instead of
+scalars. A region with any other operation is executed once per element.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ ELEMENTWISE: frozenset[type[TileOperation]] = frozenset((*FLOAT_OPS, *INTEGER_OP
 
 
 def _combine(frame: Frame, block: Block, earlier: Sequence[np.ndarray], later: Sequence[np.ndarray]) -> Tiles:
-    """Run a region: the first argument of each pair is what comes earlier."""
+    """Execute a region; the first argument of each pair is the earlier element."""
     shape = earlier[0].shape
     arguments = [value for pair in zip(earlier, later) for value in pair]
     if all(type(op) in ELEMENTWISE for op in block.ops):
@@ -75,7 +75,7 @@ def _tree_reduce(frame: Frame, combine: Callable[[], Tiles], merged: int) -> Til
         frame.merged = outer
 
 
-# How to pair elements on one level of the tree: neighbors, or the halves.
+# How elements are paired on one level of the tree: neighbors, or halves.
 TREE_SPLITS = (
     lambda tiles: ([tile[0::2] for tile in tiles], [tile[1::2] for tile in tiles]),
     lambda tiles: ([tile[: len(tile) // 2] for tile in tiles], [tile[len(tile) // 2 :] for tile in tiles]),
@@ -83,20 +83,20 @@ TREE_SPLITS = (
 
 
 def _pick_split(frame: Frame) -> Callable[[Tiles], tuple[list, list]]:
-    """Neighbors, unless the order is open to choice: reductions may be done in any."""
+    """The pairing of the tree: neighbors, or random, as the order of a reduction is unspecified."""
     return TREE_SPLITS[0] if frame.choice.random is None else TREE_SPLITS[frame.choice.random.integers(2)]
 
 
-# What joins elements -> where its results depend on the order by more than roundings (``sums.py``).
+# Combining operation -> where its results depend on the order by more than rounding (``summation_error_bounds.py``).
 OVERFLOW_RULES: dict[type[Operation], Callable[..., np.ndarray]] = {
     AddFOp: unspecified_sums,
     MulFOp: unspecified_products,
 }
 
 
-def _open_overflow(frame: Frame, op, tiles: Tiles, results: Tiles, extremes: Extremes) -> Tiles:
-    """``results``, or what they are where only some orders of the elements overflow on the way."""
-    opened = []
+def _mark_overflow(frame: Frame, op, tiles: Tiles, results: Tiles, extremes: Extremes) -> Tiles:
+    """``results``, with an unspecified outcome where some orders of the elements overflow."""
+    outcomes = []
     for joined, tile, result, operand in zip(
         _combiner_operation(op.body.block), tiles, results, op.operands, strict=True
     ):
@@ -106,13 +106,13 @@ def _open_overflow(frame: Frame, op, tiles: Tiles, results: Tiles, extremes: Ext
             element_type = element_of(operand)
             values = to_float64(tile, element_type)
             where = OVERFLOW_RULES[type(joined)](values, FORMATS[element_type], extremes, is_nearest)
-        end = frame.choice.overflow if isinstance(joined, AddFOp) else frame.choice.fill_unspecified
-        opened.append(end(result, where))
-    return tuple(opened)
+        fill = frame.choice.overflow if isinstance(joined, AddFOp) else frame.choice.fill_unspecified
+        outcomes.append(fill(result, where))
+    return tuple(outcomes)
 
 
 def _combiner_operation(block: Block) -> list[RoundedFloatBinary | None]:
-    """The sum or product of its two arguments that each result of a region is, where it is one."""
+    """For each result of a region, the add or multiply of its two arguments that computes it; None for other operations."""
     pairs = zip(block.args[0::2], block.args[1::2], strict=True)
     owners = [value.owner for value in cast(YieldOp, block.last_op).operands]
     return [
@@ -132,11 +132,11 @@ def reduce(frame: Frame, op: ReduceOp):
         merged *= 2
         earlier, later = split(tiles)
         tiles = _tree_reduce(frame, partial(_combine, frame, op.body.block, earlier, later), merged)
-    return _open_overflow(frame, op, whole, tuple(tile[0] for tile in tiles), extremes_any_order)
+    return _mark_overflow(frame, op, whole, tuple(tile[0] for tile in tiles), extremes_any_order)
 
 
 def _scan_sequentially(frame: Frame, block: Block, tiles: Tiles) -> Tiles:
-    """Prefixes one after the other."""
+    """A sequential scan."""
     rows: list[Tiles] = [tuple(tile[0] for tile in tiles)]
     for index in range(1, len(tiles[0])):
         following = [tile[index] for tile in tiles]
@@ -146,7 +146,7 @@ def _scan_sequentially(frame: Frame, block: Block, tiles: Tiles) -> Tiles:
 
 @handles(ScanOp)
 def scan(frame: Frame, op: ScanOp):
-    """Prefixes by doubling: after step s, element i joins the s elements that end with it."""
+    """A scan by doubling: after step s, element i combines the s elements up to it."""
     tiles, step = _along_first_axis(frame, op), 1
     backward = bool(op.reverse.value.data)
     if backward:
@@ -159,7 +159,7 @@ def scan(frame: Frame, op: ScanOp):
         joined = _tree_reduce(frame, partial(_combine, frame, op.body.block, earlier, later), 2 * step)
         tiles = tuple(np.concatenate([tile[:step], part]) for tile, part in zip(tiles, joined))
         step *= 2
-    tiles = _open_overflow(frame, op, whole, tiles, extremes_of_prefixes)
+    tiles = _mark_overflow(frame, op, whole, tiles, extremes_of_prefixes)
     if backward:
         tiles = tuple(tile[::-1] for tile in tiles)
     return tuple(np.moveaxis(tile, 0, op.dim.value.data) for tile in tiles)

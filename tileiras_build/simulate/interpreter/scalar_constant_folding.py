@@ -1,4 +1,4 @@
-"""What a scalar of a kernel is before it runs: a number, a parameter, or neither.
+"""Folds scalars of a kernel statically: to a constant, a parameter, or neither.
 
 Front ends that do not optimize write the sizes of a tensor as sums over its dimensions of which one term is not zero.
 """
@@ -16,7 +16,7 @@ from ...ir.dialects.cuda_tile.ops_integer import AddIOp, CmpIOp, MulIOp
 from ...ir.dialects.cuda_tile.ops_shape import AssumeOp, BroadcastOp, ConstantOp, ReshapeOp
 from .element_types import is_integer, storage_bits
 
-# A number, the parameter that a value is, or None.
+# A constant, a parameter, or None.
 FoldedScalar = int | BlockArgument | None
 COMPARISONS: dict[ComparisonPredicate, Callable[[int, int], bool]] = {
     ComparisonPredicate.EQUAL: int.__eq__,
@@ -25,7 +25,7 @@ COMPARISONS: dict[ComparisonPredicate, Callable[[int, int], bool]] = {
 
 
 class ScalarFolder:
-    """Terms of the values of one kernel, each found once."""
+    """The folded values of one kernel, memoized."""
 
     def __init__(self, parameters: Sequence[BlockArgument]):
         self.parameters = frozenset(parameters)
@@ -55,7 +55,7 @@ def _fold_identity(_: Operation, terms: Sequence[FoldedScalar]) -> FoldedScalar:
 
 
 def _extended(op: ExtIOp, terms: Sequence[FoldedScalar]) -> FoldedScalar:
-    """One bit that is extended with its sign is another number."""
+    """A sign-extended i1 changes its value."""
     is_bit = storage_bits(tile(op, "from_").element_type) < 8
     return None if is_bit and op.signedness.data is Signedness.SIGNED else terms[0]
 

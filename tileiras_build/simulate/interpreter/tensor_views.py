@@ -1,4 +1,4 @@
-"""Tensor views and the tiles cut out of them: which elements of memory a tile's elements are."""
+"""Tensor views and tile views: the memory addresses of a tile's elements."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ PADDING = {
 
 
 def _padding(frame: Frame, op: LoadViewTkoOp, type: TileView, inside: np.ndarray) -> np.ndarray:
-    """A new tile of what elements outside of the tensor are."""
+    """A tile of the padding value, for elements outside of the tensor."""
     element_type = type.element_type
     if type.padding_value is not None and not _can_hold(element_type, type.padding_value):
         raise make_fault(
@@ -162,7 +162,7 @@ def _padding(frame: Frame, op: LoadViewTkoOp, type: TileView, inside: np.ndarray
 
 
 def _can_hold(element_type: Attribute, padding: PaddingValue) -> bool:
-    """Whether a padding value has bits in a type; f8E5M3FNU has its NaN for an infinity, and one zero."""
+    """Whether a type can represent a padding value; f8E5M3FNU uses its NaN for infinity, and has one zero."""
     if padding is PaddingValue.ZERO:
         return True
     form = FORMATS.get(element_type)
@@ -180,7 +180,7 @@ def addresses_of(view: TileViewOf, offsets: np.ndarray) -> np.ndarray:
 
 
 def _nibble_addresses(view: TileViewOf, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of 4-bit elements: the address of the byte, and by how many bits the element is shifted in it."""
+    """For 4-bit elements: the address of the byte, and the element's shift in it."""
     return np.uint64(view.tensor.base) + (offsets >> 1).view(np.uint64), ((offsets & 1) * 4).astype(np.uint8)
 
 

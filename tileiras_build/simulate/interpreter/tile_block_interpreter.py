@@ -1,4 +1,4 @@
-"""Runs a kernel: one tile block after the other, one operation after the other, a whole tile at a time."""
+"""Executes a kernel: tile blocks sequentially, operations in program order, each on whole tiles."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def handles(*classes: type[Operation]):
 
 
 class BlockResult(NamedTuple):
-    """How a block ended: the terminator's class and the values that it passes."""
+    """The terminator of a block: its class and its operands' values."""
 
     kind: type[Operation]
     values: tuple
 
 
 class Launch:
-    """What all tile blocks of one launch share."""
+    """The state shared by all tile blocks of one launch."""
 
     def __init__(
         self,
@@ -83,8 +83,8 @@ class Frame:
     def __init__(self, launch: Launch, block_id: tuple[int, int, int]):
         self.launch, self.block_id = launch, block_id
         self.values: dict[SSAValue, object] = {}
-        self.doubtful: dict[int, object] = {}  # values that inexact results went into, by identity
-        self.merged = 0  # elements joined by the reduction whose body runs; 0 outside of one
+        self.inexact_values: dict[int, object] = {}  # values that depend on inexact results, by identity
+        self.merged = 0  # elements combined by the enclosing reduction; 0 outside of one
 
     @property
     def choice(self) -> Choice:
@@ -124,16 +124,16 @@ class Frame:
         raise InvalidInput("block-end", "a block has no terminator")
 
     def _mark_inexact(self, op: Operation) -> None:
-        """Remember the results of an operation that was inexact, or that used such results."""
+        """Record the results of an operation that is inexact or depends on inexact values."""
         if self.choice.was_perturbed or any(map(self.is_inexact, op.operands)):
-            self.doubtful |= {id(value): value for value in map(self.get, op.results)}
+            self.inexact_values |= {id(value): value for value in map(self.get, op.results)}
 
     def is_inexact(self, value: SSAValue) -> bool:
-        """Whether an inexact result went into a value, through operations and not through memory."""
-        return id(self.values[value]) in self.doubtful
+        """Whether a value depends on an inexact result through operations (not through memory)."""
+        return id(self.values[value]) in self.inexact_values
 
     def is_too_long(self, operations: int) -> bool:
-        """Whether so many more operations are more than are allowed."""
+        """Whether executing ``count`` more operations exceeds the limit."""
         return self.launch.limit is not None and self.launch.done + operations > self.launch.limit
 
     def _count(self, op: Operation) -> None:
@@ -142,7 +142,7 @@ class Frame:
             self.raise_limit_exceeded(op)
 
     def raise_limit_exceeded(self, op: Operation) -> NoReturn:
-        """Fault for running longer than is allowed."""
+        """Raise the fault for exceeding the operation limit."""
         raise make_fault(
             op,
             "too-long",
@@ -164,7 +164,7 @@ class Frame:
 
 
 def find_entry(module: Operation, entry: str) -> EntryOp:
-    """The kernel of that name; raises InvalidInput naming those that exist."""
+    """The kernel of that name; raises InvalidInput with the existing names."""
     entries = {op.sym_name.data: op for op in module.walk() if isinstance(op, EntryOp)}
     if entry not in entries:
         raise InvalidInput(
@@ -176,7 +176,7 @@ def find_entry(module: Operation, entry: str) -> EntryOp:
 
 
 def unpack_parameter(type: TileType, data: bytes, index: int):
-    """The scalar tile that a parameter's bytes hold."""
+    """The scalar tile in a parameter's bytes."""
     size = storage_bits(type.element_type) // 8
     if len(data) != size:
         raise InvalidInput("parameter-size", f"parameter {index} of type {type} has {size} bytes, got {len(data)}")
@@ -206,7 +206,7 @@ def launch(
     output: Callable[[str], None] = print,
     limit: int | None = None,
 ) -> int:
-    """Run ``entry`` over a grid of tile blocks; how many operations that took.
+    """Run ``entry`` over a grid of tile blocks; return the number of executed operations.
 
     ``grid`` counts tile blocks per axis; ``params`` holds one bytes object per parameter of the entry. ``order`` lists
     block coordinates (default: all, x fastest); blocks run one after the other. ``choice`` decides what Tile IR leaves

@@ -1,4 +1,4 @@
-"""Operations that make and rearrange tiles."""
+"""Operations that create and rearrange tiles."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def concatenate(frame: Frame, op: CatOp):
 
 
 def _slice(frame: Frame, op, whole: tuple[int, ...], part: tuple[int, ...]) -> tuple[slice, ...] | None:
-    """Where the slice with the operation's indices lies; None if it does not exist."""
+    """The slice with the operation's indices; None if it is out of range."""
     indices = [to_python(frame.get(index), element_of(index), False) for index in op.indices]
     if any((index + 1) * small > large for index, small, large in zip(indices, part, whole)):
         return None
@@ -90,7 +90,7 @@ def insert(frame: Frame, op: InsertOp):
     return whole
 
 
-# Assumptions: each gives what is wrong with a tile's value, or None.
+# Assumptions: each returns the violation of a tile's value, or None.
 
 
 def _as_numbers(value: np.ndarray, element_type: Attribute) -> np.ndarray:
@@ -144,7 +144,7 @@ def _broken(op: AssumeOp, value: np.ndarray | TensorView) -> str | None:
 
 @handles(AssumeOp)
 def assume(frame: Frame, op: AssumeOp):
-    """The value; a promise that does not hold is an error here, undefined behavior elsewhere."""
+    """The value; a violated assumption is an error here, and undefined behavior in compiled code."""
     value = frame.get(op.value)
     if frame.choice.trusting and isinstance(op.value.owner, ConstantOp):
         return value

@@ -117,7 +117,7 @@ def integer_to_float(frame: Frame, op: IToFOp):
     if after == F64:
         return high + low
     exact = add_to_odd(high, low)
-    if after in SATURATING:  # specified as infinity or NaN where a type has none; the hardware saturates
+    if after in SATURATING:  # specified as infinity or NaN, which the type lacks; the hardware saturates
         rounded = quantize(exact, FORMATS[after], saturate=True)
         return frame.choice.fill_unspecified(from_float64(rounded, after), np.abs(exact) > FORMATS[after].max_value)
     return from_float64(quantize(exact, FORMATS[after]), after)
@@ -125,7 +125,7 @@ def integer_to_float(frame: Frame, op: IToFOp):
 
 @handles(FToIOp)
 def float_to_integer(frame: Frame, op: FToIOp):
-    """Toward zero; NaN and what does not fit is open, or the nearest end if saturating.
+    """Toward zero; NaN and out-of-range values are unspecified, or clamped if saturating.
 
     To i1: whether the number differs from zero, which cuTile's front end relies on (its ``astype(bool_)``).
     """
@@ -157,9 +157,9 @@ def float_to_float(frame: Frame, op: FToFOp):
     rounded = quantize(
         np.where(np.isinf(wide) & saturate, np.copysign(2.0**200, wide), wide), form, mode, saturate=saturate
     )
-    if after == F8E8M0:  # it has no zero: the smallest power stands for it
+    if after == F8E8M0:  # it has no zero: the smallest power of two replaces it
         rounded = np.where(np.abs(rounded) < 2.0**-127, 2.0**-127, rounded)
-    if frame.is_inexact(op.from_):  # an error before can turn the rounding around
+    if frame.is_inexact(op.from_):  # an earlier error can change the rounding
         rounded = frame.choice.perturb(rounded, np.where(rounded == wide, 0, ulp_of(rounded, form)), after)
     result = from_float64(rounded, after)
     open_ = np.isnan(wide) if not form.has_nan else np.zeros(np.shape(wide), bool)
@@ -179,7 +179,7 @@ def to_bytes(values: np.ndarray, element_type: Attribute) -> np.ndarray:
 
 
 def from_bytes(data: np.ndarray, element_type: Attribute) -> np.ndarray:
-    """The one-dimensional tile that bytes hold; see ``to_bytes``."""
+    """The one-dimensional tile in bytes; see ``to_bytes``."""
     if BITS[element_type] == 1:
         return np.unpackbits(data, bitorder="little").astype(bool)
     if BITS[element_type] == 4:

@@ -1,4 +1,4 @@
-"""Check the compiled kernels of a file against the interpreter, on inputs that are derived from their operations."""
+"""Verify the compiled kernels of a file against the interpreter, on inputs derived from their operations."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .interpreter_errors import InterpreterFault
 
 @dataclass(frozen=True)
 class KernelVerification:
-    """How one kernel fared: ``share`` is the largest difference over what was allowed (0: equal bit for bit).
+    """The result for one kernel; ``share`` is the largest difference divided by its tolerance (0: bit-identical).
 
-    Where the interpreter accepts no derived inputs, ``reason`` says why and nothing was compared (``grid`` is empty).
+    If the interpreter accepts no derived inputs, nothing was compared: ``reason`` is set and ``grid`` is empty.
     """
 
     entry: str
@@ -35,9 +35,9 @@ class KernelVerification:
 def verify_against_interpreter(
     bytecode: bytes, artifacts: Any, target: str, name: str | None = None, seed: int = 0
 ) -> list[KernelVerification]:
-    """One Check per kernel of ``bytecode``; ``artifacts`` has its ``ptx`` and ``manifest`` for ``target``.
+    """One KernelVerification per kernel of ``bytecode``; ``artifacts`` has its ``ptx`` and ``manifest`` for ``target``.
 
-    Raises InternalError where a kernel leaves something else in memory than the interpreter does, or breaks.
+    Raises InternalError if a kernel's results differ from the interpreter's, or the emulator fails.
     """
     module = read_module(bytecode, name)
     return [_verify_kernel(module, entry, artifacts, target, seed) for entry in entry_names(module)]
