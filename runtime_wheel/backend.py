@@ -1,10 +1,10 @@
-"""Builds the wheel of the runtime: setuptools, over modules that are copied from the compiler's package first.
+"""The build backend of the runtime wheel: setuptools, after copying modules from the compiler's package.
 
-The modules have one home, ``tileiras_build/`` beside this folder; the wheel has them under the name of its own package,
-so that it shares no file with the compiler's wheel and either can be installed, upgraded and removed alone. A source
-distribution holds the copies: where the compiler's package is not there, they are what is built.
+The modules' source is ``tileiras_build/`` next to this folder. The wheel has copies of them in its own package, so that it
+shares no file with the compiler's wheel and either can be installed, upgraded and removed separately. A source distribution
+contains the copies, and is built from them.
 
-An editable install is not offered: who has a checkout has the compiler's package, which the runtime then uses.
+Editable installs are not supported: a checkout has the compiler's package, which the runtime then uses.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CHECKOUT, PACKAGE = HERE.parent, HERE / "src" / "tileiras_build_runtime"
 
 
 def copy_modules() -> None:
-    """Bring the compiler's modules and the license here, where a checkout is around."""
+    """Copy the compiler's modules and the license into this folder, if it is in a checkout."""
     source = CHECKOUT / "tileiras_build"
     if not source.is_dir():
         return
@@ -44,30 +44,30 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def get_requires_for_build_wheel(config_settings=None):
-    """As setuptools does it, which reads the version from the modules: it is the first to be asked."""
+    """The setuptools hook, which reads the version from the copied modules; it is the first hook that is called."""
     copy_modules()
     return build_meta.get_requires_for_build_wheel(config_settings)
 
 
 def get_requires_for_build_sdist(config_settings=None):
-    """As setuptools does it."""
+    """The setuptools hook."""
     copy_modules()
     return build_meta.get_requires_for_build_sdist(config_settings)
 
 
 def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
-    """As setuptools does it."""
+    """The setuptools hook."""
     copy_modules()
     return build_meta.prepare_metadata_for_build_wheel(metadata_directory, config_settings)
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
-    """As setuptools does it."""
+    """The setuptools hook."""
     copy_modules()
     return build_meta.build_wheel(wheel_directory, config_settings, metadata_directory)
 
 
 def build_sdist(sdist_directory, config_settings=None):
-    """As setuptools does it."""
+    """The setuptools hook."""
     copy_modules()
     return build_meta.build_sdist(sdist_directory, config_settings)

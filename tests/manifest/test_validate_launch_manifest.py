@@ -47,7 +47,7 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("name", DAMAGE)
-def test_numbers_that_no_launcher_can_use_are_refused(name):
+def test_invalid_values_are_refused(name):
     damage, sentence = DAMAGE[name]
     content = manifest()
     damage(content["kernels"][KERNEL])

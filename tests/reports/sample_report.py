@@ -20,19 +20,17 @@ NAMES = [f"{family}_{dtype}" for family in FAMILIES for dtype in DTYPES]
 
 def write_build(folder: Path, *, seed: int = 0, names=NAMES, gpus=GPUS) -> None:
     """Cubins (of zeros), launch manifests and a timeline."""
-    numbers, files = random.Random(f"numbers {seed}"), {}
+    rng, files = random.Random(f"numbers {seed}"), {}
     for index, name in enumerate(names):
         base = random.Random(name)
         registers, shared = base.randrange(24, 250), base.choice((0, 4096, 16384, 49152, 98304))
         for gpu in gpus:
             used = min(
-                registers + base.randrange(0, 24) + (numbers.randrange(-12, 13) if seed and index % 7 == 0 else 0), 255
+                registers + base.randrange(0, 24) + (rng.randrange(-12, 13) if seed and index % 7 == 0 else 0), 255
             )
             spills = base.randrange(8, 200) * 4 if used == 255 else 0
             cubin = folder / gpu / f"{name}.cubin"
-            files[cubin] = bytes(
-                base.randrange(4000, 60000) + (numbers.randrange(4000) if seed and index % 7 == 0 else 0)
-            )
+            files[cubin] = bytes(base.randrange(4000, 60000) + (rng.randrange(4000) if seed and index % 7 == 0 else 0))
             files[cubin.with_suffix(".json")] = render_manifest(_manifest(name, gpu, used, spills, shared, base))
     write_files(files)
     write_timeline(timeline(names, gpus), timeline_path(folder))
@@ -55,14 +53,14 @@ def _manifest(name: str, gpu: str, registers: int, spills: int, shared: int, bas
 
 def timeline(names=NAMES, gpus=GPUS, jobs: int = 8) -> Timeline:
     """The steps in order on the lane that is free first; a tenth from a cache, one failed."""
-    numbers, made = random.Random("timeline"), Timeline(1.7e9, jobs)
+    rng, made = random.Random("timeline"), Timeline(1.7e9, jobs)
     free = [0.4 + 0.01 * lane for lane in range(jobs)]
     for name in names:
         for gpu in gpus:
             lane = free.index(min(free))
             for stage, cost in STAGES:
-                outcome = "cached" if numbers.random() < 0.1 else "built"
-                took = (0.004 if outcome == "cached" else cost) * numbers.uniform(0.5, 2.2)
+                outcome = "cached" if rng.random() < 0.1 else "built"
+                took = (0.004 if outcome == "cached" else cost) * rng.uniform(0.5, 2.2)
                 made.spans.append(Span(stage, gpu, name, lane, free[lane], free[lane] + took, outcome))
                 free[lane] += took + 0.001
     last = made.spans[-1]

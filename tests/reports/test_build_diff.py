@@ -7,7 +7,7 @@ def measure(registers: int = 29, spills: int = 0, microseconds: float | None = N
     return KernelMetrics(registers, spills, 48 << 10, 0, 458, microseconds)
 
 
-def test_a_row_says_what_a_number_was():
+def test_a_row_shows_the_old_value():
     before = {("a", "sm_90"): measure(), ("same", "sm_90"): measure(), ("gone", "sm_90"): measure()}
     now = {("a", "sm_90"): measure(40, 12), ("same", "sm_90"): measure(), ("new", "sm_90"): measure()}
     assert changes(before, now, False) == [

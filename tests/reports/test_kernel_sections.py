@@ -18,7 +18,7 @@ from tileiras_build.reports.html_report import ReportForm, file_name, write_repo
 from tileiras_build.reports.render_templates import KERNEL as TEMPLATE
 from tileiras_build.reports.render_templates import render
 from tileiras_build.reports.report_paths import page_path
-from tileiras_build.reports.source_files import LARGEST, SourceFiles
+from tileiras_build.reports.source_files import MAX_SOURCE_BYTES, SourceFiles
 from tileiras_build.simulate.estimate.estimate_build import Problem
 
 OWN = ReportForm(pages=True)
@@ -89,7 +89,7 @@ def test_sources_outside_of_the_folder_are_not_shown(tmp_path):
     (tmp_path / "secret.py").write_text("secret")
     (inside / "link.py").symlink_to(tmp_path / "secret.py")
     (inside / "binary.py").write_bytes(b"\xff\xfe")
-    (inside / "large.py").write_bytes(b" " * (LARGEST + 1))
+    (inside / "large.py").write_bytes(b" " * (MAX_SOURCE_BYTES + 1))
     (inside / "k.py").write_text("shown")
     files = SourceFiles(inside)
     hidden = ("../secret.py", str(tmp_path / "secret.py"), "link.py", "binary.py", "large.py", "gone.py", ".", "a\0b")

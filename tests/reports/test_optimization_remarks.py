@@ -37,16 +37,16 @@ def remarks(name: str, sm: str, strategy: str = "unspecialize") -> dict[str, lis
     return found
 
 
-def test_a_product_on_tensor_cores():
-    (product,) = remarks("matmul_f16_nt", "sm_80")["RemarkTensorCoreMMA"]
-    assert (product.kind, product.category, product.function) == ("passed", "tensorcore", "matmul_f16_nt")
-    assert dict(product.notes)["Shape"] == "[16, 8, 16]"
-    assert dict(product.notes)["Instruction"] == "Tensor-core mma.sync.aligned.m16n8k16"
-    assert product.location.file.endswith("matmul.py") and product.location.line == 29
+def test_a_dot_on_tensor_cores():
+    (mma,) = remarks("matmul_f16_nt", "sm_80")["RemarkTensorCoreMMA"]
+    assert (mma.kind, mma.category, mma.function) == ("passed", "tensorcore", "matmul_f16_nt")
+    assert dict(mma.notes)["Shape"] == "[16, 8, 16]"
+    assert dict(mma.notes)["Instruction"] == "Tensor-core mma.sync.aligned.m16n8k16"
+    assert mma.location.file.endswith("matmul.py") and mma.location.line == 29
 
 
 @pytest.mark.parametrize("sm, better", [("sm_80", None), ("sm_90", "wgmma"), ("sm_100", "tcgen05"), ("sm_120", None)])
-def test_a_better_product_that_is_not_used(sm, better):
+def test_a_better_mma_that_is_not_used(sm, better):
     missed = remarks("matmul_f16_nt", sm).get("RemarkTensorCoreMMAGeneration", [])
     assert [remark.message for remark in missed] == ([f"MMA operation does not use {better}"] if better else [])
 
@@ -59,7 +59,7 @@ def test_a_better_product_that_is_not_used(sm, better):
         ("after_a_tile", ["depends on a tile"]),
     ],
 )
-def test_control_flow_that_keeps_a_product_from_better_ones(name, limits):
+def test_control_flow_that_rules_out_better_mmas(name, limits):
     found = collect(scheduled_case(BRANCHING, name, "sm_90"), TARGETS["sm_90"])
     [remark] = [remark for remark in found if remark.name == "RemarkTensorCoreMMAGeneration"]
     assert len(remark.reasons) == 1 + len(limits)
@@ -67,18 +67,18 @@ def test_control_flow_that_keeps_a_product_from_better_ones(name, limits):
 
 
 @pytest.mark.parametrize(
-    ("attribute", "kind", "told"),
+    ("attribute", "kind", "expected"),
     [("num_ctas = 2 : i32", "passed", (("CTAs", "2"),)), ('num_ctas_declined = "a print"', "missed", ("a print",))],
 )
-def test_what_became_of_the_hint_for_a_cluster(attribute, kind, told):
+def test_the_cluster_hint(attribute, kind, expected):
     text = f"nv_tileaa.func @k attributes {{num_warps = 4 : i32, {attribute}}} {{\n  nv_tileaa.return\n}}"
     [remark] = collect(parse(text.encode()), TARGETS["sm_90"])
     assert (remark.kind, remark.category, remark.name) == (kind, "memory", "RemarkMemoryCluster")
-    assert told in (remark.notes, remark.reasons)
+    assert expected in (remark.notes, remark.reasons)
 
 
 @pytest.mark.parametrize(
-    ("attribute", "kind", "name", "told"),
+    ("attribute", "kind", "name", "expected"),
     [
         ("grid_swizzle = 8 : i32", "passed", "RemarkMemoryTileOrder", (("Rows", "8"),)),
         ('grid_swizzle_declined = "a line"', "missed", "RemarkMemoryTileOrder", ("a line",)),
@@ -86,19 +86,19 @@ def test_what_became_of_the_hint_for_a_cluster(attribute, kind, told):
         ('persistent_declined = "storage"', "missed", "RemarkMemoryPersistent", ("storage",)),
     ],
 )
-def test_what_became_of_options_of_the_grid(attribute, kind, name, told):
+def test_grid_options(attribute, kind, name, expected):
     text = f"nv_tileaa.func @k attributes {{num_warps = 4 : i32, {attribute}}} {{\n  nv_tileaa.return\n}}"
     [remark] = collect(parse(text.encode()), TARGETS["sm_90"])
     assert (remark.kind, remark.category, remark.name) == (kind, "memory", name)
-    assert told in (remark.notes, remark.reasons)
+    assert expected in (remark.notes, remark.reasons)
 
 
 def test_what_a_warp_of_its_own_fetches_is_named():
     found = remarks("matmul_f16_nt", "sm_90", "warp-specialize")
     instructions = [dict(remark.notes)["Instruction"] for remark in found["RemarkMemoryLoadInstructionSelected"]]
     assert instructions == ["Tensor copy to shared memory (cp.async.bulk.tensor)"] * 2
-    (product,) = found["RemarkTensorCoreMMA"]
-    assert dict(product.notes)["Instruction"] == "Tensor-core wgmma.mma_async.sync.aligned"
+    (mma,) = found["RemarkTensorCoreMMA"]
+    assert dict(mma.notes)["Instruction"] == "Tensor-core wgmma.mma_async.sync.aligned"
     assert "RemarkTensorCoreMMAGeneration" not in found and "RemarkMemoryTmaLoadFailed" not in found
 
 
@@ -119,10 +119,10 @@ def test_what_tma_stores_is_named():
     assert "RemarkMemoryTmaStoreFailed" not in found
 
 
-def test_a_product_without_tensor_cores():
+def test_a_dot_without_tensor_cores():
     bare = module("matmul_f16_nt", "sm_80").clone()
-    for product in [op for op in bare.walk() if op.name == "nv_tileas.dot"]:  # the last step along k is one of its own
-        del product.attributes["atom"]
+    for mma in [op for op in bare.walk() if op.name == "nv_tileas.dot"]:  # the last step along k is one of its own
+        del mma.attributes["atom"]
     (failed,) = [remark for remark in collect(bare, TARGETS["sm_80"]) if remark.category == "tensorcore"]
     assert failed.kind == "failed"
     assert failed.reasons == ("no Tensor Core instruction for f16 x f16 -> f32 on sm_80; using FMA",)

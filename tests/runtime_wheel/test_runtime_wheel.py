@@ -33,7 +33,7 @@ def modules() -> set[str]:
     return {file.relative_to(ROOT / "tileiras_build").as_posix() for file in files}
 
 
-def test_the_wheel_is_told_to_have_what_the_runtime_imports_and_no_more():
+def test_the_wheel_lists_what_the_runtime_imports_and_no_more():
     inner = [
         f"tileiras_build.launch.runtime.{path.stem}"
         for path in (ROOT / "tileiras_build/launch/runtime").glob("[!_]*.py")

@@ -10,7 +10,7 @@ from importlib import import_module
 
 from tests.examples.example_library import CASES, bytecode_of, inputs_of
 from tests.strict_driver.gpu_run import RUNNER
-from tests.strict_driver.launch_case import Told
+from tests.strict_driver.launch_case import WithLayout
 from tileiras_build.frontend.export_cutile import export_kernels, list_cases, load_cases
 from tileiras_build.verify import find_faults
 
@@ -81,12 +81,12 @@ def _benchmark(name: str) -> Kernel:
     make = partial(problems.make_arrays, row, variant)
 
     def inputs() -> list:
-        told = [Told(one.view, *one.told) if one.format.told > 1 else one.view for one in make()]
-        return [*told, *variant["scalars"]]
+        shown = [WithLayout(one.view, *one.told) if one.format.told > 1 else one.view for one in make()]
+        return [*shown, *variant["scalars"]]
 
     def faults(values: Sequence) -> list[str]:
         before = make()
-        after = [value.array if isinstance(value, Told) else value for value in values[: len(before)]]
+        after = [value.array if isinstance(value, WithLayout) else value for value in values[: len(before)]]
         changed = any(one.view.tobytes() != other.tobytes() for one, other in list(zip(before, after))[:-1])
         return problems.Reference(row, variant, before).faults(after[-1]) + ["an input was written"] * changed
 

@@ -4,7 +4,7 @@
      "shape": [...], "strides": [bytes...], "type": "<f4"}]}
 
 ``offset`` is where the first element lies in the file, which spans the array from its lowest byte to its highest. A row may
-say what a kernel is told of the array, where that is not what it is: "told": [lengths and strides in elements].
+say what a kernel is passed as the layout of the array, where that differs from its own: "layout": [lengths and strides in elements].
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FILE = "case.json"
 
 
 @dataclass(frozen=True)
-class Told:
+class WithLayout:
     """An array of which a kernel is told other lengths and strides, in elements: those of fp4, two to a byte."""
 
     array: np.ndarray
@@ -41,8 +41,8 @@ def write(folder: Path, kernel: str, grid: Sequence[int], values: Iterable) -> P
 
 
 def _row(path: Path, value) -> dict | int | float:
-    if isinstance(value, Told):
-        return {**_write_array(path, value.array), "told": [*value.shape, *value.strides]}
+    if isinstance(value, WithLayout):
+        return {**_write_array(path, value.array), "layout": [*value.shape, *value.strides]}
     if isinstance(value, np.ndarray):
         return _write_array(path, value)
     return value.item() if isinstance(value, np.generic) else value
@@ -64,7 +64,7 @@ def _span(array: np.ndarray) -> ctypes.Array:
 def fetch(folder: Path, values: Iterable) -> None:
     """Bring the arrays up to what the program has written."""
     for index, value in enumerate(values):
-        value = value.array if isinstance(value, Told) else value
+        value = value.array if isinstance(value, WithLayout) else value
         if isinstance(value, np.ndarray):
             ctypes.memmove(_span(value), (folder / f"{index}.bin").read_bytes(), len(_span(value)))
 
@@ -133,8 +133,8 @@ int main(int count, char **words)
 
 def c_program(library: str, case: Path) -> str:
     """A program in C and C++ that runs the case in its working folder; its argument is the library's image."""
-    told = json.loads((case / FILE).read_text())
-    arrays = [row for row in told["arguments"] if isinstance(row, dict)]
+    document = json.loads((case / FILE).read_text())
+    arrays = [row for row in document["arguments"] if isinstance(row, dict)]
     before = [
         f'    check(cuMemAlloc(&a[{i}], {row["size"]}), "cuMemAlloc");\n'
         f'    transfer("{row["file"]}", a[{i}], {row["size"]}, 0);'
@@ -142,9 +142,9 @@ def c_program(library: str, case: Path) -> str:
     ]
     after = [f'    transfer("{row["file"]}", a[{i}], {row["size"]}, 1);' for i, row in enumerate(arrays)]
     return _PROGRAM.format(
-        library=library, kernel=told["kernel"], grid=", ".join(map(str, told["grid"])), arrays=max(len(arrays), 1),
+        library=library, kernel=document["kernel"], grid=", ".join(map(str, document["grid"])), arrays=max(len(arrays), 1),
         before="\n".join(before), after="\n".join(after),
-        arguments=", ".join(_c_arguments(told["arguments"])),
+        arguments=", ".join(_c_arguments(document["arguments"])),
     )  # fmt: skip
 
 
@@ -155,7 +155,7 @@ def _c_arguments(rows: Sequence) -> Iterable[str]:
             yield repr(row)
             continue
         size = int(row["type"][2:])
-        found = row.get("told", (*row["shape"], *(stride // size for stride in row["strides"])))
+        found = row.get("layout", (*row["shape"], *(stride // size for stride in row["strides"])))
         halves = (found[: len(found) // 2], found[len(found) // 2 :])
         dimensions = "".join(f", {{{', '.join(map(str, half))}}}" for half in halves if half)
         yield f"{{a[{arrays}] + {row['offset']}{dimensions}}}"

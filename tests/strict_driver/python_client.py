@@ -47,9 +47,9 @@ def argument(folder: Path, row):
     return DeviceArray((folder / row["file"]).read_bytes(), row["shape"], row["strides"], row["type"], row["offset"])
 
 
-def told(row, value) -> list:
+def kernel_arguments(row, value) -> list:
     """What a launch gets: an array, or its address, lengths and strides where they are others."""
-    return [Address(value), *row["told"]] if isinstance(row, dict) and "told" in row else [value]
+    return [Address(value), *row["layout"]] if isinstance(row, dict) and "layout" in row else [value]
 
 
 def run_captured(launch, stream) -> None:
@@ -67,8 +67,8 @@ def main() -> None:
     case = json.loads((folder / "case.json").read_text())
     arguments = [argument(folder, row) for row in case["arguments"]]
     stream = checked(cuda.cuStreamCreate(0))
-    given = [one for row, value in zip(case["arguments"], arguments) for one in told(row, value)]
-    launch = partial(library[case["kernel"]].launch, tuple(case["grid"]), *given, stream=stream)
+    flat = [one for row, value in zip(case["arguments"], arguments) for one in kernel_arguments(row, value)]
+    launch = partial(library[case["kernel"]].launch, tuple(case["grid"]), *flat, stream=stream)
     if sys.argv[3:] == ["captured"]:
         library.load_all()
         launch = partial(run_captured, launch, stream)

@@ -67,7 +67,7 @@ class StrictDriver:
     """A GPU of the emulator, with ``size`` bytes of memory, behind the driver in ``folder``; one at a time in a process: its
     memory has one place."""
 
-    sums = BLAS_ORDER
+    rounding = BLAS_ORDER
     time_limit: float | None = None
 
     def __init__(self, folder: Path, sm: str, size: int = MEMORY_SIZE):
@@ -139,7 +139,7 @@ class StrictDriver:
         try:
             answer = self._verbs[verb](words, body)
         except (TileirasError, emulator.EmulatorError, KeyError, OSError, ValueError) as error:
-            answer = _told(error).encode()
+            answer = _error_text(error).encode()
         stream.write(_SIZE.pack(len(answer)) + answer)
 
     def _compile(self, words: list[str], text: bytes) -> bytes:
@@ -150,8 +150,8 @@ class StrictDriver:
         return cubin
 
     def _launch(self, words: list[str], body: bytes) -> bytes:
-        entry, *numbers = words
-        *shape, dynamic, size, count, ranges = map(int, numbers)
+        entry, *fields = words
+        *shape, dynamic, size, count, ranges = map(int, fields)
         ptx = self.images.get(hashlib.sha256(body[:size]).digest())
         if ptx is None:
             return b"no PTX was added for this cubin"
@@ -167,13 +167,13 @@ class StrictDriver:
         self.grids.append(tuple(shape[:3]))
         with redirect_stdout(io.StringIO()) as printed:
             emulator.run_ptx(
-                ptx, entry, shape[:3], shape[3:], params, memory=memory, dynamic_shared=dynamic, matmul_rounding=self.sums,
+                ptx, entry, shape[:3], shape[3:], params, memory=memory, dynamic_shared=dynamic, matmul_rounding=self.rounding,
                 time_limit=self.time_limit,
             )  # fmt: skip
         return b"done" + printed.getvalue().encode()
 
 
-def _told(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     """The answer for a launch that failed."""
     if isinstance(error, emulator.EmulatorFault) and error.kind == ASSERTION:
         return f"assert{error.message}"
@@ -201,8 +201,8 @@ def _libc():
 
 def _open_peer(words: list[str], body: bytes) -> bytes:
     """Map memory of another process where the driver has mapped it: FILE OFFSET ADDRESS SIZE."""
-    path, *numbers = words
-    offset, address, size = map(int, numbers)
+    path, *fields = words
+    offset, address, size = map(int, fields)
     with open(path, "rb+") as file:
         _map_at(file.fileno(), address, size, offset)
     return b"done"

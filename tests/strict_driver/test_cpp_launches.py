@@ -132,5 +132,5 @@ def test_cpp_launches(driver, tmp_path, tool, standard):
         gpu.add(artifacts.cubin, artifacts.ptx)
         done = gpu.run([tmp_path / "main", package / "strict.fatbin"])
         assert (done.returncode, gpu.refusals()) == (0, []), done.stdout + done.stderr
-        assert done.stdout == f"kernel {PLAIN}: there is no library\n"
+        assert done.stdout == f"kernel {PLAIN}: missing library\n"
         assert gpu.launches == [PLAIN] * 5

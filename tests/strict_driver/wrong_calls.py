@@ -68,13 +68,13 @@ class Gpu:
 
     def encode(self, **change) -> int:
         """A tensor map of 64 x 32 f16 with boxes of 64 x 8, but for ``change``."""
-        given = dict(
+        operands = dict(
             map=self.place(128), element=6, rank=2, address=P(self.memory), shape=(64, 32), strides=(128,), box=(64, 8),
             steps=(1, 1), interleave=0, swizzle=3, promotion=2, fill=0,
         ) | change  # fmt: skip
         for name, kind in (("shape", L), ("strides", L), ("box", U), ("steps", U)):
-            given[name] = given[name] and (kind * 5)(*given[name])
-        return self("cuTensorMapEncodeTiled", *given.values())
+            operands[name] = operands[name] and (kind * 5)(*operands[name])
+        return self("cuTensorMapEncodeTiled", *operands.values())
 
     def launch(
         self, function: P, sizes, grid=(1, 1, 1), block=(32, 1, 1), shared=0, stream=0, attributes=(), params=(), **more

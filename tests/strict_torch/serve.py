@@ -14,7 +14,7 @@ from tileiras_build.simulate.emulator.matmul.matmul import ROUNDED_ONCE
 def main() -> None:
     folder, gpu = Path(sys.argv[1]), Gpu(**json.loads(sys.argv[2]))
     with CachedDriver(folder, gpu.sm, Path(gpu.kept), gpu.size) as driver:
-        driver.sums, driver.time_limit = ROUNDED_ONCE, gpu.time_limit
+        driver.rounding, driver.time_limit = ROUNDED_ONCE, gpu.time_limit
         sys.stdout.write("ready\n")
         sys.stdout.flush()
         sys.stdin.buffer.read()

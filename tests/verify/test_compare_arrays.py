@@ -76,13 +76,13 @@ def test_each_array_may_have_a_tolerance_of_its_own():
 
 
 def test_arrays_in_lists_have_names_of_their_own():
-    given = {"x": [array(1), (array(2), array(3))], "n": 4, "y": array(5)}
-    assert [(name, one[0]) for name, one in flat_arrays(given)] == [
+    arguments = {"x": [array(1), (array(2), array(3))], "n": 4, "y": array(5)}
+    assert [(name, one[0]) for name, one in flat_arrays(arguments)] == [
         ("x[0]", 1), ("x[1][0]", 2), ("x[1][1]", 3), ("y", 5),
     ]  # fmt: skip
 
 
-def test_memory_beside_an_array_is_looked_at():
+def test_guard_bytes_are_checked():
     checked = Reference("k", inputs=lambda rng: {}, reference=lambda values: {"x": values["x"]}, grid=1)
     before, after = ({"x": place(np.arange(6).reshape(2, 3), "float32", padded=True)} for _ in range(2))
     assert find_faults(checked, before, after) == []

@@ -34,7 +34,7 @@ def checked(tmp_path):
     return check
 
 
-def test_a_kernel_agrees_with_the_row_beside_it(checked):
+def test_a_kernel_matches_its_reference(checked):
     [outcome] = checked(ROWS)
     assert (outcome.entry, outcome.arrays, outcome.elements, outcome.share) == ("k", 2, 64, 0)
 

@@ -7,8 +7,8 @@ from tileiras_build.verify.guarded_arrays import ALIGNMENT, GuardedArguments
 
 
 def test_copies_have_the_strides_and_contents_of_the_arrays():
-    given = np.arange(48, dtype="float32").reshape(6, 8)
-    values = {"plain": given.copy(), "turned": given.T.copy().T, "back": given[::-1, ::2].copy()[::-1], "n": 3}
+    original = np.arange(48, dtype="float32").reshape(6, 8)
+    values = {"plain": original.copy(), "turned": original.T.copy().T, "back": original[::-1, ::2].copy()[::-1], "n": 3}
     placed = GuardedArguments(values)
     for name in ("plain", "turned", "back"):
         assert placed.values[name].strides == values[name].strides

@@ -25,7 +25,7 @@ def launch(*kinds: str) -> Launch:
         ("f16", 2, "float16"), ("i1", True, "bool"), ("f64", np.float32(0.1), "float64"),
     ],
 )  # fmt: skip
-def test_numbers_are_of_the_parameters_type(kind, value, dtype):
+def test_scalars_are_of_the_parameters_type(kind, value, dtype):
     [data] = pack(ROW, launch(kind), GuardedArguments({"n": value}))
     assert data == np.asarray(value, dtype).tobytes()
 
@@ -38,7 +38,7 @@ def test_numbers_are_of_the_parameters_type(kind, value, dtype):
         ("f32", "a", "n: expected a scalar of type f32, got str"),
     ],
 )
-def test_numbers_that_do_not_fit_are_refused(kind, value, words):
+def test_scalars_that_do_not_fit_are_refused(kind, value, words):
     with pytest.raises(ValueError) as caught:
         pack(ROW, launch(kind), GuardedArguments({"n": value}))
     assert str(caught.value) == words
@@ -50,8 +50,8 @@ def test_an_array_goes_with_its_lengths_and_strides():
     arguments = [{"name": "x", "kind": "array", "param": 0, "rank": 2}]
     kernel = convert({"threads_per_cta": 32, "params": params, "arguments": arguments}, Launch, 2)
     placed = GuardedArguments({"x": np.zeros((3, 8), "int16")[:, :5]})
-    address, *numbers = pack(ROW, kernel, placed)
+    address, *scalars = pack(ROW, kernel, placed)
     assert int.from_bytes(address, "little") == placed.values["x"].ctypes.data
-    assert [int.from_bytes(number, "little") for number in numbers] == [3, 5, 8, 1]
+    assert [int.from_bytes(number, "little") for number in scalars] == [3, 5, 8, 1]
     with pytest.raises(ValueError, match="x: expected a 2-d array, got 1-d"):
         pack(ROW, kernel, GuardedArguments({"x": np.zeros(3, "int16")}))

@@ -25,7 +25,7 @@ VECTOR = Array("float32", 1)
 ARGUMENTS = (VECTOR, Scalar("float32"), VECTOR, [VECTOR], (Scalar("int32"), 4, VECTOR), 64)
 
 
-def given(**changes):
+def make_inputs(**changes):
     one = lambda: np.zeros(3, "float32")
     return {"pair": (1, one()), "x": one(), "a": 2.0, "out": one(), "parts": [one(), one()]} | changes
 
@@ -34,7 +34,7 @@ def result(**changes):
     return {"out": np.ones(3, "float32")} | changes
 
 
-def trial(inputs=given, reference=result, grid=1):
+def trial(inputs=make_inputs, reference=result, grid=1):
     row = Case(
         "scale",
         Kernel(scale),
@@ -52,7 +52,7 @@ def test_arguments_are_in_the_order_of_the_kernel():
     assert list(made.expected) == ["out"]
 
 
-def test_the_same_numbers_come_each_time_and_others_for_another_row():
+def test_inputs_are_seeded_by_the_reference():
     def drawn(name):
         random = lambda rng: {"x": rng.standard_normal(4).astype("float32")}
         row = Reference(name, inputs=random, reference=lambda values: {"x": values["x"]}, grid=1)
@@ -72,29 +72,35 @@ def test_a_reference_that_works_in_place_changes_no_arguments():
 
 
 def without(name):
-    return {key: value for key, value in given().items() if key != name}
+    return {key: value for key, value in make_inputs().items() if key != name}
 
 
 INPUTS = {
     "a list": (lambda: [1], "must return a dict of arguments by name, got list"),
     "other names": (lambda: {1: 2}, "must return a dict of arguments by name, got dict"),
-    "one too many": (lambda: given(TILE=3), "returned unknown argument 'TILE' (arguments: x, a, out, parts, pair)"),
+    "one too many": (
+        lambda: make_inputs(TILE=3),
+        "returned unknown argument 'TILE' (arguments: x, a, out, parts, pair)",
+    ),
     "one too few": (lambda: without("out"), "lacks argument 'out'"),
-    "text": (lambda: given(x=np.array(["a"])), "returned 'x' with elements of type <U1"),
-    "no array": (lambda: given(x=[1.0]), "returned 'x' as a list, expected a NumPy array"),
+    "text": (lambda: make_inputs(x=np.array(["a"])), "returned 'x' with elements of type <U1"),
+    "no array": (lambda: make_inputs(x=[1.0]), "returned 'x' as a list, expected a NumPy array"),
     "another type": (
-        lambda: given(x=np.zeros(3)),
+        lambda: make_inputs(x=np.zeros(3)),
         "returned 'x' as a 1-d array of float64, expected a 1-d array of float32",
     ),
     "another rank": (
-        lambda: given(x=np.zeros((3, 1), "float32")),
+        lambda: make_inputs(x=np.zeros((3, 1), "float32")),
         "returned 'x' as a 2-d array of float32, expected a 1-d array of float32",
     ),
-    "no number": (lambda: given(a="2"), "returned 'a' as a str, expected a scalar"),
-    "no list": (lambda: given(parts=np.zeros(3)), "returned 'parts' as a ndarray, expected a list of arrays"),
-    "a list of numbers": (lambda: given(parts=[1]), "returned 'parts' as a list with elements that are no arrays"),
-    "a short tuple": (lambda: given(pair=(1,)), "returned 'pair' as 1 elements, expected 2"),
-    "a wrong tuple": (lambda: given(pair=(1, 2)), "returned 'pair' as a int, expected a NumPy array"),
+    "no number": (lambda: make_inputs(a="2"), "returned 'a' as a str, expected a scalar"),
+    "no list": (lambda: make_inputs(parts=np.zeros(3)), "returned 'parts' as a ndarray, expected a list of arrays"),
+    "a list of numbers": (
+        lambda: make_inputs(parts=[1]),
+        "returned 'parts' as a list with elements that are no arrays",
+    ),
+    "a short tuple": (lambda: make_inputs(pair=(1,)), "returned 'pair' as 1 elements, expected 2"),
+    "a wrong tuple": (lambda: make_inputs(pair=(1, 2)), "returned 'pair' as a int, expected a NumPy array"),
 }
 
 

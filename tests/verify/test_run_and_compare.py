@@ -77,7 +77,7 @@ def test_a_right_kernel_agrees(checked, target):
     assert outcome.settings["x"] == outcome.settings["out"] == "7x50"
 
 
-def test_a_sum_over_the_wrong_axis_is_the_kernels_fault(checked):
+def test_a_wrong_algorithm_is_the_kernels_fault(checked):
     with pytest.raises(InvalidInput) as caught:
         checked(WRONG_AXIS)
     first, *lines = str(caught.value).splitlines()
@@ -88,7 +88,7 @@ def test_a_sum_over_the_wrong_axis_is_the_kernels_fault(checked):
     assert any(line.startswith("    worst: out[") for line in lines)
 
 
-def test_wrong_code_of_a_right_kernel_is_ours(checked):
+def test_a_miscompile_is_an_internal_error(checked):
     with pytest.raises(InternalError) as caught:
         checked(ADD, change=lambda ptx: ptx.replace("add.s32", "sub.s32"))
     assert caught.value.id == "verify-mismatch"
@@ -96,7 +96,7 @@ def test_wrong_code_of_a_right_kernel_is_ours(checked):
     assert ", written by tile block (" in str(caught.value)
 
 
-def test_what_is_not_stored_is_said(checked):
+def test_unwritten_elements_are_reported(checked):
     with pytest.raises(InvalidInput) as caught:
         checked(ADD.replace("grid=4", "grid=3"))
     error = str(caught.value)
@@ -112,7 +112,7 @@ def test_an_input_that_is_written_is_wrong(checked):
         checked(text.replace(store, f"loaded = ct.load(x, (ct.bid(0),), (TILE,)); {spoiling}"))
 
 
-def test_arguments_that_break_a_promise_are_refused(checked):
+def test_arguments_that_violate_an_assumption_are_refused(checked):
     with pytest.raises(InvalidInput) as caught:
         checked(ADD.replace('arange(100, dtype="int32")', 'arange(200, dtype="int32")[::2]'))
     assert caught.value.id == "reference-inputs"

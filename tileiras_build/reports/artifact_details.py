@@ -1,6 +1,6 @@
-"""What takes time to find out about a kernel's artifacts: bytecode as text, machine code as text, the compiler's remarks.
+"""Details of a kernel's artifacts that are slow to compute: disassembled bytecode, SASS, and optimization remarks.
 
-nvdisasm takes half a second to start. So this is kept, by the contents that it is of and by the code that has found it.
+nvdisasm takes half a second to start. So details are cached, by the artifacts' contents and the version of this code.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from .optimization_remarks import Remark
 from .report_cache import ReportCache
 
 _CODE = Stage(
-    ".facts", "what a report says of a kernel", "tileiras_build.reports.artifact_details:find_details", modules=("tileiras_build.ir.bytecode",),
+    ".facts", "the details of a kernel's artifacts", "tileiras_build.reports.artifact_details:find_details", modules=("tileiras_build.ir.bytecode",),
     libraries=("xdsl", "msgspec", "nvidia-cuda-nvdisasm"),
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class ArtifactDetails:
-    """Of one cubin: ``texts`` of the stages "tilebc" and "sass"; ``missing`` says of what there is none why."""
+    """The details of one cubin: ``texts`` of the stages "tilebc" and "sass"; ``missing`` maps absent ones to the reason."""
 
     texts: dict[str, str] = field(default_factory=dict)
     remarks: list[Remark] = field(default_factory=list)
@@ -35,7 +35,7 @@ class ArtifactDetails:
 
 @dataclass(frozen=True)
 class ArtifactContents:
-    """The contents that facts are of; None = there is no such file."""
+    """The contents of a kernel's artifacts; None if there is no such file."""
 
     target: str
     bytecode: bytes | None
@@ -44,7 +44,7 @@ class ArtifactContents:
 
     @property
     def digest(self) -> str:
-        """What identifies them, and the code that looks at them."""
+        """A digest of the contents and of the code that analyzes them."""
         found = hashlib.sha256(source_digest(_CODE).encode() + self.target.encode())
         for part in (self.bytecode, self.tileas, self.cubin):
             found.update(b"-" if part is None else hashlib.sha256(part).digest())
@@ -52,23 +52,23 @@ class ArtifactContents:
 
 
 def read_details(inputs: Iterable[ArtifactContents], cache: ReportCache, jobs: int = 1) -> list[ArtifactDetails]:
-    """The facts of each, as they were ``kept``, else found, with ``jobs`` programs at a time, and kept.
+    """The details of each, from the cache or computed with ``jobs`` concurrent programs.
 
     Raises InvalidInput[write-failed].
     """
     call = lambda one: _read(cache.read(details_name(one))) or _find(one, cache)
-    given = list(inputs)
-    if jobs == 1 or len(given) < 2:
-        # At the end of a process Python starts no threads any more.
-        return list(map(call, given))
+    pending = list(inputs)
+    if jobs == 1 or len(pending) < 2:
+        # Python cannot start threads during interpreter shutdown.
+        return list(map(call, pending))
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(jobs) as pool:
-        return list(pool.map(call, given))
+        return list(pool.map(call, pending))
 
 
 def details_name(inputs: ArtifactContents) -> str:
-    """What the facts of these contents are kept as."""
+    """The cache key of these contents."""
     return f"{inputs.digest}.facts"
 
 
@@ -86,7 +86,7 @@ def _find(inputs: ArtifactContents, cache: ReportCache) -> ArtifactDetails:
 
 
 def find_details(inputs: ArtifactContents) -> ArtifactDetails:
-    """The facts; what cannot be read is among what is missing, with the sentence that says why."""
+    """Compute the details; failures are recorded in ``missing`` with their message."""
     found = ArtifactDetails()
     for name, add in _FINDERS.items():
         try:
@@ -96,7 +96,7 @@ def find_details(inputs: ArtifactContents) -> ArtifactDetails:
     return found
 
 
-# The readers of IR share their dialects, which are defined where they are first needed; nvdisasm is a program.
+# The IR parsers share lazily defined dialects, so they run one at a time; nvdisasm is a separate process.
 _reading = threading.Lock()
 
 
@@ -112,7 +112,7 @@ def _add_machine_code(found: ArtifactDetails, inputs: ArtifactContents) -> None:
     from ..target.cubin_reader import read_cubin
     from ..target.sass_listing import disassemble
 
-    read_cubin(inputs.cubin)  # says in a sentence what is none, where nvdisasm would be asked in vain
+    read_cubin(inputs.cubin)  # reports a damaged cubin before nvdisasm runs
     found.texts["sass"] = disassemble(inputs.cubin, "-gi", "-gp")
 
 

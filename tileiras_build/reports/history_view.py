@@ -1,4 +1,4 @@
-"""The history of one kernel on one GPU for its template: a row for each build in which it changed, a line for each number."""
+"""The view model of a kernel's history: a row for each build in which it changed, and a trend line for each metric."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..core.byte_sizes import size_text
 from .build_history import NUMBERS, BuildRecord, History, Values
 
-WIDTH, HEIGHT = 110, 26  # of a line's picture
+WIDTH, HEIGHT = 110, 26  # of a trend line in pixels
 _MARGIN = 3
 
 
@@ -16,7 +16,7 @@ def _time(value: float) -> str:
     return f"{value:.2f} us"
 
 
-# What a page shows of a build: title, the numbers of a history that are added up, and how they read.
+# The columns of a build: title, metrics that are added up, and their format.
 COLUMNS: tuple[tuple[str, tuple[str, ...], Callable[[float], str]], ...] = (
     ("registers", ("registers",), "{:g}".format),
     ("spills", ("spill_stores", "spill_loads"), size_text),
@@ -30,7 +30,7 @@ COLUMNS: tuple[tuple[str, tuple[str, ...], Callable[[float], str]], ...] = (
 
 @dataclass(frozen=True)
 class Cell:
-    """One number as it reads, and whether it is another one than in the build before."""
+    """A formatted metric, and whether it differs from the build before."""
 
     text: str
     changed: bool
@@ -38,7 +38,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class BuildRow:
-    """One build of the table; ``named``: by people."""
+    """One build of the table; ``named``: labelled by the user."""
 
     title: str
     named: bool
@@ -47,7 +47,7 @@ class BuildRow:
 
 @dataclass(frozen=True)
 class Trend:
-    """The line of one column: points of an SVG polyline, the last of them, and what it says in words."""
+    """The trend line of one column: SVG polyline points, the last of them, and a text description."""
 
     points: str
     last: tuple[float, float]
@@ -56,7 +56,7 @@ class Trend:
 
 @dataclass(frozen=True)
 class HistoryView:
-    """The newest build first; ``trends`` are None for columns in which nothing has changed."""
+    """The builds, newest first; ``trends`` are None for constant columns."""
 
     titles: list[str]
     trends: list[Trend | None]
@@ -65,7 +65,7 @@ class HistoryView:
 
 
 def view_history(history: History, key: str) -> HistoryView | None:
-    """The history of one kernel on one GPU, by its key; None where there is nothing before the newest build."""
+    """The history of one kernel on one GPU, by its key; None if there is only one build."""
     series = [
         _comparable(one, build, history.builds[-1]) for one, build in zip(history.of(key), history.builds, strict=True)
     ]

@@ -1,4 +1,4 @@
-"""The parts of the report that are of one kernel's name each, rendered anew only where something in them is another one."""
+"""The report's sections, one per kernel name, cached and rendered again only if their inputs change."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .source_files import SourceFiles
 from .verification_results import interpreted
 
 _CODE = Stage(
-    ".part", "what a report says of a kernel's name", "tileiras_build.reports.kernel_view:view_kernel",
+    ".part", "the report's section of a kernel", "tileiras_build.reports.kernel_view:view_kernel",
     modules=("tileiras_build.reports.render_templates", "tileiras_build.reports.artifact_details"),
     libraries=("jinja2", "xdsl", "msgspec", "nvidia-cuda-nvdisasm"),
 )  # fmt: skip
@@ -30,7 +30,7 @@ _CODE = Stage(
 
 @dataclass(frozen=True)
 class _Section:
-    """``sources`` are the digests of the files that it shows or lacks, by the name that debug information has for them."""
+    """A rendered section; ``sources`` are the digests of its source files by their name in debug information."""
 
     sources: dict[str, str]
     packed: str
@@ -38,20 +38,20 @@ class _Section:
 
 @dataclass(frozen=True)
 class _Kernel:
-    """The kernels of one name: of each library those of all GPUs, with the contents that they are of and their histories."""
+    """The kernels with one name: for each library, those of all GPUs, with their artifacts and histories."""
 
     libraries: list[list[tuple[BuiltKernel, ArtifactContents, HistoryView | None]]]
 
     @property
     def all(self) -> list[tuple[BuiltKernel, ArtifactContents, HistoryView | None]]:
-        """Those of all libraries."""
+        """The kernels of all libraries."""
         return [one for found in self.libraries for one in found]
 
 
 def packed_sections(
     built: Sequence[BuiltKernel], history: History, cache: ReportCache, root: Path, jobs: int
 ) -> dict[str, str]:
-    """The packed part of each name; ``root`` is the folder whose sources are shown. Raises InvalidInput[write-failed]."""
+    """The packed section of each kernel name; sources below ``root`` are shown. Raises InvalidInput[write-failed]."""
     kernels = _by_name(built, history)
     files = SourceFiles(root)
     names = {name: f"{_digest(kernel)}.part" for name, kernel in kernels.items()}
@@ -81,11 +81,11 @@ def _by_name(built: Sequence[BuiltKernel], history: History) -> dict[str, _Kerne
 
 
 def _digest(kernel: _Kernel) -> str:
-    """What identifies all that a part says but its sources, which are known when it is made."""
+    """A digest of all inputs of a section except its sources, which are known only after rendering."""
     found = hashlib.sha256(source_digest(_CODE).encode() + template_text(KERNEL).encode())
     for one, inputs, view in kernel.all:
-        said = (one.row, one.symbol, one.compared, one.problem, one.estimated, view, inputs.digest)
-        found.update(repr((said, interpreted(one.member.cubin, one.symbol))).encode())
+        contents = (one.row, one.symbol, one.compared, one.problem, one.estimated, view, inputs.digest)
+        found.update(repr((contents, interpreted(one.member.cubin, one.symbol))).encode())
         for path in text_files_of(one).values():
             found.update(hashlib.sha256(read_stored(path)).digest())
     return found.hexdigest()[:32]

@@ -99,7 +99,7 @@ function followLink() {
   showKernel(kernel);
   if (kernel !== null) at("kernels-title").scrollIntoView({ block: "nearest" });
 }
-/* A kernel's part of the page is a gzip stream in base64. */
+/* A kernel's section is a gzip stream in base64. */
 async function showKernel(kernel) {
   const packed = [...document.querySelectorAll("script.packed")].find((node) => node.dataset.kernel === kernel);
   at("kernel").hidden = !packed;
@@ -118,7 +118,7 @@ function leaveKernel() {
   followLink(); // The event comes later.
 }
 
-/* ---- the rows as files: those of `tileiras-build report`, which reads the JSON as a baseline ---- */
+/* ---- CSV and JSON export, in the formats of `tileiras-build report` ---- */
 const cellText = (value) => (value === null ? "" : /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : String(value));
 const csvText = () => [data.columns, ...data.rows.map((row) => data.columns.map((name) => row[name]))].map((cells) => `${cells.map(cellText).join(",")}\n`).join("");
 const jsonText = () => `${JSON.stringify({ version: data.version, rows: data.rows.map((row) => Object.fromEntries(data.columns.map((name) => [name, row[name]]))) }, null, 2)}\n`;

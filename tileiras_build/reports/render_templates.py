@@ -1,4 +1,4 @@
-"""The pages' text: Jinja2 fills their templates and escapes what comes from kernels, whose names and sources may hold anything."""
+"""Renders the HTML pages with Jinja2, which escapes kernel names and sources."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ _SCRIPTS = {
 
 @cache
 def _environment() -> Environment:
-    # A name that a template misspells is an error.
+    # An undefined name in a template is an error.
     made = Environment(loader=FileSystemLoader(_FOLDER), autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     made.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
     return made
 
 
 def render(template: str, **values: object) -> str:
-    """The text of one of the templates, with its scripts and the style sheet in it."""
+    """A rendered template, with its scripts and style sheet inlined."""
     script = "".join(map(_read, _SCRIPTS[template]))
     return _environment().get_template(template).render(css=Markup(_read("page.css")), script=Markup(script), **values)
 
 
 def pack(text: str) -> str:
-    """``text`` as a gzip stream in base64, which the page's script opens."""
+    """``text`` as a gzip stream in base64, which the page's script decodes."""
     return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 
 
 def unpack(packed: str) -> Markup:
-    """The text that was packed, which a template does not escape again."""
+    """The packed text, marked as safe HTML."""
     return Markup(gzip.decompress(base64.b64decode(packed)).decode())
 
 
 def template_text(template: str) -> str:
-    """A template as it is."""
+    """The source of a template."""
     return _read(template)
 
 

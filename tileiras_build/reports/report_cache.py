@@ -1,4 +1,4 @@
-"""Contents that a report keeps in the build folder for the next one, by names that are digests of what they were made from."""
+"""The cache of a report in the build folder; entries are named by digests of their inputs."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ..core.file_io import read_stored, replace_files
 
 
 class ReportCache:
-    """The files of a folder of its own; may be asked from several threads at once."""
+    """A cache in a folder of its own; thread-safe."""
 
     def __init__(self, folder: Path):
         self.folder = folder
         self._wanted: set[str] = set()
 
     def read(self, name: str) -> bytes | None:
-        """What was kept by this name; None where nothing is, or it is damaged."""
+        """The entry of this name; None if it is missing or damaged."""
         self.want(name)
         try:
             return zlib.decompress(read_stored(self.folder / name))
@@ -26,16 +26,16 @@ class ReportCache:
             return None
 
     def want(self, name: str) -> None:
-        """A later report will ask for this name."""
+        """Mark an entry as used, so that it is kept."""
         self._wanted.add(name)
 
     def write(self, name: str, data: bytes) -> None:
-        """Keep it. Raises InvalidInput[write-failed]."""
+        """Store an entry. Raises InvalidInput[write-failed]."""
         self.want(name)
         replace_files({self.folder / name: zlib.compress(data)})
 
     def remove_unwanted(self) -> None:
-        """Remove what nobody has asked for."""
+        """Remove the entries that were not used."""
         for path in self.folder.glob("*"):
             if path.name not in self._wanted:
                 with suppress(OSError):

@@ -1,4 +1,4 @@
-"""Where a build folder keeps what reports are made from, and the report itself."""
+"""Paths of reports and their inputs in a build folder."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ NAME = "report"
 
 
 def cubins_of(build_dir: Path) -> list[Path]:
-    """Those in the GPUs' folders, as a build lays them out; all below a folder that has none of these."""
+    """The cubins in the per-GPU folders of a build; if there are none, all cubins below the folder."""
     found = [path for target in TARGETS for path in sorted((build_dir / target).glob("*.cubin"))]
     return found or sorted(build_dir.rglob("*.cubin"))
 
 
 def timeline_path(build_dir: Path) -> Path:
-    """The steps of the last build that did something."""
+    """The timeline of the last build that ran steps."""
     return build_dir / NAME / "timeline.json"
 
 
 def trace_path(build_dir: Path) -> Path:
-    """The same as a Chrome trace."""
+    """The timeline as a Chrome trace."""
     return build_dir / NAME / "trace.json"
 
 
@@ -31,15 +31,15 @@ def page_path(build_dir: Path) -> Path:
 
 
 def history_path(build_dir: Path) -> Path:
-    """What reports have said, for the page's changes and each kernel's history."""
+    """The metrics of earlier reports."""
     return build_dir / NAME / "history.json"
 
 
 def project_path(build_dir: Path) -> Path:
-    """The project's libraries."""
+    """The record of the project's libraries."""
     return build_dir / NAME / "project.json"
 
 
 def details_path(build_dir: Path) -> Path:
-    """The folder of what was found out about artifacts."""
+    """The cache folder of artifact details."""
     return build_dir / NAME / "facts"

@@ -1,16 +1,16 @@
-"""The source files that debug information names, as far as a report may show them: texts in the project's folder."""
+"""The source files named by debug information that a report may show: text files in the project's folder."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
 
-LARGEST = 1 << 20  # bytes
+MAX_SOURCE_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
 class Source:
-    """One file; ``text`` is None where it is not shown, ``is_newer`` says that it was changed after the bytecode was made."""
+    """One file; ``text`` is None if it is not shown; ``is_newer``: it changed after the bytecode was written."""
 
     name: str
     text: str | None
@@ -18,14 +18,14 @@ class Source:
 
 
 class SourceFiles:
-    """Reads each file once. Bytecode may come from elsewhere, so what it names outside of ``root`` is nobody's business."""
+    """Reads each file once. Bytecode is untrusted: files outside of ``root`` are not read."""
 
     def __init__(self, root: Path):
         self.root = root.resolve()
         self._texts: dict[str, tuple[str, float] | None] = {}
 
     def read(self, name: str, bytecode: Path) -> Source:
-        """The file of this name, relative to the root or absolute, that ``bytecode`` was made from."""
+        """The source file of ``bytecode`` with this name, relative to the root or absolute."""
         if name not in self._texts:
             self._texts[name] = self._read(name)
         if (found := self._texts[name]) is None:
@@ -36,7 +36,7 @@ class SourceFiles:
         try:
             path = (self.root / name).resolve()
             state = path.stat()
-            if not path.is_relative_to(self.root) or not path.is_file() or state.st_size > LARGEST:
+            if not path.is_relative_to(self.root) or not path.is_file() or state.st_size > MAX_SOURCE_BYTES:
                 return None
             return path.read_text(encoding="utf-8"), state.st_mtime
         except (OSError, ValueError):

@@ -1,7 +1,7 @@
-"""The texts of a kernel, from bytecode to machine code, with the lines of its source that each of their lines is made from.
+"""Listings of a kernel's stages, from bytecode to SASS, with the source lines of each line.
 
-Every form says it in its own way, which is a row of ``READERS``; a build without source lines (``lineinfo=yes``) leaves
-``.ll``, PTX and machine code without. PTX: ISA manual, ".loc" and ".file"; machine code: nvdisasm's ``-gi`` and ``-gp``.
+Each format has its own debug information, parsed by a row of ``READERS``. Without ``lineinfo=yes``, ``.ll``, PTX and SASS have
+none. PTX: ISA manual, ".loc" and ".file"; SASS: nvdisasm's ``-gi`` and ``-gp``.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from dataclasses import dataclass
 
 from ..target.sass_listing import read_section
 
-Place = tuple[str, int]  # a source file, and a line of it
-Places = tuple[Place, ...]  # of inlined code: the innermost first, then what it was called from
+Place = tuple[str, int]  # a source file and a line
+Places = tuple[Place, ...]  # innermost first, then the call sites of inlined code
 
 
 @dataclass(frozen=True)
 class Line:
-    """One line, the source lines that it is made from and, of machine code, the line of PTX, 0 = not known."""
+    """One line with its source lines and, for SASS, its PTX line (0: unknown)."""
 
     text: str
     places: Places = ()
@@ -27,7 +27,7 @@ class Line:
 
 
 def read_lines(stage: str, text: str, kernel: str) -> list[Line]:
-    """The lines of the text of a stage, "sass" among them, of which those of ``kernel`` alone are read."""
+    """The lines of a stage's text; for "sass", only those of ``kernel``."""
     if stage == "sass":
         return list(_read_sass(text, kernel))
     return list(READERS[stage](text))
@@ -49,7 +49,7 @@ def _read_bytecode(text: str) -> Iterator[Line]:
         yield Line(shown, tuple(_place(*place) for place in _QUOTED_PLACE.findall(said)))
 
 
-# ---- .tileaa and .tileas: aliases of attributes stand in front -----------------------------------
+# ---- .tileaa and .tileas: attribute aliases come first -------------------------------------------
 _ALIAS = re.compile(r"^#(loc\d*) = (.*)$", re.MULTILINE)
 _DI_LOC = re.compile(r'di_loc<"((?:[^"\\]|\\.)*)", (\d+),')
 _REFERENCE = re.compile(r"#(loc\d*)\b")
@@ -64,7 +64,7 @@ def _read_mlir(text: str) -> Iterator[Line]:
         named = [aliases[name] for name in _REFERENCE.findall(attribute) if name in aliases]
         return direct + tuple(place for one in named for place in one)
 
-    # Each names those in front of it alone; in a damaged file an alias may name itself.
+    # An alias uses only earlier aliases; a damaged file may have cycles.
     for name, attribute in _ALIAS.findall(text):
         aliases[name] = places(attribute)
     for line in text.rstrip("\n").split("\n"):
@@ -72,7 +72,7 @@ def _read_mlir(text: str) -> Iterator[Line]:
         yield Line(line, places(found[1]) if found else ())
 
 
-# ---- .ll: metadata stands behind -----------------------------------------------------------------
+# ---- .ll: metadata comes last --------------------------------------------------------------------
 _NODE = re.compile(r"^!(\d+) = (?:distinct )?!(DI\w+)\((.*)\)$", re.MULTILINE)
 _FIELD = re.compile(r'(\w+): (?:!(\d+)|"((?:[^"\\]|\\.)*)"|(\d+))')
 _DEBUG = re.compile(r"!dbg !(\d+)")
@@ -105,7 +105,7 @@ def _fields(body: str) -> Iterator[tuple[str, str]]:
         yield name, node or number or text
 
 
-# ---- PTX: what .loc says holds until the next one ------------------------------------------------
+# ---- PTX: a .loc applies up to the next one ------------------------------------------------------
 _FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"((?:[^"\\]|\\.)*)"', re.MULTILINE)
 _PTX_LOC = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)\s+\d+(?:.*inlined_at\s+(\d+)\s+(\d+))?")
 _NO_CODE = re.compile(r"^\s*(?:$|[.{}]|//)")
@@ -123,7 +123,7 @@ def _read_ptx(text: str) -> Iterator[Line]:
         yield Line(line, () if _NO_CODE.match(line) and not found else now)
 
 
-# ---- machine code --------------------------------------------------------------------------------
+# ---- SASS ----------------------------------------------------------------------------------------
 _LINE_INFO = re.compile(r'^\s*//## File "(.*?)", line (\d+)')
 _CODE = re.compile(r"^\s*/\*([0-9a-f]+)\*/\s*(.*?)\s*;?\s*$")
 _PTX_TEXT = ".nv_debug_ptx_txt"

@@ -1,12 +1,12 @@
-"""Launches kernel libraries that tileiras_build has built, without the compiler.
+"""Launches kernel libraries built by tileiras_build, without the compiler.
 
     from tileiras_build_runtime import Library
 
     library = Library("my_kernels")
     library["vector_add_f32"].launch((4,), x, y, out, stream=stream)
 
-Where the compiler is installed its own ``tileiras_build.runtime`` is handed out, which is the same code: so a process has
-one ``Address`` and one kind of error, by whichever name they are imported.
+If the compiler is installed, its ``tileiras_build.launch.runtime``, which is the same code, is used instead. So a process has
+one ``Address`` class and one set of error classes, whichever name they are imported by.
 """
 
 from __future__ import annotations

@@ -131,7 +131,7 @@ def test_packages_of_any_name_compile_in_one_program(tmp_path):
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_names_of_a_set_are_told_apart(name):
+def test_names_of_a_set_are_distinct(name):
     kernels, parameters = SETS[name]
     calls = kernel_functions(library_of(dict.fromkeys(kernels, parameters)))
     of_c = [word for call in calls for word in (call.names.function, call.names.type)]

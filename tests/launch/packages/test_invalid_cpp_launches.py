@@ -159,10 +159,8 @@ def test_there_are_sentences_enough():
 @pytest.mark.parametrize(("name", "tool"), [*((name, "g++") for name in REFUSED), ("read-only output", "clang++")])
 def test_wrong_types_are_refused_by_the_compiler(tmp_path, name, tool):
     write(tmp_path)
-    given, sentence = REFUSED[name]
-    body = (
-        f"case 0: {{{RIGHT}(void)a; (void)b; (void)out; (void)p;\n status = library.try_k(grid, nullptr, {given}); }}"
-    )
+    arguments, sentence = REFUSED[name]
+    body = f"case 0: {{{RIGHT}(void)a; (void)b; (void)out; (void)p;\n status = library.try_k(grid, nullptr, {arguments}); }}"
     (tmp_path / "main.cpp").write_text(PROGRAM % body)
     command = [
         compiler(tool),

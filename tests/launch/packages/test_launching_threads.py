@@ -65,7 +65,7 @@ def build(package, folder, *more: str) -> fake_libcuda.FakeCuda:
     """The program, by options beside those that everybody's have."""
     cuda = fake_libcuda.build(folder, *more)
     (folder / "main.c").write_text(PROGRAM)
-    numbers = [f"-DTHREADS={THREADS}", f"-DLAUNCHES={LAUNCHES}", "-D_POSIX_C_SOURCE=200809L"]
+    sizes = [f"-DTHREADS={THREADS}", f"-DLAUNCHES={LAUNCHES}", "-D_POSIX_C_SOURCE=200809L"]
     options = [
         "-std=c99",
         "-Wall",
@@ -82,7 +82,7 @@ def build(package, folder, *more: str) -> fake_libcuda.FakeCuda:
             compiler("gcc"),
             *options,
             *more,
-            *numbers,
+            *sizes,
             *sources,
             f"-L{folder}",
             "-lcuda",

@@ -15,8 +15,8 @@ ROW = {
 }  # fmt: skip
 
 
-def resolve(entry, index, row, given):
-    return encode_tensor_maps.resolve(entry, index, msgspec.convert(row, TensorMapSpec), given)
+def resolve(entry, index, row, values):
+    return encode_tensor_maps.resolve(entry, index, msgspec.convert(row, TensorMapSpec), values)
 
 
 def params(base=0x1000, width=640, height=480, stride=1024):
@@ -44,7 +44,7 @@ def test_an_empty_tensor_is_encoded_as_one_element():
 
 
 @pytest.mark.parametrize(
-    ("row", "given", "sentence"),
+    ("row", "values", "sentence"),
     [
         ({}, {"base": 0x1008}, "its address 0x1008 is not a multiple of 16"),
         ({}, {"width": -2}, "dimension 0 has -2 elements"),
@@ -60,7 +60,7 @@ def test_an_empty_tensor_is_encoded_as_one_element():
         ({"shape": [1] * 6, "strides": [16] * 5}, {}, "its rank is 6"),
     ],
 )
-def test_what_the_driver_would_refuse_names_kernel_and_descriptor(row, given, sentence):
+def test_what_the_driver_would_refuse_names_kernel_and_descriptor(row, values, sentence):
     with pytest.raises(InvalidInput, match="cannot encode tensor map 7 of kernel k") as caught:
-        resolve("k", 7, ROW | row, params(**given))
+        resolve("k", 7, ROW | row, params(**values))
     assert sentence in str(caught.value)

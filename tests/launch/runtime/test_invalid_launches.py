@@ -48,9 +48,9 @@ def kernel_of(launch: Launch, driver=None) -> Kernel:
 def aligned(shape, dtype):
     """Zeros at a multiple of 64 bytes."""
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-    room = np.zeros(size + 64, np.uint8)
-    start = -room.ctypes.data % 64
-    return room[start : start + size].view(dtype).reshape(shape)
+    buffer = np.zeros(size + 64, np.uint8)
+    start = -buffer.ctypes.data % 64
+    return buffer[start : start + size].view(dtype).reshape(shape)
 
 
 def right():

@@ -140,7 +140,7 @@ def test_newer_gpu_gets_ptx(package, number):
         (TENSOR, 100, "for sm_100 (built for sm_90a); rebuild with sm=100"),
     ],
 )
-def test_gpu_without_an_image_is_told_what_there_is(package, kernel, number, sentence):
+def test_gpu_without_an_image_lists_the_targets(package, kernel, number, sentence):
     with pytest.raises(Unsupported) as caught:
         Library(package, FakeDriver(number))[kernel].launch(4, *vectors())
     assert sentence in str(caught.value)

@@ -45,7 +45,7 @@ def test_an_image_runs_where_its_shared_memory_fits(kind, shared, runs):
     assert {number for number in tried if runs_on(image("sm_80", kind, shared), number)} == runs
 
 
-def test_a_gpu_with_less_shared_memory_is_told_so():
+def test_a_gpu_with_less_shared_memory_is_refused():
     images = [image("sm_80", shared=147456), image("sm_80", PTX, 147456)]
     assert select_image([*images, image("sm_86", PTX)], 89) == image("sm_86", PTX)
     with pytest.raises(

@@ -19,13 +19,13 @@ def index(name, argument, role, axis, **more):
     return {"name": name, "kind": "i32", "size": 4, "role": role, "argument": argument, "axis": axis} | more
 
 
-def array(name, argument, element, rank, promises=None, **more):
+def array(name, argument, element, rank, assumptions=None, **more):
     """The parameters of an array; ``promises`` by (role, axis)."""
-    promises = {("stride", rank - 1): {"value": 1}} | (promises or {})
+    assumptions = {("stride", rank - 1): {"value": 1}} | (assumptions or {})
     rows = [pointer(name, argument, element, divisible_by=16, **more)]
     for role in ("shape", "stride"):
         for axis in range(rank):
-            rows.append(index(f"{name}_{role}_{axis}", argument, role, axis, **promises.get((role, axis), {})))
+            rows.append(index(f"{name}_{role}_{axis}", argument, role, axis, **assumptions.get((role, axis), {})))
     return rows
 
 

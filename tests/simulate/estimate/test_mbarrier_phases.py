@@ -26,7 +26,7 @@ def test_tensor_cores_arrive_where_their_mask_says():
     assert multicast_arrivals(all, words) == {"place": 0x108, "lanes": 1, "place1": 0x2000108, "lanes1": 1}
 
 
-def test_stores_that_all_are_told_of_make_mbarriers():
+def test_stores_before_a_cctl_initialize_mbarriers():
     """Of 8 bytes, before the SYNCS.CCTL; their low word counts arrivals up to zero."""
     shape = code("STS.64 [R1], R2", "STS [R1+0x8], R2", "SYNCS.CCTL.IVALL", "STS.64 [R1], R2")
     assert init_stores(shape) == {0} and not init_stores(code("STS.64 [R1], R2"))

@@ -74,7 +74,7 @@ OURS = {
         ("matmul_f16_128x256x64", (32, 16, 1), {}), (PRODUCT, (32, 32, 1), {}),
         "Shankhdhar, Outperforming cuBLAS on H100: a Worklog, 2024: 423 TFLOP/s with 128x128, 610 with 128x256",
     ),
-    "products of warpgroups before those of warps": (
+    "wgmma before warp-level MMA": (
         (PRODUCT, (32, 32, 1), {}), (PRODUCT, (32, 32, 1), {"strategy": "unspecialize"}),
         "Luo et al., arXiv 2402.13499: mma.sync reaches 63 % of the peak on H100",
     ),

@@ -44,11 +44,11 @@ def estimated(name, sm, grid, *settings):
     return estimate(kernel, launch_of_manifest(row, read_settings(settings), grid))
 
 
-def product(sm, side=512):
+def gemm(sm, side=512):
     return estimated(PRODUCT, sm, (side // 128, side // 128, 1), *(f"{name}={side}x{side}" for name in "abc"))
 
 
-def test_tile_programs_that_clusters_take_in_turns():
+def test_tile_blocks_of_a_persistent_kernel():
     """On a GPU of three multiprocessors: each is counted once, and the CTA with the most of them decides how long it takes."""
     artifacts = emulated_kernels.assembled(KERNELS, PRODUCT, "sm_90", persistent=1)
     row = read_launch_manifest(artifacts.manifest).kernels[PRODUCT]
@@ -77,10 +77,10 @@ def test_a_copy_to_tensor_memory_reads_shared_memory_once():
 
 
 @pytest.mark.parametrize("sm", ["sm_80", "sm_90", "sm_100", "sm_120"])
-def test_a_product_multiplies_as_often_as_its_sizes_say(sm):
+def test_multiply_adds_of_a_gemm(sm):
     """By mma.sync, wgmma and tcgen05, with loops of 8 and 16 steps: nothing is counted that is not executed."""
     for side in (512, 1024):
-        found = product(sm, side)
+        found = gemm(sm, side)
         assert found.multiply_adds == side**3
         assert found.read == 2 * 2 * side**2 and found.written == 2 * side**2
     assert not found.work.unknown_accesses and not found.timeline.forced_waits
@@ -107,7 +107,7 @@ def test_a_pair_keeps_its_tensor_pipes_busy():
 
 @pytest.mark.parametrize("sm", ["sm_80", "sm_90", "sm_100", "sm_120"])
 def test_no_bound_is_below_what_the_rates_allow(sm):
-    found = product(sm)
+    found = gemm(sm)
     machine = GPU_MODELS[int(sm[3:])]
     fastest = (
         found.multiply_adds / found.launch.blocks * found.waves.busiest_sm_ctas / SM_RATES[int(sm[3:])].tensor["f16"]
@@ -120,7 +120,7 @@ def test_no_bound_is_below_what_the_rates_allow(sm):
 
 
 @pytest.mark.parametrize("sm", ["sm_80", "sm_90"])
-def test_a_sum_of_vectors_is_bound_by_dram(sm):
+def test_vector_add_is_bound_by_dram(sm):
     length = 1 << 24
     found = estimated(SUM, sm, (length // 1024, 1, 1), *(f"{name}={length}" for name in "abc"))
     assert found.limit == "DRAM" and found.reached == 1
@@ -135,7 +135,7 @@ def test_few_blocks_wait_for_latency():
 
 
 def test_time_grows_with_the_problem():
-    small, large = (product("sm_90", side) for side in (512, 1024))
+    small, large = (gemm("sm_90", side) for side in (512, 1024))
     # An eighth of the multiprocessors works in the small one, half in the large one: each block has twice the steps.
     assert 1.2 < large.clocks / small.clocks < 2.5
 
@@ -171,7 +171,7 @@ def test_the_command_prints_bounds_and_says_that_it_is_a_model(folder, capsys):
     assert found["limit"] == "DRAM" and found["bounds"]["DRAM"] == found["clocks"] and found["dram_read"] == 8 << 20
 
 
-def test_a_cubin_without_a_manifest_is_told_its_parameters_by_place(folder, capsys):
+def test_a_cubin_without_a_manifest_takes_parameters_by_index(folder, capsys):
     (folder / "k.json").unlink()
     cubin = str(folder / "k.cubin")
     values = [word for n in range(3) for word in (f"{3 * n}=@4194304", f"{3 * n + 1}=1048576", f"{3 * n + 2}=1")]

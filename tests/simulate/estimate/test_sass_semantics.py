@@ -85,7 +85,7 @@ def test_rows_compute_lane_by_lane(text, expected):
     assert lanes[0] == alone and (lanes[1:] == expected).all()
 
 
-def test_a_sum_of_64_bits_carries():
+def test_64_bit_adds_carry():
     low = executed("IADD3 R0, P1, R1, R2, RZ", {1: 0xFFFFFFF0, 2: 0x20})
     assert (low.raw(R(0)), low.predicate(P(1))) == (0x10, True)
     assert executed("IADD3.X R0, R1, R2, RZ, P1, !PT", {1: 1, 2: 2}, {1: True}).raw(R(0)) == 4
@@ -93,7 +93,7 @@ def test_a_sum_of_64_bits_carries():
     assert difference.predicate(P(1)) is True  # nothing is borrowed
 
 
-def test_wide_products_fill_two_registers():
+def test_wide_multiplies_write_two_registers():
     warp = executed("IMAD.WIDE R4, R1, R2, R6", {1: 0xFFFFFFFE, 2: 3, 6: 10, 7: 1})
     assert (warp.raw(R(4)), warp.raw(R(5))) == (4, 1)
     warp = executed("IMAD.WIDE.U32 R4, R1, R2, RZ", {1: 0xFFFFFFFE, 2: 3})

@@ -60,7 +60,7 @@ SPIN = [
 ]  # fmt: skip
 
 
-def test_what_memory_decides_is_not_jumped_and_told():
+def test_data_dependent_branches_are_not_taken_and_reported():
     found = trace(SPIN, [GlobalBuffer("flag", 4)])
     assert found.passes()[1] == 1 and list(found.unknown_branches) == [4]
 

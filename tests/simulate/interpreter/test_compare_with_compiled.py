@@ -23,7 +23,7 @@ def module_of(name: str):
     return read_module((PREBUILT / name).read_bytes())
 
 
-def test_derived_sizes_keep_the_promises_of_the_kernel():
+def test_derived_sizes_satisfy_the_kernels_assumptions():
     module = module_of("matmul_f16_nt.tilebc")
     [entry] = entry_names(module)
     inputs = derive_inputs(module, entry, seed=3)
@@ -230,7 +230,7 @@ def test_few_bits_of_fp8_products_are_tolerated_and_not_of_what_they_are_added_t
         assert bool(expected.compare(actual)) is wrong
 
 
-def summed_product(terms: list[tuple[float, float]], start: float, element: str):
+def dot_expectation(terms: list[tuple[float, float]], start: float, element: str):
     """An expectation of one row of products plus a start, and where its result is."""
     result = "f64" if element == "f64" else "f32"
     shapes = {"x": (1, len(terms)), "y": (len(terms), 1), "z": (1, 1)}
@@ -240,9 +240,9 @@ def summed_product(terms: list[tuple[float, float]], start: float, element: str)
     body += f"\n  %r = mmaf %x, %y, %z : {kinds}" + store("r", "pr", (1, 1), result)
     module = parse_text(kernel({f"p{name}": kind for name, kind in types.items()} | {"pr": result}, body))
     inputs = derive_inputs(module, "k")
-    for buffer, numbers in zip(inputs.buffers, (*zip(*terms, strict=True), (start,))):
-        given = held_array(numbers, types["xyz"[buffer.parameter]]).view(np.uint8)
-        buffer.bytes[: given.size] = given
+    for buffer, values in zip(inputs.buffers, (*zip(*terms, strict=True), (start,))):
+        packed = held_array(values, types["xyz"[buffer.parameter]]).view(np.uint8)
+        buffer.bytes[: packed.size] = packed
         buffer.initial_bytes = buffer.bytes.copy()
     return ExpectedMemory(module, "k", inputs), np.dtype(f"f{8 if result == 'f64' else 4}")
 
@@ -257,26 +257,26 @@ def is_wrong(expected: ExpectedMemory, dtype: np.dtype, result: float) -> bool:
 def test_what_is_left_of_products_that_cancel_depends_on_their_order(element):
     tiny = {"f64": 2.0**-300, "f16": 2.0**-40, "f32": 2.0**-80}[element]
     half = (tiny, 1.0) if element != "f16" else (2.0**-20, 2.0**-20)
-    expected, dtype = summed_product([(2.0, 1.0), half], -2.0, element)
+    expected, dtype = dot_expectation([(2.0, 1.0), half], -2.0, element)
     assert expected.exact[3].view(dtype)[0] == (tiny if element == "f16" else 0)
     for result, wrong in ((0.0, False), (-tiny, False), (tiny, False), (2.0, True), (-2.0, True), (1e-3, True)):
         assert is_wrong(expected, dtype, result) is wrong
 
 
 def test_products_that_underflow_may_be_rounded_one_by_one_or_together():
-    expected, dtype = summed_product([(2.0**-538, 2.0**-537)] * 4, 0.0, "f64")
+    expected, dtype = dot_expectation([(2.0**-538, 2.0**-537)] * 4, 0.0, "f64")
     for result, wrong in ((0.0, False), (2.0**-1073, False), (2.0**-1060, True)):
         assert is_wrong(expected, dtype, result) is wrong
 
 
 def test_products_of_zeros_are_zero():
-    expected, dtype = summed_product([(0.0, 3.0), (-5.0, 0.0)], 0.0, "f64")
+    expected, dtype = dot_expectation([(0.0, 3.0), (-5.0, 0.0)], 0.0, "f64")
     assert is_wrong(expected, dtype, 2.0**-1074)
 
 
 @pytest.mark.parametrize("element", ["f64", "f16", "f8E4M3FN"])
 def test_products_of_small_integers_are_exact_in_any_order(element):
-    expected, dtype = summed_product([(2.0, 1.0), (1.0, -4.0), (2.0, 1.0), (0.0, 3.0)], 0.5, element)
+    expected, dtype = dot_expectation([(2.0, 1.0), (1.0, -4.0), (2.0, 1.0), (0.0, 3.0)], 0.5, element)
     assert expected.exact[3].view(dtype)[0] == 0.5
     assert is_wrong(expected, dtype, np.nextafter(dtype.type(0.5), dtype.type(1)))
 
@@ -287,7 +287,7 @@ def test_products_of_small_integers_are_exact_in_any_order(element):
 def test_a_product_too_few_or_a_step_too_many_is_noticed(element, count, step):
     rng = np.random.default_rng(count)
     factors = held_array(rng.standard_normal((count, 2)), element).astype(float)
-    expected, dtype = summed_product([tuple(pair) for pair in factors], 1.0, element)
+    expected, dtype = dot_expectation([tuple(pair) for pair in factors], 1.0, element)
     products = factors.prod(axis=1)
     whole = 1 + products.sum()
     assert not is_wrong(expected, dtype, whole)
@@ -305,7 +305,7 @@ LARGEST = float(np.finfo(np.float32).max)
     ([LARGEST, 2.0**102, 2.0**102, 2.0**102], LARGEST, False),  # a quarter of its last place three times
 ])  # fmt: skip
 def test_products_whose_sum_overflows_in_some_order(terms, result, wrong):
-    expected, dtype = summed_product([(term, 1.0) for term in terms], 0.0, "f32")
+    expected, dtype = dot_expectation([(term, 1.0) for term in terms], 0.0, "f32")
     assert is_wrong(expected, dtype, result) is wrong
 
 
@@ -315,7 +315,7 @@ def test_products_whose_sum_overflows_in_some_order(terms, result, wrong):
     (np.inf, [3e38, 3e38], np.nan, True),
 ])  # fmt: skip
 def test_products_that_are_added_to_an_infinity(acc, terms, result, wrong):
-    expected, dtype = summed_product([(term, 1.0) for term in terms], acc, "f32")
+    expected, dtype = dot_expectation([(term, 1.0) for term in terms], acc, "f32")
     assert is_wrong(expected, dtype, acc) is False
     assert is_wrong(expected, dtype, result) is wrong
 
@@ -333,7 +333,7 @@ HALVES = (
 )
 
 
-@pytest.mark.parametrize(("numbers", "result", "wrong"), [
+@pytest.mark.parametrize(("values", "result", "wrong"), [
     ([4e4, -3e4, -3e4, 4e4], np.inf, False),  # 4e4 + 4e4 comes first
     ([4e4, -3e4, 2e4, -3e4], np.inf, True),  # no order overflows
     ([4e4, -3e4, 2e4, -3e4], -3e4, True),
@@ -341,10 +341,10 @@ HALVES = (
     ([4e4, 4e4, -np.inf, 0], np.nan, False),
     ([4e4, 2e4, -np.inf, 0], np.nan, True),
 ])  # fmt: skip
-def test_sums_that_overflow_in_some_order(numbers, result, wrong):
+def test_sums_that_overflow_in_some_order(values, result, wrong):
     module = parse_text(kernel({"px": "f16", "pr": "f16"}, HALVES))
     inputs = derive_inputs(module, "k")
-    inputs.buffers[0].bytes.view(np.float16)[:4] = numbers
+    inputs.buffers[0].bytes.view(np.float16)[:4] = values
     inputs.buffers[0].initial_bytes = inputs.buffers[0].bytes.copy()
     expected = ExpectedMemory(module, "k", inputs)
     actual = [words.copy() for words in expected.exact]
@@ -359,11 +359,11 @@ def test_an_element_too_few_or_twice_of_a_sum_that_may_overflow_elsewhere_is_not
     )
     module = parse_text(text)
     inputs = derive_inputs(module, "k")
-    numbers = (np.random.default_rng(1).standard_normal(64) * 100).astype(np.float16)
-    inputs.buffers[0].bytes.view(np.float16)[:64] = numbers
+    values = (np.random.default_rng(1).standard_normal(64) * 100).astype(np.float16)
+    inputs.buffers[0].bytes.view(np.float16)[:64] = values
     inputs.buffers[0].initial_bytes = inputs.buffers[0].bytes.copy()
     expected = ExpectedMemory(module, "k", inputs)
-    whole, largest = numbers.astype(float).sum(), float(np.abs(numbers).max())
+    whole, largest = values.astype(float).sum(), float(np.abs(values).max())
     for result, wrong in ((whole, False), (whole + largest, True), (whole - largest, True)):
         actual = [words.copy() for words in expected.exact]
         actual[1].view(np.float16)[0] = result

@@ -33,7 +33,7 @@ OPERATIONS = {
 ARITY = {"fma": 3, "sqrt": 1}
 
 
-def numbers(element, seed: int, count: int = 60) -> np.ndarray:
+def random_values(element, seed: int, count: int = 60) -> np.ndarray:
     random = np.random.default_rng(seed)
     scale = np.exp2(random.integers(-6, 7, count))
     values = (random.standard_normal(count) * scale).astype(np.float32).astype(STORAGE_DTYPES[element])
@@ -68,7 +68,7 @@ def expected(exact: Fraction, element, mode: RoundingMode) -> float:
 @pytest.mark.parametrize("element", (F16, BF16, F32, F64), ids=str)
 @pytest.mark.parametrize("kind", OPERATIONS)
 def test_operation_is_rounded_once(kind, element, mode):
-    operands = [numbers(element, seed) for seed in range(3)]
+    operands = [random_values(element, seed) for seed in range(3)]
     result = compute(kind, element, mode, False, *operands[: ARITY.get(kind, 2)])
     for index, actual in enumerate(to_float64(result, element)):
         x, y, z = (Fraction(float(operand[index])) for operand in operands)
@@ -80,7 +80,7 @@ def test_operation_is_rounded_once(kind, element, mode):
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
 @pytest.mark.parametrize("element", (F16, BF16, F32, F64), ids=str)
 def test_root_brackets_its_square(element, mode):
-    values = np.abs(numbers(element, 5))
+    values = np.abs(random_values(element, 5))
     roots = to_float64(compute("sqrt", element, mode, False, values), element)
     for value, root in zip(map(float, values), roots):
         low, high = Fraction(root) ** 2 <= Fraction(value), Fraction(root) ** 2 >= Fraction(value)
@@ -99,7 +99,7 @@ def test_root_brackets_its_square(element, mode):
 
 @pytest.mark.parametrize("element", (F16, F32), ids=str)
 def test_nearest_is_what_the_hardware_does(element):
-    x, y = numbers(element, 1, 500), numbers(element, 2, 500)
+    x, y = random_values(element, 1, 500), random_values(element, 2, 500)
     assert (compute("mul", element, MODES[0], False, x, y) == x * y).all()
     assert (compute("add", element, MODES[0], False, x, y) == x + y).all()
 
@@ -130,7 +130,7 @@ def test_ties_and_ends():
     assert quantize(np.array([1e6]), FORMATS[F8E4M3], saturate=True).tolist() == [448]
 
 
-def test_zero_sums_have_the_sign_that_ieee_says():
+def test_zero_sums_have_the_ieee_sign():
     one = np.array([1.0, -0.0, 0.0], np.float32)
     for mode, signs in ((MODES[0], [False, True, False]), (MODES[2], [True, True, True])):
         total = compute("add", F32, mode, False, one, np.array([-1.0, -0.0, -0.0], np.float32))

@@ -45,7 +45,7 @@ def test_upper_half_of_a_64_bit_product():
     (" rounding<positive_inf>", lambda x, y: np.ceil(x / y)),
     (" rounding<negative_inf>", lambda x, y: np.floor(x / y)),
 ])  # fmt: skip
-def test_integer_division_rounds_as_told(rounding, expected):
+def test_integer_division_rounding(rounding, expected):
     x, y = INTS[0], np.where(INTS[1] == 0, 7, INTS[1])
     assert (binary("divi {} signed" + rounding, "i32", x, y) == expected(x, y)).all()
     assert (binary("remi {} signed", "i32", x, y) == np.fmod(x, y)).all()
@@ -99,7 +99,7 @@ def test_conversions_to_narrow_floats_saturate():
     assert convert("ftof %x", "f32", "f16", [1e9, 70000]).tolist() == [np.inf, np.inf]
 
 
-def test_float_to_integer_goes_toward_zero_and_saturates_if_told():
+def test_float_to_integer_truncates_and_saturates():
     assert convert("ftoi %x signed", "f32", "i8", [1.9, -1.9, 100.5, -0.5]).tolist() == [1, -1, 100, 0]
     assert convert("ftoi %x unsigned", "f32", "i1", [0.5, -0.0, 2, np.nan]).tolist() == [True, False, True, True]
     assert convert("ftoi %x signed saturating", "f32", "i8", [1e9, -1e9]).tolist() == [127, -128]

@@ -1,7 +1,7 @@
-"""C99 and C++17 for a library: headers with one launch function per kernel, their bodies, and the image as an array.
+"""Generates the C99 and C++17 interface of a library: headers, the launcher's source, and the image as an array.
 
-The bodies are one table-driven launcher over the CUDA driver API (``launcher.c.jinja``), whose rows are the NamedTuples
-here; the header needs ``cuda.h`` alone.
+The source is a table-driven launcher over the CUDA driver API (``launcher.c.jinja``), whose table rows are the NamedTuples
+here. The headers include only ``cuda.h`` and standard headers.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from .render_templates import INT64_MAX, INT64_MIN, render
 _L2 = {"none": "NONE", "64B": "L2_64B", "128B": "L2_128B", "256B": "L2_256B"}
 _FILL = {"zero": "NONE", "nan": "NAN_REQUEST_ZERO_FMA"}
 _ANY_LATER_GPU = 0x7FFFFFFF
-# How the launcher reads a parameter, and where it is in a tensor's struct.
+# The launcher's enumerators for the source of a parameter.
 _ROLES = {"shape": "A_LENGTH", "stride": "A_STRIDE"}
 _KINDS = {POINTER: "AN_ADDRESS"} | dict.fromkeys(("i8", "i16", "i32", "i64"), "AN_INTEGER")
-# Where a library has none: C knows no empty table, and C++ warns of a row that is not whole.
+# A placeholder row: C has no empty arrays, and C++ warns about incomplete initializers.
 _NO_TENSOR_MAP = TensorMapSpec(
     param=0, base=Value(param=0), element="u8", shape=[1], strides=[], box=[1], element_strides=[1],
     interleave="none", swizzle="none", l2_promotion="none", fill="zero",
@@ -68,7 +68,7 @@ def render_source(manifest: LibraryManifest) -> str:
 
 
 def render_cpp_header(manifest: LibraryManifest) -> str:
-    """``<name>.hpp``: C++17 over the header of C, with arrays that have types and a library that closes itself."""
+    """``<name>.hpp``: a C++17 wrapper of the C header, with typed arrays and a RAII library class."""
     return render("launcher.hpp", manifest, calls=kernel_functions(manifest))
 
 
@@ -84,7 +84,7 @@ def render_image(manifest: LibraryManifest, image: bytes) -> str:
 
 
 class ParameterRow(NamedTuple):
-    """``parameter_row`` of the launcher; ``source`` is its place in the struct of arguments, ``offset`` in the kernel's block."""
+    """``parameter_row`` of the launcher; ``source``: offset in the struct of arguments; ``offset``: in the parameter block."""
 
     name: str
     role: str
@@ -126,7 +126,7 @@ def _parameter_row(member: Member, param: Parameter) -> ParameterRow:
 
 
 class MapValue(NamedTuple):
-    """``value`` of the launcher: a parameter of so many bytes, times a factor, divided; -1 is none, 1."""
+    """``value`` of the launcher: a parameter of ``size`` bytes, times ``factor``, over ``divisor``; without a parameter (-1): the factor."""
 
     param: int
     size: int
@@ -135,7 +135,7 @@ class MapValue(NamedTuple):
 
 
 class MapRow(NamedTuple):
-    """``tensor_map_row`` of the launcher; ``words`` are the names that the driver's header has for what the map says."""
+    """``tensor_map_row`` of the launcher; ``driver_enums`` are the enumerators of ``cuda.h``."""
 
     row: TensorMapSpec
     driver_enums: tuple[str, ...]
@@ -185,7 +185,7 @@ def _image_rows(images: Sequence[Image]) -> Iterator[ImageRow]:
 
 
 def _highest(image: Image) -> int:
-    """The last GPU that the image runs on, by the rules of ``launch/runtime/select_image.py``."""
+    """The highest compute capability that runs the image, by the rules of ``launch/runtime/select_image.py``."""
     if not image.gpu.portable:
         return image.gpu.number
     if image.kind != CUBIN:

@@ -1,6 +1,6 @@
 """Loading and launching built kernel libraries through cuda-python: ``Library``.
 
-Importing this loads none of what a launch needs: each name is imported when it is first asked for.
+Importing this package is cheap: each name is imported on first use.
 """
 
 from __future__ import annotations

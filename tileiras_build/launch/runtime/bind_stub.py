@@ -1,7 +1,7 @@
-"""Arguments that are right become parameters in one straight function, written for each kernel.
+"""Generates a function for each kernel that checks and packs valid arguments: the fast path of a launch.
 
-``make_launch_stub`` puts every check of a kernel into one condition and every parameter into one ``struct.pack``: what a loop over
-tables would ask again at each launch is asked once. For two vectors and a number the text is
+``make_bind_stub`` generates one condition with all checks of a kernel and one ``struct.pack`` for all parameters, instead of a
+loop over tables at each launch. For two vectors and a scalar the text is
 
     def bind(arguments, view, device):
         try:
@@ -21,8 +21,8 @@ tables would ask again at each launch is asked once. For two vectors and a numbe
         except (ValueError, error):
             return None
 
-Whatever it answers None for is looked at one by one (``arguments.py``), which says what is wrong, or packs what is right all
-the same. Only numbers and names of its own are written into the text.
+If it returns None, ``pack_arguments.py`` takes the slow path: it checks each argument, and packs it or reports the error. The
+generated text contains only integers and names of this module.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from ...target.element_types import ELEMENT_TYPES
 if TYPE_CHECKING:
     from ...manifest.launch_manifest import Parameter
 
-# Of each kind of parameter the code of ``struct``, and what a number must be to be packed as it is.
+# For each kind of parameter: its ``struct`` code, and the Python type that is packed without conversion.
 STRUCT_CODES = {name: row.struct for name, row in ELEMENT_TYPES.items() if row.struct is not None} | {POINTER: "Q"}
-_NUMBERS = {
+_SCALAR_TYPES = {
     name: "int" if row.format is None else "float" for name, row in ELEMENT_TYPES.items() if row.struct is not None
 }
-ALIGNMENT = 64  # of tensor maps, which may follow
+ALIGNMENT = 64  # of tensor maps
 _EXTENT = struct.Struct("<i")
 ParameterPlaces = tuple[tuple[int, int], ...]
 BindStub = Callable[[Sequence[object], Callable, int], "bytes | None"]
@@ -51,14 +51,14 @@ BindStub = Callable[[Sequence[object], Callable, int], "bytes | None"]
 
 @dataclass
 class AcceptedTypes:
-    """What was found right for one argument: classes of arrays, and what they hold (None: what cannot be told)."""
+    """The types that the slow path has accepted for one argument: array classes, and dtypes (None: unknown)."""
 
     kinds: set[type] = field(default_factory=set)
     types: set[object] = field(default_factory=lambda: {None})
 
 
 class PackedParameters:
-    """Parameters in one block of memory: ``places`` are the offset and size of each."""
+    """Parameters in one block of memory; ``places`` are their offsets and sizes."""
 
     __slots__ = ("data", "places")
 
@@ -67,7 +67,7 @@ class PackedParameters:
 
     @classmethod
     def of(cls, pieces: Sequence[bytes], places: ParameterPlaces) -> PackedParameters:
-        """Parameters that were packed one by one."""
+        """Parameters that were packed separately."""
         end = places[-1][0] + places[-1][1] if places else 0
         block = bytearray(end)
         for part, (offset, size) in zip(pieces, places, strict=True):
@@ -75,13 +75,13 @@ class PackedParameters:
         return cls(bytes(block), places)
 
     def with_extents(self, grid: tuple[int, int, int]) -> PackedParameters:
-        """The extents of the grid behind them, of a persistent kernel."""
+        """The parameters followed by the grid's extents, for a persistent kernel."""
         data = self.data.ljust(-(-len(self.data) // _EXTENT.size) * _EXTENT.size, b"\0")
         places = tuple((len(data) + _EXTENT.size * axis, _EXTENT.size) for axis in range(len(grid)))
         return PackedParameters(data + b"".join(map(_EXTENT.pack, grid)), (*self.places, *places))
 
     def with_maps(self, maps: Sequence[bytes]) -> PackedParameters:
-        """Tensor maps behind them, where the driver takes them: at multiples of 64 bytes."""
+        """The parameters followed by tensor maps, which the driver requires at multiples of 64 bytes."""
         data, places = self.data, self.places
         for made in maps:
             data = data.ljust(-(-len(data) // ALIGNMENT) * ALIGNMENT, b"\0")
@@ -98,19 +98,19 @@ class PackedParameters:
 
 
 def places_of(params: Sequence[Parameter]) -> ParameterPlaces:
-    """Where each parameter lies in the block: as in the kernel's own."""
+    """The offset and size of each parameter, as in the kernel's parameter space."""
     return tuple((param.offset, param.size) for param in params)
 
 
 def make_bind_stub(arguments: Sequence[tuple[Sequence[Parameter], AcceptedTypes]]) -> BindStub:
-    """The function for these arguments: the parameters of each, and what is known right of it."""
+    """The stub for arguments with their parameters and accepted types."""
     params = [param for own, _ in arguments for param in own]
     if any(param.kind not in STRUCT_CODES for param in params):
         return lambda arguments, view, device: None
     names: dict[str, object] = {"pack": struct.Struct(_format(params)).pack, "error": struct.error}
     for index, (_, known) in enumerate(arguments):
         names |= {f"kinds{index}": known.kinds, f"types{index}": known.types}
-    exec(_text([own for own, _ in arguments]), names)  # the text holds nothing but what this file writes
+    exec(_text([own for own, _ in arguments]), names)  # the text has only integers and names of this module
     return names["bind"]  # type: ignore[return-value]
 
 
@@ -127,7 +127,7 @@ def _text(arguments: Sequence[Sequence[Parameter]]) -> str:
     kinds = [
         f"type(x{index}) not in kinds{index}"
         if own[0].kind == POINTER
-        else f"type(x{index}) is not {_NUMBERS[own[0].kind]}"
+        else f"type(x{index}) is not {_SCALAR_TYPES[own[0].kind]}"
         for index, own in enumerate(arguments)
     ]
     lines = [
@@ -145,7 +145,7 @@ def _text(arguments: Sequence[Sequence[Parameter]]) -> str:
 
 
 def _unpacked(index: int, rank: int) -> str:
-    """An array's view; a plain pointer's lengths and strides are nobody's."""
+    """The unpacking of an array's view; a plain pointer ignores lengths and strides."""
     if not rank:
         return f"p{index}_0, _, _, h{index}, t{index}, r{index}"
     shape = _tuple(f"p{index}_{1 + axis}" for axis in range(rank))
@@ -162,17 +162,17 @@ def _value(index: int, place: int, own: Sequence[Parameter]) -> str:
 
 
 def _checks(index: int, own: Sequence[Parameter]) -> Iterator[str]:
-    """What is wrong with an argument, as conditions."""
+    """The conditions under which an argument is invalid."""
     if own[0].kind == POINTER:
         yield f"h{index} != device"
         yield f"t{index} not in types{index}"
         if own[0].access in (WRITE, READ_WRITE):
             yield f"r{index}"
     for place, param in enumerate(own):
-        yield from _promises(_value(index, place, own), param)
+        yield from _assumption_checks(_value(index, place, own), param)
 
 
-def _promises(value: str, param: Parameter) -> Iterator[str]:
+def _assumption_checks(value: str, param: Parameter) -> Iterator[str]:
     if param.value is not None:
         yield f"{value} != {param.value:d}"
         return

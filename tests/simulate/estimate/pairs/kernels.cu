@@ -147,56 +147,56 @@ extern "C" __global__ void reduce_many(int *out, const int *in, int n) {
     STORE();
 }
 
-// ---- products ----------------------------------------------------------------------------------------------------
-extern "C" __global__ void product_scattered(const float *a, const float *b, float *c, int n, int depth) {
+// ---- matmuls ----------------------------------------------------------------------------------------------------
+extern "C" __global__ void matmul_scattered(const float *a, const float *b, float *c, int n, int depth) {
     int row = blockIdx.x * 32 + threadIdx.x % 32, column = blockIdx.y * 32 + threadIdx.x / 32;
-    float sum = 0;
-    for (int k = 0; k < depth; k++) sum += a[row * n + k] * b[k * n + column];
-    c[row * n + column] = sum;
+    float acc = 0;
+    for (int k = 0; k < depth; k++) acc += a[row * n + k] * b[k * n + column];
+    c[row * n + column] = acc;
 }
-extern "C" __global__ void product_coalesced(const float *a, const float *b, float *c, int n, int depth) {
+extern "C" __global__ void matmul_coalesced(const float *a, const float *b, float *c, int n, int depth) {
     int row = blockIdx.x * 32 + threadIdx.x / 32, column = blockIdx.y * 32 + threadIdx.x % 32;
-    float sum = 0;
-    for (int k = 0; k < depth; k++) sum += a[row * n + k] * b[k * n + column];
-    c[row * n + column] = sum;
+    float acc = 0;
+    for (int k = 0; k < depth; k++) acc += a[row * n + k] * b[k * n + column];
+    c[row * n + column] = acc;
 }
-extern "C" __global__ void product_shared(const float *a, const float *b, float *c, int n, int depth) {
+extern "C" __global__ void matmul_shared(const float *a, const float *b, float *c, int n, int depth) {
     __shared__ float left[32][32], right[32][32];
     int y = threadIdx.x / 32, x = threadIdx.x % 32, row = blockIdx.x * 32 + y, column = blockIdx.y * 32 + x;
-    float sum = 0;
+    float acc = 0;
     for (int k = 0; k < depth; k += 32) {
         left[y][x] = a[row * n + k + x];
         right[y][x] = b[(k + y) * n + column];
         __syncthreads();
-        for (int i = 0; i < 32; i++) sum += left[y][i] * right[i][x];
+        for (int i = 0; i < 32; i++) acc += left[y][i] * right[i][x];
         __syncthreads();
     }
-    c[row * n + column] = sum;
+    c[row * n + column] = acc;
 }
 // Tiles of 64 x 64, eight results of a column for each of 512 threads.
-extern "C" __global__ void product_columns(const float *a, const float *b, float *c, int n, int depth) {
+extern "C" __global__ void matmul_columns(const float *a, const float *b, float *c, int n, int depth) {
     __shared__ float left[64 * 8], right[8 * 64];
     int x = threadIdx.x % 64, y = threadIdx.x / 64, ax = threadIdx.x % 8, ay = threadIdx.x / 8;
     a += blockIdx.y * 64 * n, b += blockIdx.x * 64, c += blockIdx.y * 64 * n + blockIdx.x * 64;
-    float sums[8] = {};
+    float acc[8] = {};
     for (int k = 0; k < depth; k += 8) {
         left[ay * 8 + ax] = a[ay * n + k + ax];
         right[y * 64 + x] = b[(k + y) * n + x];
         __syncthreads();
         for (int i = 0; i < 8; i++) {
             float factor = right[i * 64 + x];
-            for (int j = 0; j < 8; j++) sums[j] += left[(y * 8 + j) * 8 + i] * factor;
+            for (int j = 0; j < 8; j++) acc[j] += left[(y * 8 + j) * 8 + i] * factor;
         }
         __syncthreads();
     }
-    for (int j = 0; j < 8; j++) c[(y * 8 + j) * n + x] = sums[j];
+    for (int j = 0; j < 8; j++) c[(y * 8 + j) * n + x] = acc[j];
 }
 // Tiles of 128 x 128, eight by eight results for each of 256 threads.
-extern "C" __global__ void __launch_bounds__(256, 2) product_squares(const float *a, const float *b, float *c, int n, int depth) {
+extern "C" __global__ void __launch_bounds__(256, 2) matmul_squares(const float *a, const float *b, float *c, int n, int depth) {
     __shared__ float left[8 * 128], right[8 * 128];
     int x = threadIdx.x % 16, y = threadIdx.x / 16;
     a += blockIdx.y * 128 * n, b += blockIdx.x * 128, c += blockIdx.y * 128 * n + blockIdx.x * 128;
-    float sums[8][8] = {};
+    float acc[8][8] = {};
     for (int k = 0; k < depth; k += 8) {
         for (int j = threadIdx.x; j < 1024; j += 256) left[j] = a[j / 8 * n + k + j % 8];
         for (int j = threadIdx.x; j < 1024; j += 256) right[j] = b[(k + j / 128) * n + j % 128];
@@ -206,22 +206,22 @@ extern "C" __global__ void __launch_bounds__(256, 2) product_squares(const float
             float column[8], row[8];
             for (int j = 0; j < 8; j++) column[j] = left[(y * 8 + j) * 8 + i], row[j] = right[i * 128 + x * 8 + j];
             for (int j = 0; j < 8; j++)
-                for (int l = 0; l < 8; l++) sums[j][l] += column[j] * row[l];
+                for (int l = 0; l < 8; l++) acc[j][l] += column[j] * row[l];
         }
         __syncthreads();
     }
     for (int j = 0; j < 8; j++)
-        for (int l = 0; l < 8; l++) c[(y * 8 + j) * n + x * 8 + l] = sums[j][l];
+        for (int l = 0; l < 8; l++) c[(y * 8 + j) * n + x * 8 + l] = acc[j][l];
 }
 // The same, by tensor cores: eight warps with 32 x 64 results each.
-extern "C" __global__ void product_tensor(const half *a, const half *b, float *c, int n, int depth) {
+extern "C" __global__ void matmul_tensor(const half *a, const half *b, float *c, int n, int depth) {
     using namespace nvcuda::wmma;
     __shared__ half left[128 * 24], right[16 * 136];
     int warp = threadIdx.x / 32, row = warp / 2 * 32, column = warp % 2 * 64;
     a += blockIdx.y * 128 * n, b += blockIdx.x * 128, c += blockIdx.y * 128 * n + blockIdx.x * 128;
-    fragment<accumulator, 16, 16, 16, float> sums[2][4];
+    fragment<accumulator, 16, 16, 16, float> acc[2][4];
     for (int i = 0; i < 2; i++)
-        for (int j = 0; j < 4; j++) fill_fragment(sums[i][j], 0.0f);
+        for (int j = 0; j < 4; j++) fill_fragment(acc[i][j], 0.0f);
     for (int k = 0; k < depth; k += 16) {
         int t = threadIdx.x;
         *(int4 *)&left[t / 2 * 24 + t % 2 * 8] = *(const int4 *)&a[t / 2 * n + k + t % 2 * 8];
@@ -232,12 +232,12 @@ extern "C" __global__ void product_tensor(const half *a, const half *b, float *c
         for (int i = 0; i < 2; i++) load_matrix_sync(lefts[i], &left[(row + 16 * i) * 24], 24);
         for (int j = 0; j < 4; j++) load_matrix_sync(rights[j], &right[column + 16 * j], 136);
         for (int i = 0; i < 2; i++)
-            for (int j = 0; j < 4; j++) mma_sync(sums[i][j], lefts[i], rights[j], sums[i][j]);
+            for (int j = 0; j < 4; j++) mma_sync(acc[i][j], lefts[i], rights[j], acc[i][j]);
         __syncthreads();
     }
     for (int i = 0; i < 2; i++)
         for (int j = 0; j < 4; j++)
-            store_matrix_sync(&c[(row + 16 * i) * n + column + 16 * j], sums[i][j], n, mem_row_major);
+            store_matrix_sync(&c[(row + 16 * i) * n + column + 16 * j], acc[i][j], n, mem_row_major);
 }
 
 // ---- softmax of rows, a block for each ---------------------------------------------------------------------------

@@ -93,19 +93,19 @@ _STEPS = [
 ]  # fmt: skip
 
 
-# ---- products ------------------------------------------------------------------------------------------------------------
+# ---- matmuls -------------------------------------------------------------------------------------------------------------
 _N, _DEPTH = 3072, 256
 
 
-def _product(kernel: str, tile: int, threads: int, size: int = WORD) -> Run:
+def _matmul(kernel: str, tile: int, threads: int, size: int = WORD) -> Run:
     factors = tuple(GlobalBuffer(name, size * _N * _DEPTH, "loaded") for name in "ab")
     grid = (_N // tile, _N // tile, 1)
     return Run(kernel, grid, (threads, 1, 1), (*factors, GlobalBuffer("c", WORD * _N * _N, "stored"), _N, _DEPTH))
 
 
-_PRODUCTS = [
-    _product("product_scattered", 32, 1024), _product("product_coalesced", 32, 1024), _product("product_shared", 32, 1024),
-    _product("product_columns", 64, 512), _product("product_squares", 128, 256),
+_MATMULS = [
+    _matmul("matmul_scattered", 32, 1024), _matmul("matmul_coalesced", 32, 1024), _matmul("matmul_shared", 32, 1024),
+    _matmul("matmul_columns", 64, 512), _matmul("matmul_squares", 128, 256),
 ]  # fmt: skip
 
 _WIDTH, _ROWS = 1 << 13, 2048
@@ -134,10 +134,10 @@ PAIRS: dict[str, Pair] = {
     "reduction: first add at the load": Pair(_STEPS[3], _STEPS[2], REDUCTION),
     "reduction: the last warp unrolled": Pair(_STEPS[4], _STEPS[3], REDUCTION),
     "reduction: all unrolled, many elements of a thread": Pair(_STEPS[5], _STEPS[3], REDUCTION),
-    "product: coalesced before scattered": Pair(_PRODUCTS[1], _PRODUCTS[0], BOEHM),
-    "product: shared memory": Pair(_PRODUCTS[2], _PRODUCTS[1], BOEHM),
-    "product: a column of a thread": Pair(_PRODUCTS[3], _PRODUCTS[2], BOEHM),
-    "product: a square of a thread": Pair(_PRODUCTS[4], _PRODUCTS[3], BOEHM),
-    "product: tensor cores": Pair(_product("product_tensor", 128, 256, 2), _PRODUCTS[4], TENSOR, 1.5),
+    "matmul: coalesced before scattered": Pair(_MATMULS[1], _MATMULS[0], BOEHM),
+    "matmul: shared memory": Pair(_MATMULS[2], _MATMULS[1], BOEHM),
+    "matmul: a column of a thread": Pair(_MATMULS[3], _MATMULS[2], BOEHM),
+    "matmul: a square of a thread": Pair(_MATMULS[4], _MATMULS[3], BOEHM),
+    "matmul: tensor cores": Pair(_matmul("matmul_tensor", 128, 256, 2), _MATMULS[4], TENSOR, 1.5),
     "softmax: two passes before three": Pair(_softmax("softmax_online"), _softmax("softmax_three_passes"), SOFTMAX),
 }
