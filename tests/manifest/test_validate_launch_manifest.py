@@ -1,4 +1,4 @@
-"""Manifests whose fields are there, and whose numbers and names no launcher can use."""
+"""Manifests with valid field types and invalid values."""
 
 import json
 import shutil
@@ -13,7 +13,7 @@ from tileiras_build.manifest.launch_manifest import Launch, convert, parse_json,
 
 
 def at(*path, to):
-    """Sets what lies at a path of the kernel's row."""
+    """Sets the value at a path of the kernel's manifest."""
 
     def damage(launch):
         *way, last = path

@@ -1,4 +1,4 @@
-"""A build folder with every stage of vector_add_f32 for sm_90, compiled with source lines, and its source beside it."""
+"""A build folder with every stage of vector_add_f32 for sm_90, compiled with line info, next to its source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A build folder as a build of forty kernels for four GPUs leaves it, with a report before it: seeded numbers."""
+"""A build folder of forty kernels for four GPUs with an earlier report, generated from a seed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How two builds differ: cells of numbers and sizes, kernels that are new and gone."""
+"""Differences of two builds: cells of metrics and sizes, new and removed kernels."""
 
 from tileiras_build.reports.build_diff import KernelMetrics, changes, header
 

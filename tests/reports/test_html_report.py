@@ -186,7 +186,7 @@ def browser():
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
-    """A report of forty kernels on four GPUs, with one before it that lacked three and had five numbers otherwise."""
+    """A report of forty kernels on four GPUs, with an earlier one without three of the kernels and with five other metrics."""
     folder = tmp_path_factory.mktemp("report") / "build"
     write_build(folder, names=NAMES[:-3])
     write_report(folder)

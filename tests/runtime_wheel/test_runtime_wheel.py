@@ -26,7 +26,7 @@ COPIED = {"core/errors.py", "launch/runtime/kernel_library.py", "target/targets.
 
 
 def modules() -> set[str]:
-    """The files of the compiler's package that the wheel is told to have."""
+    """The files of the compiler's package that the wheel's settings list."""
     listed = SETTINGS["tool"]["tileiras-build-runtime"]["modules"]
     found = [path for name in listed for path in [ROOT / "tileiras_build" / name]]
     files = [file for path in found for file in ([path] if path.is_file() else path.rglob("*.py"))]

@@ -24,7 +24,7 @@ FILE = "case.json"
 
 @dataclass(frozen=True)
 class WithLayout:
-    """An array of which a kernel is told other lengths and strides, in elements: those of fp4, two to a byte."""
+    """An array passed with other lengths and strides, in elements: fp4, with two elements per byte."""
 
     array: np.ndarray
     shape: Sequence[int]

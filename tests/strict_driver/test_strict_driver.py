@@ -93,7 +93,7 @@ def test_c_and_c_plus_plus_launch(driver, tmp_path, name, sm, language):
 
 @pytest.mark.parametrize(("name", "sm"), [(TENSOR, "sm_90"), (CLUSTER, "sm_100")])
 def test_persistent_kernels(driver, tmp_path, name, sm):
-    """On a GPU of three multiprocessors, from Python and from C: as many blocks as run together, for a grid of more programs."""
+    """On a GPU of three SMs, from Python and from C: as many CTAs as are resident, for a grid of more tile blocks."""
     artifacts = compiled(bytecode_of(name), sm, stop_at="cubin", persistent=1)
     package = packages.build(tmp_path, name, artifacts)
     for folder in (tmp_path / "python", tmp_path / "c"):

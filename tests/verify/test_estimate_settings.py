@@ -1,4 +1,4 @@
-"""Arguments of rows as settings of an estimate: lengths, strides, numbers; lists have none."""
+"""Arguments of references as settings of an estimate: lengths, strides, scalars; lists are unsupported."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""REFERENCES in the Python file beside a source that is none: bytecode here, CUDA Tile C++ in the examples."""
+"""REFERENCES in the Python file next to a source in another format: bytecode here, CUDA Tile C++ in the examples."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A driver that launches nothing: it records what a library asks of it. NumPy arrays stand for arrays on the GPU."""
+"""A fake driver that records the calls of a library and launches nothing. NumPy arrays act as GPU arrays."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tileiras_build.launch.runtime.pack_arguments import ArrayView
 
 
 class FakeDriver:
-    """GPU 0 with compute capability ``number``; ``calls`` are (method, what it was given)."""
+    """GPU 0 with compute capability ``number``; ``calls`` are (method, arguments)."""
 
     def __init__(self, number: int, home: int | None = 0):
         self.number, self.home = number, home

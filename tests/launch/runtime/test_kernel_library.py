@@ -236,7 +236,7 @@ def test_a_grid_counts_clusters_and_their_ctas_must_fit():
 
 
 def test_a_persistent_kernel_is_launched_on_as_many_blocks_as_run_together(package):
-    """Two on each of three multiprocessors; the kernel is told the grid that it was asked for, before its tensor map."""
+    """Two CTAs on each of three SMs; the requested grid is passed to the kernel before its tensor map."""
     library, driver = Library(package), FakeDriver(90)
     persistent = persistent_library(library, driver)
     x, y, out = vectors(np.float16)
@@ -254,7 +254,7 @@ def test_a_persistent_kernel_is_launched_on_as_many_blocks_as_run_together(packa
 
 
 def persistent_library(library, driver):
-    """The library whose kernel with tensor maps runs its programs on two CTAs of each multiprocessor."""
+    """The library with its tensor map kernel made persistent, with two CTAs per SM."""
     [image] = library.manifest.kernels[TENSOR]
     launch = image.launch
     offsets = [launch.params[8].offset + 4 * (1 + axis) for axis in range(3)]

@@ -1,4 +1,4 @@
-"""A kernel that promises of all kinds hold for, as a manifest describes it: what wrong launches are made of."""
+"""A kernel with all kinds of assumptions, as a manifest describes it: the base of invalid launches."""
 
 from tileiras_build.manifest.launch_manifest import Launch, convert
 from tileiras_build.manifest.manifest_constants import VERSION

@@ -54,7 +54,7 @@ WAITED_FOR = ["SYNCS.PHASECHK.TRANS64.TRYWAIT P1, [R1], RZ", "EXIT"]
 
 
 def multiplied(modifier, blocks, count=8):
-    """Clocks of blocks each of which issues ``count`` products of 256 x 256 x 16 and waits for them."""
+    """Cycles of CTAs that each issue ``count`` MMAs of 256 x 256 x 16 and wait for them."""
     issued = [f"UTCHMMA{modifier} gdesc[UR6], gdesc[UR8], tmem[UR10], tmem[UR12], idesc[UR13], UPT"] * count
     lines = [
         *OWN_MBARRIER,
@@ -67,7 +67,7 @@ def multiplied(modifier, blocks, count=8):
 
 
 def test_a_pair_multiplies_with_both_tensor_pipes():
-    """A product of 256 x 256 x 16 takes half as long as in one CTA, and the other CTA's products wait for it."""
+    """An MMA of 256 x 256 x 16 takes half as long as in one CTA, and the other CTA's MMAs wait for it."""
     one = 8 * 256 * 256 * 16 / MACHINE.rates.tensor["f16"]
     alone, pair, both = multiplied("", 1), multiplied(".2CTA", 1), multiplied(".2CTA", 2)
     assert abs(alone - pair - one / 2) < 1 and abs(both - alone) < 20

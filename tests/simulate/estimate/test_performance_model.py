@@ -49,7 +49,7 @@ def gemm(sm, side=512):
 
 
 def test_tile_blocks_of_a_persistent_kernel():
-    """On a GPU of three multiprocessors: each is counted once, and the CTA with the most of them decides how long it takes."""
+    """On a GPU of three SMs: each tile block is counted once, and the CTA with the most tile blocks sets the time."""
     artifacts = emulated_kernels.assembled(KERNELS, PRODUCT, "sm_90", persistent=1)
     row = read_launch_manifest(artifacts.manifest).kernels[PRODUCT]
     together = 3 * row.grid.persistent
@@ -98,7 +98,7 @@ def test_blocks_of_a_cluster_end_each_others_waits(sm):
 
 
 def test_a_pair_keeps_its_tensor_pipes_busy():
-    """Four tiles of 256 x 256 by one pair: the operands of the next tile come, and sums leave, beside products."""
+    """Four tiles of 256 x 256 by one pair: loads of the next tile and stores of the accumulators overlap MMAs."""
     sizes = ["a=512x2048", "b=2048x512", "c=512x512"]
     found = estimated(PAIRED, "sm_100", (2, 1, 1), *sizes)
     assert found.launch.blocks == 2 and found.multiply_adds == 512 * 512 * 2048
@@ -114,7 +114,7 @@ def test_no_bound_is_below_what_the_rates_allow(sm):
     )
     assert found.bounds["tensor pipe"] >= fastest
     assert found.bounds["DRAM"] == pytest.approx((found.read + found.written) / machine.dram_bytes)
-    # A block alone cannot be faster than what it makes a multiprocessor do.
+    # A single CTA cannot be faster than its work on the SM's pipes.
     assert found.timeline.clocks >= found.work.tensor
     assert found.clocks == max(found.bounds.values()) and LATENCY in found.bounds
 
@@ -136,7 +136,7 @@ def test_few_blocks_wait_for_latency():
 
 def test_time_grows_with_the_problem():
     small, large = (gemm("sm_90", side) for side in (512, 1024))
-    # An eighth of the multiprocessors works in the small one, half in the large one: each block has twice the steps.
+    # The small one uses an eighth of the SMs, the large one half of them: each CTA has twice the steps.
     assert 1.2 < large.clocks / small.clocks < 2.5
 
 

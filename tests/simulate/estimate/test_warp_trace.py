@@ -1,4 +1,4 @@
-"""simulate/estimate/warp_trace.py: loops end when their counters say so, lanes part and meet, and what memory decides is told."""
+"""Warp traces: loops with counters, divergence and reconvergence, and data-dependent branches."""
 
 import pytest
 

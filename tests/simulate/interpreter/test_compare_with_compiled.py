@@ -1,4 +1,4 @@
-"""Derived inputs, and the comparison of compiled code with the interpreter: it agrees, and it notices."""
+"""Derived inputs, and the comparison of compiled code with the interpreter: right code matches, wrong code does not."""
 
 from pathlib import Path
 
@@ -34,7 +34,7 @@ def test_derived_sizes_satisfy_the_kernels_assumptions():
     run_inputs(module, entry, inputs)  # a broken assumption or an access outside of a buffer would raise
 
 
-# Sizes are sums over the dimensions of which one term is not zero, as CUDA Tile C++ writes them.
+# Sizes are sums over the dimensions with one nonzero term, as CUDA Tile C++ writes them.
 SUMMED = """cuda_tile.module @m {
 entry @k(%p: tile<ptr<f32>>, %n: tile<i32>) {
   %zero = constant <i32: 0> : tile<i32>
@@ -231,7 +231,7 @@ def test_few_bits_of_fp8_products_are_tolerated_and_not_of_what_they_are_added_t
 
 
 def dot_expectation(terms: list[tuple[float, float]], start: float, element: str):
-    """An expectation of one row of products plus a start, and where its result is."""
+    """The expectation of one dot product plus an accumulator, and the dtype of its result."""
     result = "f64" if element == "f64" else "f32"
     shapes = {"x": (1, len(terms)), "y": (len(terms), 1), "z": (1, 1)}
     types = {"x": element, "y": element, "z": result}

@@ -1,4 +1,4 @@
-"""Checks of compiled kernels: what is counted, how close the numbers are, and what is an error."""
+"""Verification of compiled kernels: counts, errors relative to the tolerance, and failures."""
 
 from dataclasses import replace
 from pathlib import Path

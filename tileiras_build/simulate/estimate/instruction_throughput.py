@@ -84,7 +84,7 @@ def _is_move(one: Instruction) -> bool:
     return one.modifiers[:1] == ("MOV",)
 
 
-# ---- products ----------------------------------------------------------------------------------------------------------
+# ---- MMA ---------------------------------------------------------------------------------------------------------------
 _WARP_SHAPE = re.compile(r"\.(?:SF\.|SP\.)*(\d{3,6})\.")
 _WARPGROUP_SHAPE = re.compile(r"\.64x(\d+)x(\d+)")
 # The m, n, k suffixes that nvdisasm prints.

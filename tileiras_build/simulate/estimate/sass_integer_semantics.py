@@ -73,14 +73,14 @@ def _multiply(warp: Warp, one: Instruction) -> None:
     left, right = warp.value(a), warp.value(b)
     is_wide = "WIDE" in one.modifiers or "HI" in one.modifiers
     addend = warp.wide(c) if is_wide else warp.value(c)
-    brought = warp.predicate(carry[0]) if carry and "X" in one.modifiers else False
+    carry_in = warp.predicate(carry[0]) if carry and "X" in one.modifiers else False
     if left is None or right is None:
-        # A factor of zero, as ptxas writes a move, needs no other.
+        # ptxas uses a zero factor to move a word: the other factor may be unknown.
         product: Lanes = 0 if is_zero(left) or is_zero(right) else None
     else:
         signs = "U32" not in one.modifiers and is_wide
         product = signed(left) * signed(right) if signs else left * right
-    total = _total([product, addend, brought])
+    total = _total([product, addend, carry_in])
     _store_product(warp, one, total)
 
 
