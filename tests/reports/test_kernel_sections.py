@@ -80,7 +80,7 @@ def test_one_file_is_limited_and_says_so(tmp_path, monkeypatch):
     assert whole.count('class="packed"') == 3 and "pages=yes" not in whole
     monkeypatch.setattr(pages, "PACKED_LIMIT", 1)
     limited = write_report(tmp_path).read_text()
-    assert limited.count('class="packed"') == 0 and "3 kernels are without sources" in limited
+    assert limited.count('class="packed"') == 0 and "Code views of 3 kernels omitted" in limited
 
 
 def test_sources_outside_of_the_folder_are_not_shown(tmp_path):
