@@ -37,22 +37,34 @@ ALLOWED = {
     "numbers of something": r"\b(line|version|block|phase|page|port|process|subnormal|random|prime|floating point|floating|natural|whole|odd|even|hexadecimal|decimal|binary|register|row|section) numbers\b|\bnumbers (of|that|in|from|with)\b",
     "verbs": r"\b(it|that|which|this|and|what|pass|loop|compiler) turns\b",
 }
+# Modules about sums and products of numbers: rounding, error bounds, exact dot products.
+ARITHMETIC = (
+    "simulate/emulator/matmul/",
+    "simulate/emulator/numerics/",
+    "simulate/emulator/jit/",
+    "simulate/emulator/isa/mma_accumulation_chains.py",
+    "simulate/interpreter/ieee_rounding.py",
+    "simulate/interpreter/mma_ops.py",
+    "simulate/interpreter/nondeterminism.py",
+    "simulate/interpreter/reduce_and_scan.py",
+    "simulate/interpreter/summation_error_bounds.py",
+    "simulate/estimate/sass_integer_semantics.py",
+)
+OF_ARITHMETIC = {"sum", "sums", "product", "products", "numbers"}
 # How many words a folder has left; the numbers only go down. A folder without a row has none.
 LEFT: dict[str, int] = {
-    "build": 14,
-    "cli": 3,
+    "build": 12,
     "config": 1,
     "core": 9,
     "cutile": 34,
-    "frontend": 4,
-    "ir": 124,
-    "launch": 18,
-    "manifest": 7,
-    "pipeline": 849,
-    "reports": 19,
-    "simulate": 512,
-    "target": 45,
-    "verify": 8,
+    "frontend": 1,
+    "ir": 60,
+    "launch": 4,
+    "pipeline": 67,
+    "reports": 6,
+    "simulate": 166,
+    "target": 8,
+    "verify": 1,
     "workers": 21,
 }
 
@@ -101,10 +113,13 @@ def left_in(folder: str) -> dict[str, Counter[str]]:
     modules: dict[str, Counter[str]] = {}
     for path in sorted((PACKAGE / folder).rglob("*.py")):
         found: Counter[str] = Counter()
+        name = path.relative_to(PACKAGE).as_posix()
         for text in (path.stem, *texts(path.read_text())):
             found += found_in(text)
+        if name.startswith(ARITHMETIC):
+            found = Counter({word: count for word, count in found.items() if word not in OF_ARITHMETIC})
         if found:
-            modules[path.relative_to(PACKAGE).as_posix()] = found
+            modules[name] = found
     return modules
 
 

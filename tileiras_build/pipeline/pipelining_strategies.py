@@ -82,7 +82,7 @@ def choose(job: Job) -> Strategy:
     """The strategy that a job asks for; "auto" is none at optimization level 0.
 
     Raises InvalidInput for a name that is not in NAMES, Unsupported for a strategy that the target cannot run or that
-    no pass carries out yet.
+    no pass executes yet.
     """
     if job.strategy == AUTO:
         return _best(job)

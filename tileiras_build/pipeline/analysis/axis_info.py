@@ -112,7 +112,7 @@ def _forward_operand(analysis: AxisAnalysis, op: TableOp, value: SSAValue) -> Ax
 
 
 def _groups(a: AxisInfo, c: AxisInfo) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Contiguity and constancy of a sum: one side is contiguous where the other is constant."""
+    """Contiguity and constancy of an accumulator: one side is contiguous where the other is constant."""
     pairs = list(zip(a.contiguity, c.contiguity, a.constancy, c.constancy))
     runs = tuple(max(gcd(ra, kc), gcd(rc, ka)) for ra, rc, ka, kc in pairs)
     return runs, tuple(gcd(ka, kc) for _, _, ka, kc in pairs)

@@ -21,6 +21,6 @@ def hint(op: Operation, job: Job, name: str) -> int | None:
 
 
 def occupancy(func: Operation, job: Job) -> int | None:
-    """CTAs that shall share a multiprocessor: what ChooseOccupancy decided, else the hint's; None where absent."""
+    """CTAs that shall share an SM: what ChooseOccupancy decided, else the hint's; None where absent."""
     chosen = func.attributes.get("occupancy")
     return chosen.value.data if isinstance(chosen, IntegerAttr) else hint(func, job, "occupancy")

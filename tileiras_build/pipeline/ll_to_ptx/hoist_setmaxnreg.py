@@ -1,7 +1,7 @@
 """Have warps take more registers before they compute anything for the work that needs them.
 
 LLVM computes what does not change in a loop as early as it may: in front of ``setmaxnreg.inc``, which is the first thing that
-agents do. What lives there across that instruction must be in the registers that all threads started with; ptxas then spills it
+partitions do. What lives there across that instruction must be in the registers that all threads started with; ptxas then spills it
 where the loop wants those. Neither instruction minds the other: one changes how many registers there are, the other what
 is in some of them (PTX ISA 9.0, section 9.7.20.5, setmaxnreg).
 """

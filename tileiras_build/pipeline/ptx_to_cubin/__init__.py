@@ -30,7 +30,7 @@ def complete_manifest(manifest: dict, assembled: Assembled, job: Job) -> None:
     """Make the manifest that of the cubin.
 
     ``kernels[name]["resources"]`` join it and, if ptxas had remarks, ``notes``; the offsets of parameters are those of
-    the cubin, and a persistent kernel's ``grid`` says how many of its CTAs a multiprocessor holds. ptxas aligns a tensor map's address in the constant bank, in which parameters do not start at a multiple
+    the cubin, and a persistent kernel's ``grid`` says how many of its CTAs an SM holds. ptxas aligns a tensor map's address in the constant bank, in which parameters do not start at a multiple
     of the map's size on every GPU.
     """
     cubin = read_cubin(assembled.cubin)
@@ -57,7 +57,7 @@ def complete_manifest(manifest: dict, assembled: Assembled, job: Job) -> None:
 
 
 def _check_registers(name: str, threads: int, registers: int, job: Job) -> None:
-    """A CTA whose warps have more registers than the partitions of a multiprocessor is refused at its launch."""
+    """A CTA whose warps have more registers than the partitions of an SM is refused at its launch."""
     if not occupancy(job.target, threads, registers, 0).ctas:
         message = f"no multiprocessor of {job.target.name} has registers for the {threads} threads of kernel {name}, {registers} each"
         raise InternalError("launch-registers", message)

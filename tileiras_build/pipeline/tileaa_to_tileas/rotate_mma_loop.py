@@ -108,7 +108,7 @@ def _loop_stages(loop: Operation) -> _LoopStages | None:
     """The two stages of a loop; None where it cannot be rotated."""
     block = loop.regions[0].blocks[0]
     found = [op for op in block.ops if op.name in MMA_OPS]
-    # partial sums are added before a dot is left.
+    # partial accumulators are added before a dot is left.
     if len(found) < 2 or not has_no_early_exit(loop) or any(accumulator_promotion(op) for op in found):
         return None
     first, last = found[0], found[-1]

@@ -165,7 +165,7 @@ def _wgmma_atom(op: TableOp, job: Job, warps: int, boxes: dict[int, Any]) -> Wgm
 def _accumulator_promotion(
     tiling: WgmmaTiling, promotion_k: int, regs: int, kernel: Operation, job: Job
 ) -> AccumulatorPromotion | None:
-    """The widths of partial sums for which threads have registers beside ``words`` other ones of the dot.
+    """The widths of partial accumulators for which threads have registers beside ``words`` other ones of the dot.
 
     Wide ones come first, which read the left operand less often; then two at a time, one of which is added while the
     other is in flight.

@@ -9,7 +9,7 @@ Out:   a loop over numbers of tile programs, from the program's own number to ho
 After: group_tiles (its places are computed for each program), guard_masks. Before: all passes that look for loops over tiles.
 Sound: programs are numbered as the hardware starts CTAs, axis 0 first; of n that are launched, the first along axis 0, number p
        runs p, p + n, p + 2n, …, so that each number below the number of programs is taken once, by one CTA (or one cluster),
-       in rising order: a program that waits for one with a lower number finds it done or under way. What is moved before
+       in rising order: a program that waits for one with a lower number finds it done or in flight. What is moved before
        the loop is pure. A program has nothing of the one before: tokens begin anew (Tile IR orders no programs), and storage of
        a program, which would be the same place, is declined. A return ends a program, thus an iteration: what follows it stands
        in the other arm of its choice, where there is one, so that the loop makes whole iterations.

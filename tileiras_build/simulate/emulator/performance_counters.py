@@ -49,7 +49,7 @@ def instruction_class(ins: Instruction) -> str:
 
 
 def tensor_operations(ins: Instruction) -> int:
-    """Floating-point or integer operations (two for each multiply-add) of one issue of a product whose shape its name says;
+    """Floating-point or integer operations (two for each multiply-add) of one issue of an MMA whose shape its name says;
     tcgen05.mma, which has it in a register, counts them when it is issued."""
     shape = next((match for mod in ins.mods if (match := _SHAPE.match(mod))), None)
     if ins.op not in ("mma", "wgmma") or shape is None:

@@ -212,7 +212,7 @@ def _may_stay_in_flight(mma_pipeline: MmaPipeline) -> bool:
 
     The tiles of the next iteration arrive only if there is another stage. 16-bit accumulators are packed in pairs, and
     loop-carried values are unpacked, so they must be complete. A left operand in registers is in flight with its dot,
-    and the next iteration has another one. Partial sums are added at once.
+    and the next iteration has another one. Partial accumulators are added at once.
     """
     dot, stages = mma_pipeline.dot, type_as(mma_pipeline.pipeline, PipelineType).stages.data
     whole = element_of(dot.result.type).bits == 32 and accumulator_promotion(dot) is None

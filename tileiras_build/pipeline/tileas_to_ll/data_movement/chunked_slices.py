@@ -1,4 +1,4 @@
-"""Tiles that do not fit into shared memory: slices and products take them through it one part after the other.
+"""Tiles that do not fit into shared memory: slices and dots take them through it one part after the other.
 
 The bits ``chunk_bits`` of an element's packed index number the parts (analysis/chunked_tile_slices.py). A thread writes those of its
 registers that are in the part, and takes from it what it wants; the bits that are left are the place in the part.

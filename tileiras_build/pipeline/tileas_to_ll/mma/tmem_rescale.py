@@ -19,7 +19,7 @@ from ..emission.function_builder import Value
 from ..emission.kernel_emitter import Handler, KernelEmitter
 from .tcgen05 import form_of, pointer_to, registers_type, scalars_of, vector_of, warp_address
 
-# That a thread has for a part of the tile at once, two of them under way: beside those it holds a row of scores, and with twice as many it
+# That a thread has for a part of the tile at once, two of them in flight: beside those it holds a row of scores, and with twice as many it
 # spills.
 REGISTERS_PER_STEP = 16
 

@@ -64,7 +64,7 @@ class Emitter:
         self.temps = 0
         self.memo: dict = {}
         self.stamp: dict[int, int] = {}
-        self.noted = PendingMmaChains()  # products that are still to be emitted
+        self.noted = PendingMmaChains()  # MMAs that are still to be emitted
         self.pairs: dict[int, tuple[F32Half, F32Half]] = {}  # register slot -> its halves, where they are known
         self.postponed: dict[int, str] = {}  # register slot -> source of its value, which nobody has read yet
         self.kinds: dict[str, str] = {}  # of the registers' own variables
@@ -129,7 +129,7 @@ class Emitter:
         return address if kind == "u32" else f"{address}.astype({kind})"
 
     def emit_pending_mma(self, register: Register) -> None:
-        """Emit the noted products if one of them goes to this register."""
+        """Emit the noted MMAs if one of them goes to this register."""
         if register.index in self.noted.slots:
             self.noted.emit(self)
 

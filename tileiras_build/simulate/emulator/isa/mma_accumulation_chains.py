@@ -1,4 +1,4 @@
-"""Products that add to the same registers, carried out together: those of ``mma`` and of ``wgmma`` with sums of f32.
+"""Products that add to the same registers, executed together: those of ``mma`` and of ``wgmma`` with sums of f32.
 
 Nothing reads the sums between two steps of a tile along k, so the emitter only notes a product (``Chains.add``) until an
 instruction reads or writes one of its registers, or the function ends. Then the products of all steps are added in one go

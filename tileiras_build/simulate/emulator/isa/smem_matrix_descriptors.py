@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 
 CHUNK = 16  # bytes
-ROW_CHUNKS = 2  # chunks along k of one product: 32 bytes, whatever the type
+ROW_CHUNKS = 2  # chunks along k of one MMA: 32 bytes, whatever the type
 
 
 @dataclass(frozen=True)

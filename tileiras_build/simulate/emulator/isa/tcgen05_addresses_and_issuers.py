@@ -145,7 +145,7 @@ def multicast_targets(group, ins, selection, index, flat, multicast):
 
 
 def require_usable(memory, operation: Operation) -> None:
-    """The columns of an asynchronous operation are allocated, and no tcgen05.ld or .st is under way in them."""
+    """The columns of an asynchronous operation are allocated, and no tcgen05.ld or .st is in flight in them."""
     ins = operation.ins
     for span in operation.writes + operation.reads:
         memory.require_allocated(ins, span, None, f"tcgen05.{ins.mods[0]}")

@@ -56,7 +56,7 @@ class MmaForm:
     sparse: bool
     matrices: dict = field(
         default_factory=dict, compare=False, repr=False
-    )  # in shared memory, and whole products, as they have been described
+    )  # in shared memory, and whole MMAs, as they have been described
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,10 @@
 """Which operations on tensor memory are ordered by themselves (PTX ISA 9.0, section 9.7.16.6.2, pipelined instructions).
 
-Those of one thread may be carried out in any order, but for pairs that form a pipeline: a copy and a product behind it, two
-products with the same accumulators and shape. Others that touch the same columns, one of them to write there, need a commit
+Those of one thread may be executed in any order, but for pairs that form a pipeline: a copy and an MMA behind it, two
+MMAs with the same accumulators and shape. Others that touch the same columns, one of them to write there, need a commit
 between them that has been waited for.
 
-One thing is let pass that the ISA leaves open: a product whose sum overwrites what an earlier product of the thread reads. Attention
+One thing is let pass that the ISA leaves open: an MMA whose sum overwrites what an earlier product of the thread reads. Attention
 kernels of every make multiply by a left operand that lies in the columns of the next sum, and issue both without a wait.
 """
 

@@ -1,6 +1,6 @@
 """Loads of 32 bits from shared memory that follow each other, by machine code in one call.
 
-As in ``ldmatrix_rows.py`` every check is made on the way, and where one fails NumPy carries out the loads one by one.
+As in ``ldmatrix_rows.py`` every check is made on the way, and where one fails NumPy executes the loads one by one.
 """
 
 from __future__ import annotations

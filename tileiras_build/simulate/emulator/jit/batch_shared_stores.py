@@ -1,6 +1,6 @@
 """Stores of four words to shared memory that follow each other, by machine code in one call.
 
-As in ``batch_shared_loads.py`` every check is made on the way, before the first byte is written, and where one fails NumPy carries out the
+As in ``batch_shared_loads.py`` every check is made on the way, before the first byte is written, and where one fails NumPy executes the
 stores one by one.
 """
 

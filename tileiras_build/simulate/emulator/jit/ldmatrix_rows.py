@@ -1,6 +1,6 @@
 """ldmatrix by machine code: rows of 16 bytes of shared memory to registers, with every check on the way.
 
-Where a check fails nothing is said but that it does: the instruction is then carried out by NumPy, which finds what and who.
+Where a check fails nothing is said but that it does: the instruction is then executed by NumPy, which finds what and who.
 """
 
 from __future__ import annotations

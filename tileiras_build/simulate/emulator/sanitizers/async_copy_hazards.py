@@ -75,7 +75,7 @@ class AsyncCopyMarks:
         site.raise_first_fault(group, np.broadcast_to(found != 0, shape), why, place.offset, selection)
 
     def check_chunks(self, site, group, index) -> None:
-        """A product or a copy reads 16-byte chunks of the batch's shared memory."""
+        """An MMA or a copy reads 16-byte chunks of the batch's shared memory."""
         found = self.marks[16].take(index)
         if np.count_nonzero(found):
             at = int(index.reshape(-1)[int(np.argmax(found.reshape(-1) != 0))])

@@ -43,8 +43,8 @@ class SharedMemoryRacecheck(TensorMemoryRacecheck):
         super().__init__(geometry, memories, findings)
         self.groups: dict[
             tuple, list
-        ] = {}  # (cta, warpgroup) -> clocks of each committed group of products, see ``product``
-        self.begun: dict[tuple, np.ndarray] = {}  # (cta, warpgroup) -> what its warps knew when the last product began
+        ] = {}  # (cta, warpgroup) -> clocks of each committed group of MMAs, see ``product``
+        self.begun: dict[tuple, np.ndarray] = {}  # (cta, warpgroup) -> what its warps knew when the last MMA began
         self.shadow = ShadowMemory(self.geometry.ctas * self.memories.shared_size)
         self.sites: list = []
         self.numbers: dict = {}
@@ -209,13 +209,13 @@ class SharedMemoryRacecheck(TensorMemoryRacecheck):
             agent = self.first_async_clock[c] + self.first_store + warp
             self.known[c, warp, :, agent] = np.maximum(self.known[c, warp, :, agent], now)
 
-    # -- products ------------------------------------------------------------------------------------
+    # -- MMAs ------------------------------------------------------------------------------------
     def warpgroups(self, group):
         cta, tid = np.divmod(group.flat[::128], self.geometry.threads)
         return zip(cta.tolist(), (tid // 128).tolist())
 
     def wgmma_reads(self, site, group, chunks) -> None:
-        """Products read 16-byte chunks (warpgroups, …) of shared memory until they are waited for.
+        """MMAs read 16-byte chunks (warpgroups, …) of shared memory until they are waited for.
 
         They are of all four warps: where one is done, each of these has begun it."""
         for i, (cta, which) in enumerate(self.warpgroups(group)):

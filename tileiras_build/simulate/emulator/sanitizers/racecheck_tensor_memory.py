@@ -1,6 +1,6 @@
 """The race check of tensor memory (PTX ISA 9.0, section 9.7.16.6): which accesses to its columns come before which.
 
-Of each column a warp's last tcgen05.ld and .st count, and the last product or copy of what each warp issues. Those of another
+Of each column a warp's last tcgen05.ld and .st count, and the last MMA or copy of what each warp issues. Those of another
 thread are ordered over a synchronisation only by fences on its sides: tcgen05.fence::before_thread_sync behind what a thread
 accesses, unless a commit says that it is done, and ::after_thread_sync ahead of what the other one accesses. So an access is
 published with the clock of the fence behind it, and a warp sees what it knew at its last fence.
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 UNFENCED = UNWAITED = 1 << 30  # the clock of an access that no fence, or no wait, stands behind
 FINDING, LOAD_FINDING = "tensor-not-fenced", "load-not-waited"
 MOVED, STORED = "moved", "stored"  # by a warp: at all, and written
-USED, WRITTEN = "used", "written"  # by a product or a copy
+USED, WRITTEN = "used", "written"  # by an MMA or a copy
 DOES = {
     MOVED: "what warp {} does", STORED: "what warp {} stores", USED: "an operation that warp {} issued",
     WRITTEN: "what an operation writes that warp {} issued",

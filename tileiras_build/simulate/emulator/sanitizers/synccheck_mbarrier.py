@@ -2,7 +2,7 @@
 
 Who arrives has to know that the phase before is complete, or another order of execution counts it in that one (PTX ISA 9.0,
 9.7.13.15.5); and a phase may not complete before everybody knows of the one before who waits for that: waits look at the last
-phase and the one under way alone (9.7.13.15.16), and would sleep.
+phase and the current one alone (9.7.13.15.16), and would sleep.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class MbarrierInit:
 
 @dataclass
 class PhaseArrivals:
-    """Of an mbarrier: who has arrived in the phase under way and in the one before, and who has waited for that; agents' clocks."""
+    """Of an mbarrier: who has arrived in the current phase and in the one before, and who has waited for that; agents' clocks."""
 
     arrived: dict[int, int] = field(default_factory=dict)
     before: dict[int, int] = field(default_factory=dict)
@@ -122,7 +122,7 @@ class MbarrierSynccheck(ClusterSynccheck):
         self.copies_performed(positions, clocks)
 
     def _count(self, ins, position: int, by: tuple[int, int], known: np.ndarray, clock_id: int) -> None:
-        """An arrival in the phase under way, which must come behind all those in the phase before."""
+        """An arrival in the current phase, which must come behind all those in the phase before."""
         this = self.rounds.setdefault(position, PhaseArrivals())
         if any(clock > known[SYNCHRONIZED, other] for other, clock in this.before.items()):
             self._report_phase(ins, position, by, UNORDERED)

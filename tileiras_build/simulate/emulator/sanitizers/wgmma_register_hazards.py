@@ -2,14 +2,14 @@
 
 A forward analysis over the program, once, before it runs:
 
-- a product's D may not be read or written, its A (in registers) not be written, before a wgmma.wait_group that covers it;
-  only a product of the same shape may follow on the same D, which the ISA orders by itself;
-- what other instructions have written reaches a product, and what they have read its D, only over a wgmma.fence.
+- an MMA's D may not be read or written, its A (in registers) not be written, before a wgmma.wait_group that covers it;
+  only an MMA of the same shape may follow on the same D, which the ISA orders by itself;
+- what other instructions have written reaches an MMA, and what they have read its D, only over a wgmma.fence.
 
 ``mov`` from a register renames: the copy is in flight, or fenced, as its source was - assemblers allocate both to one
 register where they can. Over a register in flight that holds for a source in flight alone: any other value is a write.
 A state is a tuple of bit masks of register slots: written since the last fence, read since, D by age (0: not committed,
-i: followed by i - 1 committed groups), A by age, then D by shape of product; paths join by union.
+i: followed by i - 1 committed groups), A by age, then D by shape of MMA; paths join by union.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ def is_wgmma_mma(ins) -> bool:
 
 
 def wgmma_shape(ins) -> str:
-    """The shape of a product, as in m64n128k16."""
+    """The shape of an MMA, as in m64n128k16."""
     return next((mod for mod in ins.mods if mod.startswith("m64n")), "")
 
 
