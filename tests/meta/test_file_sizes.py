@@ -9,8 +9,8 @@ LONGER: dict[str, int] = {
     "build/kernel_library.py": 460,
     "core/tracing/audit_hooks.py": 781,
     "pipeline/tileas_to_ll/convert_nvgpu_and_gpu_to_nvvm/rewriter.py": 451,
-    "simulate/emulator/isa/tma_box_copies.py": 460,
-    "simulate/estimate/cta_timeline.py": 453,
+    "pipeline/tileas_to_ll/pipelines/warp_partitions_and_mbarriers.py": 452,
+    "simulate/emulator/isa/tma_box_copies.py": 477,
 }
 
 

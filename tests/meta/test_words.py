@@ -56,16 +56,16 @@ LEFT: dict[str, int] = {
     "build": 12,
     "config": 1,
     "core": 9,
-    "cutile": 34,
+    "cutile": 32,
     "frontend": 1,
-    "ir": 60,
+    "ir": 39,
     "launch": 4,
-    "pipeline": 67,
+    "pipeline": 55,
     "reports": 6,
     "simulate": 166,
     "target": 8,
     "verify": 1,
-    "workers": 21,
+    "workers": 18,
 }
 
 _WORD = re.compile(rf"\b({'|'.join(WORDS)})\b")
