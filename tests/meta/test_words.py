@@ -62,7 +62,7 @@ LEFT: dict[str, int] = {
     "launch": 4,
     "pipeline": 55,
     "reports": 6,
-    "simulate": 166,
+    "simulate": 178,
     "target": 8,
     "verify": 1,
     "workers": 18,
