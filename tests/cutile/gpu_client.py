@@ -373,7 +373,7 @@ def main() -> None:
         _cext.get_compute_capability()  # asks the driver: cuTile has its functions from now on
     session = hook.enable()
     session.device.synchronize()
-    assert session.shim is not None and session.shim.is_in_use == ("--late" in sys.argv)
+    assert session.driver_hook is not None and session.driver_hook.is_in_use == ("--late" in sys.argv)
     checks = [name for name in sys.argv[1:] if not name.startswith("--")]
     session.device.has_native_launcher = "--by-python" not in sys.argv
     for name in checks:

@@ -107,7 +107,7 @@ def test_a_read_only_array_may_be_read_and_not_written(device):
     x, y = np.zeros(TILE, np.float32), np.zeros(TILE, np.float32)
     x.flags.writeable = False
     ct.launch(0, (1,), kernels.shifted, (x, y, 0))
-    with pytest.raises(InvalidInput, match=r"\[launch-read-only\]: kernel shifted writes y"):
+    with pytest.raises(InvalidInput, match=r"\[launch-read-only\]: kernel shifted writes to read-only array y"):
         ct.launch(0, (1,), kernels.shifted, (y, x, 0))
 
 

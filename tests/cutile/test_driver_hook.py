@@ -69,7 +69,7 @@ class Kernel:
         self.compiled, self.layout = SimpleNamespace(launch=launch), self
         self.refuses, self.allowed, self.encoded = refuses, [], []
 
-    def numbers(self, parts):
+    def unpack(self, parts):
         return [int.from_bytes(part, "little") for part in parts]
 
     def maps_of(self, numbers):

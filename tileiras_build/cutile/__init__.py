@@ -5,7 +5,7 @@
     tileiras_build.cutile.enable()                        # the current GPU, through the CUDA driver
     tileiras_build.cutile.enable("sm_90", device="cpu")   # the emulator: no GPU, no driver
 
-``disable()`` gives cuTile its functions back; ``with enabled(...)`` does so at its end. Importing this package imports
+``disable()`` restores cuTile's functions; ``with enabled(...)`` does so at its end. Importing this package imports
 neither cuTile nor the compiler.
 """
 
@@ -22,23 +22,23 @@ __all__ = ["disable", "enable", "enabled", "is_enabled"]
 
 
 def enable(target: str | None = None, *, device: str = "gpu", **options: Any) -> Session:
-    """Compile and launch the kernels of cuTile Python here, until ``disable()``.
+    """Compile and launch the kernels of cuTile Python with this compiler, until ``disable()``.
 
     ``target`` ("sm_90") is what kernels are compiled for: the current GPU where it is None, which ``device="cpu"`` has
-    not. ``device`` is "gpu" (the CUDA driver's) or "cpu" (the emulator), whose ``options`` are those of ``devices.cpu.Options``;
-    both have those of ``pipeline.tuning.TUNING``, numbers by which kernels are compiled.
+    not. ``device`` is "gpu" (the CUDA driver's) or "cpu" (the emulator), whose ``options`` are the fields of
+    ``devices.emulator_device.CpuOptions``; both devices take the tuning parameters (``pipeline/tuning_parameters.py``).
     Called again, it takes the place of what was enabled before. Raises Unsupported[cutile-version] for a cuda-tile that is not known, InvalidInput[cutile-missing]
-    without any, InvalidInput[option-value] for a number that ``TUNING`` does not allow, and InvalidInput[driver-missing] where there is no driver for ``device="gpu"``.
+    without any, InvalidInput[option-value] for an invalid tuning parameter, and InvalidInput[driver-missing] where there is no driver for ``device="gpu"``.
     """
     from . import monkeypatch_cutile, session
 
-    made = session.open_session(target, device, options)
-    monkeypatch_cutile.install(made)
-    return made
+    opened = session.open_session(target, device, options)
+    monkeypatch_cutile.install(opened)
+    return opened
 
 
 def disable() -> None:
-    """Give cuTile its own functions back; nothing happens where they are its own."""
+    """Restore cuTile's own functions; no-op unless enabled."""
     from . import monkeypatch_cutile
 
     monkeypatch_cutile.uninstall()
@@ -53,12 +53,12 @@ def is_enabled() -> bool:
 
 @contextmanager
 def enabled(target: str | None = None, *, device: str = "gpu", **options: Any) -> Iterator[Session]:
-    """``enable`` for a ``with`` statement; at its end, what was before is again."""
+    """``enable`` for a ``with`` statement; its end restores the previous state."""
     from . import monkeypatch_cutile
 
     before = monkeypatch_cutile.current()
-    made = enable(target, device=device, **options)
+    opened = enable(target, device=device, **options)
     try:
-        yield made
+        yield opened
     finally:
         monkeypatch_cutile.restore(before)

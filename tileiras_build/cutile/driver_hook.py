@@ -340,8 +340,8 @@ class _KernelRecord:
         """The addresses of parameters and maps for a launch whose maps are not known; the next launch knows them."""
         given = (ctypes.c_uint64 * len(self._sizes)).from_address(params)
         data = [ctypes.string_at(place, size) for place, size in zip(given, self._sizes)]
-        numbers = self._loaded.layout.numbers(data)
-        maps = self._loaded.maps_of(numbers)
+        values = self._loaded.layout.unpack(data)
+        maps = self._loaded.maps_of(values)
         base = self._add_entry([_signed(data[index]) for index in self._loaded.mapped], b"".join(maps))
         return (ctypes.c_uint64 * (len(given) + self._maps))(*given, *[base + SIZE * one for one in range(self._maps)])
 
@@ -423,10 +423,10 @@ def install(launch: str) -> DriverHook | None:
     except OSError:
         return None
     real = _PROC(struct.unpack("<Q", ctypes.string_at(loader.cuGetProcAddress_v2_ptrptr, 8))[0])
-    shim = DriverHook(real, launch)
+    hook = DriverHook(real, launch)
     if not asked_before:
-        loader.cuGetProcAddress_v2_ptrptr = ctypes.addressof(shim.place)  # type: ignore[attr-defined]
-    elif not shim.replace(variables_of(_LAUNCHER)):
+        loader.cuGetProcAddress_v2_ptrptr = ctypes.addressof(hook.place)  # type: ignore[attr-defined]
+    elif not hook.replace(variables_of(_LAUNCHER)):
         return None
-    _installed = shim
+    _installed = hook
     return _installed

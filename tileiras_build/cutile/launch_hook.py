@@ -1,4 +1,4 @@
-"""``ct.launch``: one launch, from what the user passes to the device."""
+"""The replacement of ``ct.launch``."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 __tracebackhide__ = True  # from pytest: what its users want to see is their own call
 STATE_ATTRIBUTE = "_tileiras_build"
-"""An attribute of kernels, what a session keeps of each: it goes when the kernel goes."""
+"""The attribute of a kernel that holds its KernelState."""
 session: Session | None = None
-"""What is enabled; ``patching`` sets it."""
+"""The enabled session; ``monkeypatch_cutile`` sets it."""
 
 
 def make_launch(own: Callable[..., None]) -> Callable[..., None]:
@@ -35,15 +35,20 @@ def make_launch(own: Callable[..., None]) -> Callable[..., None]:
             more = {"programmatic_dependent_launch": True} if programmatic_dependent_launch else {}
             own(stream, grid, kernel, kernel_args, **more)
             return
-        # cuTile's users launch every few microseconds: what cuTile's own launcher can do is left to it before all else.
-        kept = getattr(kernel, STATE_ATTRIBUTE, None)
-        if kept is not None and kept.native is not None and kept.session is now and not programmatic_dependent_launch:
-            native = kept.native
+        # The fast path: launches are microseconds apart, so cuTile's own launcher comes first.
+        state = getattr(kernel, STATE_ATTRIBUTE, None)
+        if (
+            state is not None
+            and state.native is not None
+            and state.session is now
+            and not programmatic_dependent_launch
+        ):
+            native = state.native
             try:
                 native.launch(stream, grid, native.threads, native.twin, kernel_args)
                 return
             except Exception:
-                pass  # whatever it is, what follows finds it again, and says more
+                pass  # the checked launch below reports it
         try:
             now.enqueue(stream, grid, kernel, kernel_args, programmatic_dependent_launch)
         except BaseException as error:

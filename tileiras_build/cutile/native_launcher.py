@@ -59,8 +59,8 @@ class NativeLauncher:
             self.launch(stream, grid, self.threads, self.twin, arguments, **more)
         finally:
             del self._may_load.here
-            if self._session.shim is not None:
-                self._session.shim.pending(None)
+            if self._session.driver_hook is not None:
+                self._session.driver_hook.pending(None)
 
     def _answer(self, signature: Any) -> tuple[object, ...]:
         """What cuTile's launcher is given for a signature."""
@@ -70,8 +70,8 @@ class NativeLauncher:
         if not can_launch_natively(self._session, compiled) or compiled.launch.threads_per_cta != self.threads[0]:
             raise NotNative
         if needs_driver_hook(self._session, compiled):
-            assert self._session.shim is not None
-            self._session.shim.pending(self._session.device.mapping(compiled))
+            assert self._session.driver_hook is not None
+            self._session.driver_hook.pending(self._session.device.mapping(compiled))
         row, dynamic = self._session.cutile.release, compiled.launch.shared_memory.dynamic
         if not row.asks_for_shared_memory:
             return compiled.cubin, compiled.entry
@@ -87,8 +87,10 @@ def can_launch_natively(session: Session, compiled: CompiledKernel) -> bool:
     """Whether cuTile's launcher can launch a kernel."""
     if not session.device.has_native_launcher or compiled.launch.grid.persistent:
         return False
-    shim = session.shim
-    return not needs_driver_hook(session, compiled) or (shim is not None and shim.is_in_use and shim.has_room)
+    driver_hook = session.driver_hook
+    return not needs_driver_hook(session, compiled) or (
+        driver_hook is not None and driver_hook.is_in_use and driver_hook.has_room
+    )
 
 
 def needs_driver_hook(session: Session, compiled: CompiledKernel) -> bool:

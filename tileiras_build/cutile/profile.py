@@ -58,13 +58,13 @@ class KernelProfile:
         """A line of the table, behind the kernel's name."""
         counts = self.counters
         each = f"{counts.sectors / counts.requests:.1f}" if counts.requests else "-"
-        numbers = (
+        columns = (
             self.launches, self.blocks, sum(counts.instructions.values()), counts.tensor_operations,
             counts.global_read + counts.global_written,
         )  # fmt: skip
         shared = counts.shared_read + counts.shared_written
         rest = (counts.bulk_copies, shared, sum(counts.bank_conflicts.values()))
-        return *map(_grouped, numbers), each, *map(_grouped, rest)
+        return *map(_grouped, columns), each, *map(_grouped, rest)
 
 
 def _grouped(number: int) -> str:

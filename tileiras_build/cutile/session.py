@@ -1,4 +1,4 @@
-"""What is enabled: a device, the installed cuTile, and the kernels compiled so far."""
+"""A session: a device, the installed cuTile, and the kernels compiled so far."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ _MAX_STUBS_PER_SIGNATURE = 4  # such as arrays of several libraries
 
 @dataclass(eq=False)
 class KernelState:
-    """What a session keeps of one kernel: the ``native`` launcher, if it was ``asked`` for and there is one, the ``ways`` to launch it fast, the latest first, and what was compiled, by the symbol that
-    cuTile mangles from the signature. ``measured`` are the entries and grids that ``ct.tune`` has had launched."""
+    """The state of one kernel in a session: launch ``stubs`` (latest first), ``compiled`` variants by the symbol that cuTile
+    mangles from the signature, the ``native`` launcher if there is one (``native_tried``), and the entries and grids that
+    ``ct.tune`` has ``measured``."""
 
     session: Session
     stubs: list[LaunchStub] = field(default_factory=list)
@@ -39,22 +40,24 @@ class KernelState:
     native_tried: bool = False
 
     def add_stub(self, symbol: str, make: Callable[[], LaunchStub | None]) -> None:
-        """One more way, unless the same signature has some already: there are arguments that none will ever be for."""
+        """Add a launch stub, unless the signature has enough: for some arguments no stub ever matches."""
         self.stubs_by_signature[symbol] = self.stubs_by_signature.get(symbol, 0) + 1
-        if self.stubs_by_signature[symbol] <= _MAX_STUBS_PER_SIGNATURE and (way := make()) is not None:
-            self.stubs = [way, *self.stubs[: _MAX_STUBS - 1]]
+        if self.stubs_by_signature[symbol] <= _MAX_STUBS_PER_SIGNATURE and (stub := make()) is not None:
+            self.stubs = [stub, *self.stubs[: _MAX_STUBS - 1]]
 
 
 class Session:
-    """One ``enable``: it compiles each kernel once for each kind of arguments, and launches it on ``device``."""
+    """One ``enable``: compiles each kernel once per signature, and launches it on ``device``."""
 
     def __init__(self, device: Device, cutile: Cutile, tuning: Mapping[str, int]):
         self.device, self.cutile = device, cutile
         self.compiler = KernelCompiler(cutile, device, tuning)
-        self.shim: DriverHook | None = install(cutile.release.driver_launch) if device.has_native_launcher else None
+        self.driver_hook: DriverHook | None = (
+            install(cutile.release.driver_launch) if device.has_native_launcher else None
+        )
 
     def kernel_state(self, kernel: Any) -> KernelState:
-        """What is kept of a kernel."""
+        """The state of a kernel in this session."""
         found = getattr(kernel, STATE_ATTRIBUTE, None)
         if found is None or found.session is not self:
             found = KernelState(self)
@@ -62,44 +65,44 @@ class Session:
         return found
 
     def enqueue(self, stream: object, grid: Any, kernel: Any, arguments: Any, programmatic: bool) -> None:
-        """Run a kernel, as fast as it can be done."""
-        kept = getattr(kernel, STATE_ATTRIBUTE, None)
-        if kept is None or kept.session is not self or type(arguments) is not tuple:
+        """Launch a kernel by its fastest path."""
+        state = getattr(kernel, STATE_ATTRIBUTE, None)
+        if state is None or state.session is not self or type(arguments) is not tuple:
             self.launch(stream, grid, kernel, arguments, programmatic)
             return
-        if (native := kept.native) is not None:
+        if (native := state.native) is not None:
             try:
                 if programmatic:
                     native.launch(stream, grid, native.threads, native.twin, arguments, **PROGRAMMATIC)
                 else:
                     native.launch(stream, grid, native.threads, native.twin, arguments)
                 return
-            # What cuTile's launcher refuses is looked at in full, which says more.
+            # The checked launch below reports what cuTile's launcher rejects.
             except Exception as error:
                 if isinstance(error, NoCubinYet) and self._launch_natively(
-                    kept, native, stream, grid, arguments, programmatic
+                    state, native, stream, grid, arguments, programmatic
                 ):
                     return
-        for way in kept.stubs:
-            if way(grid, arguments, stream, programmatic):
+        for stub in state.stubs:
+            if stub(grid, arguments, stream, programmatic):
                 return
         self.launch(stream, grid, kernel, arguments, programmatic)
 
     def launch(
         self, stream: object, grid: tuple[int, ...], kernel: Any, arguments: tuple[object, ...], programmatic: bool
     ) -> None:
-        """Run a kernel; everything is looked at."""
+        """Launch a kernel with all checks."""
         device, blocks = self.device, checked(stream, grid, kernel, arguments, self.cutile.kernel_class)
-        kept = self.kernel_state(kernel)
+        state = self.kernel_state(kernel)
         signature = self._signature(kernel, arguments)
-        compiled = self._compiled(kept, kernel, signature)
-        if not kept.native_tried:
-            kept.native_tried, kept.native = True, self._native(kept, kernel, compiled)
-            if kept.native and self._launch_natively(kept, kept.native, stream, grid, arguments, programmatic):
+        compiled = self._compiled(state, kernel, signature)
+        if not state.native_tried:
+            state.native_tried, state.native = True, self._native(state, kernel, compiled)
+            if state.native and self._launch_natively(state, state.native, stream, grid, arguments, programmatic):
                 return
         values = self._values(kernel, signature, arguments, stream)
         device.launch(compiled, blocks, values, stream, programmatic)
-        kept.add_stub(signature.symbol, lambda: device.make_launch_stub(compiled, signature, arguments))
+        state.add_stub(signature.symbol, lambda: device.make_launch_stub(compiled, signature, arguments))
 
     def _native(self, state: KernelState, kernel: Any, compiled: CompiledKernel) -> NativeLauncher | None:
         """The launcher in C, where the device has it, of a kernel of which one variant is ``compiled``."""
@@ -142,7 +145,7 @@ class Session:
         flush: bool,
         limit: float,
     ) -> float | None:
-        """Microseconds of a launch where it can be stopped; None where there is no such place (``Device.measure_elsewhere``)."""
+        """Microseconds of a launch where it can be stopped; None where there is no such place (``Device.measure_out_of_process``)."""
         device, blocks = self.device, checked(stream, grid, kernel, arguments, self.cutile.kernel_class)
         signature = self._signature(kernel, arguments)
         compiled = self._compiled(self.kernel_state(kernel), kernel, signature)
@@ -154,7 +157,7 @@ class Session:
         return flatten(names, signature, arguments, lambda array: self.device.view(array, stream))
 
     def _signature(self, kernel: Any, arguments: tuple[object, ...]) -> Any:
-        """What cuTile finds out about the arguments; raises what cuTile raises, and says which array is no device's."""
+        """cuTile's signature of the arguments; raises what cuTile raises, and names an array that is not on the device."""
         shown = self.device.as_device_arguments(self.cutile.parameter_names(kernel), arguments)
         try:
             return self.cutile.signature(kernel, shown)

@@ -1,4 +1,4 @@
-"""What a process leaves until it is needed, of what libraries do while they are imported.
+"""Create the methods of dataclasses lazily, so that the compiler is imported faster.
 
 A third of the time in which xDSL and the dialects are imported goes into methods that nobody calls: a dataclass has five or
 six, compiled from text one by one, and there are four hundred dataclasses. In a process that has deferred, such a method

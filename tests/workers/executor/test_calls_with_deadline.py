@@ -31,7 +31,7 @@ def test_call_that_is_left_behind_is_forgotten():
 
 
 def test_threads_without_calls_end(monkeypatch):
-    monkeypatch.setattr(calls_with_deadline, "IDLE", 0.05)
+    monkeypatch.setattr(calls_with_deadline, "IDLE_SECONDS", 0.05)
     calls = DeadlineCalls()
     thread = calls.run(threading.current_thread, 20)
     thread.join(20)

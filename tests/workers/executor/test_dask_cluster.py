@@ -41,7 +41,7 @@ def executor(shared):
 
 
 def connect(to, **more) -> DaskExecutor:
-    options = {"log": lambda text: None, "connect": 60.0, "patience": SECONDS} | more
+    options = {"log": lambda text: None, "connect": 60.0, "no_worker_timeout": SECONDS} | more
     return DaskExecutor(to.address, lambda: make_executor(0), **options)
 
 
@@ -254,7 +254,7 @@ def test_parts_that_stay_away_end_the_calls(tmp_path):
             connect(made, gather=0.5)
         assert caught.value.id == "executor-empty"
         worker = made.add_worker()
-        with connect(made, patience=2) as executor:
+        with connect(made, no_worker_timeout=2) as executor:
             wait = together(executor, 2, "tileaa: sleep\n")
             time.sleep(1)
             kill(worker)

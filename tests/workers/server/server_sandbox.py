@@ -56,7 +56,7 @@ from tileiras_build.workers.server import client
 from tileiras_build.workers.server.client import NoServer, run
 
 # On a busy machine a server that lives takes its time.
-client._PATIENCE = 1.0 if "impatient" in sys.argv else {DEADLINE}
+client._TIMEOUT_SECONDS = 1.0 if "impatient" in sys.argv else {DEADLINE}
 try:
     status = run("an_image:serve", "an_image")
 except NoServer:

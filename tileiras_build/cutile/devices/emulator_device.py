@@ -89,7 +89,7 @@ class CpuDevice:
         self.target, self.number = self.target_info.name, self.target_info.number
         self.options = _options(options)
         self._tune_notice_shown = False  # how ct.tune chooses
-        self._alone: dict[str, bool] = {}  # entry -> whether its blocks need one process
+        self._single_process: dict[str, bool] = {}  # entry -> whether its blocks need one process
         self._busy = threading.Lock()  # loaded kernels have memory of their own
 
     def open(self) -> None:
@@ -171,8 +171,8 @@ class CpuDevice:
             lists.append(NamedList(table.name, describe_arrays.table_of(table.table_rows()), len(table.views)))
             return lists[-1].array.address
 
-        numbers = parameter_values(values, place)
-        pairs = zip(compiled.launch.caller_parameters, numbers, strict=True)
+        parameters = parameter_values(values, place)
+        pairs = zip(compiled.launch.caller_parameters, parameters, strict=True)
         params = [pack_number(param.kind, number) or b"" for param, number in pairs]
         for one in (*named, *lists):
             memory.map(one.array.base, one.array.size, one.array.owner)
@@ -216,12 +216,12 @@ class CpuDevice:
         """How many processes may run the blocks; where some were asked for, says once why a kernel's have to stay together."""
         if self.options.jobs is None or self.options.jobs == 1:
             return self.options.jobs
-        if compiled.entry not in self._alone:
+        if compiled.entry not in self._single_process:
             why = emulator.single_process_reason(compiled, compiled.entry)
-            self._alone[compiled.entry] = why is not None
+            self._single_process[compiled.entry] = why is not None
             if why is not None:
                 print(f"tileiras_build: kernel {name_of(compiled.entry)} runs in one process: {why}", file=sys.stderr)
-        return 1 if self._alone[compiled.entry] else self.options.jobs
+        return 1 if self._single_process[compiled.entry] else self.options.jobs
 
     def make_launch_stub(
         self, compiled: CompiledKernel, signature: Any, arguments: tuple[object, ...]
@@ -273,8 +273,8 @@ class CpuDevice:
 def _options(user_options: dict[str, Any]) -> CpuOptions:
     known = [field.name for field in dataclasses.fields(CpuOptions)]
     if unknown := set(user_options) - set(known):
-        wrong = sorted(unknown)[0]
-        raise InvalidInput("cutile-device", f"unknown emulator option {wrong!r}", remedy=suggest(wrong, known))
+        option = sorted(unknown)[0]
+        raise InvalidInput("cutile-device", f"unknown emulator option {option!r}", remedy=suggest(option, known))
     for name, value in user_options.items():
         takes = _OPTION_CHECKS.get(name)
         if value is not None and takes is not None and not takes[0](value):

@@ -75,13 +75,13 @@ class LaunchConfigLayout:
         struct.pack_into(f"<{len(pointers)}Q", buffer, offset + self._pointers, *pointers)
         return LaunchConfigBuffer(buffer, offset, address, address + self._pointers, address + self._attribute)
 
-    def numbers(self, parameters: Sequence[bytes]) -> list[object]:
-        """What ``packed`` is made of, from the bytes of each parameter."""
+    def unpack(self, parameters: Sequence[bytes]) -> list[object]:
+        """The values of the parameters, from the bytes of each."""
         return [struct.unpack(f"<{code}", part)[0] for code, part in zip(self._codes, parameters, strict=True)]
 
-    def packed(self, numbers: Sequence[object]) -> PackedParameters:
+    def pack(self, values: Sequence[object]) -> PackedParameters:
         """The parameters as bytes, from which tensor maps are made."""
-        return PackedParameters(self.params.pack(*numbers), self.places)
+        return PackedParameters(self.params.pack(*values), self.places)
 
 
 def _format(params: Sequence[Parameter]) -> tuple[str, int]:

@@ -39,15 +39,15 @@ class LoadedKernel:
         self.mapped = _mapped(compiled)
         self.maps: dict[tuple, tuple[bytes, ...]] = {}
 
-    def enqueue(self, grid: tuple[int, int, int], numbers: Sequence[object], handle: int, programmatic: bool) -> None:
+    def enqueue(self, grid: tuple[int, int, int], values: Sequence[object], handle: int, programmatic: bool) -> None:
         """One launch of these parameters over a grid of tile programs; raises InvalidInput[driver]."""
         block = self.block()
         launch = self.compiled.launch
         blocks, extents = launch.blocks(grid, self.sm_count), grid if launch.grid.persistent else ()
         self.layout.pack_into(
             block.buffer, block.offset, *blocks, launch.threads_per_cta, 1, 1, launch.shared_memory.dynamic, handle,
-            block.attribute, programmatic and self.may_be_programmatic, *numbers, *extents,
-            *self.maps_of(numbers),
+            block.attribute, programmatic and self.may_be_programmatic, *values, *extents,
+            *self.maps_of(values),
         )  # fmt: skip
         status = self.call(block.address, self.kernel, block.pointers, None)
         self.pool.append(block)
@@ -70,16 +70,16 @@ class LoadedKernel:
         """Raise what the driver says."""
         self._driver.check(f"{_LAUNCH} of {self.compiled.entry}", status)
 
-    def maps_of(self, numbers: Sequence[object]) -> tuple[bytes, ...]:
+    def maps_of(self, values: Sequence[object]) -> tuple[bytes, ...]:
         """The tensor maps for these parameters: arrays seen before have the same ones."""
         if not self.mapped:
             return ()
-        key = tuple(numbers[index] for index in self.mapped)
-        return self.maps.get(key) or self.encode(key, numbers)
+        key = tuple(values[index] for index in self.mapped)
+        return self.maps.get(key) or self.encode(key, values)
 
-    def encode(self, key: tuple, numbers: Sequence[object]) -> tuple[bytes, ...]:
+    def encode(self, key: tuple, values: Sequence[object]) -> tuple[bytes, ...]:
         """Encode the tensor maps, and remember them. Raises InvalidInput[tensor-map]."""
-        entry, packed = self.compiled.entry, self.layout.packed(numbers)
+        entry, packed = self.compiled.entry, self.layout.pack(values)
         rows = enumerate(self.compiled.launch.tensor_maps)
         made = tuple(self._driver.encode(resolve(entry, index, row, packed)) for index, row in rows)
         if len(self.maps) >= _MAX_CACHED_MAPS:

@@ -53,8 +53,8 @@ _forget = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda address: _alive.pop(add
 def capsule(description: ArrayDescription) -> object:
     """A DLPack capsule of an array on CUDA device 0."""
     rank = len(description.shape)
-    numbers = ctypes.c_int64 * max(rank, 1)
-    shape, strides = numbers(*description.shape), numbers(*description.strides)
+    int64_array = ctypes.c_int64 * max(rank, 1)
+    shape, strides = int64_array(*description.shape), int64_array(*description.strides)
     kind = _Type(description.code, description.bits, 1)
     tensor = _Tensor(description.address, _Device(CUDA, 0), rank, kind, shape, strides, 0)
     managed = Managed(tensor, None, ctypes.cast(_forget, ctypes.c_void_p))

@@ -107,10 +107,10 @@ class DeviceTensor(torch.Tensor):
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         """As PyTorch shows tensors of a GPU."""
         text = repr(on_host(self.detach())).removesuffix(")")
-        numbers, comma, dtype = text.partition(", dtype=")
+        values_text, comma, dtype = text.partition(", dtype=")
         graph = f", grad_fn=<{self.grad_fn.name()}>" if self.grad_fn else ", requires_grad=True" * self.requires_grad
         title = "Parameter containing:\n" if getattr(self, "_is_param", False) else ""
-        return f"{title}{numbers}, device='{CUDA}'{comma}{dtype}{graph})"
+        return f"{title}{values_text}, device='{CUDA}'{comma}{dtype}{graph})"
 
 
 # What shows a tensor's class, such as an error of cuTile's, shows PyTorch's.
@@ -284,7 +284,7 @@ def _multiply(mode: AsksForCuda, func: Function, args: Any, kwargs: dict[str, An
 
 
 def _matmul(mode: AsksForCuda, func: Function, args: Any, kwargs: dict[str, Any]) -> Any:
-    """A product of matrices by tensor cores, added up as the emulator's do: ``_depth`` products exactly, then in f32.
+    """A matmul by tensor cores, accumulated as in the emulator: ``_depth`` products exactly, then in f32.
 
     What a library computes on a GPU and what a kernel does there differ by the order of such steps at most, and tests allow
     for no more.

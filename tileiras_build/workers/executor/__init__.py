@@ -1,6 +1,6 @@
-"""Executors: where a stage function runs. All have ``run(function, *arguments)``, ``close()`` and are context managers.
+"""Executors run stage functions in this process, in worker processes or on a cluster. All have ``run(function, *arguments)``, ``close()`` and are context managers.
 
-``function`` is ``"module:function"``: it is looked up where it runs, so that only names and data travel.
+``function`` is ``"module:function"``: it is imported where it runs, so that only names and data are sent.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 class Executor(Protocol):
-    """What the SCons tool needs of an executor; ``run`` may be called from several threads at once."""
+    """The interface of executors; ``run`` may be called from several threads at once."""
 
     def run(
         self, function: str, *arguments: Any, timeout: float | None = None, lookahead: Lookahead | None = None
     ) -> Any:
         """The function's result. Its TileirasError is raised here; a lost worker is an InternalError.
 
-        ``following`` tells an executor far away what it may make of the result at once.
+        ``lookahead`` returns the steps that follow on the result, which a remote executor may run at once.
         """
 
     def close(self) -> None:

@@ -14,7 +14,7 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import TypeVar
 
-IDLE = 30.0  # seconds; a thread that has had no call for so long ends
+IDLE_SECONDS = 30.0  # seconds; a thread that has had no call for so long ends
 T = TypeVar("T")
 
 
@@ -61,8 +61,8 @@ class DeadlineCalls:
         return calls
 
     def _serve(self, calls: SimpleQueue) -> None:
-        while (given := self._next(calls)) is not None:
-            call, answer = given
+        while (item := self._next(calls)) is not None:
+            call, answer = item
             result, error = None, None
             try:
                 result = call()
@@ -73,13 +73,13 @@ class DeadlineCalls:
             # Who has asked may have stopped waiting.
             with suppress(InvalidStateError):
                 answer.set_result(result) if error is None else answer.set_exception(error)
-            del given, call, answer, result, error
+            del item, call, answer, result, error
 
     def _next(self, calls: SimpleQueue) -> tuple[Callable, Future] | None:
         """The next call for a thread; None where it is to end."""
         while True:
             try:
-                return calls.get(timeout=IDLE)
+                return calls.get(timeout=IDLE_SECONDS)
             except Empty:
                 with self._lock:
                     if calls in self._idle:

@@ -1,8 +1,8 @@
-"""Gives the calls of a cluster build to Dask's scheduler, several in one task where many wait.
+"""Submit the calls of a cluster build to Dask's scheduler, batched into tasks when many are queued.
 
-A task costs the scheduler and this process some milliseconds each, and a step of a small kernel little more. So no
-more tasks are under way than keep the workers busy; what waits meanwhile goes together, up to BATCH calls and
-BATCH_SECONDS of work (by the mean of what came back). Where little waits each call is a task, and none is slower.
+A task costs the scheduler and this process some milliseconds, and a step of a small kernel little more. So only as many
+tasks are in flight as keep the workers busy; queued calls are batched, up to BATCH calls and BATCH_SECONDS of work (by the
+mean of finished calls). With few queued calls each one is a task, and none is slower.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _WEIGHT = 0.2  # of the newest task in the mean
 
 @dataclass(eq=False)
 class Call:
-    """One call of ``driver.lower``, and what follows on it; ``answer`` gets what ``cluster_worker.lower`` returns for it."""
+    """One call of ``driver.lower``, and what follows on it; ``answer`` gets what ``dask_worker.lower`` returns for it."""
 
     needed: tuple
     sent: dict[str, bytes]
@@ -36,19 +36,19 @@ class Call:
     timeout: float | None
     next_steps: tuple = ()
     answer: concurrent.futures.Future = field(default_factory=concurrent.futures.Future)
-    alone: bool = False
+    runs_alone: bool = False
 
     @property
     def worker_arguments(self) -> tuple:
-        """The arguments of ``cluster_worker.lower``."""
+        """The arguments of ``dask_worker.lower``."""
         return self.needed, self.sent, self.arguments, self.timeout, self.next_steps
 
 
 class CallQueue:
-    """The calls that wait and that are under way. ``gone`` is told of a lost scheduler and makes the calls' error."""
+    """The queued calls and those in flight. ``lost_error`` returns the error of calls after the scheduler is lost."""
 
-    def __init__(self, client, resource: str, gone: Callable[[], InternalError]):
-        self._client, self._resource, self._gone = client, resource, gone
+    def __init__(self, client, resource: str, lost_error: Callable[[], InternalError]):
+        self._client, self._resource, self._lost_error = client, resource, lost_error
         self._changed = threading.Condition()
         self._waiting: deque[Call] = deque()
         self._running: dict[object, list[Call]] = {}
@@ -68,7 +68,7 @@ class CallQueue:
             self._changed.notify()
 
     def repeat(self) -> None:
-        """All workers were gone: what was under way waits again. Steps change nothing elsewhere."""
+        """All workers were gone: queue the calls in flight again. Sound: steps have no side effects."""
         with self._changed:
             tasks, self._running = self._running, {}
             for batch in tasks.values():
@@ -77,7 +77,7 @@ class CallQueue:
         self._forget(list(tasks))
 
     def end(self) -> None:
-        """Start nothing more, and let go of what is under way."""
+        """Start no more tasks, and cancel those in flight."""
         with self._changed:
             tasks, self._running, self._ended = list(self._running), {}, True
             self._changed.notify()
@@ -95,14 +95,14 @@ class CallQueue:
             self._submit(batch)
 
     def _max_in_flight(self) -> int:
-        """Tasks under way: for each thread one, and one that is there when that ends, since answers travel."""
+        """The limit of tasks in flight: per thread one that runs and one that is ready, which hides latency."""
         return max(2 * self._threads, self._threads + 2) if self._threads else 0
 
     def _take(self) -> list[Call]:
         first = self._waiting.popleft()
-        size = 1 if first.alone else self._size()
+        size = 1 if first.runs_alone else self._size()
         batch = [first]
-        while len(batch) < size and self._waiting and not self._waiting[0].alone:
+        while len(batch) < size and self._waiting and not self._waiting[0].runs_alone:
             batch.append(self._waiting.popleft())
         return batch
 
@@ -125,7 +125,7 @@ class CallQueue:
             collect = self._client.gather(future, asynchronous=True)
             pending = asyncio.run_coroutine_threadsafe(collect, self._client.loop.asyncio_loop)
         except Exception:
-            _fail(batch, self._gone())
+            _fail(batch, self._lost_error())
             return
         pending.add_done_callback(partial(self._done, future, batch))
 
@@ -151,13 +151,13 @@ class CallQueue:
         from distributed import KilledWorker
 
         if isinstance(error, (concurrent.futures.CancelledError, OSError)):
-            _fail(batch, self._gone())
+            _fail(batch, self._lost_error())
         elif not isinstance(error, KilledWorker):
             _fail(batch, InternalError("worker-failed", f"a worker failed: {describe_exception(error)}"))
         elif len(batch) > 1 or batch[0].next_steps:
             # One of the steps may be at fault: each by itself, to know which.
             for call in batch:
-                call.alone, call.next_steps = True, ()
+                call.runs_alone, call.next_steps = True, ()
                 self.put(call)
         else:
             text = f"{error.allowed_failures + 1} cluster workers died while running this step"

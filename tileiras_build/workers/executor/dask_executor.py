@@ -56,9 +56,9 @@ class DaskExecutor:
         log: Callable[[str], None] = terminal.print_stderr,
         connect: float = CONNECT_SECONDS,
         gather: float = GATHER_SECONDS,
-        patience: float = NO_WORKER_SECONDS,
+        no_worker_timeout: float = NO_WORKER_SECONDS,
     ):
-        self.address, self._log, self._patience = address, log, patience
+        self.address, self._log, self._no_worker_timeout = address, log, no_worker_timeout
         self._local, self._counting = LazyExecutor(local), threading.Lock()
         self._client = dask_connection.connect(address, connect, certificates)
         self._components = components()
@@ -72,7 +72,7 @@ class DaskExecutor:
         self._without_since = time.monotonic()
         self._steps = 0
         self._used: set[str] = set()
-        self._made = SpeculativeResults()
+        self._speculative = SpeculativeResults()
         self._ended = threading.Event()
         try:
             self._gather(gather)
@@ -93,10 +93,10 @@ class DaskExecutor:
         if function not in PORTABLE:
             return self._local.get().run(function, *arguments, timeout=timeout)
         needed, paths = _files_of(*arguments)
-        outcome = self._made.take(needed, arguments)
+        outcome = self._speculative.take(needed, arguments)
         if outcome is None:
             outcome = self._run_remotely(
-                needed, paths, arguments, timeout, _with_needs(lookahead() if lookahead else ())
+                needed, paths, arguments, timeout, _with_inputs(lookahead() if lookahead else ())
             )
         with self._counting:
             self._steps += 1
@@ -112,7 +112,7 @@ class DaskExecutor:
             sent = {digest: read_file(paths[digest]) for digest in answer.digests} | sent
         first, *others = answer.outcomes
         for before, outcome, (step, needs) in zip(answer.outcomes, others, next_steps, strict=False):
-            self._made.put(needs, step.arguments(before[0][step.rows[0].suffix]), outcome)
+            self._speculative.put(needs, step.arguments(before[0][step.rows[0].suffix]), outcome)
         with self._counting:
             self._used.add(answer.worker)
         return first
@@ -213,7 +213,7 @@ class DaskExecutor:
                 return
             if len(self._refused) > before:
                 self._log(f"warning[executor-version]: {self._incompatible_text()}; it gets no work")
-            if not self._threads and time.monotonic() - self._without_since > self._patience:
+            if not self._threads and time.monotonic() - self._without_since > self._no_worker_timeout:
                 message = f"no compatible worker on scheduler {self.address} for {self._patience:g} s"
                 self._disconnect(InternalError("cluster-lost", message))
 
@@ -270,7 +270,7 @@ def _found(job: Job, files: list[InputFile]) -> tuple[tuple[Needed, ...], dict[s
     return needed, {need.digest: path for need, path in zip(needed, found.values(), strict=True)}
 
 
-def _with_needs(next_steps: tuple[NextStep, ...]) -> tuple[tuple[NextStep, tuple[Needed, ...]], ...]:
+def _with_inputs(next_steps: tuple[NextStep, ...]) -> tuple[tuple[NextStep, tuple[Needed, ...]], ...]:
     """Steps, each with the files that it needs for every source; ends before the first whose files are missing."""
     made = []
     # The step itself reports missing files.

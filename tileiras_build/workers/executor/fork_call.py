@@ -38,8 +38,8 @@ def call_in_fork(
     on_call: Callable[[FileCall, int], None] | None = None,
     is_looked_at: Callable[[], bool] = lambda: True,
 ) -> Any:
-    """The result of ``call``, made in a fork; ``see`` is told the file system calls of it and of all that it
-    starts, each with the number of the fork's process, while ``is_looked_at``.
+    """The result of ``call``, made in a fork; ``on_call`` receives its file system calls and those of the processes
+    that it starts, each with the process id of the fork, while ``is_looked_at()``.
 
     Raises the call's own exception, and ProcessEnded where its process dies.
     """

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from ...core.user_tmp import remove_dead_scratch
 from ..lazy_class_creation import COMPILER, enable
 
-_PATIENCE = 10.0  # seconds
+_TIMEOUT_SECONDS = 10.0  # seconds
 PRELOAD = (
     "tileiras_build.workers.executor.preload"  # the module that it imports; builds with other stages may name another
 )
@@ -59,7 +59,7 @@ def sweep_after(build: int) -> None:
     A process that is killed closes its files one after the other, and may be put aside in between: the pipe that workers
     and fork server wait for can close before the lock of the build's folder does. Then nobody could remove the folder.
     """
-    deadline = time.monotonic() + _PATIENCE
+    deadline = time.monotonic() + _TIMEOUT_SECONDS
     while (os.getppid() == build or _has_children()) and time.monotonic() < deadline:
         time.sleep(0.002)
     remove_dead_scratch()

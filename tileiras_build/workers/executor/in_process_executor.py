@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class InProcessExecutor:
-    """An executor without processes; ``timeout`` and ``following`` are ignored."""
+    """An executor without processes; ``timeout`` and ``lookahead`` are ignored."""
 
     def run(
         self, function: str, *arguments: Any, timeout: float | None = None, lookahead: Lookahead | None = None

@@ -11,7 +11,7 @@ from contextlib import suppress
 from ..server.client import ALIVE, STARTED, NoServer, Request, ServerAddress
 
 _MAX_STARTS = 2  # of a server that does not come up, or is out of date by then
-_PATIENCE = 60.0  # seconds for a server to import everything, on a busy machine
+_TIMEOUT_SECONDS = 60.0  # seconds for a server to import everything, on a busy machine
 _SERVE = "tileiras_build.workers.executor.worker:serve_request"
 
 
@@ -45,7 +45,7 @@ class WarmServer:
             self._start()
 
     def fork(self, log: str, memory: int, descriptor: int) -> ServerWorker:
-        """A worker that serves the pipe ``descriptor``; raises Unserved where there is no server and will be none."""
+        """A worker that serves the pipe ``descriptor``; raises NoServer where there is no server and will be none."""
         request = self._request_worker(log, str(memory), os.getcwd(), *sys.path)
         null = os.open(os.devnull, os.O_RDWR)
         try:
@@ -56,7 +56,7 @@ class WarmServer:
             os.close(null)
 
     def _request_worker(self, *arguments: str) -> Request:
-        until = time.monotonic() + _PATIENCE
+        until = time.monotonic() + _TIMEOUT_SECONDS
         while self._place is not None and time.monotonic() < until:
             try:
                 return self._place.request_fork(_SERVE, *arguments)

@@ -1,6 +1,6 @@
-"""The steps that follow on a step: what an executor far away makes at once, before the build asks for it.
+"""Speculative execution: a remote executor runs the steps that follow on a step before the build requests them.
 
-A step's bytes come back in any case, but who waits for them to send them out again waits twice.
+A step's output is sent back in any case; speculation saves the round trip that sends it out again as the next input.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from ...pipeline.job import Job
 from ...pipeline.stages import Stage
 
-MAX_RESULT_BYTES = 128 << 20  # bytes of results that nobody has asked for yet
+MAX_RESULT_BYTES = 128 << 20  # of results not requested yet
 Outcome = tuple[dict[str, bytes] | None, Exception | None]  # a step's files by suffix, or what it raised
 
 
@@ -38,7 +38,7 @@ Lookahead = Callable[[], tuple[NextStep, ...]]  # the steps that the build will 
 
 
 class SpeculativeResults:
-    """What was made before the build has asked for it, each to be taken once; the oldest go where they are too much."""
+    """Results of speculative steps, each to be taken once; beyond ``max_bytes`` the oldest are dropped."""
 
     def __init__(self, max_bytes: int = MAX_RESULT_BYTES):
         self._lock, self._max_bytes = threading.Lock(), max_bytes

@@ -27,7 +27,11 @@ _PR_SET_PDEATHSIG = 1  # Linux, prctl(2)
 
 
 def serve(
-    connection: Connection, log: str, memory: int, surroundings: tuple[str, dict[str, str]], is_child: bool = True
+    connection: Connection,
+    log: str,
+    memory: int,
+    cwd_and_environment: tuple[str, dict[str, str]],
+    is_child: bool = True,
 ) -> None:
     """Serve calls ``(function, arguments)`` until the pipe ends, answering ``(succeeded, result or exception)``.
 
@@ -36,7 +40,7 @@ def serve(
     the process, and each that it starts, may have of its own; ``surroundings`` are the build's folder and environment.
     ``is_child``: of a process that ends with the build, and not of a server.
     """
-    _move_into(*surroundings)
+    _move_into(*cwd_and_environment)
     _limit_memory(memory)
     _leave_terminal(is_child)
     _write_to(log)

@@ -204,9 +204,9 @@ class Worker:
             self.log, self._read = self._folder / "log", 0
             self.connection, theirs = multiprocessing.Pipe()
             with theirs:
-                self.process = self._served(theirs) or self._forked(theirs)
+                self.process = self._fork_from_warm_server(theirs) or self._fork_from_fork_server(theirs)
 
-    def _served(self, theirs: Connection) -> ServerWorker | None:
+    def _fork_from_warm_server(self, theirs: Connection) -> ServerWorker | None:
         """A fork of the warm server, which has this build's environment; None where there is none."""
         if _server is None:
             return None
@@ -214,13 +214,13 @@ class Worker:
             return _server.fork(str(self.log), self._memory, theirs.fileno())
         return None
 
-    def _forked(self, theirs: Connection) -> BaseProcess:
+    def _fork_from_fork_server(self, theirs: Connection) -> BaseProcess:
         """A fork of the fork server."""
         warm_up()
         with _spawning, _hidden_main():
             # The fork server may be older than what the build script has changed since.
-            surroundings = (os.getcwd(), dict(os.environ))
-            arguments = (theirs, str(self.log), self._memory, surroundings)
+            cwd_and_environment = (os.getcwd(), dict(os.environ))
+            arguments = (theirs, str(self.log), self._memory, cwd_and_environment)
             process = multiprocessing.get_context("forkserver").Process(target=serve, args=arguments, daemon=True)
             process.start()
         return process
@@ -261,8 +261,8 @@ class Worker:
         if any(words in text for words in _OUT_OF_MEMORY):
             return memory_remedy(self._memory)
         lines = text.splitlines()[-LAST_LINES:]
-        said = f"; last output: {' | '.join(line.strip() for line in lines)}" if lines else ""
-        return WorkerDied(self.process.exitcode, said)
+        detail = f"; last output: {' | '.join(line.strip() for line in lines)}" if lines else ""
+        return WorkerDied(self.process.exitcode, detail)
 
     def _relay(self) -> None:
         """Show what the call printed, such as the times of TILEIRAS_DEBUG."""
@@ -294,9 +294,9 @@ def _ready(connection: Connection, timeout: float | None) -> bool:
 @contextmanager
 def _hidden_main() -> Iterator[None]:
     """Without this each child would run the main script, here ``scons``, again to find its classes."""
-    main, stand_in = sys.modules["__main__"], types.ModuleType("__main__")
-    stand_in.__spec__ = None
-    sys.modules["__main__"] = stand_in
+    main, empty_main = sys.modules["__main__"], types.ModuleType("__main__")
+    empty_main.__spec__ = None
+    sys.modules["__main__"] = empty_main
     try:
         yield
     finally:

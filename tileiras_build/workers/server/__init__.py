@@ -1,7 +1,7 @@
-"""The warm server: a process of the user's that has imported the compiler, and forks itself for each command that asks.
+"""The compile server: a process of this user that has imported the compiler and forks itself for each command.
 
-A command spends most of its time on imports. ``client.py`` hands its words, environment and open files to a server, if
-there is one that is what the command itself would become (``address.py``); the server looks whether anything that it has
-loaded is another now (``freshness.py``), forks (``serve.py``), and the fork takes the command's place (``impersonate_client.py``).
-Whatever is in doubt, the command does its work itself.
+A command spends most of its time on imports. ``client.py`` passes its arguments, environment and open files to a
+server with the same environment fingerprint (``environment_fingerprint.py``), if there is one. The server checks that
+nothing that it has loaded has changed (``staleness.py``) and forks (``server_loop.py``); the fork impersonates the command
+(``impersonate_client.py``). In any doubt the command runs in its own process.
 """

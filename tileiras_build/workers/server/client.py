@@ -1,6 +1,6 @@
-"""The client's side: ask a server to do the work, or start one for the next time.
+"""The client: send the command to a server, or start one for the next command.
 
-``tileiras-build`` waits for these imports before anything else, so they are few (``address.py``).
+``tileiras-build`` waits for these imports before anything else, so they are few.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from _socket import AF_UNIX, SOCK_STREAM, socket
 
 from . import environment_fingerprint, wire_protocol
 
-_PATIENCE = 1.0  # seconds until a server has answered; then it is taken for dead
+_TIMEOUT_SECONDS = 1.0  # for a server to answer; then it counts as dead
 _RETRY_SECONDS = 60.0  # seconds after which a server is started again where the last one could not begin
 _FORWARDED_SIGNALS = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP, _signal.SIGQUIT)
 _CRASHES = (_signal.SIGABRT, _signal.SIGBUS, _signal.SIGFPE, _signal.SIGILL, _signal.SIGSEGV)
@@ -30,7 +30,7 @@ NONE, ALIVE, STARTED = "none", "alive", "begun"  # what ``Place.start`` finds or
 
 
 class NoServer(Exception):
-    """No server has taken the request: the work is still to be done."""
+    """No server has accepted the request: the caller must do the work."""
 
 
 def is_wanted() -> bool:
@@ -41,7 +41,7 @@ def is_wanted() -> bool:
 
 
 def run(function: str, image: str) -> int:
-    """The status of this command, ``function`` ("module:function"), from a server; raises Unserved.
+    """The status of this command, ``function`` ("module:function"), from a server; raises NoServer.
 
     Where there is none one is started, which imports ``image``, for the next command.
     """
@@ -105,7 +105,7 @@ class ServerAddress:
             raise
 
     def start(self, image: str, *, instead: bool = False) -> str:
-        """Start a server in the background unless one lives or is starting: NONE, ALIVE or BEGUN.
+        """Start a server in the background unless one lives or is starting: NONE, ALIVE or STARTED.
 
         ``instead``: the one that lives does not answer. It ends when it sees that its place is taken.
         """
@@ -158,7 +158,7 @@ class ServerAddress:
 def connect(folder: int, name: str) -> socket:
     """A connection to the server ``name`` in an open folder; raises OSError where none listens that is this user's."""
     connection = socket(AF_UNIX, SOCK_STREAM)
-    connection.settimeout(_PATIENCE)
+    connection.settimeout(_TIMEOUT_SECONDS)
     try:
         connection.connect(environment_fingerprint.path_in(folder, f"{name}.socket"))
         if wire_protocol.peer_credentials(connection)[1] != os.geteuid():
@@ -170,7 +170,7 @@ def connect(folder: int, name: str) -> socket:
 
 
 class Request:
-    """A request that a fork of the server, ``process``, waits with until it is told to begin."""
+    """A request that a fork of the server, ``process``, holds until ``begin``."""
 
     def __init__(self, connection: socket, process: int):
         self.connection, self.process = connection, process
@@ -197,7 +197,7 @@ class Request:
 
 
 def _follow(request: Request) -> int:
-    """Wait for the end of a request; what this process is told by signals, the fork is told."""
+    """Wait for the end of a request, and forward signals to the fork."""
     before = {number: _signal.getsignal(number) for number in (*_FORWARDED_SIGNALS, _signal.SIGTSTP)}
     for number in _FORWARDED_SIGNALS:
         _signal.signal(number, lambda number, _: request.end(number))
@@ -212,7 +212,7 @@ def _follow(request: Request) -> int:
         for number, handler in before.items():
             _signal.signal(number, handler)
     if -status in _CRASHES:
-        # Here that is said with a location.
+        # The command in this process reports the crash with a location.
         raise NoServer
     if status < 0:
         if -status != _signal.SIGKILL:

@@ -1,6 +1,6 @@
-"""A fork of the server becomes what the client would be: with its folder, files, variables and words.
+"""A fork of the server impersonates the client: its working folder, files, environment variables and arguments.
 
-All else it has already: they started from the same surroundings (``address.py``).
+All else is equal already: both have the same environment fingerprint (``environment_fingerprint.py``).
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ STANDARD = 3  # descriptors: standard input, output and error
 
 @dataclass(frozen=True)
 class Request:
-    """What a client asks: its ``surroundings`` (``address.py``), the ``function`` ("module:function") to call with texts as
+    """A request of a client: its environment ``fingerprint``, the ``function`` ("module:function") to call with texts as
     ``arguments``, ``words`` for ``sys.argv``, and its variables."""
 
-    surroundings: str
+    fingerprint: str
     function: str
     arguments: list[str]
     words: list[str]
@@ -44,7 +44,7 @@ def impersonate(client: int, request: Request, set_by_imports: dict[str, str]) -
     os.chdir(f"/proc/{client}/cwd")
     _take_variables(request.variables | set_by_imports)
     sys.argv[:] = request.words
-    # What Python has found out about files, and remembers.
+    # Python caches these.
     tempfile.tempdir = None
     importlib.invalidate_caches()
     gc.enable()
@@ -57,7 +57,7 @@ def _take_variables(variables: dict[str, str]) -> None:
 
 
 def close_all_but(*descriptors: int) -> None:
-    """Nothing that the server has open is there for the work: by its number it could be read."""
+    """Close all descriptors of the server, which the work could read otherwise."""
     first = STANDARD
     for number in sorted(descriptors):
         os.closerange(first, number)

@@ -1,8 +1,8 @@
-"""The server: waits, looks whether it is still what a new process would be, and lets a fork of itself answer each request.
+"""The server loop: wait, check that the loaded code is up to date, and answer each request in a fork.
 
-One thread. Its forks, made for a request or ahead of it (``spare.py``), do everything that may take time or fail, the
-reading of the request included; it only hears that they have ended, and ends those whose client has gone. So nobody waits
-for anybody else's command.
+Single-threaded. Forks, created for a request or ahead of it (``prefork.py``), do everything that may take time or fail,
+reading the request included. The server only reaps them, and kills those whose client has gone. So no client waits for
+the command of another.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from .impersonate_client import Request, close_all_but, impersonate, run, take_f
 from .prefork import PreforkPool, wait_for_client
 from .staleness import LoadedCode, StaleServer
 
-IDLE_SECONDS = 15 * 60.0  # seconds without a request, after which a server ends
-_CHECK_SECONDS = 30.0  # seconds between looks whether its socket is still there
-_PATIENCE = 5.0  # seconds that a client may take for its request
-_QUIET_SECONDS = 0.1  # seconds without a request, after which there is time to prepare for the next
+IDLE_SECONDS = 15 * 60.0  # without a request, after which a server ends
+_CHECK_SECONDS = 30.0  # between checks that its socket is still there
+_TIMEOUT_SECONDS = 5.0  # for a client to send its request
+_QUIET_SECONDS = 0.1  # without a request, after which the next fork is prepared
 RUN, READY, END, REFUSED, CHANGED = "run", "ready", "end", "refused", "changed"
 
 
 @dataclass
 class ActiveRequest:
-    """A request under way: the fork and the connection to its client."""
+    """A request in flight: the fork and the connection to its client."""
 
     process: int
     connection: socket.socket
@@ -44,13 +44,14 @@ class ActiveRequest:
 class Server:
     """The server at the socket ``name`` in the open ``folder``; ``lock`` is held for as long as it lives.
 
-    ``text`` are its surroundings, ``variables`` those that it started with; ``rehearse`` does what a command does.
+    ``fingerprint`` is that of its environment, ``variables`` are the environment variables at its start; ``warm_fork`` runs
+    a compilation in a fork ahead of its request.
     """
 
     folder: int
     name: str
     lock: int
-    text: str
+    fingerprint: str
     variables: dict[str, str]
     freshness: LoadedCode
     warm_fork: Callable[[], None]
@@ -63,12 +64,12 @@ class Server:
     )  # clients that have not said a word yet
     _waiting: select.poll = field(default_factory=select.poll)
     _last_request_time: float = field(default_factory=time.monotonic)
-    _busy: float = -math.inf  # until when commands ran
+    _busy_until: float = -math.inf  # until when commands ran
     _abandoned: set[int] = field(default_factory=set)
     _stopped: bool = False
 
     def serve(self) -> None:
-        """Serve until nobody asks for long, something changes, or somebody stops it."""
+        """Serve until the idle limit, a change of the loaded code, or a stop request."""
         self._spares = PreforkPool(self._waiting)
         self._heard, written = os.pipe()
         for end in (self._heard, written):
@@ -92,30 +93,30 @@ class Server:
                     self._end(descriptor)
                 elif descriptor == self._socket.fileno():
                     self._accept()
-            if self._has_time() and time.monotonic() >= self._busy + _QUIET_SECONDS:
-                self._prepare()
+            if self._should_prefork() and time.monotonic() >= self._busy_until + _QUIET_SECONDS:
+                self._prefork()
         self.stop_listening()
 
     def _pause(self) -> float:
-        """Seconds to wait for whatever happens next."""
-        return min(_CHECK_SECONDS, self.idle, _QUIET_SECONDS if self._has_time() else _CHECK_SECONDS)
+        """Seconds to wait for the next event."""
+        return min(_CHECK_SECONDS, self.idle, _QUIET_SECONDS if self._should_prefork() else _CHECK_SECONDS)
 
-    def _has_time(self) -> bool:
-        """Whether this is the time to prepare for the next request."""
+    def _should_prefork(self) -> bool:
+        """Whether a fork is to be prepared for the next request."""
         return not self._stopped and not self._requests_in_flight and self._spares.needs_more
 
-    def _prepare(self) -> None:
+    def _prefork(self) -> None:
         def begin(channel: socket.socket) -> int:
             return wait_for_client(channel, self.warm_fork, lambda connection, client: answer(self, connection, client))
 
         self._spares.add(self._fork, begin)
 
     def _is_done(self) -> bool:
-        """Whether nobody will ask any more."""
+        """Whether the server is stopped, idle for too long, or replaced."""
         return self._stopped or time.monotonic() - self._last_request_time >= self.idle or not self._is_there()
 
     def stop_listening(self) -> None:
-        """Accept no requests from here on; another server may take the place."""
+        """Accept no more requests; another server may take the socket."""
         if self._stopped:
             return
         self._stopped = True
@@ -133,7 +134,7 @@ class Server:
 
     @property
     def set_by_image(self) -> dict[str, str]:
-        """The variables that were set while all was imported."""
+        """The environment variables that imports have set."""
         return {name: value for name, value in os.environ.items() if self.variables.get(name) != value}
 
     def _listen(self) -> None:
@@ -158,7 +159,7 @@ class Server:
             return False
 
     def _accept(self) -> None:
-        """A client; its request begins when its first word has come, which mostly is a moment later."""
+        """Accept a client; its request starts when its first bytes arrive."""
         try:
             connection, _ = self._socket.accept()
             client, user = wire_protocol.peer_credentials(connection)
@@ -171,8 +172,8 @@ class Server:
         self._waiting.register(connection, select.POLLIN)
 
     def _on_message(self, connection: socket.socket, client: int) -> None:
-        """Begin a request, unless this server is out of date."""
-        connection.settimeout(_PATIENCE)
+        """Start a request, unless the server is stale."""
+        connection.settimeout(_TIMEOUT_SECONDS)
         try:
             self.freshness.check()
         except StaleServer as change:
@@ -187,13 +188,13 @@ class Server:
         self._begin(connection, client)
 
     def _begin(self, connection: socket.socket, client: int) -> None:
-        """Let a fork answer: one that waits, where there is one and work to do."""
+        """Answer in a fork: a preforked one if there is one and the request is to run a command."""
         self.requests += 1
         process = None
         if wire_protocol.first_word(connection) == RUN:
-            self._busy = math.inf
+            self._busy_until = math.inf
             process = self._spares.dispatch(connection, client)
-        connection.settimeout(_PATIENCE)
+        connection.settimeout(_TIMEOUT_SECONDS)
         if process is None:
             process = self._fork(lambda: answer(self, connection, client))
         self._requests_in_flight[connection.fileno()] = ActiveRequest(process, connection)
@@ -222,30 +223,30 @@ class Server:
             os._exit(status)
 
     def _forget(self) -> None:
-        """In a fork: what is the server's."""
+        """In a fork: close the descriptors of the server."""
         signal.set_wakeup_fd(-1)
         if not self._stopped:
             self._socket.close()
             os.close(self.lock)
         self._spares.close()
-        for served in self._requests_in_flight.values():
-            served.connection.close()
+        for active in self._requests_in_flight.values():
+            active.connection.close()
         for connection, _ in self._unread_clients.values():
             connection.close()
 
     def _reap(self) -> None:
-        """Tell clients whose fork has died without a word, and forget the forks that have ended."""
+        """Reap forks that have ended, and report killed ones to their clients."""
         with suppress(BlockingIOError):
             while os.read(self._heard, 4096):
                 pass
-        for descriptor, served in list(self._requests_in_flight.items()):
-            ended = os.waitid(os.P_PID, served.process, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        for descriptor, active in list(self._requests_in_flight.items()):
+            ended = os.waitid(os.P_PID, active.process, os.WEXITED | os.WNOHANG | os.WNOWAIT)
             if ended is None:
                 continue
             if ended.si_code != os.CLD_EXITED:
                 with suppress(OSError):
-                    wire_protocol.send(served.connection, [END, str(-ended.si_status)])
-            os.waitpid(served.process, 0)
+                    wire_protocol.send(active.connection, [END, str(-ended.si_status)])
+            os.waitpid(active.process, 0)
             del self._requests_in_flight[descriptor]
             if descriptor in self._abandoned:
                 # The client's scratch folder: it was killed, or goes now and removes it itself.
@@ -253,13 +254,13 @@ class Server:
                 remove_dead_scratch()
             with suppress(KeyError):
                 self._waiting.unregister(descriptor)
-            served.connection.close()
+            active.connection.close()
         self._spares.reap()
-        if not self._requests_in_flight and self._busy == math.inf:
-            self._busy = time.monotonic()
+        if not self._requests_in_flight and self._busy_until == math.inf:
+            self._busy_until = time.monotonic()
 
     def _end(self, descriptor: int) -> None:
-        """The client has gone: so does its fork, with what that has started."""
+        """Kill the fork, and what it has started, of a client that has gone."""
         self._waiting.unregister(descriptor)
         self._abandoned.add(descriptor)
         with suppress(OSError):
@@ -268,7 +269,7 @@ class Server:
 
 def answer(server: Server, connection: socket.socket, client: int) -> int:
     """In a fork: answer one request; the status to end with."""
-    connection.settimeout(_PATIENCE)
+    connection.settimeout(_TIMEOUT_SECONDS)
     (head, *lists), _ = wire_protocol.receive(connection)
     if head[0] == RUN:
         return _answer_run(server, connection, client, head[1:], lists)
@@ -279,15 +280,15 @@ def answer(server: Server, connection: socket.socket, client: int) -> int:
 
 
 def _state(server: Server) -> list[str]:
-    """What ``look.Found`` says of it."""
-    numbers = (
+    """The fields of ``list_servers.ServerInfo`` but its name."""
+    fields = (
         os.getppid(),
         round(server.started),
         server.requests - 1,
         len(server._requests_in_flight),
         *server._spares.ready,
     )
-    return list(map(str, numbers))
+    return list(map(str, fields))
 
 
 def _answer_run(server: Server, connection: socket.socket, client: int, head: list[str], lists: list[list[str]]) -> int:
@@ -311,8 +312,8 @@ def _answer_run(server: Server, connection: socket.socket, client: int, head: li
 
 
 def _refuse(server: Server, client: int, request: Request) -> None:
-    """Raises ValueError where the client is not what this server is."""
-    if request.surroundings != server.text:
+    """Raise ValueError if the environment of the client differs from the server's."""
+    if request.fingerprint != server.fingerprint:
         raise ValueError("different environment")
     if environment_fingerprint.process_state(client) != environment_fingerprint.process_state(0):
         raise ValueError("client credentials do not match")

@@ -60,11 +60,11 @@ def first_word(connection: socket) -> str:
 def peer_credentials(connection: socket) -> tuple[int, int]:
     """Process and user of the other end, by the kernel."""
     found = connection.getsockopt(SOL_SOCKET, SO_PEERCRED, 3 * _DESCRIPTOR_BYTES)
-    numbers = [
+    fields = [
         int.from_bytes(found[at : at + _DESCRIPTOR_BYTES], sys.byteorder)
         for at in range(0, len(found), _DESCRIPTOR_BYTES)
     ]
-    return numbers[0], numbers[1]
+    return fields[0], fields[1]
 
 
 def _descriptors(level: int, kind: int, rights: bytes) -> list[int]:
