@@ -33,7 +33,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.fuzz.branching_kernels import random_branches
 from tests.fuzz.compare_matmuls import compare_ways
 from tests.fuzz.compare_tile_programs import KINDS, WAYS, Outcome, Way, compare_program, find_culprit, tuned_way
-from tests.fuzz.tile_programs import SeededChoices
+from tests.fuzz.tile_program_builder import SeededChoices
 from tileiras_build.ir.bytecode import disassemble
 
 Work, Found = TypeVar("Work"), TypeVar("Found")

@@ -11,7 +11,8 @@ import numpy as np
 
 import tileiras_build
 from tests.fuzz.grid_programs import GRID_STEPS, random_grid_program
-from tests.fuzz.tile_programs import ENTRY, LATER_STEPS, STEPS, Program, SeededChoices, random_program
+from tests.fuzz.tile_program_builder import ENTRY, Program, SeededChoices
+from tests.fuzz.tile_programs import LATER_STEPS, STEPS, random_program
 from tileiras_build.core.errors import InternalError, Unsupported
 from tileiras_build.ir.bytecode import read_module
 from tileiras_build.pipeline.pipelining_strategies import NAMES

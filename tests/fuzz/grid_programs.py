@@ -13,13 +13,10 @@ import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntegerAttr, i1, i8, i32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from tests.fuzz import tile_programs
-from tests.fuzz.tile_programs import (
+from tests.fuzz import tile_program_builder, tile_programs
+from tests.fuzz.tile_program_builder import (
     APPROX,
-    CTAS,
-    EVERY,
     FLOATS,
-    LATER_STEPS,
     LESS,
     NEAREST,
     NO_PROMISE,
@@ -30,9 +27,9 @@ from tests.fuzz.tile_programs import (
     Choices,
     Program,
     Value,
-    module_of,
     segments,
 )
+from tests.fuzz.tile_programs import CTAS, EVERY, LATER_STEPS, module_of
 from tileiras_build.ir.dialects import cuda_tile as ct
 from tileiras_build.ir.dialects.cuda_tile.attrs import BoundedAttr, DivByAttr
 from tileiras_build.ir.dialects.cuda_tile.element_types import BITS
@@ -81,7 +78,7 @@ class GridProgram(Program):
             if isinstance(given, int):
                 params.append(given.to_bytes(4, "little", signed=True))
             else:
-                fill = tile_programs.fill if rng.integers(0, 3) == 0 else _tame
+                fill = tile_program_builder.fill if rng.integers(0, 3) == 0 else _tame
                 buffers.append(fill(rng, index, *given))
                 params.append(buffers[-1].address.to_bytes(8, "little"))
         return Inputs(self.grid, params, buffers, {})
@@ -90,7 +87,7 @@ class GridProgram(Program):
 def _tame(rng: np.random.Generator, index: int, element: Attribute, count: int) -> Buffer:
     """Numbers of about one, small integers or halves of them."""
     if BITS[element] < 8 or is_integer(element) or element == tile_programs.F8E8M0:
-        return tile_programs.fill(rng, index, element, count)
+        return tile_program_builder.fill(rng, index, element, count)
     numbers = rng.standard_normal(count) if rng.integers(0, 2) else rng.integers(-4, 5, count) / 2
     words = np.ascontiguousarray(to_bit_patterns(numbers.astype(np.float32).astype(STORAGE_DTYPES[element]), element))
     place = aligned(words.nbytes)
@@ -389,7 +386,7 @@ def rows_then_columns(b: GridBuilder) -> None:
     less = b._plain(ct.SubFOp, [x, b._plain(ct.BroadcastOp, [highest], x.type)], x.type, rounding_mode=NEAREST)
     total = _along_rows(b, ct.AddFOp, less, 0, rounding_mode=NEAREST)
     turned = TileType(x.shape[::-1], F32)
-    across = b._plain(ct.PermuteOp, [less], turned, permutation=tile_programs.order_attr((1, 0)))
+    across = b._plain(ct.PermuteOp, [less], turned, permutation=tile_program_builder.order_attr((1, 0)))
     b.pool += [Value(total.ssa, False, False)]
     b.pool += [Value(_along_rows(b, ct.AddFOp, across, 0, rounding_mode=NEAREST).ssa, False, False)]
 

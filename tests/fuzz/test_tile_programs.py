@@ -12,15 +12,8 @@ from hypothesis import strategies as st
 
 from tests.fuzz.compare_tile_programs import WAYS, compare_program, find_culprit, tuned_way
 from tests.fuzz.grid_programs import random_grid_program
-from tests.fuzz.tile_programs import (
-    ENTRY,
-    FLOATS,
-    INTEGERS,
-    LATER_STEPS,
-    SeededChoices,
-    difficult_elements,
-    random_program,
-)
+from tests.fuzz.tile_program_builder import ENTRY, FLOATS, INTEGERS, SeededChoices, difficult_elements
+from tests.fuzz.tile_programs import LATER_STEPS, random_program
 from tileiras_build.ir.bytecode import read_module
 from tileiras_build.ir.dialects import cuda_tile
 from tileiras_build.simulate.interpreter import run_inputs

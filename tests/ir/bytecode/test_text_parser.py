@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.fuzz.tile_programs import SeededChoices, random_program
+from tests.fuzz.tile_program_builder import SeededChoices
+from tests.fuzz.tile_programs import random_program
 from tileiras_build.core.errors import InvalidInput
 from tileiras_build.ir.bytecode import disassemble, read_module
 from tileiras_build.ir.bytecode.printer import DIRECTIVES as PRINTED
