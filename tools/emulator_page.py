@@ -331,15 +331,15 @@ of threads, or on how CTAs are batched. Where the ISA fixes a result, that is th
 
 Results are bit-identical whichever implementation runs: the K steps of a tile are accumulated together, in blocks that fit a
 cache, with BLAS in float64 where that is exact (`simulate/emulator/matmul/matmul.py`, `simulate/emulator/isa/mma_accumulation_chains.py`), and, once a process
-has made 2^30 multiplications, by machine code that LLVM makes for this CPU (`simulate/emulator/matmul/gemm_jit.py`, `simulate/emulator/matmul/gemm_microkernel.py`) or
-[has made before](cutile.md#what-is-kept-for-the-next-run), which takes factors of
+has made 2^30 multiplications, by machine code that LLVM compiles for this CPU (`simulate/emulator/matmul/gemm_jit.py`, `simulate/emulator/matmul/gemm_microkernel.py`) or
+[has compiled before](cutile.md#what-is-kept-for-the-next-run), which takes operands of
 `mma` from the registers that hold them and others from their bits (`simulate/emulator/matmul/pack_operands.py`, `simulate/emulator/matmul/pack_operands_jit.py`) and adds up anew, exactly, what may round to two numbers
 (`simulate/emulator/matmul/exact_dot_products_jit.py`); so are the truncated fp8 accumulators of `wgmma` (`simulate/emulator/matmul/fp8_accumulation_jit.py`);
 `ldmatrix` is then machine code as well
-(`simulate/emulator/jit/ldmatrix_rows.py`), and so are the tensor copies that land and the reads of `wgmma` and `tcgen05.mma` in shared memory
+(`simulate/emulator/jit/ldmatrix_rows.py`), and so are the TMA copies and the reads of `wgmma` and `tcgen05.mma` in shared memory
 (`simulate/emulator/jit/shared_memory_chunks.py`), `cp.async` (`simulate/emulator/jit/cp_async.py`), loads of words of shared memory, and stores of four, that follow each other
 (`simulate/emulator/jit/batch_shared_loads.py`, `simulate/emulator/jit/batch_shared_stores.py`), `tcgen05.ld` and `.st` of whole lines (`simulate/emulator/jit/tcgen05_ld_st.py`), arrivals at mbarriers
-(`simulate/emulator/jit/mbarrier_arrive.py`) and the registers of groups that part or meet (`simulate/emulator/jit/register_split_merge.py`). What depends on the threads of a group alone is kept with them
+(`simulate/emulator/jit/mbarrier_arrive.py`) and the registers of groups that diverge or reconverge (`simulate/emulator/jit/register_split_merge.py`). What depends on the threads of a group alone is kept with them
 (`simulate/emulator/simt/thread_sets.py`), for the next launch as well. Instructions that follow each other and operate on a thread's registers alone are one program over strips
 of the registers (`simulate/emulator/codegen/fuse_elementwise.py`, `simulate/emulator/jit/vector_vm.py`), once a process has computed 2^23 values so and a function has been called for 2^16
 threads (`simulate/emulator/codegen/tiering.py`); alone, `ex2`, `fma`, `min`, `max`, `f32x2` arithmetic and conversions to 16 bits of many values
@@ -348,7 +348,7 @@ NaN, a power of two next to the middle of two values, an address that is wrong -
 `python benchmarks/emulator_speed.py --against CHECKOUT` compares the bits, and the time, with another version.
 
 `matmul_rounding="blas"` makes the first two rows faster and dependent on the machine: matmuls, those of fp8 as well, accumulate in
-float32 in the order of NumPy's BLAS. It is what `emulator.run_ptx` does unless told `matmul_rounding="exact"`; compare such results
+float32 in the order of NumPy's BLAS. It is what `emulator.run_ptx` does without `matmul_rounding="exact"`; compare such results
 within the error of the accumulation.
 """
 
@@ -380,15 +380,15 @@ look at the rest of this rule but that launches of less than 0.05 s stay in one;
 One process runs them all
 
 - where CTAs may see each other: kernels with atomic operations, reductions or volatile, relaxed or acquiring loads on global
-  memory, with `clusterlaunchcontrol`, and those that print or allocate memory (`emulator.processes.why_alone` says which
-  instruction it is); and under the checks of races between blocks and of unwritten memory. The CTAs of a cluster stay together;
+  memory, with `clusterlaunchcontrol`, and those that print or allocate memory (`emulator.single_process_reason` says which
+  instruction it is); and under the checks of races between CTAs and of uninitialized memory. The CTAs of a cluster stay together;
 - where the copies of the mapped memory, which a shared launch works on, would take what it saves, or a quarter of the free memory;
 - where others have the cores: in workers of pytest-xdist, of a build (`scons verify`) and of `multiprocessing`, in Python
   processes that a script under `tileiras-build run` or pytest starts, and in processes with threads, which a fork would not have.
   `jobs=` asks for more there too.
 
-Where something goes wrong in one of several processes, or a finding is to be warned of, nothing of what they did is kept: one
-process runs these CTAs again, and says it. So it does where the system ends one of them for want of memory. A time limit is no
+Where something goes wrong in one of several processes, or a finding is a warning, their results are dropped: one
+process runs these CTAs again, and reports it. So it does where the system ends one of them for want of memory. A time limit is no
 such thing. CTAs that race, whose results are undefined on a GPU, may leave other results than in one process: the race check of
 blocks finds them.
 

@@ -10,7 +10,6 @@ LONGER: dict[str, int] = {
     "core/tracing/audit_hooks.py": 781,
     "pipeline/tileas_to_ll/convert_nvgpu_and_gpu_to_nvvm/rewriter.py": 451,
     "pipeline/tileas_to_ll/pipelines/warp_partitions_and_mbarriers.py": 452,
-    "simulate/emulator/isa/tma_box_copies.py": 477,
 }
 
 

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from tileiras_build.simulate.emulator.isa.tma_box_copies import chunks_of_boxes, rounded_to_tf32
+from tileiras_build.simulate.emulator.isa.tma_box_copies import rounded_to_tf32
+from tileiras_build.simulate.emulator.isa.tma_box_layout import chunks_of_boxes
 from tileiras_build.simulate.emulator.jit import shared_memory_chunks
 from tileiras_build.simulate.emulator.tensor_map import CHUNK_XOR, TensorMap
 

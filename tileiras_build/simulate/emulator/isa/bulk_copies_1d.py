@@ -6,7 +6,8 @@ import numpy as np
 
 from ..performance_counters import count_bulk
 from .mbarrier import arrive_and_expect_tx
-from .tma_box_copies import CHUNK, InFlightCopy, global_view
+from .tma_box_copies import InFlightCopy, global_view
+from .tma_box_layout import CHUNK
 
 
 class LineCopy(InFlightCopy):

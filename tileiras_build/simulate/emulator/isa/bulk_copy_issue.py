@@ -13,7 +13,8 @@ from .atomic import operation
 from .bulk_copies_1d import LineCopy
 from .mbarrier import MbarrierSite
 from .tensormap import read_map
-from .tma_box_copies import CHUNK, BoxCopy, fault
+from .tma_box_copies import BoxCopy, fault
+from .tma_box_layout import CHUNK
 from .tma_load_modes import MAX_IM2COL_OFFSET, is_gather4_or_scatter4, is_im2col_w, mode_of
 
 

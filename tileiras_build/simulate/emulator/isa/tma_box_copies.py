@@ -1,14 +1,8 @@
-"""Boxes of tensors in memory: where their elements lie, and copies of them.
-
-A box of a tensor lies in shared memory row after row, 16-byte chunks swizzled: the chunk's number within a row of the
-pattern (32, 64 or 128 bytes) is XORed with the number of the 128-byte row that its address lies in, or in one mode the
-number of the 32-byte chunk (PTX ISA 9.0, section 5.5.6, swizzling modes).
-"""
+"""Copies of TMA boxes between global and shared memory, with their out-of-bounds fill, packing and reductions."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 
@@ -17,16 +11,23 @@ from ..errors import OTHER, OUT_OF_BOUNDS, fault_at
 from ..jit import shared_memory_chunks
 from ..matmul import gemm_jit
 from ..memory.address_space import Region
-from ..memory.tensor_memory import rows_of
 from ..performance_counters import count_bulk
 from ..simt.broadcasting import are_all, is_any
 from ..simt.geometry import Geometry
 from .mbarrier import arrive_and_expect_tx
+from .tma_box_layout import (
+    BOX_ALIGN,
+    CHUNK,
+    DenseRuns,
+    Elements,
+    SingleElementUnits,
+    chunks_of_boxes,
+    order_of_box,
+    row_offsets,
+)
 
-CHUNK = 16
 _UNITS = {16: np.complex128, 8: np.uint64, 4: np.uint32, 2: np.uint16, 1: np.uint8}
 _NO_ARRIVALS = np.zeros(1, np.int64)
-BOX_ALIGN = 128  # of a box in shared memory (table "alignment" of section 5.5.7)
 
 
 def fault(
@@ -34,133 +35,6 @@ def fault(
 ):
     address = None if address is None else int(address)
     fault_at(geometry, ins, flat, why, address=address, kind=kind, size=size, writes=writes)
-
-
-@lru_cache(maxsize=1024)
-def chunks_of_box(rows: int, row_bytes: int, pitch: int) -> np.ndarray:
-    """Chunk numbers of a box in shared memory from its start, before the swizzle: (rows, chunks)."""
-    row, chunk = np.ogrid[:rows, : row_bytes // CHUNK]
-    return row * (pitch // CHUNK) + chunk
-
-
-def chunks_of_boxes(tensor, start) -> np.ndarray:
-    """Chunk numbers (n, rows, chunks) of boxes that start at chunk ``start`` (n) of a CTA's shared memory."""
-    chunks = start[:, None, None] + chunks_of_box(tensor.rows, tensor.row_bytes, tensor.pitch)
-    mask, shift = tensor_map.CHUNK_XOR[tensor.swizzle]
-    return chunks ^ (chunks >> 3 & mask) << shift
-
-
-def order_of_box(tensor, start: int) -> np.ndarray:
-    """Which chunk of a dense box, row after row, lies at each place of it from chunk ``start`` of shared memory on."""
-    return _order_of_box(tensor.rows, tensor.row_bytes, tensor.swizzle, start)
-
-
-@lru_cache(maxsize=1024)
-def _order_of_box(rows: int, row_bytes: int, swizzle: str, start: int) -> np.ndarray:
-    chunks = start + np.arange(rows * row_bytes // CHUNK)
-    mask, shift = tensor_map.CHUNK_XOR[swizzle]
-    return (chunks ^ (chunks >> 3 & mask) << shift) - start  # it is its own inverse
-
-
-@dataclass
-class DenseRuns:
-    """Runs of ``count`` chunks from chunk ``start`` of some CTAs' shared memory, whose first chunks in the batch's are ``bias``."""
-
-    bias: np.ndarray
-    start: int
-    count: int
-    rows: tuple[int, np.ndarray | slice] | None = None  # chunks of a CTA, and the CTAs, once somebody has asked
-
-    def per_cta(self, batch) -> int:
-        """Chunks of a CTA's shared memory."""
-        return batch.memories.shared_size // CHUNK
-
-    def where(self, batch) -> tuple[np.ndarray | slice, slice]:
-        """An index of the batch's shared memory as (CTAs, chunks)."""
-        per_cta = self.per_cta(batch)
-        if self.rows is None or self.rows[0] != per_cta:
-            self.rows = per_cta, rows_of(self.bias // per_cta)
-        return self.rows[1], slice(self.start, self.start + self.count)
-
-    @staticmethod
-    def of(bias: np.ndarray, start: int, count: int) -> DenseRuns | None:
-        """Those of CTAs of which each has one; else None."""
-        steps = bias[1:] - bias[:-1]
-        return DenseRuns(bias, start, count) if are_all(steps > 0) or len(bias) == len(set(bias.tolist())) else None
-
-
-@lru_cache(maxsize=1024)
-def row_steps(counts: tuple, steps: tuple) -> np.ndarray:
-    """Position of each row of a box along dimensions 1, 2, …, from the box's corner: (rank - 1, rows)."""
-    rows = int(np.prod(counts[1:], dtype=np.int64))
-    grids = np.indices(counts[:0:-1]).reshape(len(counts) - 1, rows)[::-1]
-    return grids * np.array(steps[1:], np.int64)[:, None]
-
-
-@lru_cache(maxsize=1024)
-def row_offsets(counts: tuple, steps: tuple, strides: tuple) -> np.ndarray:
-    """Bytes (rows) from the corner of a box to each of its rows."""
-    return (row_steps(counts, steps) * np.array(strides, np.int64)[:, None]).sum(axis=0)
-
-
-class Elements:
-    """The elements of boxes in global memory, in units of up to 16 bytes: offsets from the base and which exist."""
-
-    def __init__(self, tensor, coordinates):
-        size = tensor.kind.bytes
-        first = coordinates[:, 0] * size * tensor.kind.bits // 8
-        width = tensor.shape[0] * size
-        self.unit = unit_bytes(int(np.bitwise_or.reduce(first, initial=width)))
-        column = first[:, None] + np.arange(0, tensor.data_bytes, self.unit)
-        inside = (column >= 0) & (column < width)
-        row = np.zeros((len(first), tensor.rows), np.int64)
-        alive = np.ones((len(first), tensor.rows), bool)
-        for d, at in enumerate(self.places(tensor, coordinates), start=1):
-            alive &= (at >= 0) & (at < tensor.shape[d])
-            row += at * tensor.strides[d - 1]
-        self.offset = row[:, :, None] + column[:, None, :]  # bytes from the base, (n, rows, units)
-        self.valid = alive[:, :, None] & inside[:, None, :]
-        self.all = are_all(alive) and are_all(inside)
-
-    @staticmethod
-    def places(tensor, coordinates):
-        """Where the rows of each box lie along dimension 1, 2, …: (n, rows) each."""
-        if tensor.gathers:
-            return [coordinates[:, 1:]]
-        if tensor.columns is not None:
-            return im2col_pixels(tensor, coordinates)
-        steps = row_steps(tensor.counts, tensor.element_strides)
-        return [coordinates[:, d, None] + step for d, step in enumerate(steps, start=1)]
-
-    def only(self):
-        return self.offset if self.all else self.offset[self.valid]
-
-
-def im2col_pixels(tensor, coordinates) -> list[np.ndarray]:
-    """Where the pixels of columns lie along W, H, D, N (section 5.5.5): (copies, pixels) each.
-
-    ``coordinates`` (n, 2 * rank - 2) are the first pixel's and what is added to W, H, D of each. Pixels follow each other
-    along W, then H, then D in the bounding box, then in the next of N; ``element_strides`` are the steps. In the wide modes
-    (im2col::w, im2col::w::128) H and D stay as they are.
-    """
-    columns, inner = tensor.columns, tensor.rank - 2
-    at = [coordinates[:, 1 + d].copy() for d in range(inner + 1)]
-    out = np.empty((inner + 1, len(coordinates), tensor.rows), np.int64)
-    for pixel in range(tensor.rows):
-        for d in range(inner + 1):
-            out[d, :, pixel] = at[d] + (coordinates[:, tensor.rank + d] if d < inner else 0)
-        ends = np.ones(len(coordinates), bool)
-        for d in range(len(columns.lower)):
-            at[d] += np.where(ends, tensor.element_strides[1 + d], 0)
-            ends &= at[d] > tensor.shape[1 + d] - 1 + columns.upper[d]
-            at[d][ends] = columns.lower[d]
-        at[inner] += ends
-    return list(out)
-
-
-def unit_bytes(number: int) -> int:
-    """The widest unit of up to 16 bytes that divides a number."""
-    return min(number & -number, CHUNK) if number else CHUNK
 
 
 def global_view(batch, ins, flat, base: int, offsets, unit: int, writes: bool):
@@ -449,20 +323,6 @@ def packed(chunks: np.ndarray) -> np.ndarray:
     codes = np.ascontiguousarray(chunks)[..., None].view(np.uint8).reshape(-1, 4, 4).astype(np.uint32) & 63
     words = (codes << np.array([0, 6, 12, 18], np.uint32)).sum(axis=2, dtype=np.uint32)
     return np.ascontiguousarray(words[..., None].view(np.uint8)[..., :3]).reshape(-1)
-
-
-class SingleElementUnits(Elements):
-    """As ``Elements``, in units of one element."""
-
-    def __init__(self, tensor, coordinates):
-        super().__init__(tensor, coordinates)
-        size = tensor.kind.bytes
-        if self.unit == size:
-            return
-        steps = np.arange(0, self.unit, size)
-        self.offset = (self.offset[..., None] + steps).reshape(*self.offset.shape[:2], -1)
-        self.valid = np.repeat(self.valid, self.unit // size, axis=2)
-        self.unit = size
 
 
 def rounded_to_tf32(data):
