@@ -47,10 +47,10 @@ T = TypeVar("T")
 
 @dataclass
 class Artifacts:
-    """What ``compile`` made; an artifact beyond ``stop_at`` is None.
+    """The results of ``compile``; an artifact beyond ``stop_at`` is None.
 
     ``.tileaa``, ``.tileas`` (str) are printed on first use, which repeats the stages up to them: printing costs more
-    than most stages. ``.ll``, ``.ptx`` (str) and ``.cubin`` (bytes) are there; ``.manifest`` (dict) is complete with
+    than most stages. ``.ll``, ``.ptx`` (str) and ``.cubin`` (bytes) are available; ``.manifest`` (dict) is complete with
     a cubin and lacks ``resources`` before. ``.seconds`` maps each stage's name to its wall time.
     """
 
@@ -126,8 +126,9 @@ def compile(
     ``lineinfo`` keeps source lines, ``debug`` (at ``opt_level`` 0) lines and variables. ``libdevice`` and ``ptxas`` are
     paths (None = the installed wheels' own); ``name`` is the file that diagnostics
     name; ``serializer`` ("nvptx" or "libnvvm") makes the PTX; ``strategy`` says how copies overlap computation
-    (``strategies.NAMES``); ``tuning`` are numbers by their names in ``tuning.TUNING``. Raises InvalidInput, Unsupported or InternalError; LLVM cannot end the calling process: a
-    libdevice of the caller's own is linked in another one.
+    (``pipelining_strategies.NAMES``); ``tuning`` has tuning parameters by name (``tuning_parameters.TUNING``). Raises
+    InvalidInput, Unsupported or InternalError. LLVM cannot end the calling process: a libdevice of the caller's own is
+    linked in another process.
     """
     reject_former_names(tuning)
     find_level(opt_level)

@@ -1,4 +1,4 @@
-"""What one compilation is asked to do: the options every stage may read."""
+"""The options of one compilation, which every stage may read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .tuning_parameters import EXP2_POLYNOMIAL, FP8_PROMOTION_INTERVAL, GRID_SWI
 if TYPE_CHECKING:
     from ..target.targets import Target
 
-# What can make the PTX: LLVM's back end, or NVIDIA's library.
+# What generates the PTX: LLVM's back end, or NVIDIA's library.
 SERIALIZERS = ("nvptx", "libnvvm")
 
 
@@ -21,10 +21,11 @@ class Job:
     """Options of one kernel library file for one target.
 
     ``opt_level`` is 0..3, "s" or "z"; ``lineinfo`` keeps source lines in the cubin; ``debug`` is full device debugging
-    (implies no optimization in ptxas). ``libdevice`` and ``ptxas`` are paths, None = the wheels' own files.
-    ``serializer`` makes the PTX: "nvptx" is LLVM's back end, "libnvvm" NVIDIA's library. ``strategy`` says how copies
-    overlap computation: a name of ``strategies.NAMES``; what ``tuning.TUNING`` has rows for is said there. ``saving`` is the row of ``savings.SAVINGS`` by which the edge to
-    nv_tileas runs; it sets it itself. ``index_width`` is that of ``index`` in bits, for IR written by hand. Raises InvalidInput[option-value] for a number that ``TUNING`` does not allow.
+    (implies no optimization in ptxas). ``libdevice`` and ``ptxas`` are paths; None selects the files of the wheels.
+    ``serializer`` generates the PTX: "nvptx" is LLVM's back end, "libnvvm" NVIDIA's library. ``strategy`` is how copies
+    overlap computation, a name of ``pipelining_strategies.NAMES``. ``TUNING`` describes the tuning parameters. ``fallback`` is
+    the row of ``shared_memory_fallbacks.FALLBACKS`` for the edge to nv_tileas, which sets it. ``index_width`` is the bits of
+    ``index``, for hand-written IR. Raises InvalidInput[option-value] for a value that ``TUNING`` does not allow.
     """
 
     target: Target
@@ -46,19 +47,19 @@ class Job:
         for row in TUNING:
             row.read(getattr(self, row.name))
 
-    def with_tuning(self, numbers: Mapping[str, int]) -> Job:
-        """The same job with these numbers of ``TUNING``, by name."""
-        changed: dict[str, Any] = dict(numbers)
+    def with_tuning(self, values: Mapping[str, int]) -> Job:
+        """The same job with other tuning parameters, by name."""
+        changed: dict[str, Any] = dict(values)
         return replace(self, **changed)
 
     @property
     def tuning(self) -> dict[str, int]:
-        """What the job says of each row of ``TUNING``."""
+        """The value of each row of ``TUNING``."""
         return {row.name: getattr(self, row.name) for row in TUNING}
 
 
 def check_debug(job: Job) -> Job:
-    """``job``; raises InvalidInput where it asks for device debugging of optimized code."""
+    """``job``; raises InvalidInput if it requests device debugging of optimized code."""
     if job.debug and job.opt_level:
         raise InvalidInput(
             "debug-level",

@@ -17,8 +17,8 @@ into the 128-byte parameter number ``param`` (kind ``tensor_map``). ``base`` is 
 parameter; each entry of ``shape`` and ``strides`` is an integer, or ``{"param": i, "times": n, "over": d}``: an integer
 parameter times n, then divided by d (1 where absent); the kernel relies on it being a multiple. An extent of 0 is encoded as 1: the driver knows no empty tensor, and none is read.
 
-``grid.persistent`` is there where CTAs run tile programs one after the other (``tileaa-make-persistent``): as many fit on a
-SM at once; of PTX that was not assembled it is 1. The launcher gives the extents of the grid that it was asked for
+``grid.persistent`` is there where CTAs run tile programs one after the other (``tileaa-make-persistent``): the CTAs
+that fit on an SM at once; 1 for PTX that was not assembled. The launcher gives the extents of the grid that it was asked for
 as the parameters of the role ``grid``, in this order x, y and z, and launches along x no more CTAs, or clusters of them, than
 there are tile programs; more than fit at once are right, and slower.
 

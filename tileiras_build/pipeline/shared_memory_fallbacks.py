@@ -51,17 +51,17 @@ def fallback_jobs(job: Job) -> Iterator[Job]:
 
 
 def fallback_of(job: Job) -> Fallback:
-    """The row by which a job runs."""
+    """The row that a job uses."""
     return FALLBACKS[job.fallback]
 
 
 def may_exceed_shared_memory(module: ModuleOp, job: Job) -> bool:
-    """Whether the tiles of a kernel's products, one stage of each, and its largest ones may be too many for a target."""
+    """Whether one stage of all dot operands and the largest tiles of a kernel may exceed the shared memory of the target."""
     return any(_required_bytes(func) > job.target.max_shared_memory // 2 for func in module.body.block.ops)
 
 
 def _required_bytes(func: Operation) -> int:
-    """Of operands of products, which may be held as elements of two bytes or more, and twice the largest tile."""
+    """The bytes of dot operands, with elements of at least two bytes, plus twice the largest tile."""
     operands = 0
     types: dict[int, Attribute] = {}
     for op in walk(func):

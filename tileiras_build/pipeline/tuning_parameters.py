@@ -1,7 +1,7 @@
-"""TUNING: numbers by which a build chooses among schedules of the same program, one frozen row each.
+"""Tuning parameters: integers that select among schedules of the same program, one frozen row each.
 
-Each is an option of the build, of ``lower`` and of ``compile``, and a field of ``Job`` of the same name. With the defaults
-results are as accurate, and tile programs begin in the order, as a program says.
+Each is an option of the build, of ``lower`` and of ``compile``, and a field of ``Job`` with the same name. With the
+defaults, accuracy and the order of tile programs are those of the source program.
 """
 
 from __future__ import annotations
@@ -92,5 +92,5 @@ def reject_former_names(names: Iterable[str]) -> None:
 
 
 def parse_tuning(given: Mapping[str, object]) -> dict[str, int]:
-    """The numbers of TUNING that are ``given``, by their names; raises InvalidInput[option-value]."""
+    """The tuning parameters among ``given``, by name; raises InvalidInput[option-value]."""
     return {name: row.read(given[name]) for name, row in BY_NAME.items() if name in given}

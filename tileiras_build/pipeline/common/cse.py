@@ -44,7 +44,7 @@ def is_pure(op: Operation) -> bool:
 
 
 def _operand_key(op: Operation) -> tuple:
-    """What equal operations have in common. Hashing attributes is slow: the operands tell nearly all apart."""
+    """What equal operations share. Hashing attributes is slow, and the operands distinguish nearly all."""
     if op._operands:
         return op.__class__, *map(id, op._operands)
     described = (*op.properties.items(), *_attributes_key(op).items())
@@ -52,7 +52,7 @@ def _operand_key(op: Operation) -> tuple:
 
 
 def _are_equal(a: Operation, b: Operation) -> bool:
-    """Whether two operations of one place compute the same, wherever they stand in the source."""
+    """Whether two operations with the same key compute the same, wherever they are in the source."""
     types = all([x._type == y._type for x, y in zip(a.results, b.results, strict=True)])
     return types and a.properties == b.properties and _attributes_key(a) == _attributes_key(b)
 

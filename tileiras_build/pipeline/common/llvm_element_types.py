@@ -21,7 +21,7 @@ from .llvm_types import named
 
 @dataclass(frozen=True)
 class Element:
-    """One row of ``tileiras_build/target/element_types.py``: the MLIR spelling, the LLVM type in registers and in memory, the width in memory in bits."""
+    """One row of ``target/element_types.py``: MLIR spelling, LLVM type in registers and in memory, bits in memory."""
 
     name: str
     register: str
@@ -41,8 +41,7 @@ class Element:
 
     @cached_property
     def crossing_type(self) -> Attribute:
-        """The type in which it crosses the border of an instruction that moves it: booleans as bytes, pointers as
-        integers."""
+        """The type in the instruction that moves it: booleans as bytes, pointers as integers."""
         return self.memory_type if self.register in ("i1", "ptr addrspace(1)") else self.type
 
     @property

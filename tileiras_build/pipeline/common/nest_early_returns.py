@@ -1,4 +1,4 @@
-"""Give what follows a return a place in the other arm of its choice, so that a block is left at its end alone."""
+"""Moves the code behind an early return to the other arm of its branch, so that a block is left only at its end."""
 
 from __future__ import annotations
 

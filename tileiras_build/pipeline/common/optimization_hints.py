@@ -1,4 +1,4 @@
-"""What a program asks of the compiler for one target: ``optimization_hints`` of kernels, loads and stores."""
+"""``optimization_hints`` of kernels, loads and stores for one target."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ def hint(op: Operation, job: Job, name: str) -> int | None:
 
 
 def occupancy(func: Operation, job: Job) -> int | None:
-    """CTAs that shall share an SM: what ChooseOccupancy decided, else the hint's; None where absent."""
+    """CTAs per SM: what ChooseOccupancy decided, else the hint; None where both are absent."""
     chosen = func.attributes.get("occupancy")
     return chosen.value.data if isinstance(chosen, IntegerAttr) else hint(func, job, "occupancy")

@@ -1,7 +1,8 @@
-"""Read the notes that the .ll carries for the back end, and write the one that the .ptx carries.
+"""Reads the metadata that the .ll has for the back end, and writes that of the .ptx.
 
-``!tileiras.manifest`` holds the launch manifest as JSON, ``!tileiras.libdevice`` names the math library to link,
-``!tileiras.target`` says what the module is serialized for. In PTX the manifest is one comment line, so that assembling stays a function of the .ptx alone.
+``!tileiras.manifest`` has the launch manifest as JSON, ``!tileiras.libdevice`` names the math library to link, and
+``!tileiras.target`` is the serialization target. In PTX the manifest is one comment line, so that assembly is a function of
+the .ptx alone.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def _search(text: str, head: str, rest: str) -> re.Match[str] | None:
 
 
 def read_serialization(text: str, job: Job) -> Serialization:
-    """What an .ll module is serialized for; a module that does not say it, for what the job asks.
+    """The serialization target of an .ll module, or that of the job if it has none.
 
     Raises InvalidInput[target-mismatch] where module and job, or the module's functions and the module, disagree.
     """

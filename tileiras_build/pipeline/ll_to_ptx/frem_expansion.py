@@ -1,4 +1,4 @@
-"""C's fmod as a function of LLVM IR: exact, by subtraction of the divisor's multiples bit by bit."""
+"""C's fmod as a function in LLVM IR: exact, by subtraction of multiples of the divisor, bit by bit."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class _Form:
-    """A type of floating-point numbers: the integer with its bits, and how many of those are the fraction's."""
+    """A floating-point type: the integer type of its bits, and the width of its fraction."""
 
     integer: int
     fraction: int

@@ -1,9 +1,8 @@
-"""Have warps take more registers before they compute anything for the work that needs them.
+"""Hoist ``setmaxnreg.inc`` above the computations of its block.
 
-LLVM computes what does not change in a loop as early as it may: in front of ``setmaxnreg.inc``, which is the first thing that
-partitions do. What lives there across that instruction must be in the registers that all threads started with; ptxas then spills it
-where the loop wants those. Neither instruction minds the other: one changes how many registers there are, the other what
-is in some of them (PTX ISA 9.0, section 9.7.20.5, setmaxnreg).
+LLVM hoists loop invariants in front of ``setmaxnreg.inc``, the first instruction of a warp partition. Values that are live
+across it must fit in the registers that all threads start with, so ptxas would spill them. The order of the two does not
+matter: one changes the number of registers, the other the contents of some (PTX ISA 9.0, section 9.7.20.5, setmaxnreg).
 """
 
 from __future__ import annotations
@@ -11,14 +10,14 @@ from __future__ import annotations
 import re
 
 SETMAXNREG = "setmaxnreg.inc"
-# Instructions that only write registers: nobody waits for them.
+# Instructions that only write registers, without side effects.
 _PLAIN = re.compile(
     r"\t(?:abs|add|and|bfe|bfi|cvt|cvta|fma|ld\.param|lop3|mad|max|min|mov|mul|neg|not|or|prmt|selp|setp|shf|shl|shr|sub|xor)\."
 )
 
 
 def hoist_setmaxnreg(ptx: str) -> str:
-    """The same program, with each grant above the plain instructions of its block."""
+    """The program with each ``setmaxnreg.inc`` above the pure instructions of its block."""
     if SETMAXNREG not in ptx:
         return ptx
     lines: list[str] = []

@@ -1,4 +1,4 @@
-"""Find the instructions of inline assembly, and what each needs of the GPU (``target/isa/ptx_instructions.py``)."""
+"""Finds the instructions in inline assembly, and the capabilities each needs (``target/isa/ptx_instructions.py``)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BY_COUNT = {name.partition("/")[0] for name in _ROWS if "/" in name}
 
 
 def needs_checking(templates: Iterable[str], target: Target) -> bool:
-    """Whether ``faults`` may find something: a cheap question, which also takes a name in an operand for an instruction."""
+    """Whether ``faults`` may find something: a cheap test that also matches names in operands."""
     text = _plain("\n".join(templates))
     names = set(_SPELLED.findall(text))
     rows = [_needs(name) for name in names]

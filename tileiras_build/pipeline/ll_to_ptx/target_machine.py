@@ -1,4 +1,4 @@
-"""LLVM itself: target machines, set up once per process and kept by triple, chip, features and level."""
+"""LLVM target machines: one per process for each triple, chip, feature set and level."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HUGE_FUNCTION_BLOCKS = 100
 
 @dataclass(frozen=True)
 class MachineRequest:
-    """All that a target machine depends on: equal requests share one, any difference makes another."""
+    """All parameters of a target machine; equal requests share one."""
 
     triple: str
     chip: str  # as LLVM spells it: "sm_90a"

@@ -1,4 +1,4 @@
-"""From PTX to a cubin: run ptxas, and complete the launch manifest with what the kernels take."""
+"""From PTX to a cubin: run ptxas, and complete the launch manifest with the resources of the kernels."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def lower(ptx: str, job: Job) -> tuple[bytes, dict]:
 
 
 def complete_manifest(manifest: dict, assembled: Assembled, job: Job) -> None:
-    """Make the manifest that of the cubin.
+    """Turn the manifest of the PTX into that of the cubin.
 
-    ``kernels[name]["resources"]`` join it and, if ptxas had remarks, ``notes``; the offsets of parameters are those of
-    the cubin, and a persistent kernel's ``grid`` says how many of its CTAs an SM holds. ptxas aligns a tensor map's address in the constant bank, in which parameters do not start at a multiple
-    of the map's size on every GPU.
+    It gets ``kernels[name]["resources"]`` and, if ptxas had remarks, ``notes``. Parameter offsets become those of the cubin:
+    ptxas aligns a tensor map's address in the constant bank, where parameters do not start at a multiple of the map's size on
+    every GPU. ``grid`` of a persistent kernel gets the number of its CTAs per SM.
     """
     cubin = read_cubin(assembled.cubin)
     if cubin.number != job.target.number:
@@ -57,9 +57,9 @@ def complete_manifest(manifest: dict, assembled: Assembled, job: Job) -> None:
 
 
 def _check_registers(name: str, threads: int, registers: int, job: Job) -> None:
-    """A CTA whose warps have more registers than the partitions of an SM is refused at its launch."""
+    """Refuse a kernel whose CTA has more registers than an SM: its launch would fail."""
     if not occupancy(job.target, threads, registers, 0).ctas:
-        message = f"no multiprocessor of {job.target.name} has registers for the {threads} threads of kernel {name}, {registers} each"
+        message = f"an SM of {job.target.name} has too few registers for the {threads} threads of kernel {name}, {registers} each"
         raise InternalError("launch-registers", message)
 
 

@@ -14,10 +14,10 @@ from .swizzle_grid import SwizzleGrid
 
 PASSES = (
     ConvertCudaTileToTileAA,  # first: everything after reads nv_tileaa
-    Cse,  # front ends repeat constants and assumptions at every use
-    SwizzleGrid,  # after Cse: a place that nothing asks for is no longer there
-    SkipFullTileMasks,  # after Cse: what only a mask needs has one use
-    MakePersistent,  # last: all before are of one tile program
+    Cse,  # front ends repeat constants and assumptions at each use
+    SwizzleGrid,  # after Cse: unused program ids are gone
+    SkipFullTileMasks,  # after Cse: operations of one mask have one use
+    MakePersistent,  # last: the passes before expect one tile program
 )
 
 

@@ -1,4 +1,4 @@
-"""Kernels, control flow, and what a kernel says of its grid."""
+"""Kernels, control flow and grid queries of the public dialect."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ POPULATORS: tuple[tuple[dict[str, Handler], ...], ...] = (
 
 
 def populate(parts: Iterable[tuple[dict[str, Handler], ...]]) -> dict[str, Handler]:
-    """The table of several parts; an operation has one row."""
+    """The union of the conversion tables; an operation has one row."""
     table: dict[str, Handler] = {}
     for rows in (rows for part in parts for rows in part):
         if twice := table.keys() & rows.keys():
@@ -46,7 +46,7 @@ HANDLERS = populate(POPULATORS)
 
 
 class ConvertCudaTileToTileAA(EdgePass):
-    """The first lowering: one translation unit of kernels."""
+    """The first lowering: all kernels of a module."""
 
     name = "convert-cudatile-to-tileaa"
     illegal_ops = frozenset({"cuda_tile."})

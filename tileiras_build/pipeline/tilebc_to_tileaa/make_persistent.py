@@ -1,19 +1,18 @@
-"""Have each CTA run tile programs one after the other, as the option ``persistent`` asks.
+"""Make kernels persistent: each CTA runs several tile programs in a loop, as the option ``persistent`` requests.
 
-In:    nv_tileaa operations; kernels, whose body is one tile program, and ``persistent`` = 1.
-Out:   a loop over numbers of tile programs, from the program's own number to how many programs there are, in steps of as many as
-       are launched; its body is the program, whose place in the grid, and the grid's extents, are computed from the loop's number
-       and from three parameters behind the kernel's own. ``persistent_axes`` on the kernel, the axes of the grid that its program
-       asks for, or ``persistent_declined``, the reason why it stays one program. Scalars, views and tokens that are the same for
-       every program stand before the loop.
-After: group_tiles (its places are computed for each program), guard_masks. Before: all passes that look for loops over tiles.
-Sound: programs are numbered as the hardware starts CTAs, axis 0 first; of n that are launched, the first along axis 0, number p
-       runs p, p + n, p + 2n, …, so that each number below the number of programs is taken once, by one CTA (or one cluster),
-       in rising order: a program that waits for one with a lower number finds it done or in flight. What is moved before
-       the loop is pure. A program has nothing of the one before: tokens begin anew (Tile IR orders no programs), and storage of
-       a program, which would be the same place, is declined. A return ends a program, thus an iteration: what follows it stands
-       in the other arm of its choice, where there is one, so that the loop makes whole iterations.
-       Numbers stay below 2^31 with the next ones: the launcher refuses larger grids (``launch/runtime/kernel_library.py``).
+In:    nv_tileaa operations; kernels whose body is one tile program; ``persistent`` = 1.
+Out:   a loop over linear tile program ids, from the CTA's own id to the number of programs, in steps of the number of CTAs
+       launched. Its body is the program; program ids and grid extents are computed from the induction variable and from
+       three parameters behind the kernel's own. ``persistent_axes`` on the kernel has the axes of the grid that its program
+       reads; or ``persistent_declined`` the reason why it stays as it is. Uniform scalars, views and tokens are hoisted.
+After: swizzle-grid (program ids are computed in each iteration), skip-full-tile-masks. Before: all passes that look for
+       loops over tiles.
+Sound: linear ids follow the order in which the hardware starts CTAs, axis 0 first. Of n CTAs along axis 0, CTA p runs
+       p, p + n, p + 2n, …: each id is taken once, by one CTA (or one cluster), in rising order. A program that waits for
+       one with a lower id finds it done or in flight. Hoisted operations are pure. A program has no state of the one
+       before: tokens begin anew (Tile IR orders no programs), and a kernel with storage of its own is declined. A return
+       ends a program, thus an iteration: what follows it is moved to the other arm of its branch.
+       Ids stay below 2^31, steps included: the launcher refuses larger grids (``launch/runtime/kernel_library.py``).
 Source: CUTLASS, "Persistent tile schedulers"; Triton's tutorial on persistent matrix multiplication.
 """
 
@@ -49,7 +48,7 @@ from ..pass_manager import EdgePass
 
 
 class MakePersistent(EdgePass):
-    """Loops over tile programs."""
+    """Add loops over tile programs."""
 
     name = "tileaa-make-persistent"
 
@@ -86,7 +85,7 @@ def _loop(func: Operation) -> None:
 
 
 def _obstacle(func: Operation) -> str | None:
-    """Why a kernel stays one tile program; None where it need not."""
+    """Why a kernel cannot become persistent; None where it can."""
     for op in walk(func):
         if isinstance(op, AllocaOp):
             return "the kernel has storage for the life of a tile program"
@@ -96,7 +95,7 @@ def _obstacle(func: Operation) -> str | None:
 
 
 def _is_iteration_end(op: Operation, func: Operation) -> bool:
-    """Whether choices alone are around a return."""
+    """Whether only branches enclose a return."""
     around = parent_op(op)
     while is_if(around):
         around = parent_op(around)
@@ -122,7 +121,7 @@ class _TileLoop:
         return self.add(kind.make([left, right], [i32]), block)
 
     def place(self, axis: int, body: Block) -> SSAValue:
-        """The program's place along an axis, computed in the loop's body."""
+        """The program id along an axis, computed in the loop body."""
         number = body.args[0]
         if axis == 0:
             return self.binary(arith.RemUIOp, number, self.extents[0], body)
@@ -132,7 +131,7 @@ class _TileLoop:
         return self.binary(arith.DivUIOp, number, self.plane, body)
 
     def close(self, body: Block) -> None:
-        """The loop itself, and the end of the kernel."""
+        """Emit the loop itself, and the end of the kernel."""
         append(self.block, ForOp.make([self.first, self.programs, self.step, []], [], regions=[Region(body)]))
         append(self.block, ReturnOp.make([[]], []))
 
@@ -142,7 +141,7 @@ def _max_with_one(extent: SSAValue) -> Operation:
 
 
 def _fill_loop_body(loop: _TileLoop, program: list[Operation], body: Block) -> None:
-    """The operations of a program in the body, or before the loop where they are the same for all programs."""
+    """Move the operations of a program into the body, or before the loop where they are uniform over programs."""
     inside: set[SSAValue] = set()
     ends = any(map(may_end, program[:-1]))
     for op in program:
@@ -160,7 +159,7 @@ def _replace_program_ids(asked: Sequence[Operation], places: dict[int, SSAValue]
 
 
 def _is_program_independent(op: Operation) -> bool:
-    """Whether an operation costs no register of each thread for long if it is moved before the loop: tiles stay."""
+    """Whether hoisting an operation keeps no registers live for long: tiles are not hoisted."""
     return (
         is_pure(op)
         and not isinstance(op, GetProgramIdOp)

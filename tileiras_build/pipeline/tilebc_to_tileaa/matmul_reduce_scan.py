@@ -1,7 +1,7 @@
-"""Matrix products, reductions and scans of the public dialect.
+"""Matmul, reductions and scans of the public dialect.
 
-Their form follows from what the rest of the module has become: operands and accumulators have their internal types, and
-the region of a reduction or scan is converted by the rows of arithmetic and control flow.
+Operands and accumulators already have their internal types. The region of a reduction or scan is converted by the rows of
+arithmetic and control flow.
 """
 
 from __future__ import annotations

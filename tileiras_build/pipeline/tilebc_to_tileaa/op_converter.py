@@ -1,4 +1,4 @@
-"""How one operation of the public dialect becomes others: values, types, attributes and regions that come over."""
+"""Converts one operation of the public dialect: its values, types, attributes and regions."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ class Converter:
 
     # ---- types ---------------------------------------------------------------------------------
     def type(self, source: Attribute) -> Attribute:
-        """What a public type is in the new module."""
+        """The converted type."""
         if (known := self.types.get(source)) is None:
             known = self.types[source] = converted_type(source, self.type)
         return known
 
     def value(self, source: SSAValue) -> SSAValue:
-        """What stands for a value of the public module."""
+        """The converted value."""
         return self.values[source]
 
     # ---- operations ----------------------------------------------------------------------------
     def convert(self, op: Operation, block: Block) -> None:
-        """Add what an operation becomes to a block; a refusal is kept for the end."""
+        """Append the conversion of an operation to a block; an error is kept until all operations are converted."""
         name = op.name.removeprefix("cuda_tile.")
         handler = self.handlers.get(name, refuse)
         try:
@@ -63,7 +63,7 @@ class Converter:
             self._poison(op)
 
     def _poison(self, op: Operation) -> None:
-        """Stand-ins for the results of an operation already reported, so that its users raise no further error."""
+        """Placeholders for the results of an operation that was reported, so that its users raise no further error."""
         for result in op.results:
             self.values.setdefault(
                 result, ops.CreateMemTokenOp.create(result_types=[self.type(result.type)]).results[0]
@@ -93,7 +93,7 @@ class Converter:
         return self.emit(op, make(target, operands, result_types, attributes), block, bind=types is None)
 
     def region(self, source: Region) -> Region:
-        """What a region becomes."""
+        """The converted region."""
         if not source.blocks:
             return Region(Block([], arg_types=[]))
         old = source.blocks[0]
@@ -106,7 +106,7 @@ class Converter:
 
 
 def refuse(cv: Converter, op: Operation, block: Block) -> None:
-    """For an operation that no table has."""
+    """The diagnostic for an operation without a row."""
     raise Unsupported(
         "operation-unsupported",
         f"operation {op.name.removeprefix('cuda_tile.')} ({_types_text(op)}) has no lowering yet",
@@ -142,12 +142,12 @@ def make(
 
 
 def operands_of(cv: Converter, op: Operation) -> list[SSAValue]:
-    """What stands for the operands of an operation."""
+    """The converted operands."""
     return [cv.value(operand) for operand in op.operands]
 
 
 def optional(cv: Converter, value: SSAValue | None) -> SSAValue | None:
-    """What stands for an operand that may be absent."""
+    """The converted operand; None where it is absent."""
     return None if value is None else cv.value(value)
 
 

@@ -1,12 +1,12 @@
-"""Mask a tile in a loop only where its mask is not true for all of it.
+"""Skip masks in iterations whose tile is unmasked as a whole.
 
 In:    nv_tileaa operations. Loops with an arith.select of large tiles whose condition compares coordinates
-       (``coordinates.py``): causal masks, tails.
-Out:   such a select, and what only its condition needs, in the second region of an ``if``; the first one gives the tile as
-       it is, where scalars show that every element meets the condition.
-After: eliminate_common (equal conditions are one). Before: all passes that look at loops.
-Sound: with no overflow the largest of one side and the least of the other decide for all elements; where a sum of the
-       scalars and the largest number would overflow, the select is asked.
+       (``analysis/axis_info.py``): causal masks, boundary tiles.
+Out:   the select, and what only its condition needs, in the second region of an ``if``. The first region yields the tile
+       as it is; it is taken where scalars prove that the condition holds for every element.
+After: cse (equal conditions are one). Before: all passes that look at loops.
+Sound: without overflow, the maximum of one side and the minimum of the other decide for all elements. Where the scalar plus
+       the largest coordinate would overflow, the select is executed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ..job import Job
 from ..pass_manager import EdgePass
 
 SELECT, COMPARE, BOTH = "arith.select", "arith.cmpi", "arith.andi"
-MIN_ELEMENTS = 4096  # a thread has a row of registers of them: as many comparisons and choices as a branch costs clocks
+MIN_ELEMENTS = 4096  # elements from which a thread has so many comparisons and selects that a branch is cheaper
 LARGEST = (1 << 31) - 1
 # A comparison that holds for all if it holds for the largest of the left and the least of the right side -> as itself;
 # those of the other direction -> as its mirror.
@@ -38,7 +38,7 @@ UPWARD, DOWNWARD = {"slt": "slt", "sle": "sle"}, {"sgt": "slt", "sge": "sle"}
 
 
 class SkipFullTileMasks(EdgePass):
-    """Masks of some iterations."""
+    """Mask only the iterations that need it."""
 
     name = "tileaa-skip-full-tile-masks"
 
@@ -59,7 +59,7 @@ def _is_profitable(op: Operation) -> bool:
 
 # ---- conditions --------------------------------------------------------------------------------------
 def _comparisons(condition: SSAValue) -> list[tuple[str, ScalarPlusConstants, ScalarPlusConstants]] | None:
-    """The comparisons that all hold where a tile of truth values is true: a predicate, and what must be smaller."""
+    """The comparisons whose conjunction is the mask: a predicate, and which operand must be smaller."""
     op = condition.owner
     if not isinstance(op, Operation):
         return None
@@ -101,7 +101,7 @@ def _guard(select: Operation, comparisons: list[tuple[str, ScalarPlusConstants, 
 
 
 def _used_only_by(masked: Block, made: Operation) -> Iterator[Operation]:
-    """The pure operations before an ``if`` that only the block inside needs, last ones first, as they move there."""
+    """The pure operations before an ``if`` that only its region uses, last ones first."""
     op = made.prev_op
     while op is not None:
         before = op.prev_op

@@ -1,16 +1,16 @@
-"""Have tile programs of a few rows of the grid begin together, as the option ``grid_swizzle`` asks.
+"""Swizzle the grid: tile programs of ``grid_swizzle`` rows start together, for locality in L2.
 
-In:    nv_tileaa operations; a kernel that asks for its place along axes 0 and 1 of its grid, and ``grid_swizzle`` above 1.
-Out:   the place is another one of the same grid: of each ``grid_swizzle`` rows (axis 1), those programs begin first that are
-       first in their row (axis 0), in the order in which the hardware starts CTAs, axis 0 first. ``grid_swizzle`` on the kernel, or
-       ``grid_swizzle_declined``, the reason why its programs begin in the order of the grid.
-After: eliminate_common (nothing asks for a place without need). Before: all passes that look at scalars.
-Sound: each place of a group is taken once: with the rows r that it has (the last one may have fewer), places
-       r * column + row and row * columns + column of a program are the same numbers in two orders. Grids with so many columns that a number
-       would not fit in 32 bits keep their order, for all programs alike. A cluster is one tile program. Tile IR promises no
-       order of programs; where one may wait for another (accesses that are not weak), the order stays all the same.
-Source: L2 serves a wave of programs that is a square of tiles rather than a line: Triton's tutorial on matrix multiplication
-       ("L2 cache optimizations"), CUTLASS ("threadblock rasterization").
+In:    nv_tileaa operations; a kernel that reads its program ids along axes 0 and 1; ``grid_swizzle`` above 1.
+Out:   the program ids are permuted: of each ``grid_swizzle`` rows (axis 1), the programs first in their row (axis 0) start
+       first, in the order in which the hardware starts CTAs, axis 0 first. ``grid_swizzle`` on the kernel, or
+       ``grid_swizzle_declined``, the reason why its programs keep the order of the grid.
+After: cse (no unused program id is left). Before: all passes that look at scalars.
+Sound: each pair of ids of a group is taken once: for a group of r rows (the last may have fewer), r * column + row and
+       row * columns + column count the same programs in two orders. A grid with so many columns that a count would not fit
+       in 32 bits keeps its order, for all programs alike. A cluster is one tile program. Tile IR promises no order of
+       programs; where one may wait for another (accesses that are not weak), the order is kept.
+Source: L2 serves a wave of programs that is a square of tiles better than one that is a line: Triton's tutorial on matrix
+       multiplication ("L2 cache optimizations"), CUTLASS ("threadblock rasterization").
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MAX_EXTENT = (1 << 31) - 1
 
 
 class SwizzleGrid(EdgePass):
-    """Groups of rows of tile programs."""
+    """Permute program ids for locality in L2."""
 
     name = "tileaa-swizzle-grid"
 
@@ -60,7 +60,7 @@ def _swizzle(func: Operation, group_size: int) -> None:
 
 
 def _obstacle(func: Operation, axes: set[int]) -> str | None:
-    """Why the programs of a kernel begin in the order of its grid; None where they need not."""
+    """Why the programs of a kernel keep the order of the grid; None where they need not."""
     if not {ACROSS, DOWN} <= axes:
         return "the kernel does not ask for its place along both axis 0 and axis 1 of its grid"
     for op in walk(func):
@@ -70,13 +70,13 @@ def _obstacle(func: Operation, axes: set[int]) -> str | None:
 
 
 class _SwizzledIds:
-    """Scalars computed where a kernel begins, before ``first``."""
+    """Swizzled program ids, computed at the start of the kernel, before ``first``."""
 
     def __init__(self, first: Operation):
         self.first = first
 
     def of(self, group: int) -> dict[int, SSAValue]:
-        """A program's place along both axes."""
+        """The program ids along both axes."""
         row, column = (self._insert(GetProgramIdOp.make([], [i32], axis=axis)) for axis in (DOWN, ACROSS))
         rows, columns = (self._insert(GetNumProgramsOp.make([], [i32], axis=axis)) for axis in (DOWN, ACROSS))
         start = self._binary(arith.AndIOp, row, self._constant(-group))

@@ -1,4 +1,4 @@
-"""What the types of the public dialect become: rank-0 tiles are scalars, tiles are tensors."""
+"""Type conversion from the public dialect: rank-0 tiles are scalars, tiles are tensors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Convert = Callable[[Attribute], Attribute]
 
 
 def converted_type(type: Attribute, convert: Convert) -> Attribute:
-    """What a type becomes; ``convert`` does so for the types in it. One that no row has stays."""
+    """The converted type; ``convert`` converts its inner types. A type without a row is unchanged."""
     row = TYPES.get(type.name)
     return type if row is None else row(type, convert)
 

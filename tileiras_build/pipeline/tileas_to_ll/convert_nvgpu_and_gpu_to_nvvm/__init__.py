@@ -1,6 +1,6 @@
 """From the gpu and nvgpu dialects to nvvm and llvm, on IR that a compiler engineer may write by hand.
 
-``conversion.py`` is the machinery, each other file has the rewrites of one family of operations, and ``passes.py`` runs
+``rewriter.py`` is the machinery, each other file has the rewrites of one family of operations, and ``passes.py`` runs
 them.
 """
 

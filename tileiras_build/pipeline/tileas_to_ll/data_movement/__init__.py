@@ -1,1 +1,1 @@
-"""Operations that move registers between threads or shared memory and compute nothing."""
+"""Layout conversions, slices and spills: data movement between threads and shared memory without computation."""

@@ -1,7 +1,8 @@
-"""Tiles that do not fit into shared memory: slices and dots take them through it one part after the other.
+"""Tiles that do not fit into shared memory: slices and dots exchange them through it in chunks.
 
-The bits ``chunk_bits`` of an element's packed index number the parts (analysis/chunked_tile_slices.py). A thread writes those of its
-registers that are in the part, and takes from it what it wants; the bits that are left are the place in the part.
+The bits ``chunk_bits`` of an element's packed index are the chunk's index (analysis/chunked_tile_slices.py). A thread
+stores those of its registers that are in the chunk, and loads those that it wants; the other bits are the offset in the
+chunk.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ from ..memory.shared_memory import holder_of, load_shared, store_shared
 
 
 def pack_kept_bits(index: int, kept: int) -> int:
-    """The bits of ``index`` that are in ``kept``, moved together."""
+    """The bits of ``index`` that are in ``kept``, packed together."""
     return sum((index >> bit & 1) << place for place, bit in enumerate(bits(kept)))
 
 
 def slice_start(
     values: ValueMap, indices: Sequence[SSAValue], shape: tuple[int, ...], slice_shape: tuple[int, ...]
 ) -> Value:
-    """The element offset, in a row-major tile of ``shape``, of the slice of shape ``part`` with these slice numbers."""
+    """The element offset of the slice of shape ``part`` with these slice indices in a row-major tile of ``shape``."""
     start: Value = 0
     for dim, index in enumerate(indices):
         start = values.b.add(start, values.b.mul(values.scalar(index), dim_stride(shape, dim) * slice_shape[dim]))
@@ -45,7 +46,7 @@ def slice_start(
 
 @dataclass(frozen=True)
 class _Elements:
-    """Which elements of the whole tile a thread's registers are: its own part of the packed index, XOR one of ``offsets``."""
+    """The elements of a thread's registers: the thread's part of the packed index, XOR one of ``offsets``."""
 
     e: KernelEmitter
     lanes: tuple[int, ...]
@@ -62,7 +63,7 @@ class _Elements:
         return self.e.threads.linear(*(tuple(image & mask for image in images) for images in (self.lanes, self.warps)))
 
     def address(self, offset: int, kept: int, bytes: int) -> Value:
-        """Where an element lies in shared memory, less the scratch region's start."""
+        """An element's address in shared memory, relative to the scratch region."""
         lanes, warps = (tuple(pack_kept_bits(image, kept) * bytes for image in i) for i in (self.lanes, self.warps))
         place = self.e.b.xor(self.e.threads.linear(lanes, warps), pack_kept_bits(offset, kept) * bytes)
         return self.e.b.add(place, self.e.memory.shared_base)
@@ -70,7 +71,7 @@ class _Elements:
 
 @dataclass(frozen=True)
 class _Chunk:
-    """What has the index bits ``wanted`` in ``mask``, at byte ``scratch``; the bits ``kept`` say where."""
+    """The elements with the index bits ``wanted`` in ``mask``, at byte ``scratch``; the bits ``kept`` are their offset."""
 
     wanted: Value
     mask: int
@@ -79,7 +80,7 @@ class _Chunk:
 
 
 def _store(elements: _Elements, values: Sequence[Value], element: Element, part: _Chunk, holder: Value | None) -> None:
-    """Write what is in a part, by threads that ``holder`` names."""
+    """Store the elements of a chunk, by the threads for which ``holder`` is true."""
     b = elements.e.b
     difference = b.xor(elements.bits(part.mask), part.wanted)
     for offset, value in dict(zip(elements.offsets, values)).items():
@@ -91,7 +92,7 @@ def _store(elements: _Elements, values: Sequence[Value], element: Element, part:
 
 
 def store_chunk_along(e: KernelEmitter, value: SSAValue, dim: int, chunks: int, number: int, scratch: int) -> None:
-    """Write one of so many parts of a tile, cut along ``dim``, row-major to byte ``scratch``."""
+    """Store one of ``parts`` chunks of a tile, cut along ``dim``, row-major at byte ``scratch``."""
     layout, element = layout_of(value), element_of(value.type)
     units = dim_bases(layout.shape)[dim][-(chunks.bit_length() - 1) :]
     wanted = sum(unit for place, unit in enumerate(units) if number >> place & 1)
@@ -140,7 +141,7 @@ class _ChunkedExchange:
         return slice_to_whole_index(index, self.part, self.shape)
 
     def chunks(self) -> Iterator[int]:
-        """The values of the bits in a slice that are cut off; a barrier before each part is written."""
+        """The chunk bits of a slice; a barrier precedes the stores of each chunk."""
         cut, value = self.op.chunk_bits & self.inner, 0
         while True:
             if value or "sync_before" in self.op.attributes:
@@ -153,12 +154,12 @@ class _ChunkedExchange:
     def store(
         self, layout: LinearLayout, elements: _Elements, values: Sequence[Value], wanted: Value, mask: int
     ) -> None:
-        """Write what has the index bits ``wanted`` in ``mask``, by one of the threads that have it."""
+        """Store the elements with the index bits ``wanted`` in ``mask``, by one of the threads that hold them."""
         holder = holder_of(self.e.threads, layout.free_bits("lane"), layout.free_bits("warp"))
         _store(elements, values, self.element, _Chunk(wanted, mask, self.kept, self.op.scratch_offset), holder)
 
     def load(self, elements: _Elements, old: Sequence[RegisterValue] | None, wanted: Value, mask: int) -> list[Value]:
-        """Registers with the index bits ``wanted`` in ``mask`` from the part, all others as in ``old``."""
+        """Load the registers with the index bits ``wanted`` in ``mask`` from the chunk; keep all others of ``old``."""
         b, place = self.e.b, self.chunk_address()
         difference = b.xor(elements.bits(mask), wanted)
         known: dict[int, Value] = {}
@@ -193,7 +194,7 @@ def extract_in_chunks(e: KernelEmitter, op: TableOp) -> list[Value]:
 
 
 def insert_in_chunks(e: KernelEmitter, op: TableOp) -> Sequence[RegisterValue]:
-    """The registers of an insert_slice: only the slice passes through shared memory."""
+    """The registers of an insert_slice: only the slice goes through shared memory."""
     layout, part = layout_of(op.result), layout_of(op.source)
     exchange = _ChunkedExchange(e, op, element_of(op.result.type), layout.shape, part.shape)
     stored, wanted = _Elements.of(e, part, exchange.widen), _Elements.of(e, layout)

@@ -1,4 +1,4 @@
-"""Changing the layout of tiles: renaming, warp shuffles, or a trip through shared memory (ir/layouts/conversion_plan.py).
+"""Layout conversion: register permutation, warp shuffles, or shared memory (ir/layouts/conversion_plan.py).
 
 One operation may convert several tiles: their stores share one barrier before their loads.
 """
@@ -71,7 +71,7 @@ def _apply_plan(
 
 # ---- shuffles ------------------------------------------------------------------------------------
 def _shuffle(e: KernelEmitter, plan: WarpShuffle, source: SSAValue, element: Element) -> list[Value]:
-    """Pack elements that travel together, swap, shuffle, swap back, unpack (ir/layouts/warp_shuffle.py)."""
+    """Pack elements, swap, shuffle, swap back, unpack (ir/layouts/warp_shuffle.py)."""
     registers = e.values.registers(source)
     words = [_pack(e.b, element, [registers[r] for r in members]) for members in plan.source_values]
     words = _swapped(e.threads, words, plan.source_swaps)
@@ -115,7 +115,7 @@ def _parity(threads: ThreadIds, lane_mask: int, warp_mask: int) -> Value:
 
 
 def _pack(b: InstructionBuilder, element: Element, values: list[Value]) -> list[Value]:
-    """The 32-bit words of a value that travels."""
+    """The 32-bit words of one shuffled value."""
     if element.bits == 64:
         return split_registers(b, element, values[0])
     if len(values) * element.bits == 32:

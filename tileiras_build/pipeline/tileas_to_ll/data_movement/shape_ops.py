@@ -1,7 +1,7 @@
-"""Operations that only say which register is which: constants, ranges, splats, views, permutations, slices.
+"""Constants, splats, views, permutations and slices: operations that permute registers.
 
-Their layouts were chosen so that each is a renaming of registers; the exceptions, slices at positions known at run
-time, go through shared memory.
+Their layouts are chosen such that no data moves. Slices at dynamic positions are the exception: they go through shared
+memory.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def element_bits(data: bytes, index: int, size: int) -> int:
 
 
 def emit_constant(e: KernelEmitter, op: Operation) -> None:
-    """A scalar is a constant; a tile of different values is read from a table in constant memory."""
+    """A scalar is a constant; a tile of different values is loaded from a table in constant memory."""
     value, result = op.properties["value"], op.results[0]
     element = element_of(result.type)
     if isinstance(value, IntegerAttr):
@@ -187,7 +187,7 @@ def _distributed(e: KernelEmitter, layout: LinearLayout, shape: tuple[int, ...],
 
 
 def emit_insert_slice(e: KernelEmitter, op: TableOp) -> None:
-    """The destination is written to shared memory, the slice over it, and the whole is read back."""
+    """Store the destination to shared memory, then the slice over it, and load the whole."""
     if op.chunk_bits:
         e.values.set(op.result, insert_in_chunks(e, op))
         return

@@ -1,7 +1,7 @@
-"""Tiles of which a thread keeps a part in shared memory while it waits for others.
+"""Tiles that are partly spilled to shared memory while other tiles are live.
 
-Four elements are one store and one load of 16 bytes; those of neighboring threads lie beside each other, so that no banks
-conflict. Nobody else reads them: no barrier is needed.
+Four elements are one 16-byte store and load. Those of neighboring threads are adjacent, so there are no bank conflicts. Each
+thread reads only its own: no barrier is needed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ..memory.shared_memory import load_shared, store_shared
 
 
 def emit_spill(e: KernelEmitter, op: TableOp) -> None:
-    """Each of its first elements is stored as soon as it is computed; the tile's registers stay what they are."""
+    """Store each spilled element as soon as it is computed; the registers of the tile do not change."""
     found, element = list(e.values.packed(op.value)), element_of(op.value.type)
     for number, group in enumerate(_groups(op)):
         values = [found[register] for register in group]
@@ -45,7 +45,7 @@ def _store(
 
 
 def emit_reload(e: KernelEmitter, op: TableOp) -> None:
-    """Each element where it is used, from shared memory if it is there."""
+    """Each element is loaded at its use, if it was spilled."""
     spilled, element = defining_table_op(op.spilled), element_of(op.result.type)
     found: list[RegisterValue] = [*e.values.registers(op.spilled)]
     for number, group in enumerate(_groups(spilled)):

@@ -194,8 +194,9 @@ def _set_result(values: ValueMap, op: TableOp, tiling: MmaTiling, accumulators: 
 
 # ---- fused multiply-adds -------------------------------------------------------------------------
 def _emit_multiply_add(e: KernelEmitter, op: TableOp) -> None:
-    """Both operands lie in shared memory, or one of their parts along k after the other; each thread walks along k for the
-    elements of the result that it holds.
+    """FMAs with both operands in shared memory, or chunk by chunk of one along k.
+
+    Each thread iterates over k for the elements of the result that it holds.
     """
     layout, parts = layout_of(op.result), op.k_chunks
     starts = (op.scratch_offset, op.scratch_offset + align_to_banks(tile_bytes(op.lhs) // parts))
@@ -214,7 +215,7 @@ def _emit_multiply_add(e: KernelEmitter, op: TableOp) -> None:
 
 
 def _store_chunk(e: KernelEmitter, value: SSAValue, dim: int, chunks: int, index: int, start: int) -> None:
-    """Write one of so many parts of an operand, cut along ``dim``; all of it in vectors where it is not cut."""
+    """Store one chunk of an operand, cut along ``dim``; vectorized where it is not cut."""
     if chunks > 1:
         return store_chunk_along(e, value, dim, chunks, index, start)
     access = shared_access(layout_of(value), _row_major_smem_layout(e.b, value))

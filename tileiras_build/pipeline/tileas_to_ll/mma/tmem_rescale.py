@@ -19,13 +19,12 @@ from ..emission.function_builder import Value
 from ..emission.kernel_emitter import Handler, KernelEmitter
 from .tcgen05 import form_of, pointer_to, registers_type, scalars_of, vector_of, warp_address
 
-# That a thread has for a part of the tile at once, two of them in flight: beside those it holds a row of scores, and with twice as many it
-# spills.
+# Registers of a thread per chunk, two chunks in flight: the thread also holds a row of scores, and would spill with twice as many.
 REGISTERS_PER_STEP = 16
 
 
 def emit_tmem_scale(e: KernelEmitter, op: TableOp) -> None:
-    """A warp moves its part of the tile to registers and back, unless there is nothing to change."""
+    """Each warp loads its part of the tile, multiplies it and stores it back, unless all factors are 1."""
     shape = op.factor.type.get_shape()
     tile = unwrap(tmem_tile(*shape, ELEMENT_BITS["f32"], e.num_warps))
     factors = [e.b.of(value, FLOAT) for value in e.values.registers_as(op.factor, tile.layout)]
@@ -57,7 +56,7 @@ def _scale(e: KernelEmitter, tile: TmemTile, start: Value, factors: list[SSAValu
 def _store_scaled(
     e: KernelEmitter, address: SSAValue, loaded: SSAValue, factors: list[SSAValue], form: dict[str, bool | int | str]
 ) -> list[SSAValue]:
-    """Multiply what has been loaded by the first factors, and store it; the factors that are left."""
+    """Multiply the loaded chunk by the first factors, and store it; returns the remaining factors."""
     values = scalars_of(e.b, FLOAT, loaded)
     used, left = factors[: len(values)], factors[len(values) :]
     words = [e.b.bitcast(value, I32) for value in _multiplied(e, values, used)]
@@ -66,7 +65,7 @@ def _store_scaled(
 
 
 def _multiplied(e: KernelEmitter, values: list[Value], factors: list[SSAValue]) -> list[Value]:
-    """Element by element, two in one instruction where it costs as much as one: each is rounded as if alone."""
+    """Multiply elementwise, packed where the target has it: each product is rounded as if alone."""
     calls = list(zip(values, factors, strict=True))
     one = partial(e.b.binary, "fmul", type=FLOAT)
     if not has_pairs(e.target, FLOAT):

@@ -82,7 +82,7 @@ def _copy(
     source: SSAValue,
     holder: Value | None,
 ) -> None:
-    """``source``: how many bytes to read, or whether none; ``target`` and ``place``: addresses and offsets in bytes."""
+    """``source``: bytes to read, or whether to ignore the source; ``target`` and ``place``: addresses and offsets in bytes."""
     (to, to_offset), (of, of_offset) = target, place
     there = b.bridge(to, SHARED_BYTES), b.bridge(to_offset, INDEX)
     here = b.bridge(of, GLOBAL_BYTES), b.bridge(of_offset, INDEX)
@@ -91,7 +91,7 @@ def _copy(
 
 
 def _is_out_of_bounds(b: InstructionBuilder, addresses: TileAddresses, first: int, enabled: Value) -> SSAValue:
-    """Whether a vector that no border cuts is to be zeros: the instruction's ignore-src operand, an i1."""
+    """Whether a vector is wholly out of bounds and thus zero-filled: the instruction's ignore-src operand, an i1."""
     return b.binary("xor", b.all_lanes(enabled, addresses.mask(first)), 1, I1)
 
 

@@ -1,7 +1,7 @@
 """Ping-pong warpgroups: named barriers order their MMAs (PTX ISA 9.0, section 9.7.13.1, barrier).
 
-Each warpgroup has a named barrier of its own threads and those of the one before it: these arrive when their turn is
-over, its own wait. The last one's first arrival, and the first one's last wait, stand outside all turns.
+Each warpgroup has a named barrier, shared with the warpgroup before it: that one arrives after its MMAs, this one waits
+before its own. The first arrival of the last warpgroup, and the last wait of the first, are outside the loop.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Tensor maps and the copies that use them (PTX ISA 9.0, section 9.7.9.27, cp.async.bulk.tensor).
+"""TMA copies and their tensor maps (PTX ISA 9.0, section 9.7.9.27, cp.async.bulk.tensor).
 
-One thread starts the copies of a tile, one for each box. Loads count their bytes at the stage's full mbarrier; stores
-are groups of the thread that starts them (section 9.7.9.27.4.3, cp.async.bulk.wait_group).
+One thread issues the copies of a tile, one for each box. Loads count their bytes at the stage's full mbarrier; stores are
+bulk groups of the thread that issues them (section 9.7.9.27.4.3, cp.async.bulk.wait_group).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def box_of(op: TableOp, placement: SharedLayout) -> TensorBox:
 
 
 def map_box(op: TableOp) -> MapBox:
-    """The same without a place in shared memory."""
+    """The same without a position in shared memory."""
     dims, box = (int_array_attr(op, key) for key in ("dims", "box"))
     return MapBox(dims, box, str_attr(op, "swizzle_mode"), "rounds" in op.attributes)
 
@@ -103,7 +103,7 @@ def emit_async_tiled_tma_load(e: KernelEmitter, op: TableOp) -> None:
 
 
 def emit_async_tiled_tma_store(e: KernelEmitter, op: TableOp) -> None:
-    """For each part: all threads write it to shared memory and meet; what they wrote is seen by the copies."""
+    """For each chunk: all threads store it to shared memory, a barrier, then one thread issues the copies."""
     placement, scratch = op.placement, int_attr(op, "scratch_offset")
     parts, slots = (int_attr(op, key) for key in ("chunks", "slots"))
     box = box_of(op.desc.owner, placement)
@@ -125,7 +125,7 @@ def emit_async_tiled_tma_store(e: KernelEmitter, op: TableOp) -> None:
 
 
 def _in_chunk(whole: TileChunks, number: int, offset: int) -> int | None:
-    """The offset in part ``number`` of an offset of the whole; None where that lies in another part."""
+    """The offset within chunk ``number``; None where the element is in another chunk."""
     part, inside = whole.chunk_and_offset(offset)
     return inside if part == number else None
 
@@ -133,7 +133,7 @@ def _in_chunk(whole: TileChunks, number: int, offset: int) -> int | None:
 def _start_stores(
     e: KernelEmitter, op: TableOp, box: TensorBox, placed: Callable[[int], int | None], base: Value
 ) -> None:
-    """The copies of one part; none of a tensor without elements."""
+    """Issue the copies of one chunk; none for a tensor without elements."""
     view = e.values.view(op.view)
     tile_dims = [view.type.dim_map.index(dim) for dim in box.dims]
     starts = _chunk_starts(e, op, view, tile_dims)
@@ -170,7 +170,7 @@ def emit_async_tma_store_wait(e: KernelEmitter, op: TableOp) -> None:
 
 
 def _wait_for_stores(threads: ThreadIds, pending: int, *, read: bool) -> None:
-    """In the warp whose thread starts all copies; its other threads have started none, and wait for none."""
+    """Wait in the warp whose elected thread issues all copies; for its other threads the wait is empty."""
     with threads.b.if_then(threads.is_first_warp):
         threads.b.issue(tma_reduce.BulkWaitGroupOp, pending=pending, read=read)
 
@@ -203,8 +203,9 @@ def _load(
     everywhere: bool,
     pair: bool,
 ) -> None:
-    """``everywhere``: to the same place of every CTA of the cluster, each counting the bytes at its own mbarrier;
-    ``pair``: the mbarrier may be that of the other CTA of the pair."""
+    """Issue a TMA load. ``everywhere``: multicast to the same offset in every CTA of the cluster, each of which counts the
+    bytes at its own mbarrier; ``pair``: the mbarrier may be that of the other CTA of the pair.
+    """
     group, first = mbarrier(e.b, barrier)
     target = _box(e.b, place, map, CLUSTER if everywhere or pair else SHARED)
     positions = [e.b.bridge(value, INDEX) for value in coordinates]

@@ -1,1 +1,1 @@
-"""Control flow, the place in the grid, and what a tile program tells the host."""
+"""Control flow, program ids, print and assert."""

@@ -124,7 +124,7 @@ def emit_for(e: KernelEmitter, op: TableOp) -> None:
 def _start_header(
     b: InstructionBuilder, types: Sequence[Attribute], initial: Sequence[Value]
 ) -> tuple[Block, Sequence[SSAValue]]:
-    """The header of a loop, entered from here with the ``initial`` values, and what it carries."""
+    """Start a loop header, entered from here with the ``initial`` values; the phis of the carried values."""
     entry, header = b.block, b.label()
     b.branch(header)
     b.start(header)
@@ -155,7 +155,7 @@ def emit_loop(e: KernelEmitter, op: TableOp) -> None:
 
 
 def _undefined(b: InstructionBuilder, values: Sequence[SSAValue]) -> list[Value]:
-    """What stands for values that no path reaches."""
+    """Values for results that no path defines."""
     return [b.undefined(type) for type in _types(values)]
 
 

@@ -56,7 +56,7 @@ def _is_whole(tile: SSAValue) -> bool:
 
 
 def _format_pieces(e: KernelEmitter, op: TableOp, text: str) -> Iterator[Piece]:
-    """What is printed, a conversion at a time."""
+    """The printed pieces, one conversion each."""
     values = iter(op.values)
     for before, conversion in format_pieces_of(text):
         yield before, None
@@ -95,7 +95,7 @@ def _calls(pieces: Iterable[Piece]) -> Iterator[tuple[str, list[Argument]]]:
 
 
 def _print_elements(e: KernelEmitter, op: TableOp, text: str) -> None:
-    """Each element on its own; the tiles share one shape and so one layout."""
+    """Print each element by its own call; the tiles share one shape and so one layout."""
     tiles = _tiles(e.values, op)
     layout = layout_of(tiles[0])
     if any(layout_of(tile).shape != layout.shape for tile in tiles):

@@ -1,4 +1,4 @@
-"""The tile program's place in the grid, tokens, globals and barriers."""
+"""Program ids, tokens, globals, storage and barriers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def emit_cta_rank(e: KernelEmitter, op: TableOp) -> None:
 
 
 def emit_token(e: KernelEmitter, op: TableOp) -> None:
-    """Text order is program order, so a token needs no value."""
+    """Operations are emitted in program order, so a token needs no value."""
     e.values[op.results[0]] = None
 
 
@@ -49,7 +49,7 @@ def emit_barrier(e: KernelEmitter, op: TableOp) -> None:
 
 
 def emit_cast(e: KernelEmitter, op: Operation) -> None:
-    """Types before and after a conversion have the same registers."""
+    """The types before and after a conversion have the same registers."""
     e.values[op.results[0]] = e.values[op.operands[0]]
 
 
