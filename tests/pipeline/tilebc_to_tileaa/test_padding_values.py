@@ -87,14 +87,14 @@ def test_what_a_type_holds(type, value):
 
 
 @pytest.mark.parametrize(("type", "value"), [(t, v) for t, v in CASES if BITS[t][VALUES.index(v)] is None])
-def test_what_a_type_cannot_hold(type, value):
+def test_a_type_cannot_represent_the_value(type, value):
     code = bytecode(type, value)
-    with pytest.raises(InvalidInput, match=f"pads with {value}, which {type} cannot hold") as caught:
+    with pytest.raises(InvalidInput, match=f"{type} cannot represent the padding value {value}") as caught:
         compile(code, "sm_107", stop_at="ptx")
     assert caught.value.id == "padding-value"
     memory = interpreter.Memory()
     arrays = [aligned(np.zeros(64, np.uint8)) for _ in range(2)]
     params = [int(memory.map_array(array)).to_bytes(8, "little") for array in arrays]
-    with pytest.raises(InvalidInput, match="cannot hold what the view pads with") as caught:
+    with pytest.raises(InvalidInput, match=f"cannot represent the padding value {value}") as caught:
         interpreter.launch(code, "k", 1, [*params, (32).to_bytes(4, "little")], memory=memory)
     assert caught.value.id == "padding-value"

@@ -47,13 +47,13 @@ def _convert_load_view(cv: Converter, op: cuda_tile.LoadViewTkoOp, block: Block)
 
 
 def _check_padding(op: cuda_tile.LoadViewTkoOp) -> None:
-    """A view pads with what its elements can be."""
+    """Raise InvalidInput[padding-value] for a padding value that the element type cannot represent."""
     view = cast(TileView, op.view.type)
     name = str(view.element_type).removeprefix("!cuda_tile.")
     if view.padding_value is not None and ELEMENT_TYPES[name].padding(view.padding_value.value) is None:
         raise InvalidInput(
             "padding-value",
-            f"the view pads with {view.padding_value.value}, which {name} cannot hold",
+            f"{name} cannot represent the padding value {view.padding_value.value}",
             location=source_location(op),
             remedy="pad with zero, and choose another value where the tile ends",
         )

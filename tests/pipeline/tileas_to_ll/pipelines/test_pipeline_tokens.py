@@ -1,4 +1,4 @@
-"""Tokens of pipelines: one i32 that says the stage and, in its low bit, the phase; in the code that kernels are made of."""
+"""Tokens of pipelines: one i32 with the stage in the upper bits and the phase in the lowest."""
 
 from types import SimpleNamespace
 
@@ -23,8 +23,8 @@ from tileiras_build.target.targets import find_target
 STAGES = 3
 
 
-class Numbers:
-    """What a builder writes, computed."""
+class Evaluator:
+    """A builder that computes the results of its instructions."""
 
     def add(self, a, b):
         return a + b
@@ -45,30 +45,37 @@ class Numbers:
         return then if condition else otherwise
 
 
+class Scalars(dict):
+    """A value map in which each token is an int."""
+
+    b = Evaluator()
+    scalar = staticmethod(int)
+
+
 PIPELINE = SimpleNamespace(type=SimpleNamespace(stages=SimpleNamespace(data=STAGES)))
 
 
 def advanced(token: int) -> int:
     """The token after ``token``."""
-    e = SimpleNamespace(b=Numbers(), scalar=int, values={})
+    e = SimpleNamespace(b=Evaluator(), values=Scalars())
     emit_advance(e, SimpleNamespace(token=token, pipeline=PIPELINE, result="result"))
     return e.values["result"]
 
 
 @pytest.mark.seed("lowering-overview", "abi-token", "token-i32")
-def test_a_token_goes_around_the_stages_and_turns_its_low_bit():
+def test_a_token_wraps_around_the_stages_and_flips_its_phase():
     tokens = [0]
     for _ in range(2 * STAGES):
         tokens.append(advanced(tokens[-1]))
-    e = SimpleNamespace(b=Numbers(), scalar=int)
+    values = Scalars()
     ops = [SimpleNamespace(token=token, pipeline=PIPELINE) for token in tokens]
-    assert [stage_of(e, op) for op in ops] == [0, 1, 2, 0, 1, 2, 0]
-    assert [phase_of(e, op) for op in ops] == [0, 0, 0, 1, 1, 1, 0]
+    assert [stage_of(values, op) for op in ops] == [0, 1, 2, 0, 1, 2, 0]
+    assert [phase_of(values, op) for op in ops] == [0, 0, 0, 1, 1, 1, 0]
     assert tokens == [0, 2, 4, 1, 3, 5, 0]
 
 
 def parities(target: str):
-    """The i32 whose bit each wait of a product's thread code tests."""
+    """The i32 whose phase bit each wait of a matmul's thread code tests."""
     job = Job(find_target(target))
     tileas = driver.lower(bytecode_of("matmul_f16_nt"), "tilebc", "tileas", job)[".tileas"]
     passes = PASSES[: PASSES.index(ConvertTileASToLLVM) + 1]
