@@ -42,3 +42,8 @@ def stem(node, suffix: str) -> str:
     found = node.name.removesuffix(suffix)
     check_file_name(found, str(node))
     return found
+
+
+def is_tilecpp(node) -> bool:
+    """Whether a source is a CUDA Tile C++ file."""
+    return node.name.endswith(TILECPP)

@@ -26,7 +26,8 @@ from ..target.targets import Target
 from . import tilecpp_step
 from .artifact_node import attach_builder
 from .export_step import store_lines, stored_lines
-from .incremental.sconscript_trace import TRACE, sys_path_of_steps
+from .incremental.sconscript_trace import TRACE
+from .incremental.script_frames import sys_path_of_steps
 from .library_member import Kernel, stem
 from .per_kernel_options import Rows, matching, options_of
 from .progress import BuildStep

@@ -17,9 +17,8 @@ import pathlib
 import posixpath
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import contextmanager
-from itertools import islice
 from types import CodeType, FrameType
 from typing import Any
 
@@ -29,7 +28,6 @@ import SCons.Script
 import SCons.Tool
 import SCons.Variables
 
-from ...core.code_digest import PACKAGE
 from ...core.tracing.fs_probe import is_build_leftover
 from ...core.tracing.fs_probe import stamp as file_state
 from ...core.tracing.ignored_env_vars import IGNORED_ENV_VARS
@@ -45,6 +43,18 @@ from .fs_queries import (
     stat_state,
 )
 from .sconscript_purity import ScriptEffects, untraced_prologue
+from .script_frames import (
+    OWN,
+    SCRIPT_READER,
+    frames,
+    importer_of,
+    is_disk_check,
+    is_importlib,
+    is_package_code,
+    is_tool_detection,
+    running_code,
+    script_of,
+)
 
 _UNTRACEABLE_EVENTS = (
     *("subprocess.", "socket.", "urllib.", "http.", "ftplib.", "sqlite3.", "pty.", "shutil.", "builtins.input"),
@@ -57,20 +67,12 @@ _LISTINGS = ("os.listdir", "os.scandir")
 _WRITE_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _MARGIN = 0.05  # seconds; kernels stamp files with a clock that ticks every 1 to 10 ms
 _VOLATILE_FOLDERS = ("/proc/", "/sys/")
-_IMPORTING = "<frozen importlib"
 
-_OWN = str(PACKAGE) + os.sep
-_SCONS = os.path.dirname(os.path.abspath(SCons.__file__)) + os.sep
-_STANDARD = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
-_INSTALLED = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist-packages"))
-_SCONS_TOOLS = os.path.dirname(SCons.Tool.__file__) + os.sep
-_SCRIPT_READER = os.path.join(os.path.dirname(SCons.Script.__file__), "SConscript.py")
-_READ_SCRIPT = sys.modules["SCons.Script.SConscript"]._SConscript.__code__
 _KIND_SCANS = ("os", "glob", "pathlib")  # modules that ask the entries of a folder for their kinds at most
 
 _FS = SCons.Node.FS
 _NODE_STATS = {_FS.LocalFS.stat.__code__, _FS.LocalFS.lstat.__code__}
-_DISK_CHECK, _GLOBS = _FS.do_diskcheck_match.__code__, {_FS.Dir._glob1.__code__, glob_match.__code__}
+_GLOBS = {_FS.Dir._glob1.__code__, glob_match.__code__}
 _VARIABLES = SCons.Variables.Variables.Update.__code__
 _PATH_STATS = {pathlib.Path.stat.__code__, pathlib.Path.lstat.__code__}
 # Functions of the standard library that tell no more of what they find than of what kind it is.
@@ -113,16 +115,14 @@ class SConscriptTrace:
 
     def start(self) -> None:
         """Watch from now on, if SCons is reading build scripts."""
-        running = _running_code()
+        running = running_code()
         if not running:
             self.untraceable = "the tool was loaded outside of an SConstruct"
             return
         self.untraceable = next(filter(None, (untraced_prologue(path, line) for path, line in running)), None)
         self.scripts.update(path for path, _ in running)
         # An environment that loads the tool may have loaded SCons' own before it.
-        self.detected_tools = any(
-            frame.f_code.co_filename == SCons.Tool.__file__ for frame in _frames(sys._getframe(1))
-        )
+        self.detected_tools = any(frame.f_code.co_filename == SCons.Tool.__file__ for frame in frames(sys._getframe(1)))
         self._patch_os()
         self.has_started = self._is_active = True
         sys.addaudithook(self._on_audit_event)
@@ -164,12 +164,12 @@ class SConscriptTrace:
     def add_scripts(self) -> None:
         """Add the build scripts themselves, which SCons opened before it ran them, and where they lie."""
         for node in SCons.Node.SConscriptNodes:
-            for path in {node.get_abspath(), node.srcnode().get_abspath(), _script_of(node)}:
+            for path in {node.get_abspath(), node.srcnode().get_abspath(), script_of(node)}:
                 self.add_file(path)
                 self.add_folder(os.path.dirname(path))
-            state = self.files[_script_of(node)]
+            state = self.files[script_of(node)]
             if state is None or max(state[:2]) / 1e9 > SCons.Script.start_time - _MARGIN:
-                self.untraceable = f"{_script_of(node)} changed after this run started"
+                self.untraceable = f"{script_of(node)} changed after this run started"
         self._add_site_folders()
 
     def code(self) -> ScriptEffects:
@@ -178,7 +178,7 @@ class SConscriptTrace:
 
     def sources(self) -> set[str]:
         """The build scripts, and the user's own code that they import."""
-        return self.scripts.union(map(_script_of, SCons.Node.SConscriptNodes))
+        return self.scripts.union(map(script_of, SCons.Node.SConscriptNodes))
 
     def add_file(self, path: str) -> None:
         """Note the state of a file, before it is read."""
@@ -231,7 +231,7 @@ class SConscriptTrace:
             self._on_untraceable(event)
 
     def _on_untraceable(self, event: str) -> None:
-        if _is_tool_detection():
+        if is_tool_detection():
             self.detected_tools = True
         else:
             self.untraceable = f"the build scripts call {event}, which is not traced"
@@ -258,7 +258,7 @@ class SConscriptTrace:
             self.untraceable = "the build scripts use directory file descriptors (dir_fd), which are not traced"
             return
         name = _absolute(path or ".")
-        if _is_importlib(frame):
+        if is_importlib(frame):
             self.add_folder(name)
             return
         how = _listing_query(event, frame)
@@ -272,12 +272,12 @@ class SConscriptTrace:
         if frame.f_code is _VARIABLES:
             path = frame.f_locals["filename"]
         name = os.path.abspath(path)
-        if path.startswith("<") or _is_package_code(name):
+        if path.startswith("<") or is_package_code(name):
             return
-        importer = _importer(frame)
-        if importer.startswith(_OWN) or importer in self._own or self._probing_installed:
+        importer = importer_of(frame)
+        if importer.startswith(OWN) or importer in self._own or self._probing_installed:
             self._own.add(name)
-        elif importer != _SCRIPT_READER:
+        elif importer != SCRIPT_READER:
             self.scripts.add(name)
 
     # ---- what there are none for
@@ -326,12 +326,12 @@ class SConscriptTrace:
             link = "link-"
         while frame.f_code in _PATH_STATS and frame.f_back is not None:
             frame = frame.f_back
-        if _is_importlib(frame) and (found is None or stat.S_ISDIR(found.st_mode)):
+        if is_importlib(frame) and (found is None or stat.S_ISDIR(found.st_mode)):
             self.add_folder(_absolute(path))
             return
         how = "stat-or-kind" if frame.f_code in _NODE_STATS else "kind" if frame.f_code in _KIND_CALLERS else "state"
         # Whether a folder is where a new node's file will be; the answer "nothing" is forgotten.
-        if how == "stat-or-kind" and found is None and _is_disk_check(frame):
+        if how == "stat-or-kind" and found is None and is_disk_check(frame):
             return
         answer = None if found is None else _STATS[how](found)
         self.record_query(link + how, _absolute(path), answer)
@@ -410,90 +410,6 @@ def _listing_query(event: str, frame: FrameType) -> str:
         return "names"
     # A scan gives entries, which can be asked for their whole state; Python's own functions ask for kinds only.
     return "entries" if frame.f_globals.get("__name__") in _KIND_SCANS else "entry-states"
-
-
-def _is_importlib(frame: FrameType) -> bool:
-    """Whether Python looks for modules and distributions: in a folder of them it looks for names."""
-    return frame.f_globals.get("__name__", "").startswith("importlib.")
-
-
-def _is_disk_check(frame: FrameType) -> bool:
-    callers = islice(_frames(frame.f_back), 4)
-    return any(caller.f_code is _DISK_CHECK for caller in callers)
-
-
-def _frames(frame: FrameType | None) -> Iterator[FrameType]:
-    """``frame`` and those that have called it."""
-    while frame is not None:
-        yield frame
-        frame = frame.f_back
-
-
-def _is_package_code(path: str) -> bool:
-    """Whether a file is of the standard library, of SCons or of this package."""
-    if path.startswith((_OWN, _SCONS)):
-        return True
-    # Installed packages lie within the folder of the standard library.
-    return path.startswith(_STANDARD) and not any(part in path for part in _INSTALLED)
-
-
-def _importer(frame: FrameType | None) -> str:
-    """The file of the code that imports, or runs, what an event tells of."""
-    while frame is not None and frame.f_code.co_filename.startswith(_IMPORTING):
-        frame = frame.f_back
-    return "" if frame is None else os.path.abspath(frame.f_code.co_filename)
-
-
-def _is_tool_detection() -> bool:
-    """Whether SCons itself is looking for compilers, which it does for every environment with its default tools.
-
-    A tool of the user's own is called by SCons as well: what it runs it runs itself.
-    """
-    for frame in _frames(sys._getframe(1)):
-        path = os.path.abspath(frame.f_code.co_filename)
-        if path.startswith(_SCONS_TOOLS) and path != SCons.Tool.__file__:
-            return True
-        if not frame.f_code.co_filename.startswith("<") and not _is_package_code(path):
-            return False
-    return False
-
-
-def _script_of(node: SCons.Node.FS.File) -> str:
-    """The file that SCons reads for a build script: without a copy in a variant directory its source, maybe in a repository."""
-    return (node if node.rexists() else node.srcnode()).rfile().get_abspath()
-
-
-def _running_code() -> list[tuple[str, int]]:
-    """The user's files whose code is being run, and at which line: build scripts, what they import, and tools.
-
-    Nothing where the tool was loaded outside of an SConstruct; below the outermost one is who runs SCons.
-    """
-    scripts = set(map(_script_of, SCons.Node.SConscriptNodes))
-    found, running = [], 0
-    for frame in _frames(sys._getframe(1)):
-        path = os.path.abspath(frame.f_code.co_filename)
-        if not frame.f_code.co_filename.startswith("<") and not _is_package_code(path):
-            found.append((path, frame.f_lineno))
-        if path in scripts:
-            running = len(found)
-    return found[:running]
-
-
-@contextmanager
-def sys_path_of_steps() -> Iterator[None]:
-    """Look for modules where steps do: SCons puts a build script's folder first only while it is read.
-
-    A worker that is started meanwhile keeps what ``sys.path`` is then.
-    """
-    reading = [frame for frame in _frames(sys._getframe(1)) if frame.f_code is _READ_SCRIPT]
-    before = sys.path
-    if reading:
-        # The outermost script is the first.
-        sys.path = list(reading[-1].f_locals.get("old_sys_path", before))
-    try:
-        yield
-    finally:
-        sys.path = before
 
 
 TRACE = SConscriptTrace()

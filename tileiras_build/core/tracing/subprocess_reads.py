@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from .created_paths import CreatedPaths
 from .fs_probe import is_standard
 from .seccomp_listener import FileCall, FileOperation, Listener, send_listener
 
@@ -33,36 +34,37 @@ class SubprocessReads:
         self.files: dict[str, None] = {}
         self.programs: dict[str, None] = {}
         self._absent: dict[str, None] = {}
-        self._made: set[str] = set()
+        self._created = CreatedPaths()
 
     def on_call(self, call: FileCall) -> None:
         """One call, which waits meanwhile."""
         if call.path is None or _SYSTEM.match(call.path) or is_standard(call.path):
             return
         if call.kind in (FileOperation.MAKE, FileOperation.RENAME):
-            self._made.add(call.path)
+            self._created.add(call.path)
         elif call.kind is FileOperation.RUN and os.path.isfile(call.path):
             self.programs[call.path] = None
-        elif call.kind in (
-            FileOperation.OPEN,
-            FileOperation.STAT,
-            FileOperation.LINK,
-            FileOperation.RUN,
-        ) and not self._is_made(call.path):
+        elif (
+            call.kind
+            in (
+                FileOperation.OPEN,
+                FileOperation.STAT,
+                FileOperation.LINK,
+                FileOperation.RUN,
+            )
+            and call.path not in self._created
+        ):
             self._handle(call)
 
     def _handle(self, call: FileCall) -> None:
         assert call.path is not None
         if not os.path.lexists(call.path):
             if call.kind is FileOperation.OPEN and call.flags & os.O_CREAT:
-                self._made.add(call.path)
+                self._created.add(call.path)
             else:
                 self._absent[call.path] = None
         elif call.kind is FileOperation.OPEN and not call.flags & os.O_WRONLY and os.path.isfile(call.path):
             self.files[call.path] = None
-
-    def _is_made(self, path: str) -> bool:
-        return path in self._made or any(path.startswith(made + os.sep) for made in self._made)
 
     def absent(self) -> dict[str, set[str]]:
         """Folder -> names in it that were looked for; of a path whose folder is not there, the part that would appear first."""

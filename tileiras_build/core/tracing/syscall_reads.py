@@ -1,8 +1,8 @@
 """What a process reads by the system calls of it and of all that it starts, whoever makes them.
 
-``watch.py`` knows what a question of Python's is about, and misses what C code, unusual functions and other processes ask. This
-sees every call, and adds to a record what the record does not explain: whatever cannot be expressed as a row makes
-the step one that is ``unfollowed``.
+``read_tracer.py`` knows the purpose of what Python asks, and misses what C code, unusual functions and other processes ask.
+This sees every call, and adds to a record what the record does not explain. What cannot be expressed as a row becomes
+one of the record's ``untraced_actions``.
 """
 
 from __future__ import annotations
@@ -12,15 +12,17 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import lru_cache
 
-from .audit_hooks import PACKAGE, ReadsChanged
+from .caller_frames import PACKAGE
+from .created_paths import CreatedPaths
 from .dependency_record import Dependency, DependencyRecord, describe
 from .fs_probe import Probe, Stamp, is_compiled_module, is_installed, is_standard, stamp
 from .portable_paths import PortablePaths
+from .read_tracer import ReadsChanged
 from .seccomp_listener import FileCall, FileOperation
 
 _WRITES = os.O_WRONLY | os.O_RDWR
 # What the interpreter, the C library and the loader of shared libraries ask for by themselves; what the program asks for
-# there is heard by ``watch.py``.
+# there is seen by ``audit_hooks.py``.
 _SYSTEM = (
     *("/dev/", "/proc/", "/sys/", "/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/", "/usr/local/lib/"),
     *("/usr/share/locale/", "/usr/lib/locale/", "/etc/ld.so", "/run/nscd/", "/var/run/nscd/"),
@@ -38,7 +40,7 @@ class SyscallReads:
     def __init__(self, tolerates_runs: Callable[[], bool]):
         self._tolerates_runs = tolerates_runs
         self._seen: dict[tuple[str, str], Stamp | str | None] = {}
-        self._made: set[str] = set()
+        self._created = CreatedPaths()
         self._changed: set[str] = set()
         self._unfollowed: dict[str, None] = {}
         self._ran = False
@@ -73,7 +75,7 @@ class SyscallReads:
         now = probe.stamps[name] if kind == "contents" else state
         if now == found:
             return Dependency(kind, name, state, probe.stamps[name] if kind == "contents" else None)
-        if name in self._changed or self._is_made(name):
+        if name in self._changed or name in self._created:
             self._unfollowed[f"it modifies {name}, which it also reads"] = None
             return None
         raise ReadsChanged(describe(Dependency(kind, name, state)))
@@ -89,11 +91,11 @@ class SyscallReads:
             if not os.path.isdir(name):
                 self._note("contents", name)
         elif not os.path.lexists(name):
-            self._made.add(name)
+            self._created.add(name)
         elif call.flags & os.O_EXCL and call.flags & os.O_CREAT:
             self._note("type", name)
         elif call.flags & os.O_TRUNC:
-            self._made.add(name)
+            self._created.add(name)
         else:
             self._note("contents", name)
             self._changed.add(name)
@@ -106,7 +108,7 @@ class SyscallReads:
         self._note("stat", name)
 
     def _link(self, call: FileCall) -> None:
-        if (name := self._named(call)) is not None and not self._is_made(name):
+        if (name := self._named(call)) is not None and name not in self._created:
             self._note("link", name)
 
     def _list(self, call: FileCall) -> None:
@@ -119,22 +121,22 @@ class SyscallReads:
         if os.path.lexists(name):
             self._note("type", name)
         else:
-            self._made.add(name)
+            self._created.add(name)
         self._name_again(call.second)
 
     def _rename(self, call: FileCall) -> None:
         if (name := self._named(call)) is None:
             return
         self._name_again(call.second)
-        self._made.add(name)
+        self._created.add(name)
 
     def _name_again(self, source: str | None) -> None:
-        if source is not None and not self._is_made(source) and os.path.lexists(source):
+        if source is not None and source not in self._created and os.path.lexists(source):
             self._unfollowed[f"it renames {source}"] = None
 
     def _change(self, call: FileCall) -> None:
         name = self._named(call)
-        if name is not None and not self._is_made(name) and os.path.lexists(name):
+        if name is not None and name not in self._created and os.path.lexists(name):
             self._unfollowed[f"it {call.kind.value} {name}"] = None
 
     def _run(self, call: FileCall) -> None:
@@ -160,16 +162,13 @@ class SyscallReads:
     def _followed(self, call: FileCall) -> str | None:
         """As ``_named``; behind a link that the program has made, what it leads to."""
         name = self._named(call)
-        if name is None or not self._is_made(name):
+        if name is None or name not in self._created:
             return name
         real = os.path.realpath(name)
-        return None if self._is_made(real) or is_ignored(real) else real
-
-    def _is_made(self, name: str) -> bool:
-        return name in self._made or any(name.startswith(made + os.sep) for made in self._made)
+        return None if real in self._created or is_ignored(real) else real
 
     def _note(self, kind: str, name: str) -> None:
-        if (kind, name) not in self._seen and not self._is_made(name):
+        if (kind, name) not in self._seen and name not in self._created:
             found = stamp(name) if kind == "contents" else Probe(PortablePaths("/", "/")).state(kind, name)
             self._seen[kind, name] = found
 

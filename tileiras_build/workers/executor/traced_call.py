@@ -18,11 +18,12 @@ from functools import partial
 
 from ...core.errors import InternalError, InvalidInput, Location
 from ...core.system_limits import address_space
-from ...core.tracing.audit_hooks import ReadsChanged, ReadTracer, install
+from ...core.tracing.audit_hooks import install
 from ...core.tracing.dependency_record import TracedResult
 from ...core.tracing.fs_probe import is_installed, is_standard
 from ...core.tracing.portable_paths import PortablePaths
 from ...core.tracing.pyc_staleness import install_pyc_check
+from ...core.tracing.read_tracer import ReadsChanged, ReadTracer
 from ...core.tracing.syscall_reads import SyscallReads
 from ...pipeline.stages import load
 from .call_result import describe_exit

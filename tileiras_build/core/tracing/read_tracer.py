@@ -1,0 +1,410 @@
+"""ReadTracer: what a program in this process reads, collected while one step runs."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from .caller_frames import (
+    PACKAGE,
+    is_about_places,
+    is_for_library,
+    is_for_program,
+    requesting_file,
+    standard_callers,
+    stat_kind,
+)
+from .created_paths import CreatedPaths
+from .dependency_record import Dependency, DependencyRecord, describe, render_block
+from .fs_probe import (
+    ABSENT,
+    FILE,
+    Probe,
+    Stamp,
+    is_compiled_module,
+    is_installed,
+    is_standard,
+    stamp,
+    type_of,
+)
+from .fs_probe import absolute as absolute_path
+from .machine_queries import HOST, OF_SYSTEM, SYSTEM
+from .portable_paths import PortablePaths
+from .shared_flags import SharedFlags
+
+_OWN_VARIABLES = "TILEIRAS_"  # how the variables begin that this package itself looks at
+_AT_START = ("sitecustomize", "usercustomize")
+_EDITABLE = "__editable___tileiras_build"  # setuptools' way to this package's sources
+_RECENT = 50_000_000  # ns; a file that was changed so shortly ago may change again without a new time stamp
+_RECHECK_SECONDS = 1.0  # seconds
+_DEVICES = ("/dev/", "/proc/", "/sys/")
+_IGNORED_DEVICES = ("/dev/null", "/dev/urandom", "/dev/random", "/proc/self/")
+_PROCESS_PATHS = re.compile(r"/proc/self/(task/\d+/)?(environ$|cwd/|root/|fd/)")
+# Where cuTile keeps what its launcher compiled, asked for when it is imported: no export reads that.
+_PLACES = frozenset(("HOME", "XDG_CACHE_HOME", "CUDA_TILE_CACHE_DIR", "CUDA_TILE_TEMP_DIR", "TMPDIR", "TEMP", "TMP"))
+_BY_PATH = frozenset(("contents", "type", "stat", "link", "names", "shadows", "distributions", "startup"))
+_Key = tuple[str, str]
+
+
+class ReadsChanged(Exception):
+    """What a step has read changed before the step ended: the argument says what, in a few words."""
+
+    ends_worker = True  # a process that has loaded what is no longer there
+
+
+class ReadTracer:
+    """What this process reads while the watch is ``active``.
+
+    Names are absolute paths here; ``end`` gives them their names in a project.
+    """
+
+    def __init__(self):
+        self.signals = SharedFlags()
+        self.active = self.is_loading = False
+        self.step_reads: dict[_Key, Stamp | str | None] = {}
+        self._library_reads: dict[_Key, Stamp | str | None] = {}
+        self._library_rows: dict[_Key, Dependency] = {}
+        self._early: dict[str, str] = {}
+        self.created = CreatedPaths()
+        self.changeable: set[str] = set()
+        self._set: set[str] = set()
+        self.untraced_actions: dict[str, None] = {}
+        self._modules: set[str] = set()
+        self._libraries: set[str] = set()
+        self._digests: dict[str, tuple[Stamp, str]] = {}
+        self._written, self._checked = (-1, "[]"), 0.0
+        self._probe = _new_probe()
+        self._search_path: list[str] = []
+        self.depends_on_place = False
+
+    @property
+    def active(self) -> bool:
+        """Whether what is read now is noted."""
+        return self._active
+
+    @active.setter
+    def active(self, value: bool) -> None:
+        self._active = value
+        self.signals.is_silent = not value
+
+    # ---- the phases of a process
+
+    def load(self) -> None:
+        """From now on libraries are loaded: what is read belongs to them."""
+        self.active = self.is_loading = True
+
+    def loaded(self) -> None:
+        """The libraries are loaded."""
+        self._add_start()
+        self._add_modules()
+        self.active = self.is_loading = False
+
+    def prepare(self, places: PortablePaths) -> None:
+        """Look at what the libraries have read, so that a fork of this process need not; it has signals of its own.
+
+        What was loaded is what the libraries' rows say, whatever is in the files by now: a look at them now and then ends
+        a worker that is out of date.
+        """
+        with self.untraced():
+            self._block(_new_probe(), places)
+            if (now := time.monotonic()) - self._checked > _RECHECK_SECONDS:
+                self.check(_new_probe())
+                self._checked = now
+        self.signals = SharedFlags()
+        self.active = False
+        self._forget()
+
+    def begin(self) -> None:
+        """A step begins."""
+        self._forget()
+        self._search_path = list(sys.path)  # that the step begins with: its own folders are noted where it looks there
+        self.active = True
+
+    def _forget(self) -> None:
+        """Drop what the last step, or loading, has asked and seen."""
+        self.step_reads, self._early, self.untraced_actions = {}, {}, {}
+        self.created, self.changeable, self._set = CreatedPaths(), set(), set()
+        self._probe, self.depends_on_place = _new_probe(), False
+
+    def end(self, places: PortablePaths) -> DependencyRecord:
+        """The step's record; raises ReadsChanged where something that was read is not what it was any more."""
+        self._add_modules()
+        self.active = False
+        looking = _new_probe()
+        reads = [
+            self._read(looking, *item)
+            for item in sorted(self.step_reads.items(), key=_key)
+            if not self._is_changed(*item)
+        ]
+        search_path = Dependency("path", "", Probe(places).search_path(self._search_path))
+        portable = [*(_renamed(read, places) for read in reads if not _is_above(read, places)), search_path]
+        if self.depends_on_place:
+            portable.append(Dependency("place", "", Probe(places).state("place", "")))
+        return DependencyRecord(tuple(portable), self._block(looking, places), tuple(self.untraced_actions))
+
+    def _is_changed(self, key: _Key, found: Stamp | str | None) -> bool:
+        """Whether it is a file that the step has opened for changes, and has changed."""
+        kind, name = key
+        if kind != "contents" or name not in self.changeable or stamp(name) == found:
+            return False
+        self.untraced_actions[f"it modifies {name}, which it also reads"] = None
+        return True
+
+    def _block(self, probe: Probe, places: PortablePaths) -> str:
+        """The libraries' rows, which are written again only where there are more of them."""
+        if self._written[0] != len(self._library_reads):
+            self._checked = time.monotonic()
+            for key in self._library_reads.keys() - self._library_rows.keys():
+                self._library_rows[key] = self._read(probe, key, self._library_reads[key])
+            reads = [self._library_rows[key] for key in sorted(self._library_reads)]
+            self._written = len(reads), render_block(_renamed(read, places) for read in reads)
+        return self._written[1]
+
+    def check(self, probe: Probe) -> None:
+        """Raises ReadsChanged where what libraries have read while they were loaded is another by now."""
+        for (kind, name), found in self._library_reads.items():
+            if kind not in ("variable", "machine") and found != (
+                stamp(name) if kind == "contents" else probe.state(kind, name)
+            ):
+                raise ReadsChanged(describe(Dependency(kind, name, "")))
+
+    def variables(self) -> frozenset[str]:
+        """The variables that libraries have asked for while they were loaded."""
+        return frozenset(name for kind, name in self._library_reads if kind == "variable")
+
+    def stop(self) -> None:
+        """The step has failed."""
+        self.active = False
+
+    @contextmanager
+    def untraced(self) -> Iterator[None]:
+        """What is read here decides nothing."""
+        active, self.active = self.active, False
+        try:
+            yield
+        finally:
+            self.active = active
+
+    # ---- what the hooks and this package report
+
+    def file(self, path: str, kind: str = "contents") -> None:
+        """The program asks about ``path``."""
+        if not self.active:
+            return
+        name = self._resolve_own_links(self.absolute(path))
+        if name.startswith(_DEVICES):
+            if not name.startswith(_IGNORED_DEVICES) or _PROCESS_PATHS.match(name):
+                self.untraced_actions[f"it reads {name}"] = None
+        elif not self.is_own(name):
+            self.note(kind, name)
+
+    def search(self, module: str, folder: str) -> bool:
+        """A module is looked for in a folder; whether something of its name is there."""
+        if not self.active or self.is_own(folder):
+            return True
+        if os.path.splitext(folder)[1] and self._is_file(folder):
+            self.file(folder)  # an archive
+        path = os.path.abspath(folder)
+        found = self.note("candidates", f"{path}//{module}")
+        # A folder alone is a part of a package whose other parts may lie anywhere.
+        return bool(found) and (found != module or self._has_first_file(os.path.join(path, module)))
+
+    def precede(self, folder: str) -> None:
+        """Modules of ``folder`` come before installed ones and Python's own."""
+        if not self.active:
+            return
+        self.note("shadows", os.path.abspath(folder))
+        for module in self._libraries:
+            self.search(module, folder)
+
+    def link(self, path: str) -> None:
+        """The program asks what is at ``path`` without following it."""
+        self.file(path, "link")
+
+    def stat(self, path: str) -> None:
+        """The program asks for the stat of ``path``; by whom tells how much of it matters."""
+        if self.active:
+            self.file(path, stat_kind())
+
+    def variable(self, name: str) -> None:
+        """The program asks for a variable of the environment."""
+        if not self.active or name in self._set or name in _PLACES and is_about_places(self.is_loading):
+            return
+        if not name.startswith(_OWN_VARIABLES) and requesting_file().startswith(PACKAGE):
+            return  # it hands all of them on to ptxas
+        self.note("variable", name)
+
+    def assigned(self, name: str) -> None:
+        """The program sets a variable."""
+        self._set.add(name)
+
+    def machine(self, fact: str) -> None:
+        """The program asks for a fact about the machine."""
+        if self.active and not self.is_loading and is_for_program():
+            callers = {frame.f_code.co_name for frame in standard_callers()}
+            self.note("machine", SYSTEM if fact == HOST and callers & OF_SYSTEM else fact)
+
+    def working_folder(self) -> None:
+        """The program asks where it works."""
+        if self.active and not self.depends_on_place and not self.is_loading and is_for_program():
+            self.depends_on_place = True
+
+    def made(self, files: Iterable[bytes], places: PortablePaths) -> None:
+        """The step has made these files: the text of a folder in them is of this place."""
+        folders = {places.root, os.path.realpath(places.root), places.prefix} - {os.sep}
+        self.depends_on_place |= any(os.fsencode(folder) in data for folder in folders for data in files)
+
+    def all_variables(self) -> None:
+        """The program looks at all variables."""
+        if self.active and not requesting_file().startswith(PACKAGE):
+            self.note("environment", "")
+
+    # ---- how it is kept
+    def absolute(self, path: str) -> str:
+        """The path without dots; links before two dots decide what it is."""
+        if os.pardir not in path:
+            return os.path.abspath(path)
+        links: list[str] = []
+        with self.untraced():
+            name = absolute_path(path, links=links)
+        for link in links:
+            self.link(link)
+        return name
+
+    def _is_file(self, name: str) -> bool:
+        with self.untraced():
+            return type_of(name) == FILE
+
+    def _has_first_file(self, folder: str) -> bool:
+        """Whether a package is a folder with an ``__init__``, which is looked for in every folder of its name."""
+        return bool(self.note("candidates", f"{folder}//__init__"))
+
+    def exists(self, name: str) -> bool:
+        with self.untraced():
+            return type_of(name, follows=False) != ABSENT
+
+    def note(self, kind: str, name: str) -> Stamp | str | None:
+        key = (kind, name)
+        if key in self._library_reads:
+            return self._library_reads[key]
+        rows = self._library_reads if self.is_loading or is_for_library(name) else self.step_reads
+        if key in self.step_reads:
+            found = rows[key] = self.step_reads.pop(key)
+            return found
+        with self.untraced():
+            rows[key] = found = self._stamp(name) if kind == "contents" else self._probe.state(kind, name)
+        return found
+
+    def _stamp(self, name: str) -> Stamp | None:
+        found = stamp(name)
+        if found and time.time_ns() - found[1] < _RECENT:
+            self._early[name] = _new_probe().state("contents", name)
+        return found
+
+    def is_own(self, name: str) -> bool:
+        """Whether a path belongs to Python, to this package, or to what the program has made."""
+        if is_compiled_module(name) or f"{name}{os.sep}".startswith(PACKAGE + os.sep) or _EDITABLE in name:
+            return True
+        return is_standard(name) or name in self.created
+
+    def _resolve_own_links(self, name: str) -> str:
+        """What a link leads to that the program has made."""
+        if not self.created or name not in self.created:
+            return name
+        with self.untraced():
+            return os.path.realpath(name)
+
+    def _add_start(self) -> None:
+        """What Python runs before it begins: the modules of a site or a user, wherever they lie."""
+        for name in _AT_START:
+            note_search(self, name, None)
+            if isinstance(file := getattr(sys.modules.get(name), "__file__", None), str):
+                self.note("contents", os.path.abspath(file))
+        for folder in filter(is_installed, map(os.path.abspath, sys.path)):
+            self.note("startup", folder)
+
+    def _add_modules(self) -> None:
+        """The files of all loaded libraries, and where each library was looked for."""
+        loading, self.is_loading = self.is_loading, True
+        for name in [name for name in sys.modules if name not in self._modules]:
+            self._modules.add(name)
+            module = sys.modules.get(name)
+            if (file := _installed_file(module)) is not None:
+                self._libraries.add(name.partition(".")[0])
+                self.file(file)
+            if "." not in name and name not in sys.stdlib_module_names and getattr(module, "__spec__", None):
+                note_search(self, name, None)
+        self.is_loading = loading
+
+    def _read(self, probe: Probe, key: _Key, found: Stamp | str | None) -> Dependency:
+        kind, name = key
+        if kind == "machine":
+            return Dependency(kind, name, str(found))  # the program may change what its process has of it
+        state = probe.state(kind, name, self._digests.get(name))
+        now = probe.stamps[name] if kind == "contents" else state
+        if kind == "variable" and (name in self._set or key in self._library_reads):
+            return Dependency(kind, name, str(found))
+        if now != found or self._early.get(name, state) != state:
+            raise ReadsChanged(describe(Dependency(kind, name, state)))
+        if kind != "contents":
+            return Dependency(kind, name, state)
+        as_read = probe.stamps[name]
+        if as_read:
+            self._digests[name] = as_read, state
+        return Dependency(kind, name, state, as_read)
+
+
+def _new_probe() -> Probe:
+    """Looks by absolute paths."""
+    return Probe(PortablePaths("/", "/"))
+
+
+def _key(item: tuple[_Key, object]) -> _Key:
+    return item[0]
+
+
+def _renamed(read: Dependency, places: PortablePaths) -> Dependency:
+    if read.kind in _BY_PATH:
+        return Dependency(read.kind, places.name(read.name), read.state, read.stamp)
+    if read.kind == "candidates":
+        folder, _, module = read.name.rpartition("//")
+        return Dependency(read.kind, f"{places.name(folder)}//{module}", read.state)
+    return read
+
+
+def _is_above(read: Dependency, places: PortablePaths) -> bool:
+    """Whether it is what a path to the project or to Python goes through: where they lie decides nothing."""
+    return read.kind == "link" and places.any_below(read.name)
+
+
+def _installed_file(module: object) -> str | None:
+    """The file of a library's module; None for any other."""
+    origin = getattr(module, "__file__", None)
+    is_library = isinstance(origin, str) and is_installed(origin) and not origin.startswith(PACKAGE)
+    return origin if is_library else None
+
+
+def note_search(tracer: ReadTracer, module: str, path) -> None:
+    """Note each folder up to the one where ``module`` is found; Python's own modules can only be hidden."""
+    is_standard_module = path is None and module in sys.stdlib_module_names
+    for folder in sys.path if path is None else path:
+        if not isinstance(folder, str):
+            continue
+        if is_standard(os.path.abspath(folder)):
+            if is_standard_module:
+                return
+        elif is_standard_module:
+            tracer.note("shadows", os.path.abspath(folder))
+        elif path is not None and is_installed(folder) and _has(tracer, folder, module):
+            return  # a library's own parts: the files that are loaded count
+        elif tracer.search(module, folder):
+            return
+
+
+def _has(tracer: ReadTracer, folder: str, module: str) -> bool:
+    with tracer.untraced():
+        return bool(tracer._probe.state("candidates", f"{folder}//{module}"))

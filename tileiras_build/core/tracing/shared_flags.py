@@ -1,0 +1,30 @@
+"""Flags in memory that a traced process shares with the one that receives its system calls."""
+
+from __future__ import annotations
+
+import mmap
+
+
+class SharedFlags:
+    """What a process tells, in memory that it shares, the one that looks at its system calls."""
+
+    def __init__(self) -> None:
+        self._bytes = mmap.mmap(-1, 2)
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether the process explains by itself what it asks now."""
+        return self._bytes[0] != 0
+
+    @is_silent.setter
+    def is_silent(self, value: bool) -> None:
+        self._bytes[0] = value
+
+    @property
+    def tolerates_runs(self) -> bool:
+        """Whether it has run a program whose result decides nothing."""
+        return self._bytes[1] != 0
+
+    @tolerates_runs.setter
+    def tolerates_runs(self, value: bool) -> None:
+        self._bytes[1] = value
