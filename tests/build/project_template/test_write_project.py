@@ -30,7 +30,8 @@ def test_nothing_is_overwritten(tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [(name, "invalid project name '.*'; use letters") for name in ("3d", "a b", "-x")] + [("import", "'import' is a Python keyword")],
+    [(name, "invalid project name '.*'; use letters") for name in ("3d", "a b", "-x")]
+    + [("import", "'import' is a Python keyword")],
 )
 def test_a_package_must_be_able_to_bear_the_name(name, words, tmp_path):
     with pytest.raises(InvalidInput, match=rf"error\[init-name\]: {words}"):
