@@ -9,8 +9,8 @@ from ..simulate.estimate.command_options import add_options
 __all__ = ["add_options", "run"]
 
 
-def run(options: argparse.Namespace) -> int | None:
+def run(options: argparse.Namespace) -> None:
     """Print the estimate."""
     from ..simulate.estimate import estimate_command
 
-    return estimate_command.run(options)
+    estimate_command.run(options)

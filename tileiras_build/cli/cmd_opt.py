@@ -25,8 +25,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device-debug", action="store_true", help=what)
 
 
-def run(options: argparse.Namespace) -> int | None:
+def run(options: argparse.Namespace) -> None:
     """Run the passes and print the result."""
     from ..pipeline.opt import run_file
 
-    return run_file(options)
+    run_file(options)

@@ -25,8 +25,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_estimated_launch(parser)
 
 
-def run(options: argparse.Namespace) -> int | None:
+def run(options: argparse.Namespace) -> None:
     """Write or print the report."""
     from ..reports import report_command
 
-    return report_command.run(options)
+    report_command.run(options)

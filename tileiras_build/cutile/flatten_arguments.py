@@ -124,7 +124,7 @@ def _signature_of(name: str, constraint: Any) -> Iterator[Argument]:
 
 
 def parameter_values(values: Sequence[Value], place: Callable[[ArrayTable], int]) -> Iterator[Number]:
-    """The numbers of the parameters in order; ``place`` puts a list's table into the device's memory, and gives its
+    """The values of the parameters in order; ``place`` puts a list's table into the device's memory, and gives its
     address."""
     for value in values:
         if isinstance(value, Scalar):

@@ -1,4 +1,4 @@
-"""A kernel in the driver: ``Loaded`` enqueues it."""
+"""A kernel in the driver: ``LoadedKernel`` enqueues it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def launch_function(driver: StreamDriver) -> Callable[..., int]:
 
 
 class LoadedKernel:
-    """A kernel, its blocks that no launch is using, and its tensor maps by the numbers that they are made of."""
+    """A kernel, its blocks that no launch is using, and its tensor maps by the values that they encode."""
 
     def __init__(
         self, compiled: CompiledKernel, kernel: int, target: str, driver: StreamDriver, call: Callable[..., int]

@@ -1,4 +1,4 @@
-"""``cupy.random`` over NumPy's: every distribution may say the type of its numbers, and all of them are arrays on the device."""
+"""``cupy.random`` over NumPy's: every distribution takes a dtype, and its results are arrays on the device."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Runs stages on a Dask cluster: ``executor=tcp://scheduler:8786``.
+"""Run stages on a Dask cluster: ``executor=tcp://scheduler:8786``.
 
-Names and data travel as to the local pool. Only workers whose code is the same as this build's are used: a watcher
-looks at the cluster every WATCH seconds, compares the code of workers that it has not seen, and gives those that fit
-a Dask resource that every call asks for. A worker that dies is the scheduler's business: it gives the call to another
-one. What no worker can run any more is given to the scheduler again once there is one.
+Only names and data are sent, as to the local pool. Only workers with the same code as this build are used: a thread polls
+the cluster every WATCH_SECONDS, compares the code of new workers, and gives compatible ones a Dask resource that every
+call requires. The scheduler reassigns the calls of a worker that dies. Calls without any worker left are submitted again
+once there is one.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ MAX_ATTEMPTS = 10  # to a worker that gives no answer
 class DaskExecutor:
     """Runs calls on the cluster of the scheduler at ``address``; what is not PORTABLE in the executor ``local`` makes.
 
-    Raises InvalidInput: executor-missing (no Dask here), executor-away, executor-tls, executor-empty,
-    executor-version. ``certificates`` are for ``tls://``; ``say`` is given lines for the user; ``jobs`` is how many calls the build
+    Raises InvalidInput: executor-missing (Dask is not installed), executor-unreachable, executor-tls, executor-empty,
+    executor-version. ``certificates`` are for ``tls://``; ``log`` receives lines for the user; ``jobs`` is how many calls the build
     makes at once.
     """
 
@@ -85,7 +85,7 @@ class DaskExecutor:
     def run(
         self, function: str, *arguments: Any, timeout: float | None = None, lookahead: Lookahead | None = None
     ) -> Any:
-        """The result of ``function``; blocks the calling thread. What is ``following`` is made where this call is.
+        """The result of ``function``; blocks the calling thread. The steps of ``lookahead`` run on the same worker.
 
         Raises the function's own error; InternalError[worker-died] where several workers died of this call;
         InternalError[cluster-lost] where the scheduler is gone or has had no compatible worker for long.
@@ -106,7 +106,7 @@ class DaskExecutor:
         return result
 
     def _run_remotely(self, needed: tuple, paths: dict, arguments: tuple, timeout: float | None, next_steps: tuple):
-        """What a worker makes of a call; what it makes besides of the steps ``following`` is kept until it is asked for."""
+        """The outcome of a call on a worker; those of ``next_steps`` are kept until the build requests them."""
         sent: dict[str, bytes] = {}
         while isinstance(answer := self._call(needed, sent, arguments, timeout, next_steps), Missing):
             sent = {digest: read_file(paths[digest]) for digest in answer.digests} | sent
@@ -214,7 +214,7 @@ class DaskExecutor:
             if len(self._refused) > before:
                 self._log(f"warning[executor-version]: {self._incompatible_text()}; it gets no work")
             if not self._threads and time.monotonic() - self._without_since > self._no_worker_timeout:
-                message = f"no compatible worker on scheduler {self.address} for {self._patience:g} s"
+                message = f"no compatible worker on scheduler {self.address} for {self._no_worker_timeout:g} s"
                 self._disconnect(InternalError("cluster-lost", message))
 
     def _check_workers(self) -> bool:

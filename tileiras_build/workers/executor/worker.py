@@ -37,7 +37,7 @@ def serve(
 
     What the calls print, and what LLVM says before it aborts, goes to the file ``log``; what libraries put into the
     temporary folder goes beside it. ``memory`` is how many bytes
-    the process, and each that it starts, may have of its own; ``surroundings`` are the build's folder and environment.
+    the process, and each that it starts, may have of its own; ``cwd_and_environment`` are those of the build.
     ``is_child``: of a process that ends with the build, and not of a server.
     """
     _move_into(*cwd_and_environment)

@@ -184,7 +184,7 @@ class WorkerPool:
 
 
 class WorkerDied(InternalError):
-    """A worker has gone without an answer; ``code`` is multiprocessing's exit code, ``said`` what is known besides."""
+    """A worker ended without an answer; ``code`` is multiprocessing's exit code, ``detail`` more about it."""
 
     def __init__(self, code: int | None, detail: str):
         super().__init__("worker-died", f"the worker process {describe_exit(code)}{detail}")

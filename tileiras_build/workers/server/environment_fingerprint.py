@@ -1,7 +1,7 @@
 """Which server may answer a process: one that has become what a process started here would be.
 
 What a program is and sees is decided when it starts: by the interpreter, where modules are looked for, the environment,
-the user, the limits of the container. All of that is its surroundings, a text. A server has the surroundings of the
+the user, the limits of the container. All of that is its environment fingerprint, a text. A server has the fingerprint of the
 process that started it, and answers those whose are the same; its socket is named by their checksum. What a system tells of
 a client the server asks the system itself.
 
@@ -52,7 +52,7 @@ def _interpreter() -> list[str]:
     program = os.stat("/proc/self/exe")
     identity = (program.st_dev, program.st_ino, program.st_size, program.st_mtime_ns, program.st_ctime_ns)
     package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    # Of utf8 the flags tell: a server is told what a client's Python has found out itself.
+    # utf8 is in the flags: a server gets the mode that the client's Python has detected.
     options = (tuple(sys.flags), sorted(item for item in sys._xoptions.items() if item[0] != "utf8"), sys.warnoptions)
     return [sys.version, sys.executable, sys.prefix, package, repr(identity), repr(options), *sys.path]
 
@@ -73,7 +73,7 @@ def _lines(path: str) -> list[bytes]:
 
 
 def socket_name(text: str) -> str:
-    """What the files of the server with these surroundings are called."""
+    """The base name of the files of the server with this fingerprint."""
     return f"{zlib.crc32(text.encode(errors='surrogateescape')):08x}"
 
 

@@ -40,7 +40,7 @@ class HttpClient:
         self._manager = _manager(proxy, parts.scheme)
         # Not by the manager, which looks for the pool anew with each request.
         self._pool = self._manager.connection_from_url(address)
-        # A proxy is told the whole address, but where it only passes on what is encrypted.
+        # A proxy gets the whole URL, except for an encrypted tunnel.
         self._base = address if proxy and parts.scheme == "http" else parts.path
         self._headers = urllib3.make_headers(basic_auth=user) if user is not None else {}
 
