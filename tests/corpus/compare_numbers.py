@@ -35,7 +35,7 @@ EQUAL, DIFFERENT, NO_INPUTS, TOO_LONG = "equal", "different", "no inputs", "too 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How the two versions of one kernel fared: of ``elements`` in all buffers, ``changed`` were written to other values.
+    """The comparison of two versions of one kernel: of ``elements`` in all buffers, ``changed`` were written to other values.
 
     ``same_code`` says whether their PTX has the same instructions.
     """

@@ -1,4 +1,4 @@
-"""What nvcc 13.5 and g++ 12 say, word for word, and what becomes of it."""
+"""Messages of nvcc 13.5 and g++ 12, verbatim, and the diagnostics that they become."""
 
 from tileiras_build.core.errors import ErrorGroup
 from tileiras_build.frontend.tilecpp.nvcc_diagnostics import SHOWN, nvcc_failure, read_messages, warnings_of
@@ -42,8 +42,8 @@ def test_an_error_has_its_location_its_message_and_the_instantiation():
 
 
 def test_a_warning_is_one_line():
-    said = 'inst.cu:2:13: warning[nvcc]: variable "unused" was declared but never referenced'
-    assert warnings_of(WARNING + WARNING, "/") == (said,)
+    message = 'inst.cu:2:13: warning[nvcc]: variable "unused" was declared but never referenced'
+    assert warnings_of(WARNING + WARNING, "/") == (message,)
 
 
 def test_files_of_the_project_are_named_from_its_top():
@@ -52,8 +52,8 @@ def test_files_of_the_project_are_named_from_its_top():
 
 
 def test_the_first_errors_are_shown_and_the_others_counted():
-    said = "".join(f"k.cu({line}): error: wrong\n\n" for line in range(1, SHOWN + 4))
-    group = nvcc_failure(said, 2, "k.cu", "/")
+    message = "".join(f"k.cu({line}): error: wrong\n\n" for line in range(1, SHOWN + 4))
+    group = nvcc_failure(message, 2, "k.cu", "/")
     assert isinstance(group, ErrorGroup) and len(group.errors) == SHOWN + 1
     assert str(group).splitlines()[-1] == "k.cu: error[nvcc]: nvcc finds 3 more errors; correct the first ones"
 

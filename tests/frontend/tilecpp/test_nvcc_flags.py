@@ -1,4 +1,4 @@
-"""What may be said to nvcc."""
+"""Flags of nvcc: accepted and refused ones."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which nvcc is used, and what is said where none can be."""
+"""The search for nvcc, and the errors where none is usable."""
 
 import shutil
 

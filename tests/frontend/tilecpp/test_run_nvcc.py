@@ -1,4 +1,4 @@
-"""What is compiled, what is read for it, and what is said: over a stand-in for nvcc (``fake_nvcc.py``)."""
+"""Compilations by nvcc, their recorded reads and their errors, with a fake nvcc (``fake_nvcc.py``)."""
 
 import os
 import time
@@ -71,7 +71,7 @@ def test_nothing_changes_where_nothing_changes(project, nvcc):
     assert change(project, made) is None
 
 
-# what is changed -> what is said of it; {t} is the toolkit's folder
+# changed file -> the reported change; {t} is the toolkit's folder
 CHANGES = {
     "k.cu": ("other\n", "k.cu changed"),
     "a.cuh": ("other\n", "a.cuh changed"),

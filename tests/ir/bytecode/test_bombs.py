@@ -1,4 +1,4 @@
-"""Short files that name something huge: refused at a byte, after work in proportion to the file."""
+"""Short files that expand to something huge: refused at a byte offset, in time proportional to the file."""
 
 import re
 import struct

@@ -14,7 +14,7 @@ def test_every_operation_has_one_opcode():
     assert sorted(names) == sorted(CLASSES)
 
 
-def told(entry: Opcode) -> tuple:
+def signature_of_row(entry: Opcode) -> tuple:
     """What a row says of its operation: operands, properties, whether it has segments, regions and results."""
     properties = {attribute.name for attribute in entry.attributes} | set(entry.units)
     return [operand.name for operand in entry.operands], properties, entry.segmented, entry.regions, entry.results
@@ -29,7 +29,7 @@ def defined(entry: Opcode) -> tuple:
 
 
 def test_a_row_names_what_the_operation_has():
-    assert {entry.name: told(entry) for entry in OPCODES.values()} == {
+    assert {entry.name: signature_of_row(entry) for entry in OPCODES.values()} == {
         entry.name: defined(entry) for entry in OPCODES.values()
     }
 

@@ -43,7 +43,7 @@ PLAIN = {
 }  # fmt: skip
 
 
-def told(attribute):
+def neutral_value(attribute):
     """A value of an attribute that says nothing which older files do not mean."""
     if attribute.kind in PLAIN:
         return PLAIN[attribute.kind]
@@ -63,7 +63,9 @@ def module_of(row, properties=(), groups=(), use_result=False):
     """A module whose only entry holds one operation of a row, with these properties and optional operands."""
     block = Block(arg_types=[SCALAR, TOKEN])
     sizes = [int(operand.arity == "1" or operand.name in groups) for operand in row.operands]
-    known = {attribute.name: told(attribute) for attribute in row.attributes if attribute.name not in row.flags}
+    known = {
+        attribute.name: neutral_value(attribute) for attribute in row.attributes if attribute.name not in row.flags
+    }
     if row.segmented:
         known[SEGMENTS] = DenseArrayBase.from_list(i32, sizes)
     regions = [Region(Block([YieldOp.create()])) for _ in range(row.regions)]
@@ -128,9 +130,9 @@ def test_what_a_version_lacks_is_refused(what, since, module):
     for older in (version for version in VERSIONS if version < since):
         with pytest.raises(InvalidInput) as caught:
             write_module(module, version=older)
-        said = ".".join(map(str, since)), ".".join(map(str, older))
+        versions = ".".join(map(str, since)), ".".join(map(str, older))
         assert caught.value.id == "bytecode-version"
-        assert caught.value.message == f"{what} needs bytecode {said[0]}, not {said[1]}"
+        assert caught.value.message == f"{what} needs bytecode {versions[0]}, not {versions[1]}"
 
 
 @pytest.mark.parametrize("row", OPCODES.values(), ids=lambda row: row.name)

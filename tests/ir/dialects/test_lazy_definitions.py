@@ -30,7 +30,7 @@ if DEFER:
 from xdsl.dialects import arith, builtin, cf, gpu, llvm, memref, scf, vector
 from tileiras_build.ir.dialects import cuda_tile, nvgpu, nvvm
 
-def said(part):
+def described(part):
     return [(name, type(row).__name__) for name, row in part]
 
 for dialect in (
@@ -42,7 +42,7 @@ for dialect in (
             continue
         print(kind.name, kind.traits.__class__.__name__, kind.verify_.__qualname__, kind.print.__qualname__)
         row = kind.get_irdl_definition()
-        print(said(row.operands), said(row.results), said(row.regions), said(row.successors), row.accessor_names)
+        print(described(row.operands), described(row.results), described(row.regions), described(row.successors), row.accessor_names)
         print(row.assembly_format, sorted(row.properties), sorted(row.attributes), row.options)
         print({name: type(value).__name__ for name, value in sorted(vars(kind).items())})
         print(sorted(type(trait).__name__ for trait in kind.traits))

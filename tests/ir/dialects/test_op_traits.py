@@ -1,4 +1,4 @@
-"""The facts of tile operations: all rows have them, no two disagree, and what is not listed is an error."""
+"""Traits of tile operations: all rows have them, no two conflict, and an operation without them is an error."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""Instructions and gates are joined: what the book spells is known to the tables that say which GPU has it."""
+"""Each instruction of the nvvm dialect has its row in the tables of capabilities."""
 
 from functools import cache
 from pathlib import Path
@@ -15,7 +15,7 @@ from tileiras_build.target.isa.ptx_instructions import ASSEMBLY
 
 TESTS = Path(__file__).parents[2]
 KINDS = INSTRUCTION_TABLE.keys() | MAPPING.keys()
-# Gates of intrinsics that the book has no row for: they stand in .ll that is written by hand. Those of assembly are the
+# Capabilities of intrinsics without a row in the instruction table: they are for hand-written .ll. Those of assembly are the
 # instructions of the PTX ISA, all of them; tests/pipeline/ll_to_ptx/test_inline_assembly.py asks ptxas.
 BY_HAND = set(
     (
@@ -42,7 +42,7 @@ def shown() -> list[str]:
 
 @cache
 def spelled() -> tuple[set, set[str], set[str]]:
-    """The operations of the book that are shown, and the intrinsics and templates that they are."""
+    """The operations that the goldens cover, and their intrinsics and templates."""
     kinds, names, templates = set(), set(), set()
     for text in shown():
         for op in parse_module(text).walk():
@@ -79,8 +79,8 @@ def test_every_capability_of_an_intrinsic_has_its_row():
     # The gate of an intrinsic is the longest of its name's beginnings that has one.
     names = [name.removeprefix("llvm.nvvm.").split(".") for name in spelled()[1]]
     used = {next(filter(NVVM.__contains__, beginnings(words)), None) for words in names}
-    products = {name for name in NVVM if name.startswith("mma.")}  # by MMA_ATOMS
-    assert {name for name, need in NVVM.items() if need is not None} - used - products == BY_HAND
+    mmas = {name for name in NVVM if name.startswith("mma.")}  # by MMA_ATOMS
+    assert {name for name, need in NVVM.items() if need is not None} - used - mmas == BY_HAND
 
 
 def beginnings(words: list[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Numbers of a program whose products leave 64 bits are refused where the program is read."""
+"""Static sizes and strides whose products exceed 64 bits are refused when a program is read."""
 
 import pytest
 

@@ -15,7 +15,7 @@ from tileiras_build.target.targets import TARGETS
 
 ENTRY = "entry @k(%arg0: tile<ptr<f32>>) optimization_hints=<{}> {{\n  return\n}}\n"
 # Hints, and what is remarked on them; "" where they can be used.
-SAID = {
+REMARKS = {
     'sm_100 = {num_cta_in_cga = "a"}': 'sm_100.num_cta_in_cga = "a" is ignored: it is a power of two from 1 to 16',
     "sm_100 = {num_cta_in_cga = 7}": "sm_100.num_cta_in_cga = 7 is ignored",
     "sm_100 = {num_worker_warps_per_cta = 9}": "it is a power of two from 1 to 32",
@@ -34,25 +34,25 @@ SAID = {
 }
 
 
-@pytest.mark.parametrize(("hints", "said"), SAID.items())
-def test_unusable_hints_are_remarked_on_and_kept(hints, said):
+@pytest.mark.parametrize(("hints", "remark_part"), REMARKS.items())
+def test_unusable_hints_are_remarked_on_and_kept(hints, remark_part):
     remarks: list[str] = []
     data = assemble(ENTRY.format(hints), "k.mlir", None, remarks.append)
     assert disassemble(data) == ENTRY.format(hints)
     assert write_module(read_module(data)) == data
-    assert [said in remark for remark in remarks] == ([True] if said else [])
+    assert [remark_part in remark for remark in remarks] == ([True] if remark_part else [])
     assert all(remark.startswith("k.mlir:1:1: remark[hint-ignored]: ") for remark in remarks)
 
 
 @pytest.mark.parametrize(
-    "hints", [hints for hints in SAID if "sm_100 =" in hints or "default" in hints or '"' in hints]
+    "hints", [hints for hints in REMARKS if "sm_100 =" in hints or "default" in hints or '"' in hints]
 )
 def test_unusable_hints_do_not_reach_the_compiler(hints):
     artifacts = lower(assemble(ENTRY.format(hints)), "tilebc", "tileas", Job(TARGETS["sm_100"]))
     remarks = [
         remark for remark in collect(parse(artifacts[".tileas"]), TARGETS["sm_100"]) if remark.name == "RemarkHint"
     ]
-    expected = bool(SAID[hints]) and "no such" not in SAID[hints] and "'a b'" not in SAID[hints]
+    expected = bool(REMARKS[hints]) and "no such" not in REMARKS[hints] and "'a b'" not in REMARKS[hints]
     assert len(remarks) == expected
 
 

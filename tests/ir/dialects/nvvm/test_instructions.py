@@ -1,4 +1,4 @@
-"""Operations that are defined by a row of the book alone: their text, their effects."""
+"""Operations that only a row of the instruction table defines: their text, their effects."""
 
 import pytest
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, UnitAttr, i32, i64
