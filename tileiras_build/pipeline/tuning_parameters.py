@@ -52,28 +52,27 @@ class Tuning:
 
 FP8_PROMOTION_INTERVAL = Tuning(
     "fp8_promotion_interval",
-    "elements along k that the tensor cores of sm_90 sum up of fp8 before that is added in f32, where more are faster and less "
-    "accurate",
+    "elements along k of fp8 that the tensor cores of sm_90 accumulate before promotion to f32; more are faster and less accurate",
     32,
     (32, 64, 128),
 )
 GRID_SWIZZLE = Tuning(
     "grid_swizzle",
-    "rows of the grid (along axis 1) whose tile programs begin together, so that L2 serves more of them; 1 as the grid counts",
+    "rows of the grid (along axis 1) whose tile programs start together, for locality in L2; 1 keeps the order of the grid",
     1,
     (1, 2, 4, 8, 16, 32),
 )
 PERSISTENT = Tuning(
     "persistent",
-    "1 to launch no more CTAs than run together, each of which runs tile programs one after the other; 0 for a CTA for each",
+    "1 to launch only as many CTAs as are resident at once, each of which loops over tile programs; 0 for a CTA for each",
     0,
     (0, 1),
     affects_launch=True,
 )
 EXP2_POLYNOMIAL = Tuning(
     "exp2_polynomial",
-    "how many of 16 powers of two (exp2 in f32 that flushes subnormal numbers) between the products of attention on sm_100 are "
-    "polynomials, which is faster and less accurate",
+    "how many of 16 exp2 (in f32, flushing subnormals) between the MMAs of attention on sm_100 are polynomials, which is faster "
+    "and less accurate",
     0,
     (0, 2, 4, 6),
 )

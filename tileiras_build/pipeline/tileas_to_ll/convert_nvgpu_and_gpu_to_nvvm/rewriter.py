@@ -1,13 +1,11 @@
-"""The machinery of the conversion: one rewrite per root operation, types, and an emitter.
-
-A rewrite is registered by its root:
+"""The conversion's framework: a registry of rewrites by root operation, type conversion, and an emitter.
 
     @rewrite(gpu.BarrierOp)
     def convert_barrier(op, emit):
         emit.replace(op, nvvm.Barrier0Op())
 
-Values keep their old type towards operations that are not converted: ``builtin.unrealized_conversion_cast`` bridges the
-two, and a pair of casts that undo each other leaves no trace.
+Operations that are not converted still see the old types through ``builtin.unrealized_conversion_cast``; inverse pairs of
+casts cancel.
 """
 
 from __future__ import annotations

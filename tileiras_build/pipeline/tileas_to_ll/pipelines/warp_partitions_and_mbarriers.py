@@ -152,10 +152,7 @@ def _peer_address(b: InstructionBuilder, address: Value, *rank: Value) -> Value:
 
 
 def _sync_cluster(b: InstructionBuilder) -> None:
-    """Synchronize all threads of the cluster: from here on CTAs use each other's mbarriers and shared memory.
-
-    A fence has released the mbarriers to the cluster; all other writes so far are read by this CTA only.
-    """
+    """Synchronize the cluster. A fence has released the mbarriers to it; other writes so far are read by this CTA only."""
     b.issue(barriers.ClusterArriveRelaxedOp, aligned=True)
     b.issue(barriers.ClusterWaitOp, aligned=True)
 
@@ -334,8 +331,7 @@ def emit_consumer_release(e: KernelEmitter, op: TableOp) -> None:
 def _arrive_everywhere(threads: ThreadIds, address: Value, enabled: Value, ctas: int) -> None:
     """One lane per CTA of the cluster arrives at that CTA's mbarrier at the same offset.
 
-    The arrival does not release: it signals reads, and the other CTA has no write to observe. A release at cluster scope
-    would wait for all writes of this thread (MEMBAR.ALL.GPU).
+    It signals reads, so it need not release, which at cluster scope would wait for all writes of this thread (MEMBAR.ALL.GPU).
     """
     rank = threads.b.and_(threads.lane, ctas - 1)
     threads.b.issue(
