@@ -55,7 +55,9 @@ def new_comparison() -> Comparison:
 class BuildSession:
     """What the environments of one SCons run share.
 
-    ``standing`` says what has changed since the last one; ``part`` which kernels this run looks at, None for all. ``rest`` are functions that make, of the nodes that are not lost, what SCons has not made since others are; they say what is missing.
+    ``state`` says what has changed since the last run; ``subset`` is the kernels that this run looks at, None for all.
+    ``rest`` are functions for what SCons has not built because other steps failed: each builds it from the nodes that
+    are not lost, and returns what is missing.
     """
 
     def __init__(self, shortcut: NullBuild, executor: Executor | None, pruning: bool, state: BuildState):
@@ -166,8 +168,8 @@ class BuildSession:
         threading.Thread(target=self._end_on_signal, args=(heard,), daemon=True).start()
 
     def _end_on_signal(self, heard: int) -> None:
-        while numbers := os.read(heard, 64):
-            if _END_SIGNALS.intersection(numbers):
+        while signals := os.read(heard, 64):
+            if _END_SIGNALS.intersection(signals):
                 self.interrupted = True
                 threading.Thread(target=self._executor.interrupt, daemon=True).start()
                 self._leave_stuck_steps()
@@ -209,9 +211,9 @@ class BuildSession:
         if self.build_dirs and not quiet and SCons.Script.GetBuildFailures():
             self._finish_after_failures()
         if self.build_dirs and not self.interrupted and not SCons.Script.Main.exit_status:
-            doubt = self.shortcut.write_record(self._run())
-            if doubt and ArtifactFile.explaining:
-                print(f"scons: the next run will check every node, because {doubt}")
+            reason = self.shortcut.write_record(self._run())
+            if reason and ArtifactFile.explaining:
+                print(f"scons: the next run will check every node, because {reason}")
 
     def _notify_watch(self) -> None:
         """Tell who watches the build."""

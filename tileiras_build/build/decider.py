@@ -2,7 +2,7 @@
 
 SCons' own ``content-timestamp`` compares whole seconds: a stage that is rebuilt within the second of its last build
 would count as unchanged, and an outdated cubin would stay. Here sources are compared by their contents, and so are
-artifacts, unless size and time of change are those of the record (``artifact.py``).
+artifacts, unless size and time of change are those of the record (``artifact_node.py``).
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ def _changes_of_options(before: dict, now: dict) -> Iterator[str]:
 
 
 def parse_signature(text: str) -> dict | None:
-    """The signature that ``actions.py`` leaves as an action's text; None where the build script has added to it."""
+    """The signature that ``stage_actions.py`` leaves as an action's text; None where the build script has added to it."""
     try:
         return json.loads(text)
     except ValueError:

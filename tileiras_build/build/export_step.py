@@ -66,7 +66,7 @@ def export_named(stage: Stage, path: str, names: tuple[str, ...], root: str) -> 
     from ..pipeline.stages import load
 
     made = load(stage.edge)(path, source_root=root)
-    # What is missing is said by the step.
+    # The step reports what is missing.
     return {name: made[name] for name in names if name in made}
 
 

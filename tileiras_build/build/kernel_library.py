@@ -156,7 +156,7 @@ class GraphBuilder:
         return PackageBuilder(self)
 
     def add_package(self, env, *arguments, **options):
-        """``env.KernelPackage``: see ``Packages.add``."""
+        """``env.KernelPackage``: see ``PackageBuilder.add``."""
         return self._packages.add(env, *arguments, **options)
 
     def add_library(self, env, name: str, sources: Iterable, sm: str | None = None, kernels: Mapping | None = None):

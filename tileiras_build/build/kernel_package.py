@@ -5,7 +5,7 @@
 
 The nodes are ``<build_dir>/fatbin/<kernel>.fatbin`` and the files of ``launch/packages/package_library.py`` in
 ``<build_dir>/package/<name>``. They hang on the aliases ``package`` and ``install`` alone. What makes packages is
-imported where it is used: NumPy and others start programs while they are imported, a doubt to ``reading.py``.
+imported where it is used: NumPy and others start programs while they are imported, a doubt to ``sconscript_trace.py``.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ def _requested_by(entries: dict, folder: _Folder) -> set[str]:
 
 
 def _is_made_by_us(entry) -> bool:
-    """Whether the action that made the file was one of ``actions.py``, whose text is its signature."""
+    """Whether the action that made the file was one of ``stage_actions.py``, whose text is its signature."""
     signature = parse_signature(str(getattr(getattr(entry, "binfo", None), "bact", "")))
     return (
         isinstance(signature, dict) and "code" in signature and signature.get("stage", _PRESERVED[0]) not in _PRESERVED

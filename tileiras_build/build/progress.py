@@ -38,7 +38,7 @@ class BuildStep:
 class Progress:
     """Counts the steps of one SCons run. Its methods are called from SCons' worker threads.
 
-    ``whole`` is how many cubins there are where a run looks at some of them, else None.
+    ``total_cubins``: the count of all cubins if this run looks at some of them, else None.
     """
 
     def __init__(self, stream: TextIO = sys.stdout, total_cubins: int | None = None):
@@ -137,10 +137,10 @@ class Progress:
         self.stream.write(f"\n{_count(made, 'step')} in {seconds:.1f} s; {next_step_hint(failures)}\n")
 
     def _print_failure(self, step: BuildStep, text: str) -> None:
-        """What failed, and below it all that was said of it."""
-        said = "\n".join(f"  {line}" for line in text.splitlines())
+        """The step that failed, and below it the text of its failure."""
+        lines = "\n".join(f"  {line}" for line in text.splitlines())
         self.stream.write(
-            coloured(f"{step.kernel} {step.target} {step.stage}:".replace("  ", " ") + f"\n{said}\n", self.stream)
+            coloured(f"{step.kernel} {step.target} {step.stage}:".replace("  ", " ") + f"\n{lines}\n", self.stream)
         )
 
     def lost_nodes(self, failures: list) -> set:

@@ -109,6 +109,6 @@ def _try(write: Callable[[], None]) -> InvalidInput | None:
 
 
 def _failure(error: OSError) -> InvalidInput:
-    room = "free disk space (unrecorded steps will be rebuilt)"
-    remedy = room if error.errno in _DISK_FULL else _READ_ONLY_REMEDY
+    disk_remedy = "free disk space (unrecorded steps will be rebuilt)"
+    remedy = disk_remedy if error.errno in _DISK_FULL else _READ_ONLY_REMEDY
     return InvalidInput("records-write", f"cannot write .sconsign.dblite: {write_error_text(error)}", remedy=remedy)

@@ -43,7 +43,7 @@ def warm_up(env) -> None:
         return
     from ..workers.executor import worker_pool
 
-    # What keeps a worker from being started is said of the first step.
+    # A worker that cannot start is an error of the first step.
     with suppress(InvalidInput, OSError, RuntimeError), said_of_start():
         if _uses_warm_server(env):
             worker_pool.use_server(IMAGE)

@@ -43,7 +43,7 @@ def store_timeline(recorder: Recorder, steps: Mapping, folder: str, jobs: int) -
     """Write what this run built or took from a cache to its build folder; a run that made nothing leaves the last one.
 
     A node that SCons counts as built though no step of ours ran came from its cache. At the end of SCons nobody
-    handles an exception: a folder that cannot be written is said in one line.
+    handles an exception: a folder that cannot be written is reported in one line.
     """
     ran = {(span.stage, span.target, span.kernel) for span in recorder.timeline.spans}
     for node, step in steps.items():

@@ -1,4 +1,4 @@
-"""What a step of ``scons verify`` does; apart from ``verification.py``, so that its code is what verifies alone."""
+"""What a step of ``scons verify`` does; apart from ``verify_target.py``, so that its code is what verifies alone."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 
 def verify_kernels(bytecode: bytes, ptx: bytes, target: str, path: str) -> bytes:
-    """The contents of a ``.verified`` file; runs in a worker. Raises InternalError where numbers differ."""
+    """The contents of a ``.verified`` file; runs in a worker. Raises InternalError if results differ."""
     from ..manifest.ptx_manifest import manifest_of_ptx
     from ..simulate.interpreter.verify_kernels import verify_against_interpreter
 

@@ -131,7 +131,7 @@ def code_digest(*modules: str) -> str:
 
 
 def library_version(name: str) -> str:
-    """The installed version of distribution ``name``, "none" where it is absent; of "python", its two first numbers."""
+    """The installed version of distribution ``name``, "none" where it is absent; of "python", major and minor."""
     if name == "python":
         return f"{sys.version_info.major}.{sys.version_info.minor}"
     # Takes as long to import as a quarter of a build that has nothing to do, which does not ask.

@@ -1,6 +1,6 @@
 """The record of a build that went well: every file that it read or made, by stat, and whose each file is.
 
-A file: a digest of the rest; two sizes; the paths; a JSON head; five numbers and an owner for each path. So what a run with
+A file: a digest of the rest; two sizes; the paths; a JSON head; five integers and an owner for each path. So what a run with
 nothing to do needs of it is read in one piece and compared in one piece, and a run of some kernels writes most of what it
 has read: of a library with 100,000 files each walk over their paths takes a hundredth of a second, or two.
 """

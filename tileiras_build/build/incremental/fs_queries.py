@@ -1,8 +1,8 @@
 """Questions about the file system, and their answers in a form that can be kept and compared.
 
 A build script learns from a file's contents, and as well from whether it is there, what it is, when it was changed,
-what a folder holds and where a link leads. Each way of asking is a row of ``QUESTIONS``; None is the answer where the
-system gives none. The functions of ``os`` are taken here before ``reading.py`` puts its own in their places.
+what a folder holds and where a link leads. Each way of asking is a row of ``QUERIES``; None is the answer where the
+system gives none. The functions of ``os`` are taken here before ``sconscript_trace.py`` puts its own in their places.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _FILE = [stat.S_IFREG]
 
 
 def query(kind: str, path: str) -> Any:
-    """The answer to a question: ``how`` is a key of QUESTIONS, and a word more where that one takes one."""
+    """The answer to a question: ``how`` is a key of QUERIES, and a word more where that one takes one."""
     name, _, more = kind.partition(" ")
     try:
         return QUERIES[name](path, more)

@@ -1,14 +1,13 @@
-"""A build with nothing to do, or little, without its graph: what the last build read or made is unchanged by stat.
+"""A null or small build, without the dependency graph: compares by stat what the last build read or wrote.
 
-At the end of a build that succeeded a record is written of every file that it depends on or that it made (size, inode,
-mode, times of modification and of change, in ns), of every folder that the build scripts list, and of the command
-line, the environment and the interpreter. The next run compares them, before the graph is built, and is done if they
-all agree. The time of change cannot be set back, so that no edit goes unseen; what is compared was taken before the
-build read it, so that no edit during the build does. In any doubt there is no record, or it is not believed, and the
-build checks every node.
+A build that succeeds writes a record of every file that it depends on or that it wrote (size, inode, mode, times of
+modification and of change, in ns), of every folder that the build scripts list, and of the command line, the environment
+and the interpreter. The next run compares them before it constructs the graph, and is done if they all agree. The time
+of change cannot be set back, so no edit is missed. The states were taken before the build read the files, so no edit
+during the build is missed either. In any doubt there is no record, or it is not used, and the build checks every node.
 
-Where only files have changed that belong to some kernels (their sources, what was read for them, their artifacts), the
-build makes and checks the nodes of those kernels (``partial.py``); the others stand by the record.
+If the only files that changed belong to some kernels (their sources, what was read for them, their artifacts), the build
+constructs and checks the nodes of those kernels (``incremental_graph.py``); the record stands for the others.
 """
 
 from __future__ import annotations
@@ -71,9 +70,9 @@ class _NotRecordable(Exception):
 
 @dataclass(frozen=True)
 class BuildState:
-    """What has changed since the last build: nothing, with the names of its targets; or files of some kernels, ``part``.
+    """What has changed since the last build: nothing, with the names of its targets; or files of some kernels, ``subset``.
 
-    Neither: every node must be checked. ``contents`` are rows of ``Contents``, which hold in any case."""
+    Neither: every node must be checked. ``digests`` are rows of ``DigestCache``, which hold in any case."""
 
     names: list[str] | None = None
     subset: AffectedSubset | None = None
@@ -86,7 +85,7 @@ class FinishedBuild:
     clock the last step ended (None: there was none).
 
     ``whole`` is None where the next run must look at every kernel; ``part`` what this one has looked at, None for all;
-    ``contents`` are rows of ``Contents``.
+    ``digests`` are rows of ``DigestCache``.
     """
 
     artifacts: list

@@ -1,6 +1,6 @@
 """What the code of build scripts can learn that nobody watches, found in its syntax.
 
-``reading.py`` watches files, folders, programs and connections. A clock, random numbers, a terminal, the process itself
+``sconscript_trace.py`` watches files, folders, programs and connections. A clock, random numbers, a terminal, the process itself
 or C code give no sign when they are asked, so code that names anything but what is listed here has no shortcut.
 """
 
@@ -71,7 +71,7 @@ _COMMAND_LINE = frozenset(("GetOption", "argv"))
 
 @dataclass
 class ScriptEffects:
-    """What the code of ``files`` says: ``doubt`` is the first thing that nobody watches, with its place.
+    """What the code of ``files`` says: ``untraceable`` is the first use that no event shows, with its location.
 
     ``reads_command_line``: it may see options that otherwise make no difference, such as the number of jobs.
     ``reads_node_stats``: it may see the stat of a node's file, which SCons asks for anyway.
@@ -130,7 +130,7 @@ def _is_view(node: ast.AST) -> bool:
 
 
 def _gives_class_of_sets(node: ast.AST) -> bool:
-    """Whether something else is told to make sets: ``defaultdict(set)``, ``map(set, …)``."""
+    """Whether other code is given the class to make sets: ``defaultdict(set)``, ``map(set, …)``."""
     if not isinstance(node, ast.Call) or _name_of(node.func) in _CLASS_QUESTIONS:
         return False
     given = (*node.args, *(keyword.value for keyword in node.keywords))

@@ -1,10 +1,10 @@
-"""Watches what the build scripts look at while SCons reads them, so that a later run can tell whether it is unchanged.
+"""Traces what build scripts read and query while SCons runs them, so that a later run can tell whether it is unchanged.
 
-Python's audit events name every file that is opened, every folder that is listed and every file whose code is run, by
-whom ever; for functions that ask about files without an event (``os.stat`` and its like) others stand in while scripts
-are read, which note the answers (``asked.py``). What cannot be asked again (a program that is run, a connection, a file
-that is written) is a doubt, and so is a build script that does anything of its own before it imports this tool: that
-was not watched. What nobody can watch is found in the scripts' code (``sconscript_purity.py``).
+Python's audit events name every file that is opened, every folder that is listed and every file whose code is executed,
+by any caller. Functions that query files without an event (``os.stat`` and its like) are replaced while scripts run, by
+functions that record the answers (``fs_queries.py``). What cannot be queried again (a program that runs, a connection, a
+file that is written) is untraceable. So is a build script that runs code before it imports this tool, which was not
+traced. What no event shows is found in the scripts' code (``sconscript_purity.py``).
 """
 
 from __future__ import annotations
@@ -89,13 +89,13 @@ _KIND_CALLERS = {
 
 
 class SConscriptTrace:
-    """What was looked at since this module was imported: ``files`` and ``folders`` with their state at that moment.
+    """What was read since this module was imported: ``files`` and ``folders`` with their state at that moment.
 
-    ``asked`` are the other questions, with their answers; ``variables`` those of the environment that no record's key
-    holds. ``doubt`` says what cannot be compared. ``detected_tools``: SCons has asked programs who they are, which can
-    matter to what the build script builds besides our library. ``has_started``: SCons was reading build scripts. ``scripts`` are the sources of the user's code, and
-    ``read_by_scripts`` the files whose contents or state the build scripts have read themselves; of ``queried_by_scripts`` they
-    know whether they are there.
+    ``queries`` are other file system queries, with their answers; ``variables`` those of the environment that no record's
+    key holds. ``untraceable`` says what cannot be compared. ``detected_tools``: SCons has run compilers to detect them,
+    which can matter to other targets of the build script. ``has_started``: SCons was reading build scripts. ``scripts``
+    are the sources of the user's code. ``read_by_scripts`` are files whose contents or state the build scripts have read
+    themselves; of ``queried_by_scripts`` they know only whether those exist.
     """
 
     def __init__(self):

@@ -144,11 +144,11 @@ class Entries(dict):
             for name in self._lines.names():
                 self.get(name)
             self._actions.clear()
-        numbers = {action: number for number, action in enumerate(self._actions)}
-        packed = {name: _packed(entry, numbers) for name, entry in self.items()}
+        indices = {action: index for index, action in enumerate(self._actions)}
+        packed = {name: _packed(entry, indices) for name, entry in self.items()}
         rows = {name: row for name, row in packed.items() if row is not None}
         others = self._others | {name: entry for name, entry in self.items() if name not in rows}
-        return unpack, (self._lines.joined(rows), FORMAT, list(numbers), others)
+        return unpack, (self._lines.joined(rows), FORMAT, list(indices), others)
 
     def _unpacked(self, name: str) -> SConsignEntry | None:
         """None where there is no row, or a damaged one: what it is of is built again."""

@@ -140,6 +140,6 @@ class AuditEvents:
     def _on_list(self, path: int | _Path | None) -> None:
         caller = sys._getframe(2).f_code.co_filename
         if isinstance(path, int) or "importlib._bootstrap" in caller:
-            return  # what importlib looks for is told by ``search``
+            return  # ``search`` records what importlib looks for
         folder = self._tracer.absolute(os.fsdecode(path or "."))
         self._tracer.file(folder, "distributions" if caller.endswith(METADATA) else "names")

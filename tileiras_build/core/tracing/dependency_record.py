@@ -109,7 +109,7 @@ class TracedResult:
 
 
 def render_block(reads: Iterable[Dependency]) -> str:
-    """The text of ``Record.libraries``."""
+    """The text of ``DependencyRecord.libraries``."""
     return _dumps([read.to_json() for read in reads])
 
 

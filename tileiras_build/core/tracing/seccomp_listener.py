@@ -3,7 +3,7 @@
 A filter (seccomp, ``SECCOMP_RET_USER_NOTIF``) stops each such call until the listener has looked at its arguments and
 lets it go on. So what C code, an unusual function of ``os`` or a process of its own reads is seen as well as ``open``.
 
-Source of numbers and structures: linux/seccomp.h, linux/filter.h, and the kernel's tables of system calls (x86-64,
+Source of call numbers and structures: linux/seccomp.h, linux/filter.h, and the kernel's tables of system calls (x86-64,
 and the generic one, which 64-bit ARM has).
 """
 
@@ -145,7 +145,7 @@ class _Filter(ctypes.Structure):
 
 
 def listen() -> int | None:
-    """Stop the calls of this process, and of all that it starts, from now on; the descriptor by which they are told.
+    """Stop the calls of this process, and of all that it starts, from now on; the descriptor that reports them.
 
     None where the system has no such filters or forbids them; then nothing is stopped.
     """
