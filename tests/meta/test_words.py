@@ -55,17 +55,17 @@ OF_ARITHMETIC = {"sum", "sums", "product", "products", "numbers"}
 LEFT: dict[str, int] = {
     "build": 12,
     "config": 1,
-    "core": 9,
-    "cutile": 32,
+    "core": 8,
+    "cutile": 24,
     "frontend": 1,
     "ir": 39,
-    "launch": 4,
-    "pipeline": 55,
+    "launch": 2,
+    "pipeline": 42,
     "reports": 6,
-    "simulate": 178,
+    "simulate": 170,
     "target": 8,
     "verify": 1,
-    "workers": 18,
+    "workers": 4,
 }
 
 _WORD = re.compile(rf"\b({'|'.join(WORDS)})\b")

@@ -1,13 +1,11 @@
 """Warp partitions, and the mbarrier pipelines between them (PTX ISA 9.0, section 9.7.13.15, mbarrier).
 
 A pipeline of n stages has n full mbarriers, then n empty ones.
-
 - A full mbarrier completes its phase when the TMA producer has arrived and the expected bytes have been written, when the
   warps that copy scales have arrived, or when the MMAs of an accumulator have completed.
 - An empty mbarrier completes its phase when every consumer warp has arrived, or when the MMAs that read the stage have
   completed. A stage that the CTAs of a cluster fill together (``ctas``) waits for the warps of all of them, at the mbarrier
   of each CTA: no CTA writes into another's shared memory too early.
-
 A token is 2 * stage + phase; the phase flips each time the stages wrap around.
 """
 
