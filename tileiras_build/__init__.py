@@ -53,7 +53,7 @@ class _AliasFinder:
             return None
         from importlib.util import spec_from_loader
 
-        return spec_from_loader(name, _AliasLoader(f"{__name__}.{present}"))
+        return spec_from_loader(name, _AliasLoader(f"{__name__}.{present}"))  # type: ignore[arg-type]
 
 
 class _AliasLoader:

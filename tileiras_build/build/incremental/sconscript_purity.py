@@ -174,7 +174,7 @@ def parse(path: str) -> ast.Module:
 def _untraced_uses(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Line and name of everything that is not known to be watched."""
     modules = dict(filter(None, map(_binding, _aliases(tree))))
-    plain = {id(node.func) for node in ast.walk(tree) if _is_plain_getattr(node)}
+    plain = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call) and _is_plain_getattr(node)}
     bases = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
     for node in ast.walk(tree):
         if isinstance(node, (ast.Import, ast.ImportFrom)):

@@ -31,7 +31,8 @@ class CtaBarriers:
     ) -> ThreadGroup | None:
         """Arrive at (and unless bar.arrive, wait at) a CTA barrier; the group if it need not wait."""
         if np.ndim(barrier) and barrier.size > 1 and barrier.min() != barrier.max():
-            return self._arrive_at_several(group, barrier, count, red, predicate, waits, after)
+            self._arrive_at_several(group, barrier, count, red, predicate, waits, after)
+            return None
         barrier = int(np.ravel(barrier)[0])
         if not 0 <= barrier < BARRIERS:
             group.pc = after - 1
