@@ -124,5 +124,5 @@ def test_a_strategy_that_was_asked_for_stays():
 def test_a_remark_says_what_it_costs():
     module = scheduled_case(KERNELS, "transpose_f32", "sm_90")
     (remark,) = [one for one in collect(module, TARGETS["sm_90"]) if one.name == "RemarkMemoryShared"]
-    assert remark.message == "Shared memory does not hold the kernel's tiles"
+    assert remark.message == "Tiles exceed shared memory; fallback used"
     assert remark.reasons == ("layout conversions go through shared memory in chunks of 8 KiB",)
