@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tileiras_build.launch.runtime import Library
-from tileiras_build.launch.runtime.cuda_driver import row_major
+from tileiras_build.launch.runtime.cuda_python_driver import row_major
 from tileiras_build.launch.runtime.pack_arguments import ELEMENT_TYPES, ArgumentPacker, ArrayView
 from tileiras_build.manifest.launch_manifest import Launch
 

@@ -26,7 +26,7 @@ ALIASES = {
     "bytecode": "ir.bytecode",
     "bytecode.case": "frontend.kernel_case",
     "bytecode.export": "frontend.export_cutile",
-    "cases": "frontend.kernel_case_api",
+    "cases": "frontend.cases_api",
     "command": "cli.main",
     "cutile.reports": "cutile.kernel_fault_report",
     "emulator": "simulate.emulator",

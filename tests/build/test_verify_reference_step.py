@@ -15,7 +15,7 @@ env = Environment(variables=scons_tool.variables(ARGUMENTS), tools=["tileiras"])
 Default(env.KernelLibrary("kernels", sorted(Glob("*.py") + Glob("*.tilebc"), key=str)))
 """
 KERNEL = """import cuda.tile as ct
-from tileiras_build.frontend.kernel_case_api import Array, Case
+from tileiras_build.frontend.cases_api import Array, Case
 from numbers_of_add import reference
 
 @ct.kernel

@@ -51,7 +51,7 @@ def test_a_server_makes_what_a_build_makes(project):
     project.write("a.tilebc", "kernel a\n# new\n")
     project.write(
         "k.py",
-        "import helper\nfrom tileiras_build.frontend.kernel_case_api import Case\nCASES = [Case('k', None, ())]\nVALUE = helper.V\n",
+        "import helper\nfrom tileiras_build.frontend.cases_api import Case\nCASES = [Case('k', None, ())]\nVALUE = helper.V\n",
     )
     for value in (1, 2):
         # The helper's module is of one request.

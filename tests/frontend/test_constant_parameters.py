@@ -38,7 +38,7 @@ def test_an_export_is_refused_with_what_to_write(tmp_path):
         textwrap.dedent(
             """
             import cuda.tile as ct
-            from tileiras_build.frontend.kernel_case_api import Array, Case
+            from tileiras_build.frontend.cases_api import Array, Case
 
             @ct.kernel
             def scaled(x, scale: float):

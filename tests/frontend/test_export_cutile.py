@@ -499,7 +499,7 @@ def test_arrays_of_the_type_that_no_library_has(write):
         "k.py",
         """
         import cuda.tile as ct
-        from tileiras_build.frontend.kernel_case_api import Array, Case
+        from tileiras_build.frontend.cases_api import Array, Case
 
         @ct.kernel
         def copy(x, y):

@@ -13,8 +13,8 @@ from tests.reports.test_html_report import browser, column, data_of  # noqa: F40
 from tileiras_build.cli.dispatch import main
 from tileiras_build.reports.build_history import NUMBERS, History
 from tileiras_build.reports.collect_rows import EstimateProblems, read_rows, remember, values_of
-from tileiras_build.reports.export_csv_json import json_text
 from tileiras_build.reports.html_report import render_page
+from tileiras_build.reports.report_csv_json import json_text
 from tileiras_build.simulate.estimate.estimate_build import Problem, estimate_kernel
 
 KERNEL = "vector_add_f32"

@@ -15,8 +15,8 @@ from tests.reports.sample_report import GPUS, NAMES, timeline, write_build
 from tileiras_build.core.errors import InvalidInput
 from tileiras_build.reports.build_history import History
 from tileiras_build.reports.collect_rows import read_rows, remember, values_of
-from tileiras_build.reports.export_csv_json import csv_text, read_baseline
 from tileiras_build.reports.html_report import Baseline, render_page, write_report
+from tileiras_build.reports.report_csv_json import csv_text, read_baseline
 from tileiras_build.reports.report_paths import details_path, history_path, page_path, timeline_path, trace_path
 from tileiras_build.reports.resource_usage import read_folder
 

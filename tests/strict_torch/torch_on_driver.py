@@ -13,7 +13,7 @@ from typing import Any
 
 from cuda.bindings import driver as cuda
 
-from tileiras_build.cutile.fakes import streams, torch_cuda, torch_tensors
+from tileiras_build.cutile.fakes import streams, torch_cuda, torch_cuda_tensors_on_cpu
 from tileiras_build.cutile.fakes.dlpack_capsules import CUDA
 from tileiras_build.target.targets import find_target
 
@@ -197,9 +197,9 @@ FUNCTIONS = {
 def install(module: ModuleType, sm: str) -> None:
     """Make PyTorch (``module``) believe in the driver's device."""
     torch_cuda.install(module, find_target(sm), FUNCTIONS)
-    torch_tensors.SPECIAL[module.Tensor.__dlpack_device__] = _home
+    torch_cuda_tensors_on_cpu.SPECIAL[module.Tensor.__dlpack_device__] = _home
 
 
-def _home(mode: torch_tensors.AsksForCuda, func: Any, args: Any, kwargs: Any) -> tuple[int, int]:
+def _home(mode: torch_cuda_tensors_on_cpu.AsksForCuda, func: Any, args: Any, kwargs: Any) -> tuple[int, int]:
     """What a tensor says of itself by DLPack, of which the one in the emulator's memory says that it is on the CPU."""
-    return (CUDA, 0) if isinstance(args[0], torch_tensors.DeviceTensor) else mode.run(func, args, kwargs)
+    return (CUDA, 0) if isinstance(args[0], torch_cuda_tensors_on_cpu.DeviceTensor) else mode.run(func, args, kwargs)

@@ -4,8 +4,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from tileiras_build.frontend.cases_api import place
 from tileiras_build.frontend.kernel_case import Reference, Tolerance
-from tileiras_build.frontend.kernel_case_api import place
 from tileiras_build.verify.compare_arrays import compare, differences, find_faults, flat_arrays, tolerance_used
 
 NAN, INF = float("nan"), float("inf")

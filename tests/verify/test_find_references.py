@@ -11,7 +11,7 @@ from tileiras_build.verify import check_kernels
 
 BODY = load("x", "px", (64,), "f32") + "\n  %r = addf %x, %x : tile<64xf32>" + store("r", "pr", (64,), "f32")
 ROWS = """import numpy as np
-from tileiras_build.frontend.kernel_case_api import Reference, poisoned
+from tileiras_build.frontend.cases_api import Reference, poisoned
 
 def inputs(rng):
     return {"x": rng.standard_normal(64).astype("float32"), "twice": poisoned((64,), "float32")}
@@ -55,11 +55,11 @@ TABLES = {
     "no list": ("REFERENCES = {}", "REFERENCES must be a list of Reference, got dict"),
     "no rows": ("REFERENCES = [1]", "REFERENCES must contain Reference objects, got int"),
     "another kernel": (
-        "from tileiras_build.frontend.kernel_case_api import Reference\nREFERENCES = [Reference('other')]",
+        "from tileiras_build.frontend.cases_api import Reference\nREFERENCES = [Reference('other')]",
         "REFERENCES: no kernel 'other' (kernels: k)",
     ),
     "one twice": (
-        "from tileiras_build.frontend.kernel_case_api import Reference\nREFERENCES = [Reference('k')] * 2",
+        "from tileiras_build.frontend.cases_api import Reference\nREFERENCES = [Reference('k')] * 2",
         "REFERENCES: duplicate entry for 'k'",
     ),
 }

@@ -12,7 +12,7 @@ from tileiras_build.verify import check_kernels, verify_file
 HEAD = """import cuda.tile as ct
 import numpy as np
 
-from tileiras_build.frontend.kernel_case_api import Array, Case, Scalar, Tolerance, ceil_div, first_tiles, place, poisoned, tolerate, wide
+from tileiras_build.frontend.cases_api import Array, Case, Scalar, Tolerance, ceil_div, first_tiles, place, poisoned, tolerate, wide
 
 """
 SOFTMAX = """

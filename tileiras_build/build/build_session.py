@@ -17,8 +17,8 @@ import SCons.Script
 
 from ..core.errors import TileirasError
 from ..core.tracing.dependency_record import Comparison
-from ..core.tracing.fs_probe import Probe
 from ..core.tracing.portable_paths import PortablePaths
+from ..core.tracing.state_probe import Probe
 from ..reports.build_timeline import Recorder
 from ..workers.executor import Executor
 from ..workers.executor.lazy_executor import LazyExecutor
@@ -35,7 +35,7 @@ from .sconsign_file import SconsignWriter, open_sconsign
 from .select_executor import start_executor
 from .step_timeline import store_timeline
 from .unknown_targets import reject_unknown_options, reject_unknown_targets
-from .watch import watch_message
+from .watch import report_files_to_watcher
 
 _END_SIGNALS = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
 SHUTDOWN_TIMEOUT = 0.8  # seconds for running steps to end after a signal
@@ -217,10 +217,10 @@ class BuildSession:
 
     def _notify_watch(self) -> None:
         """Tell who watches the build."""
-        if watch_message.is_listening():
+        if report_files_to_watcher.is_listening():
             before = self.subset.record.paths if self.subset is not None else ()
-            files = (*self.shortcut.trace.files, *before, *watch_message.files_of(self.artifacts))
-            watch_message.send((str(self.shortcut.folder), *self.build_dirs), files)
+            files = (*self.shortcut.trace.files, *before, *report_files_to_watcher.files_of(self.artifacts))
+            report_files_to_watcher.send((str(self.shortcut.folder), *self.build_dirs), files)
 
     def _run(self) -> FinishedBuild:
         """This run, for the record."""

@@ -16,8 +16,8 @@ import SCons.Node.FS
 from ..core.errors import InvalidInput, Location
 from ..core.file_io import write_files
 from ..core.tracing.dependency_record import Comparison, Dependency, DependencyRecord, TracedResult
-from ..core.tracing.fs_probe import startup_files
 from ..core.tracing.ignored_env_vars import IGNORED_ENV_VARS
+from ..core.tracing.state_probe import startup_files
 from ..pipeline.stages import Stage, source_digest
 from ..workers.executor.traced_call import run_traced
 from .stage_actions import WorkerAction, explain_suffix, kernel_name, step_timeout

@@ -13,7 +13,7 @@ from ..core.cpu_count import cpu_count
 from ..core.errors import InvalidInput
 from ..core.system_limits import said_of_start
 from ..workers.executor import Executor, make_executor
-from ..workers.server.client import IMAGE, is_wanted
+from ..workers.server.run_on_server import IMAGE, is_wanted
 
 MIB = 1 << 20
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from ..core.errors import InvalidInput
 from ..core.tracing.dependency_record import Comparison, TracedResult
-from ..core.tracing.fs_probe import Probe
 from ..core.tracing.portable_paths import PortablePaths
+from ..core.tracing.state_probe import Probe
 from ..frontend.tilecpp.nvcc_flags import split_flags
 from ..pipeline.stages import TILEBC, Stage, source_digest
 from ..target.targets import Target

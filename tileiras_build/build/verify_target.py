@@ -42,7 +42,7 @@ REFERENCE = Stage(
     ".reference",
     "result of verification against the reference function (JSON)",
     "tileiras_build.build.verify_reference_step:compare_kernels",
-    modules=("tileiras_build.frontend.kernel_case_api",),  # which the references import
+    modules=("tileiras_build.frontend.cases_api",),  # which the references import
     libraries=("numpy", "ml_dtypes", "xdsl", "llvmlite", "msgspec", "cuda-tile", "python"),
 )
 RECORD = ".reference-reads"

@@ -9,7 +9,7 @@ import atexit
 import os
 import sys
 
-from ..workers.server.client import IMAGE, NoServer, run
+from ..workers.server.run_on_server import IMAGE, NoServer, run
 
 _FUNCTION = f"{IMAGE}:run_command"
 _SERVED = frozenset(("as", "asm", "dis", "libdevice", "lower", "opt"))

@@ -3,7 +3,7 @@
 cuTile's launcher asks a kernel object's ``_compile`` for a cubin when it has none for the arguments, keeps it, and launches
 it with as many threads as its argument says. So a *twin* of the user's kernel, whose ``_compile`` gives our cubins, is launched
 in its place; the user's own kernel keeps what cuTile compiled for it. Tensor maps, of which that launcher knows nothing, and
-the shared memory of which older ones know nothing, are added on the way to the driver (``driver_hook.py``). It has one
+the shared memory of which older ones know nothing, are added on the way to the driver (``cu_launch_kernel_hook.py``). It has one
 number of threads for all cubins of a kernel, and launches the grid that it is given: a kernel with several, and persistent ones,
 are launched by ``fast_launch``.
 """

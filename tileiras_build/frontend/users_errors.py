@@ -21,7 +21,7 @@ from ..core.errors import (
     kind_of,
     traceback_of,
 )
-from ..core.tracing.fs_probe import is_installed
+from ..core.tracing.state_probe import is_installed
 from .kernel_case_table import display_path
 
 INSTALL = "install it with: pip install 'cuda-tile==1.7.0'"

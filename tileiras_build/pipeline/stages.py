@@ -128,7 +128,7 @@ TILEBC = Stage(
     "tileiras_build.frontend.export_cutile:export_kernels",
     parse="tileiras_build.ir.bytecode.reader:read_module",
     render=None,
-    modules=("tileiras_build.frontend.kernel_case_api",),  # which kernel files import
+    modules=("tileiras_build.frontend.cases_api",),  # which kernel files import
     sources=("pipeline/stages.py", "build/export_step.py", "core/code_digest.py"),
     libraries=("cuda-tile", "numpy", "ml_dtypes", "python"),
 )

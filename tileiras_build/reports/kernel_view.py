@@ -14,7 +14,7 @@ from .collect_rows import BuiltKernel
 from .history_view import HistoryView
 from .optimization_remarks import Remark
 from .source_files import Source, SourceFiles
-from .stage_listings import Line, read_lines
+from .stage_source_lines import Line, read_lines
 from .verification_results import interpreted
 
 TITLES = {

@@ -13,8 +13,8 @@ from ..simulate.estimate.estimate_build import Problem
 from .build_diff import changed_documents, changes, header, metrics_of, summary
 from .build_history import read_history
 from .collect_rows import EstimateProblems, KernelRow, read_rows, values_of
-from .export_csv_json import csv_text, json_text, read_baseline
 from .html_report import Baseline, ReportForm, write_report
+from .report_csv_json import csv_text, json_text, read_baseline
 from .report_paths import history_path
 from .resource_usage import HEADER, ResourceRow, print_resources, read_folder
 

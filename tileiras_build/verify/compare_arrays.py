@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ..frontend.cases_api import CANARY
 from ..frontend.kernel_case import EXACT, Checked, Tolerance
-from ..frontend.kernel_case_api import CANARY
 
 MAX_SHOWN = 3
 """Wrong elements of an array that a message lists."""

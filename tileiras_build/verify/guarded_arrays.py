@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..frontend.cases_api import CANARY
 from ..frontend.kernel_case import Values
-from ..frontend.kernel_case_api import CANARY
 from .compare_arrays import flat_arrays
 
 ALIGNMENT = 256

@@ -14,7 +14,7 @@ from tests.build.test_build_session import SCONSTRUCT as FAKE_SCONSTRUCT
 from tests.build.test_build_session import Project
 from tests.examples.example_library import bytecode_of
 from tileiras_build.build.watch import watch_session
-from tileiras_build.build.watch.watch_message import VARIABLE
+from tileiras_build.build.watch.report_files_to_watcher import VARIABLE
 from tileiras_build.build.watch.watch_session import WatchSession
 from tileiras_build.cli.dispatch import main
 from tileiras_build.reports.build_diff import KernelMetrics

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from cuda.bindings import driver as real
 
-from tileiras_build.launch.runtime.cuda_driver import LaunchConfig
+from tileiras_build.launch.runtime.cuda_python_driver import LaunchConfig
 from tileiras_build.launch.runtime.pack_arguments import ArrayView
 
 

@@ -13,7 +13,7 @@ from tests.launch.runtime.fake_driver import FakeDriver
 from tileiras_build.core.errors import InvalidInput, TileirasError, Unsupported
 from tileiras_build.frontend.export_cutile import pack_arguments
 from tileiras_build.launch.runtime import Address, Library
-from tileiras_build.launch.runtime.cuda_driver import LaunchConfig
+from tileiras_build.launch.runtime.cuda_python_driver import LaunchConfig
 from tileiras_build.launch.runtime.kernel_library import check_grid
 from tileiras_build.manifest.launch_manifest import Grid, Launch, Parameter
 

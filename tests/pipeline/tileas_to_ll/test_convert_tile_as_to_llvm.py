@@ -14,7 +14,7 @@ from tests.pipeline.tileas_to_ll.printing_matmul import (
 from tileiras_build.core.errors import InternalError
 from tileiras_build.ir.dialects.op_definition import define
 from tileiras_build.pipeline import tileas_to_ll
-from tileiras_build.pipeline.common.llvm_types import I32
+from tileiras_build.pipeline.common.llvm_type_constructors import I32
 from tileiras_build.pipeline.pass_manager import run_passes
 from tileiras_build.pipeline.tileas_to_ll import PASSES
 from tileiras_build.pipeline.tileas_to_ll.decompose_prints import VARARGS

@@ -53,7 +53,7 @@ DEADLINE = 60.0  # seconds for a server to begin
 CLIENT = f'''
 import sys
 from tileiras_build.workers.server import client
-from tileiras_build.workers.server.client import NoServer, run
+from tileiras_build.workers.server.run_on_server import NoServer, run
 
 # On a busy machine a server that lives takes its time.
 client._TIMEOUT_SECONDS = 1.0 if "impatient" in sys.argv else {DEADLINE}

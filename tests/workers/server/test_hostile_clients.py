@@ -12,7 +12,7 @@ import pytest
 
 from tests.workers.server.server_sandbox import DEADLINE, Site, end
 from tileiras_build.workers.server import environment_fingerprint, list_servers
-from tileiras_build.workers.server.client import connect
+from tileiras_build.workers.server.run_on_server import connect
 from tileiras_build.workers.server.staleness import Clock, LoadedCode, StaleServer
 
 # Patient until somebody has asked: on a busy machine a server may begin long before the client that is its first.

@@ -9,7 +9,7 @@ import pytest
 
 from tests.workers.server.server_sandbox import Site, end
 from tests.workers.server.test_server_requests import said, wait_for
-from tileiras_build.workers.server import client, environment_fingerprint, list_servers
+from tileiras_build.workers.server import environment_fingerprint, list_servers, run_on_server
 
 # An image that finds something to import whenever it is warmed up, as code would that looks at the time.
 FICKLE = """
@@ -55,7 +55,7 @@ def test_who_says_no_word_takes_none(site):
     waiting = site.spares(server)
     folder = environment_fingerprint.open_folder()
     try:
-        with closing(client.connect(folder, _found(server).name)):
+        with closing(run_on_server.connect(folder, _found(server).name)):
             assert [_found(server).spares for _ in range(5)] == [waiting] * 5
     finally:
         os.close(folder)

@@ -9,7 +9,7 @@ import pytest
 from tests.build.input_edits import in_place, renamed, write
 from tests.package_copy import copy_package
 from tests.workers.server.server_sandbox import Site
-from tileiras_build.workers.server import client, environment_fingerprint, list_servers, wire_protocol
+from tileiras_build.workers.server import environment_fingerprint, list_servers, run_on_server, wire_protocol
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,7 @@ def test_a_client_that_says_its_word_late_gets_no_old_code(site):
     (name,) = [found.name for found in list_servers.find_servers() if found.process == server]
     folder = environment_fingerprint.open_folder()
     try:
-        with closing(client.connect(folder, name)) as late:
+        with closing(run_on_server.connect(folder, name)) as late:
             # It holds nobody up.
             assert site.ask()["server"] == server
             with open(site.libraries / "an_image.py", "a") as image:

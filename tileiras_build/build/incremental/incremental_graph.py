@@ -16,7 +16,7 @@ import SCons.Node
 import SCons.Node.Alias
 import SCons.Util
 
-from ...core.tracing.fs_probe import is_installed, is_standard
+from ...core.tracing.state_probe import is_installed, is_standard
 from ..artifact_node import ArtifactFile
 from ..export_step import ExportDependencies
 from .build_record import BuildRecord, FullGraph

@@ -31,12 +31,12 @@ import SCons.Script
 
 from ...core.code_digest import PACKAGE, installed
 from ...core.tracing.dependency_record import Comparison
-from ...core.tracing.fs_probe import Probe
 from ...core.tracing.machine_queries import FACTS
 from ...core.tracing.portable_paths import PortablePaths
+from ...core.tracing.state_probe import Probe
 from ...pipeline.stages import adopt_digests, known_digests
 from ..artifact_node import ArtifactFile, matches
-from ..watch import watch_message
+from ..watch import report_files_to_watcher
 from . import build_record
 from .build_record import BuildRecord, Files, FullGraph, Owners
 from .fs_queries import QUERIES, is_same_kind, query
@@ -147,9 +147,9 @@ class NullBuild:
 
     def notify_watch(self) -> None:
         """Tell who watches what the record says, where it is all that is looked at."""
-        if watch_message.is_listening() and self.key is not None:
+        if report_files_to_watcher.is_listening() and self.key is not None:
             record = build_record.read(self._path(self.key))
-            watch_message.send((str(self.folder),), record.paths if record is not None else ())
+            report_files_to_watcher.send((str(self.folder),), record.paths if record is not None else ())
 
     def has_work(self) -> bool:
         """Whether there is surely work: nothing was ever built here, or what this command line has built is not current."""

@@ -1,6 +1,6 @@
 """Waits for saves, builds, and shows what they have changed. Ends with Ctrl-C.
 
-What is built, and what a kernel has read, SCons knows, and tells (``build/watch/watch_message.py``): a save of any file of the project asks
+What is built, and what a kernel has read, SCons knows, and tells (``build/watch/report_files_to_watcher.py``): a save of any file of the project asks
 it, and where only files of some kernels have changed it looks at those alone; so does a save of what kernels have read anywhere else
 (helpers, headers, data in hidden folders).
 """
@@ -21,7 +21,7 @@ from ...core.user_tmp import scratch_folder
 from ...reports.build_diff import KernelMetrics, Key, changes, header
 from ...simulate.estimate.estimate_build import Problem
 from .kernel_metrics import MetricsReader
-from .watch_message import VARIABLE, WatchMessage, receive
+from .report_files_to_watcher import VARIABLE, WatchMessage, receive
 
 DEBOUNCE = 300  # ms: an editor's save is several changes
 _RETRY_SECONDS = 5  # seconds that SCons has to end after Ctrl-C
@@ -112,7 +112,7 @@ class WatchSession:
     def read_files(self) -> set[Path]:
         """The files that the last build has read and did not make, but for those that a package has installed."""
         from ...core.code_digest import PACKAGE
-        from ...core.tracing.fs_probe import is_installed, is_standard
+        from ...core.tracing.state_probe import is_installed, is_standard
 
         own = tuple(f"{folder}{os.sep}" for folder in (PACKAGE, *self.message.folders))
         named = (

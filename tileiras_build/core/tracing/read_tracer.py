@@ -20,7 +20,10 @@ from .caller_frames import (
 )
 from .created_paths import CreatedPaths
 from .dependency_record import Dependency, DependencyRecord, describe, render_block
-from .fs_probe import (
+from .machine_queries import HOST, OF_SYSTEM, SYSTEM
+from .portable_paths import PortablePaths
+from .shared_flags import SharedFlags
+from .state_probe import (
     ABSENT,
     FILE,
     Probe,
@@ -31,10 +34,7 @@ from .fs_probe import (
     stamp,
     type_of,
 )
-from .fs_probe import absolute as absolute_path
-from .machine_queries import HOST, OF_SYSTEM, SYSTEM
-from .portable_paths import PortablePaths
-from .shared_flags import SharedFlags
+from .state_probe import absolute as absolute_path
 
 _OWN_VARIABLES = "TILEIRAS_"  # how the variables begin that this package itself looks at
 _AT_START = ("sitecustomize", "usercustomize")

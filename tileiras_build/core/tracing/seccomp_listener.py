@@ -21,7 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 
-from .fs_probe import absolute
+from .state_probe import absolute
 
 
 class FileOperation(Enum):

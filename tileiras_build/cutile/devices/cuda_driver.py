@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ...launch.runtime.cuda_driver import CudaDriver
+from ...launch.runtime.cuda_python_driver import CudaDriver
 
 
 class StreamDriver(CudaDriver):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...core.errors import InvalidInput, suggest
-from ...launch.runtime.cuda_driver import stream_handle
+from ...launch.runtime.cuda_python_driver import stream_handle
 from ...launch.runtime.kernel_library import check_grid
 from ...launch.runtime.pack_arguments import ArrayView, pack_number
 from ...simulate import emulator

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ...core.errors import InvalidInput
-from ...launch.runtime.cuda_driver import stream_handle
+from ...launch.runtime.cuda_python_driver import stream_handle
 from ...launch.runtime.kernel_library import check_grid
 from ...launch.runtime.pack_arguments import ArrayView
 from ...target.targets import find_target

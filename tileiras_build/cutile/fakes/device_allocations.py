@@ -36,7 +36,7 @@ def holders() -> list[describe_arrays.ArrayDescription]:
 def _tensors() -> list[describe_arrays.ArrayDescription]:
     if "torch" not in sys.modules:
         return []
-    from .torch_tensors import living
+    from .torch_cuda_tensors_on_cpu import living
 
     return [describe_arrays.describe(tensor) for tensor in living()]
 

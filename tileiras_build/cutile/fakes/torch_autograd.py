@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch.autograd.function import BackwardCFunction, Function
 
-from .torch_tensors import DeviceTensor, on_device
+from .torch_cuda_tensors_on_cpu import DeviceTensor, on_device
 
 _WITHIN, _ON_DEVICE = "_tileiras_build_within", "_tileiras_build_on_device"
 Call = Callable[..., Any]

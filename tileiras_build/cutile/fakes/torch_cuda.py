@@ -17,8 +17,8 @@ from . import libcuda, streams, torch_device_mode
 from .dlpack_capsules import claim_cuda
 from .patched_attributes import PatchedAttributes
 from .torch_autograd import functions as autograd_functions
+from .torch_cuda_tensors_on_cpu import CUDA, defaults, is_cuda, on_host, outside
 from .torch_modules import in_place, loaded
-from .torch_tensors import CUDA, defaults, is_cuda, on_host, outside
 
 
 class Graph:

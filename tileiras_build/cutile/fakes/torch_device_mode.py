@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from .torch_tensors import AsksForCuda
+from .torch_cuda_tensors_on_cpu import AsksForCuda
 
 _Call = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 _is_on = False

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from .torch_tensors import DeviceTensor, is_cuda, on_device
+from .torch_cuda_tensors_on_cpu import DeviceTensor, is_cuda, on_device
 
 Function = Callable[..., Any]
 

@@ -29,9 +29,9 @@ from tileiras_build.core.errors import InvalidInput, Location
 from tileiras_build.core.symbols.symbol_names import check_names
 from tileiras_build.ir.bytecode.attribute_reader import MAX_NESTING
 from tileiras_build.ir.bytecode.opcodes import Version
+from tileiras_build.ir.bytecode.parse_text_constants import dense
 from tileiras_build.ir.bytecode.printer import PRODUCER_COMMENT
 from tileiras_build.ir.bytecode.reader import CLASSES, MODULE_NAME, NAMED_ATTRIBUTES
-from tileiras_build.ir.bytecode.text_constants import dense
 from tileiras_build.ir.bytecode.text_directives import PLANS, compare_sizes
 from tileiras_build.ir.bytecode.text_generic_form import (
     MODULE,

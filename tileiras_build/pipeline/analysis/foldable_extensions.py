@@ -8,7 +8,7 @@ from ...ir.casting import as_op
 from ...ir.dialects.cute import layout_of
 from ...ir.dialects.op_definition import TableOp
 from ..common.llvm_element_types import element_of
-from ..common.llvm_types import BFLOAT, FLOAT, HALF
+from ..common.llvm_type_constructors import BFLOAT, FLOAT, HALF
 
 # Combination -> the instruction, and whether NaN wins.
 MIN_MAX_REDUCTIONS = {

@@ -16,7 +16,7 @@ from ..common.llvm_element_types import element_of
 from ..job import Job
 from ..shared_memory_fallbacks import fallback_of
 from .chunked_tile_slices import slice_chunk_bits
-from .layout_conversion_plans import conversion_plan
+from .convert_layout_op_plans import conversion_plan
 from .op_queries import is_tile
 
 # Scratch starts on a row of all banks; a ring where the longest swizzle repeats.

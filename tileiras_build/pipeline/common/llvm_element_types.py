@@ -16,7 +16,7 @@ from xdsl.ir import Attribute
 
 from ...core.errors import Unsupported
 from ...target.element_types import ELEMENT_TYPES
-from .llvm_types import named
+from .llvm_type_constructors import named
 
 
 @dataclass(frozen=True)

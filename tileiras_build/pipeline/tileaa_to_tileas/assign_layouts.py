@@ -21,7 +21,7 @@ from ...ir.dialects.op_traits import is_combiner_region, is_function
 from ..analysis.resource_model import choose_warps
 from ..job import Job
 from ..pass_manager import EdgePass
-from .layout_assignment.convert_layout_inserter import ConvertLayoutInserter
+from .layout_assignment.apply_layouts import ConvertLayoutInserter
 from .layout_assignment.equivalence_classes import LayoutClasses
 from .layout_assignment.layout_constraints import add_constraints
 from .layout_assignment.layout_seeds import seed

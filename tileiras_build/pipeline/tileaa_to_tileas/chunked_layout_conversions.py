@@ -12,7 +12,7 @@ from ...ir.dialects.op_definition import TableOp
 from ...ir.layouts.intermediate_layout import intermediate_layout
 from ..analysis.scratch_memory_sizes import conversion_bytes
 from ..job import Job
-from .rewriter import insert_before
+from .op_insertion import insert_before
 
 
 def limit_conversion_chunks(op: TableOp, max_bytes: int, job: Job) -> None:

@@ -35,7 +35,7 @@ from ..analysis.view_chains import enclosing_kernel
 from ..common.llvm_element_types import element_of
 from ..job import Job
 from ..pass_manager import EdgePass
-from .rewriter import binary, constant_i32, insert_before
+from .op_insertion import binary, constant_i32, insert_before
 from .software_pipelining.cp_async_loads import is_outside
 
 BlockTileOp, TiledLoadOp, PermuteOp, DotOp = (

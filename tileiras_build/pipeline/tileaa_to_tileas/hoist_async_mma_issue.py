@@ -27,7 +27,7 @@ from ..analysis.op_queries import is_pure, is_tile, may_divide_by_zero
 from ..analysis.view_chains import has_no_early_exit, is_zero
 from ..job import Job
 from ..pass_manager import EdgePass
-from .rewriter import loop_continues_at
+from .op_insertion import loop_continues_at
 from .rotate_mma_loop import BARRIER, has_two_stages, loads_of, ops_on_same_stage, users
 from .warp_specialization.deadlock_check import load_completes_before
 

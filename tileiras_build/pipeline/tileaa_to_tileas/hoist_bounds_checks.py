@@ -32,7 +32,7 @@ from ..analysis.view_chains import is_defined_in_loop
 from ..job import Job
 from ..pass_manager import EdgePass
 from .elide_bounds_checks import ACCESSES
-from .rewriter import Inserter, binary, insert_before, insertion_before
+from .op_insertion import Inserter, binary, insert_before, insertion_before
 from .subtile_indices import GetTileCountOp, bounds_checks_of
 
 IfOp, YieldOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("if", "yield"))

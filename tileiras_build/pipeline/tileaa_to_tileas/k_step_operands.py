@@ -17,7 +17,7 @@ from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_value_forwarding
 from ...ir.layouts import LinearLayout
 from ..common.llvm_element_types import element_of
-from .rewriter import Inserter
+from .op_insertion import Inserter
 
 PERMUTE, VIEW, CONVERT = "nv_tileas.permute", "nv_tileas.view", "nv_tileas.convert_layout"
 

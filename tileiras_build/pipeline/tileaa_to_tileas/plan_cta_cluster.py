@@ -25,7 +25,7 @@ from ..common.cse import Cse
 from ..common.optimization_hints import hint
 from ..job import Job
 from ..pass_manager import EdgePass
-from .rewriter import insert_before
+from .op_insertion import insert_before
 from .sharded_program import ShardedProgram
 from .sharding_plan import best_sharding, duplicate_cheap_tiles
 

@@ -42,7 +42,7 @@ from ..analysis.view_chains import enclosing_kernel, has_no_early_exit, is_accum
 from ..job import Job
 from ..pass_manager import EdgePass
 from .k_step_operands import KStepOperand, k_step_operand
-from .rewriter import Inserter, binary, insertion_at_end, insertion_before
+from .op_insertion import Inserter, binary, insertion_at_end, insertion_before
 from .speculation_guards import speculated
 
 ForOp, ContinueOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("for", "continue"))

@@ -34,7 +34,7 @@ from ..analysis.resource_model import MIN_STAGES, accumulators_fit
 from ..analysis.view_chains import has_no_early_exit
 from ..job import Job
 from ..pass_manager import EdgePass
-from .rewriter import loop_continues_at
+from .op_insertion import loop_continues_at
 
 ForOp, IfOp, YieldOp, ContinueOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("for", "if", "yield", "continue"))
 MMA_OPS = (AsyncDotOp.name, AsyncUmmaOp.name)

@@ -25,7 +25,7 @@ from ..analysis.access_vectorization import ViewAccessInfo
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.integer_ranges import BoundsCheck
 from ..analysis.sharding_propagation import VIEW_ACCESSES, Sharding, propagate, shard_type
-from .rewriter import binary, constant, constant_i32, equal, insert_before, insertion_before
+from .op_insertion import binary, constant, constant_i32, equal, insert_before, insertion_before
 from .sharding_plan import sharded_dim
 from .subtile_indices import clamped_index, relax_checks_past_end, scaled_index
 

@@ -20,7 +20,7 @@ from ..analysis.sharding_propagation import (
 )
 from ..analysis.token_ordered_accesses import token_ordered_pairs
 from ..job import Job
-from .rewriter import insert_before
+from .op_insertion import insert_before
 
 SIDE_EFFECTS_ONCE = ("nv_tileas.print", "nv_tileas.alloca", "nv_tileas.fence_alias")
 # Rows and columns from which on a dot has the instruction of a kind (by the targets' names of the kinds), then

@@ -32,7 +32,7 @@ from ..job import Job
 from ..pass_manager import EdgePass
 from ..shared_memory_fallbacks import fallback_of
 from .k_tiled_operands import KTiledOperand, k_tiled_operand
-from .rewriter import binary, constant, insertion_before
+from .op_insertion import binary, constant, insertion_before
 from .software_pipelining.tile_k_loop import MIN_LINE_BYTES, tile_k_loops
 
 UPPER = 1  # operand of a loop, after its lower bound

@@ -35,7 +35,7 @@ from ..common.cse import Cse, eliminate_dead_code
 from ..common.nest_early_returns import nest_early_returns
 from ..job import Job
 from ..pass_manager import EdgePass
-from .rewriter import constant_i32, insert_before
+from .op_insertion import constant_i32, insert_before
 from .sharded_program import ShardedProgram
 from .sharding_plan import duplicate_cheap_tiles, sharding_of
 

@@ -42,7 +42,7 @@ from ..analysis.view_chains import TOKEN, ScalarSlice, early_returns, is_accumul
 from ..common.optimization_hints import occupancy
 from ..job import Job
 from ..pass_manager import EdgePass
-from .rewriter import insert_before
+from .op_insertion import insert_before
 from .tma_descriptors import hoist
 from .warp_specialization.allocate_pipelines import PipelineAllocation
 from .warp_specialization.consumer_partition import ConsumerPartition

@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from ...ir.casting import type_as
 from ...ir.dialects import arith
 from ..analysis.op_queries import SHIFTS, may_divide_by_zero
-from .rewriter import Inserter, below, binary, constant, equal
+from .op_insertion import Inserter, below, binary, constant, equal
 
 UNSIGNED = frozenset(f"arith.{name}" for name in ("divui", "remui", "ceildivui"))
 

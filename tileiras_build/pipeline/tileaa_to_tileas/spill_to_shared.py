@@ -37,7 +37,7 @@ from ..analysis.resource_model import (
 from ..analysis.scratch_memory_sizes import SPILL_VECTOR_REGS, largest_scratch, spill_bytes
 from ..job import Job
 from ..pass_manager import EdgePass
-from .rewriter import insert_before
+from .op_insertion import insert_before
 
 
 class SpillToShared(EdgePass):

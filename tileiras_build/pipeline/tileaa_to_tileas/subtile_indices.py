@@ -12,7 +12,7 @@ from ...ir.dialects import arith
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_definition import TableOp
 from ..analysis.integer_ranges import BoundsCheck, width
-from .rewriter import Inserter, binary, constant
+from .op_insertion import Inserter, binary, constant
 
 GetTileCountOp = COUNTERPARTS["nv_tileaa.get_tile_count"]
 

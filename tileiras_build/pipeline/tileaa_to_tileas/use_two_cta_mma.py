@@ -49,7 +49,7 @@ from ..analysis.tma_tensor_maps import LONGEST_LINE, PATTERN_LINES, SHORTEST_LIN
 from ..analysis.view_chains import enclosing_kernel
 from ..job import Job
 from ..pass_manager import EdgePass
-from .rewriter import binary, insert_before, insertion_before
+from .op_insertion import binary, insert_before, insertion_before
 from .subtile_indices import clamped_index, relax_checks_past_end, scaled_index
 
 PAIR, COLUMN_UNIT = 2, 32  # columns of a dot of a pair, whatever its types and orders (table 39)

@@ -17,7 +17,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ...core.errors import InternalError
 from ...ir.casting import cast
 from ...ir.dialects.llvm_ext import make_global
-from ..common.llvm_types import array
+from ..common.llvm_type_constructors import array
 from ..job import Job
 from ..pass_manager import EdgePass
 from .type_converter import ADDRESS_SPACES

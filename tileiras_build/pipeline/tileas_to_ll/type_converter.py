@@ -57,8 +57,8 @@ from ...ir.dialects.nv_tileaa.types import PointerType, TiledViewType, TokenType
 from ...ir.dialects.nvgpu import attrs as nvgpu
 from ...ir.dialects.nvgpu.attrs import address_space
 from ...ir.dialects.nvvm.instructions import bits_of
-from ..common import llvm_types
-from ..common.llvm_types import array
+from ..common import llvm_type_constructors
+from ..common.llvm_type_constructors import array
 
 # The address spaces of LLVM's NVPTX back end; they never mix without a cast.
 ADDRESS_SPACES = {
@@ -79,19 +79,19 @@ DEFAULT_INDEX_WIDTH, BYTE = 64, 8
 # ---- types -----------------------------------------------------------------------------------------
 def pointer(space: str | int = "generic") -> LLVMPointerType:
     """A pointer to an address space, by name or number."""
-    return llvm_types.pointer(ADDRESS_SPACES[space] if isinstance(space, str) else space)
+    return llvm_type_constructors.pointer(ADDRESS_SPACES[space] if isinstance(space, str) else space)
 
 
 def struct(members: Sequence[Attribute]) -> LLVMStructType:
     """An unnamed struct."""
-    return llvm_types.struct(*members)
+    return llvm_type_constructors.struct(*members)
 
 
 class LLVMTypeConverter:
     """The table above. ``index_width`` is in bits, 0 = the machine word; ``bare_pointers`` is the ABI of kernels."""
 
     def __init__(self, *, index_width: int = 64, bare_pointers: bool = False):
-        self.index = llvm_types.integer(index_width or DEFAULT_INDEX_WIDTH)
+        self.index = llvm_type_constructors.integer(index_width or DEFAULT_INDEX_WIDTH)
         self.bare_pointers = bare_pointers
 
     def convert(self, type: Attribute) -> Attribute:

@@ -15,7 +15,7 @@ from ...core.errors import InternalError
 from ...ir.casting import as_op
 from ...ir.dialects.cute import layout_of_type
 from ...target.targets import Target, find_target
-from ..analysis.layout_conversion_plans import DEFAULT_CHUNK_BYTES, conversion_plan
+from ..analysis.convert_layout_op_plans import DEFAULT_CHUNK_BYTES, conversion_plan
 from ..common.llvm_element_types import element_of
 from .linear_layouts import verify_conversion
 

@@ -6,7 +6,7 @@ It knows nothing of the compiler. ``launch`` runs a kernel of compiled artifacts
     address = memory.map_array(array)
     emulator.run_ptx(ptx, "kernel", (4,), (128,), [address.to_bytes(8, "little")], memory=memory)
 
-See ``simt/thread_group.py`` and ``simt/scheduler.py`` for the execution model, ``isa/`` for the instructions, ``small_float_formats.py``, ``float_arithmetic.py``,
+See ``simt/thread_group.py`` and ``simt/scheduler.py`` for the execution model, ``isa/`` for the instructions, ``float_formats.py``, ``float_arithmetic.py``,
 ``directed_rounding.py`` and ``float_conversions.py`` for the arithmetic.
 """
 

@@ -10,14 +10,19 @@ from xdsl.ir import Attribute
 
 from ...ir.dialects.cuda_tile.enums import AtomicRMWMode
 from ...ir.dialects.cuda_tile.ops_atomic import AtomicCASTkoOp, AtomicRedViewTkoOp, AtomicRMWTkoOp
-from ...ir.dialects.cuda_tile.ops_effect import AssertOp, GdcLaunchDependentsTkoOp, GdcWaitTkoOp, PrintTkoOp
-from ...ir.dialects.cuda_tile.ops_memory import (
+from ...ir.dialects.cuda_tile.ops_load_store import (
     AllocaOp,
     JoinTokensOp,
     LoadPtrTkoOp,
     MakeTokenOp,
     MemoryFenceAliasTkoOp,
     StorePtrTkoOp,
+)
+from ...ir.dialects.cuda_tile.ops_print_assert_grid_dependency import (
+    AssertOp,
+    GdcLaunchDependentsTkoOp,
+    GdcWaitTkoOp,
+    PrintTkoOp,
 )
 from .element_types import (
     F64,

@@ -8,7 +8,7 @@ import numpy as np
 from xdsl.ir import Attribute
 
 from ...ir.dialects.cuda_tile.enums import PaddingValue
-from ...ir.dialects.cuda_tile.ops_memory import LoadViewTkoOp, StoreViewTkoOp
+from ...ir.dialects.cuda_tile.ops_load_store import LoadViewTkoOp, StoreViewTkoOp
 from ...ir.dialects.cuda_tile.ops_view import (
     GetIndexSpaceShapeOp,
     GetTensorShapeOp,

@@ -38,7 +38,7 @@ def preloading() -> Iterator[None]:
     enable(*COMPILER)
 
     from ...core.tracing import audit_hooks, pyc_staleness
-    from ...core.tracing.fs_probe import WORKER_VARIABLES
+    from ...core.tracing.state_probe import WORKER_VARIABLES
 
     pyc_staleness.install_pyc_check()
     audit_hooks.install().load()

@@ -8,7 +8,7 @@ import threading
 import time
 from contextlib import suppress
 
-from ..server.client import ALIVE, STARTED, NoServer, Request, ServerAddress
+from ..server.run_on_server import ALIVE, STARTED, NoServer, Request, ServerAddress
 
 _MAX_STARTS = 2  # of a server that does not come up, or is out of date by then
 _TIMEOUT_SECONDS = 60.0  # seconds for a server to import everything, on a busy machine

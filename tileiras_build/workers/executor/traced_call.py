@@ -20,10 +20,10 @@ from ...core.errors import InternalError, InvalidInput, Location
 from ...core.system_limits import address_space
 from ...core.tracing.audit_hooks import install
 from ...core.tracing.dependency_record import TracedResult
-from ...core.tracing.fs_probe import is_installed, is_standard
 from ...core.tracing.portable_paths import PortablePaths
 from ...core.tracing.pyc_staleness import install_pyc_check
 from ...core.tracing.read_tracer import ReadsChanged, ReadTracer
+from ...core.tracing.state_probe import is_installed, is_standard
 from ...core.tracing.syscall_reads import SyscallReads
 from ...pipeline.stages import load
 from .call_result import describe_exit
@@ -32,7 +32,7 @@ from .fork_call import call_in_fork
 # What every export of cuTile Python imports, some of it at its first kernel.
 _FRONT_END = (
     *("numpy", "numpy.random", "ml_dtypes", "cuda.tile.compilation", "cuda.tile._compile"),
-    *("tileiras_build.frontend.export_cutile", "tileiras_build.frontend.kernel_case_api", "cuda.tile._preview_loader"),
+    *("tileiras_build.frontend.export_cutile", "tileiras_build.frontend.cases_api", "cuda.tile._preview_loader"),
 )
 _PREVIEW = "cuda.tile_preview"  # which cuTile looks for at its first kernel
 

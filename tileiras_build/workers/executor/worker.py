@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ...core.errors import InternalError, describe_exception, exception_text
 from ...core.system_limits import withheld
-from ...core.tracing.fs_probe import WORKER_VARIABLES
+from ...core.tracing.state_probe import WORKER_VARIABLES
 from ...core.user_tmp import set_python_tempdir
 from ...pipeline.stages import load
 from .call_result import CallResult, is_out_of_memory

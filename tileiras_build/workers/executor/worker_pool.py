@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 from ...core import system_limits
 from ...core.errors import InternalError
 from ...core.user_tmp import ScratchFolder
-from ..server.client import NoServer
+from ..server.run_on_server import NoServer
 from . import fork_server
 from .call_result import CallResult, describe_exit, unwrap_result
 from .multiprocessing_config import process_config

@@ -9,7 +9,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 
 from . import environment_fingerprint
-from .client import connect
+from .run_on_server import connect
 from .wire_protocol import receive, send
 
 MAX_SERVERS = 4  # servers per user; beyond it the least recently used ones are stopped

@@ -24,8 +24,8 @@ from tileiras_build.ir.dialects.cuda_tile import *
 from tileiras_build.ir.dialects.cuda_tile import TOKEN, TileType
 from tileiras_build.ir.dialects.cuda_tile.element_types import BF16, F4E2M1, F8E4M3, F8E8M0, F16, F32, F64, TF32, i4
 from tileiras_build.ir.dialects.cuda_tile.op_base import SEGMENTS
-from tileiras_build.ir.dialects.cuda_tile.ops_effect import format_expressions
 from tileiras_build.ir.dialects.cuda_tile.ops_module import Isolated
+from tileiras_build.ir.dialects.cuda_tile.ops_print_assert_grid_dependency import format_expressions
 
 UNIT = UnitAttr()
 

@@ -16,7 +16,7 @@ from tileiras_build.ir.dialects.nvvm.memory_access import (
     StoreOp,
 )
 from tileiras_build.pipeline.common.llvm_element_types import ELEMENTS, POINTER
-from tileiras_build.pipeline.common.llvm_types import GLOBAL, I1, I16, I32, I64, SHARED, pointer, struct
+from tileiras_build.pipeline.common.llvm_type_constructors import GLOBAL, I1, I16, I32, I64, SHARED, pointer, struct
 from tileiras_build.pipeline.tileas_to_ll.emission.instruction_builder import InstructionBuilder
 from tileiras_build.pipeline.tileas_to_ll.writer.llvm_text import FunctionWriter
 from tileiras_build.pipeline.tileas_to_ll.writer.write_instructions import write_operation

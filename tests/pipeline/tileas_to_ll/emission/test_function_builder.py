@@ -1,6 +1,6 @@
 """What several operations compute is computed once where the code at hand may use it, and anew elsewhere."""
 
-from tileiras_build.pipeline.common.llvm_types import I32
+from tileiras_build.pipeline.common.llvm_type_constructors import I32
 from tileiras_build.pipeline.tileas_to_ll.emission.instruction_builder import InstructionBuilder
 
 

@@ -2,7 +2,7 @@
 
 import cuda.tile as ct
 
-from tileiras_build.frontend.kernel_case_api import Array, Case, Scalar
+from tileiras_build.frontend.cases_api import Array, Case, Scalar
 
 ZERO = ct.PaddingMode.ZERO
 INT = ct.Constant[int]

@@ -11,7 +11,7 @@ from tileiras_build.simulate.emulator.codegen.fuse_elementwise import FusedRun, 
 from tileiras_build.simulate.emulator.codegen.runtime_support import NAMESPACE
 from tileiras_build.simulate.emulator.jit import vector_vm
 from tileiras_build.simulate.emulator.numerics import float_arithmetic
-from tileiras_build.simulate.emulator.numerics.small_float_formats import NAMESPACE as FORMATS
+from tileiras_build.simulate.emulator.numerics.float_formats import NAMESPACE as FORMATS
 
 SHAPE = (16, 128)
 KINDS = {"r1": "f32", "r2": "u32", "r3": "f32", "r4": "u32", "r5": "p", "r6": "f32", "r7": "u32", "r8": "u64"}

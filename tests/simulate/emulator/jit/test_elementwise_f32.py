@@ -8,7 +8,7 @@ import pytest
 
 from tileiras_build.simulate.emulator.jit import elementwise_f32
 from tileiras_build.simulate.emulator.jit.llvm_jit import has_cpu_feature
-from tileiras_build.simulate.emulator.numerics import float_arithmetic, small_float_formats, transcendentals
+from tileiras_build.simulate.emulator.numerics import float_arithmetic, float_formats, transcendentals
 
 COUNT = 4096
 NEVER = 1 << 62
@@ -62,8 +62,8 @@ OPERATIONS = {
     "add": lambda x, y: float_arithmetic.f32x2_operation("add", x, y),
     "sub": lambda x, y: float_arithmetic.f32x2_operation("sub", x, y),
     "mul": lambda x, y: float_arithmetic.f32x2_operation("mul", x, y / 4),
-    "f16": lambda x, y: small_float_formats.narrow("f16", np.concatenate([x, np.sin(y), np.sin(y) / 40000])),
-    "bf16": lambda x, y: small_float_formats.narrow("bf16", np.concatenate([x, ties(x)])),
+    "f16": lambda x, y: float_formats.narrow("f16", np.concatenate([x, np.sin(y), np.sin(y) / 40000])),
+    "bf16": lambda x, y: float_formats.narrow("bf16", np.concatenate([x, ties(x)])),
 }
 
 

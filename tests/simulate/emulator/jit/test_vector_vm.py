@@ -9,7 +9,7 @@ from tileiras_build.simulate.emulator.codegen import runtime_support
 from tileiras_build.simulate.emulator.jit import elementwise_f32, vector_vm
 from tileiras_build.simulate.emulator.jit.llvm_jit import address, has_cpu_feature
 from tileiras_build.simulate.emulator.numerics import float_arithmetic
-from tileiras_build.simulate.emulator.numerics.small_float_formats import narrow
+from tileiras_build.simulate.emulator.numerics.float_formats import narrow
 
 SIZE = 2 * vector_vm.STRIP_ELEMENTS + 8  # the last strip is not whole
 NEVER = 1 << 62

@@ -15,7 +15,7 @@ from tests.simulate.emulator.ptx_kernels import aligned, kernel, run
 from tileiras_build.simulate.emulator.matmul import matmul
 from tileiras_build.simulate.emulator.matmul.matmul import multiply, round_dots
 from tileiras_build.simulate.emulator.matmul.operands import FLOAT_RANGES, MatmulOperand
-from tileiras_build.simulate.emulator.numerics import small_float_formats
+from tileiras_build.simulate.emulator.numerics import float_formats
 
 KINDS = ["f16", "bf16", "tf32", "e5m2", "e4m3", "e3m2", "e2m3", "e2m1", "s8", "s4"]
 
@@ -27,8 +27,8 @@ def random_codes(rng, kind: str, shape) -> np.ndarray:
     if kind == "tf32":
         codes = rng.integers(0, 1 << 19, shape).astype(np.uint32) << np.uint32(13)
         return np.nan_to_num(codes.view(np.float32), nan=1.0, posinf=2.0, neginf=-2.0)
-    codes = rng.integers(0, 1 << small_float_formats.FORMATS[kind].bits, shape)
-    return np.nan_to_num(small_float_formats.table(kind)[codes], nan=1.0, posinf=2.0, neginf=-2.0)
+    codes = rng.integers(0, 1 << float_formats.FORMATS[kind].bits, shape)
+    return np.nan_to_num(float_formats.table(kind)[codes], nan=1.0, posinf=2.0, neginf=-2.0)
 
 
 def nearest_float32(exact: Fraction) -> np.float32:

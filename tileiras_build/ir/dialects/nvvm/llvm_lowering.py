@@ -21,7 +21,7 @@ from ..debuginfo.ops import MoveOp
 from ..fast_xdsl import integer_attr
 from . import (  # noqa: F401 - the modules of rows register theirs
     arithmetic,
-    barriers,
+    cluster_sync_and_fences,
     llvm_intrinsics,
     memory_access,
     ops_copy,

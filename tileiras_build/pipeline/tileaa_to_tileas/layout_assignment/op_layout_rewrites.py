@@ -13,7 +13,7 @@ from ...analysis.op_queries import ELEMENTWISE, FREE, POINTER, SHAPE, element_ki
 from ...analysis.view_chains import dot_operand_load
 from ...common.llvm_element_types import element_of
 from . import layout_inference as rules
-from .convert_layout_inserter import ConvertLayoutInserter, layout_of, set_layout
+from .apply_layouts import ConvertLayoutInserter, layout_of, set_layout
 from .equivalence_classes import tile_size
 from .layout_constraints import has_free_layout, yielded
 from .layout_seeds import ASYNC_MMA_ATTRIBUTES

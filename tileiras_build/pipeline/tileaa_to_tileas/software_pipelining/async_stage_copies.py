@@ -21,7 +21,7 @@ from ....ir.dialects.op_definition import TableOp, location_of
 from ....ir.dialects.op_traits import is_function
 from ...common.cse import eliminate_dead_code
 from ..layout_assignment.view_chain_layouts import layout_through_view, with_layout
-from ..rewriter import Inserter, binary, constant_i32, group_index, insert_before, insertion_before
+from ..op_insertion import Inserter, binary, constant_i32, group_index, insert_before, insertion_before
 from ..speculation_guards import speculated
 from .cp_async_loads import CpAsyncLoad, is_outside
 

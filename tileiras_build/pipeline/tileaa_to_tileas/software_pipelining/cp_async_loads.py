@@ -19,7 +19,7 @@ from ...analysis.scale_factor_groups import smem_scale_groups
 from ...analysis.view_chains import is_unordered_token
 from ...common.llvm_element_types import element_of
 from ..layout_assignment.view_chain_layouts import fragment_at_load
-from ..rewriter import IfOp
+from ..op_insertion import IfOp
 
 # cp.async copies 4, 8 or 16 bytes (PTX ISA 9.0, section 9.7.9.25).
 MIN_CP_ASYNC_BYTES = 4

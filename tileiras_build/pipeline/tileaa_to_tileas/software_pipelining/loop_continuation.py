@@ -15,7 +15,7 @@ from xdsl.ir import SSAValue
 from ....ir.casting import cast, is_int_constant
 from ....ir.dialects import arith
 from ....ir.dialects.op_definition import TableOp
-from ..rewriter import Inserter, binary, constant, is_below_bound, loop_continues_at
+from ..op_insertion import Inserter, binary, constant, is_below_bound, loop_continues_at
 
 
 class LoopContinuation:

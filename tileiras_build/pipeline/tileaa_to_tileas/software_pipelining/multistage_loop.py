@@ -9,7 +9,7 @@ from ....ir.casting import parent_block, terminator, unwrap
 from ....ir.dialects import arith
 from ....ir.dialects.nv_tileas.ops import COUNTERPARTS, BarrierOp
 from ...analysis.resource_model import MIN_STAGES
-from ..rewriter import (
+from ..op_insertion import (
     Inserter,
     binary,
     build_if,

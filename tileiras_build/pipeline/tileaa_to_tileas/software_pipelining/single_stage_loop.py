@@ -8,7 +8,7 @@ from ....ir.casting import parent_block
 from ....ir.dialects import arith
 from ....ir.dialects.nv_tileas.ops import BarrierOp
 from ....ir.dialects.op_definition import TableOp
-from ..rewriter import binary, constant_i1, constant_i32, insertion_before, loop_continues_at
+from ..op_insertion import binary, constant_i1, constant_i32, insertion_before, loop_continues_at
 from .async_stage_copies import AsyncStageCopies, emit_wait
 from .cp_async_loads import CpAsyncLoad
 

@@ -27,7 +27,7 @@ from ...common.llvm_element_types import element_of
 from ...common.optimization_hints import occupancy
 from ...job import Job
 from ..k_tiled_operands import KTiledOperand, k_dim_of, k_tiled_operand, with_shorter_dim
-from ..rewriter import Inserter, binary, constant_i32, insert_before, insertion_at_end, insertion_before
+from ..op_insertion import Inserter, binary, constant_i32, insert_before, insertion_at_end, insertion_before
 from ..subtile_indices import clamped_index, relax_checks_past_end, scaled_index
 
 # Bytes along k of an instruction of the tensor cores. Shorter lines along k are loaded in more and smaller pieces than the

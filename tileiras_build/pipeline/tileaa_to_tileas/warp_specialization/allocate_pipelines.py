@@ -34,7 +34,7 @@ from ...common.llvm_element_types import element_of
 from ...job import Job
 from ...shared_memory_fallbacks import FALLBACKS
 from ..chunked_layout_conversions import limit_conversion_chunks
-from ..rewriter import insert_before
+from ..op_insertion import insert_before
 from ..software_pipelining.cp_async_loads import cp_async_load
 from ..tma_descriptors import descriptor_of
 from .pipeline_buffers import (

@@ -10,7 +10,7 @@ from ....ir.dialects.nv_tileas.ops import COUNTERPARTS, LocalLoadOp
 from ....ir.dialects.op_definition import TableOp
 from ...analysis.view_chains import rounds_to_tf32
 from ..layout_assignment.view_chain_layouts import fragment_at_load, layout_through_view, with_layout
-from ..rewriter import constant_i32, insert_before
+from ..op_insertion import constant_i32, insert_before
 from .pipeline_buffers import MmaPipeline, TmaOperandLoad, async_mma_attributes
 
 CreateTokenOp = COUNTERPARTS["nv_tileaa.create_mem_token"]

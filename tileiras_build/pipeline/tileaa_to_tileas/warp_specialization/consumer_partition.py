@@ -21,7 +21,7 @@ from ...analysis.mma_atom_selection import accumulator_promotion
 from ...analysis.resource_model import MIN_STAGES
 from ...analysis.view_chains import is_accumulation_loop
 from ...common.llvm_element_types import element_of
-from ..rewriter import constant_i32, insert_before, insertion_before, is_not_first_iteration, loop_continues_at
+from ..op_insertion import constant_i32, insert_before, insertion_before, is_not_first_iteration, loop_continues_at
 from .consumer_operands import erase_tma_operand_load, mma_operands_of, read_fragment
 from .pipeline_buffers import (
     MmaPipeline,

@@ -17,7 +17,7 @@ from ....ir.dialects.nv_tileas.ops import (
 from ....ir.dialects.op_definition import TableOp
 from ....ir.dialects.op_traits import is_structured_control_flow
 from ...analysis.op_queries import is_pure
-from ..rewriter import insert_before, insertion_before, is_zero_trip
+from ..op_insertion import insert_before, insertion_before, is_zero_trip
 from .consumer_operands import erase_load
 from .consumer_partition import ConsumerPartition
 from .pipeline_buffers import MmaPipeline, PipelineResource, Tokens, accumulators_of, stage_of

@@ -29,7 +29,7 @@ from ....ir.dialects.op_definition import TableOp
 from ...analysis.chained_dots import rescaled_accumulator
 from ...analysis.op_queries import is_pure
 from ...analysis.view_chains import is_zero
-from ..rewriter import Inserter, constant_i1, constant_i32, insert_before, is_not_first_iteration
+from ..op_insertion import Inserter, constant_i1, constant_i32, insert_before, is_not_first_iteration
 from .consumer_operands import erase_tma_operand_load
 from .consumer_partition import ConsumerPartition
 from .pipeline_buffers import (

@@ -20,7 +20,7 @@ from ...analysis.mma_atom_selection import k_of, tmem_tiles
 from ...analysis.scale_factor_groups import warp_loaded_scale_groups
 from ...analysis.tma_tensor_maps import TensorBox, tensor_box
 from ...analysis.view_chains import dot_operand_load, enclosing_loops, ifs_around_loops, smem_layout_after_views
-from ..rewriter import Inserter, constant_i32
+from ..op_insertion import Inserter, constant_i32
 from .scale_load_candidates import ScaleLoad, scale_loads
 
 # What a dot is marked with, and its instruction is not.

@@ -26,7 +26,7 @@ from ....ir.dialects.nv_tileas.ops import (
 from ....ir.dialects.op_definition import TableOp, location_of
 from ....ir.dialects.op_traits import is_counted_loop, is_if, is_return
 from ...analysis.view_chains import ScalarSlice
-from ..rewriter import Inserter, constant_i32, insertion_at_end, is_not_first_iteration
+from ..op_insertion import Inserter, constant_i32, insertion_at_end, is_not_first_iteration
 from .pipeline_buffers import (
     MmaPipeline,
     PipelineResource,

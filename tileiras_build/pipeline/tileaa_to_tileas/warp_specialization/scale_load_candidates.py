@@ -23,7 +23,7 @@ from ...analysis.view_chains import ScalarSlice, dot_operand_load, is_unordered_
 from ...common.llvm_element_types import element_of
 from ..layout_assignment.layout_inference import operand_layout
 from ..layout_assignment.view_chain_layouts import layout_through_view, with_layout
-from ..rewriter import Inserter
+from ..op_insertion import Inserter
 from ..software_pipelining.cp_async_loads import is_computable_for_iteration
 from ..subtile_indices import relax_checks_past_end
 

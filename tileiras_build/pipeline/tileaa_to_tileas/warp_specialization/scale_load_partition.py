@@ -13,7 +13,7 @@ from ....ir.dialects.nv_tileas.ops import AdvanceOp, ProducerCommitOp, StoreScal
 from ....ir.dialects.op_definition import TableOp
 from ...analysis.scale_factor_groups import scale_groups_per_load
 from ...analysis.view_chains import ScalarSlice
-from ..rewriter import Inserter, binary, constant_i32, is_first_of_group, loop_continues_at
+from ..op_insertion import Inserter, binary, constant_i32, is_first_of_group, loop_continues_at
 from ..software_pipelining.cp_async_loads import is_outside
 from ..speculation_guards import speculated
 from .pipeline_buffers import MmaPipeline, PipelineResource, Tokens, scales_of, stage_of

@@ -16,7 +16,7 @@ from xdsl.ir import Block, SSAValue
 from ....ir.dialects import arith
 from ....ir.dialects.nv_tileas.ops import AdvanceOp, ConsumerWaitOp, CopyScalesOp, UmmaReleaseOp
 from ....ir.dialects.op_definition import TableOp
-from ..rewriter import (
+from ..op_insertion import (
     Inserter,
     binary,
     build_if,

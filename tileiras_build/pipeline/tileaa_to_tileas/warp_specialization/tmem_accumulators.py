@@ -21,7 +21,7 @@ from ....ir.dialects.nv_tileas.types import PipelineType
 from ....ir.dialects.op_definition import TableOp
 from ...analysis.scale_factor_groups import tmem_scale_groups
 from ...analysis.view_chains import is_defined_in_loop, is_zero
-from ..rewriter import (
+from ..op_insertion import (
     Inserter,
     binary,
     build_if,

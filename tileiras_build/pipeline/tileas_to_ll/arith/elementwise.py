@@ -17,7 +17,7 @@ from ....ir.dialects.nv_tileaa.types import PointerType
 from ....ir.dialects.nvvm import llvm_intrinsics
 from ....ir.dialects.op_definition import TableOp
 from ...common.llvm_element_types import element_of, wrap_to_width
-from ...common.llvm_types import GLOBAL, I1, I64, integer, pointer
+from ...common.llvm_type_constructors import GLOBAL, I1, I64, integer, pointer
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter

@@ -13,7 +13,7 @@ from xdsl.ir import Operation, SSAValue
 from ....ir.dialects.nvvm.arithmetic import FmaPairOp, MulHiOp, MulOp, SaturateOp
 from ....ir.dialects.nvvm.llvm_intrinsics import FMAOp, MaximumOp
 from ...analysis.scratch_memory_sizes import SPILL_VECTOR_REGS
-from ...common.llvm_types import FLOAT, I32, I64
+from ...common.llvm_type_constructors import FLOAT, I32, I64
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import KernelEmitter

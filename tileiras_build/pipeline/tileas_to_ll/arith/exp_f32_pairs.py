@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 
 from ....ir.dialects.nvvm.arithmetic import Ex2Op, FmaPairOp, MulHiOp, SaturateOp
 from ....ir.dialects.nvvm.llvm_intrinsics import FMAOp
-from ...common.llvm_types import FLOAT, I32, I64
+from ...common.llvm_type_constructors import FLOAT, I32, I64
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import InstructionBuilder
 from .f32_pairs import PAIR, halves, pair

@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, SSAValue
 from ....ir.casting import typed
 from ....ir.dialects.llvm_ext import ExtractElementOp
 from ....target.targets import Target
-from ...common.llvm_types import FLOAT, I32, vector
+from ...common.llvm_type_constructors import FLOAT, I32, vector
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import InstructionBuilder
 

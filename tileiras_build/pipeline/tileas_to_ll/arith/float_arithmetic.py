@@ -16,7 +16,7 @@ from ....ir.dialects.arith_ext import RemfOp
 from ....ir.dialects.nvvm import arithmetic, llvm_intrinsics
 from ....ir.dialects.op_definition import TableOp
 from ...common.llvm_element_types import element_of
-from ...common.llvm_types import DOUBLE, FLOAT, I32
+from ...common.llvm_type_constructors import DOUBLE, FLOAT, I32
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import KernelEmitter

@@ -20,7 +20,7 @@ from ....ir.dialects.nvvm import arithmetic, llvm_intrinsics
 from ....ir.dialects.nvvm.attrs import RoundingAttr
 from ....ir.dialects.nvvm.ops_matrix import ConvertFromF32x2Op, ConvertToF16x2Op
 from ....target.element_types import ELEMENT_TYPES
-from ...common.llvm_types import BFLOAT, DOUBLE, FLOAT, FLOATS, HALF, I1, I8, I16, I32, vector
+from ...common.llvm_type_constructors import BFLOAT, DOUBLE, FLOAT, FLOATS, HALF, I1, I8, I16, I32, vector
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import KernelEmitter

@@ -22,7 +22,7 @@ from ...analysis.foldable_extensions import (
 )
 from ...analysis.op_queries import is_tile
 from ...common.llvm_element_types import element_of
-from ...common.llvm_types import FLOAT, I16
+from ...common.llvm_type_constructors import FLOAT, I16
 from ..emission.function_builder import Value
 from ..emission.kernel_emitter import Handler, KernelEmitter
 from .elementwise import emit_elementwise, emit_with

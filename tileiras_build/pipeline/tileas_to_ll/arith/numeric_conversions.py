@@ -6,7 +6,7 @@ from xdsl.ir import Attribute, Operation
 
 from ....ir.dialects.nvvm import arithmetic, llvm_intrinsics
 from ...common.llvm_element_types import ELEMENTS, Element, element_of, wrap_to_width
-from ...common.llvm_types import DOUBLE, FLOAT, I1, I32, I64
+from ...common.llvm_type_constructors import DOUBLE, FLOAT, I1, I32, I64
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import KernelEmitter

@@ -13,7 +13,7 @@ from ....ir.dialects.nvvm.arithmetic import MinMaxPairOp
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts.f2_linear_algebra import bits as bit_positions
 from ...analysis.foldable_extensions import MIN_MAX_REDUCTIONS, PACKED_TYPES
-from ...common.llvm_types import FLOAT, I32, vector
+from ...common.llvm_type_constructors import FLOAT, I32, vector
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import InstructionBuilder
 from .f32_pairs import in_pairs

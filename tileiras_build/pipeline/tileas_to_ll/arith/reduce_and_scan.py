@@ -11,14 +11,14 @@ from ....ir.casting import cast, int_attr, unwrap
 from ....ir.dialects.cute import layout_of
 from ....ir.dialects.gpu_ext import ShuffleMode
 from ....ir.dialects.gpu_reductions import ReduceKind
-from ....ir.dialects.nvvm.barriers import HereOp
+from ....ir.dialects.nvvm.cluster_sync_and_fences import HereOp
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout
 from ....ir.layouts.f2_linear_algebra import bits as bit_positions
 from ....target.targets import Target
 from ...analysis.foldable_extensions import MIN_MAX_REDUCTIONS, unextended_reduction_source
 from ...common.llvm_element_types import Element, element_of
-from ...common.llvm_types import FLOAT, I32
+from ...common.llvm_type_constructors import FLOAT, I32
 from ..data_movement.convert_layout import as_register, from_register, join_registers, split_registers
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import WARP, InstructionBuilder

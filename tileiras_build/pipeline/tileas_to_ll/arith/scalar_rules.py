@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....ir.dialects.op_definition import TableOp
 from ...common.llvm_element_types import Element, element_of
-from ...common.llvm_types import BFLOAT, FLOAT, HALF
+from ...common.llvm_type_constructors import BFLOAT, FLOAT, HALF
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import KernelEmitter

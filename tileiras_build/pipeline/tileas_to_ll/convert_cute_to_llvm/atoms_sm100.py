@@ -12,11 +12,11 @@ from ....ir.dialects.cute_nvgpu.atoms import TENSOR, SignedAtom
 from ....ir.dialects.cute_nvgpu.types import AtomType
 from ....ir.dialects.llvm_ext import ExtractElementOp
 from ....ir.dialects.nvvm import tcgen05 as instructions
-from ....ir.dialects.nvvm.barriers import ClusterRankOp
+from ....ir.dialects.nvvm.cluster_sync_and_fences import ClusterRankOp
 from ....ir.dialects.op_definition import TableOp
 from ....target.mma_atoms import Tcgen05Atom
-from ...common.llvm_types import TENSOR as TENSOR_SPACE
-from ...common.llvm_types import pointer, vector
+from ...common.llvm_type_constructors import TENSOR as TENSOR_SPACE
+from ...common.llvm_type_constructors import pointer, vector
 from .atoms import MmaShape, atom, atom_of, pointer_of, rewrite, type_parameters, value_of
 from .rewriter import ConvertedValue, Converter, int_parameter, keyword_parameter
 

@@ -18,7 +18,7 @@ from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts.cute_algebra import Layout
 from ....ir.layouts.matrix_descriptor import tcgen05_descriptor, wgmma_descriptor
 from ...analysis.tma_tensor_maps import MAP_BYTES
-from ...common.llvm_types import array
+from ...common.llvm_type_constructors import array
 from ..convert_nvgpu_and_gpu_to_nvvm.gpu_functions import DYNAMIC_ALIGNMENT, DYNAMIC_SHARED
 from ..convert_nvgpu_and_gpu_to_nvvm.symbols import symbol
 from ..convert_nvgpu_and_gpu_to_nvvm.type_conversion import POINTER, SHARED_POINTER, element_bytes

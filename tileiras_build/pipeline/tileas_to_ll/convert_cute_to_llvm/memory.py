@@ -15,7 +15,7 @@ from ....ir.dialects.llvm_ext import AddrSpaceCastOp, make_global
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import cute_algebra as algebra
 from ....ir.layouts.cute_algebra import Layout
-from ...common.llvm_types import array
+from ...common.llvm_type_constructors import array
 from ..convert_nvgpu_and_gpu_to_nvvm.type_conversion import convert_type, pointer_to
 from .layouts import checked
 from .rewriter import ConvertedValue, Converter, DescIter, Leaf, Rewrite, Tree, View

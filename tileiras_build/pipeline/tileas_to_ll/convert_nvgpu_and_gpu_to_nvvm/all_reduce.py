@@ -20,7 +20,7 @@ from ....ir.dialects.llvm_ext import NO_FAST_MATH, make_global
 from ....ir.dialects.nvgpu.attrs import SHARED
 from ....ir.dialects.nvvm import llvm_intrinsics
 from ....ir.dialects.nvvm.ops_thread import READS, Barrier0Op
-from ...common.llvm_types import array, integer
+from ...common.llvm_type_constructors import array, integer
 from .rewriter import Emitter
 from .shuffle_and_subgroup_reduce import FLOAT, INTEGER, WARP, range_of, shuffle
 from .symbols import symbol

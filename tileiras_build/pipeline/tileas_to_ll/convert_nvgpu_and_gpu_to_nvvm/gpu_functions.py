@@ -11,7 +11,7 @@ from ....ir.dialects import gpu_ext as gpu
 from ....ir.dialects.checked_cast import type_as
 from ....ir.dialects.llvm_ext import AddrSpaceCastOp, make_function, make_global
 from ....ir.dialects.nvgpu.attrs import SHARED, address_space
-from ...common.llvm_types import array
+from ...common.llvm_type_constructors import array
 from ..type_converter import LLVMTypeConverter
 from .rewriter import Emitter, rewrite
 from .type_conversion import SHARED_POINTER, element_bytes, static_strides, struct_of

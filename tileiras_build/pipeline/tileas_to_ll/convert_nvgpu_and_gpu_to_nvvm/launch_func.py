@@ -14,7 +14,7 @@ from ....ir.casting import unwrap
 from ....ir.dialects import gpu_ext as gpu
 from ....ir.dialects.gpu_launch import LaunchFuncOp
 from ....ir.dialects.llvm_ext import make_global
-from ...common.llvm_types import array
+from ...common.llvm_type_constructors import array
 from .rewriter import Emitter, rewrite
 from .symbols import symbol
 from .type_conversion import POINTER, struct_of

@@ -38,7 +38,7 @@ from ....ir.dialects.checked_cast import cast, type_as
 from ....ir.dialects.fast_xdsl import create, erase, insert_before, integer_attr, item, replace_uses
 from ....ir.dialects.llvm_ext import AddrSpaceCastOp, make_function, make_global
 from ....ir.dialects.op_definition import TableOp
-from ...common.llvm_types import GENERIC, GLOBAL, array
+from ...common.llvm_type_constructors import GENERIC, GLOBAL, array
 from ...job import Job
 from ..debug.debug_info import CARRIED_LOCATION
 from ..emission.attribute_values import Plain, attributes_of, field_position

@@ -31,7 +31,7 @@ from ....ir.dialects.nvvm.attrs import Keyword, LoadModeAttr, MemScopeAttr
 from ....ir.dialects.nvvm.instructions import bits_of
 from ....ir.dialects.nvvm.tma_reduce import TensorMapReplaceOp
 from ...analysis.tma_tensor_maps import MAP_BYTES
-from ...common.llvm_types import array
+from ...common.llvm_type_constructors import array
 from .mbarriers import barrier_address
 from .rewriter import Emitter, rewrite
 from .type_conversion import GLOBAL_POINTER, POINTER, SHARED_POINTER, element_bytes, static_strides, struct_of

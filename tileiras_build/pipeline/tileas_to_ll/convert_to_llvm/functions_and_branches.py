@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 from ....ir.casting import parent_block, unwrap
 from ....ir.dialects.fast_xdsl import create
 from ....ir.dialects.llvm_ext import call_properties, make_function
-from ...common.llvm_types import struct
+from ...common.llvm_type_constructors import struct
 from ..convert_nvgpu_and_gpu_to_nvvm.rewriter import Emitter
 from ..type_converter import LLVMTypeConverter
 from .lowering_registry import lowering

@@ -16,9 +16,9 @@ from ....ir.dialects.nvvm.llvm_intrinsics import CtPopOp
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import NoOp, RegisterPermutation, SharedRoundTrip, WarpShuffle
 from ....ir.layouts.warp_shuffle import Shuffle, Swap
-from ...analysis.layout_conversion_plans import conversion_plans
+from ...analysis.convert_layout_op_plans import conversion_plans
 from ...common.llvm_element_types import Element, element_of
-from ...common.llvm_types import I32, I64, integer
+from ...common.llvm_type_constructors import I32, I64, integer
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute
 
 from ...common.llvm_element_types import POINTER, Element, wrap_to_width
-from ...common.llvm_types import BFLOAT, DOUBLE, FLOAT, HALF, integer
+from ...common.llvm_type_constructors import BFLOAT, DOUBLE, FLOAT, HALF, integer
 from .function_builder import Value
 from .instruction_builder import InstructionBuilder
 

@@ -17,7 +17,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from ....core.errors import InternalError
 from ....ir.casting import cast
 from ....ir.dialects.fast_xdsl import append, create, integer_attr, move_operations, segments
-from ...common.llvm_types import GENERIC, I1, pointer
+from ...common.llvm_type_constructors import GENERIC, I1, pointer
 
 Value = int | SSAValue
 Kind = TypeVar("Kind", bound=Attribute)

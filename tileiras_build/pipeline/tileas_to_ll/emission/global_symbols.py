@@ -12,7 +12,7 @@ from xdsl.ir import Attribute
 from ....core.symbols.symbol_names import GLOBAL as GLOBAL_NAME
 from ....ir.dialects.llvm_ext import make_function, make_global
 from ....target.targets import COMMON_SHARED_MEMORY
-from ...common.llvm_types import GLOBAL, I8, SHARED, array, integer
+from ...common.llvm_type_constructors import GLOBAL, I8, SHARED, array, integer
 from ...common.module_symbols import symbols
 from ..emit_global_smem import ALIGNMENT, SYMBOL, global_smem_bytes
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..arith import division, elementwise, mixed_precision_add, reduce_and_scan
+from ..arith import elementwise, float_division, mixed_precision_add, reduce_and_scan
 from ..data_movement import convert_layout, shape_ops, shared_memory_spills
-from ..memory import atomics, global_memory, views
+from ..memory import atomics, global_memory, memref_and_tile_views
 from ..mma import mma_sync_and_fma, tcgen05, tmem_rescale, wgmma
 from ..pipelines import cp_async, ping_pong_barriers, tma_copies, warp_partitions_and_mbarriers
 from ..program import control_flow, print_and_assert, program_ids
@@ -19,7 +19,7 @@ FAMILIES = (
     control_flow,
     convert_layout,
     print_and_assert,
-    division,  # after arithmetic, whose rule it extends
+    float_division,  # after arithmetic, whose rule it extends
     mma_sync_and_fma,
     global_memory,
     mixed_precision_add,  # after arithmetic, too
@@ -30,7 +30,7 @@ FAMILIES = (
     tma_copies,
     tcgen05,
     tmem_rescale,
-    views,
+    memref_and_tile_views,
     wgmma,
 )
 

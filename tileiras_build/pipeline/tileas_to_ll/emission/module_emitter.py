@@ -35,7 +35,7 @@ from ....target.targets import PARAMETER_MEMORY
 from ...analysis.kernel_parameters import Parameters, describe
 from ...analysis.tma_tensor_maps import MAP_BYTES
 from ...common.llvm_element_types import POINTER, element_of
-from ...common.llvm_types import GLOBAL, I1, I8, array, integer, pointer
+from ...common.llvm_type_constructors import GLOBAL, I1, I8, array, integer, pointer
 from ...job import Job
 from ..pipelines.tma_copies import descriptor_entry
 from .global_symbols import GlobalSymbols

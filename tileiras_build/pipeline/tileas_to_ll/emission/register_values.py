@@ -10,8 +10,8 @@ from xdsl.ir import Block, SSAValue
 
 from ...analysis.scratch_memory_sizes import SPILL_VECTOR_REGS
 from ...common.llvm_element_types import Element
-from ...common.llvm_types import I1, I8
-from ...common.llvm_types import vector as vector_of
+from ...common.llvm_type_constructors import I1, I8
+from ...common.llvm_type_constructors import vector as vector_of
 from .function_builder import Value
 from .instruction_builder import InstructionBuilder
 

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from functools import cached_property
 
 from ....ir.dialects import gpu_ext as gpu
-from ....ir.dialects.nvvm.barriers import ClusterRankOp
+from ....ir.dialects.nvvm.cluster_sync_and_fences import ClusterRankOp
 from ....ir.dialects.nvvm.warp_sync import ElectOp
 from ....ir.layouts import LinearLayout
-from ...common.llvm_types import I1, I32, struct
+from ...common.llvm_type_constructors import I1, I32, struct
 from .function_builder import Value
 from .instruction_builder import InstructionBuilder
 

@@ -20,7 +20,7 @@ from ....ir.dialects.nvvm.memory_access import AtomLoopOp, AtomOp
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout
 from ...common.llvm_element_types import Element, element_of
-from ...common.llvm_types import integer
+from ...common.llvm_type_constructors import integer
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter

@@ -15,7 +15,7 @@ from xdsl.ir import SSAValue
 
 from ....ir.dialects.nvvm.memory_access import ReductionOp
 from ...common.llvm_element_types import ELEMENTS
-from ...common.llvm_types import GLOBAL, I8, I32, I64, pointer
+from ...common.llvm_type_constructors import GLOBAL, I8, I32, I64, pointer
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import InstructionBuilder
 from .vector_access import Modifiers, load_vector, predicate, store_vector

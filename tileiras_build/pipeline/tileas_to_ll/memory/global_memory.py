@@ -22,7 +22,7 @@ from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout
 from ....target.element_types import ELEMENT_TYPES
 from ...common.llvm_element_types import Element, element_of
-from ...common.llvm_types import I8, I32, I64
+from ...common.llvm_type_constructors import I8, I32, I64
 from ..emission.element_constants import zero_element
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import InstructionBuilder

@@ -12,7 +12,7 @@ from ....ir.casting import int_attr, parent_block, unwrap
 from ....ir.dialects.nvvm.llvm_intrinsics import TrapOp
 from ....ir.dialects.op_definition import TableOp
 from ...common.llvm_element_types import element_of
-from ...common.llvm_types import GLOBAL, I64, SHARED, pointer
+from ...common.llvm_type_constructors import GLOBAL, I64, SHARED, pointer
 from ..emission.function_builder import Value
 from ..emission.kernel_emitter import KernelEmitter
 

@@ -18,7 +18,7 @@ from ....ir.layouts import MatrixAccess, SharedAccess
 from ....ir.layouts.ldmatrix_access import MatrixInstruction
 from ....ir.layouts.shared_access import VectorAccess
 from ...common.llvm_element_types import ELEMENTS, Element
-from ...common.llvm_types import I8, I32
+from ...common.llvm_type_constructors import I8, I32
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import KernelEmitter

@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, SSAValue
 from ....ir.casting import typed
 from ....ir.dialects.nvvm.memory_access import LoadOp, StoreOp
 from ...common.llvm_element_types import Element
-from ...common.llvm_types import I1, I8, I64, struct
+from ...common.llvm_type_constructors import I1, I8, I64, struct
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import InstructionBuilder
 

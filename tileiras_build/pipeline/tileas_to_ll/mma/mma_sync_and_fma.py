@@ -23,7 +23,7 @@ from ...analysis.chunked_tile_slices import dim_stride
 from ...analysis.mma_atom_selection import atom_named, operand_signs, tiling_of
 from ...analysis.scratch_memory_sizes import align_to_banks, tile_bytes
 from ...common.llvm_element_types import ELEMENTS, Element, element_of
-from ...common.llvm_types import DOUBLE, FLOAT, HALF, I16, I32, vector
+from ...common.llvm_type_constructors import DOUBLE, FLOAT, HALF, I16, I32, vector
 from ..arith.float_conversions import convert_float
 from ..data_movement.chunked_slices import store_chunk_along
 from ..emission.element_constants import zero_element

@@ -43,7 +43,7 @@ from ....ir.layouts.tmem_layout import COLUMN_BITS, COPIED_REGISTERS, LANES, ROW
 from ....target.mma_atoms import ELEMENT_BITS
 from ...analysis.mma_atom_selection import operand_signs, require_operands, tcgen05_atom_of
 from ...common.llvm_element_types import Element, element_of
-from ...common.llvm_types import I1, I16, I32, I64, SHARED, TENSOR, vector
+from ...common.llvm_type_constructors import I1, I16, I32, I64, SHARED, TENSOR, vector
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter

@@ -13,7 +13,7 @@ from ....ir.dialects.nvvm.warp_sync import VoteAllOp
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import TmemTile, tmem_tile
 from ....target.mma_atoms import ELEMENT_BITS
-from ...common.llvm_types import FLOAT, I1, I32
+from ...common.llvm_type_constructors import FLOAT, I1, I32
 from ..arith.f32_pairs import PAIR, has_pairs, in_pairs
 from ..emission.function_builder import Value
 from ..emission.kernel_emitter import Handler, KernelEmitter

@@ -32,7 +32,7 @@ from ....ir.layouts.linear_layout import log2_exact
 from ....ir.layouts.wgmma_layout import ROWS
 from ...analysis.mma_atom_selection import accumulator_promotion, operand_signs, require_operands, wgmma_tiling_of
 from ...common.llvm_element_types import Element, element_of
-from ...common.llvm_types import I32, SHARED, struct, vector
+from ...common.llvm_type_constructors import I32, SHARED, struct, vector
 from ..emission.attribute_values import Plain, attributes_of
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import InstructionBuilder

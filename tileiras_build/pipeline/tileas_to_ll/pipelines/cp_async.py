@@ -20,7 +20,7 @@ from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout, shared_access
 from ...analysis.local_load_plans import ldmatrix_plan, vector_load_plan
 from ...common.llvm_element_types import element_of
-from ...common.llvm_types import GLOBAL, I1, I8, I32, SHARED
+from ...common.llvm_type_constructors import GLOBAL, I1, I8, I32, SHARED
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import INDEX, InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ....ir.casting import int_attr
 from ....ir.dialects.nvvm.warp_sync import BarrierArriveCountOp, BarrierCountOp
 from ....ir.dialects.op_definition import TableOp
-from ...common.llvm_types import I32
+from ...common.llvm_type_constructors import I32
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter

@@ -21,13 +21,13 @@ from ....ir.dialects.nvgpu import attrs as nvgpu_types
 from ....ir.dialects.nvgpu import ops_tensor_map as nvgpu
 from ....ir.dialects.nvgpu.attrs import TensorMapDescriptorType
 from ....ir.dialects.nvvm import tma_reduce
-from ....ir.dialects.nvvm.barriers import FenceProxyAsyncOp
+from ....ir.dialects.nvvm.cluster_sync_and_fences import FenceProxyAsyncOp
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import SharedLayout, TileChunks, tile_chunks
 from ....ir.layouts.matrix_descriptor import WIDE
 from ...analysis.tma_tensor_maps import MapBox, MapEntry, TensorBox, map_entry
 from ...common.llvm_element_types import element_of
-from ...common.llvm_types import CLUSTER, I16, I32, SHARED
+from ...common.llvm_type_constructors import CLUSTER, I16, I32, SHARED
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import INDEX, InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter

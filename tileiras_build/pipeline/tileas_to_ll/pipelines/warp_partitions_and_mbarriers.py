@@ -27,10 +27,10 @@ from ....ir.dialects.nv_tileas.types import MBARRIER_BYTES
 from ....ir.dialects.nvgpu import ops_barrier as nvgpu
 from ....ir.dialects.nvgpu.attrs import MBarrierGroupType
 from ....ir.dialects.nvgpu.ops_tensor_map import TmaPrefetchDescriptorOp
-from ....ir.dialects.nvvm import barriers, tcgen05, warp_sync
+from ....ir.dialects.nvvm import cluster_sync_and_fences, tcgen05, warp_sync
 from ....ir.dialects.op_definition import TableOp
 from ....ir.dialects.op_traits import is_return
-from ...common.llvm_types import CLUSTER, I1, I8, I32, SHARED, TENSOR
+from ...common.llvm_type_constructors import CLUSTER, I1, I8, I32, SHARED, TENSOR
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import INDEX, InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter
@@ -104,7 +104,7 @@ def _initialize(e: KernelEmitter) -> None:
                 offset = int_attr(op, "shared_offset") + MBARRIER_BYTES * number
                 at, first = mbarrier(e.b, e.b.offset(e.memory.shared_memory, offset, I8))
                 e.b.operation(nvgpu.MBarrierInitOp, (at, e.b.bridge(arrivals, INDEX), first))
-        e.b.issue(barriers.FenceMBarrierInitOp)
+        e.b.issue(cluster_sync_and_fences.FenceMBarrierInitOp)
     if e.tmem.allocation is not None:
         _alloc_tmem(e)
     elif _uses_cluster_barriers(e):
@@ -146,13 +146,13 @@ def barrier_of_pair(b: InstructionBuilder, address: Value) -> Value:
 
 def _peer_address(b: InstructionBuilder, address: Value, *rank: Value) -> Value:
     """A shared address mapped to the CTA of ``rank``, rank 0 by default; emitted at each use."""
-    return b.value(barriers.MapaOp, tuple(b.of(value, I32) for value in (address, *rank)), I32)
+    return b.value(cluster_sync_and_fences.MapaOp, tuple(b.of(value, I32) for value in (address, *rank)), I32)
 
 
 def _sync_cluster(b: InstructionBuilder) -> None:
     """Synchronize the cluster. A fence has released the mbarriers to it; other writes so far are read by this CTA only."""
-    b.issue(barriers.ClusterArriveRelaxedOp, aligned=True)
-    b.issue(barriers.ClusterWaitOp, aligned=True)
+    b.issue(cluster_sync_and_fences.ClusterArriveRelaxedOp, aligned=True)
+    b.issue(cluster_sync_and_fences.ClusterWaitOp, aligned=True)
 
 
 def _sync_cluster_before_exit(e: KernelEmitter) -> None:
@@ -161,8 +161,8 @@ def _sync_cluster_before_exit(e: KernelEmitter) -> None:
     The arrival has to release: it is after the thread's arrivals at the mbarriers of other CTAs.
     """
     if _uses_cluster_barriers(e):
-        e.b.issue(barriers.ClusterArriveOp)
-        e.b.issue(barriers.ClusterWaitOp)
+        e.b.issue(cluster_sync_and_fences.ClusterArriveOp)
+        e.b.issue(cluster_sync_and_fences.ClusterWaitOp)
 
 
 # ---- tensor memory -------------------------------------------------------------------------------
@@ -222,7 +222,7 @@ def wait(b: InstructionBuilder, address: Value, parity: Value) -> None:
     b.branch_if(complete, done, again)
     b.start(done)
     # Keep accesses to the guarded data behind the wait.
-    b.issue(barriers.MemoryClobberOp)
+    b.issue(cluster_sync_and_fences.MemoryClobberOp)
 
 
 def emit_producer_acquire(e: KernelEmitter, op: TableOp) -> None:
@@ -256,7 +256,7 @@ def _expect(b: InstructionBuilder, full: Value, bytes: int) -> None:
 
 def emit_producer_commit(e: KernelEmitter, op: TableOp) -> None:
     """Make each thread's writes visible to the asynchronous proxy, then arrive once for the warp."""
-    e.b.issue(barriers.FenceProxyAsyncOp, shared=True)
+    e.b.issue(cluster_sync_and_fences.FenceProxyAsyncOp, shared=True)
     arrive_of_warp(e.threads, full_barrier(e, op, stage_of(e.values, op)))
 
 
@@ -333,7 +333,9 @@ def _arrive_everywhere(threads: ThreadIds, address: Value, enabled: Value, ctas:
     """
     rank = threads.b.and_(threads.lane, ctas - 1)
     threads.b.issue(
-        barriers.MBarrierArriveOp, enabled, threads.b.pointer(_peer_address(threads.b, address, rank), CLUSTER)
+        cluster_sync_and_fences.MBarrierArriveOp,
+        enabled,
+        threads.b.pointer(_peer_address(threads.b, address, rank), CLUSTER),
     )
 
 
@@ -430,7 +432,7 @@ def _set_registers(b: InstructionBuilder, op: TableOp, partition: int) -> None:
     kernel = parent_op(op)
     if "partition_registers" in kernel.attributes:
         action, count = ("dec", "inc")[partition], int_array_attr(kernel, "partition_registers")[partition]
-        b.issue(barriers.SetMaxRegisterOp, action=action, count=count)
+        b.issue(cluster_sync_and_fences.SetMaxRegisterOp, action=action, count=count)
 
 
 HANDLERS: dict[str, Handler] = {

@@ -16,7 +16,7 @@ from ....ir.casting import parent_block
 from ....ir.dialects.cute import layout_of
 from ....ir.dialects.op_definition import TableOp
 from ...common.llvm_element_types import element_of
-from ...common.llvm_types import I32
+from ...common.llvm_type_constructors import I32
 from ..emission.function_builder import Edge, Value
 from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter

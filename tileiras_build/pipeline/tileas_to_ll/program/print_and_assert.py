@@ -21,7 +21,7 @@ from ....ir.dialects.gpu_ext import PrintfOp
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout
 from ...common.llvm_element_types import Element, element_of
-from ...common.llvm_types import I1
+from ...common.llvm_type_constructors import I1
 from ..decompose_prints import format_pieces_of
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import InstructionBuilder

@@ -9,9 +9,9 @@ from ....core.symbols.symbol_names import quoted_name
 from ....ir.casting import int_attr, str_attr
 from ....ir.dialects import gpu_ext as gpu
 from ....ir.dialects.cuda_tile.location import source_location
-from ....ir.dialects.nvvm.barriers import GridDependencyLaunchOp, GridDependencyWaitOp
+from ....ir.dialects.nvvm.cluster_sync_and_fences import GridDependencyLaunchOp, GridDependencyWaitOp
 from ....ir.dialects.op_definition import TableOp
-from ...common.llvm_types import GLOBAL, I8, I32, I64, pointer
+from ...common.llvm_type_constructors import GLOBAL, I8, I32, I64, pointer
 from ..emission.kernel_emitter import Handler, KernelEmitter
 from ..memory import heap_storage
 

@@ -13,7 +13,7 @@ from ....core.errors import Unsupported
 from ....ir.casting import cast
 from ....ir.dialects.debuginfo.attrs import Node
 from ....ir.dialects.debuginfo.metadata import DebugMetadata
-from ...common.llvm_types import FLOATS
+from ...common.llvm_type_constructors import FLOATS
 from ..debug.debug_info import DBG
 
 EMPTY_NODE = 0  # the number of the metadata node without operands

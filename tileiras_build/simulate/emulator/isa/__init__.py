@@ -22,7 +22,7 @@ from . import (
     system_calls,
     tcgen05_instructions,
     tcgen05_mma,
-    tensormap,
+    tensormap_replace,
     warp_collectives,
     wgmma,
 )

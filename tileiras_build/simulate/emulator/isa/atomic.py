@@ -8,7 +8,7 @@ from ..codegen.emit_block import UNSIGNED, vector_items
 from ..memory.load_store import Site
 from ..numerics import float_arithmetic
 from ..ptx.ast import SINK, TYPE_BITS
-from ..simt.active_threads import Selection
+from ..simt.thread_selection import Selection
 from .handler_registry import handles
 from .ld_st import address_expression, resolve_space, space_of, widen_address
 

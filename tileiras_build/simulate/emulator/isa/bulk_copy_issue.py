@@ -7,12 +7,12 @@ import numpy as np
 from .. import tensor_map
 from ..memory.load_store import Site
 from ..ptx.ast import TYPE_BITS
-from ..simt.active_threads import flat_threads, selected
 from ..simt.broadcasting import are_all, is_any, unique_integers
+from ..simt.thread_selection import flat_threads, selected
 from .atomic import operation
 from .bulk_copies_1d import LineCopy
 from .mbarrier import MbarrierSite
-from .tensormap import read_map
+from .tensormap_replace import read_map
 from .tma_box_copies import BoxCopy, fault
 from .tma_box_layout import CHUNK
 from .tma_load_modes import MAX_IM2COL_OFFSET, is_gather4_or_scatter4, is_im2col_w, mode_of

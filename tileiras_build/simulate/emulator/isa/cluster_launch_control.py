@@ -12,7 +12,7 @@ import numpy as np
 from ..codegen.emit_block import vector_items
 from ..memory.load_store import Site
 from ..ptx.ast import SINK
-from ..simt.active_threads import Selection, flat_threads
+from ..simt.thread_selection import Selection, flat_threads
 from .bulk_copies_1d import LineCopy
 from .bulk_copy_issue import BulkSite
 from .cp_async_bulk import shared_operand

@@ -8,8 +8,8 @@ from ..jit import cp_async
 from ..matmul import gemm_jit
 from ..memory.load_store import Site
 from ..ptx.ast import Immediate, Register
-from ..simt.active_threads import Selection
 from ..simt.broadcasting import unique_integers
+from ..simt.thread_selection import Selection
 from .cp_async_bulk import emit_bulk
 from .handler_registry import handles
 from .ld_st import address_expression

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..codegen.emit_block import KIND_BITS, kind_of
-from ..numerics import float_conversions, small_float_formats
+from ..numerics import float_conversions, float_formats
 from .handler_registry import handles, helper
 from .integer_instructions import INTEGER_TYPES
 
@@ -233,7 +233,7 @@ def random_shares(fmt: str, count: int, random):
 @helper
 def stochastic_codes(fmt, values, random, satfinite, relu_flag):
     """Stochastic rounding: random bits added below the last kept bit, then truncated; values high part first."""
-    spec = small_float_formats.FORMATS[fmt]
+    spec = float_formats.FORMATS[fmt]
     shares, share = random_shares(fmt, len(values), random)
     out = np.int64(0)
     width = spec.bits if spec.bits in (16, 4) else 8
@@ -242,7 +242,7 @@ def stochastic_codes(fmt, values, random, satfinite, relu_flag):
         _, exponent = np.frexp(np.where(np.isfinite(x), x, 0))
         e = np.maximum(exponent - 1, 1 - spec.bias)
         step = np.ldexp(bits / (1 << share), e - spec.mantissa)
-        code = small_float_formats.encode(
+        code = float_formats.encode(
             fmt, np.where(np.isfinite(x), x + np.copysign(step, x), x), "rz", satfinite, relu_flag
         )
         out = (out << width) | code

@@ -10,7 +10,7 @@ from ..codegen.emit_block import vector_items
 from ..jit import ldmatrix_rows
 from ..matmul import gemm_jit
 from ..memory.load_store import Site
-from ..simt.active_threads import Selection
+from ..simt.thread_selection import Selection
 from .handler_registry import handles, helper
 from .ld_st import address_expression, resolve_space, space_of
 from .warp_collectives import emit_warp_sync

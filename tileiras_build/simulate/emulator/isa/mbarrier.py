@@ -13,9 +13,9 @@ from ..jit import mbarrier_arrive
 from ..matmul import gemm_jit
 from ..memory.load_store import Site
 from ..ptx.ast import SINK, Address, Register
-from ..simt.active_threads import first_threads, flat_threads, selected
 from ..simt.broadcasting import are_all, broadcast_int64, is_any, run_starts
 from ..simt.thread_group import MBARRIER_WAIT, SchedulerEvent, is_uniform_per_cta
+from ..simt.thread_selection import first_threads, flat_threads, selected
 from .handler_registry import handles, helper
 from .ld_st import address_expression
 from .mbarrier_state_word import COUNT_LIMIT, describe, initial, pack, pending_tx, unpack

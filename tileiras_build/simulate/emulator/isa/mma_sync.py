@@ -20,7 +20,7 @@ from ..codegen.emit_block import vector_items
 from ..errors import EmulatorError
 from ..matmul import matmul
 from ..matmul.operands import MatmulOperand
-from ..numerics import float_arithmetic, float_conversions, small_float_formats
+from ..numerics import float_arithmetic, float_conversions, float_formats
 from ..simt.broadcasting import unique_integers
 from .handler_registry import RESULT_KINDS, handles, helper
 from .mma_accumulation_chains import is_deferrable, warp_accumulator_registers
@@ -53,11 +53,9 @@ _DECODE = {
 
 def _decode_byte(name: str):
     """fp8 in bytes; fp6 in the low 6 bits and fp4 in bits 2-5 of a byte (section 9.7.14.5.15)."""
-    fmt = small_float_formats.FORMATS[name]
+    fmt = float_formats.FORMATS[name]
     shift = 2 if fmt.bits == 4 else 0
-    codes = np.array(
-        [small_float_formats.table(name)[(b >> shift) & ((1 << fmt.bits) - 1)] for b in range(256)], np.float32
-    )
+    codes = np.array([float_formats.table(name)[(b >> shift) & ((1 << fmt.bits) - 1)] for b in range(256)], np.float32)
     return lambda w: codes[w[..., None].view(np.uint8)]
 
 
@@ -66,7 +64,7 @@ _DECODE.update({name: _decode_byte(name) for name in ("e4m3", "e5m2", "e3m2", "e
 
 def _decode_nibbles(words):
     """e2m1 packed two to a byte (kinds mxf4 and mxf4nvf4)."""
-    return small_float_formats.table("e2m1")[(words[..., None] >> np.arange(0, 32, 4, dtype=np.uint32)) & np.uint32(15)]
+    return float_formats.table("e2m1")[(words[..., None] >> np.arange(0, 32, 4, dtype=np.uint32)) & np.uint32(15)]
 
 
 _DECODE["e2m1_packed"] = _decode_nibbles
@@ -135,11 +133,9 @@ def add_f16(products_f32, words):
     """f16 accumulators, two to a register."""
     out = []
     for i, word in enumerate(words):
-        low = small_float_formats.widen("f16", (word & np.uint32(0xFFFF)).astype(np.uint16)) + products_f32[2 * i]
-        high = small_float_formats.widen("f16", (word >> np.uint32(16)).astype(np.uint16)) + products_f32[2 * i + 1]
-        out.append(
-            small_float_formats.pack16(small_float_formats.narrow("f16", low), small_float_formats.narrow("f16", high))
-        )
+        low = float_formats.widen("f16", (word & np.uint32(0xFFFF)).astype(np.uint16)) + products_f32[2 * i]
+        high = float_formats.widen("f16", (word >> np.uint32(16)).astype(np.uint16)) + products_f32[2 * i + 1]
+        out.append(float_formats.pack16(float_formats.narrow("f16", low), float_formats.narrow("f16", high)))
     return tuple(out)
 
 
@@ -271,9 +267,7 @@ def scales(group, word, byte_id, thread_id, count, rows, type_):
         words = lanes[:, :, thread_id]
     codes = np.ascontiguousarray(words)[..., None].view(np.uint8)[..., byte_id : byte_id + count]
     return (
-        float_conversions.decode_scale(codes)
-        if type_ == "ue8m0"
-        else np.abs(small_float_formats.table("e4m3")[codes & 0x7F])
+        float_conversions.decode_scale(codes) if type_ == "ue8m0" else np.abs(float_formats.table("e4m3")[codes & 0x7F])
     )
 
 

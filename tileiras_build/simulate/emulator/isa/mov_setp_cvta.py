@@ -144,9 +144,9 @@ def comparison(e, ins, type_: str) -> list[str]:
 
 @helper
 def compare_halves(fmt, bits):
-    from ..numerics import small_float_formats
+    from ..numerics import float_formats
 
-    pair = small_float_formats.widen(fmt, small_float_formats.halves(np.asarray(bits)))
+    pair = float_formats.widen(fmt, float_formats.halves(np.asarray(bits)))
     return pair[..., 0], pair[..., 1]
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..codegen.emit_block import UNSIGNED, vector_items
 from ..memory.load_store import Site
-from ..simt.active_threads import Selection, flat_threads
+from ..simt.thread_selection import Selection, flat_threads
 from .atomic import AtomicSite, handle_atomic
 from .handler_registry import handles
 from .ld_st import access_shape, address_expression, handle_store

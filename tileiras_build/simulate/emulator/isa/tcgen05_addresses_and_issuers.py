@@ -7,8 +7,8 @@ import numpy as np
 from ..memory import tensor_memory
 from ..memory.tensor_memory import Operation, fault
 from ..ptx.ast import Address
-from ..simt.active_threads import ctas_of, selected, tids_of
 from ..simt.broadcasting import are_all, is_any
+from ..simt.thread_selection import ctas_of, selected, tids_of
 
 ROWS32 = np.arange(32)
 LD_ST_SHAPES = {"32x32b": 1, "16x64b": 1, "16x128b": 2, "16x256b": 4, "16x32bx2": 1}  # registers per repetition

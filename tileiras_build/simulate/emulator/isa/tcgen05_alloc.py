@@ -7,9 +7,9 @@ import numpy as np
 from ..memory import tensor_memory
 from ..memory.load_store import Site
 from ..memory.tensor_memory import fault, tensor_memory_of
-from ..simt.active_threads import Selection, flat_threads
 from ..simt.broadcasting import are_all, is_any
 from ..simt.thread_group import RETRY, narrow_value
+from ..simt.thread_selection import Selection, flat_threads
 from .handler_registry import helper
 from .ld_st import address_expression
 from .tcgen05_addresses_and_issuers import is_pair, per_warp, warps_of

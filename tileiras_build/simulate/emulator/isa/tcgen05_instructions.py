@@ -18,9 +18,9 @@ from ..memory import tensor_memory
 from ..memory.tensor_memory import Operation, Span, fault, rows_of, tensor_memory_of
 from ..numerics import float_arithmetic
 from ..ptx.ast import SINK, Immediate
-from ..simt.active_threads import selected
 from ..simt.broadcasting import are_all, unique_integers
 from ..simt.mbarrier_waits import InFlightArrival
+from ..simt.thread_selection import selected
 from .handler_registry import WARP_WIDE, handles, helper
 from .ld_st import address_expression
 from .mbarrier import MbarrierSite, arrive_and_expect_tx

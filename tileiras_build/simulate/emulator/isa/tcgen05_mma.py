@@ -25,7 +25,7 @@ from ..matmul import gemm_jit, matmul, pack_operands
 from ..matmul.matmul import accumulate
 from ..matmul.operands import MatmulOperand, decode, make_operand
 from ..memory.tensor_memory import COLUMNS, LANES, Operation, Span, fault, key_of, tensor_memory_of
-from ..numerics import float_arithmetic, float_conversions, small_float_formats
+from ..numerics import float_arithmetic, float_conversions, float_formats
 from ..ptx.ast import Vector
 from ..simt.broadcasting import are_all, is_any
 from . import tcgen05_sparsity_metadata
@@ -253,7 +253,7 @@ class Tcgen05Mma(Operation):
         if self.shape.scale_type == "ue8m0":
             factors = float_conversions.decode_scale(codes)
         else:
-            factors = small_float_formats.table("e4m3")[codes & 0x7F]
+            factors = float_formats.table("e4m3")[codes & 0x7F]
         numbers = decode(matrix, (self.shape.a, self.shape.b)[which])
         return numbers * np.repeat(factors.astype(np.float64), matrix.shape[2] // self.form.scale, axis=2)
 
@@ -319,11 +319,11 @@ class Tcgen05Mma(Operation):
 
     def floats(self, old: np.ndarray, pairs: list[tuple[MatmulOperand, MatmulOperand]], rounding: str) -> np.ndarray:
         half = self.shape.d == "f16"
-        total = small_float_formats.widen("f16", (old & 0xFFFF).astype(np.uint16)) if half else old.view(np.float32)
+        total = float_formats.widen("f16", (old & 0xFFFF).astype(np.uint16)) if half else old.view(np.float32)
         if self.form.shift:
             total = total * np.float32(2.0**-self.form.shift)
         accumulate(total, pairs, rounding, fresh=not self.accumulate)
-        return small_float_formats.narrow("f16", total).astype(np.uint32) if half else float_arithmetic.bits32(total)
+        return float_formats.narrow("f16", total).astype(np.uint32) if half else float_arithmetic.bits32(total)
 
 
 def accumulate_with_numpy(

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..matmul.operands import CODE_DTYPES, decode
 from ..memory.tensor_memory import SharedSource, fault
-from ..numerics import small_float_formats
+from ..numerics import float_formats
 from . import smem_matrix_descriptors
 from .ldmatrix_stmatrix import decompress_fp6
 from .mma_sync import _DECODE
@@ -66,10 +66,10 @@ def nibbles(data: np.ndarray) -> np.ndarray:
 def decode_chunks(data: np.ndarray, type_: str, packed: bool) -> np.ndarray:
     """Values (…, elements), or their bits, of bytes (…, chunks, 16)."""
     if packed:
-        return small_float_formats.table("e2m1")[nibbles(data.reshape(*data.shape[:-2], -1))]
+        return float_formats.table("e2m1")[nibbles(data.reshape(*data.shape[:-2], -1))]
     if type_ in PADDED_TO_8_BITS:
         codes = nibbles(data[..., :8]) if type_ == "e2m1" else decompress_fp6(data)
-        return small_float_formats.table(type_)[codes].reshape(*data.shape[:-2], -1)
+        return float_formats.table(type_)[codes].reshape(*data.shape[:-2], -1)
     words = np.ascontiguousarray(data).reshape(*data.shape[:-2], -1).view(CODE_DTYPES.get(type_, np.uint32))
     if type_ in CODE_DTYPES:
         return words

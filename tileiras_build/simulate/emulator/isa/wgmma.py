@@ -27,7 +27,7 @@ from ..jit import shared_memory_chunks
 from ..matmul import fp8_accumulation, gemm_jit, matmul
 from ..matmul.operands import CODE_DTYPES, MatmulOperand, make_operand
 from ..memory.load_store import Site
-from ..numerics import small_float_formats
+from ..numerics import float_formats
 from ..ptx.ast import Vector
 from ..simt.broadcasting import are_all, is_any
 from ..simt.thread_group import WARP_SYNC, SchedulerEvent
@@ -251,7 +251,7 @@ def accumulate_fp8(group, a, b, olds, accumulate, type_):
     words = np.stack([np.broadcast_to(np.where(accumulate, old, old.dtype.type(0)), group.shape) for old in olds])
     if type_ == "f16":
         halves = (words & np.uint32(0xFFFF), words >> np.uint32(16))
-        words = np.stack([small_float_formats.widen("f16", half.astype(np.uint16)) for half in halves], 1)
+        words = np.stack([float_formats.widen("f16", half.astype(np.uint16)) for half in halves], 1)
     parts = words.reshape(-1, 2, 2, len(a.values), 4, 8, 4)  # as in warpgroup_multiply
     total = parts.transpose(3, 4, 1, 5, 0, 6, 2).reshape(len(a.values), 64, -1)
     rounding = group.batch.options.matmul_rounding
@@ -262,8 +262,8 @@ def accumulate_fp8(group, a, b, olds, accumulate, type_):
     out = warpgroup_accumulator_registers(group, total)
     if type_ == "f32":
         return tuple(out)
-    codes = [small_float_formats.narrow("f16", part) for part in out]
-    return tuple(small_float_formats.pack16(low, high) for low, high in zip(codes[::2], codes[1::2]))
+    codes = [float_formats.narrow("f16", part) for part in out]
+    return tuple(float_formats.pack16(low, high) for low, high in zip(codes[::2], codes[1::2]))
 
 
 @helper
@@ -274,11 +274,9 @@ def accumulate_f16(products_f32, words, accumulate):
         low, high = products_f32[2 * i], products_f32[2 * i + 1]
         if np.any(accumulate):
             old = np.where(accumulate, word, np.uint32(0))
-            low = small_float_formats.widen("f16", (old & np.uint32(0xFFFF)).astype(np.uint16)) + low
-            high = small_float_formats.widen("f16", (old >> np.uint32(16)).astype(np.uint16)) + high
-        out.append(
-            small_float_formats.pack16(small_float_formats.narrow("f16", low), small_float_formats.narrow("f16", high))
-        )
+            low = float_formats.widen("f16", (old & np.uint32(0xFFFF)).astype(np.uint16)) + low
+            high = float_formats.widen("f16", (old >> np.uint32(16)).astype(np.uint16)) + high
+        out.append(float_formats.pack16(float_formats.narrow("f16", low), float_formats.narrow("f16", high)))
     return tuple(out)
 
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..numerics.small_float_formats import f32, f64
+from ..numerics.float_formats import f32, f64
 from . import fp8_accumulation_jit, gemm_jit
 from .fp8_accumulation_jit import NO_TERM_EXPONENT
 from .matmul import in_blocks, slices

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..numerics import float_arithmetic
-from ..numerics.small_float_formats import f32, f64
+from ..numerics.float_formats import f32, f64
 from ..simt.broadcasting import are_all, is_any
 from . import gemm_jit, gemm_microkernel, pack_operands
 from .operands import MIN_EXACT_EXPONENT, MatmulOperand, compute_extremes

@@ -9,8 +9,8 @@ from functools import cached_property
 
 import numpy as np
 
-from ..numerics import small_float_formats
-from ..numerics.small_float_formats import f32, f64
+from ..numerics import float_formats
+from ..numerics.float_formats import f32, f64
 from . import gemm_jit, pack_operands
 
 MIN_EXACT_EXPONENT = (
@@ -32,13 +32,13 @@ class FloatRange:
         return self.maximum * 2.0 ** min(self.bits - 1 - self.lowest, 1000)
 
 
-def _float_range(fmt: small_float_formats.Format) -> FloatRange:
+def _float_range(fmt: float_formats.Format) -> FloatRange:
     return FloatRange(fmt.mantissa + 1, 1 - fmt.bias, fmt.maximum)
 
 
 FLOAT_RANGES = {
-    **{name: _float_range(fmt) for name, fmt in small_float_formats.FORMATS.items()},
-    "e2m1_packed": _float_range(small_float_formats.FORMATS["e2m1"]),
+    **{name: _float_range(fmt) for name, fmt in float_formats.FORMATS.items()},
+    "e2m1_packed": _float_range(float_formats.FORMATS["e2m1"]),
     "scaled": FloatRange(8, -1022, math.inf),  # fp8 times a power of two, or fp4 times fp8
     **{name: FloatRange(bits, bits - 1, 2.0**bits) for bits, names in ((8, ("s8", "u8")), (4, ("s4", "u4"))) for name in names},
 }  # fmt: skip
@@ -193,8 +193,8 @@ CODE_DTYPES = {
 DECODE: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "bf16": lambda codes: (codes.astype(np.uint32) << np.uint32(16)).view(f32),
     "tf32": lambda codes: (codes & np.uint32(0xFFFFE000)).view(f32),
-    "e4m3": lambda codes: small_float_formats.table("e4m3")[codes],
-    "e5m2": lambda codes: small_float_formats.table("e5m2")[codes],
+    "e4m3": lambda codes: float_formats.table("e4m3")[codes],
+    "e5m2": lambda codes: float_formats.table("e5m2")[codes],
 }
 
 

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from ..jit.llvm_jit import address, addresses, identities
-from ..numerics import small_float_formats
+from ..numerics import float_formats
 from .pack_operands_jit import (
     BLOCK,
     COLUMNS,
@@ -235,8 +235,8 @@ INFINITY = 0x7F800000  # the bits of a float32
 
 def numbers_of(bits: np.ndarray, kind: str) -> np.ndarray:
     """The numbers of a kind that have such bits, as float16 or float32."""
-    if kind in small_float_formats.FORMATS and bits.dtype == np.uint8:
-        return small_float_formats.table(kind)[bits]
+    if kind in float_formats.FORMATS and bits.dtype == np.uint8:
+        return float_formats.table(kind)[bits]
     if kind == "bf16":
         return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
     return bits.view(np.float16 if kind == "f16" else np.float32)

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from ..jit.llvm_jit import compile_function
-from ..numerics import small_float_formats
+from ..numerics import float_formats
 
 ROWS, COLUMNS = 4, 8  # of A and of B
 BLOCK, LINE = 8, 16  # rows of so many bytes, which a register of a warp holds: lane 4 r + t has word t of row r
@@ -47,7 +47,7 @@ def _byte(mantissa: int, bias: int) -> tuple[str, str]:
 
 WIDEN = {
     "f16": ("i16", _F16), "bf16": ("i16", _BF16), "tf32": ("i32", _TF32), "f32": ("float", _F32),
-    **{name: _byte(small_float_formats.FORMATS[name].mantissa, small_float_formats.FORMATS[name].bias) for name in ("e4m3", "e5m2")},
+    **{name: _byte(float_formats.FORMATS[name].mantissa, float_formats.FORMATS[name].bias) for name in ("e4m3", "e5m2")},
 }  # fmt: skip
 _SIDES = {"i8": 8, "i16": 8, "i32": 4, "float": 4}  # numbers of a row, and rows that are turned together
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import MISALIGNED, OTHER, OUT_OF_BOUNDS, EmulatorFault
-from ..simt.active_threads import Selection, bias_of, flat_threads
 from ..simt.broadcasting import are_all, broadcast_int64, is_any, unique_integers
 from ..simt.geometry import OFFSET_MASK, RANK_SHIFT
+from ..simt.thread_selection import Selection, bias_of, flat_threads
 from .address_space import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 
 _INT = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 16: np.complex128}  # complex128: any 16 bytes

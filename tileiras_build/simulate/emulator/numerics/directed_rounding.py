@@ -9,7 +9,7 @@ import numpy as np
 
 from ..codegen.runtime_support import exporter
 from .float_arithmetic import fma64, two_product, two_sum
-from .small_float_formats import f32, f64
+from .float_formats import f32, f64
 
 NAMESPACE: dict = {}
 export = exporter(NAMESPACE)

@@ -2,7 +2,7 @@
 
 float32 and float64 add, mul, div and sqrt are NumPy's own (round to nearest even, subnormals kept). The rest is
 built from error-free transformations: the exact result is known as a rounded value plus the sign of its error
-(``directed_rounding.py`` goes in other directions by it). 16-bit floats (``small_float_formats.py``) are computed in float32, which is exact
+(``directed_rounding.py`` goes in other directions by it). 16-bit floats (``float_formats.py``) are computed in float32, which is exact
 enough that rounding twice is harmless for + - * / sqrt (24 >= 2p + 2); fused multiply-add goes through float64 rounded to odd.
 """
 
@@ -16,7 +16,7 @@ import numpy as np
 from ..codegen.runtime_support import exporter
 from ..jit import elementwise_f32
 from . import transcendentals
-from .small_float_formats import f32, f64, halves, join_halves, narrow, u16, u32, u64, widen
+from .float_formats import f32, f64, halves, join_halves, narrow, u16, u32, u64, widen
 
 NAN32 = u32(0x7FFFFFFF).view(f32)
 NAN64 = u64(0x7FFFFFFFFFFFFFFF).view(f64)

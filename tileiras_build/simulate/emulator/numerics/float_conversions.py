@@ -6,7 +6,7 @@ import numpy as np
 
 from ..codegen.runtime_support import exporter
 from .directed_rounding import directed, exact_error32
-from .small_float_formats import FORMATS, encode, f32, f64, table, u32, u64
+from .float_formats import FORMATS, encode, f32, f64, table, u32, u64
 
 NAMESPACE: dict = {}
 export = exporter(NAMESPACE)

@@ -23,7 +23,7 @@ from ..codegen.tiering import GeneratedFunction as Generated
 from ..errors import EmulatorError, PtxSyntaxError, UnsupportedInstruction, name_internal_errors
 from ..isa.system_calls import SYSTEM_CALLS
 from ..memory.address_space import PARAM_WINDOW
-from ..numerics import directed_rounding, float_arithmetic, float_conversions, small_float_formats
+from ..numerics import directed_rounding, float_arithmetic, float_conversions, float_formats
 from ..pause_gc import gc_paused
 from ..sanitizers import wgmma_register_hazards
 from ..simt.schedule_order import schedule_order
@@ -61,7 +61,7 @@ class Program:
         for module in (
             isa,
             float_conversions,
-            small_float_formats,
+            float_formats,
             float_arithmetic,
             directed_rounding,
             runtime_support,

@@ -8,8 +8,8 @@ import numpy as np
 
 from ..memory.address_space import Region
 from ..performance_counters import Counters, count_global
-from ..simt.active_threads import flat_threads
 from ..simt.broadcasting import unique_integers
+from ..simt.thread_selection import flat_threads
 from .racecheck_between_ctas import lacks_cta_ordering
 from .racecheck_global_memory import STRONG, GlobalMemoryRacecheck
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from ..launch import LaunchOptions
     from ..ptx.program import Program
     from ..sanitizers.observers import Observers
+    from .batch_barriers import Synchronization
     from .geometry import Geometry
-    from .synchronization import Synchronization
 
 MAX_WAIT = 1000  # blocks run by others before a waiting group runs out of order
 MAX_WAIT_WITH_SPINNING = 30  # the same where threads may wait for each other in loops

@@ -14,7 +14,7 @@ import numpy as np
 from .broadcasting import broadcast, is_any, run_starts
 
 if TYPE_CHECKING:
-    from .active_threads import AllThreads, FirstThreads
+    from .thread_selection import AllThreads, FirstThreads
 
 MAX_CACHED_SETS = 256  # sets of a family
 MAX_CACHED_SUBSETS = 32  # of a set

@@ -3,7 +3,7 @@
 Let y = 1 / b rounded to nearest, q = a y, r = b q - a, each rounded once. Then q - r y, rounded once, is a / b rounded to
 nearest if nothing overflows or underflows (Markstein, "Computation of elementary functions on the IBM RISC System/6000
 processor", 1990; Brisebarre, Muller and Raina, "Accelerating correctly rounded floating-point division when the divisor is
-known in advance", 2004). ``tests/pipeline/tileas_to_ll/arith/test_division.py`` has the argument for f32, and tests every
+known in advance", 2004). ``tests/pipeline/tileas_to_ll/arith/test_float_division.py`` has the argument for f32, and tests every
 quotient near a midpoint for some divisors. r is the negated remainder: where it is zero, ``- r y`` is -0 for a positive y,
 so a quotient of -0 is preserved.
 
@@ -37,7 +37,7 @@ from ....ir.dialects.op_traits import LayoutTrait, is_function, traits_of
 from ...analysis.foldable_extensions import PACKED_TYPES
 from ...analysis.op_queries import is_tile
 from ...common.llvm_element_types import element_of
-from ...common.llvm_types import BFLOAT, DOUBLE, FLOAT, HALF, I32, I64, vector
+from ...common.llvm_type_constructors import BFLOAT, DOUBLE, FLOAT, HALF, I32, I64, vector
 from ..emission.function_builder import Value
 from ..emission.kernel_emitter import Handler, KernelEmitter
 from ..emission.register_values import LazyElement, PackedLane, RematerializedValues, materialize, spill_vectors

@@ -4,7 +4,7 @@ import pytest
 
 from tests.reports.lined_kernel import KERNEL, LINE, SOURCE, write_lined
 from tileiras_build.reports.artifact_details import ArtifactContents, find_details
-from tileiras_build.reports.stage_listings import read_lines
+from tileiras_build.reports.stage_source_lines import read_lines
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ import numpy as np
 from .. import tensor_map
 from ..memory.address_space import PARAM_WINDOW
 from ..ptx.ast import Address, Name, Register, Variable
-from ..simt.active_threads import Selection, flat_threads
 from ..simt.geometry import OFFSET_MASK, RANK_SHIFT
+from ..simt.thread_selection import Selection, flat_threads
 from .handler_registry import handles
 from .ld_st import address_expression, resolve_space, space_of, widen_address
 from .tma_box_copies import fault, global_view

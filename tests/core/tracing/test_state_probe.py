@@ -5,8 +5,8 @@ import os
 import pytest
 
 from tileiras_build.core.tracing.dependency_record import Dependency, describe
-from tileiras_build.core.tracing.fs_probe import Probe
 from tileiras_build.core.tracing.portable_paths import PortablePaths
+from tileiras_build.core.tracing.state_probe import Probe
 
 
 def look(tmp_path, kind: str, name: str) -> str:

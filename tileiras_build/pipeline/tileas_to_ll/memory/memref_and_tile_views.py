@@ -14,7 +14,7 @@ from ....ir.casting import cast
 from ....ir.dialects.nv_tileaa import MemRefType
 from ....ir.dialects.op_definition import TableOp
 from ...common.llvm_element_types import element_of
-from ...common.llvm_types import I8, I16, I32, I64
+from ...common.llvm_type_constructors import I8, I16, I32, I64
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter

@@ -11,7 +11,7 @@ from tests.reports.test_html_report import data_of
 from tileiras_build.cli.dispatch import main
 from tileiras_build.core.errors import InvalidInput
 from tileiras_build.reports.collect_rows import KernelRow, read_rows
-from tileiras_build.reports.export_csv_json import csv_text, json_text, read_baseline
+from tileiras_build.reports.report_csv_json import csv_text, json_text, read_baseline
 
 GPUS = ("sm_80", "sm_90")
 

@@ -9,7 +9,7 @@ from cuda.bindings import driver as cuda
 from tests.launch.runtime.fake_driver import CheckedBindings, RecordingEncoder
 from tileiras_build.core.errors import InvalidInput
 from tileiras_build.launch.runtime.bind_stub import PackedParameters
-from tileiras_build.launch.runtime.cuda_driver import (
+from tileiras_build.launch.runtime.cuda_python_driver import (
     CudaDriver,
     Driver,
     LaunchConfig,

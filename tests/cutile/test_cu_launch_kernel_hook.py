@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from tileiras_build.core.errors import InvalidInput
-from tileiras_build.cutile.driver_hook import LAUNCHES, DriverHook, variables_of
+from tileiras_build.cutile.cu_launch_kernel_hook import LAUNCHES, DriverHook, variables_of
 from tileiras_build.launch.runtime.bind_stub import ALIGNMENT
 from tileiras_build.launch.runtime.encode_tensor_maps import SIZE
 
