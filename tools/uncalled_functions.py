@@ -266,7 +266,8 @@ def run_test_kernels(kernels: Mapping[str, bytes]) -> None:
 
 def run_random_programs(kernels: Mapping[str, bytes]) -> None:
     """Random programs, whose operations have all element types."""
-    from tests.fuzz.tile_programs import LATER_STEPS, STEPS, SeededChoices, random_program
+    from tests.fuzz.tile_program_builder import SeededChoices
+    from tests.fuzz.tile_programs import LATER_STEPS, STEPS, random_program
 
     for steps in (STEPS, LATER_STEPS):
         programs = [random_program(SeededChoices(seed), steps) for seed in RANDOM_PROGRAMS]

@@ -69,7 +69,7 @@ def beyond(module: ModuleOp) -> None:
 # Kernel, GPU, pass, damage after it, the id of the verifier that finds it, and a part of its message.
 BROKEN = [
     ("tma_stored_tiles.read_back", "sm_90", "tileas-insert-barriers", without("barrier"), "barrier-verifier", "no barrier on a"),
-    ("tma_dots.nested", "sm_90", "tileas-specialize-warps", without("async.pipeline.consumer_wait"),
+    ("dots_of_loaded_tiles.nested", "sm_90", "tileas-specialize-warps", without("async.pipeline.consumer_wait"),
      "pipeline-verifier", "item"),
     ("cluster_kernels.product_tall_2", "sm_100", "tileas-use-two-cta-mma", unmarked("async.umma", "pair"), "cluster-verifier",
      "not one product of two CTAs"),

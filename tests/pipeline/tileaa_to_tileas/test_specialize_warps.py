@@ -12,7 +12,7 @@ from tileiras_build.pipeline.verifiers.shared_memory_allocation import verify_sh
 from tileiras_build.simulate.emulator import Counters
 from tileiras_build.target.targets import TARGETS
 
-KERNELS = Path(__file__).with_name("tma_dots.py")
+KERNELS = Path(__file__).with_name("dots_of_loaded_tiles.py")
 SMS = ("sm_90", "sm_100", "sm_120")
 WGMMA, TCGEN05, MMA = "wgmma.mma_async", "tcgen05.mma", "mma.sync"
 # The instruction of each dot on sm_90 and on sm_100; sm_120 has mma.sync alone. wgmma takes one operand of bytes

@@ -10,7 +10,7 @@ from tests.pipeline.verifiers.lowered_examples import NAMES, scheduled
 from tileiras_build.core.errors import InternalError
 from tileiras_build.pipeline.verifiers.mbarrier_pipelines import verify_pipelines
 
-KERNELS = Path(__file__).parents[2] / "pipeline" / "tileaa_to_tileas" / "tma_dots.py"
+KERNELS = Path(__file__).parents[2] / "pipeline" / "tileaa_to_tileas" / "dots_of_loaded_tiles.py"
 SMS = ("sm_90", "sm_100", "sm_120")
 TMA_KERNELS = ("f16_rows", "f16_columns", "nested", "added", "chained")
 

@@ -139,7 +139,7 @@ def is_tma_operand(op: TableOp, index: int) -> bool:
     return found is not None and found[0].tma
 
 
-def tma_dots(func: Operation) -> Iterator[TableOp]:
+def dots_of_loaded_tiles(func: Operation) -> Iterator[TableOp]:
     """The dots with operands that TMA loads, in program order."""
     for op in walk(func):
         if op.name == "nv_tileas.dot" and any(is_tma_operand(as_op(op), index) for index in (0, 1)):

@@ -37,7 +37,7 @@ from ..analysis.resource_model import (
     uses_setmaxnreg,
 )
 from ..analysis.scale_factor_groups import scale_groups_per_load
-from ..analysis.tma_operands import tma_dots
+from ..analysis.tma_operands import dots_of_loaded_tiles
 from ..analysis.view_chains import TOKEN, ScalarSlice, early_returns, is_accumulation_loop, is_zero
 from ..common.optimization_hints import occupancy
 from ..job import Job
@@ -67,7 +67,7 @@ class SpecializeWarps(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for func in list(module.body.block.ops):
-            if is_function(func) and (found := list(tma_dots(func))):
+            if is_function(func) and (found := list(dots_of_loaded_tiles(func))):
                 _WarpSpecializer(as_op(func), job, found).run()
 
 

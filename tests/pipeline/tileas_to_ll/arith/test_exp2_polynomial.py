@@ -40,5 +40,5 @@ def test_shares():
 
 
 def test_other_kernels_have_none():
-    kernels = KERNELS.with_name("tma_dots.py")
+    kernels = KERNELS.with_name("dots_of_loaded_tiles.py")
     assert compiled(kernels, "chained", "sm_100", exp2_polynomial=6).ptx == compiled(kernels, "chained", "sm_100").ptx
