@@ -9,18 +9,7 @@ import math
 import cuda.tile as ct
 import numpy as np
 
-from tileiras_build.cases import (
-    Array,
-    Case,
-    Scalar,
-    Tolerance,
-    Values,
-    ceil_div,
-    epsilon,
-    place,
-    poisoned,
-    wide,
-)
+from tileiras_build.cases import Array, Case, Scalar, Tolerance, Values, ceil_div, epsilon, place, poisoned, wide
 
 HEADS, LENGTH, HEAD_DIM = 2, 100, 64
 TILE_M, TILE_N = 64, 32

@@ -9,17 +9,7 @@ import math
 import cuda.tile as ct
 import numpy as np
 
-from tileiras_build.cases import (
-    Array,
-    Case,
-    Tolerance,
-    Values,
-    epsilon,
-    first_tiles,
-    place,
-    poisoned,
-    wide,
-)
+from tileiras_build.cases import Array, Case, Tolerance, Values, epsilon, first_tiles, place, poisoned, wide
 
 LENGTH, TILE = 700, 256
 ERF_ERROR = 1.5e-7

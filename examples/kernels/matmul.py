@@ -9,18 +9,7 @@ and 16-byte copies although the matrix ends in the middle of one.
 import cuda.tile as ct
 import numpy as np
 
-from tileiras_build.cases import (
-    Array,
-    Case,
-    Tolerance,
-    Values,
-    epsilon,
-    first_tiles,
-    place,
-    poisoned,
-    tolerate,
-    wide,
-)
+from tileiras_build.cases import Array, Case, Tolerance, Values, epsilon, first_tiles, place, poisoned, tolerate, wide
 
 M, N, K = 150, 130, 70
 TILE_M, TILE_N, TILE_K = 64, 64, 32

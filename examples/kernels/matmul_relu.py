@@ -2,16 +2,7 @@
 
 import numpy as np
 
-from tileiras_build.cases import (
-    Reference,
-    Values,
-    ceil_div,
-    first_tiles,
-    place,
-    poisoned,
-    tolerate,
-    wide,
-)
+from tileiras_build.cases import Reference, Values, ceil_div, first_tiles, place, poisoned, tolerate, wide
 
 M, N, K = 100, 130, 72  # no multiple of a tile
 LENGTH = 1000

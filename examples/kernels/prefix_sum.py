@@ -3,17 +3,7 @@
 import cuda.tile as ct
 import numpy as np
 
-from tileiras_build.cases import (
-    EXACT,
-    Array,
-    Case,
-    Tolerance,
-    Values,
-    place,
-    poisoned,
-    tolerate,
-    wide,
-)
+from tileiras_build.cases import EXACT, Array, Case, Tolerance, Values, place, poisoned, tolerate, wide
 
 ROWS, COLUMNS, TILE = 5, 300, 128
 ConstInt = ct.Constant[int]

@@ -6,17 +6,7 @@ Loads beyond the end give padding, stores beyond it are dropped; the kernel says
 import cuda.tile as ct
 import numpy as np
 
-from tileiras_build.cases import (
-    Array,
-    Case,
-    Tolerance,
-    Values,
-    epsilon,
-    first_tiles,
-    place,
-    poisoned,
-    wide,
-)
+from tileiras_build.cases import Array, Case, Tolerance, Values, epsilon, first_tiles, place, poisoned, wide
 
 LENGTH, TILE = 1000, 256
 

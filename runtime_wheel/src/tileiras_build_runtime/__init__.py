@@ -14,8 +14,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 try:
-    from tileiras_build.core import errors as _errors
-    from tileiras_build.launch import runtime as _runtime
+    from tileiras_build import errors as _errors
+    from tileiras_build import runtime as _runtime
 except ModuleNotFoundError as _missing:
     if _missing.name != "tileiras_build":
         raise
