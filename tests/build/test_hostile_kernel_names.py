@@ -152,6 +152,6 @@ def test_two_kernels_that_c_cannot_tell_apart(tmp_path):
         (tmp_path / f"{stem}.json").write_text(json.dumps(manifest))
         files.append(KernelFiles(stem, str(tmp_path / f"{stem}.fatbin"), (("cubin", str(tmp_path / f"{stem}.cubin")),)))
     with pytest.raises(
-        InvalidInput, match=r"mine\.h: error\[kernel-name\]: kernels a\$b and a_b are both called a_b in C"
+        InvalidInput, match=r"mine\.h: error\[kernel-name\]: kernels a\$b and a_b have the same C name a_b"
     ):
         pack_library("mine", files)

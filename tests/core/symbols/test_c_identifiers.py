@@ -55,7 +55,7 @@ def library_of(*symbols: str) -> LibraryManifest:
 
 
 def test_names_of_c_that_are_alike_are_refused():
-    with pytest.raises(InvalidInput, match="kernels a_b and a[$]b are both called a_b in C; rename one"):
+    with pytest.raises(InvalidInput, match="kernels a_b and a[$]b have the same C name a_b; rename one"):
         render_header(library_of("a_b", "a$b"))
 
 
