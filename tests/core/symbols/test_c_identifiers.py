@@ -117,6 +117,6 @@ def test_sentences_have_the_name_of_c(tmp_path):
     }
     said = run([tmp_path / "main", tmp_path / "sample.fatbin"], env=os.environ | environment).stdout
     names = ("scale_float_256", "./add", "my-part/add")
-    assert said.splitlines() == [f"kernel {name} cannot be launched on a grid of (0, 1, 1)" for name in names]
+    assert said.splitlines() == [f"kernel {name}: invalid grid (0, 1, 1)" for name in names]
     asked = [line.split()[-1] for line in log.read_text().splitlines() if line.startswith("cuLibraryGetKernel")]
     assert sorted(asked) == [SCALE, "add", "add"]
