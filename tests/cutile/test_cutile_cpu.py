@@ -136,7 +136,7 @@ def test_what_is_no_stream_and_a_grid_without_blocks_are_refused_as_on_a_gpu(dev
     x = np.zeros(TILE, np.int32)
     with pytest.raises(InvalidInput, match="launch-stream"):
         ct.launch("stream", (1,), kernels.plus_one, (x, TILE))
-    with pytest.raises(InvalidInput, match="kernel plus_one cannot be launched on a grid of"):
+    with pytest.raises(InvalidInput, match="invalid grid .* for kernel plus_one"):
         ct.launch(0, (0,), kernels.plus_one, (x, TILE))
 
 
@@ -219,7 +219,7 @@ def test_tuning_launches_each_configuration_once_and_takes_the_first_of_them(how
             )
             assert found.best.config == 16  # tiles have powers of two
             assert [config for config, *_ in found.failures] == [3] and (x == launches * searches).all()
-    assert f"takes the first configuration that {word}" in capsys.readouterr().err
+    assert f"picks the first configuration that {word}" in capsys.readouterr().err
 
 
 def test_each_call_of_the_function_that_times_is_a_launch_where_no_search_calls_it(device):
@@ -275,10 +275,10 @@ def test_blocks_run_in_several_processes_where_they_may(capsys):
 
 
 def test_unknown_options_and_a_device_without_a_target_are_refused():
-    with pytest.raises(InvalidInput, match="no option 'jbs'; did you mean jobs"):
+    with pytest.raises(InvalidInput, match="unknown emulator option 'jbs'; did you mean jobs"):
         hook.enable("sm_90", device="cpu", jbs=3)
     for option, wrong in (("tune", "best"), ("jobs", 0), ("time_limit", "1"), ("race_check", 1)):
-        with pytest.raises(InvalidInput, match=f"{option} cannot be {wrong!r}"):
+        with pytest.raises(InvalidInput, match=f"invalid value {wrong!r} of emulator option {option}"):
             hook.enable("sm_90", device="cpu", **{option: wrong})
     with pytest.raises(InvalidInput, match="enable\\('sm_90', device='cpu'\\)"):
         hook.enable(device="cpu")

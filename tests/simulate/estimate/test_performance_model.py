@@ -165,7 +165,7 @@ def test_the_command_prints_bounds_and_says_that_it_is_a_model(folder, capsys):
     cubin = str(folder / "k.cubin")
     assert main(["estimate", cubin, *SIZES, "--grid", "1024", "--against", cubin]) == 0
     out = capsys.readouterr().out
-    assert "limit DRAM" in out and "ratio: 1.00" in out and "model" in out
+    assert "limited by DRAM" in out and "ratio: 1.00" in out and "modelled, not measured" in out
     assert main(["estimate", cubin, *SIZES, "--grid", "1024", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["limit"] == "DRAM" and found["bounds"]["DRAM"] == found["clocks"] and found["dram_read"] == 8 << 20
