@@ -18,6 +18,17 @@ def test_a_module_below_a_former_path_is_the_present_one():
     from tileiras_build.simulate.emulator.launch import launch as present
 
     assert launch is present
+    from tileiras_build.emulator.memory import Memory
+    from tileiras_build.simulate.emulator import Memory as same
+
+    assert Memory is same
+
+
+def test_a_former_path_leaves_what_its_package_calls_so():
+    import_module("tileiras_build.emulator.launch")
+    from tileiras_build.simulate import emulator
+
+    assert callable(emulator.launch) and emulator.launch.__name__ == "launch"
 
 
 def test_a_name_that_was_never_one_is_no_module():

@@ -30,7 +30,6 @@ ALIASES = {
     "command": "cli.main",
     "cutile.reports": "cutile.kernel_fault_report",
     "emulator": "simulate.emulator",
-    "emulator.memory": "simulate.emulator.memory.address_space",
     "errors": "core.errors",
     "references": "verify",
     "runtime": "launch.runtime",
@@ -67,11 +66,17 @@ class _AliasLoader:
         return None
 
     def exec_module(self, module) -> None:
-        """Put the real module in the place of the empty one."""
+        """Put the real module in the place of the empty one, and those below it that are loaded in theirs.
+
+        Python binds a module that it finds in its package. The package may have given that name to a function meanwhile.
+        """
         import sys
         from importlib import import_module
 
         sys.modules[module.__name__] = import_module(self.module)
+        for name, found in list(sys.modules.items()):
+            if name.startswith(f"{self.module}."):
+                sys.modules.setdefault(module.__name__ + name[len(self.module) :], found)
 
 
 def _resolve_alias(inner: str) -> str | None:

@@ -1,1 +1,3 @@
 """Address spaces, loads and stores, tensor memory."""
+
+from .address_space import Memory
