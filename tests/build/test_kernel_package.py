@@ -98,7 +98,7 @@ def test_kernels_of_one_name_in_two_folders_are_called_by_them(project):
 def test_kernels_of_one_name_and_folder_are_never_merged(project):
     project.write("SConstruct", ALIKE.replace("a.tilebc", "vector_add_f32.tilebc"))
     done = project.run("sm=80", "package", sm=None)
-    sentence = "kernel vector_add_f32 is in build/fatbin/vector_add_f32.fatbin and in other/fatbin/vector_add_f32.fatbin; rename one"
+    sentence = "kernel vector_add_f32 is defined in both build/fatbin/vector_add_f32.fatbin and other/fatbin/vector_add_f32.fatbin; rename one"
     assert done.returncode == 2 and f"error[package-entry]: {sentence}" in done.stderr
     assert not (project.folder / "build/package/both/manifest.json").exists()
 
@@ -159,13 +159,17 @@ def test_cuobjdump_lists_the_kernel_s_own_fatbin(project):
 @pytest.mark.parametrize(
     ("change", "option", "sentence"),
     [
-        ('"mine"', "ptx=90", "PTX of sm_90a runs on no other GPU than sm_90; use ptx=80, 86, 87, 88, 89, auto or none"),
+        (
+            '"mine"',
+            "ptx=90",
+            "sm_90a PTX is not forward-compatible (runs on sm_90 only); use ptx=80, 86, 87, 88, 89, auto or none",
+        ),
         ('"mine"', "ptx=91", "unknown target sm=91"),
-        ('"not-mine"', "sm=80", "'not-mine' cannot be the name of a package"),
+        ('"not-mine"', "sm=80", "invalid package name 'not-mine'"),
         (
             '"stdint"',
             "sm=80",
-            "'stdint' cannot be the name of a package: it is a header of C or CUDA; choose another, such as",
+            "invalid package name 'stdint' (a header of C or CUDA); use e.g. stdint_kernels",
         ),
     ],
 )

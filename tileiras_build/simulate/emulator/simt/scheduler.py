@@ -52,7 +52,7 @@ class Scheduler:
 
     def are_ctas_alive(self, ctas):
         """Whether CTAs of the batch have threads that have not exited."""
-        alive: np.ndarray = self.alive.reshape(self.geometry.ctas, -1).any(axis=1)
+        alive = np.asarray(self.alive.reshape(self.geometry.ctas, -1).any(axis=1))
         return alive[ctas]
 
     # -- choosing a group ------------------------------------------------------------------------------
