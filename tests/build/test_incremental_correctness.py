@@ -327,9 +327,7 @@ def test_an_import_that_always_changes_fails_its_step(tmp_path):
     )
     done = project.run(sm="90")
     assert done.returncode == 2
-    assert (
-        "k.py: error[input-changed]: sizes_of_k.txt changed during export, twice in a row" in done.stderr
-    )
+    assert "k.py: error[input-changed]: sizes_of_k.txt changed during export, twice in a row" in done.stderr
 
 
 TAMPER = """

@@ -264,10 +264,7 @@ def test_lower_ends_at_its_deadline(capsys, monkeypatch):
         "tileiras_build.workers.executor.forked_executor.load", lambda name: lambda *arguments: time.sleep(600)
     )
     line = refusal(capsys, *lower("--timeout", "0.2"))
-    assert line == (
-        "k.ll: error[timeout]: no .cubin after 0.2 seconds; "
-        "give it longer with --timeout SECONDS, or without that option any time"
-    )
+    assert line == "k.ll: error[timeout]: timed out after 0.2 s before producing .cubin; raise or drop --timeout"
 
 
 def test_a_deadline_that_is_not_reached_changes_nothing():
@@ -328,7 +325,7 @@ def test_cache_is_shown_checked_and_trimmed(tmp_path, capsys):
     assert main(["cache", str(tmp_path), "--verify"]) == 1
     said = capsys.readouterr()
     assert said.out.splitlines() == [f"damaged {record}: not an ActionResult", "1 step, 1 file, 1007 B"]
-    assert said.err == f"{tmp_path}: error[cache-damaged]: 1 damaged entry; remove them with --repair\n"
+    assert said.err == f"{tmp_path}: error[cache-damaged]: 1 damaged entry; delete them with --repair\n"
     assert main(["cache", str(tmp_path), "--verify", "--repair"]) == 0
     assert capsys.readouterr().out.splitlines() == [
         f"removed {record}: not an ActionResult",
@@ -401,7 +398,7 @@ def test_lower_takes_several_targets(tmp_path):
 
 def test_lower_of_several_files_needs_a_folder(capsys):
     line = refusal(capsys, "lower", str(TILECPP_KERNELS), "--sm", "80,90", "--to", "tileaa", "-o", "-")
-    assert "error[output-not-single]: " in line and "gives 2 files, and standard output takes one" in line
+    assert "error[output-not-single]: " in line and "produces 2 files; use -o FOLDER" in line
 
 
 def test_lower_takes_cuda_tile_cpp(tmp_path, monkeypatch, capsys):

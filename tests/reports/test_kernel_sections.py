@@ -141,7 +141,7 @@ def test_without_source_lines_the_page_says_how_to_get_them(opened, tmp_path, mo
     opened.goto(f"{write_report(tmp_path).as_uri()}#kernel={KERNEL}")
     opened.locator(".pane").first.wait_for()
     said = opened.locator("#kernel").inner_text()
-    assert "build with lineinfo=yes" in said and "The kernel's bytecode is not in the build folder." in said
+    assert "build with lineinfo=yes" in said and "Bytecode not found in the build folder." in said
 
 
 def test_estimates_are_bars_of_which_one_is_the_limit(opened, build):

@@ -150,7 +150,7 @@ def test_parts_that_both_ctas_load(which):
 def test_a_accumulator_that_one_cta_hears_of():
     module, find = pair_of("product_tall_2")
     del find("umma_commit")[0].ready.owner.attributes["ctas"]
-    refused(module, "the sum is complete in one CTA only")
+    refused(module, "the accumulator is complete in one CTA only")
 
 
 def test_a_accumulator_that_is_overwritten_too_early():
