@@ -11,6 +11,7 @@ from tileiras_build.simulate.emulator.codegen import tiering
 from tileiras_build.simulate.emulator.codegen.python_code_cache import PythonCodeCache
 from tileiras_build.simulate.emulator.codegen.tiering import BaselineFunction, FunctionBody
 from tileiras_build.simulate.emulator.jit import vector_vm
+from tileiras_build.simulate.emulator.matmul import gemm_jit
 from tileiras_build.simulate.emulator.ptx.program import load
 
 LOADS = [f"r{i} = R[{i}]" for i in (1, 2, 3, 5)]
@@ -68,6 +69,8 @@ def test_a_function_is_fused_after_enough_threads(group, kept):
 
 def test_nothing_is_fused_before_the_process_has_computed_enough(group, kept, monkeypatch):
     monkeypatch.setattr(vector_vm, "_results_done", 0)
+    monkeypatch.setattr(gemm_jit, "_multiplications", 0)
+    monkeypatch.setattr(gemm_jit, "_before", lambda: 0)
     monkeypatch.setattr(vector_vm, "COMPILE_COST", 3 * len(body(LINES).lines) * group.size // tiering.LINES_PER_RESULT)
 
     def keep(make):

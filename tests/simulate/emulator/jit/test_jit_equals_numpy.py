@@ -1,6 +1,7 @@
 """Kernels with all that machine code may do by machine code: the bytes that NumPy makes."""
 
 import dataclasses
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -89,6 +90,15 @@ USES = {
     of_copies: {(cp_async, "issue"), (cp_async, "write_elements"), (batch_shared_loads, "_code")},
     of_branches: {(register_split_merge, "_move"), (register_split_merge, "_spread")},
 }
+
+
+@pytest.fixture(autouse=True)
+def new_process(monkeypatch):
+    """As if this process had computed nothing yet, whatever ran in it before."""
+    monkeypatch.setattr(gemm_jit, "_multiplications", 0)
+    monkeypatch.setattr(gemm_jit, "_before", lambda: 0)
+    monkeypatch.setattr(vector_vm, "_results_done", 0)
+    monkeypatch.setattr(elementwise_f32, "_elements_done", Counter())
 
 
 @pytest.fixture
