@@ -82,7 +82,7 @@ def test_what_cutile_has_not_expected_is_placed_and_named(monkeypatch):
     monkeypatch.setattr("cuda.tile._passes.hir2ir.get_function_hir", read)
     text = shown(nameless)
     assert "NAMELESS(ct.load" in text and "cuTile's front end raised KeyError in " in text
-    assert "TILEIRAS_DEBUG=1 shows its frames" in text and "direct cause" not in text
+    assert "set TILEIRAS_DEBUG=1 for the full traceback" in text and "direct cause" not in text
 
 
 def test_all_frames_are_shown_on_request(monkeypatch):

@@ -359,7 +359,7 @@ def test_without_cuda_tile_the_remedy_is_named(kernel_file, monkeypatch):
 
 
 def test_a_missing_file_is_reported(tmp_path):
-    with pytest.raises(InvalidInput, match="no such file"):
+    with pytest.raises(InvalidInput, match="file not found"):
         list_cases(tmp_path / "none.py")
 
 
