@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -42,6 +43,16 @@ HELPER = """
     def double(tile):
         return tile + tile
 """
+
+
+@pytest.fixture(autouse=True)
+def hostile_modules():
+    """Take what is no module out of ``sys.modules`` again: kernel files of these tests put it there."""
+    before = set(sys.modules)
+    yield
+    for name in set(sys.modules) - before:
+        if type(sys.modules[name]) is not ModuleType:
+            del sys.modules[name]
 
 
 @pytest.fixture
