@@ -29,3 +29,26 @@ def test_an_alias_is_the_module_itself(alias, module):
 )
 def test_a_program_imports(statement):
     subprocess.run([sys.executable, "-c", statement], check=True)
+
+
+def test_a_module_below_a_former_path_is_the_present_one():
+    from tileiras_build.emulator.launch import launch
+    from tileiras_build.simulate.emulator.launch import launch as present
+
+    assert launch is present
+    from tileiras_build.emulator.memory import Memory
+    from tileiras_build.simulate.emulator import Memory as same
+
+    assert Memory is same
+
+
+def test_a_former_path_leaves_what_its_package_calls_so():
+    import_module("tileiras_build.emulator.launch")
+    from tileiras_build.simulate import emulator
+
+    assert callable(emulator.launch) and emulator.launch.__name__ == "launch"
+
+
+def test_a_name_that_was_never_one_is_no_module():
+    with pytest.raises(ModuleNotFoundError, match=r"tileiras_build\.nothing"):
+        import_module("tileiras_build.nothing")
