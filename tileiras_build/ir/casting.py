@@ -43,6 +43,14 @@ def parent_op(op: Operation) -> Operation:
     return unwrap(op.parent_op())
 
 
+def ancestor_in(op: Operation, block: Block) -> Operation | None:
+    """The operation of ``block`` that is ``op`` or contains it; None if the block contains neither."""
+    place: Operation | None = op
+    while place is not None and place.parent is not block:
+        place = place.parent_op()
+    return place
+
+
 def parent_block(op: Operation) -> Block:
     """The block of an operation."""
     return unwrap(op.parent)
@@ -89,6 +97,11 @@ def has_type(value: SSAValue, kind: type[KindOfType]) -> TypeGuard[SSAValue[Kind
 def tile_type(value: SSAValue) -> TensorType[Attribute]:
     """The type of a tile."""
     return type_as(value, TensorType)
+
+
+def tile_shape(value: SSAValue) -> tuple[int, ...]:
+    """The shape of a tile, in elements."""
+    return tuple(tile_type(value).get_shape())
 
 
 def view_type(value: SSAValue) -> TiledViewType:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation
 
-from ...ir.casting import unwrap
+from ...ir.casting import ancestor_in, unwrap
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import ConsumerWaitOp
 from ...ir.dialects.op_definition import TableOp
@@ -27,11 +27,11 @@ class LiveRange:
     @classmethod
     def of(cls, ring: TableOp) -> LiveRange:
         users = [use.operation for use in ring.result.uses] or [ring]
-        block = next(block for block in _enclosing_blocks(users[0]) if all(_ancestor_in(op, block) for op in users))
-        switch = unwrap(_ancestor_in(users[0], block))
+        block = next(block for block in _enclosing_blocks(users[0]) if all(ancestor_in(op, block) for op in users))
+        switch = unwrap(ancestor_in(users[0], block))
         if is_agent_switch(switch):
             return cls._extended_by_partition(switch.regions[-1].blocks[0], users)
-        lifted = {_ancestor_in(op, block) for op in users}
+        lifted = {ancestor_in(op, block) for op in users}
         ordered = [op for op in block.ops if op in lifted]
         return cls(block, ordered[0], ordered[-1])
 
@@ -41,12 +41,12 @@ class LiveRange:
 
         Where a third partition reads them, a wait here for its results ends the range.
         """
-        here = [op for op in users if _ancestor_in(op, block)] or [op for op in walk(block) if op.name == WAIT]
-        lifted = {_ancestor_in(op, block) for op in here}
+        here = [op for op in users if ancestor_in(op, block)] or [op for op in walk(block) if op.name == WAIT]
+        lifted = {ancestor_in(op, block) for op in here}
         return cls(block, unwrap(block.first_op), [op for op in block.ops if op in lifted][-1])
 
     def covers(self, op: Operation) -> bool:
-        place = _ancestor_in(op, self.block)
+        place = ancestor_in(op, self.block)
         return (
             place is not None and not place.is_before_in_block(self.first) and not self.last.is_before_in_block(place)
         )
@@ -58,11 +58,3 @@ def _enclosing_blocks(op: Operation) -> Iterator[Block]:
     while place is not None and (block := place.parent) is not None:
         yield block
         place = place.parent_op()
-
-
-def _ancestor_in(op: Operation, block: Block) -> Operation | None:
-    """The operation of ``block`` that is or contains ``op``."""
-    place: Operation | None = op
-    while place is not None and place.parent is not block:
-        place = place.parent_op()
-    return place

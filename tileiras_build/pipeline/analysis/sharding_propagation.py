@@ -13,7 +13,7 @@ from math import prod
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ...ir.casting import as_op, cast, defining_op, parent_op, tile_type
+from ...ir.casting import as_op, cast, defining_op, parent_op, tile_shape
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import (
@@ -121,7 +121,7 @@ def check_rematerializable(value: SSAValue, dim: int, ctas: int) -> None:
     """Raise ShardingError if a shard of such a tile cannot be computed."""
     op = defining_op(value)
     parts = propagate(op, value, dim, ctas)
-    if parts is None or (op.name == "arith.constant" and not _is_splat(op.properties["value"], shape_of(value))):
+    if parts is None or (op.name == "arith.constant" and not _is_splat(op.properties["value"], tile_shape(value))):
         raise ShardingError(f"{op.name} needs whole tiles")
     for operand, where in parts:
         if where is not None and operand in op.operands:
@@ -137,15 +137,11 @@ def _is_splat(value: Attribute, shape: tuple[int, ...]) -> bool:
 # ---- the rules -----------------------------------------------------------------------------------
 def propagate(op: Operation, value: SSAValue, dim: int, ctas: int) -> ShardedValues | None:
     """The sharding of the tiles of ``op`` when its tile ``value`` is sharded along ``dim``; None where there is none."""
-    if shape_of(value)[dim] % ctas:
+    if tile_shape(value)[dim] % ctas:
         return None
     if (rule := RULES.get(op.name)) is not None:
         return rule(as_op(op), value, dim, ctas)
     return _same(op, value, dim, ctas) if traits_of(op).layouts in ONE_LAYOUT else None
-
-
-def shape_of(value: SSAValue) -> tuple[int, ...]:
-    return tuple(tile_type(value).get_shape())
 
 
 def _refuse(op: TableOp, value: SSAValue, dim: int, ctas: int) -> None:
@@ -155,19 +151,19 @@ def _refuse(op: TableOp, value: SSAValue, dim: int, ctas: int) -> None:
 def _same(op: Operation, value: SSAValue, dim: int, ctas: int) -> ShardedValues | None:
     """Elementwise tiles of one shape are sharded alike."""
     every = tiles((*op.operands, *op.results))
-    return None if any(shape_of(other) != shape_of(value) for other in every) else [(other, dim) for other in every]
+    return None if any(tile_shape(other) != tile_shape(value) for other in every) else [(other, dim) for other in every]
 
 
 def _broadcast(op: TableOp, value: SSAValue, dim: int, ctas: int) -> ShardedValues:
-    whole = shape_of(op.source)[dim] != shape_of(op.result)[dim]
+    whole = tile_shape(op.source)[dim] != tile_shape(op.result)[dim]
     return [(op.source, None if whole else dim), (op.result, dim)]
 
 
 def _view(op: TableOp, value: SSAValue, dim: int, ctas: int) -> ShardedValues | None:
     """Equal shards of a dimension are equal shards of any dimension that is preceded by the same elements."""
     other = op.result if value is op.source else op.source
-    before = prod(shape_of(value)[:dim])
-    shape = shape_of(other)
+    before = prod(tile_shape(value)[:dim])
+    shape = tile_shape(other)
     found = [d for d, size in enumerate(shape) if prod(shape[:d]) == before and size % ctas == 0]
     return [(value, dim), (other, found[-1])] if found else None
 
@@ -192,7 +188,7 @@ def _scan(op: TableOp, value: SSAValue, dim: int, ctas: int) -> ShardedValues | 
 
 def _dot(op: TableOp, value: SSAValue, dim: int, ctas: int) -> ShardedValues | None:
     """Rows of the result follow rows of the left operand, columns follow columns of the right one."""
-    row = len(shape_of(value)) - 2
+    row = len(tile_shape(value)) - 2
     if dim == (row + 1 if value in (op.lhs, op.lhs_scale) else row if value in (op.rhs, op.rhs_scale) else None):
         return None
     left = None if dim == row + 1 else dim
@@ -213,7 +209,7 @@ def _view_access(op: TableOp, value: SSAValue, dim: int, ctas: int) -> ShardedVa
 
 
 def _reinterpret(op: TableOp, value: SSAValue, dim: int, ctas: int) -> ShardedValues | None:
-    fits = all(shape_of(tile)[0] % ctas == 0 for tile in (op.source, op.result))
+    fits = all(tile_shape(tile)[0] % ctas == 0 for tile in (op.source, op.result))
     return [(op.source, 0), (op.result, 0)] if fits else None
 
 

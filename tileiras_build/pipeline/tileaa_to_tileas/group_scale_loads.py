@@ -36,6 +36,7 @@ from ..common.llvm_element_types import element_of
 from ..job import Job
 from ..pass_manager import EdgePass
 from .op_insertion import binary, constant_i32, insert_before
+from .software_pipelining.async_stage_copies import erase_dead
 from .software_pipelining.cp_async_loads import is_outside
 
 BlockTileOp, TiledLoadOp, PermuteOp, DotOp = (
@@ -88,7 +89,7 @@ def _group(op: TableOp, job: Job) -> None:
     dot.tmem_columns = regs
     insert_before(dot, op)
     op.result.replace_all_uses_with(dot.result)
-    _erase_dead(op, *(one for scale in scales for one in (scale.permute, scale.load) if one is not None))
+    erase_dead(op, *(one for scale in scales for one in (scale.permute, scale.load) if one is not None))
 
 
 def _is_plain(loop: Operation | None) -> bool:
@@ -190,9 +191,3 @@ def _wide_view(view: SSAValue, dim: int, steps: int) -> SSAValue:
     wide = BlockTileOp.make([block.operands[0]], [new_type], dict(block.attributes))
     parent_block(block).insert_op_after(wide, block)
     return wide.results[0]
-
-
-def _erase_dead(*ops: Operation) -> None:
-    for op in ops:
-        op.detach()
-        op.erase()

@@ -21,7 +21,7 @@ from functools import cached_property
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ...ir.casting import as_op, defining_table_op, parent_block, terminator
+from ...ir.casting import ancestor_in, as_op, defining_table_op, parent_block, terminator
 from ...ir.dialects import arith
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS, AsyncDotOp, AsyncDotWaitOp, AsyncTiledTmaLoadOp, AsyncUmmaOp
@@ -143,7 +143,7 @@ def _sources(values: Iterable[SSAValue], block: Block) -> set[Operation]:
     waiting = list(values)
     while waiting:
         value = waiting.pop()
-        op = None if isinstance(value.owner, Block) else _ancestor_in(value.owner, block)
+        op = None if isinstance(value.owner, Block) else ancestor_in(value.owner, block)
         for source in [] if op is None else [op, *_dots_filling(op)]:
             if source not in found:
                 found.add(source)
@@ -159,14 +159,6 @@ def _dots_filling(op: Operation) -> Iterator[Operation]:
         )
 
 
-def _ancestor_in(op: Operation, block: Block) -> Operation | None:
-    """The operation of ``block`` that is an operation or contains it."""
-    place: Operation | None = op
-    while place is not None and place.parent is not block:
-        place = place.parent_op()
-    return place
-
-
 def users(value: SSAValue) -> list[Operation]:
     return [use.operation for use in value.uses]
 
@@ -178,7 +170,7 @@ def _second_stage_ops(block: Block, last: TableOp) -> list[Operation]:
     found: set[Operation] = set()
     waiting = [last, *_second_stage_waits(last), *_stage_releases(last), *_tmem_users(last)]
     while waiting:
-        op = _ancestor_in(waiting.pop(), block)
+        op = ancestor_in(waiting.pop(), block)
         if op is None or op in found or op is block.last_op:
             continue
         found.add(op)
@@ -234,7 +226,7 @@ def _clonable_into_second_stage(second_stage: set[Operation], block: Block) -> I
     """Cheap operations whose results only the second stage reads, so that it can recompute them."""
     done = set(second_stage)
     for op in reversed(list(block.ops)):
-        readers = {_ancestor_in(user, block) for result in op.results for user in users(result)}
+        readers = {ancestor_in(user, block) for result in op.results for user in users(result)}
         if op not in done and op.name in CLONED_OPS and readers and readers <= done:
             done.add(op)
             yield op
@@ -255,7 +247,7 @@ def _is_separate(parts: _LoopStages, needed: set[Operation]) -> bool:
         return False
     own = [block.args[1 + index] for index in parts.second_stage_arguments]
     new_op = [*own, *(result for op in parts.second_stage for result in op.results)]
-    readers = {_ancestor_in(user, block) for value in new_op for user in users(value)} - {block.last_op}
+    readers = {ancestor_in(user, block) for value in new_op for user in users(value)} - {block.last_op}
     if any(value in own for value in terminator(block).operands):
         return False
     return readers <= second and all(_may_be_delayed(op) for op in parts.second_stage)

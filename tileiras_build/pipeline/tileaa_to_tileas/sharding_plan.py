@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
-from ...ir.casting import as_op, defining_op, unwrap
+from ...ir.casting import as_op, defining_op, tile_shape, unwrap
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_atomic_rmw, is_region_end, is_store, is_structured_control_flow
@@ -15,7 +15,6 @@ from ..analysis.sharding_propagation import (
     Sharding,
     ShardingError,
     is_rematerializable_tile,
-    shape_of,
     shard_type,
 )
 from ..analysis.token_ordered_accesses import token_ordered_pairs
@@ -79,20 +78,20 @@ def sharding_of(func: Operation, job: Job, ctas: int) -> Sharding:
 def _check_dot(op: TableOp, sharding: Sharding, job: Job) -> None:
     if op not in sharding.operations:
         raise ShardingError("each CTA would compute a whole dot")
-    if _mma_efficiency(_shard_shape(op, sharding), job) < _mma_efficiency(shape_of(op.result), job):
+    if _mma_efficiency(_shard_shape(op, sharding), job) < _mma_efficiency(tile_shape(op.result), job):
         raise ShardingError(f"shards of a dot are too small for {job.target.tier.mma_family}")
 
 
 def _extended(sharding: Sharding, op: TableOp, job: Job) -> Sharding | None:
     """Extend the sharding by the tile that ``op`` stores, along its best dimension; None where no dimension works."""
     found = []
-    for dim in range(len(shape_of(op.value))):
+    for dim in range(len(tile_shape(op.value))):
         attempt = sharding.copy()
         try:
             attempt.shard(op, op.value, dim)
         except ShardingError:
             continue
-        found.append((_score(attempt, job), shape_of(op.value)[dim], -dim, attempt))
+        found.append((_score(attempt, job), tile_shape(op.value)[dim], -dim, attempt))
     return max(found, key=lambda row: row[:3])[3] if found else None
 
 

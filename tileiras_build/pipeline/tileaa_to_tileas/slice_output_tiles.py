@@ -18,7 +18,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import Block, Operation, Region
 
-from ...ir.casting import as_op, parent_block, terminator
+from ...ir.casting import as_op, parent_block, terminator, tile_shape
 from ...ir.dialects.fast_xdsl import erase
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_traits import is_function
@@ -27,7 +27,7 @@ from ..analysis.chained_dots import DOT, chained_dots_of
 from ..analysis.live_tile_registers import live_tile_registers
 from ..analysis.op_queries import is_pure, is_tile, may_divide_by_zero, may_end
 from ..analysis.resource_model import choose_warps, live_registers_fit
-from ..analysis.sharding_propagation import Sharding, ShardingError, shape_of
+from ..analysis.sharding_propagation import Sharding, ShardingError
 from ..analysis.stationary_operands import is_stationary
 from ..analysis.tma_operands import tma_loads_allowed
 from ..analysis.view_chains import early_returns
@@ -96,7 +96,7 @@ def _slice(func: Operation, slices: int, job: Job) -> bool:
 def _min_rows_per_slice(division: Sharding) -> int | None:
     """The fewest rows of a slice of any dot that is sliced by rows; None where none is."""
     dots = [as_op(op) for op in division.operations if op.name == DOT]
-    shapes = [(shape_of(dot.result), division.dims[dot.result]) for dot in dots]
+    shapes = [(tile_shape(dot.result), division.dims[dot.result]) for dot in dots]
     return min((shape[dim] // division.ctas for shape, dim in shapes if dim == len(shape) - 2), default=None)
 
 

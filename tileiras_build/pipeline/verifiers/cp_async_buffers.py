@@ -24,6 +24,7 @@ from ...ir.casting import as_op, cast, defining_op, int_attr
 from ...ir.dialects.nv_tileas.types import BufferType
 from .control_flow_paths import AGENT_SWITCH, kernels_of
 from .integer_interpreter import IntegerInterpreter
+from .shared_memory_allocation import overlap
 
 TRIPS, ARMS, GROUPS = (0, 1, 2, 3, 6, 9), (0, 1), 6
 BufferBytes = tuple[SSAValue, int]
@@ -103,15 +104,15 @@ class _Run(IntegerInterpreter):
             self._barrier()
         in_flight = self.uncommitted.union(self.landed, *self.groups)
         for place in self.reading | in_flight:
-            if _common(region, _bytes_of(place)):
+            if overlap(region, _bytes_of(place)):
                 self.fail(f"{op.name} writes over stage {place[1]} while it may be copied to or read")
         self._barrier()
-        self.visible = {place for place in self.visible if not _common(region, _bytes_of(place))}
+        self.visible = {place for place in self.visible if not overlap(region, _bytes_of(place))}
         self.scratch = region
 
     def copy(self, op: Operation) -> None:
         place = self._place(op)
-        if _common(self.scratch, _bytes_of(place)):
+        if overlap(self.scratch, _bytes_of(place)):
             self.fail(f"stage {place[1]} is copied to while scratch in its bytes may still be read")
         if place in self.reading:
             self.fail(f"stage {place[1]} is copied to while it may still be read")
@@ -157,10 +158,6 @@ def _bytes_of(place: BufferBytes) -> range:
     size = cast(BufferType, ring.type).stage_bytes
     start = int_attr(defining_op(ring), "shared_offset") + stage * size
     return range(start, start + size)
-
-
-def _common(first: range, second: range) -> bool:
-    return first.start < second.stop and second.start < first.stop
 
 
 STEPS = {

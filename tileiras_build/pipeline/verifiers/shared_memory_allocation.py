@@ -54,13 +54,13 @@ def _check_kernel(kernel: Operation) -> int:
 
 
 def _check_storage(kernel: Operation, users: list[Operation], storage: list[Operation]) -> None:
-    scratch: list[range] = [_region(op) for op in users]
+    scratch: list[range] = [scratch_region(op) for op in users]
     held: list[range] = []
     for op in storage:
         start = int_attr(op, "shared_offset")
         region = range(start, start + _storage_bytes(op, kernel))
         others = held if op.name == STAGE_BUFFER else held + scratch
-        if region.stop > _total(kernel) or any(_common(region, other) for other in others):
+        if region.stop > _total(kernel) or any(overlap(region, other) for other in others):
             _fail(kernel, f"storage [{region.start}, {region.stop}) is not its own")
         held.append(region)
 
@@ -89,7 +89,7 @@ def _is_cta_barrier(op: Operation) -> bool:
     return op.name in BARRIERS or "scratch_offset" in op.attributes
 
 
-def _region(op: Operation) -> range:
+def scratch_region(op: Operation) -> range:
     start = int_attr(op, "scratch_offset")
     return range(start, start + int_attr(op, "scratch_bytes"))
 
@@ -97,7 +97,7 @@ def _region(op: Operation) -> range:
 def _reads(op: Operation, other: Operation) -> bool:
     """Whether an operation reads a ring in the bytes of another operation's scratch."""
     rings = (defining_op(value) for value in op.operands if value.type.name == BUFFER)
-    return any(_common(_stage_region(ring), _region(other)) for ring in rings)
+    return any(overlap(_stage_region(ring), scratch_region(other)) for ring in rings)
 
 
 def _stage_region(ring: Operation) -> range:
@@ -108,21 +108,22 @@ def _stage_region(ring: Operation) -> range:
 
 
 def _overlap(a: Operation, b: Operation) -> bool:
-    return _common(_region(a), _region(b))
+    return overlap(scratch_region(a), scratch_region(b))
 
 
-def _common(first: range, second: range) -> bool:
+def overlap(first: range, second: range) -> bool:
+    """Whether two ranges of bytes have a byte in common."""
     return first.start < second.stop and second.start < first.stop
 
 
 def _check_inside(kernel: Operation, op: Operation) -> None:
-    region, total = _region(op), _total(kernel)
+    region, total = scratch_region(op), _total(kernel)
     if region.start % ALIGNMENT or region.stop > total:
         _fail(kernel, f"{_text(op)} does not lie, aligned to {ALIGNMENT}, in the kernel's {total} bytes")
 
 
 def _text(op: Operation) -> str:
-    region = _region(op)
+    region = scratch_region(op)
     return f"{op.name} [{region.start}, {region.stop})"
 
 

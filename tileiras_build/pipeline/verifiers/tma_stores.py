@@ -26,6 +26,7 @@ from ...ir.dialects.nv_tileas.types import BufferType
 from ...ir.dialects.op_definition import TableOp
 from ..analysis.disjoint_stores import iterations_store_disjoint_tiles
 from .control_flow_paths import AGENT_SWITCH, RETURN, ControlFlowPaths, control_flow_paths, kernels_of
+from .shared_memory_allocation import overlap, scratch_region
 from .token_barriers import BARRIER, FENCE
 from .token_paths import ACCESSES, TokenPaths
 
@@ -47,7 +48,7 @@ def _check_kernel(kernel: Operation) -> int:
         return 0
     tokens = TokenPaths.of(paths)
     for store in stores:
-        if _scratch(store).start % PATTERN_BYTES:
+        if scratch_region(store).start % PATTERN_BYTES:
             _fail(kernel, f"{store.name} copies from where no swizzle starts", store)
         _check_reading(kernel, paths, store)
         _check_stage_buffers(kernel, paths, store)
@@ -74,7 +75,7 @@ def _check_stage_buffers(kernel: Operation, paths: ControlFlowPaths, store: Oper
     for op in paths.reachable_from(store, lambda op: False):
         # What is waited for is filled from the rings that only another partition reads.
         for buffer in apart if op.name == MMA_WAIT else [buffer for buffer in _buffers(op) if buffer in loaded]:
-            if _common(_stage_buffer_of(defining_op(buffer)), _scratch(store)):
+            if overlap(_stage_buffer_of(defining_op(buffer)), scratch_region(store)):
                 _fail(kernel, f"{op.name} uses a ring in the bytes of {store.name}, which came before", store)
 
 
@@ -122,13 +123,8 @@ def _is_cta_barrier(op: Operation) -> bool:
 def _touches(op: Operation, store: Operation) -> bool:
     """Whether an operation writes to the bytes that a store copies, including the store itself around a loop."""
     if "scratch_offset" in op.attributes:
-        return _common(_scratch(op), _scratch(store))
-    return op.name == COPY and _common(_stage_buffer_of(defining_op(as_op(op).buffer)), _scratch(store))
-
-
-def _scratch(op: Operation) -> range:
-    start = int_attr(op, "scratch_offset")
-    return range(start, start + int_attr(op, "scratch_bytes"))
+        return overlap(scratch_region(op), scratch_region(store))
+    return op.name == COPY and overlap(_stage_buffer_of(defining_op(as_op(op).buffer)), scratch_region(store))
 
 
 def _stage_buffer_of(op: Operation) -> range:
@@ -136,12 +132,8 @@ def _stage_buffer_of(op: Operation) -> range:
     return range(start, start + cast(BufferType, op.results[0].type).size_bytes)
 
 
-def _common(first: range, second: range) -> bool:
-    return first.start < second.stop and second.start < first.stop
-
-
 def _fail(kernel: Operation, message: str, store: Operation) -> None:
-    name, region = str_attr(kernel, "sym_name"), _scratch(store)
+    name, region = str_attr(kernel, "sym_name"), scratch_region(store)
     message = f"kernel {name}: {message} (shared memory [{region.start}, {region.stop}))"
     raise InternalError(
         "tma-store-verifier", message, remedy="report this as a bug of use_tma_stores or allocate_shared_memory"

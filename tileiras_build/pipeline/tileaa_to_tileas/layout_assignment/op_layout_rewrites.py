@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import Operation, SSAValue
 
-from ....ir.casting import as_op, tile_type, unwrap
+from ....ir.casting import as_op, tile_shape, unwrap
 from ....ir.dialects.op_definition import TableOp
 from ....ir.dialects.op_traits import is_counted_loop, is_loop, is_view_like
 from ....ir.layouts import LinearLayout
@@ -217,25 +217,17 @@ def _write_yield(writer: ConvertLayoutInserter, op: TableOp) -> None:
             writer.require(op, index, writer.classes.layout(target))
 
 
-def _write_if(writer: ConvertLayoutInserter, op: TableOp) -> None:
-    for result in tiles(op.results):
-        set_layout(result, writer.classes.layout(result))
-
-
 def _write_print(writer: ConvertLayoutInserter, op: TableOp) -> None:
     """Every thread holds the whole tile and one prints it. Tiles with too many registers for that keep their layout."""
     shapes: dict[tuple, LinearLayout] = {}
     if sum(tile_size(value) for value in tiles(op.operands)) <= GATHERED_OPS:
         shapes |= {
-            shape: LinearLayout.replicated(shape, writer.classes.num_warps) for shape in map(_shape, tiles(op.operands))
+            shape: LinearLayout.replicated(shape, writer.classes.num_warps)
+            for shape in map(tile_shape, tiles(op.operands))
         }
     for index, value in enumerate(op.operands):
         if is_tile(value):
-            writer.require(op, index, shapes.setdefault(_shape(value), layout_of(value)))
-
-
-def _shape(value: SSAValue) -> tuple[int, ...]:
-    return tuple(tile_type(value).get_shape())
+            writer.require(op, index, shapes.setdefault(tile_shape(value), layout_of(value)))
 
 
 WRITES = {
@@ -251,7 +243,7 @@ WRITES = {
     "nv_tileas.reinterpret": _write_reinterpret,
     "nv_tileas.for": _write_loop,
     "nv_tileas.loop": _write_loop,
-    "nv_tileas.if": _write_if,
+    "nv_tileas.if": _write_free,
     "nv_tileas.yield": _write_yield,
     "nv_tileas.break": _write_yield,
     "nv_tileas.continue": _write_yield,
