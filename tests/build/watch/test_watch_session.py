@@ -106,8 +106,8 @@ def test_a_failure_is_shown_with_its_line_and_what_was_good_is_kept(tmp_path, mo
         said.append(capsys.readouterr().out)
     assert "build succeeded" in said[0] and all("  k.py\n" in text for text in said)
     assert "k.py:2:1: error[export]: no wrong\n\n     2 | wrong\n" in said[1] and "build failed" in said[1]
-    assert "10 -> 12" in said[2] and "1 changed, 0 unchanged" in said[2]
-    assert "0 changed, 1 unchanged" in said[3] and "10 -> 12" not in said[3]
+    assert "10 -> 12" in said[2] and "1 changed, 0 new, 0 removed, 0 unchanged" in said[2]
+    assert "0 changed, 0 new, 0 removed, 1 unchanged" in said[3] and "10 -> 12" not in said[3]
 
 
 def test_where_there_is_no_project(tmp_path, capsys):
@@ -137,7 +137,11 @@ def test_a_session(tmp_path):
             os.replace(tmp_path / "new.tilebc", tmp_path / "k.tilebc")
             assert "k.tilebc: " in (failure := said()) and "build failed: fix it and save" in failure
             (tmp_path / "k.tilebc").write_bytes(bytecode_of("softmax_f32"))
-            assert "softmax_f32" in (good := said()) and ": 2 changed" in good and "-> gone" in good
+            assert (
+                "softmax_f32" in (good := said())
+                and ": 0 changed, 1 new, 1 removed, 0 unchanged" in good
+                and "-> removed" in good
+            )
             watched.send_signal(signal.SIGINT)
             assert watched.wait() == 0 and "stopped" in watched.stdout.read()
         finally:

@@ -52,11 +52,11 @@ def main(where="here"):
 DEADLINE = 60.0  # seconds for a server to begin
 CLIENT = f'''
 import sys
-from tileiras_build.workers.server import client
+from tileiras_build.workers.server import run_on_server
 from tileiras_build.workers.server.run_on_server import NoServer, run
 
 # On a busy machine a server that lives takes its time.
-client._TIMEOUT_SECONDS = 1.0 if "impatient" in sys.argv else {DEADLINE}
+run_on_server._TIMEOUT_SECONDS = 1.0 if "impatient" in sys.argv else {DEADLINE}
 try:
     status = run("an_image:serve", "an_image")
 except NoServer:

@@ -18,7 +18,7 @@ from pathlib import Path
 from ...core.errors import InvalidInput, Location
 from ...core.terminal import coloured, first_location, is_terminal, print_table
 from ...core.user_tmp import scratch_folder
-from ...reports.build_diff import KernelMetrics, Key, changes, header
+from ...reports.build_diff import KernelMetrics, Key, changes, header, summary
 from ...simulate.estimate.estimate_build import Problem
 from .kernel_metrics import MetricsReader
 from .report_files_to_watcher import VARIABLE, WatchMessage, receive
@@ -153,8 +153,7 @@ class WatchSession:
         if rows and len(rows) <= MAX_ROWS:
             print_table(header(self.with_estimate), rows)
             print()
-        same = len(now) - len(rows) if before is not None else 0
-        what = f"{len(rows)} changed, {same} unchanged" if before is not None else f"{len(now)} cubins"
+        what = f"{len(now)} kernels" if before is None else summary(before, now, self.with_estimate)
         print(f"build succeeded in {seconds:.1f} s: {what}")
 
     def _show_failure(self, text: str) -> None:
