@@ -188,7 +188,7 @@ def test_blocks_that_read_what_others_write_are_found_by_the_race_check():
     with hook.enabled("sm_90", device="cpu", race_check=True):
         ct.launch(0, (3,), kernels.plus_one, (x, TILE))
         fault = fault_of((3,), kernels.leaning, (x,))
-    assert fault.id == "kernel-block-race" and "nothing orders the two" in str(fault)
+    assert fault.id == "kernel-block-race" and "with no synchronization between the two accesses" in str(fault)
     assert fault.location.line == kernels.line_of("each reads one of the next")
 
 

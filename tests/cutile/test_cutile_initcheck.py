@@ -38,7 +38,7 @@ def test_a_result_that_depends_on_unwritten_memory_is_a_fault():
     fault = caught.value
     assert (fault.id, fault.kernel, fault.block) == ("kernel-uninitialised", "plus_one", (1, 0, 0))
     assert fault.location.line == kernels.line_of("adds one")
-    assert 'of array "x" (float32, shape [128]), which nobody has written' in str(fault)
+    assert 'of array "x" (float32, shape [128]), which is uninitialized' in str(fault)
     assert fault.fault.address == x.__array_interface__["data"][0] + 4 * TILE
     assert (x[:TILE] == 2).all()  # what the kernel has written stays
 
@@ -48,7 +48,7 @@ def test_operands_of_tensor_cores_that_bulk_copies_load_are_seen():
     out = unwritten(64, 64)
     ct.launch(0, (1,), kernels.product, (b, b, out))
     assert (out == 64).all()
-    with pytest.raises(KernelFault, match='of array "a" .*which nobody has written'):
+    with pytest.raises(KernelFault, match='of array "a" .*which is uninitialized'):
         ct.launch(0, (1,), kernels.product, (a, b, out))
 
 

@@ -83,5 +83,5 @@ def launch(text, sm):
 def test_a_stage_that_only_the_own_warps_empty_is_a_race(sm):
     text = compiled(KERNELS, "product_2", sm).tileas
     assert launch(text, sm)
-    with pytest.raises(EmulatorFault, match="race|happen|has begun"):
+    with pytest.raises(EmulatorFault, match="race|happen|has started"):
         launch(text.replace(", ctas = 2 : i32", ""), sm)

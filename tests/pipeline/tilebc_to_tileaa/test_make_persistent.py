@@ -149,7 +149,7 @@ def test_races_are_looked_for_between_programs():
     memory.map(out.ctypes.data, out.nbytes)
     artifacts = compiled(KERNELS, "one_place", "sm_80", persistent=1)
     parameters = pack_arguments(cases(KERNELS)["one_place"], [out])
-    with pytest.raises(emulator.EmulatorError, match="nothing orders the two"):
+    with pytest.raises(emulator.EmulatorError, match="with no synchronization between the two accesses"):
         emulator.launch(
             artifacts, "one_place", (PERSISTENT_CLUSTERS + 1, 1, 1), parameters, memory=memory, cta_racecheck=True
         )

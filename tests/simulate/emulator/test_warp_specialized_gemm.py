@@ -30,7 +30,7 @@ def test_a_stage_that_nobody_frees():
 
 
 def test_too_few_bytes_expected():
-    assert "shared memory read before the copy to it" in broken(("_, [full], 32768", "_, [full], 16384"))
+    assert "shared memory read before a wait for the copy to it" in broken(("_, [full], 32768", "_, [full], 16384"))
 
 
 def test_named_barriers_of_two_groups():
@@ -52,7 +52,7 @@ RACES = {
     "a stage freed while a product may read it": (
         "race on shared byte", ("wgmma.wait_group.sync.aligned 1;\nsetp.eq.u32 p2, last", "wgmma.wait_group.sync.aligned 2;\nsetp.eq.u32 p2, last")
     ),
-    "a product before the tile is there": ("shared memory read before the copy to it", ("READY: mbarrier.try_wait.parity.shared::cta.b64 p1, [full], parity; @!p1 bra READY;", "")),
+    "an MMA before its tile is loaded": ("shared memory read before a wait for the copy to it", ("READY: mbarrier.try_wait.parity.shared::cta.b64 p1, [full], parity; @!p1 bra READY;", "")),
     "a stage that is not waited for": ("more arrivals than", ("FREE: mbarrier.try_wait.parity.shared::cta.b64 p1, [empty], parity; @!p1 bra FREE;", "")),
     "results stored before the other warps have written them": ("race on shared byte", ("bar.sync t1, 128;", "bar.warp.sync -1;")),
     "results stored without a proxy fence": ("no fence.proxy.async before this copy", ("fence.proxy.async.shared::cta;", "")),

@@ -359,12 +359,12 @@ UNSOUND = {
     "a register moved over an accumulator": ("D2 written before", (FENCE, mma("D"), COMMIT, "mov.f32 D2, x;", ALL)),
     "a wait that not every thread executes": (
         "D0 read before", (FENCE, mma("D"), COMMIT, "setp.ne.u32 p1, t1, t1;", "@p1 " + ALL, USE.format("D0"), ALL)),
-    "another shape in flight": ("D in D0, D1, D2, D3, which a product of another shape", (FENCE, mma("D"), mma("D", n=16), COMMIT, ALL)),
+    "another shape in flight": ("D in D0, D1, D2, D3, which an MMA of another shape", (FENCE, mma("D"), mma("D", n=16), COMMIT, ALL)),
     "D over A in flight": (
-        "D in A0, A1, A2, A3, which a product before may still be reading", (FENCE, mma("D", "A"), mma("A"), COMMIT, ALL)),
+        "D in A0, A1, A2, A3, which an earlier MMA may still be reading", (FENCE, mma("D", "A"), mma("A"), COMMIT, ALL)),
     "zeros moved in after the fence": ("between writes of D0", (FENCE, "mov.f32 D0, 0f00000000;", mma("D"), COMMIT, ALL)),
     "accumulators read after the fence": ("between reads of D0", (FENCE, mma("D"), COMMIT, ALL, USE.format("D0"), mma("D"), COMMIT, ALL)),
-    "no fence at all": ("no wgmma.fence before this product", (mma("D"), COMMIT, ALL)),
+    "no fence at all": ("no wgmma.fence before this MMA", (mma("D"), COMMIT, ALL)),
     "accumulators written after the fence": ("no wgmma.fence between writes of D0", (FENCE, "add.f32 D0, D0, D0;", mma("D"), COMMIT, ALL)),
     "A written after the fence": ("writes of A3", (FENCE, "add.u32 A3, t0, t0;", mma("D", "A"), COMMIT, ALL)),
     "the second round of a loop": (

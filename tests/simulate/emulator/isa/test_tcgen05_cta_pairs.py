@@ -151,7 +151,7 @@ def test_a_pair_frees_what_the_peer_may_still_read(parted):
         return
     with pytest.raises(
         EmulatorFault,
-        match="race on tensor memory: nothing orders what warp . does in columns .* of the peer CTA before this, which frees",
+        match="race on tensor memory: no synchronization orders an access by warp . in columns .* of the peer CTA before this deallocation",
     ):
         run_tensor(np.zeros((2, 16), np.uint8), "", cells, parted=False, **options)
 
@@ -160,7 +160,8 @@ def test_a_pair_allocates_when_both_run():
     options = {"grid": 2, "group": 2, "cluster": ".reqnctapercluster 2, 1, 1", "wait": False, "races": True}
     cells = np.zeros((2, 128, 32), np.uint32)
     with pytest.raises(
-        EmulatorFault, match=r"nothing says that CTA .* has begun .*peer-cta-not-running.*tcgen05\.alloc"
+        EmulatorFault,
+        match=r"no synchronization guarantees that CTA .* has started .*peer-cta-not-running.*tcgen05\.alloc",
     ):
         run_tensor(np.zeros((2, 16), np.uint8), "", cells, met=False, **options)
     run_tensor(np.zeros((2, 16), np.uint8), "", cells, met=False, **(options | {"races": False}))

@@ -337,7 +337,7 @@ def test_cp_comes_after_what_other_warps_do_there():
     meet = "tcgen05.fence::before_thread_sync; bar.sync 0;"
     assert ptx.count(meet) == 1
     with pytest.raises(
-        EmulatorFault, match="race on tensor memory: nothing orders what warp 1 does in columns 8 to 11"
+        EmulatorFault, match="race on tensor memory: no synchronization orders an access by warp 1 in columns 8 to 11"
     ):
         run(ptx.replace(meet, ""), shared, cells, aligned(cells), check_races=True)
 

@@ -64,6 +64,6 @@ cp.async.wait_all;"""
 def test_words_that_a_copy_has_yet_to_write(calls, monkeypatch):
     monkeypatch.setattr(gemm_jit, "COMPILE_COST", -1)
     monkeypatch.setattr(tiering, "TIER_UP_THREADS", -1)
-    with pytest.raises(EmulatorFault, match="written before the copy to it"):
+    with pytest.raises(EmulatorFault, match="written before a wait for the copy to it"):
         run(kernel(COPY, 1, THREADS), aligned(np.zeros(16, np.uint8)), grid=CTAS)
     assert calls == [False]

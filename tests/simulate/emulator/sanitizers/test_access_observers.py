@@ -1,4 +1,4 @@
-"""The race check names both instructions; the counters count bank conflicts."""
+"""Racecheck reports both instructions of a race; the counters count bank conflicts."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def races(body):
     return str(caught.value)
 
 
-def test_barriers_make_it_clean():
+def test_barriers_prevent_the_race():
     check(WRITE + BARRIER + READ + BARRIER + WRITE)
 
 
@@ -39,7 +39,7 @@ def test_two_writers_of_one_byte():
     check("mov.u32 t5, 3; st.shared.u32 [t1], t5;")  # one value: harmless
 
 
-def test_the_check_is_off_by_default(monkeypatch):
+def test_racecheck_is_off_by_default(monkeypatch):
     monkeypatch.delenv("TILEIRAS_EMULATOR_RACES", raising=False)
     run(kernel(START + WRITE + READ, threads=64), np.zeros(1, np.uint32))
     monkeypatch.setenv("TILEIRAS_EMULATOR_RACES", "1")
@@ -66,7 +66,7 @@ def test_atomics_are_exempt():
     check("mov.u32 t5, 0; st.shared.u32 [t2], t5; bar.sync 0; red.shared.add.u32 [t1], 1;")
 
 
-def test_matrix_loads_are_checked():
+def test_ldmatrix_is_checked():
     body = WRITE + "and.b32 t5, t0, 7; mad.lo.u32 t5, t5, 16, t1; ldmatrix.sync.aligned.m8n8.x1.shared.b16 {t6}, [t5];"
     assert "ldmatrix" in races(body)
     check(body.replace("ldmatrix", "bar.sync 0; ldmatrix"))
@@ -81,7 +81,7 @@ def test_bank_conflicts(stride, extra):
 
 
 def test_bank_conflicts_of_wide_loads():
-    """16-byte loads go in four phases of eight lanes: rows of 128 bytes collide, swizzled ones do not."""
+    """16-byte loads take four phases of eight lanes: rows of 128 bytes conflict, swizzled rows do not."""
     counters = Counters()
     body = """.shared .align 128 .b8 s[8192]; mov.u32 t0, %tid.x; mov.u32 t1, s; mad.lo.u32 t2, t0, 128, t1; and.b32 t3, t0, 7; mad.lo.u32 t4, t3, 16, t2;
     ld.shared.v4.u32 {t5, t6, t7, t8}, [t2]; ld.shared.v4.u32 {t5, t6, t7, t8}, [t4];"""
@@ -98,7 +98,7 @@ READ: mbarrier.try_wait.parity.shared.b64 p3, [f], parity; @!p3 bra READ;
 ld.shared.u32 t4, [a]; mbarrier.arrive.shared.b64 _, [e]; xor.b32 parity, parity, 1; add.u32 round, round, 1; setp.lt.u32 p4, round, 3; @p4 bra READ;"""
 
 
-def test_mbarriers_order():
+def test_mbarriers_synchronize():
     run(kernel(RING, threads=64), np.zeros(1, np.uint32), check_races=True)
 
 
@@ -107,17 +107,17 @@ def test_mbarriers_order():
     [("ld.shared.u32 t4, [a]; mbarrier.arrive.shared.b64 _, [e];", "mbarrier.arrive.shared.b64 _, [e]; ld.shared.u32 t4, [a];"),
      ("st.shared.u32 [a], round; mbarrier.arrive.shared.b64 _, [f];", "mbarrier.arrive.shared.b64 _, [f]; st.shared.u32 [a], round;"),
      ("READ: mbarrier.try_wait.parity.shared.b64 p3, [f], parity; @!p3 bra READ;", "READ:")],
-    ids=["freed too early", "announced too early", "not waited for"],
+    ids=["empty barrier arrives too early", "full barrier arrives too early", "no wait"],
 )  # fmt: skip
-def test_mbarriers_used_too_early(edit):
+def test_misplaced_mbarrier_operations_race(edit):
     assert edit[0] in RING
     with pytest.raises(EmulatorFault, match="race on shared byte"):
         run(kernel(RING.replace(*edit), threads=64), np.zeros(1, np.uint32), check_races=True)
 
 
 @pytest.mark.parametrize(("other", "clean"), [(32, True), (64, False)])
-def test_named_barriers_order_their_warps_only(other, clean):
-    """Warps 0 and 1 meet at barrier 1; the reader is warp 1, or warp 2, which was not there."""
+def test_named_barriers_synchronize_participating_warps_only(other, clean):
+    """Warps 0 and 1 synchronize at barrier 1; the reader is warp 1, or warp 2, which does not participate."""
     body = f"""{START} setp.lt.u32 p1, t0, 64; @!p1 bra R; @p1 bra W; W: setp.ge.u32 p2, t0, 32; @!p2 st.shared.u32 [t2], t0; bar.sync 1, 64;
     R: setp.ge.u32 p3, t0, {other}; setp.lt.u32 p4, t0, {other + 32}; and.pred p3, p3, p4; @p3 ld.shared.u32 t5, [t1+16];"""
     if clean:
@@ -127,7 +127,7 @@ def test_named_barriers_order_their_warps_only(other, clean):
 
 
 @pytest.mark.parametrize("barrier", ["barrier.cluster.arrive; barrier.cluster.wait;", "bar.sync 0;"])
-def test_clusters_need_their_own_barrier(barrier):
+def test_clusters_need_the_cluster_barrier(barrier):
     body = f"""{START} mov.u32 t5, %cluster_ctarank; st.shared.u32 [t2], t0; {barrier} xor.b32 t5, t5, 1; mapa.shared::cluster.u32 t6, t2, t5; ld.shared::cluster.u32 t7, [t6];
     barrier.cluster.arrive; barrier.cluster.wait;"""
     ptx = kernel(body, threads=32)
@@ -140,8 +140,8 @@ def test_clusters_need_their_own_barrier(barrier):
 @pytest.mark.parametrize(
     "order", ["fence.proxy.async; bar.sync 0;", "bar.sync 0; fence.proxy.async;", "bar.sync 0;", "fence.proxy.async;"]
 )
-def test_products_read_through_the_async_proxy(order):
-    """Either side of the barrier may have the proxy fence; one of both is not enough."""
+def test_wgmma_reads_through_the_async_proxy(order):
+    """The proxy fence may be on either side of the barrier; the barrier or the fence alone is not enough."""
     layout = 16 >> 4 << 16 | 256 >> 4 << 32 | 3 << 62
     zeros = "".join(f"st.shared.v4.u32 [t2+{i * 2048}], {{t3, t3, t3, t3}};" for i in range(2))
     body = f""".shared .align 256 .b8 s[4096]; .reg .b64 da, db; .reg .f32 D<4>; mov.u32 t0, %tid.x; mov.u32 t1, s; mad.lo.u32 t2, t0, 16, t1; mov.u32 t3, 0; {zeros}
@@ -152,13 +152,13 @@ def test_products_read_through_the_async_proxy(order):
         return run(ptx, np.zeros(1, np.uint32), check_races=True)
     with pytest.raises(
         EmulatorFault,
-        match="no barrier before this product" if "bar" not in order else "no fence.proxy.async before this product",
+        match="no barrier before this MMA" if "bar" not in order else "no fence.proxy.async before this MMA",
     ):
         run(ptx, np.zeros(1, np.uint32), check_races=True)
 
 
-def test_matrix_stores_of_equal_rows():
-    """Two rows of a stored matrix at one place: no race where both have the same values."""
+def test_stmatrix_of_equal_rows_does_not_race():
+    """Two rows stored to one address: no race if both have the same values."""
     body = """.shared .align 16 .b8 s[1024]; mov.u32 t0, %tid.x; mov.u32 t1, s; and.b32 t2, t0, 3; and.b32 t3, t0, 7; shr.u32 t4, t3, 1; mad.lo.u32 t3, t4, 16, t1; {}
     stmatrix.sync.aligned.m8n8.x1.shared.b16 [t3], {{t2}};"""
     run(kernel(body.format("")), np.zeros(1, np.uint32), check_races=True)
@@ -166,7 +166,7 @@ def test_matrix_stores_of_equal_rows():
         run(kernel(body.format("mov.u32 t2, t0;")), np.zeros(1, np.uint32), check_races=True)
 
 
-def test_mbarriers_are_initialised_before_others_use_them():
+def test_mbarrier_use_must_follow_initialization():
     body = """.shared .align 8 .b64 bar; mov.u32 t0, %tid.x; mov.u32 t1, bar; setp.ge.u32 p1, t0, 32; @p1 bra W; setp.ne.u32 p2, t0, 0; @!p2 mbarrier.init.shared.b64 [t1], 32; {0} bra OUT;
     W: {0} {1} mbarrier.arrive.shared.b64 _, [t1]; OUT:"""
     run(kernel(body.format("bar.sync 0;", ""), threads=64), np.zeros(1, np.uint32), check_races=True)

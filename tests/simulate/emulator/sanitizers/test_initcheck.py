@@ -1,4 +1,4 @@
-"""Memory that nobody has written: what tells it, and which reads of it are noted."""
+"""Initcheck: the pattern of uninitialized memory, and the first read of it."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def unwritten(dtype=np.uint32):
 
 
 def first_read(body: str, array: np.ndarray):
-    """What is noted of 32 threads, in t0, that get the address of the array in u0."""
+    """The first uninitialized read by 32 threads: t0 is the thread's index, u0 the address of the array."""
     memory = emulator.Memory()
     address = memory.map_array(array)
     reads = Initcheck([(address, array.nbytes)])
@@ -29,7 +29,7 @@ def first_read(body: str, array: np.ndarray):
 
 
 @pytest.mark.parametrize("body", ["ld.global.u32 t1, [u1];", "mov.u32 t1, 1; red.global.add.u32 [u1], t1;"])
-def test_the_first_read_is_noted_with_its_thread_and_address(body):
+def test_first_read_is_recorded_with_thread_and_address(body):
     array = unwritten()
     array[:8] = 0
     found = first_read(body, array)
@@ -37,18 +37,18 @@ def test_the_first_read_is_noted_with_its_thread_and_address(body):
 
 
 @pytest.mark.parametrize("body", ["st.global.u32 [u1], t0; ld.global.u32 t1, [u1];", "st.global.u32 [u1], t0;", "ret;"])
-def test_what_a_kernel_has_written_itself_may_be_read(body):
+def test_memory_written_by_the_kernel_is_initialized(body):
     assert first_read(body, unwritten()) is None
 
 
-def test_a_granule_of_which_something_was_written_counts_as_written():
+def test_partly_written_granule_is_initialized():
     array = unwritten()
     array[::4] = 7
     assert first_read("ld.global.u32 t1, [u1];", array) is None
 
 
 @pytest.mark.parametrize(("dtype", "least"), [(np.float16, 0.5), (np.float32, 2**-8), (np.float64, 2**-61)])
-def test_unwritten_numbers_are_of_ordinary_size_before_and_after_they_are_turned(dtype, least):
+def test_uninitialized_floats_have_moderate_magnitude_before_and_after_flipping(dtype, least):
     array = unwritten(dtype)
     before = array.copy()
     assert ((np.abs(before) > least) & (np.abs(before) < 2)).all()

@@ -1,4 +1,4 @@
-"""The race check of global memory: what two CTAs do to one byte, by bulk copies as by stores of threads."""
+"""Racecheck of global memory between CTAs: bulk copies and ordinary stores to the same bytes."""
 
 from types import SimpleNamespace
 
@@ -10,7 +10,7 @@ from tileiras_build.simulate import emulator
 from tileiras_build.simulate.emulator import EmulatorFault
 from tileiras_build.simulate.emulator.tensor_map import TensorMap
 
-# Thread 0 of each CTA stores a box of 8 by 16 words, all of them {word}.
+# Thread 0 of each CTA stores a box of 8 by 16 words, all equal to {word}.
 STORE = """.visible .entry k(.param .align 64 .b8 map[128]) .reqntid 32, 1, 1 {{
 .reg .pred p<4>; .reg .b32 t<8>; .reg .b64 u<4>; .shared .align 128 .b8 s[512];
 mov.u32 t0, %tid.x; mov.u32 t1, s; mad.lo.u32 t2, t0, 16, t1; mov.u32 t3, {word}; st.shared.v4.u32 [t2], {{t3, t3, t3, t3}};
@@ -28,14 +28,14 @@ def launch(word: str, row: str = "0") -> np.ndarray:
     return tensor
 
 
-def test_boxes_that_write_the_same_race_no_more_than_stores_do():
+def test_boxes_with_equal_values_do_not_race():
     assert (launch("5")[:8] == 5).all()
 
 
 @pytest.mark.parametrize("row", ["0", "%ctaid.x"])
-def test_boxes_of_two_ctas_that_overlap_race(row):
+def test_overlapping_boxes_of_two_ctas_race(row):
     move = "t4" if row != "0" else "0"
     word = "%ctaid.x" if row == "0" else "%ctaid.x; mov.u32 t4, %ctaid.x"
-    with pytest.raises(EmulatorFault, match="nothing orders the two") as caught:
+    with pytest.raises(EmulatorFault, match="with no synchronization between the two accesses") as caught:
         launch(word, move)
     assert "cp.async.bulk.tensor" in str(caught.value)

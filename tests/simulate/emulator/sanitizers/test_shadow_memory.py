@@ -1,4 +1,4 @@
-"""Granules of the race check: what is known of bytes stays when an access parts them."""
+"""Granules of the shadow memory: splitting them keeps the recorded accesses."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ def starts(*bytes_):
     return np.array(bytes_)
 
 
-def test_accesses_of_whole_chunks_are_one_granule_each():
+def test_a_whole_chunk_is_one_granule():
     shadow = ShadowMemory(64)
     assert shadow.of_spans(starts(0, 48), CHUNK).tolist() == [[0], [3]]
     assert shadow.of_chunks(starts(2, 1)).tolist() == [2, 1]
@@ -19,7 +19,7 @@ def test_accesses_of_whole_chunks_are_one_granule_each():
 
 
 @pytest.mark.parametrize(("start", "size", "grain"), [(0, 4, 4), (8, 8, 8), (2, 4, 2), (1, 2, 1), (32, 64, CHUNK)])
-def test_an_access_makes_granules_as_small_as_it_must(start, size, grain):
+def test_an_access_splits_granules_as_far_as_needed(start, size, grain):
     shadow = ShadowMemory(128)
     granules = shadow.of_spans(starts(start), size)
     assert shadow.grain == grain
@@ -27,13 +27,13 @@ def test_an_access_makes_granules_as_small_as_it_must(start, size, grain):
 
 
 @pytest.mark.parametrize("bytes_", [np.arange(4, 20), np.arange(0, 32, 2), np.array([3, 2, 1, 0])])
-def test_bytes_that_are_no_whole_granules_part_them(bytes_):
+def test_partial_granules_are_split(bytes_):
     shadow = ShadowMemory(32)
     granules = shadow.of_bytes(bytes_)
     assert (granules[:, None] * shadow.grain + np.arange(shadow.grain)).reshape(-1).tolist() == bytes_.tolist()
 
 
-def test_what_is_known_stays():
+def test_splitting_keeps_recorded_accesses():
     shadow = ShadowMemory(64)
     shadow.writer[shadow.of_spans(starts(16), CHUNK)] = 7
     shadow.column(3)[0][shadow.of_spans(starts(32), CHUNK)] = 5
@@ -43,7 +43,7 @@ def test_what_is_known_stays():
 
 
 def test_a_race_on_one_byte_of_a_word():
-    """Another warp reads the third byte of a word; where it reads one of its own there is none."""
+    """The other warp reads the third byte of a word. Reading a byte of its own is no race."""
     third = "add.u32 t5, t{}, 2; ld.shared.u8 t6, [t5];\n"
     assert "race on shared byte 0x86" in races(WRITE + third.format(3))
     check(WRITE + third.format(2))

@@ -1,4 +1,4 @@
-"""The race check of clusters: whose shared memory is used has begun, and does not end before."""
+"""Synccheck of clusters: a CTA must be running while another CTA accesses its shared memory."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from tests.simulate.emulator.ptx_kernels import HEADER, aligned, run
 from tileiras_build.simulate.emulator import EmulatorFault
 
-MET = "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n"
+SYNC = "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n"
 RELAXED = "barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.aligned;\n"
 PEER = "xor.b32 t4, t3, 1; mapa.shared::cluster.u32 t5, t1, t4; mapa.shared::cluster.u32 t6, t2, t4;\n"
 STORE = "@!p0 st.shared::cluster.u32 [t5+512], t0;\n"
@@ -35,43 +35,44 @@ def check(body: str, findings: str = "fault", arrivals: int = 1) -> None:
 
 
 def awaited(name: str) -> str:
-    """A use, and the wait for it where it completes a phase of the other CTA's mbarrier."""
+    """An access, and the wait for its phase if it completes a phase of the other CTA's mbarrier."""
     if name in BYTES:
         return f"@!p0 mbarrier.arrive.expect_tx.shared.b64 _, [t2], {BYTES[name]};\n" + USES[name] + WAIT
     return USES[name] + (WAIT if name in ARRIVE else "")
 
 
 @pytest.mark.parametrize("name", USES)
-@pytest.mark.parametrize("met", [MET, RELAXED])
-def test_ctas_that_meet_before_and_after(name, met):
+@pytest.mark.parametrize("met", [SYNC, RELAXED])
+def test_ctas_that_synchronize_before_and_after(name, met):
     check(met + awaited(name) + met, arrivals=2 if name == "commit" else 1)
 
 
 @pytest.mark.parametrize("name", [name for name in USES if name not in BYTES and name != "arrival"])
-def test_a_cta_that_may_not_have_begun(name):
-    message = r"nothing says that CTA \(., 0, 0\), whose shared memory this uses, has begun .*\(finding peer-cta-not-running\)"
+def test_cta_that_may_not_have_started(name):
+    message = r"no synchronization guarantees that CTA \(., 0, 0\), whose shared memory this accesses, has started .*\(finding peer-cta-not-running\)"
     with pytest.raises(EmulatorFault, match=message):
-        check(USES[name] + MET)
-    check(USES[name] + MET, findings="silent")
+        check(USES[name] + SYNC)
+    check(USES[name] + SYNC, findings="silent")
 
 
 @pytest.mark.parametrize("name", [name for name in USES if name not in BYTES and name != "commit"])
-def test_a_cta_that_may_have_ended(name):
-    """In the emulator both end together."""
+def test_cta_that_may_have_exited(name):
+    """In the emulator both exit together."""
     with pytest.raises(
-        EmulatorFault, match=r"whose shared memory this uses, may have ended before .*\(finding peer-cta-not-running\)"
+        EmulatorFault,
+        match=r"whose shared memory this accesses, may have exited before .*\(finding peer-cta-not-running\)",
     ):
-        check(MET + USES[name])
+        check(SYNC + USES[name])
 
 
-def test_one_thread_that_knows_is_enough():
-    """The other one waits for an arrival that comes behind the use."""
-    check(MET + STORE + USES["arrival"] + WAIT)
-    with pytest.raises(EmulatorFault, match="may have ended before"):
-        check(MET + USES["arrival"] + STORE + WAIT)
+def test_one_synchronized_thread_is_enough():
+    """One thread waits for an arrival that follows the access."""
+    check(SYNC + STORE + USES["arrival"] + WAIT)
+    with pytest.raises(EmulatorFault, match="may have exited before"):
+        check(SYNC + USES["arrival"] + STORE + WAIT)
 
 
-def test_its_own_shared_memory_is_always_there():
+def test_own_shared_memory_needs_no_synchronization():
     check(
         "mapa.shared::cluster.u32 t5, t1, t3; @!p0 st.shared::cluster.u32 [t5], t3; @!p0 ld.shared::cluster.u32 t7, [t5];"
     )

@@ -1,4 +1,4 @@
-"""Findings: each is a fault, a warning or nothing, as the launch says; by default a warning for PTX, a fault for artifacts."""
+"""Findings: a launch treats each as a fault, a warning or nothing; by default a warning for PTX, a fault for artifacts."""
 
 import warnings
 from types import SimpleNamespace
@@ -14,11 +14,11 @@ from tileiras_build.simulate.emulator.sanitizers.unspecified_behavior import FIN
 DECLARED = """.reg .pred p<4>; .reg .b32 t<8>; .reg .f32 d<4>; .reg .b64 u<4>; .shared .align 1024 .b8 s[4096]; .shared .align 4 .b32 slot;
 ld.param.u64 u0, [k_0]; mov.u32 t0, %tid.x; mov.u32 t1, s; setp.ge.u32 p0, t0, 32; setp.ne.u32 p3, t0, 0;
 """
-# Finding -> a kernel of 128 threads that does so and then stores 7, its line at fault, and a word of what is said.
+# Finding -> a kernel of 128 threads that has the finding and then stores 7; a part of the message.
 KERNELS = {
     "arrival-relaxed": (
         """mad.lo.u32 t2, t0, 4, t1; st.shared.b32 [t2], t0; barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.aligned;
-        xor.b32 t2, t2, 128; ld.shared.b32 t3, [t2];""", "with no barrier but a relaxed one before this read"),
+        xor.b32 t2, t2, 128; ld.shared.b32 t3, [t2];""", "with no non-relaxed barrier before this read"),
     "copy-not-ordered": (
         """@!p0 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 32; @!p3 mbarrier.init.shared::cta.b64 [t1], 1;
         bar.sync 0; ld.shared.b32 t2, [slot]; add.u32 t4, t1, 1024; shr.u32 t4, t4, 4; cvt.u64.u32 u1, t4; or.b64 u1, u1, 0x0000400800000000;
@@ -37,7 +37,7 @@ KERNELS = {
         @!p0 tcgen05.dealloc.cta_group::1.sync.aligned.b32 t2, 32;""", "tcgen05.ld of these columns"),
     "peer-cta-not-running": (
         """mov.u32 t2, %cluster_ctarank; xor.b32 t2, t2, 1; mapa.shared::cluster.u32 t3, t1, t2; @!p3 st.shared::cluster.b32 [t3], t0;
-        barrier.cluster.arrive; barrier.cluster.wait;""", "whose shared memory this uses, has begun"),
+        barrier.cluster.arrive; barrier.cluster.wait;""", "whose shared memory this accesses, has started"),
     "wgmma-not-fenced": (
         """shr.u32 t2, t1, 4; cvt.u64.u32 u1, t2; or.b64 u1, u1, 0x0000000800010000; mov.pred p1, 1; wgmma.fence.sync.aligned;
         add.f32 d0, d0, d0;
@@ -53,9 +53,9 @@ KERNELS = {
         tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [t1];
         W: mbarrier.try_wait.parity.shared::cta.b64 p1, [t1], 0; @!p1 bra W; @p0 bra E;
         tcgen05.ld.sync.aligned.32x32b.x1.b32 {t3}, [t2]; tcgen05.wait::ld.sync.aligned;
-        E: @!p0 tcgen05.dealloc.cta_group::1.sync.aligned.b32 t2, 32;""", "ordered before this operation by no tcgen05.fence"),
+        E: @!p0 tcgen05.dealloc.cta_group::1.sync.aligned.b32 t2, 32;""", "synchronized with this operation without a tcgen05.fence"),
 }  # fmt: skip
-WATCHED = {"arrival-relaxed", "peer-cta-not-running", "tensor-not-fenced"}  # by the race check
+WATCHED = {"arrival-relaxed", "peer-cta-not-running", "tensor-not-fenced"}  # reported by racecheck only
 OF_PAIRS = {"peer-cta-not-running"}  # whose kernels run in clusters of two CTAs
 
 
@@ -91,21 +91,21 @@ def test_every_finding_has_a_kernel():
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_in_code_of_ours_a_finding_is_a_fault(name):
+def test_finding_in_artifacts_is_a_fault(name):
     with pytest.raises(EmulatorFault, match=rf"{KERNELS[name][1]}.*\(finding {name}\)") as caught:
         run_artifacts(name)
     assert caught.value.line and caught.value.thread
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_in_code_of_others_it_is_one_warning(name):
+def test_finding_in_ptx_is_one_warning(name):
     with pytest.warns(EmulatorWarning, match=rf"{KERNELS[name][1]}.*\(finding {name}\)") as caught:
         assert run_text(name) == 7
     assert len(caught) == 1
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_either_can_be_told_otherwise(name):
+def test_options_override_the_defaults(name):
     others = next(other for other in FINDINGS if other != name)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -119,7 +119,7 @@ def test_either_can_be_told_otherwise(name):
         run_artifacts(name, findings={others: "silent"})
 
 
-def test_what_is_forbidden_cannot_be_silenced():
+def test_faults_cannot_be_silenced():
     body = "st.global.u32 [u0+1000000], 7; ret;"
     ptx = f"{HEADER}.visible .entry k(.param .u64 k_0) .reqntid 128, 1, 1 {{ {DECLARED}{body} }}"
     memory, out = emulator.Memory(), aligned(np.zeros(64, np.uint32))
@@ -129,8 +129,8 @@ def test_what_is_forbidden_cannot_be_silenced():
         )
 
 
-def test_choices_that_do_not_exist():
-    with pytest.raises(ValueError, match="no finding 'other'"):
+def test_unknown_findings_and_actions():
+    with pytest.raises(ValueError, match="unknown finding 'other'"):
         Findings({"other": "silent"})
-    with pytest.raises(ValueError, match="cannot be treated as 'loud'"):
+    with pytest.raises(ValueError, match="unknown action 'loud'"):
         Findings("loud")

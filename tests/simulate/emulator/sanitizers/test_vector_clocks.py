@@ -1,4 +1,4 @@
-"""What the race check takes from arrivals and waits that are relaxed: that they have happened, and nothing of memory."""
+"""Vector clocks: relaxed arrivals and waits synchronize execution but do not order memory accesses."""
 
 import numpy as np
 import pytest
@@ -29,51 +29,49 @@ def check(body: str, findings: str = "fault") -> None:
 
 
 @pytest.mark.parametrize("before", [RELEASED + RELAXED, ARRIVE, RELEASED + ARRIVE, FENCE + RELAXED])
-def test_an_initialisation_is_released(before):
+def test_fence_releases_an_initialization(before):
     check(INIT + before + WAIT + USE + END)
 
 
 @pytest.mark.parametrize("before", [RELAXED, RELAXED + RELEASED])
-def test_an_initialisation_is_not_told_by_a_relaxed_arrival(before):
+def test_relaxed_arrival_does_not_release_an_initialization(before):
     with pytest.raises(EmulatorFault, match=r"race on the mbarrier .* no fence.mbarrier_init before this use"):
         check(INIT + before + WAIT + USE + END, findings="silent")
 
 
-def test_an_initialisation_with_nothing_behind_it():
+def test_initialization_without_a_barrier():
     with pytest.raises(EmulatorFault, match="no barrier before this use"):
         check(INIT + RELEASED + USE + END, findings="silent")
 
 
 @pytest.mark.parametrize("before", [ARRIVE, FENCE + RELAXED])
-def test_data_is_released(before):
+def test_fence_releases_data(before):
     check(STORE + before + WAIT + LOOK + END)
 
 
 @pytest.mark.parametrize("before", [RELAXED, RELAXED + FENCE, RELEASED + RELAXED])
-def test_data_is_not_told_by_a_relaxed_arrival(before):
+def test_relaxed_arrival_does_not_release_data(before):
     body = STORE + before + WAIT + LOOK + END
-    with pytest.raises(
-        EmulatorFault, match=r"no barrier but a relaxed one before this read.*\(finding arrival-relaxed\)"
-    ):
+    with pytest.raises(EmulatorFault, match=r"no non-relaxed barrier before this read.*\(finding arrival-relaxed\)"):
         check(body)
     check(body, findings="silent")
-    with pytest.raises(EmulatorFault, match="no barrier before this read"):  # which is no finding
+    with pytest.raises(EmulatorFault, match="no barrier before this read"):  # a fault, not a finding
         check(STORE + LOOK + END, findings="silent")
 
 
-def test_the_end_of_a_read_is_not_told_by_a_relaxed_arrival():
+def test_relaxed_arrival_does_not_release_a_read():
     again = STORE.replace("t0;", "t3;")
     check(STORE + ARRIVE + WAIT + LOOK + ARRIVE + WAIT + again)
     with pytest.raises(EmulatorFault, match=r"read it at line .* before this write.*\(finding arrival-relaxed\)"):
         check(STORE + ARRIVE + WAIT + LOOK + RELAXED + WAIT + again)
 
 
-@pytest.mark.parametrize(("release", "acquire", "is_told"), [
+@pytest.mark.parametrize(("release", "acquire", "is_ordered"), [
     ("", "", True), (".relaxed.cluster", "", False), ("", ".relaxed.cluster", False), (FENCE, FENCE, True), (FENCE, "", True),
     ("fence.acquire.cluster;", FENCE, False), (FENCE, "fence.release.cluster;", False), ("fence.release.cluster;", "fence.acquire.cluster;", True),
 ])  # fmt: skip
-def test_mbarriers_that_are_relaxed(release, acquire, is_told):
-    """Fences behind relaxed waits, and ahead of relaxed arrivals, make them what the others are."""
+def test_relaxed_mbarrier_operations_with_fences(release, acquire, is_ordered):
+    """A fence after a relaxed wait, or before a relaxed arrival, makes it an acquire or a release."""
     first, last = (text if "fence" in text else "" for text in (release, acquire))
     sem, seen = (".relaxed.cluster" if "fence" in text else text for text in (release, acquire))
     use = USE.replace(".release.cluster", sem or ".release.cluster").replace(
@@ -83,7 +81,7 @@ def test_mbarriers_that_are_relaxed(release, acquire, is_told):
         INIT + ARRIVE + WAIT + STORE + ARRIVE + WAIT + STORE.replace("t0;", "t3;") + "bar.sync 0;" + first + use + last
     )
     look = "setp.eq.u32 p1, t3, 0; @!p1 bra Y;" + LOOK + "Y:\n"
-    if is_told:
+    if is_ordered:
         return check(body + look + END)
     with pytest.raises(EmulatorFault, match=r"\(finding arrival-relaxed\)"):
         check(body + look + END)

@@ -195,7 +195,7 @@ def test_an_asynchronous_store_read_before_its_wait(waits):
         run(kernel(body), out, grid=2)
         assert out.tolist() == [1, 0]
         return
-    with pytest.raises(EmulatorFault, match="shared memory read before the copy to it at line .*st.async"):
+    with pytest.raises(EmulatorFault, match="shared memory read before a wait for the copy to it at line .*st.async"):
         run(kernel(body), out, grid=2)
 
 

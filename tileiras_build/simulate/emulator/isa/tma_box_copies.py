@@ -84,7 +84,9 @@ class InFlightCopy:
         if batch.observers.racecheck is None:
             return
         if self.positions is not None:
-            batch.observers.racecheck.copy_in(self.ins, self.shared_bytes(), self.positions, self.flat, self.clocks)
+            batch.observers.racecheck.copies_write(
+                self.ins, self.shared_bytes(), self.positions, self.flat, self.clocks
+            )
         else:
             batch.observers.racecheck.stores_done(self.flat, self.clocks)
 

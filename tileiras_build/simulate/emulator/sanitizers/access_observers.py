@@ -1,4 +1,4 @@
-"""Observers of memory accesses: copies in flight, the race checks, initcheck, and counters of bank conflicts and traffic."""
+"""Observers of memory accesses: async copy hazards, racecheck, initcheck, and counters of bank conflicts and traffic."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .racecheck_global_memory import STRONG, GlobalMemoryRacecheck
 if TYPE_CHECKING:
     from .observers import Observers
 
-UNORDERED = {"tcgen05"}  # what tcgen05.alloc writes is no ordinary store (racecheck_tensor_memory.py)
+UNORDERED = {"tcgen05"}  # tcgen05.alloc writes through the async proxy (racecheck_tensor_memory.py)
 
 
 class AccessObservers:
-    """Called for every access of one batch."""
+    """Runs the active checks on every access of one batch."""
 
     def __init__(self, observers: Observers):
         self.observers, self.geometry, self.memories = observers, observers.geometry, observers.memories
@@ -72,8 +72,10 @@ class AccessObservers:
     def observe_global(
         self, site, group, place, inside, selection, writes: bool, values=None, atomic: bool = False
     ) -> None:
-        """An access of global memory: counted, looked at for races of threads and of CTAs, and for reads of what nobody has
-        written; local memory and parameters are none."""
+        """Count an access of global memory, and check it for races of threads, races of CTAs and uninitialized reads.
+
+        Accesses of local memory and kernel parameters are skipped.
+        """
         observers = self.observers
         region, races = getattr(place.view, "__self__", None), None if atomic else observers.cta_racecheck
         unwritten = None if writes and not atomic else observers.initcheck
@@ -103,7 +105,7 @@ class AccessObservers:
 
     # -- bank conflicts ------------------------------------------------------------------------------
     def count(self, counters: Counters, site, start, threads, writes: bool) -> None:
-        """Extra wavefronts: per phase (32, 16 or 8 lanes by width), the most distinct words in one bank, minus one."""
+        """Count extra wavefronts: per phase (32, 16 or 8 lanes by width), the most distinct words in one bank, minus one."""
         key = (site.ins.line, site.ins.text)
         name = "shared_written" if writes else "shared_read"
         setattr(counters, name, getattr(counters, name) + site.bytes * len(start))
@@ -113,8 +115,8 @@ class AccessObservers:
         words = (offset[:, None] + np.arange(0, max(site.bytes, 4), 4)) >> 2
         pair = unique_integers(np.repeat(phase, words.shape[1]) * (1 << 32) + words.reshape(-1))
         bank = (pair >> 32) * 32 + (pair & 31)
-        unique, number = np.unique(bank, return_counts=True)
+        unique, words_in_bank = np.unique(bank, return_counts=True)
         worst = np.zeros(int(unique.max() >> 5) + 1, np.int64)
-        np.maximum.at(worst, unique >> 5, number)
+        np.maximum.at(worst, unique >> 5, words_in_bank)
         counters.bank_conflicts[key] = counters.bank_conflicts.get(key, 0) + int((worst[worst > 0] - 1).sum())
         counters.accesses[key] = counters.accesses.get(key, 0) + int((worst > 0).sum())

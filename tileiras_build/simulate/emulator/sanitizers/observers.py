@@ -1,4 +1,4 @@
-"""What observes a batch of CTAs: the race check, counters, marks of asynchronous copies, and the reports of findings."""
+"""The observers of a batch of CTAs: racecheck, counters, marks of asynchronous copies, and the reports of findings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Observers:
-    """``accesses`` is called for every memory access unless it is None; the other optional observers are None where off."""
+    """The active observers; those that are switched off are None. ``accesses``, if set, is called for every memory access."""
 
     def __init__(self, program: Program, geometry: Geometry, memories: CtaMemories, options: LaunchOptions) -> None:
         self.program, self.geometry, self.memories = program, geometry, memories
@@ -37,7 +37,7 @@ class Observers:
         self.accesses = AccessObservers(self)
 
     def require_async_copy_marks(self) -> AsyncCopyMarks:
-        """The marks of copies in flight; from the first copy on, every access is checked against them."""
+        """The marks of copies in flight, created by the first copy. From then on, every access is checked against them."""
         if self.async_copy_marks is None:
             self.async_copy_marks = AsyncCopyMarks(self.memories)
             if self.accesses is None:

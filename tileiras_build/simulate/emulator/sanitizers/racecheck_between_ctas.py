@@ -1,8 +1,9 @@
-"""The race check of global memory: bytes that two CTAs access, one of which writes, with nothing to order them.
+"""Racecheck of global memory between CTAs: conflicting accesses of a byte by two CTAs of one launch.
 
-CTAs of one launch run in any order, so that no byte that one writes may be read or written by another, except by atomic
-operations or by writing what is there already. Of each byte the last CTA to write it is kept, and which one has read it. CTAs
-that order themselves (by atomics, or loads that acquire) are not judged: ``applies`` says of which kernels that is true.
+The CTAs of a launch run in any order, so a byte that one CTA writes must not be accessed by another CTA. Exempt are atomic
+operations and writes that do not change the byte. The shadow memory records, for each byte, the last CTA that wrote it and
+the CTA that read it. Kernels whose CTAs synchronize (by atomics or acquire loads) are not checked: see
+``lacks_cta_ordering``.
 """
 
 from __future__ import annotations
@@ -24,18 +25,20 @@ ORDERING = {"acquire", "volatile", "relaxed"}
 
 
 def lacks_cta_ordering(program: Program) -> bool:
-    """Whether a kernel's CTAs have no way to order their accesses by what lies in global memory."""
+    """Whether a kernel's CTAs cannot synchronize through global memory."""
     return not any(_orders(ins) for ins in program.code)
 
 
 def _orders(ins: Instruction) -> bool:
-    if any(mod.startswith("shared") for mod in ins.mods):  # which other CTAs do not see, or only over barriers
+    if any(
+        mod.startswith("shared") for mod in ins.mods
+    ):  # visible to this CTA alone, or to its cluster after a barrier
         return False
     return ins.op in ("atom", "red") or (ins.op == "ld" and not ORDERING.isdisjoint(ins.mods))
 
 
 class CtaRacecheck:
-    """Of one launch, all of whose CTAs run in one process."""
+    """The check of one launch, all of whose CTAs run in one process."""
 
     def __init__(self) -> None:
         self._regions: dict[int, _CtaShadow] = {}
@@ -51,8 +54,10 @@ class CtaRacecheck:
         writes: bool,
         data: np.ndarray | None = None,
     ) -> None:
-        """Threads ``flat`` (n) of the batch access ``size`` bytes from byte addresses ``start`` (n); ``data`` (n, size) is what
-        they write. Raises EmulatorFault for the first byte that races."""
+        """Check that threads ``flat`` (n) of the batch may access ``size`` bytes at addresses ``start`` (n).
+
+        ``data`` (n, size) are the bytes that they write. Raises EmulatorFault for the first race.
+        """
         marks = self._regions.get(region.base)
         if marks is None or len(marks.writer) != region.size:
             marks = self._regions[region.base] = _CtaShadow(region.size)
@@ -75,21 +80,21 @@ class CtaRacecheck:
     ) -> None:
         who = "another block" if other == SEVERAL_CTAS else f"block {geometry.cta_coordinates(other - geometry.first)}"
         raise EmulatorFault(
-            f"{who} accesses it as well in this launch, and nothing orders the two",
+            f"{who} accesses it as well in this launch, with no synchronization between the two accesses",
             instruction=ins.text, line=ins.line, thread=geometry.thread_at(flat),
             address=address, kind=BLOCK_RACE, size=size, writes=writes,
         )  # fmt: skip
 
 
 class _CtaShadow:
-    """Of each byte of a region: the CTA that wrote it last, the one that has read it, and what was written."""
+    """For each byte of a region: the CTA that wrote it last, the CTA that read it, and the value written."""
 
     def __init__(self, size: int):
         self.writer, self.reader = np.full(size, NO_CTA, np.int32), np.full(size, NO_CTA, np.int32)
         self.image = np.zeros(size, np.uint8)
 
     def find_conflicts(self, index: np.ndarray, cta: np.ndarray, writes: bool) -> np.ndarray:
-        """Which bytes another CTA has written, or read where these are written."""
+        """Which bytes another CTA has written or, if this access writes, read."""
         writer = self.writer[index]
         bad = (writer != NO_CTA) & (writer != cta)
         if writes:
@@ -98,12 +103,12 @@ class _CtaShadow:
         return bad
 
     def other(self, index: np.ndarray, cta: np.ndarray, writes: bool) -> np.ndarray:
-        """The other CTA of a byte that clashes."""
+        """The other CTA of each conflict."""
         writer = self.writer[index]
         return np.where((writer != NO_CTA) & (writer != cta), writer, self.reader[index])
 
     def record_access(self, index: np.ndarray, cta: np.ndarray, writes: bool, data: np.ndarray | None) -> np.ndarray:
-        """Note an access; which bytes several CTAs write with this one instruction, and not the same."""
+        """Record an access; returns the bytes to which CTAs write different values with this instruction."""
         if not writes:
             reader = self.reader[index]
             self.reader[index] = np.where((reader == NO_CTA) | (reader == cta), cta, SEVERAL_CTAS)

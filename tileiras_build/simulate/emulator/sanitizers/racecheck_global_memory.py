@@ -1,9 +1,9 @@
-"""The race check of global memory within CTAs and clusters: two accesses of their threads, one of them a write, that nothing orders.
+"""Racecheck of global memory within CTAs and clusters: conflicting accesses without synchronization between them.
 
-The clocks are those of shared memory (``vector_clocks.py``), and so are the rules (PTX ISA 9.0, 8.7.1). Seen are ordinary accesses, not
-those of the async proxy; of each byte the last write and every warp's last read, whichever CTA of the batch they are of: where
-another cluster has been at a byte since, that is for ``racecheck_between_ctas.py`` to say. Kernels that may order threads by what lies in
-global memory are not judged (``cta_racecheck.applies``).
+The vector clocks (``vector_clocks.py``) and the rules (PTX ISA 9.0, 8.7.1) are those of shared memory. Accesses of the async
+proxy are not checked. The shadow memory records the last write and each warp's last read of a byte, by any CTA of the batch.
+``racecheck_between_ctas.py`` checks accesses by different clusters. Kernels whose threads may synchronize through global
+memory are not checked (``lacks_cta_ordering``).
 """
 
 from __future__ import annotations
@@ -21,34 +21,37 @@ if TYPE_CHECKING:
     from ..memory.address_space import Region
     from .racecheck_shared_memory import SharedMemoryRacecheck
 
-_LANES = 64  # who accesses is (CTA * agents + agent) * 64 + lane
-STRONG = {"volatile", "relaxed", "acquire", "release", "mmio"}  # accesses that do not race with each other
+_LANES = 64  # an accessing thread is encoded as (CTA * clock_count + clock_id) * 64 + lane
+STRONG = {"volatile", "relaxed", "acquire", "release", "mmio"}  # strong operations do not race with each other
 
 
 class GlobalMemoryRacecheck:
-    """Of one batch of CTAs."""
+    """The check of one batch of CTAs."""
 
     def __init__(self, races: SharedMemoryRacecheck):
         self.races, self.geometry = races, races.geometry
         self.shadows: dict[int, ShadowMemory] = {}
 
     def access(self, site, region: Region, flat: np.ndarray, start: np.ndarray, writes: bool, data) -> None:
-        """Threads ``flat`` (n) access ``site.bytes`` bytes from addresses ``start`` (n); ``data`` (n, bytes) is what they write."""
+        """Check that threads ``flat`` (n) may access ``site.bytes`` bytes at addresses ``start`` (n).
+
+        ``data`` (n, bytes) are the bytes that they write.
+        """
         shadow = self._shadow(region)
         self.index = shadow.of_spans(start - region.origin, site.bytes)
         cta, tid = np.divmod(flat[:, None], self.geometry.threads)
         warp, self.lane = np.divmod(tid, 32)
-        self.me = cta * self.races.clock_count + self.races.first_async_clock[cta] + warp
+        self.actor = cta * self.races.clock_count + self.races.first_async_clock[cta] + warp
         self.now, self.known = self.races.clock(cta, warp), self.races.known[cta[:, 0], warp[:, 0], ORDER]
         self.site, self.region, self.flat, self.start = site, region, flat, start
         self.data: np.ndarray | None = data if writes else None
         last = shadow.writer.take(self.index)
         self._find_conflicts(last, shadow.write_clock.take(self.index), shadow.write_site, "wrote", writes)
         if not writes:
-            return self._note_read(shadow)
+            return self._record_read(shadow)
         for clocks, readers in shadow.readers.values():
             self._find_conflicts(readers.take(self.index), clocks.take(self.index), shadow.read_site, "read", True)
-        self._note_write(shadow)
+        self._record_write(shadow)
 
     def _shadow(self, region: Region) -> ShadowMemory:
         found = self.shadows.get(region.base)
@@ -58,22 +61,22 @@ class GlobalMemoryRacecheck:
         return found
 
     def _find_conflicts(self, last, when, sites, did: str, writes: bool) -> None:
-        """Whether granules were accessed before by a thread of the same cluster whose access is not known."""
+        """Report accesses by a thread of the same cluster that do not happen before this one."""
         if not when.any():
             return
         whose, lane = np.divmod(last, _LANES)
         size = self.races.geometry.cluster_size * self.races.clock_count
-        near = (when > 0) & (whose // size == self.me // size)
+        near = (when > 0) & (whose // size == self.actor // size)
         if not near.any():
             return
-        agent = np.where(near, whose % self.races.clock_count, 0)
-        bad = near & (when > np.take_along_axis(self.known, agent, axis=1))
-        bad |= near & (whose == self.me) & (when == self.now) & (lane != self.lane)
+        clock_id = np.where(near, whose % self.races.clock_count, 0)
+        bad = near & (when > np.take_along_axis(self.known, clock_id, axis=1))
+        bad |= near & (whose == self.actor) & (when == self.now) & (lane != self.lane)
         if bad.any():
             self._report_unless_same_value(bad, last, sites, did, "write" if writes else "read")
 
     def _report_unless_same_value(self, bad, last, sites, did: str, what: str) -> None:
-        """Fault for the first bad byte, unless a write puts there what is there already."""
+        """Raise a fault for the first conflicting byte that a write changes or a read loads."""
         grain = self.site.bytes // self.index.shape[1]
         bytes_ = np.repeat(bad, grain, axis=1)
         if self.data is not None:
@@ -87,43 +90,43 @@ class GlobalMemoryRacecheck:
             row, int(self.start[row]) + column, int(last[row, column // grain]), int(sites[granule]), did, what
         )
 
-    def _report(self, thread_index: int, address: int, last: int, number: int, did: str, what: str) -> None:
+    def _report(self, thread_index: int, address: int, last: int, site: int, did: str, what: str) -> None:
         races = self.races
-        other, ins = races.sites[number].ins, self.site.ins
-        cta, agent = divmod(last // _LANES, races.clock_count)
-        thread = self.geometry.thread_name(cta, agent % races.roles * 32 + last % _LANES % 32)[1]
+        other, ins = races.sites[site].ins, self.site.ins
+        cta, clock_id = divmod(last // _LANES, races.clock_count)
+        thread = self.geometry.thread_name(cta, clock_id % races.roles * 32 + last % _LANES % 32)[1]
         raise EmulatorFault(
             f"race on global memory: tid {thread} {did} it at line {other.line} ({other.text}) with no barrier before this {what}",
             instruction=ins.text, line=ins.line, thread=self.geometry.thread_at(self.flat[thread_index]),
             address=address, kind=THREAD_RACE, size=self.site.bytes, writes=what == "write",
         )  # fmt: skip
 
-    def _note_read(self, shadow: ShadowMemory) -> None:
-        shadow.read_site[self.index] = self.races.site_number(self.site)
-        role = self.me % self.races.clock_count
-        for agent in unique_integers(role).tolist():
-            rows = (role == agent)[:, 0]
-            clocks, readers = shadow.column(agent)
-            readers[self.index[rows]] = (self.me * _LANES + self.lane)[rows]
+    def _record_read(self, shadow: ShadowMemory) -> None:
+        shadow.read_site[self.index] = self.races.site_index(self.site)
+        role = self.actor % self.races.clock_count
+        for clock_id in unique_integers(role).tolist():
+            rows = (role == clock_id)[:, 0]
+            clocks, readers = shadow.column(clock_id)
+            readers[self.index[rows]] = (self.actor * _LANES + self.lane)[rows]
             clocks[self.index[rows]] = self.now[rows]
 
-    def _note_write(self, shadow: ShadowMemory) -> None:
-        who = np.broadcast_to(self.me * _LANES + self.lane, self.index.shape)
+    def _record_write(self, shadow: ShadowMemory) -> None:
+        who = np.broadcast_to(self.actor * _LANES + self.lane, self.index.shape)
         shadow.writer[self.index], shadow.write_clock[self.index] = who, self.now
-        shadow.write_site[self.index] = self.races.site_number(self.site)
+        shadow.write_site[self.index] = self.races.site_index(self.site)
         last = shadow.writer.take(self.index)
         if (twice := last != who).any() and self.data is not None:
             size = self.races.geometry.cluster_size * self.races.clock_count
-            twice &= last // _LANES // size == self.me // size
+            twice &= last // _LANES // size == self.actor // size
             self._check_writes_of_one_instruction(shadow, twice, last, self.data)
 
     def _check_writes_of_one_instruction(self, shadow: ShadowMemory, twice, last, data: np.ndarray) -> None:
-        """Several threads write with this one instruction, and not the same."""
+        """Report threads that write different values to a byte with this instruction."""
         place = (self.start - self.region.origin)[:, None] + np.arange(self.site.bytes)
         image = dict(zip(place.reshape(-1).tolist(), data.reshape(-1).tolist()))
         grain = self.site.bytes // self.index.shape[1]
         for row, column in np.argwhere(np.repeat(twice, grain, axis=1)).tolist():
             if image[int(place[row, column])] != int(data[row, column]):
                 granule = int(self.index[row, column // grain])
-                who, number = int(last[row, column // grain]), int(shadow.write_site[granule])
-                self._report(row, int(self.start[row]) + column, who, number, "wrote", "write")
+                other, site = int(last[row, column // grain]), int(shadow.write_site[granule])
+                self._report(row, int(self.start[row]) + column, other, site, "wrote", "write")

@@ -1,8 +1,8 @@
-"""The race check of clusters: CTAs are there when another one uses their shared memory, not only where the emulator begins all at once.
+"""Synccheck of clusters: a CTA must be running while another CTA accesses its shared memory.
 
-The CTAs of a cluster run together, but one may begin, or end, later than another uses what lies in its shared memory (CUDA Programming
-Guide, distributed shared memory). That it has begun is known to who knows of anything that its threads have done; and it may end
-when one of its threads knows of every use.
+The emulator starts all CTAs of a cluster at once; hardware does not. A CTA may start after, or exit before, another CTA
+accesses its shared memory (CUDA Programming Guide, distributed shared memory). An access must be ordered after some
+instruction of the target CTA, and before the exit of at least one of its threads.
 """
 
 from __future__ import annotations
@@ -27,47 +27,50 @@ FINDING = "peer-cta-not-running"
 class ClusterSynccheck(VectorClocks):
     def __init__(self, geometry: Geometry, memories: CtaMemories, findings: Findings):
         super().__init__(geometry, memories, findings)
-        self.visits: dict[
-            int, dict[int, tuple]
-        ] = {}  # CTA -> agent -> (clock, instruction, CTA and thread) of its last use
-        self.exit_clocks: dict[int, np.ndarray] = {}  # CTA -> what those of its threads knew that have exited
+        # CTA -> clock id -> (clock, instruction, (CTA, warp)) of that actor's last access
+        self.peer_accesses: dict[int, dict[int, tuple]] = {}
+        self.exit_clocks: dict[int, np.ndarray] = {}  # CTA -> joined clocks of its threads that have exited
 
     def peer_accessed(self, ins: Instruction, flat, targets) -> None:
-        """Threads (n) use shared memory of CTAs ``targets`` (n)."""
+        """Record that threads (n) access shared memory of CTAs ``targets`` (n)."""
         ctas, tids = np.divmod(np.asarray(flat), self.geometry.threads)
         for cta, warp, target in {*zip(ctas.tolist(), (tids // 32).tolist(), np.asarray(targets).tolist())}:
-            agent = int(self.first_async_clock[cta]) + warp
-            self._record_peer_access(ins, (cta, warp), target, agent, int(self.known[cta, warp, SYNCHRONIZED, agent]))
+            clock_id = int(self.first_async_clock[cta]) + warp
+            self._record_peer_access(
+                ins, (cta, warp), target, clock_id, int(self.known[cta, warp, SYNCHRONIZED, clock_id])
+            )
 
     def peer_required(self, ins: Instruction, flat, targets) -> None:
-        """Threads (n) do something together with CTAs ``targets`` (n), which is done before those end."""
+        """Check that CTAs ``targets`` (n) have started when threads (n) execute a collective operation with them."""
         ctas, tids = np.divmod(np.asarray(flat), self.geometry.threads)
         for cta, warp, target in {*zip(ctas.tolist(), (tids // 32).tolist(), np.asarray(targets).tolist())}:
-            self._require_begun(ins, (cta, warp), target)
+            self._require_started(ins, (cta, warp), target)
 
     def peer_accessed_async(self, ins: Instruction, cta: int, tid: int, targets: Iterable[int], role: int) -> None:
-        """What a thread issues uses them until it is done."""
-        agent, clock = int(self.first_async_clock[cta]) + role, int(self.async_clock[cta, role])
+        """Record that an asynchronous operation of a thread accesses CTAs ``targets`` until it completes."""
+        clock_id, clock = int(self.first_async_clock[cta]) + role, int(self.async_clock[cta, role])
         for target in targets:
-            self._record_peer_access(ins, (cta, tid // 32), target, agent, clock)
+            self._record_peer_access(ins, (cta, tid // 32), target, clock_id, clock)
 
     def _record_peer_access(
         self, ins: Instruction, by: tuple[int, int], target: int, clock_id: int, clock: int
     ) -> None:
         if target == by[0]:
             return
-        self._require_begun(ins, by, target)
-        self.visits.setdefault(target, {})[clock_id] = clock, ins, by
+        self._require_started(ins, by, target)
+        self.peer_accesses.setdefault(target, {})[clock_id] = clock, ins, by
 
-    def _require_begun(self, ins: Instruction, by: tuple[int, int], target: int) -> None:
+    def _require_started(self, ins: Instruction, by: tuple[int, int], target: int) -> None:
         first = int(self.first_async_clock[target])
         if not self.known[*by, SYNCHRONIZED, first : first + self.roles].any():
             self._report(
-                ins, by, f"nothing says that CTA {self._name(target)}, whose shared memory this uses, has begun"
+                ins,
+                by,
+                f"no synchronization guarantees that CTA {self._name(target)}, whose shared memory this accesses, has started",
             )
 
     def exits(self, flat) -> None:
-        """Threads exit."""
+        """Record that threads exit."""
         for cta, warp in zip(*(x.tolist() for x in self.pairs(flat))):
             known = self.known[cta, warp, SYNCHRONIZED]
             self.exit_clocks[cta] = (
@@ -75,13 +78,13 @@ class ClusterSynccheck(VectorClocks):
             )
 
     def ctas_exited(self, ctas: Iterable[int]) -> None:
-        """CTAs have ended."""
+        """Check that all accesses of the shared memory of exited CTAs happen before their exit."""
         for cta in ctas:
             known = self.exit_clocks.pop(cta, None)
-            for agent, (clock, ins, by) in self.visits.pop(cta, {}).items():
-                if known is not None and clock > known[agent]:
+            for clock_id, (clock, ins, by) in self.peer_accesses.pop(cta, {}).items():
+                if known is not None and clock > known[clock_id]:
                     self._report(
-                        ins, by, f"CTA {self._name(cta)}, whose shared memory this uses, may have ended before"
+                        ins, by, f"CTA {self._name(cta)}, whose shared memory this accesses, may have exited before"
                     )
 
     def _name(self, cta: int) -> tuple:

@@ -1,11 +1,11 @@
-"""The vector clocks of the race check, and how they pass through barriers.
+"""The vector clocks of racecheck, and their propagation through barriers.
 
-Clocks are numbered within their cluster: rank times ``roles`` plus role. Roles: the warps, the warpgroups' products, the warps'
-bulk stores, the warps' operations of tensor memory, then mbarriers in order of their first use.
+A clock id is unique within its cluster: CTA rank times ``roles`` plus role. Roles, in order: the warps, the wgmma operations
+of each warpgroup, the bulk stores of each warp, the tcgen05 operations of each warp, and mbarriers in order of first use.
 
-Each entry has three values. ORDER counts what is visible, FENCED what also passed a proxy fence; SYNCHRONIZED counts what has
-been executed, which relaxed arrivals and waits publish as well (PTX ISA 9.0, 9.7.13.4 and 9.7.13.15): they say nothing of memory but what a fence of
-their thread has released, or acquires.
+Each entry has three values. ORDER counts visible accesses, FENCED those that also passed a proxy fence. SYNCHRONIZED counts
+executed accesses, which relaxed arrivals and waits publish as well (PTX ISA 9.0, 9.7.13.4 and 9.7.13.15). A relaxed operation
+orders memory only together with a release or acquire fence of its thread.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from ..simt.geometry import Geometry
     from .unspecified_behavior import Findings
 
-MBARRIERS = 64  # mbarriers of a CTA with a role of their own; more share them
-ORDER, FENCED, SYNCHRONIZED = 0, 1, 2  # the vector clocks
+MBARRIERS = 64  # roles of mbarriers in a CTA; further mbarriers share them
+ORDER, FENCED, SYNCHRONIZED = 0, 1, 2  # indices of an actor's vector clocks
 CLUSTER_OR_WIDER = {"cluster", "gpu", "sys", "gl"}  # scopes of fences that reach other CTAs of a cluster
 RELEASES, ACQUIRES = {"acq_rel", "sc", "release"}, {"acq_rel", "sc", "acquire"}
 
 
 class VectorClocks:
-    """The vector clocks of all warps, (CTAs, warps, 3, agents), and those that are published; ``racecheck_shared_memory.py`` says what they are."""
+    """The vector clocks of all warps, (CTAs, warps, 3, actors), and the published ones; see ``racecheck_shared_memory.py``."""
 
     def __init__(self, geometry: Geometry, memories: CtaMemories, findings: Findings):
         self.geometry, self.memories, self.findings = geometry, memories, findings
@@ -49,16 +49,13 @@ class VectorClocks:
         self.copy_roles: dict[int, int] = {}
         self.at_barrier: dict[tuple, np.ndarray] = {}
         self.at_cluster: dict[int, np.ndarray] = {}
-        self.released: dict[
-            tuple[int, int], np.ndarray
-        ] = {}  # (CTA, warp) -> what it knew at its last fence that releases
-        self.unacquired: dict[
-            tuple[int, int], np.ndarray
-        ] = {}  # and what it has been told by relaxed waits since one that acquires
+        # By (CTA, warp): its clocks at its last release fence, and those of relaxed waits since its last acquire fence.
+        self.released: dict[tuple[int, int], np.ndarray] = {}
+        self.unacquired: dict[tuple[int, int], np.ndarray] = {}
 
-    # -- agents --------------------------------------------------------------------------------------
+    # -- actors --------------------------------------------------------------------------------------
     def pairs(self, flat) -> tuple[np.ndarray, np.ndarray]:
-        """(CTA, warp) of the warps of threads, each once."""
+        """The distinct (CTA, warp) of threads."""
         cta, tid = np.divmod(np.asarray(flat), self.geometry.threads)
         both = unique_integers(cta * self.warps + tid // 32)
         return np.divmod(both, self.warps)
@@ -71,7 +68,7 @@ class VectorClocks:
         return self.known[cta, warp, ORDER, self.first_async_clock[cta] + warp]
 
     def next_async(self, cta: int, role: int) -> tuple[int, int]:
-        """(agent, its new clock)."""
+        """Advance the clock of a role; returns (clock id, new clock)."""
         self.async_clock[cta, role] += 1
         return int(self.first_async_clock[cta]) + role, int(self.async_clock[cta, role])
 
@@ -82,12 +79,12 @@ class VectorClocks:
     def join(self, cta, warp, known) -> None:
         np.maximum(self.known[cta, warp], known, out=self.known[cta, warp])
 
-    # -- synchronisation -----------------------------------------------------------------------------
+    # -- synchronization -----------------------------------------------------------------------------
     def warp_barrier(self, group) -> None:
         self.tick(*self.pairs(group.flat))
 
     def whole_barrier(self, ctas) -> None:
-        """A barrier of all threads of CTAs."""
+        """Join the clocks of all warps of CTAs at a barrier of all their threads."""
         self.known[ctas] = self.known[ctas].max(axis=1, keepdims=True)
         for warp in range(self.warps):
             self.tick(ctas, warp)
@@ -106,7 +103,7 @@ class VectorClocks:
         place[key] = known.copy() if old is None else np.maximum(old, known)
 
     def release_clock(self, cta: int, warp: int, relaxed: bool) -> np.ndarray:
-        """The clocks that a warp publishes where it arrives."""
+        """The clocks that a warp publishes by an arrival."""
         if not relaxed:
             return self.known[cta, warp]
         out = np.zeros_like(self.known[cta, warp])
@@ -114,7 +111,7 @@ class VectorClocks:
         return np.maximum(out, self.released[cta, warp]) if (cta, warp) in self.released else out
 
     def acquire(self, cta: int, warp: int, known: np.ndarray, relaxed: bool) -> None:
-        """A warp has waited for others, which published ``known``."""
+        """Join the published clocks ``known`` into those of a warp whose wait has returned."""
         if not relaxed:
             return self.join(cta, warp, known)
         self.add(self.unacquired, (cta, warp), known)
@@ -125,7 +122,7 @@ class VectorClocks:
             self.join(cta, warp, self.at_barrier[cta, barrier])
 
     def reset(self, done) -> None:
-        """Barriers (ctas, numbers) are complete."""
+        """Clear the published clocks of complete barriers (CTA, barrier)."""
         for key in zip(*(x.tolist() for x in np.nonzero(done))):
             self.at_barrier.pop(key, None)
 
@@ -138,19 +135,19 @@ class VectorClocks:
             self.join(cta, warp, self.at_cluster[cta // self.geometry.cluster_size])
 
     def proxy_fence(self, flat) -> None:
-        """fence.proxy.async: the async proxy sees what is known up to here."""
+        """Apply fence.proxy.async: accesses ordered before it are visible to the async proxy."""
         cta, warp = self.pairs(flat)
         self.known[cta, warp, FENCED] = self.known[cta, warp, ORDER]
         self.tick(cta, warp)
 
     def memory_fence(self, flat, mods) -> None:
-        """fence or membar, in the scope of the cluster or a wider one."""
+        """Apply fence or membar of cluster or wider scope."""
         is_full = RELEASES.isdisjoint(mods) and ACQUIRES.isdisjoint(mods)
         for cta, warp in zip(*(x.tolist() for x in self.pairs(flat))):
-            if (is_full or not ACQUIRES.isdisjoint(mods)) and (
-                heard := self.unacquired.pop((cta, warp), None)
-            ) is not None:
-                self.join(cta, warp, heard)
+            if is_full or not ACQUIRES.isdisjoint(mods):
+                unacquired = self.unacquired.pop((cta, warp), None)
+                if unacquired is not None:
+                    self.join(cta, warp, unacquired)
             if is_full or not RELEASES.isdisjoint(mods):
                 self.released[cta, warp] = self.known[cta, warp].copy()
                 self.tick(cta, warp)

@@ -1,15 +1,17 @@
-"""Which registers wgmma.mma_async may still be using at each instruction (PTX ISA 9.0, sections 9.7.15.7 and 9.7.15.8).
+"""Register hazards of wgmma.mma_async (PTX ISA 9.0, sections 9.7.15.7 and 9.7.15.8).
 
-A forward analysis over the program, once, before it runs:
+A forward dataflow analysis, run once before execution, checks two rules:
 
-- an MMA's D may not be read or written, its A (in registers) not be written, before a wgmma.wait_group that covers it;
-  only an MMA of the same shape may follow on the same D, which the ISA orders by itself;
-- what other instructions have written reaches an MMA, and what they have read its D, only over a wgmma.fence.
+- Before a wgmma.wait_group that covers an MMA, its D must not be read or written, and its A (in registers) must not be
+  written. Exception: the ISA orders MMAs of the same shape with the same D.
+- A wgmma.fence must separate an MMA from earlier writes of its registers, and from earlier reads of its D.
 
-``mov`` from a register renames: the copy is in flight, or fenced, as its source was - assemblers allocate both to one
-register where they can. Over a register in flight that holds for a source in flight alone: any other value is a write.
-A state is a tuple of bit masks of register slots: written since the last fence, read since, D by age (0: not committed,
-i: followed by i - 1 committed groups), A by age, then D by shape of MMA; paths join by union.
+``mov`` between registers is treated as a rename: the copy is in flight, or fenced, like its source, because ptxas coalesces
+the two registers if it can. A ``mov`` to a register in flight is a rename only if its source is in flight; otherwise it is a
+write.
+
+The state is a tuple of bit masks of register slots: written since the last fence, read since the last fence, D by age (0: not
+committed, i: followed by i - 1 committed groups), A by age, then D by MMA shape. States of joining paths are united.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from dataclasses import dataclass
 from ..ptx.ast import Immediate, Register, Vector
 
 UNFENCED = "wgmma-not-fenced"
-MAX_PENDING_GROUPS = 9  # a wait for all but more groups than this clears nothing
+MAX_PENDING_GROUPS = 9  # older groups share the last age; a wait_group that leaves more groups pending has no effect
 _WRITTEN, _READ, _D = 0, 1, 2
 _A = _D + MAX_PENDING_GROUPS
 _SHAPES = _A + MAX_PENDING_GROUPS
@@ -28,14 +30,14 @@ _SHAPES = _A + MAX_PENDING_GROUPS
 
 @dataclass(frozen=True)
 class Violation:
-    """What is wrong, naming the registers; ``finding``: its name in ``unspecified_behavior.py``, or None for a fault."""
+    """A message that names the registers; ``finding``: its name in ``unspecified_behavior.py``, or None for a fault."""
 
     why: str
     finding: str | None = None
 
 
 def find_violations(program) -> dict[int, Violation]:
-    """What is wrong at which pc."""
+    """The violations of a program by pc."""
     if not any(ins.op == "wgmma" for ins in program.code):
         return {}
     analysis = _HazardAnalysis(program)
@@ -55,7 +57,7 @@ def _mask(operand) -> int:
 class _HazardAnalysis:
     def __init__(self, program):
         self.program = program
-        self.never = max(program.used, default=0) + 1  # the bit of no register: set until the first fence
+        self.no_fence_bit = max(program.used, default=0) + 1  # set in _WRITTEN until the first fence
         self.entry: dict[int, tuple] = {}  # state at the start of each block
         shapes = {wgmma_shape(ins) for ins in program.code if is_wgmma_mma(ins)}
         self.shapes = {shape: _SHAPES + i for i, shape in enumerate(sorted(shapes))}
@@ -147,28 +149,28 @@ class _HazardAnalysis:
         if is_register_move(ins):
             read, touched = 0, 0 if _mask(ins.args[1]) & (d | a) else touched
         if read:
-            return Violation(f"{self.names(read)} read before a wgmma.wait_group for the product that writes it")
+            return Violation(f"{self.names(read)} read before a wgmma.wait_group for the MMA that writes it")
         if touched:
-            return Violation(f"{self.names(touched)} written before a wgmma.wait_group for the product that uses it")
+            return Violation(f"{self.names(touched)} written before a wgmma.wait_group for the MMA that uses it")
         return None
 
     def violation_of_wgmma(self, ins, state: tuple) -> Violation | None:
         target, left = _mask(ins.args[0]), _mask(ins.args[1]) if isinstance(ins.args[1], Vector) else 0
         d, a = _union(state[_D:_A]), _union(state[_A:_SHAPES])
-        if state[_WRITTEN] >> self.never & 1:
-            return Violation("no wgmma.fence before this product, on some path to it")
+        if state[_WRITTEN] >> self.no_fence_bit & 1:
+            return Violation("no wgmma.fence before this MMA on some path to it")
         if unfenced := state[_WRITTEN] & (target | left):
-            return Violation(f"no wgmma.fence between writes of {self.names(unfenced)} and this product", UNFENCED)
+            return Violation(f"no wgmma.fence between writes of {self.names(unfenced)} and this MMA", UNFENCED)
         if unfenced := state[_READ] & target:
-            why = f"no wgmma.fence between reads of {self.names(unfenced)} and this product, which writes it"
+            why = f"no wgmma.fence between reads of {self.names(unfenced)} and this MMA, which writes it"
             return Violation(why, UNFENCED)
         if left & d:
-            return Violation(f"A in {self.names(left & d)}, which a product before may still be writing")
+            return Violation(f"A in {self.names(left & d)}, which an earlier MMA may still be writing")
         if target & a:
-            return Violation(f"D in {self.names(target & a)}, which a product before may still be reading as A")
+            return Violation(f"D in {self.names(target & a)}, which an earlier MMA may still be reading as A")
         shape = wgmma_shape(ins)
         others = d & target & _union(state[at] for other, at in self.shapes.items() if other != shape)
-        why = f"D in {self.names(others)}, which a product of another shape may still be writing"
+        why = f"D in {self.names(others)}, which an MMA of another shape may still be writing"
         return Violation(why) if others else None
 
     def names(self, mask: int) -> str:
@@ -192,12 +194,12 @@ def is_wgmma_mma(ins) -> bool:
 
 
 def wgmma_shape(ins) -> str:
-    """The shape of an MMA, as in m64n128k16."""
+    """The shape of an MMA, e.g. m64n128k16."""
     return next((mod for mod in ins.mods if mod.startswith("m64n")), "")
 
 
 def is_register_move(ins) -> bool:
-    """Whether an instruction only moves a register or a constant into a register."""
+    """Whether an instruction only copies a register or an immediate into a register."""
     if ins.op != "mov" or not isinstance(ins.args[0], Register):
         return False
     source = ins.args[1]
