@@ -44,11 +44,11 @@ def test_lower_runs_every_stage_between():
 
 @pytest.mark.parametrize("name", ["a\0b.tilebc", "x" * 400, "../..", "a\nb", "größe\udcff", "."])
 def test_a_fault_leaves_its_dump_whatever_the_input_is_called(name, tmp_path):
-    with pytest.raises(InternalError, match="repeat it with") as caught:
+    with pytest.raises(InternalError, match="reproduce with") as caught:
         driver.lower(b"kernel a\nll: bug\n", "tileaa", "cubin", job(), name, TABLE)
     assert len(list((tmp_path / "dump").iterdir())) == 1
     inputs = map(str, (tmp_path / "dump").glob("*/input.tileas"))
-    assert next(inputs) in shlex.split(str(caught.value).partition("repeat it with: ")[2])
+    assert next(inputs) in shlex.split(str(caught.value).partition("reproduce with: ")[2])
 
 
 def test_last_stage_gives_the_manifest_too():
@@ -110,7 +110,7 @@ def test_package_that_is_not_installed_is_no_fault_of_ours(tmp_path):
 def test_fault_of_ours_leaves_a_reproducer(tmp_path, line, said):
     with pytest.raises(InternalError, match=said) as caught:
         lower(f"kernel a\nll: {line}\n", "tilebc", "cubin", opt_level=2)
-    command = shlex.split(caught.value.remedy.partition("repeat it with: ")[2])
+    command = shlex.split(caught.value.remedy.partition("reproduce with: ")[2])
     assert command[:2] == ["tileiras-build", "lower"]
     assert command[3:] == ["--to", "ll", "--sm", "sm_90", "--opt", "2"]
     assert Path(command[2]).suffix == ".tileas" and f"ll: {line}" in Path(command[2]).read_text()
@@ -175,12 +175,12 @@ def test_dump_in_the_temporary_folder_is_written_through_nobodys_link(tmp_path, 
     _plant_link(temporary / place / name, victim)
     monkeypatch.delenv("TILEIRAS_DUMP")
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
-    with pytest.raises(InternalError, match="repeat it with") as caught:
+    with pytest.raises(InternalError, match="reproduce with") as caught:
         lower(BROKEN.decode(), "tilebc", "cubin")
     monkeypatch.setenv("TILEIRAS_DEBUG", "5")
     lower("kernel a\n", "tilebc", "ptx")
     assert victim.read_text() == "precious"
-    dumped = Path(shlex.split(caught.value.remedy.partition("repeat it with: ")[2])[2])
+    dumped = Path(shlex.split(caught.value.remedy.partition("reproduce with: ")[2])[2])
     assert dumped.is_file() and not dumped.is_symlink()
 
 
@@ -190,7 +190,7 @@ def test_dump_in_a_folder_that_the_user_names_replaces_links(tmp_path):
     name = f"k-{hashlib.sha256(BROKEN).hexdigest()[:10]}"
     _plant_link(tmp_path / "dump" / name, victim)
     for _ in range(2):
-        with pytest.raises(InternalError, match="repeat it with"):
+        with pytest.raises(InternalError, match="reproduce with"):
             lower(BROKEN.decode(), "tilebc", "cubin")
     assert victim.read_text() == "precious"
     assert "ZeroDivisionError" in (tmp_path / "dump" / name / "error.txt").read_text()
@@ -245,7 +245,7 @@ def test_lower_until_stops_there():
 def test_a_pass_behind_the_source_is_not_on_the_way():
     tileas = driver.lower(bytecode_of("vector_add_f32"), "tilebc", "tileas", job())[".tileas"]
     [first, *_] = stages.find("tileas").passes
-    with pytest.raises(InvalidInput, match=r"until-pass.*is no pass on the way from \.tileas") as caught:
+    with pytest.raises(InvalidInput, match=r"until-pass.*is not a pass of the pipeline from \.tileas") as caught:
         driver.lower_until(tileas, "tileas", first.name, job())
     assert "convert-tile-as-to-llvm" in caught.value.remedy and first.name not in caught.value.remedy
 
@@ -258,7 +258,7 @@ def test_a_pass_that_the_strategy_leaves_out_is_not_on_the_way():
         if name not in names_of(job(strategy=row.name))
     )
     assert "nv_tileaa.func" in until("matmul_f16_nt", left_out, "sm_90")
-    with pytest.raises(InvalidInput, match=f"until-pass.*'{left_out}' is no pass") as caught:
+    with pytest.raises(InvalidInput, match=f"until-pass.*'{left_out}' is not a pass") as caught:
         until("matmul_f16_nt", left_out, "sm_90", strategy=strategy)
     assert left_out not in caught.value.remedy
 

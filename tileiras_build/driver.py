@@ -204,7 +204,7 @@ def _stage_of_pass(last: str, source: str, job: Job) -> tuple[Stage, tuple[type[
         offered += names
     raise InvalidInput(
         "until-pass",
-        f"{last!r} is no pass on the way from .{source.removeprefix('.')}",
+        f"{last!r} is not a pass of the pipeline from .{source.removeprefix('.')}",
         remedy=suggest(last, offered),
     )
 
@@ -242,7 +242,7 @@ class _Compilation:
             return load(stage.edge)(self.value, job)
         made = run_isolated(stage.edge, self.value, job)
         assert isinstance(made, (str, bytes)), (
-            f"{stage.name} is neither text nor bytes, which alone come from another process"
+            f"{stage.name} is neither text nor bytes: it cannot be sent between processes"
         )
         return made
 
@@ -256,7 +256,7 @@ class _Compilation:
 
         module = self.value
         assert module is not None and not isinstance(module, (str, bytes, tuple)), (
-            f"the edge to {stage.name} has passes, which are for modules"
+            f"the edge to {stage.name} has passes, but its input is not a module"
         )
         return self._guard(stage, lambda: {".mlir": render_module(run_passes(passes, module, stage.job(self.job)))})
 
@@ -290,7 +290,7 @@ class _Compilation:
         except TileirasError as failure:
             remedy = f"no dump: {failure.message}"
         else:
-            remedy = f"a fault of tileiras_build; repeat it with: {reproducer(path, self._goal(stage), self.job)}"
+            remedy = f"bug in tileiras_build; reproduce with: {reproducer(path, self._goal(stage), self.job)}"
         remedy = f"{error.remedy}; {remedy}" if error.remedy else remedy
         located = self._located(error)
         return InternalError(located.id, located.message, location=located.location, remedy=remedy)

@@ -285,7 +285,7 @@ def test_internal_error_gives_a_reproducer(project):
     project.write("a.tilebc", "kernel a\nll: contract\n")
     done = project.run(sm="90")
     assert "internal error[pass-illegal-op]: operation x.y survived pass z" in done.stderr
-    assert "repeat it with: tileiras-build lower" in done.stderr
+    assert "reproduce with: tileiras-build lower" in done.stderr
 
 
 PYTHON = """

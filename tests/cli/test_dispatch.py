@@ -374,7 +374,7 @@ def test_lower_for_size(option, level, small):
 def test_lower_until_an_unknown_pass_names_those_on_the_way(capsys):
     Path("k.tilebc").write_bytes(bytecode_of("vector_add_f32"))
     line = refusal(capsys, "lower", "k.tilebc", "--until", "no-such-pass", "--sm", "90", "--in-process")
-    assert "error[until-pass]: 'no-such-pass' is no pass on the way from .tilebc" in line
+    assert "error[until-pass]: 'no-such-pass' is not a pass of the pipeline from .tilebc" in line
     assert "convert-tile-as-to-llvm" in line and "tileas-cse-arithmetic" in line
 
 

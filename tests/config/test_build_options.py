@@ -170,9 +170,9 @@ def test_as_takes_what_it_is_not_told(monkeypatch):
     [
         (
             'sm = "80,90"',
-            'loc("pyproject.toml"): error: sm names 2 targets, and a cubin is for one [output-not-single]; ',
+            'loc("pyproject.toml"): error: sm names 2 targets, but a cubin has one [output-not-single]; ',
         ),
-        ('opt = "s"', 'loc("pyproject.toml"): error: opt=s, which this command does not know [opt-level]; '),
+        ('opt = "s"', 'loc("pyproject.toml"): error: opt=s is not supported by this command [opt-level]; '),
         ("sm = 91", 'loc("pyproject.toml"): error: '),
         (
             "cahce = 'x'",

@@ -358,7 +358,7 @@ def errors():
         (
             (x, y, np.zeros(N, np.float32), 1.0, TILE),
             ValueError,
-            "not on a CUDA device: z is in the computer's own memory; copy it",
+            "not on a CUDA device: z is in host memory; copy it",
         ),
     ):
         try:

@@ -67,7 +67,7 @@ def test_a_mistake_in_a_kernel_is_its_sentence_and_the_line(kernel, kind, senten
 
 def test_a_lambda_from_outside_is_placed_and_said():
     text = shown(nameless)
-    assert "NAMELESS(ct.load" in text and "a lambda that stands outside of the kernel cannot be called in it" in text
+    assert "NAMELESS(ct.load" in text and "a kernel cannot call a lambda that is defined outside of it" in text
     assert "site-packages" not in text and "direct cause" not in text
 
 

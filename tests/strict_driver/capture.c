@@ -48,7 +48,7 @@ CUresult CUDAAPI cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode)
     IN_CONTEXT;
     REQUIRE((size_t)stream > 2, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "the legacy stream cannot be captured");
     HANDLE(found, stream, STREAM);
-    REQUIRE(!found->graph, CUDA_ERROR_ILLEGAL_STATE, "the stream is captured already");
+    REQUIRE(!found->graph, CUDA_ERROR_ILLEGAL_STATE, "a capture of the stream is already in progress");
     REQUIRE(mode == CU_STREAM_CAPTURE_MODE_GLOBAL, INVALID, "this driver knows the global mode only");
     found->graph = new_graph();
     ++captures;

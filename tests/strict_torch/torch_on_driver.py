@@ -115,7 +115,7 @@ class Event(streams.Event):
 
     def elapsed_time(self, end: streams.Event) -> float:
         if self._event is None or not isinstance(end, Event) or end._event is None:
-            raise RuntimeError("both events must be recorded before their time can be told")
+            raise RuntimeError("both events must be recorded before elapsed_time()")
         return float(call("cuEventElapsedTime", self._event, end._event))
 
     def __del__(self) -> None:

@@ -53,7 +53,7 @@ def option_text(name: str, value: object) -> str:
     if isinstance(text, str):
         return text
     message = f"construction variable {name} has unsupported type {type(value).__name__}"
-    raise InvalidInput("option-value", message, remedy="use a string, number, boolean or list")
+    raise InvalidInput("option-value", message, remedy="use a string, integer, boolean or list")
 
 
 def variables(arguments: dict[str, str]) -> Variables:

@@ -37,7 +37,7 @@ from .stage_actions import WorkerAction, explain_suffix, kernel_name, step_timeo
 ENTRIES = ".entries"
 KERNEL_GROUP = Stage(
     TILEBC.suffix,
-    "some of the kernels of a CUDA Tile C++ file",
+    "a subset of the kernels of a CUDA Tile C++ file",
     "tileiras_build.frontend.tilecpp.kernel_symbols:select_kernels",
     sources=("pipeline/stages.py",),
     libraries=("python", "xdsl"),

@@ -76,9 +76,9 @@ def _apply_project_defaults(line: CommandLine) -> dict[str, str]:
 def _take_target(line: CommandLine, text: str) -> None:
     targets = parse_targets(text)
     if len(targets) != 1:
-        message = f"sm names {len(targets)} targets, and a cubin is for one"
+        message = f"sm names {len(targets)} targets, but a cubin has one"
         raise InvalidInput(
-            "output-not-single", message, location=Location(FILE_NAME), remedy="name one with --gpu-name"
+            "output-not-single", message, location=Location(FILE_NAME), remedy="select one with --gpu-name"
         )
     line.texts["gpu-name"] = targets[0].name
 
@@ -86,8 +86,8 @@ def _take_target(line: CommandLine, text: str) -> None:
 def _take_level(line: CommandLine, text: str) -> None:
     level = read_level(text)
     if not isinstance(level, int):
-        message = f"opt={text}, which this command does not know"
-        raise InvalidInput("opt-level", message, location=Location(FILE_NAME), remedy="give --opt-level 0 to 3")
+        message = f"opt={text} is not supported by this command"
+        raise InvalidInput("opt-level", message, location=Location(FILE_NAME), remedy="use --opt-level 0 to 3")
     line.level = level
 
 

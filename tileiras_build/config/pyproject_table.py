@@ -59,7 +59,7 @@ def _parse(data: bytes) -> dict[str, object]:
 def _text(name: str, value: object) -> str:
     if (text := as_text(name, value)) is not None:
         return text
-    remedy = "use a string, number, boolean, or list of strings or numbers"
+    remedy = "use a string, integer, boolean, or list of strings or integers"
     raise InvalidInput("pyproject-value", f"[tool.{TABLE}] {name} has an unsupported type", remedy=remedy)
 
 

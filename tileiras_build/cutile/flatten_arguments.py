@@ -93,7 +93,7 @@ def aggregate_members(name: str, constraint: Any, argument: Any) -> Iterator[tup
     else:
         message = f"argument {name}: unsupported kind {kind}"
         raise Unsupported(
-            "cutile-argument", message, remedy="pass arrays, numbers, lists of arrays, tuples or constants"
+            "cutile-argument", message, remedy="pass arrays, scalars, lists of arrays, tuples or constants"
         )
 
 

@@ -166,7 +166,7 @@ class Session:
             name = host_array(self.cutile.parameter_names(kernel), arguments) if own else None
             if name is None:
                 raise
-            message = f"Input array is not on a CUDA device: {name} is in the computer's own memory; {_HOST_REMEDY}"
+            message = f"Input array is not on a CUDA device: {name} is in host memory; {_HOST_REMEDY}"
             raise ValueError(message) from error
         except TypeError as error:
             found = unknown_elements(self.cutile.parameter_names(kernel), arguments, self.cutile.element_kinds)

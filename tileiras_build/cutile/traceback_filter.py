@@ -78,7 +78,7 @@ def _leave_origin(error: BaseException, is_internal: bool) -> None:
     if is_internal and cause is not None and not _kinds_of_cutile(cause):
         place = list(_frames(cause.__traceback__))[-1:]
         if any(_reads_a_lambda(frame) for frame in place):
-            error.add_note("a lambda that stands outside of the kernel cannot be called in it: write it with def")
+            error.add_note("a kernel cannot call a lambda that is defined outside of it: use def")
             return
         where = "".join(f" in {_file(frame)}:{frame.tb_lineno}" for frame in place)
         error.add_note(

@@ -13,9 +13,7 @@ def checked(
 ) -> tuple[int, int, int]:
     """The blocks along x, y and z; raises TypeError, ValueError or OverflowError where a launch is not what it must be."""
     if stream is None:
-        raise TypeError(
-            "Stream is required, got None; pass torch.cuda.current_stream(), or 0, which is the default one"
-        )
+        raise TypeError("Stream is required, got None; pass torch.cuda.current_stream(), or 0 for the default stream")
     blocks = _blocks(grid)
     if not isinstance(kernel, kernel_class):
         raise TypeError(f"{_SIGNATURE} expects a tile kernel as the third argument, got {type(kernel).__name__}")

@@ -52,27 +52,27 @@ class Tuning:
 
 FP8_PROMOTION_INTERVAL = Tuning(
     "fp8_promotion_interval",
-    "elements along k of fp8 that the tensor cores of sm_90 accumulate before promotion to f32; more are faster and less accurate",
+    "sm_90 FP8: K elements accumulated in the tensor core before promotion to an FP32 accumulator (larger: faster, less accurate)",
     32,
     (32, 64, 128),
 )
 GRID_SWIZZLE = Tuning(
     "grid_swizzle",
-    "rows of the grid (along axis 1) whose tile programs start together, for locality in L2; 1 keeps the order of the grid",
+    "grouped (swizzled) block order for L2 reuse, N rows per group, like Triton's GROUP_SIZE_M; 1 = row-major",
     1,
     (1, 2, 4, 8, 16, 32),
 )
 PERSISTENT = Tuning(
     "persistent",
-    "1 to launch only as many CTAs as are resident at once, each of which loops over tile programs; 0 for a CTA for each",
+    "1 = persistent grid (one wave of CTAs that loop over tile blocks); 0 = one CTA per tile block",
     0,
     (0, 1),
     affects_launch=True,
 )
 EXP2_POLYNOMIAL = Tuning(
     "exp2_polynomial",
-    "how many of 16 exp2 (in f32, flushing subnormals) between the MMAs of attention on sm_100 are polynomials, which is faster "
-    "and less accurate",
+    "sm_100 attention: evaluate N of every 16 softmax exp2 by polynomial on the FMA pipe instead of the MUFU unit (faster, "
+    "less accurate)",
     0,
     (0, 2, 4, 6),
 )

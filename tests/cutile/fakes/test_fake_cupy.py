@@ -70,7 +70,7 @@ def test_what_is_not_there_is_a_sentence(cupy, place):
     for name in place.split("."):
         module = getattr(module, name)
     with pytest.raises(
-        AttributeError, match=rf"error\[cupy-stand-in\]: cupy.{place}.absent is not known to the stand-in"
+        AttributeError, match=rf"error\[cupy-unsupported\]: cupy.{place}.absent is not supported on the CPU device"
     ):
         module.absent  # noqa: B018
     assert not hasattr(module, "absent")

@@ -262,7 +262,7 @@ def test_tensors_of_the_device_are_saved_copied_and_shown_as_pytorch_s(tmp_path)
 
 
 def test_a_tensor_without_memory_is_refused():
-    with pytest.raises(InvalidInput, match="argument x: it is on the device meta"):
+    with pytest.raises(InvalidInput, match="argument x: it is on the meta device"):
         ct.launch(0, (1,), kernels.plus_one, (torch.empty(64, dtype=torch.int32, device="meta"), 64))
 
 

@@ -64,8 +64,8 @@ def test_certificates_that_do_not_fit_get_one_sentence(encrypted, node, stranger
     locked.write_text(LOCKED)
     cases = {
         "certificate verification failed for scheduler": replace(stranger, cert=node.cert),
-        "rejected the client certificate; give executor_ca=": replace(node, cert=stranger.cert),
-        "needs the CA of the cluster and a certificate by it; give executor_ca=": Certificates(),
+        "rejected the client certificate; set executor_ca=": replace(node, cert=stranger.cert),
+        "requires a CA certificate and a client certificate; set executor_ca=": Certificates(),
         "cannot be used: No such file or directory": replace(node, cert=str(tmp_path / "absent")),
         "cannot be used: no certificate or crl found": replace(node, ca=str(tmp_path / "text")),
         "cannot be used: key values mismatch": replace(node, key=stranger.cert),

@@ -86,7 +86,7 @@ class BuildRecord:
 
     def with_subset(self, sources: frozenset[str], head: dict, files: Files, owners: Owners) -> BuildRecord:
         """The record after a run of the kernels of these sources, which has looked at ``files``; all others stand as here."""
-        assert self.full_graph is not None, "a record without it has no part"
+        assert self.full_graph is not None, "the record has no full graph"
         made = _RecordEditor(self, head, self.full_graph, files.keys() | self.shared.keys())
         made.forget(sources)
         for path, state in files.items():

@@ -32,7 +32,7 @@ class AffectedSubset:
     @property
     def full_graph(self) -> FullGraph:
         """What the record knows of all kernels."""
-        assert self.record.full_graph is not None, "a record without it has no part"
+        assert self.record.full_graph is not None, "the record has no full graph"
         return self.record.full_graph
 
     def contains(self, node) -> bool:

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from .loaded_kernel import LoadedKernel
 
 _PRINTS = "vprintf"  # what PTX calls for a print: the launch is then not repeated
-_UNTIMED = "tileiras_build: no GPU: ct.tune cannot time; it picks the first configuration that {}"
+_UNTIMED = "tileiras_build: no GPU: ct.tune cannot measure times; it picks the first configuration that {}"
 UNTIMED = {
     LAUNCH: _UNTIMED.format("runs; each is launched once (--tune compile: none is)"),
     COMPILE: _UNTIMED.format("compiles"),

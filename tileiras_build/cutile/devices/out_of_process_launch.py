@@ -75,7 +75,7 @@ class LaunchProcess:
             theirs.close()
             if not ours.poll(_START_TIMEOUT) or _received(ours) != (True, READY):
                 self.end()
-                raise RuntimeError("no process for timed launches can be started")
+                raise RuntimeError("cannot start a process for timed launches")
         return self._link
 
     def end(self) -> None:
@@ -92,7 +92,7 @@ def _received(link: Connection) -> tuple[bool, Any]:
     try:
         return link.recv()
     except (EOFError, OSError):
-        return False, "the process of timed launches has ended"
+        return False, "the process for timed launches exited"
 
 
 def make_request(

@@ -256,7 +256,7 @@ def launch(stream: object, config: LaunchConfig, kernel: CompiledKernel, *argume
     sizes: list[int] = kernel.manifest["kernels"][kernel.entry]["param_sizes"]
     expected = len(kernel.launch.caller_parameters)
     if len(arguments) != expected:
-        message = f"kernel {name_of(kernel.entry)} takes {expected} arguments, and {len(arguments)} were given"
+        message = f"kernel {name_of(kernel.entry)} takes {expected} arguments, got {len(arguments)}"
         raise InvalidInput("launch-argument", message)
     params = [_packed(value, size) for value, size in zip(arguments, sizes, strict=False)]
     launch_hook.session.device.launch_packed(kernel, config.grid, params, _pointed_into(params), stream)  # type: ignore[attr-defined]
@@ -269,8 +269,8 @@ def _packed(value: Any, size: int) -> bytes:
         return value.to_bytes(size, "little", signed=value < 0)
     data = np.float64(value).tobytes() if isinstance(value, float) else np.asarray(value).tobytes()
     if len(data) != size:
-        message = f"an argument of {len(data)} bytes was given for a parameter of {size}"
-        raise InvalidInput("launch-argument", message, remedy="pass a number of NumPy of the parameter's type")
+        message = f"an argument has {len(data)} bytes, its parameter has {size}"
+        raise InvalidInput("launch-argument", message, remedy="pass a NumPy scalar of the parameter's type")
     return data
 
 

@@ -85,7 +85,7 @@ class _Module(types.ModuleType):
     """A module that has what one of NumPy has, functions as ``form`` makes them, and ``own`` besides."""
 
     def __init__(self, name: str, source: types.ModuleType, own: dict[str, Any], form: Callable[[Any], Any] = _wrapped):
-        super().__init__(name, "tileiras_build's stand-in for CuPy")
+        super().__init__(name, "tileiras_build's fake CuPy: NumPy arrays as device arrays")
         self._source, self._form = source, form
         self.__path__: list[str] = []
         self.__dict__.update(own)
@@ -94,8 +94,8 @@ class _Module(types.ModuleType):
         if name.startswith("__"):
             raise AttributeError(name)
         if not hasattr(self._source, name):
-            message = f"{self.__name__}.{name} is not known to the stand-in for CuPy, which has NumPy's functions"
-            raise MissingInCupy("cupy-stand-in", message)
+            message = f"{self.__name__}.{name} is not supported on the CPU device, which has the functions of NumPy"
+            raise MissingInCupy("cupy-unsupported", message)
         found = self._form(getattr(self._source, name))
         setattr(self, name, found)
         return found

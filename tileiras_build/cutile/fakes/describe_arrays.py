@@ -74,8 +74,8 @@ def _reader(array: Any) -> Callable[[Any], ArrayDescription]:
         return _of_dlpack
     if hasattr(array, "__cuda_array_interface__"):
         return _of_interface
-    message = f"it is a {type(array).__name__}, which is no array"
-    raise InvalidInput("launch-argument", message, remedy="pass an array that offers DLPack")
+    message = f"it is a {type(array).__name__}, not an array"
+    raise InvalidInput("launch-argument", message, remedy="pass an array that supports DLPack")
 
 
 def needs_device_view(value: object) -> bool:
@@ -108,7 +108,7 @@ def _bits(kind: np.dtype) -> int:
 
 def _of_torch(tensor: torch.Tensor) -> ArrayDescription:
     if tensor.is_meta:
-        raise InvalidInput("launch-argument", "it is on the device meta, where tensors have no memory")
+        raise InvalidInput("launch-argument", "it is on the meta device, where tensors have no data")
     storage = tensor.untyped_storage()
     name = str(tensor.dtype).removeprefix("torch.")
     address, base = tensor.data_ptr(), storage.data_ptr()

@@ -143,6 +143,6 @@ def install(target: Target) -> None:
     if MODULE in sys.modules:
         return
     _installed = FakeDriver(target)
-    module = types.ModuleType(MODULE, "tileiras_build's stand-in for libcuda")
+    module = types.ModuleType(MODULE, "tileiras_build's fake libcuda")
     module.cuGetProcAddress_v2_ptrptr = _installed.address  # type: ignore[attr-defined]
     sys.modules[MODULE] = module

@@ -116,7 +116,7 @@ class Event:
         Raises RuntimeError where one has not happened.
         """
         if self._at is None or end._at is None:
-            raise RuntimeError("both events must be recorded before their time can be told")
+            raise RuntimeError("both events must be recorded before elapsed_time()")
         return 1e3 * (end._at - self._at)
 
 
@@ -129,7 +129,7 @@ class Graph:
     def capture_begin(self, *flags: object, **named: object) -> None:
         """From now on this thread's launches are noted, not run. RuntimeError inside another capture."""
         if _here.capturing is not None:
-            raise RuntimeError("a graph is being captured already")
+            raise RuntimeError("a graph capture is already in progress")
         self.steps.clear()
         _here.capturing = self
 

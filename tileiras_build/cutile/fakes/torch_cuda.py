@@ -126,7 +126,7 @@ def functions(target: Target) -> dict[str, Any]:
         "device_count": does(1),
         "get_rng_state": lambda *_: torch.get_rng_state(), "set_rng_state": lambda state, *_: torch.set_rng_state(state),
         "get_rng_state_all": lambda: [torch.get_rng_state()], "set_rng_state_all": lambda states: torch.set_rng_state(*states),
-        "memory_summary": does("no memory of a GPU is used: kernels run in the emulator"), "memory_snapshot": does([]),
+        "memory_summary": does("no GPU memory is used: kernels run in the emulator"), "memory_snapshot": does([]),
         "get_per_process_memory_fraction": does(1.0), "get_allocator_backend": does("native"),
         "can_device_access_peer": does(False), "graph_pool_handle": does((0, 0)),
         # A replay is a call here, and what PyTorch does in a capture is done once.

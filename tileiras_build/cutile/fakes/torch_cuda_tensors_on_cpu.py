@@ -170,7 +170,7 @@ def is_cuda(device: object) -> bool:
     if not isinstance(device, torch.device) or device.type != "cuda":
         return False
     if device.index:
-        raise RuntimeError(f"CUDA error: invalid device ordinal: {device}, and there is one device")
+        raise RuntimeError(f"CUDA error: invalid device ordinal: {device} (there is 1 device)")
     return True
 
 

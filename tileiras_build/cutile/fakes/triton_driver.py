@@ -80,7 +80,7 @@ class Driver:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):  # what Python itself looks for
             raise AttributeError(name)
-        raise _refusal(f"its driver's {name} is of a GPU")
+        raise _refusal(f"{name} of its driver needs a GPU")
 
 
 def limit_benchmark_sizes(sizes: int | None) -> None:
@@ -108,9 +108,7 @@ def remove() -> None:
 
 def _refusal(what: str) -> InvalidInput:
     remedy = "launch kernels of cuTile or CUDA Tile C++"
-    return InvalidInput(
-        "triton-stand-in", f"kernels of Triton itself do not run in the emulator: {what}", remedy=remedy
-    )
+    return InvalidInput("triton-unsupported", f"Triton kernels do not run in the emulator: {what}", remedy=remedy)
 
 
 def _refuse(self: Any, *args: object, **kwargs: object) -> None:

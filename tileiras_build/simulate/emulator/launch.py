@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from ...core.renamed_parameters import renamed_parameters
 from . import parallel_ctas
 from .errors import InvalidLaunch, name_internal_errors
 from .isa.special_registers import SPECIALS
@@ -90,6 +91,7 @@ class LaunchOptions:
     codegen: tuple = ()
 
 
+@renamed_parameters(sums="matmul_rounding")
 def launch(
     artifacts,
     entry: str,
@@ -159,6 +161,7 @@ def single_process_reason(artifacts, entry: str) -> str | None:
     return parallel_ctas.single_process_reason(load(artifacts.ptx, entry, cluster_of(kernel.get("cluster"))))
 
 
+@renamed_parameters(sums="matmul_rounding")
 def run_ptx(
     ptx: str, entry: str, grid, block=None, params=(), *, memory: Memory | None = None, dynamic_shared: int = 0,
     check_races: bool | None = None, counters: Counters | None = None, cluster=None,

@@ -19,7 +19,7 @@ from .tls_certificates import Certificates, tls_error_text
 REMEDY = "start one with: dask scheduler; and workers with: dask worker ADDRESS; or build with executor=local"
 _TLS = "tls://"
 _OPTIONS = "executor_ca=, executor_cert= and executor_key="
-_GIVE = f"give {_OPTIONS}, or Dask's configuration (distributed.comm.tls)"
+_GIVE = f"set {_OPTIONS}, or Dask's configuration (distributed.comm.tls)"
 _FIELDS = {"tls_ca_file": "ca", "tls_client_cert": "cert", "tls_client_key": "key"}
 
 
@@ -60,7 +60,7 @@ def _security(address: str, certificates: Certificates) -> Any:
     security = Security(require_encryption=True, **given)
     used = Certificates(*(str(getattr(security, field) or "") for field in _FIELDS))
     if not (used.ca and used.cert):
-        raise _tls(f"executor={address} needs the CA of the cluster and a certificate by it", _GIVE)
+        raise _tls(f"executor={address} requires a CA certificate and a client certificate", _GIVE)
     try:
         used.check()
     except OSError as error:

@@ -289,7 +289,7 @@ def _reason(answer: object, ours: dict[str, Component]) -> str:
         return f"did not respond ({type(answer).__name__}: {answer})"
     version, digest, theirs = answer
     if digest == dask_worker.CHANGED:
-        return f"runs tileiras-build {version}, whose code has {digest}"
+        return f"runs tileiras-build {version} with code digest {digest}"
     # Other versions of this package return another type.
     theirs = theirs if isinstance(theirs, dict) else {PACKAGE: Component(version, digest)}
     return difference(theirs, ours)

@@ -27,7 +27,7 @@ from .speculative_steps import NextStep, Outcome
 from .toolchain_digest import PACKAGE, Component, components, digest_of
 from .worker_pool import WorkerPool
 
-CHANGED = "changed since the worker has loaded it"  # in the place of a digest
+CHANGED = "changed after the worker loaded it"  # in the place of a digest
 _starting = threading.Lock()
 _stored_files: dict[str, str] = {}
 _pool: WorkerPool | None = None

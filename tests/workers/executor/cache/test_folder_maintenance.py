@@ -230,7 +230,7 @@ def test_what_cannot_be_read_is_named_and_stays(store, tmp_path, monkeypatch):
     monkeypatch.setattr(folder_maintenance, "read_record", refuse)
     damages = list(verify(tmp_path))
     assert len(damages) == 7 and {damage.reason for damage in damages} == {"cannot be read: Permission denied"}
-    assert remove(damages[0]) == "it is not yours" and damages[0].path.exists()
+    assert remove(damages[0]) == "owned by another user" and damages[0].path.exists()
 
 
 def test_record_that_goes_away_meanwhile_is_not_damaged(store, tmp_path, monkeypatch):

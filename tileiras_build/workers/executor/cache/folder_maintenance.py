@@ -104,7 +104,7 @@ def _verify_folder(folder: Path, look: Callable[[Path], Iterable[DamagedEntry]])
 def remove(damage: DamagedEntry) -> str | None:
     """Remove what is damaged; why it is still there, if it is."""
     if damage.final:
-        return "it is not yours"
+        return "owned by another user"
     try:
         _remove(damage.path)
     except OSError as error:
