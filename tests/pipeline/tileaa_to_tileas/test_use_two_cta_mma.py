@@ -68,7 +68,7 @@ def test_each_cta_waits_for_the_last_arrivals_at_its_own_mbarriers(name, monkeyp
     ptx = lower(render(module), "tileas", "ptx", Job(TARGETS["sm_100"]))[".ptx"].decode()
     changed = SimpleNamespace(ptx=ptx, manifest=artifacts.manifest)
     monkeypatch.setattr("tests.emulated_kernels.compiled", lambda *_: changed)
-    with pytest.raises(EmulatorFault, match="a CTA ends before this arrives at its mbarrier.*multicast::cluster"):
+    with pytest.raises(EmulatorFault, match="a CTA exits before this arrives at its mbarrier.*multicast::cluster"):
         check(name, (256, 64, 256), (1, 1, 1))
 
 

@@ -170,7 +170,7 @@ def test_compiled_code_that_runs_far_longer_than_the_interpreter_is_given_up(mon
     assert 20 < expected.steps < 60
     monkeypatch.setattr(compare_with_compiled, "MIN_BLOCK_LIMIT", 100)
     other = tileiras_build.compile(write_module(parse_text(long)), "sm_80", stop_at="ptx")
-    with pytest.raises(EmulatorFault, match="still runs after .* blocks of instructions") as caught:
+    with pytest.raises(EmulatorFault, match="exceeds its limit of .* basic blocks") as caught:
         run_in_emulator(other, "k", inputs, steps=expected.steps)
     assert caught.value.kind == "time-limit"
     same = tileiras_build.compile(write_module(parse_text(short)), "sm_80", stop_at="ptx")

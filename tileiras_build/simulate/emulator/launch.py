@@ -236,7 +236,7 @@ def execute(program: Program, grid, block, params, memory, dynamic, options: Lau
     plan = ProcessPlan(program, 1 if options.started is not None else options.jobs, total, threads, size, memory)
     with np.errstate(all="ignore"):
         run_all(plan, run, options)
-    program.translations.store()
+    program.code_cache.store()
     gemm_jit.record_multiplications()
 
 

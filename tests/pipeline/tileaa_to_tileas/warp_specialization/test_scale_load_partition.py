@@ -111,8 +111,8 @@ def without_fence(ptx):
         (lambda find: None, without_fence, "no fence.proxy.async before this operation"),
         (lambda find: _erase(_acquire(find)), str, "with no barrier before this write"),
         (lambda find: _erase(find("async.umma_release")[0]), str, "deadlock"),
-        (lambda find: _erase(_tail(find, 0)), str, "a CTA ends before this arrives"),
-        (lambda find: _erase(_tail(find, 1)), str, "a CTA ends before this arrives"),
+        (lambda find: _erase(_tail(find, 0)), str, "a CTA exits before this arrives"),
+        (lambda find: _erase(_tail(find, 1)), str, "a CTA exits before this arrives"),
     ],
 )
 def test_the_emulator_sees_what_is_missing(change, edit, message, monkeypatch):

@@ -1,4 +1,4 @@
-"""Halves of registers of 64 bits: numbers that go from one instruction of f32x2 to the next, and all 64 bits where they are read."""
+"""64-bit registers as halves: between f32x2 instructions, and joined for instructions that read all 64 bits."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ PACK = ".reg .b64 w<4>; .reg .f32 v<8>; .reg .b32 i<4>; mov.b64 w0, {a, b}; mov.
 
 
 def expected(function) -> np.ndarray:
-    """The bits of float32 numbers, NaNs canonical."""
+    """The bits of float32 values with canonical NaNs."""
     with np.errstate(all="ignore"):
         numbers = np.asarray(function, np.float32)
     return np.where(np.isnan(numbers), np.uint32(NAN), numbers.view(np.uint32))
@@ -22,20 +22,20 @@ def bits(body: str, *inputs) -> list[list[int]]:
     return [out.tolist() for out in evaluate(PACK + body, *inputs, out=(np.uint32, np.uint32))]
 
 
-def test_sums_of_sums():
+def test_chained_additions():
     low, high = bits("add.rn.f32x2 w2, w0, w1; mul.rn.f32x2 w2, w2, w0; mov.b64 {x, y}, w2;", A, B)
     with np.errstate(all="ignore"):
         assert low == expected((A + B) * A).tolist() and high == expected((B + A) * B).tolist()
 
 
-def test_all_bits_are_read():
+def test_reading_all_bits_joins_the_halves():
     low, high = bits("add.rn.f32x2 w2, w0, w1; shr.u64 w3, w2, 32; cvt.u32.u64 x, w2; cvt.u32.u64 y, w3;", A, B)
     with np.errstate(all="ignore"):
         assert low == high == expected(A + B).tolist()
 
 
-def test_a_register_is_packed_from_what_it_was():
-    """What is written after it has been packed, and a pair that only some threads pack."""
+def test_pack_keeps_the_old_values_of_its_sources():
+    """Also if a source is written after the pack, and if only some threads pack."""
     body = "mov.b32 a, 0f41000000; setp.gt.f32 p0, b, 0f3F800000; @p0 mov.b64 w0, {a, a}; mov.b64 {x, y}, w0;"
     low, high = bits(body, A, B)
     chosen = B > 1
@@ -43,24 +43,24 @@ def test_a_register_is_packed_from_what_it_was():
     assert high == np.where(chosen, np.float32(8), B).view(np.uint32).tolist()
 
 
-def test_a_pair_that_is_written_again():
+def test_redefined_pair():
     body = "add.rn.f32x2 w2, w0, w1; mov.b64 w2, 17179869187; mov.b64 {x, y}, w2;"
     assert bits(body, A, B) == [[3] * 4, [4] * 4]
 
 
-def test_pairs_that_leave_their_block():
+def test_pairs_across_blocks():
     body = "add.rn.f32x2 w2, w0, w1; bar.sync 0; add.rn.f32x2 w2, w2, w0; bar.sync 0; mov.b64 {x, y}, w2;"
     with np.errstate(all="ignore"):
         assert bits(body, A, B)[0] == expected(A + B + A).tolist()
 
 
-def test_nans_that_have_been_added_are_canonical():
+def test_addition_canonicalizes_nans():
     body = "add.f32 v0, a, b; neg.f32 v0, v0; mov.b64 w2, {v0, v0}; mov.b64 {x, y}, w2;"
     assert bits(body, A[2:3], B[2:3]) == [[NAN], [NAN]]
 
 
 @pytest.mark.parametrize("pattern", [0x7F800001, 0xFFC12345])
-def test_bits_of_nans_that_nobody_has_added_stay(pattern):
+def test_packing_preserves_nan_bits(pattern):
     word = np.full(4, pattern, np.uint32)
     assert bits("mov.b64 {x, y}, w0;", word, word)[0] == [pattern] * 4
     assert bits("add.rn.f32x2 w2, w0, w1; mov.b64 {x, y}, w2;", word, word)[0] == [NAN] * 4

@@ -1,4 +1,4 @@
-"""Lines of generated functions that become one run of machine code: the same values, whatever they are given."""
+"""Fusing of elementwise lines: native runs have the same values as the lines, for all inputs."""
 
 from types import SimpleNamespace
 
@@ -60,20 +60,20 @@ def execute(lines: list[str], runs: list[FusedRun], values: dict[int, np.ndarray
 
 
 def values_of(rng) -> dict[int, np.ndarray]:
-    """Registers of every shape that a value may have."""
+    """Registers of every shape of a value."""
     return {
         1: rng.uniform(-2, 2, SHAPE).astype(np.float32), 2: rng.uniform(-2, 2, (1, SHAPE[1])).astype(np.float32).view(np.uint32),
         3: np.float32(-1), 5: (np.arange(SHAPE[0]) % 2 == 0)[:, None],
     }  # fmt: skip
 
 
-def by_lines(values: dict[int, np.ndarray]) -> list[bytes]:
+def run_lines(values: dict[int, np.ndarray]) -> list[bytes]:
     return execute([*(f"r{i} = R[{i}]" for i in (1, 2, 3, 5)), *LINES, *AFTER], [], values)
 
 
 @pytest.fixture
-def machine(monkeypatch):
-    """How many strips were bad, of each program that has run."""
+def bad_counts(monkeypatch):
+    """The number of bad strips of each native run."""
     found, run = [], vector_vm.run
 
     def noted(*arguments):
@@ -85,26 +85,26 @@ def machine(monkeypatch):
     return found
 
 
-def test_lines_become_one_run():
+def test_lines_are_fused_into_one_run():
     found, runs = fuse(LINES)
     assert len(runs) == 1 and len(found) == 4 + 1 + len(AFTER)
     assert runs[0].inputs == ["r1", "r2", "r3", "r5"] and set(runs[0].outputs) == {"r3", "r4", "r2", "r7"}
 
 
 @can
-def test_a_run_has_the_values_of_its_lines(machine):
+def test_run_equals_its_lines(bad_counts):
     values = values_of(np.random.default_rng(0))
-    assert execute(*fuse(LINES), values) == by_lines(values)
-    assert len(machine) == 1 and not machine[0].all()
+    assert execute(*fuse(LINES), values) == run_lines(values)
+    assert len(bad_counts) == 1 and not bad_counts[0].all()
 
 
 @can
-def test_bad_strips_are_computed_by_the_lines(machine):
+def test_bad_strips_are_recomputed_by_the_lines(bad_counts):
     values = values_of(np.random.default_rng(0))
     values[1][3, 5] = np.nan
     values[1][9, 100] = np.inf
-    assert execute(*fuse(LINES), values) == by_lines(values)
-    assert 0 < machine[0].sum() < len(machine[0]) / 2
+    assert execute(*fuse(LINES), values) == run_lines(values)
+    assert 0 < bad_counts[0].sum() < len(bad_counts[0]) / 2
 
 
 HALVES = [
@@ -115,8 +115,8 @@ HALVES = [
 
 
 @can
-def test_registers_of_64_bits_are_halves(machine):
-    """What comes into the run, goes out of it, and stays in it."""
+def test_64_bit_registers_are_split_into_halves(bad_counts):
+    """As inputs, outputs and temporaries of a run."""
     rng = np.random.default_rng(1)
     r1, r8 = rng.uniform(-2, 2, SHAPE).astype(np.float32), rng.uniform(-2, 2, (*SHAPE, 2)).astype(np.float32)
     values, runs = {1: r1, 8: r8.view(np.uint64)[..., 0]}, []
@@ -130,12 +130,12 @@ def test_registers_of_64_bits_are_halves(machine):
     (joined,) = runs[0](one, *(values[int(name[1:])] for name in runs[0].inputs))
     expected = np.stack([np.maximum(low, high), high], axis=-1).view(np.uint64)[..., 0]
     np.testing.assert_array_equal(joined, expected)
-    assert len(machine) == 1 and not machine[0].any()
+    assert len(bad_counts) == 1 and not bad_counts[0].any()
 
 
 @can
-def test_stores_come_after_what_is_computed_behind_them(machine):
-    """But for what gives a variable of theirs another value, and what is computed behind that."""
+def test_stores_move_behind_the_run(bad_counts):
+    """Unless a later line assigns a variable that they read."""
     stored: list[tuple[str, np.ndarray]] = []
     sites = {
         f"site_{i}": SimpleNamespace(store=lambda g, a, v, i=i: stored.append((i, v[0].copy()))) for i in (1, 2, 3)
@@ -171,7 +171,7 @@ def test_stores_come_after_what_is_computed_behind_them(machine):
 
 
 @pytest.mark.parametrize("why", ["the process has computed little", "few threads", "another type"])
-def test_the_lines_are_executed_where_machine_code_may_not(why, machine, monkeypatch):
+def test_fallback_to_the_lines(why, bad_counts, monkeypatch):
     values = values_of(np.random.default_rng(0))
     if why == "the process has computed little":
         monkeypatch.setattr(vector_vm, "COMPILE_COST", 1 << 62)
@@ -179,7 +179,7 @@ def test_the_lines_are_executed_where_machine_code_may_not(why, machine, monkeyp
         monkeypatch.setattr(fuse_elementwise, "MIN_ELEMENTS", 1 << 20)
     else:
         values[5] = values[5].astype(np.uint8)
-    assert execute(*fuse(LINES), values) == by_lines(values) and not machine
+    assert execute(*fuse(LINES), values) == run_lines(values) and not bad_counts
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_the_lines_are_executed_where_machine_code_may_not(why, machine, monkeyp
     ["r8 = r8 + r8", "t9 = R[1]", "g.step(r1)", "r1 = rounded('add', 'rz', r1, r3)", "r6 = min_max('max', r1, r3, False, True)",
      "r2 = r4 | r4", "r6 = t99 + r1"],
 )  # fmt: skip
-def test_a_line_that_no_row_computes_stays(line):
+def test_line_without_a_vector_operation_is_not_fused(line):
     found, runs = fuse([line, *LINES[:2]])
     assert not runs and line in found
 
@@ -195,7 +195,7 @@ def test_a_line_that_no_row_computes_stays(line):
 @pytest.mark.parametrize(
     "count, expected", [(fuse_elementwise.MIN_SAVED_PASSES - 1, 0), (fuse_elementwise.MIN_SAVED_PASSES, 1)]
 )
-def test_a_run_of_what_numpy_does_in_one_pass_is_longer(count, expected):
+def test_minimum_length_of_a_run(count, expected):
     names = [f"r{i}" for i in range(20, 20 + count)]
     lines = ["r1 = R[1]", *(f"{name} = r1 * r1" for name in names), *(f"R[{name[1:]}] = {name}" for name in names)]
     runs: list[FusedRun] = []

@@ -1,4 +1,4 @@
-"""Compiled Python of kernels: what one process compiles for a while the next ones find; what is foreign or damaged is compiled."""
+"""The cache of compiled Python: later processes reuse records; foreign or damaged records are ignored."""
 
 import os
 
@@ -16,7 +16,7 @@ SOURCE = "def block_0(g):\n    return g + 1\n"
 
 @pytest.fixture
 def folder(monkeypatch, tmp_path):
-    """Where it is kept; what takes no time is worth it."""
+    """The cache folder, without a minimum compilation time."""
     monkeypatch.setenv("TILEIRAS_CUTILE_CACHE", str(tmp_path))
     monkeypatch.setattr(python_code_cache, "MIN_COMPILE_SECONDS", 0)
     return tmp_path / f"local-{os.geteuid()}"
@@ -24,7 +24,7 @@ def folder(monkeypatch, tmp_path):
 
 @pytest.fixture
 def compiled(monkeypatch):
-    """The texts that Python is given."""
+    """The sources that are compiled."""
     texts = []
     noted = lambda source, file, mode: (texts.append(source), compile(source, file, mode))[1]
     monkeypatch.setattr(python_code_cache, "compile", noted, raising=False)
@@ -32,7 +32,7 @@ def compiled(monkeypatch):
 
 
 def value(one: PythonCodeCache, source: str = SOURCE, file: str = FILE) -> int:
-    """What a function gives, after which all is kept."""
+    """The result of a function; stores the cache afterwards."""
     scope: dict = {}
     code = one.code(source, file)
     assert code.co_filename == file
@@ -41,11 +41,11 @@ def value(one: PythonCodeCache, source: str = SOURCE, file: str = FILE) -> int:
     return scope["block_0"](4)
 
 
-def test_the_next_process_compiles_nothing(folder, compiled):
+def test_next_process_compiles_nothing(folder, compiled):
     assert [value(PythonCodeCache(PTX, ENTRY)) for _ in range(3)] == [5] * 3 and compiled == [SOURCE]
 
 
-def test_functions_that_come_later_are_kept_with_those_before(folder, compiled):
+def test_later_functions_are_added_to_the_record(folder, compiled):
     more = SOURCE.replace("1", "2")
     one = PythonCodeCache(PTX, ENTRY)
     assert (value(one), value(one, more)) == (5, 6)
@@ -53,20 +53,20 @@ def test_functions_that_come_later_are_kept_with_those_before(folder, compiled):
     assert value(PythonCodeCache(PTX, ENTRY), more) == 6 and compiled == [SOURCE, more]
 
 
-def test_other_texts_and_other_names_of_theirs_are_compiled(folder, compiled):
+def test_other_sources_and_file_names_are_compiled(folder, compiled):
     one = PythonCodeCache(PTX, ENTRY)
     value(one), value(one, file="<ptx kernel:7>"), value(one, SOURCE + " ")
     assert len(compiled) == 3
 
 
 @pytest.mark.parametrize("other", [("other text", ENTRY), (PTX, "other")])
-def test_kernels_have_records_of_their_own(folder, compiled, other):
+def test_each_kernel_has_its_own_record(folder, compiled, other):
     value(PythonCodeCache(PTX, ENTRY)), value(PythonCodeCache(*other))
     assert len(compiled) == 2 and len(os.listdir(folder)) == 2
 
 
 @pytest.mark.parametrize("change", ["version", "flags"])
-def test_another_python_compiles_itself(folder, compiled, change, monkeypatch):
+def test_another_python_ignores_the_record(folder, compiled, change, monkeypatch):
     value(PythonCodeCache(PTX, ENTRY))
 
     class Other:
@@ -83,14 +83,14 @@ def test_another_python_compiles_itself(folder, compiled, change, monkeypatch):
 
 
 @pytest.mark.parametrize("size", [0, 20, 32, 90])
-def test_what_is_cut_short_is_compiled(folder, compiled, size):
+def test_truncated_record_is_ignored(folder, compiled, size):
     value(PythonCodeCache(PTX, ENTRY))
     (name,) = os.listdir(folder)
     os.truncate(folder / name, size)
     assert value(PythonCodeCache(PTX, ENTRY)) == value(PythonCodeCache(PTX, ENTRY)) == 5 and len(compiled) == 2
 
 
-def test_what_is_changed_is_compiled(folder, compiled):
+def test_modified_record_is_ignored(folder, compiled):
     value(PythonCodeCache(PTX, ENTRY))
     (name,) = os.listdir(folder)
     data = bytearray((folder / name).read_bytes())
@@ -99,23 +99,23 @@ def test_what_is_changed_is_compiled(folder, compiled):
     assert value(PythonCodeCache(PTX, ENTRY)) == 5 and len(compiled) == 2
 
 
-def test_a_folder_that_others_may_write_to_is_not_read(folder, compiled):
+def test_folder_writable_by_others_is_not_read(folder, compiled):
     value(PythonCodeCache(PTX, ENTRY))
     folder.chmod(0o722)
     assert value(PythonCodeCache(PTX, ENTRY)) == 5 and len(compiled) == 2
 
 
-def test_what_takes_little_is_not_kept(folder, compiled, monkeypatch):
+def test_short_compilations_are_not_stored(folder, compiled, monkeypatch):
     monkeypatch.setattr(python_code_cache, "MIN_COMPILE_SECONDS", 1)
     assert value(PythonCodeCache(PTX, ENTRY)) == 5 and not folder.exists()
 
 
-def test_nothing_is_kept_where_the_user_wants_nothing(compiled, monkeypatch):
+def test_cache_can_be_disabled(compiled, monkeypatch):
     monkeypatch.setattr(python_code_cache, "MIN_COMPILE_SECONDS", 0)
     assert [value(PythonCodeCache(PTX, ENTRY)) for _ in range(2)] == [5] * 2 and len(compiled) == 2
 
 
-def test_a_record_has_no_more_than_so_many_functions(folder, compiled, monkeypatch):
+def test_maximum_functions_of_a_record(folder, compiled, monkeypatch):
     monkeypatch.setattr(python_code_cache, "MAX_FUNCTIONS", 2)
     one, other = PythonCodeCache(PTX, ENTRY), PythonCodeCache(PTX, ENTRY)
     value(one), value(one, SOURCE + "#")
@@ -126,7 +126,7 @@ def test_a_record_has_no_more_than_so_many_functions(folder, compiled, monkeypat
     assert len(compiled) == 4
 
 
-def test_a_launch_leaves_its_functions_for_the_next_process(folder, compiled):
+def test_launch_stores_its_functions(folder, compiled):
     def launch() -> list[int]:
         out = aligned(np.zeros(32, np.uint32))
         run(kernel("mov.u32 t0, %tid.x; mad.wide.u32 u4, t0, 4, u0; st.global.u32 [u4], t0;", 1, 32), out)

@@ -1,4 +1,4 @@
-"""Generated functions are fused once they have been called for enough threads, and not before."""
+"""Generated functions are fused after calls for enough threads."""
 
 import gc
 from types import SimpleNamespace
@@ -37,7 +37,7 @@ def kept() -> list:
 
 
 def called(first: BaselineFunction, group: SimpleNamespace) -> tuple[object, list[bytes]]:
-    """What a call returns, and the registers after it."""
+    """(the result of a call, the registers after it)."""
     registers, group.R = group.R, dict(group.R)
     with np.errstate(all="ignore"):
         result = first(group)
@@ -48,11 +48,11 @@ def called(first: BaselineFunction, group: SimpleNamespace) -> tuple[object, lis
 
 @pytest.fixture(autouse=True)
 def open_gate(monkeypatch):
-    """The process has computed enough."""
+    """Make the process count as one that has computed enough."""
     monkeypatch.setattr(vector_vm, "COMPILE_COST", -1)
 
 
-def test_a_function_is_fused_after_enough_threads(group, kept):
+def test_function_is_fused_after_enough_threads(group, kept):
     def keep(make):
         kept.append(make())
         return kept[-1]
@@ -86,7 +86,7 @@ def test_nothing_is_fused_before_the_process_has_computed_enough(group, kept, mo
     assert kept
 
 
-def test_lines_that_nothing_fuses_are_compiled_once(group, kept):
+def test_function_without_runs_is_compiled_once(group, kept):
     def keep(make):
         kept.append(make())
         return kept[-1]
@@ -96,7 +96,7 @@ def test_lines_that_nothing_fuses_are_compiled_once(group, kept):
     assert called(first, group)[0] == 9 and kept == [first.baseline]
 
 
-def test_translating_collects_no_garbage():
+def test_translation_pauses_garbage_collection():
     collected: list[int] = []
     note = lambda phase, about: collected.append(about["generation"])
     program = "\n".join(f"mov.u32 %r{i}, {i};" for i in range(3000))

@@ -68,5 +68,5 @@ def test_bytes_that_are_no_response():
 
 def test_a_response_is_not_there_before_its_wait():
     text = persistent(QUERY["at once"]).replace("WAIT: mbarrier", "ld.shared.b128 q0, [answer]; WAIT: mbarrier")
-    with pytest.raises(EmulatorFault, match="before the copy to it"):
+    with pytest.raises(EmulatorFault, match="before a wait for the copy to it"):
         run(text, aligned(np.zeros(3, np.uint32)), grid=3)

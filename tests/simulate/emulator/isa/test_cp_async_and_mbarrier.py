@@ -38,7 +38,7 @@ TOUCHES = {
 @pytest.mark.parametrize("name", TOUCHES)
 def test_bytes_touched_before_the_wait(name):
     with pytest.raises(
-        EmulatorFault, match=r"shared memory (read|written) before the copy to it at line \d+ .cp.async.ca"
+        EmulatorFault, match=r"shared memory (read|written) before a wait for the copy to it at line \d+ .cp.async.ca"
     ):
         copy(ISSUE + TOUCHES[name] + "cp.async.wait_all;")
     out, source = copy(TOUCHES[name].replace("st.shared.u32 [t2+4], t0;", "") + ISSUE + "cp.async.wait_all;")
@@ -68,7 +68,7 @@ def test_groups_complete_in_order():
     cp.async.commit_group; cp.async.wait_group 1; ld.shared.v2.u32 {t4, t5}, [t2];"""
     out, source = copy(body + "cp.async.wait_all;")
     np.testing.assert_array_equal(out, source)
-    with pytest.raises(EmulatorFault, match="before the copy to it"):
+    with pytest.raises(EmulatorFault, match="before a wait for the copy to it"):
         copy(body)
 
 
@@ -94,7 +94,7 @@ def test_predicated_copies_and_diverged_waits():
     cp.async.wait_all;"""
     out, source = copy(body.replace("LANES", "8"))
     np.testing.assert_array_equal(out, np.where(np.arange(32)[:, None] % 2 == 0, source, 7))
-    with pytest.raises(EmulatorFault, match="before the copy to it") as caught:
+    with pytest.raises(EmulatorFault, match="before a wait for the copy to it") as caught:
         copy(body.replace("LANES", "10"))
     assert caught.value.thread[1] == (8, 0, 0)
 

@@ -190,7 +190,7 @@ def test_bytes_touched_before_the_wait(early, line):
         out[:1024], tensor.view(np.uint8).reshape(-1) if line else box_image(tensor, [64, 8], (0, 0), "128B")[:1024]
     )
     with pytest.raises(
-        EmulatorFault, match="shared memory (read|written) before the copy to it at line .*cp.async.bulk"
+        EmulatorFault, match="shared memory (read|written) before a wait for the copy to it at line .*cp.async.bulk"
     ):
         execute(copy + early + WAIT, tensor, descriptor)
 
@@ -835,7 +835,7 @@ def test_a_load_that_nobody_waits_for_beside_one_that_others_wait_for():
         (EXPECT + LOAD.format(2, at, "0, 0")).replace("[t2]", bar) for at, bar in ((0, "[t2]"), (1024, other))
     )
     tensor = random(np.random.default_rng(13), (8, 64), np.float16)
-    with pytest.raises(EmulatorFault, match="a CTA ends while this copy .* in flight"):
+    with pytest.raises(EmulatorFault, match="a CTA exits while this copy .* in flight"):
         execute(body + "bar.sync 0; ret;", tensor, tensor_map(tensor, [64, 8], "128B"), threads=64)
 
 

@@ -58,7 +58,7 @@ COPY = "cp.async.ca.shared.global [t4], [u4], 16;"
 FAULTS = {
     "misaligned": ("setp.eq.u32 p1, t0, 9; @p1 add.u32 t5, t5, 8;", "misaligned"),
     "outside": ("setp.eq.u32 p1, t0, 9; @p1 add.u32 t5, t5, 2048;", "outside the shared memory"),
-    "too early": ("setp.eq.u32 p1, t2, 2; @p1 " + COPY, "before the copy to it"),
+    "too early": ("setp.eq.u32 p1, t2, 2; @p1 " + COPY, "before a wait for the copy to it"),
 }
 
 

@@ -124,7 +124,7 @@ def test_variables_that_are_too_much_together():
 def test_a_barrier_that_a_cta_does_not_have():
     error = refusal("mov.u32 r1, 16; bar.sync r1;")
     assert isinstance(error, EmulatorFault) and error.line == FIRST
-    assert "barrier 16: a CTA has barriers 0 to 15" in str(error)
+    assert "barrier 16 does not exist: a CTA has barriers 0 to 15" in str(error)
 
 
 def test_the_end_of_a_function_is_a_return():

@@ -28,7 +28,7 @@ KERNELS = {
         @!p0 tcgen05.dealloc.cta_group::1.sync.aligned.b32 t2, 32;""", "tcgen05.cp still writes"),
     "exit-before-arrival": (
         """@!p3 mbarrier.init.shared::cta.b64 [t1], 1;
-        @!p3 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [t1];""", "a CTA ends before this arrives"),
+        @!p3 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [t1];""", "a CTA exits before this arrives"),
     "exit-before-read": (
         "@!p3 cp.async.bulk.global.shared::cta.bulk_group [u0+64], [t1], 64;\n@!p3 cp.async.bulk.commit_group;", "bulk copy"),
     "load-not-waited": (

@@ -1,4 +1,4 @@
-"""What is asked of values in the shape of a group."""
+"""Fast paths of NumPy's broadcasting and reductions."""
 
 import subprocess
 import sys
@@ -19,12 +19,12 @@ from tileiras_build.simulate.emulator.simt.broadcasting import unique_integers
         np.int32(7),
     ],
 )
-def test_different_integers_are_those_of_numpy(values):
+def test_unique_integers_equal_numpys(values):
     found, expected = unique_integers(values), np.unique(values)
     assert found.tolist() == expected.tolist() and found.dtype == expected.dtype
 
 
-def test_masked_arrays_are_not_imported_to_find_them():
+def test_unique_integers_import_no_masked_arrays():
     program = (
         "import sys, numpy as np; from tileiras_build.simulate.emulator.simt.broadcasting import unique_integers\n"
         "unique_integers(np.arange(8)); assert 'numpy.ma' not in sys.modules"

@@ -1,4 +1,4 @@
-"""Clusters: who is where, each other's shared memory, their barrier, multicasts, and registers traded in a CTA."""
+"""Clusters: special registers, distributed shared memory, the barrier, multicasts; and setmaxnreg."""
 
 import re
 import subprocess
@@ -37,7 +37,7 @@ def fault(body, grid=2, **options):
     return str(caught.value)
 
 
-# -- places ------------------------------------------------------------------------------------------
+# -- special registers ------------------------------------------------------------------------------------------
 NAMES = ["clusterid.x", "clusterid.y", "nclusterid.x", "nclusterid.y", "cluster_ctaid.x", "cluster_ctaid.y", "cluster_nctaid.x",
          "cluster_nctaid.y", "cluster_ctarank", "cluster_nctarank"]  # fmt: skip
 
@@ -54,7 +54,7 @@ def test_special_registers():
     np.testing.assert_array_equal(out, np.stack(expected, axis=-1))
 
 
-def test_without_clusters_each_block_is_one():
+def test_without_clusters_each_cta_is_a_cluster():
     body = (
         NUMBER
         + "mov.u32 t9, %cluster_nctarank; mov.u32 t10, %clusterid.x; mad.lo.u32 t9, t10, 100, t9; mov.pred p1, %is_explicit_cluster; @p1 add.u32 t9, t9, 1000;"
@@ -64,25 +64,25 @@ def test_without_clusters_each_block_is_one():
     assert out.tolist() == [1, 101, 201]
 
 
-def test_the_launch_may_give_the_shape():
+def test_cluster_shape_of_the_launch():
     body = NUMBER + "mov.u32 t9, %cluster_nctarank; mov.pred p1, %is_explicit_cluster; @p1 add.u32 t9, t9, 1000;"
     out = np.zeros(4, np.uint32)
     run(kernel(body + STORE, ""), out, grid=4, cluster=(2, 1, 1))
     assert out.tolist() == [1002] * 4
 
 
-def test_grids_that_do_not_divide():
-    with pytest.raises(EmulatorError, match="does not divide into clusters"):
+def test_indivisible_grids():
+    with pytest.raises(EmulatorError, match="is not divisible into clusters"):
         run(kernel(""), np.zeros(1, np.uint32), grid=3)
     with pytest.raises(EmulatorError, match="cluster of 32 CTAs"):
         run(kernel("", "32"), np.zeros(1, np.uint32), grid=32)
 
 
-# -- each other's shared memory ----------------------------------------------------------------------
+# -- distributed shared memory ----------------------------------------------------------------------
 @pytest.mark.parametrize("generic", [False, True])
 @pytest.mark.parametrize(("cluster", "grid"), [("4, 1, 1", (8, 1)), ("2, 2, 1", (4, 4))])
 def test_reading_a_neighbor(cluster, grid, generic):
-    """Every CTA reads the number that the next rank has written into its own shared memory."""
+    """Every CTA reads the value that the next rank has written to its own shared memory."""
     read = "mapa.shared::cluster.u32 t11, t1, t10; ld.shared::cluster.u32 t9, [t11];"
     if generic:
         read = "cvt.u64.u32 u6, t1; cvta.shared.u64 u6, u6; mapa.u64 u7, u6, t10; ld.u32 t9, [u7];"
@@ -107,11 +107,14 @@ def test_ranks_of_addresses():
     )
     out = np.zeros(2, np.uint32)
     run(kernel(body + STORE), out, grid=2)
-    assert out.tolist() == [1001, 1111]  # rank 1's address, the own rank, in the own memory, in the cluster's
+    assert out.tolist() == [
+        1001,
+        1111,
+    ]  # digits: rank of rank 1's address, own rank, is shared::cta, is shared::cluster
 
 
 def test_bit_24_of_an_address_is_the_rank():
-    """Clearing it names the even CTA of a pair, as kernels on pairs of CTAs do."""
+    """Clearing it addresses the even CTA of a pair, as kernels for CTA pairs do."""
     body = (
         NUMBER
         + "st.shared.u32 [s], t8;"
@@ -158,7 +161,7 @@ def test_a_remote_arrival_wakes_the_waiting_cta():
 
 
 def test_asynchronous_stores():
-    """st.async writes the neighbor's memory and completes bytes on its mbarrier; red.async adds there."""
+    """st.async writes the neighbor's memory and completes bytes on its mbarrier; red.async adds to that memory."""
     body = (
         NUMBER
         + "mov.u32 t10, 5; mul.lo.u32 t11, t0, 4; add.u32 t11, t11, t1; st.shared.u32 [t11], t10; @!p0 mbarrier.init.shared.b64 [t2], 1; @!p0 mbarrier.arrive.expect_tx.shared.b64 _, [t2], 264;"
@@ -179,7 +182,7 @@ def test_asynchronous_stores():
 
 
 @pytest.mark.parametrize("waits", [True, False])
-def test_an_asynchronous_store_read_before_its_wait(waits):
+def test_asynchronous_store_read_before_its_wait(waits):
     body = (
         NUMBER
         + "@!p0 mbarrier.init.shared.b64 [t2], 1; @!p0 mbarrier.arrive.expect_tx.shared.b64 _, [t2], 256;"
@@ -207,8 +210,8 @@ def test_threads_that_exited_are_not_waited_for():
     assert out.tolist() == [3, 3]
 
 
-def test_work_between_arriving_and_waiting():
-    """Warps run apart; each CTA's later write is seen after a second phase."""
+def test_work_between_arrive_and_wait():
+    """Warps diverge; each CTA's later write is visible after a second phase."""
     body = (
         NUMBER
         + "setp.ge.u32 p1, t0, 32; @p1 bra W; mov.u32 t9, 0; L: add.u32 t9, t9, 1; setp.lt.u32 p2, t9, 50; @p2 bra L;\nW: st.shared.u32 [s+4], t8; barrier.cluster.arrive.release; mul.lo.u32 t9, t8, 3; barrier.cluster.wait.acquire;"
@@ -232,8 +235,8 @@ def test_misuse_of_the_barrier():
 
 
 # -- multicast ---------------------------------------------------------------------------------------
-def test_a_line_for_the_whole_cluster():
-    """Rank 0 of four copies 128 bytes into ranks 1 and 3; their mbarriers complete, the others' see nothing."""
+def test_multicast_copy():
+    """Rank 0 of four copies 128 bytes to ranks 1 and 3; only their mbarriers complete."""
     body = (
         NUMBER
         + """mov.u32 t9, 0; mul.lo.u32 t10, t0, 4; add.u32 t10, t10, t1; st.shared.u32 [t10], t9; @!p0 mbarrier.init.shared.b64 [t2], 1; and.b32 t11, t3, 1; mul.lo.u32 t11, t11, 128;
@@ -251,8 +254,8 @@ def test_a_line_for_the_whole_cluster():
     np.testing.assert_array_equal(out, [np.arange(100, 132) if cta % 2 else np.zeros(32) for cta in range(8)])
 
 
-def test_a_wait_that_is_over_for_one_cta_only():
-    """Rank 1 can go on only once rank 0 has: they do not wait for each other's part of a group of threads."""
+def test_wait_that_completes_for_one_cta_only():
+    """Rank 1 can continue only after rank 0: the group of both CTAs must split."""
     body = (
         "@!p0 mbarrier.init.shared.b64 [t2], 1; @!p0 fence.mbarrier_init.release.cluster;"
         + SYNC
@@ -266,7 +269,7 @@ def test_a_wait_that_is_over_for_one_cta_only():
     assert out.tolist() == [7, 8]
 
 
-def test_a_grid_that_counts_clusters():
+def test_grid_in_clusters():
     """PTX ISA 9.0, section 11.8, .blocksareclusters."""
     out = np.zeros(12, np.uint32)
     body = (
@@ -283,7 +286,7 @@ def test_masks_outside_the_cluster():
 
 
 # -- faults ------------------------------------------------------------------------------------------
-def test_accesses_of_ctas_that_are_not_there():
+def test_accesses_of_nonexistent_ctas():
     there = "mapa.shared::cluster.u32 t11, t1, {};"
     assert "rank 2 in a cluster of 2" in fault(there.format(2))
     assert "outside the cluster's shared memory" in fault(
@@ -298,23 +301,23 @@ def test_accesses_of_ctas_that_are_not_there():
 
 
 # -- registers ---------------------------------------------------------------------------------------
-TOLD = ".minnctapersm 1"  # lets ptxas tell the registers at entry
+REGISTERS_KNOWN = ".minnctapersm 1"  # with this directive ptxas knows the register count at entry
 
 
 def test_registers_move_between_warpgroups():
-    """384 threads start with 168 each; the second group's 240 wait for what the first gives away."""
+    """384 threads start with 168 registers each; the second group's 240 wait until the first one releases registers."""
     body = """setp.lt.u32 p1, t0, 128; @p1 bra FIRST; setmaxnreg.inc.sync.aligned.u32 240; bra OUT;
     FIRST: mov.u32 t9, 0; L: add.u32 t9, t9, 1; setp.lt.u32 p2, t9, 200; @p2 bra L; setmaxnreg.dec.sync.aligned.u32 24; OUT: mov.u32 t8, 0; mov.u32 t9, 5;"""
     out = np.zeros(1, np.uint32)
-    run(kernel(body + STORE, "", threads=384, directives=TOLD), out)
+    run(kernel(body + STORE, "", threads=384, directives=REGISTERS_KNOWN), out)
     assert out[0] == 5
 
 
 NEVER = "setp.lt.u32 p1, t0, 128; @p1 bra FIRST; setmaxnreg.inc.sync.aligned.u32 240; bra OUT; FIRST: setmaxnreg.dec.sync.aligned.u32 32; OUT:"
 
 
-@pytest.mark.parametrize("directives", [TOLD, ".maxnreg 168", ".maxnreg 168 .minnctapersm 1"])
-def test_registers_that_never_come(directives):
+@pytest.mark.parametrize("directives", [REGISTERS_KNOWN, ".maxnreg 168", ".maxnreg 168 .minnctapersm 1"])
+def test_setmaxnreg_inc_deadlock(directives):
     message = fault(NEVER, 1, cluster="", threads=384, directives=directives)
     assert "deadlock" in message and "240 registers per thread" in message
     assert "has 168 registers" in fault(
@@ -323,16 +326,16 @@ def test_registers_that_never_come(directives):
 
 
 @pytest.mark.parametrize("text", [NEVER, "setmaxnreg.dec.sync.aligned.u32 176;"])
-def test_a_hint_that_ptxas_leaves_out(text):
-    """Without .maxnreg and .minnctapersm it cannot tell the registers at entry."""
+def test_setmaxnreg_that_ptxas_ignores(text):
+    """Without .maxnreg and .minnctapersm, ptxas does not know the register count at entry."""
     out = np.zeros(1, np.uint32)
     run(kernel(text + "mov.u32 t8, 0; mov.u32 t9, 3;" + STORE, "", threads=384), out)
     assert out[0] == 3
 
 
-@pytest.mark.parametrize("directives", [TOLD, ".maxnreg 248"])
-def test_a_warp_may_have_been_launched_with_fewer_registers(directives):
-    """Of 248 and 232 the second may be more: without a cubin how many there are is ptxas' choice."""
+@pytest.mark.parametrize("directives", [REGISTERS_KNOWN, ".maxnreg 248"])
+def test_unknown_registers_at_entry(directives):
+    """Without a cubin, the count at entry is ptxas' choice: 232 after 248 may be an increase."""
     out = np.zeros(1, np.uint32)
     body = "setmaxnreg.inc.sync.aligned.u32 232; mov.u32 t8, 0; mov.u32 t9, 3;" + STORE
     run(kernel(body, "", threads=128, directives=directives), out)
@@ -343,11 +346,11 @@ def test_a_warp_may_have_been_launched_with_fewer_registers(directives):
     ("registers", "count", "why"), [(64, 56, "has 64 registers"), (104, 232, "deadlock"), (None, 56, None)]
 )
 def test_registers_of_a_cubin(registers, count, why):
-    """The manifest of artifacts says what ptxas assigned."""
+    """The manifest of artifacts records the count that ptxas assigned."""
     resources = {} if registers is None else {"resources": {"registers": registers}}
     body = f"setmaxnreg.inc.sync.aligned.u32 {count};"
     artifacts = SimpleNamespace(
-        ptx=kernel(body, "", threads=128, directives=TOLD), manifest={"kernels": {"k": resources}}
+        ptx=kernel(body, "", threads=128, directives=REGISTERS_KNOWN), manifest={"kernels": {"k": resources}}
     )
     memory = emulator.Memory()
     params = [memory.map_array(aligned(np.zeros(16, np.uint32))).to_bytes(8, "little")]
@@ -357,16 +360,16 @@ def test_registers_of_a_cubin(registers, count, why):
         emulator.launch(artifacts, "k", 1, params, memory=memory)
 
 
-def test_registers_are_given_in_steps_of_eight():
-    """255 at entry are 256 of the pool: nothing is left to wait for."""
+def test_registers_are_allocated_in_multiples_of_eight():
+    """255 registers at entry take 256 of the pool, so no registers remain."""
     out = np.zeros(1, np.uint32)
     body = "setmaxnreg.inc.sync.aligned.u32 256; mov.u32 t8, 0; mov.u32 t9, 3;" + STORE
     run(kernel(body, "", threads=256, directives=".maxnreg 256"), out)
     assert out[0] == 3
 
 
-ENTRIES = [(384, TOLD), (256, ".minnctapersm 2"), (288, TOLD), (416, TOLD), (160, TOLD), (1024, TOLD), (384, ".maxnreg 100"),
-           (384, ".maxnreg 104 .minnctapersm 1"), (256, ".maxnreg 255 .minnctapersm 3"), (128, TOLD)]  # fmt: skip
+ENTRIES = [(384, REGISTERS_KNOWN), (256, ".minnctapersm 2"), (288, REGISTERS_KNOWN), (416, REGISTERS_KNOWN), (160, REGISTERS_KNOWN), (1024, REGISTERS_KNOWN), (384, ".maxnreg 100"),
+           (384, ".maxnreg 104 .minnctapersm 1"), (256, ".maxnreg 255 .minnctapersm 3"), (128, REGISTERS_KNOWN)]  # fmt: skip
 
 
 @pytest.mark.parametrize(("threads", "directives"), ENTRIES)
@@ -381,27 +384,27 @@ def test_registers_at_entry_are_those_of_ptxas(threads, directives, tmp_path):
 
 
 def test_warps_of_a_warpgroup_change_together():
-    """Each may do so at a place of its own, to the same count."""
+    """Each warp may execute its own setmaxnreg, with the same count."""
     body = "setp.lt.u32 p1, t0, 32; @p1 bra A; setmaxnreg.dec.sync.aligned.u32 {}; bra OUT; A: setmaxnreg.dec.sync.aligned.u32 40; {} OUT: mov.u32 t8, 0; mov.u32 t9, 1;"
     out = np.zeros(1, np.uint32)
-    run(kernel(body.format(40, "") + STORE, "", threads=128, directives=TOLD), out)
+    run(kernel(body.format(40, "") + STORE, "", threads=128, directives=REGISTERS_KNOWN), out)
     assert out[0] == 1
     assert "of the warpgroup changes to" in fault(
-        body.format(48, "mov.u32 t9, 2;"), 1, cluster="", threads=128, directives=TOLD
+        body.format(48, "mov.u32 t9, 2;"), 1, cluster="", threads=128, directives=REGISTERS_KNOWN
     )
     assert "has not changed its registers" in fault(
         "setp.ge.u32 p1, t0, 32; @p1 bra B; setmaxnreg.dec.sync.aligned.u32 40; setmaxnreg.dec.sync.aligned.u32 32; B: bar.sync 0;",
         1,
         cluster="",
         threads=128,
-        directives=TOLD,
+        directives=REGISTERS_KNOWN,
     )
 
 
 @pytest.mark.parametrize("count", [16, 100, 264])
-def test_register_counts_that_do_not_exist(count):
+def test_invalid_register_counts(count):
     with pytest.raises(UnsupportedInstruction, match="a multiple of 8 from 24 to 256"):
         run(
-            kernel(f"setmaxnreg.dec.sync.aligned.u32 {count};", "", threads=128, directives=TOLD),
+            kernel(f"setmaxnreg.dec.sync.aligned.u32 {count};", "", threads=128, directives=REGISTERS_KNOWN),
             np.zeros(1, np.uint32),
         )

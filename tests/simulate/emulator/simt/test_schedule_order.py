@@ -1,4 +1,4 @@
-"""The order in which groups at different places take their turns."""
+"""The scheduling order of basic blocks."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from tileiras_build.simulate.emulator.simt.scheduler import Scheduler
 
 THREADS = 64
 
-# The body of a loop in four places, the last of which the text has before the head; as LLVM lays out loops that it rotates.
+# A loop body of four blocks, whose latch precedes the header in the text, as LLVM lays out rotated loops.
 ROTATED = """mov.u32 t0, %tid.x; mov.u32 t1, 0; mov.u32 t2, 0; and.b32 t3, t0, 1; setp.eq.u32 p0, t3, 0; bra.uni HEAD;
 LATCH: add.u32 t1, t1, 1; setp.ge.u32 p1, t1, 8; @p1 bra END;
 HEAD: @p0 bra LATCH; setp.lt.u32 p2, t0, 32; @p2 bra LATCH; add.u32 t2, t2, t0; bra.uni LATCH;
@@ -19,18 +19,18 @@ END: mad.wide.u32 u4, t0, 4, u0; st.global.u32 [u4], t2;"""
 @pytest.mark.parametrize(
     "graph, order",
     [
-        ({0: [2], 1: [2, 3], 2: [1], 3: []}, [0, 2, 1, 3]),  # the end of a loop before its head
+        ({0: [2], 1: [2, 3], 2: [1], 3: []}, [0, 2, 1, 3]),  # the latch of a loop before its header
         ({0: [1, 2], 1: [3], 2: [3], 3: []}, [0, 1, 2, 3]),
         ({0: [5, 1], 1: [2], 2: [1, 3], 3: [4], 4: [3, 5], 5: []}, [0, 1, 2, 3, 4, 5]),  # one loop after another
         ({0: [3], 1: [2, 3], 2: [2, 1], 3: [2, 4], 4: []}, [0, 3, 2, 1, 4]),  # a loop in a loop
-        ({0: [1], 1: [1, 2], 2: [], 3: [2]}, [0, 1, 3, 2]),  # what nobody leads to
+        ({0: [1], 1: [1, 2], 2: [], 3: [2]}, [0, 1, 3, 2]),  # an unreachable block
     ],
 )
-def test_a_place_comes_after_all_that_leads_to_it(graph, order):
+def test_blocks_follow_their_predecessors(graph, order):
     assert order_nodes(graph, 0) == order
 
 
-def test_components_are_those_that_lead_to_each_other():
+def test_strongly_connected_components():
     rng = np.random.default_rng(0)
     for count in range(1, 9):
         graph = {node: rng.integers(0, count, rng.integers(0, 4)).tolist() for node in range(count)}
@@ -45,8 +45,8 @@ def test_components_are_those_that_lead_to_each_other():
         assert {frozenset(nodes) for nodes in found} == expected and sum(map(len, found)) == count
 
 
-def test_threads_meet_again_at_the_end_of_a_loop_wherever_it_stands(monkeypatch):
-    """Every part of the threads comes once to each of its places in a turn of the loop, and its end sees all of them."""
+def test_threads_reconverge_at_the_latch_of_a_rotated_loop(monkeypatch):
+    """Each group executes each of its blocks once per iteration, and all threads execute the latch together."""
     splits, step = [], Scheduler.handle
 
     def handle(self, group, result):

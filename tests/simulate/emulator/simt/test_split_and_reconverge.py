@@ -1,4 +1,4 @@
-"""Parts of groups: the registers that they take, and the groups that they become."""
+"""Splitting and merging of groups, and their registers."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from tileiras_build.simulate.emulator.simt import reconvergence, thread_group
 
 THREADS, CTAS = 64, 4
 
-# CTA c goes c times around before it comes to END, where those of an earlier turn are by then.
+# CTA c executes c iterations before END, where the CTAs of earlier iterations wait.
 UNEVEN = """mov.u32 t0, %tid.x; mov.u32 t1, %ctaid.x; mov.u32 t2, 0; mad.lo.u32 t4, t1, 1000, t0; mul.lo.u32 t5, t4, 3; mul.lo.u32 t6, t4, 5;
 TURN: setp.ge.u32 p0, t2, t1; @p0 bra END; add.u32 t2, t2, 1; add.u32 t4, t4, t2; bra TURN;
 END: mad.lo.u32 t3, t1, {threads}, t0; mad.wide.u32 u4, t3, 4, u0; xor.b32 t4, t4, t5; xor.b32 t4, t4, t6; st.global.u32 [u4], t4;
@@ -30,7 +30,7 @@ def expected() -> np.ndarray:
 
 
 @pytest.mark.parametrize("is_stacked", [True, False])
-def test_the_same_threads_of_other_ctas_become_one_group_without_a_search(monkeypatch, is_stacked):
+def test_same_threads_of_other_ctas_are_stacked(monkeypatch, is_stacked):
     if is_stacked:
         monkeypatch.setattr(reconvergence, "_gathered", None)
     else:
@@ -39,8 +39,8 @@ def test_the_same_threads_of_other_ctas_become_one_group_without_a_search(monkey
     np.testing.assert_array_equal(uneven(), expected())
 
 
-def test_parts_take_the_registers_that_their_code_reads(monkeypatch):
-    """Those of the loop read at most three; what follows it reads more of them, of all threads."""
+def test_children_copy_only_the_registers_that_they_read(monkeypatch):
+    """The loop reads at most three; the code after it reads more, for all threads."""
     taken, step = [], thread_group.ThreadGroup.resolve_all
 
     def note(self, slots):
@@ -53,7 +53,7 @@ def test_parts_take_the_registers_that_their_code_reads(monkeypatch):
     assert len(taken) > CTAS and max(taken) <= 3
 
 
-def test_a_thread_that_issues_products_needs_no_mates():
+def test_issuing_an_mma_needs_one_thread_only():
     program = load(gemm(64), "k", None)
     products = [pc for pc, ins in enumerate(program.code) if ins.op == "tcgen05" and ins.mods[0] in ("mma", "commit")]
     loads = [pc for pc, ins in enumerate(program.code) if ins.op == "tcgen05" and ins.mods[0] == "ld"]
@@ -61,7 +61,7 @@ def test_a_thread_that_issues_products_needs_no_mates():
     assert not any(map(program.needs_convergence, starts)) and all(map(program.needs_convergence, loads))
 
 
-def test_threads_that_end_are_not_one_group_before(monkeypatch):
+def test_exiting_threads_are_not_merged_first(monkeypatch):
     merged, ended, merge = [], [], reconvergence.reconverge
 
     def note(groups):

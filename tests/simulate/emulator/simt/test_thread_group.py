@@ -1,4 +1,4 @@
-"""Groups that part and meet again: which sets of threads they are, and what they keep of their registers."""
+"""Splitting and merging of groups: their sets of threads and their registers."""
 
 from types import SimpleNamespace
 
@@ -27,18 +27,18 @@ def group() -> ThreadGroup:
 
 
 @pytest.mark.parametrize("name", MASKS)
-def test_what_a_mask_takes(name):
+def test_split_off_by_mask(name):
     whole, mask = group(), MASKS[name]
     part, rest = whole.split_off(mask), whole.split_off(~mask)
-    assert part.is_product_set == rest.is_product_set == (name != "any")
+    assert part.is_rectangular == rest.is_rectangular == (name != "any")
     assert part.flat.tolist() == np.flatnonzero(mask).tolist()
     assert part.full(part.resolve(2)).tolist() == np.flatnonzero(mask).tolist()
     assert part.full(part.resolve(1)).tolist() == np.nonzero(mask)[0].tolist()
 
 
 @pytest.mark.parametrize("name", MASKS)
-def test_what_comes_back(name):
-    """Registers of the parts, over those of all: one number stays one, and one for each CTA one for each."""
+def test_merged_registers(name):
+    """The children's registers overwrite the parent's; scalars and per-CTA values keep their shapes."""
     whole, mask = group(), MASKS[name]
     part, rest = whole.split_off(mask), whole.split_off(~mask)
     same = overlay(whole.R[0], [(part, np.uint32(9)), (rest, np.uint32(9))], whole.shape)

@@ -1,4 +1,4 @@
-"""Sets of threads: the same ones are found again, by whatever way, and by the next batch that is alike."""
+"""Sets of threads are cached, also across equivalent batches."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ def whole(family: ThreadSetCache) -> ThreadSet:
     return family.of(np.arange(CTAS)[:, None], np.arange(EACH)[None], EACH)
 
 
-def test_parts_are_the_same_by_any_way():
+def test_equal_subsets_are_the_same_object():
     every = whole(ThreadSetCache())
     warp, _ = every.subset((np.arange(EACH) < 32)[None].repeat(CTAS, 0))
     first, _ = every.subset((np.arange(CTAS) == 0)[:, None].repeat(EACH, 1))
@@ -34,7 +34,7 @@ def test_whole_warps_are_dense(tid, is_dense):
     assert ThreadSet(np.zeros_like(tid), tid, EACH).dense == is_dense
 
 
-def test_a_family_that_is_full_is_begun_anew(monkeypatch):
+def test_full_cache_is_replaced(monkeypatch):
     monkeypatch.setattr(thread_sets, "MAX_CACHED_SETS", 2)
     family = thread_set_cache(("a test",))
     assert whole(family) is whole(family) and thread_set_cache(("a test",)) is family
@@ -43,7 +43,7 @@ def test_a_family_that_is_full_is_begun_anew(monkeypatch):
     assert len(family.sets) == 2 and thread_set_cache(("a test",)) is not family
 
 
-def test_few_families_are_kept():
+def test_maximum_number_of_caches():
     first = thread_set_cache(("the first",))
     for number in range(thread_sets.MAX_CACHES):
         thread_set_cache(("another", number))
@@ -54,8 +54,8 @@ PLACES = """mov.u32 t0, %ctaid.x; mov.u32 t1, %nctaid.x; mov.u32 t5, %ctaid.y; m
 mad.lo.u32 t3, t5, t1, t0; mad.lo.u32 t3, t3, 32, t2; mad.wide.u32 u1, t3, 4, u0; mad.lo.u32 t4, t0, 100, t1; st.global.u32 [u1], t4; END:"""
 
 
-def test_launches_of_other_grids_have_places_of_their_own():
-    """What special registers hold is kept with the threads."""
+def test_launches_of_other_grids_have_other_caches():
+    """Special registers are cached with the set."""
     text = kernel(PLACES)
     for x, y in ((6, 1), (3, 2), (6, 1)):
         out = np.zeros((y, x, 32), np.uint32)

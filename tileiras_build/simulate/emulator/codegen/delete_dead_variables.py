@@ -1,6 +1,6 @@
-"""Variables of generated lines: where they are read, and that they are gone after that.
+"""Deletes variables of generated lines after their last use.
 
-A value that nobody reads again is deleted at once: the next result then reuses memory that is still in the cache.
+The next result then reuses memory that is still in the CPU's cache.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ VARIABLE = re.compile(r"\b[rt]\d+(?:_[suf]\d+)?\b")
 
 
 def delete_dead_variables(lines: list[str]) -> list[str]:
-    """The lines, each of which deletes the variables that it is the last to name."""
+    """The lines, each followed by the deletion of the variables that no later line uses."""
     last: dict[str, int] = {}
     for at, line in enumerate(lines):
         for name in VARIABLE.findall(line):

@@ -1,9 +1,9 @@
-"""Turns the instructions of one basic block into the source of one Python function.
+"""Generates the source of a Python function from the instructions of one basic block.
 
 A register is a NumPy array over the threads of a group (or a NumPy scalar where all threads agree); the generated
 function loads the registers that it reads from ``R`` into local variables, computes, and stores those that are
 live at its end. Each register has one canonical *kind* (a dtype name such as ``u32`` or ``f32``); reading it as
-another kind of the same width makes a view, once per definition.
+another kind of the same width creates a view, once per definition.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ KIND_BITS = {"p": 1, "u8": 8, "s8": 8, "u16": 16, "s16": 16, "f16": 16, "u32": 3
              "u64": 64, "s64": 64, "f64": 64, "b128": 128}  # fmt: skip
 UNSIGNED = {1: "p", 8: "u8", 16: "u16", 32: "u32", 64: "u64", 128: "b128"}
 SIGNED = {8: "s8", 16: "s16", 32: "s32", 64: "s64"}
-FLOATS = {"f32", "f64"}  # 16-bit floats are kept as their bits
+FLOATS = {"f32", "f64"}  # 16-bit floats are stored as their bits
 
 _TYPE_KINDS = {
     "pred": "p", "b8": "u8", "b16": "u16", "b32": "u32", "b64": "u64", "b128": "b128", "bf16": "u16", "f16": "u16",
@@ -51,7 +51,7 @@ class Emitter:
         from ..isa.mma_accumulation_chains import PendingMmaChains
 
         self.program, self.name = program, f"block_{pc}"
-        self.diverged = diverged  # whether warp-wide instructions may have to wait
+        self.diverged = diverged  # whether warp-wide instructions may have to wait for other threads
         self.space = program.namespace
         self.lines: list[str] = []
         self.loads: list[int] = []
@@ -59,14 +59,14 @@ class Emitter:
         self.versions: dict[int, dict[str, str]] = {}  # register slot -> kind -> variable
         self.defined: set[int] = set()
         self.predicate: str | None = None
-        self.ins: Instruction  # the one that is emitted
+        self.ins: Instruction  # the current instruction
         self.first = self.pc = pc
         self.temps = 0
         self.memo: dict = {}
         self.stamp: dict[int, int] = {}
-        self.noted = PendingMmaChains()  # MMAs that are still to be emitted
-        self.pairs: dict[int, tuple[F32Half, F32Half]] = {}  # register slot -> its halves, where they are known
-        self.postponed: dict[int, str] = {}  # register slot -> source of its value, which nobody has read yet
+        self.pending_mmas = PendingMmaChains()
+        self.pairs: dict[int, tuple[F32Half, F32Half]] = {}  # register slot -> its halves, if separate
+        self.postponed: dict[int, str] = {}  # register slot -> source of a value without a reader so far
         self.kinds: dict[str, str] = {}  # of the registers' own variables
 
     # -- text ----------------------------------------------------------------------------------------
@@ -82,13 +82,13 @@ class Emitter:
         return name
 
     def constant(self, value, hint: str = "c") -> str:
-        """A name in the generated code for a Python object."""
+        """The name of a Python object in the generated code."""
         name = f"{hint}_{len(self.space)}"
         self.space[name] = value
         return name
 
     def scalar(self, kind: str, value) -> str:
-        """A name for a NumPy scalar of ``kind``; integers are taken modulo the width."""
+        """The name of a NumPy scalar of ``kind``; integers wrap to the width."""
         key = ("scalar", kind, value)
         name = self.program.constants.get(key)
         if name is None:
@@ -107,7 +107,7 @@ class Emitter:
 
     # -- reading -------------------------------------------------------------------------------------
     def use(self, operand, kind: str) -> str:
-        """Source text of an operand as ``kind``. A wider register is truncated, as PTX's relaxed rules have it."""
+        """Source of an operand as ``kind``. A wider register is truncated, as PTX's relaxed type-checking rules allow."""
         if isinstance(operand, Register):
             return self.register(operand, kind)
         if isinstance(operand, Immediate):
@@ -129,9 +129,9 @@ class Emitter:
         return address if kind == "u32" else f"{address}.astype({kind})"
 
     def emit_pending_mma(self, register: Register) -> None:
-        """Emit the noted MMAs if one of them goes to this register."""
-        if register.index in self.noted.slots:
-            self.noted.emit(self)
+        """Emit the pending MMAs if one of them writes this register."""
+        if register.index in self.pending_mmas.slots:
+            self.pending_mmas.emit(self)
 
     def register(self, register: Register, kind: str) -> str:
         self.emit_pending_mma(register)
@@ -148,7 +148,7 @@ class Emitter:
         return found
 
     def join_halves(self, slot: int) -> dict[str, str]:
-        """Emit the postponed value of a register of 64 bits; its versions."""
+        """Emit the postponed value of a 64-bit register; returns its versions."""
         self.line(f"r{slot} = {self.postponed.pop(slot)}")
         self.versions[slot] = {"u64": f"r{slot}"}
         return self.versions[slot]
@@ -207,7 +207,7 @@ class Emitter:
         return name if kind == have else f"{name}.astype({kind})"
 
     def version(self, operand):
-        """A key that changes whenever the operand's value may have changed; for reuse of derived values."""
+        """A key that changes whenever the operand's value may have changed, for reuse of derived values."""
         if isinstance(operand, Register):
             self.emit_pending_mma(operand)
             return (operand.index, self.stamp.get(operand.index, 0))
@@ -215,7 +215,7 @@ class Emitter:
 
     # -- writing -------------------------------------------------------------------------------------
     def set(self, operand, kind: str, expression: str) -> None:
-        """Assign an expression of ``kind`` to a destination; narrower values are extended by the kind's sign."""
+        """Assign an expression of ``kind`` to a destination; narrower values are sign- or zero-extended by kind."""
         if operand is SINK:
             self.line(expression)
             return
@@ -232,7 +232,7 @@ class Emitter:
         self.assign(operand, kind, expression)
 
     def define(self, register: Register) -> None:
-        """A new value of a register begins here."""
+        """Start a new definition of a register."""
         self.emit_pending_mma(register)
         slot = register.index
         self.pairs.pop(slot, None)
@@ -280,9 +280,9 @@ class Emitter:
     # -- the function --------------------------------------------------------------------------------
     def finish(self, live_out: int, tail: str, file: str, end: int) -> FunctionBody:
         """The function up to ``end``: body, write-back of live registers, and ``tail``."""
-        self.noted.emit(self)
+        self.pending_mmas.emit(self)
         wanted = [slot for slot in sorted(self.defined) if live_out >> slot & 1]
-        for slot in wanted:  # one after the other: runs of such lines are fused
+        for slot in wanted:  # adjacent, so that these lines are merged
             if slot in self.postponed:
                 self.join_halves(slot)
         for slot in wanted:
@@ -291,9 +291,9 @@ class Emitter:
         lines = [*(f"r{slot} = R[{slot}]" for slot in self.loads), *self.lines]
         origin = [self.origin[0]] * len(self.loads) + self.origin
         place = self.name, lines, origin, self.kinds, self.space, file
-        return FunctionBody(*place, tuple(self.loads), end - self.first, end, self.program.translations)
+        return FunctionBody(*place, tuple(self.loads), end - self.first, end, self.program.code_cache)
 
 
 def vector_items(operand) -> list:
-    """The parts of a vector operand, or the operand alone."""
+    """The items of a vector operand, or the operand itself."""
     return operand.items if isinstance(operand, Vector) else [operand]

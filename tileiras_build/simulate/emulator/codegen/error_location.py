@@ -1,4 +1,4 @@
-"""Names the PTX instruction of an unexpected Python error inside generated code."""
+"""Finds the PTX instruction of an unexpected Python error in generated code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def raise_at_instruction(error: Exception, program: Program, group: ThreadGroup) -> NoReturn:
-    """Raise ``error`` as an internal error at the instruction that the traceback's generated line comes from."""
+    """Raise an internal error for ``error`` that names the instruction of the traceback's generated line."""
     found = _generated_line(error)
     ins = program.code[min(group.pc, len(program.code) - 1)] if found is None else _instruction_at(program, *found)
     if ins is None:
@@ -22,7 +22,7 @@ def raise_at_instruction(error: Exception, program: Program, group: ThreadGroup)
 
 
 def _generated_line(error: Exception) -> tuple[int, int] | None:
-    """(pc of a generated function, line in its text) of the innermost frame of generated code."""
+    """(pc of the generated function, line in its source) of the innermost frame of generated code."""
     traceback, found = error.__traceback__, None
     while traceback is not None:
         name = traceback.tb_frame.f_code.co_filename

@@ -1,6 +1,6 @@
-"""Registers of 64 bits that hold two float32: what packs, adds and unpacks them need not join their bits in between.
+"""64-bit registers that hold two float32 values (f32x2): the emitter keeps the halves separate.
 
-The emitter keeps the halves of such a register beside its other versions, and joins them where somebody reads all 64 bits.
+It joins the halves only if an instruction reads all 64 bits.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class F32Half:
 
 
 def halves_of(e: Emitter, operand) -> tuple[F32Half, F32Half]:
-    """The low and the high half of an operand of 64 bits."""
+    """The low and the high half of a 64-bit operand."""
     found = pair_of(e, operand)
     if found is None:
         whole = e.use(operand, "u64")
@@ -48,18 +48,18 @@ def halves_of(e: Emitter, operand) -> tuple[F32Half, F32Half]:
 
 
 def pair_of(e: Emitter, operand) -> tuple[F32Half, F32Half] | None:
-    """The halves of a register, where they are known."""
+    """The halves of a register, or None if they are not separate."""
     return e.pairs.get(operand.index) if isinstance(operand, Register) else None
 
 
 def half_of(e: Emitter, operand) -> F32Half:
-    """An operand of 32 bits as a half, whatever becomes of its register."""
+    """A 32-bit operand as a half, which stays valid when its register is redefined."""
     kind = "f32" if isinstance(operand, Register) and operand.kind == "f32" else "u32"
     return F32Half(kind, e.temp(e.use(operand, kind)))
 
 
 def set_pair(e: Emitter, target, low: F32Half, high: F32Half) -> None:
-    """Let a register of 64 bits hold two halves."""
+    """Define a 64-bit register by two halves."""
     whole = joined(low, high)
     if e.predicate is not None or not isinstance(target, Register) or target.kind != "u64":
         return e.set(target, "u64", whole)
@@ -70,5 +70,5 @@ def set_pair(e: Emitter, target, low: F32Half, high: F32Half) -> None:
 
 
 def joined(low: F32Half, high: F32Half) -> str:
-    """Source of the 64 bits of two halves."""
+    """Source of the 64-bit value of two halves."""
     return f"joined_halves({low.bits}, {high.bits})"

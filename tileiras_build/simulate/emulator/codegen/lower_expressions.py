@@ -1,4 +1,4 @@
-"""Expressions of generated lines as operations on strips (``strips.ROWS``)."""
+"""Lowers expressions of generated lines to vector operations (``vector_vm.VECTOR_OPS``)."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ KINDS: dict[str, type[np.generic]] = {
     "f32": np.float32, "u32": np.uint32, "s32": np.int32, "u16": np.uint16, "p": np.bool_,
     "u64": np.uint64,
 }  # fmt: skip
-WORD_KINDS = ("f32", "u32", "s32")  # kinds of 32 bits, which are views of each other
+WORD_KINDS = ("f32", "u32", "s32")  # 32-bit kinds, which are views of each other
 
 
 class NotVectorizableError(Exception):
-    """An expression that no row computes."""
+    """An expression without a vector operation."""
 
 
 @dataclass(frozen=True)
 class VectorValue:
-    """A number of a program, and the kind as which its bits are read."""
+    """The index of a value in a program, and the kind of the view of its bits."""
 
     number: int
     kind: str
@@ -29,14 +29,14 @@ class VectorValue:
 
 @dataclass
 class VectorProgram:
-    """The operations of a run. Values: what it is given, by variable, constants, and results in the order of the operations."""
+    """The operations of a run. Its values are inputs, by variable, constants, and the results of the operations, in order."""
 
     kinds: dict[str, str]  # of variables
     space: dict[str, object]
     inputs: dict[str, VectorValue] = field(default_factory=dict)
     constants: dict[int, np.generic] = field(default_factory=dict)
     operations: list[tuple[str, int, list[int]]] = field(default_factory=list)
-    variables: dict[str, VectorValue] = field(default_factory=dict)  # as they are now
+    variables: dict[str, VectorValue] = field(default_factory=dict)  # current values
     count: int = 0
     computed: set[int] = field(default_factory=set)
 
@@ -58,7 +58,7 @@ class VectorProgram:
         return handler(self, node)
 
     def number(self, number: np.generic) -> VectorValue:
-        """A constant of an operation that no variable has."""
+        """A constant operand."""
         out = self.new("u32")
         self.constants[out.number] = number
         return out
@@ -106,7 +106,7 @@ def _binary(program: VectorProgram, node: ast.BinOp) -> VectorValue:
         return program.append(_FLOATS[type(node.op)], "f32", left, right)
     if left.kind == right.kind == "p" and isinstance(node.op, ast.BitOr):
         return program.append("either", "p", left, right)
-    # Integers of others are addresses as a rule: fewer than threads, and no work.
+    # Other integers are usually addresses, with fewer elements than threads.
     are_new = not program.computed.isdisjoint((left.number, right.number))
     if left.kind == right.kind == "u32" and type(node.op) in _BITS and are_new:
         if isinstance(node.op, _SHIFTS) and not int(program.constants.get(right.number, 32)) < 32:
@@ -124,7 +124,7 @@ def _call(program: VectorProgram, node: ast.Call) -> VectorValue:
 
 
 def _method(program: VectorProgram, function: ast.Attribute, arguments: list[ast.expr]) -> VectorValue:
-    """A view as another kind, or 16 bits as 32."""
+    """A view as another kind, or an extension of 16 bits to 32."""
     kind = arguments[0].id if len(arguments) == 1 and isinstance(arguments[0], ast.Name) else ""
     value = program.value(function.value)
     if function.attr == "view" and kind in WORD_KINDS and value.kind in WORD_KINDS:
@@ -135,7 +135,7 @@ def _method(program: VectorProgram, function: ast.Attribute, arguments: list[ast
 
 
 _WIDTHS = {("u16", "u32"): "extend", ("u32", "u16"): "low"}
-_COMPARISONS = {ast.Lt: "slt", ast.LtE: "sle", ast.Gt: "sgt", ast.GtE: "sge"}  # of integers with a sign
+_COMPARISONS = {ast.Lt: "slt", ast.LtE: "sle", ast.Gt: "sgt", ast.GtE: "sge"}  # of signed integers
 
 
 def _compare(program: VectorProgram, node: ast.Compare) -> VectorValue:
@@ -149,7 +149,7 @@ def _compare(program: VectorProgram, node: ast.Compare) -> VectorValue:
 
 
 def _field(program: VectorProgram, nodes: list[ast.expr]) -> VectorValue:
-    """Bits of a word from a place on, both known."""
+    """A bit-field of a word, with constant position and length."""
     value, position, length = map(program.value, nodes[:3])
     known = [int(program.constants.get(number.number, 32)) for number in (position, length)]
     if _literals(nodes[3:]) != (False,) or value.kind != "u32" or not sum(known) <= 32 or 0 in known:
@@ -191,7 +191,7 @@ def _narrow(program: VectorProgram, nodes: list[ast.expr]) -> VectorValue:
 
 
 def _half(name: str) -> Callable[[VectorProgram, list[ast.expr]], VectorValue]:
-    """Half of the bits of a register of 64."""
+    """The low or high half of a 64-bit register."""
 
     def half(program: VectorProgram, nodes: list[ast.expr]) -> VectorValue:
         value = program.value(*nodes)

@@ -1,10 +1,10 @@
-"""Lines of a generated function that follow each other and do the same, as one call."""
+"""Merges adjacent similar lines of a generated function into one call."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-LineParts = tuple[str, str, str]  # what a line names: of a load or store a register, its site, an address
+LineParts = tuple[str, str, str]  # (register, site, address) of a load or store
 
 
 def merge_adjacent(
@@ -14,9 +14,9 @@ def merge_adjacent(
     call: Callable[[list[LineParts]], str],
     can_follow: Callable[[list[LineParts], LineParts], bool] = lambda before, parts: True,
 ) -> tuple[list[str], list[int]]:
-    """The lines, and the pc of each, with two or more in a row that have ``parts_of`` as the one line that ``call`` makes of them.
+    """The lines, and the pc of each; two or more adjacent lines that ``match`` are replaced by the line that ``call`` returns.
 
-    A line that does not go on with the ones ``before`` begins a row of its own.
+    A line that ``can_follow`` rejects starts a new sequence.
     """
     out: list[str] = []
     pcs: list[int] = []

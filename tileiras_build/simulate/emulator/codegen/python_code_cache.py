@@ -1,7 +1,7 @@
-"""The Python that a kernel's instructions become, compiled: what takes one process a while the next ones find (``user_cache.py``).
+"""A persistent cache of the Python bytecode generated for a kernel, shared between processes (``user_cache.py``).
 
-A kernel has one record, found by its PTX and by the Python that compiles: code for each text that was compiled, by its digest. So it is
-nothing to a record how the emulator makes texts.
+A kernel has one record, keyed by its PTX and the version of Python. It maps the digest of each generated source to its
+bytecode, so it stays valid when the emulator changes the sources that it generates.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from types import CodeType
 
 from ....core.user_cache import cache_key, user_cache
 
-MIN_COMPILE_SECONDS = 0.002  # seconds of compiling that a record saves; less is less than what it takes to write one
-MAX_FUNCTIONS = 1024  # functions of a record
+MIN_COMPILE_SECONDS = 0.002  # seconds of compilation from which writing a record pays off
+MAX_FUNCTIONS = 1024  # functions in a record
 
 
 class PythonCodeCache:
-    """The code of the functions of one kernel of a PTX text."""
+    """The bytecode of the functions of one kernel."""
 
     def __init__(self, ptx: str, entry: str):
         self._ptx, self._entry = ptx, entry
         self._used: dict[bytes, CodeType] = {}
-        self._seconds = 0.0  # of compiling what is not kept
+        self._seconds = 0.0  # spent on compilations that are not stored yet
 
     @cached_property
     def _key(self) -> str:
@@ -38,7 +38,7 @@ class PythonCodeCache:
         return {} if data is None else marshal.loads(data)
 
     def code(self, source: str, file: str) -> CodeType:
-        """What Python makes of a text that tracebacks call ``file``."""
+        """The compiled source; ``file`` is its name in tracebacks."""
         digest = hashlib.sha256(f"{file}\0{source}".encode()).digest()
         found = self._cached.get(digest)
         if found is None:
@@ -49,7 +49,7 @@ class PythonCodeCache:
         return found
 
     def store(self) -> None:
-        """Keep what was compiled for the next processes, if it took them long."""
+        """Store the compiled code for later processes if compilation took long enough."""
         store = user_cache()
         if self._seconds < MIN_COMPILE_SECONDS or store is None:
             return

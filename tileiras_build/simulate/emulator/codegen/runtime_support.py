@@ -9,7 +9,7 @@ _HALF = np.uint64(32)  # bits
 
 
 def choose(mask, new, old):
-    """``new`` where the predicate holds, else ``old``."""
+    """``new`` where the mask is true, else ``old``."""
     if mask is _TRUE:
         return new
     if mask is _FALSE:
@@ -20,17 +20,17 @@ def choose(mask, new, old):
 
 
 def lower_half(value):
-    """The low 32 bits of 64."""
+    """The low 32 bits of a 64-bit value."""
     return value.astype(np.uint32)
 
 
 def upper_half(value):
-    """The high 32 bits of 64."""
+    """The high 32 bits of a 64-bit value."""
     return (value >> _HALF).astype(np.uint32)
 
 
 def joined_halves(low, high):
-    """64 bits of two halves."""
+    """The 64-bit value of two halves."""
     return low.astype(np.uint64) | (high.astype(np.uint64) << _HALF)
 
 
@@ -40,7 +40,7 @@ NAMESPACE = {
 
 
 def exporter(namespace: dict):
-    """A decorator that puts functions into ``namespace`` for generated code."""
+    """A decorator that exports functions to generated code through ``namespace``."""
 
     def export(function):
         namespace[function.__name__] = function

@@ -107,7 +107,7 @@ class BulkSite:
         batch, key = group.batch, None
         if ctas is None and selection.of and all(isinstance(one, np.generic) for one in (to, map_address, mbar)):
             key = self, selection.of, int(to), int(map_address), int(mbar)
-            if self.load_with_known_operands(group, selection, group.known.get(key), map_address, coordinates):
+            if self.load_with_known_operands(group, selection, group.memo.get(key), map_address, coordinates):
                 return
         flat = flat_threads(group, selection)
         offset, bias = self.in_shared(self.shared_to, group, to, selection)
@@ -128,7 +128,7 @@ class BulkSite:
             copy.mark_in_flight(batch)
             batch.sync.waits.add_in_flight(copy.positions, copy)
             if key is not None and copy.is_repeat_of(batch):
-                group.known[key] = copy, frozenset(positions.tolist())
+                group.memo[key] = copy, frozenset(positions.tolist())
 
     def load_with_known_operands(
         self, group, selection, known: tuple[BoxCopy, frozenset] | None, map_address, coordinates

@@ -62,7 +62,7 @@ class CpAsyncSite:
         if group.observers.accesses is not None:
             group.observers.accesses(self.target, group, [(place, None)], True, selection)
         count = len(selection.rows)
-        cta = group.cta[selection.rows, 0] if group.is_product_set else group.cta[0, selection.columns]
+        cta = group.cta[selection.rows, 0] if group.is_rectangular else group.cta[0, selection.columns]
         flat = cta * group.geometry.threads + group.tid[0, selection.columns]
         index = np.broadcast_to(place.index(self.size), count)
         group.observers.require_async_copy_marks().mark_written(self.target.ins, index, self.size)
@@ -74,7 +74,7 @@ class CpAsyncSite:
         """Whether machine code has done it; NumPy does the rest, or says what is wrong."""
         batch = group.batch
         if (
-            not group.is_product_set
+            not group.is_rectangular
             or batch.observers.has_any
             or batch.geometry.cluster_size > 1
             or not gemm_jit.is_ready()

@@ -92,7 +92,7 @@ class MatrixSite:
         has_observers = batch.observers.accesses is not None and not batch.observers.accesses.idle
         if has_observers or batch.geometry.cluster_size > 1 or self.change or not gemm_jit.is_ready():
             return None
-        is_plain = self.site.space == "shared" and group.dense and group.is_product_set
+        is_plain = self.site.space == "shared" and group.dense and group.is_rectangular
         shapes = group.shape, (1, group.shape[1])
         if not is_plain or np.shape(address) not in shapes or address.dtype != np.uint32:
             return None

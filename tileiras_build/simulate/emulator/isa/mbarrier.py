@@ -140,12 +140,12 @@ class MbarrierSite:
         key = None
         if selection.of and isinstance(address, np.generic) and group.geometry.cluster_size == 1:
             key = self, selection.of, int(address)
-            if (found := group.known.get(key)) is not None:
+            if (found := group.memo.get(key)) is not None:
                 return found
         place = self.site.in_shared(group, selection.pick(address), selection)
         found = broadcast_int64(place.index(8), len(selection.rows)), flat_threads(group, selection)
         if key is not None:
-            group.known[key] = found
+            group.memo[key] = found
         return found
 
     def init(self, group, address, count, mask):
@@ -194,7 +194,7 @@ class MbarrierSite:
         if (
             group.shape[1] == 1
             or group.observers.racecheck is not None
-            or not group.is_product_set
+            or not group.is_rectangular
             or not all(map(is_uniform_per_cta, operands))
         ):
             return None
@@ -209,7 +209,7 @@ class MbarrierSite:
         if (
             mask is None
             and group.observers.racecheck is None
-            and group.is_product_set
+            and group.is_rectangular
             and is_uniform_per_cta(address)
             and is_uniform_per_cta(state)
         ):

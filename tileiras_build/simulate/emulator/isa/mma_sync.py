@@ -210,7 +210,7 @@ def handle_mma(e, ins):
         return accumulate_f64(e, ins, a, b)
     targets, olds = vector_items(ins.args[0]), vector_items(ins.args[3])
     if d_type == "f32" and "satfinite" not in ins.mods and is_deferrable(e, targets):
-        return e.noted.add(e, "mma", (m, a_name, b_name), targets, olds, (a, b))
+        return e.pending_mmas.add(e, "mma", (m, a_name, b_name), targets, olds, (a, b))
     integers = d_type == "s32"
     parts = e.temp(f"multiply(g, {a}, {b}, {integers})")
     accumulate(e, ins, d_type, "s32" if integers else "f32", parts)

@@ -88,10 +88,10 @@ def pool_of(batch) -> RegisterPool:
 
 def warps_of(group) -> tuple[np.ndarray, np.ndarray]:
     """(CTA, number in it) of each warp that has threads in a group."""
-    if (found := group.known.get("registers")) is None:
+    if (found := group.memo.get("registers")) is None:
         slots, _, _ = group.threads.scattered
         flat = group.flat[np.flatnonzero(run_starts(slots[0]))]
-        found = group.known["registers"] = (
+        found = group.memo["registers"] = (
             flat // group.geometry.threads,
             flat % group.geometry.threads // 32,
         )

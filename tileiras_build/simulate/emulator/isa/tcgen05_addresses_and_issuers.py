@@ -56,9 +56,9 @@ def warps_of(group, ins) -> tuple[np.ndarray, np.ndarray]:
     if not group.dense:
         cta, tid = divmod(int(group.flat[0]), group.geometry.threads)
         fault(group.observers, ins, "not all 32 threads of the warp execute this instruction", cta, tid)
-    if (found := group.known.get("warps")) is None:
+    if (found := group.memo.get("warps")) is None:
         cta, tid = np.divmod(group.flat[::32], group.geometry.threads)
-        found = group.known["warps"] = cta, tid // 32
+        found = group.memo["warps"] = cta, tid // 32
     return found
 
 
@@ -75,10 +75,8 @@ class Issuers:
     def __init__(self, group, mask, *operands):
         selection = selected(group, mask)
         if mask is None:
-            found = group.known.get("issuers")
-            self.ctas, self.tids, self.is_once = found or group.known.setdefault(
-                "issuers", issuers_of(group, selection)
-            )
+            found = group.memo.get("issuers")
+            self.ctas, self.tids, self.is_once = found or group.memo.setdefault("issuers", issuers_of(group, selection))
         else:
             self.ctas, self.tids, self.is_once = issuers_of(group, selection)
         self.are_numbers = mask is None and all(isinstance(operand, np.generic) for operand in operands)

@@ -97,10 +97,10 @@ class TensorMemoryAccess:
         """The places that a group accesses, after the checks of the address."""
         ctas, warps = warps_of(group, self.ins)
         key = self.whole, *self.runs, address.shape, address.tobytes()
-        found = group.known.get(key)
+        found = group.memo.get(key)
         if found is None:
             words = per_warp(group, self.ins, address)
-            found = group.known[key] = self.places_of(group, ctas, warps, words.astype(np.int64))
+            found = group.memo[key] = self.places_of(group, ctas, warps, words.astype(np.int64))
         return found
 
     def places_of(self, group, ctas: np.ndarray, warps: np.ndarray, words: np.ndarray) -> CellRanges:

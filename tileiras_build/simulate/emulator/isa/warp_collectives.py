@@ -51,9 +51,9 @@ def uniform(value) -> bool:
 @helper
 def shuffle_constant(group, value, source, same):
     """A shuffle by a fixed permutation."""
-    if uniform(value) or (group.is_product_set and value.shape[1] == 1 and group.shape[1] > 1):
+    if uniform(value) or (group.is_rectangular and value.shape[1] == 1 and group.shape[1] > 1):
         return value
-    if group.dense and value.shape[0] == 1 and group.is_product_set:
+    if group.dense and value.shape[0] == 1 and group.is_rectangular:
         return value.reshape(-1, 32)[:, source].reshape(1, -1)
     return group.from_warps(group.to_warps(value)[:, source])
 
@@ -239,13 +239,13 @@ def handle_redux(e, ins):
 def elect(group, mask):
     """(leader lane, whether this thread is it): the lowest participating lane."""
     is_of_all = np.ndim(mask) == 0 and int(mask) == FULL_MASK
-    if is_of_all and (found := group.known.get("elected")) is not None:
+    if is_of_all and (found := group.memo.get("elected")) is not None:
         return found
     leader = participants(group, mask).argmax(-1)
     leader = np.broadcast_to(leader, (group.warps, 32)).astype(np.uint32)
     found = group.from_warps(leader), group.from_warps(leader == LANES)
     if is_of_all:
-        group.known["elected"] = found
+        group.memo["elected"] = found
     return found
 
 

@@ -134,7 +134,7 @@ class SharedOperand:
     def read_with_jit(self, group, descriptor) -> np.ndarray | None:
         """The chunks by machine code where all CTAs have the same descriptors; None where they do not, or somebody watches."""
         batch = group.batch
-        if not group.is_product_set or batch.observers.racecheck is not None or not gemm_jit.is_ready():
+        if not group.is_rectangular or batch.observers.racecheck is not None or not gemm_jit.is_ready():
             return None
         different = self.of_each(group, descriptor)
         if different is None:
@@ -165,7 +165,7 @@ class SharedOperand:
     def shared(self, group, index):
         """Of chunk numbers (warpgroups, …) those of each CTA, where its warpgroups read the same."""
         each = group.shape[1] // WARPGROUP_THREADS
-        if not self.once or not group.is_product_set or each == 1:
+        if not self.once or not group.is_rectangular or each == 1:
             return index
         per_cta = index.reshape(-1, each, *index.shape[1:])
         return per_cta[:, 0] if are_all(per_cta == per_cta[:, :1]) else index
@@ -369,7 +369,7 @@ def handle_wgmma(e, ins):
     b = p.matrix(e, ins, "B", p.right, p.b, p.n, 1)
     keep = e.temp(e.use(p.accumulate, "p"))
     if p.can_be_deferred(e):
-        return e.noted.add(e, "wgmma", (p.n, p.a, p.b), p.targets, p.targets, (a, b, keep))
+        return e.pending_mmas.add(e, "wgmma", (p.n, p.a, p.b), p.targets, p.targets, (a, b, keep))
     if p.a in fp8_accumulation.KINDS:
         kind = "u32" if p.d == "f16" else "f32"
         olds = ", ".join(e.use(c, kind) for c in p.targets)

@@ -68,7 +68,7 @@ class BatchedStores:
         """Whether machine code has stored all; else NumPy has to do it, or to say what is wrong."""
         batch, shape = group.batch, group.shape
         if (
-            not group.is_product_set
+            not group.is_rectangular
             or batch.observers.has_any
             or batch.geometry.cluster_size > 1
             or not gemm_jit.is_ready()

@@ -241,12 +241,12 @@ class Site:
         key = None
         if selection.of and isinstance(address, np.generic) and group.geometry.cluster_size == 1:
             key = self, selection.of, int(address)
-            if (found := group.known.get(key)) is not None:
+            if (found := group.memo.get(key)) is not None:
                 return found
         place, count = self.in_shared(group, selection.pick(address), selection), len(selection.rows)
         found = broadcast_int64(place.offset, count), broadcast_int64(0 if place.bias is None else place.bias, count)
         if key is not None:
-            group.known[key] = found
+            group.memo[key] = found
         return found
 
     def in_cluster(self, group, address, selection) -> ResolvedAddress:

@@ -44,12 +44,12 @@ class Program:
     """One kernel ready to run. Attributes of use elsewhere: ``threads`` (reqntid or None), ``params``
     (Variables with offsets into the parameter block), ``shared_static``, ``local_size``, ``register_template``."""
 
-    def __init__(self, module, entry: str, cluster=None, translations: PythonCodeCache | None = None):
+    def __init__(self, module, entry: str, cluster=None, code_cache: PythonCodeCache | None = None):
         if entry not in module.functions or not module.functions[entry].entry:
             names = ", ".join(n for n, f in module.functions.items() if f.entry)
             raise EmulatorError(f"no kernel {entry!r} in this PTX; it has: {names or 'none'}")
         self.module, self.entry = module, module.functions[entry]
-        self.translations = translations or PythonCodeCache("", entry)
+        self.code_cache = code_cache or PythonCodeCache("", entry)
         required = self.entry.directives.get("reqnctapercluster")
         self.explicit_cluster = required is not None or cluster is not None
         self.cluster = (*(required if required and all(required) else cluster or (1,)), 1, 1)[:3]

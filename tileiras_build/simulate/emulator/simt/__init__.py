@@ -1,1 +1,1 @@
-"""Threads of a batch of CTAs: divergence, reconvergence, barriers, waiting."""
+"""SIMT execution of a batch of CTAs: divergence, reconvergence, scheduling, barriers."""

@@ -1,16 +1,15 @@
-"""Asynchronous work of a thread in groups: what cp.async and cp.async.bulk have issued and nobody has waited for.
+"""Groups of asynchronous copies (cp.async and cp.async.bulk) that threads have issued and not waited for.
 
-A piece of work is an object with ``perform(batch)``, which does it, and ``only(member)``, the part that belongs to the
-threads where the mask over the batch's threads holds (or None). It is done at the wait, the latest moment that the
-ISA allows, so that a missing wait reads stale bytes. Bulk copies also have ``read(batch)``, which takes what they
-copy but writes nothing yet, and ``source_was_read``.
+A copy is an object with ``perform(batch)`` and ``only(member)``, which returns its part for the threads in a mask over the
+batch's threads (or None). It is performed at its wait, the latest moment that the ISA allows, so that a missing wait reads
+stale bytes. Bulk copies also have ``read(batch)``, which reads the source without writing, and ``source_was_read``.
 """
 
 from __future__ import annotations
 
 
 class AsyncCopyGroups:
-    """Committed groups, oldest first, and what is not committed yet, of the threads of one ``Group``."""
+    """Committed groups, oldest first, and uncommitted copies of the threads of one ``ThreadGroup``."""
 
     __slots__ = ("groups", "pending")
 
@@ -26,13 +25,13 @@ class AsyncCopyGroups:
         self.pending = []
 
     def perform(self, batch, newest: int) -> None:
-        """Do the work of all groups but the ``newest``."""
+        """Perform all groups but the ``newest``."""
         while len(self.groups) > newest:
             for work in self.groups.pop(0):
                 work.perform(batch)
 
     def read(self, batch, newest: int) -> None:
-        """Let all groups but the ``newest`` read their sources; what they write is not seen yet."""
+        """Read the sources of all groups but the ``newest``; their writes are not visible yet."""
         for copies in self.groups[: max(len(self.groups) - newest, 0)]:
             for work in copies:
                 work.read(batch)
@@ -43,7 +42,7 @@ class AsyncCopyGroups:
         self.perform(batch, 0)
 
     def only(self, member) -> AsyncCopyGroups:
-        """The part of the threads where ``member`` holds."""
+        """The part that belongs to the threads in the mask ``member``."""
         out = AsyncCopyGroups()
         out.groups = [_only(copies, member) for copies in self.groups]
         out.pending = _only(self.pending, member)
@@ -51,7 +50,7 @@ class AsyncCopyGroups:
 
     @staticmethod
     def joined(queues: list[AsyncCopyGroups]) -> AsyncCopyGroups:
-        """The queue of several sets of threads as one; waits count from the newest group."""
+        """The merged queue of several sets of threads; waits count from the newest group."""
         out = AsyncCopyGroups()
         depth = max(len(q.groups) for q in queues)
         out.pending = [work for q in queues for work in q.pending]

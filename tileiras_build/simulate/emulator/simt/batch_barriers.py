@@ -1,4 +1,4 @@
-"""What the threads of a batch synchronize at: CTA barriers, cluster barriers and mbarriers."""
+"""The synchronization objects of a batch: CTA barriers, cluster barriers and mbarriers."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 class Synchronization:
-    """The barriers of one batch, and the groups that wait at them."""
+    """The barriers of one batch, and the groups waiting at them."""
 
     def __init__(self, batch: CtaBatch) -> None:
         parts = batch.geometry, batch.scheduler, batch.observers
         self.barriers, self.clusters, self.waits = CtaBarriers(*parts), ClusterBarriers(*parts), MbarrierWaits(batch)
 
     def has_waiters(self) -> bool:
-        """Whether a group waits at any of them."""
+        """Whether any group is waiting."""
         return bool(self.barriers.blocked or self.waits.sleepers or self.clusters.blocked)

@@ -1,4 +1,4 @@
-"""The sixteen barriers of each CTA (PTX ISA 9.0, section 9.7.13): who has arrived, and who waits."""
+"""The sixteen barriers of each CTA (PTX ISA 9.0, section 9.7.13): arrivals and waiting groups."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BARRIERS = 16
 
 
 class CtaBarriers:
-    """``blocked``: (group, barrier, reduction) of the threads that wait."""
+    """``blocked``: (group, barrier, reduction) of waiting threads."""
 
     def __init__(self, geometry: Geometry, scheduler: Scheduler, observers: Observers) -> None:
         self.geometry, self.scheduler, self.observers = geometry, scheduler, observers
@@ -29,20 +29,22 @@ class CtaBarriers:
     def arrive(
         self, group: ThreadGroup, barrier, count, red: str | None, predicate, waits: bool, after: int
     ) -> ThreadGroup | None:
-        """Arrive at (and unless bar.arrive, wait at) a CTA barrier; the group if it need not wait."""
+        """Arrive at a CTA barrier and, except for bar.arrive, wait at it; returns the group if it does not have to wait."""
         if np.ndim(barrier) and barrier.size > 1 and barrier.min() != barrier.max():
             self._arrive_at_several(group, barrier, count, red, predicate, waits, after)
             return None
         barrier = int(np.ravel(barrier)[0])
         if not 0 <= barrier < BARRIERS:
             group.pc = after - 1
-            self.scheduler.raise_stuck(group, f"barrier {barrier}: a CTA has barriers 0 to {BARRIERS - 1}", OTHER)
+            self.scheduler.raise_stuck(
+                group, f"barrier {barrier} does not exist: a CTA has barriers 0 to {BARRIERS - 1}", OTHER
+            )
         group.pc = after
         count = None if count is None else int(np.ravel(count)[0])
         whole = group.whole and count in (None, self.geometry.threads)
         if whole and not is_any(self.arrived[group.cta[:, 0], barrier]):
             return self._complete_at_once(group, red, predicate)
-        self._note(group, barrier, count or 0, red, predicate)
+        self._record_arrival(group, barrier, count or 0, red, predicate)
         if waits:
             self.blocked.append((group, barrier, red))
         else:
@@ -53,7 +55,7 @@ class CtaBarriers:
     def _arrive_at_several(
         self, group: ThreadGroup, barrier, count, red: str | None, predicate, waits: bool, after: int
     ) -> None:
-        """Threads that name different barriers."""
+        """Arrive of threads with different barrier operands."""
         for value in unique_integers(barrier):
             child = group.split_off(barrier == value)
             child.pc = after
@@ -62,7 +64,7 @@ class CtaBarriers:
                 self.scheduler.push(child)
 
     def _complete_at_once(self, group: ThreadGroup, red: str | None, predicate) -> ThreadGroup:
-        """All threads of whole CTAs arrive at once."""
+        """Complete a barrier at which all threads of whole CTAs arrive at once."""
         if red is not None:
             votes = np.broadcast_to(predicate, group.shape).sum(axis=1, keepdims=True)
             group.barrier_value = _reduce_votes(red, votes, self.geometry.threads)
@@ -70,7 +72,7 @@ class CtaBarriers:
             self.observers.racecheck.whole_barrier(group.cta[:, 0])
         return group
 
-    def _note(self, group: ThreadGroup, barrier: int, needed: int, red: str | None, predicate) -> None:
+    def _record_arrival(self, group: ThreadGroup, barrier: int, needed: int, red: str | None, predicate) -> None:
         if self.observers.racecheck is not None:
             self.observers.racecheck.arrive(group, barrier)
         ctas = group.full(group.cta)
@@ -80,7 +82,7 @@ class CtaBarriers:
             np.add.at(self.votes[:, barrier], ctas, group.full(predicate).astype(np.int64))
 
     def release(self) -> None:
-        """Release the groups that wait at a barrier where all threads have arrived."""
+        """Release the groups waiting at complete barriers."""
         living = self.scheduler.alive.reshape(self.geometry.ctas, self.geometry.threads).sum(axis=1)
         needed = np.where(self.needed > 0, self.needed, living[:, None])
         done = (self.arrived > 0) & (self.arrived >= needed)
@@ -101,7 +103,7 @@ class CtaBarriers:
             self.scheduler.push(group)
 
     def _split_released(self, done: np.ndarray) -> list[tuple[ThreadGroup, int, str | None]]:
-        """Those of the blocked whose barriers are done; what remains of their groups stays blocked."""
+        """The blocked groups, or parts of groups, whose barriers are complete; the rest stays blocked."""
         still, released = [], []
         for group, barrier, red in self.blocked:
             ready = done[group.cta, barrier]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class CtaBatch:
-    """Owns the parts of one batch; handlers of instructions use those that they need."""
+    """Owns the state of one batch; instruction handlers access it."""
 
     def __init__(
         self, program: Program, geometry: Geometry, params: np.ndarray, address_space: Memory, dynamic_shared: int,
@@ -36,7 +36,7 @@ class CtaBatch:
         self.prints = PrintfOutput()
 
     def run(self) -> None:
-        """Run all CTAs to their end."""
+        """Run all CTAs to completion."""
         geometry, program = self.geometry, self.program
         family = thread_set_cache((program, geometry, self.memories.dynamic_shared))
         threads = family.of(geometry.cta_column, np.arange(geometry.threads)[None], geometry.threads)

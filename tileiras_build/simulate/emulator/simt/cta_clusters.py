@@ -1,4 +1,4 @@
-"""The barrier of each cluster (PTX ISA 9.0, section 9.7.13.4): which threads have arrived, and which groups wait."""
+"""The barrier of each cluster (PTX ISA 9.0, section 9.7.13.4): arrived threads and waiting groups."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ClusterBarriers:
         self.complete()
 
     def wait(self, group, after: int):
-        """Wait for the phase at which the threads have arrived."""
+        """Wait for the phase in which the threads have arrived."""
         flat = group.flat
         ins = self.scheduler.program.code[after - 1]
         if (self.states[flat] == _IDLE).any():
@@ -85,6 +85,6 @@ class ClusterBarriers:
         self.blocked = still
 
     def on_threads_exited(self) -> None:
-        """Threads have exited: no thread waits for them any longer."""
+        """Update the barriers after threads have exited: no thread waits for exited threads."""
         if (self.states == _ARRIVED).any():
             self.complete()

@@ -1,7 +1,7 @@
-"""The geometry of a batch of CTAs: its place in the grid, its block and cluster shapes, and the names of its threads.
+"""The geometry of a batch of CTAs: its position in the grid, block and cluster shapes, and the coordinates of its threads.
 
-The CTAs of a batch are numbered cluster after cluster, by rank within each; a cluster is never split over batches (PTX ISA 9.0,
-section 2.2.2). Functions take CTA numbers of the batch, as an integer or an array.
+The CTAs of a batch are indexed by cluster, then by rank; a cluster is never split over batches (PTX ISA 9.0,
+section 2.2.2). Functions accept an index of a CTA in the batch, as an integer or an array.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import EmulatorError
 
-RANK_SHIFT = 24  # the bit of an address of shared memory from which it holds the rank of its CTA
+RANK_SHIFT = 24  # bits of a shared memory address from this one on are the rank of its CTA
 RANK_MASK = 0xFF
 OFFSET_MASK = (1 << RANK_SHIFT) - 1
 MAX_CTAS_PER_CLUSTER = 16  # the non-portable limit
@@ -23,14 +23,14 @@ def check_shape(shape, grid) -> None:
     """Raise EmulatorError unless a grid can be launched in clusters of a shape."""
     size = int(np.prod(shape))
     if not 1 <= size <= MAX_CTAS_PER_CLUSTER:
-        raise EmulatorError(f"a cluster of {size} CTAs: 1 to {MAX_CTAS_PER_CLUSTER} are possible")
+        raise EmulatorError(f"invalid cluster of {size} CTAs: expected 1 to {MAX_CTAS_PER_CLUSTER}")
     if any(g % c for g, c in zip(grid, shape)):
-        raise EmulatorError(f"the grid {tuple(grid)} does not divide into clusters of {tuple(shape)}")
+        raise EmulatorError(f"grid {tuple(grid)} is not divisible into clusters of {tuple(shape)}")
 
 
 @dataclass(frozen=True)
 class Geometry:
-    """``first`` is the number in the grid, in this order, of the first of the batch's ``ctas`` CTAs."""
+    """``first`` is the index in the grid, in the same order, of the first of the batch's ``ctas`` CTAs."""
 
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
@@ -49,7 +49,7 @@ class Geometry:
 
     @cached_property
     def cta_column(self) -> np.ndarray:
-        """The numbers of the CTAs, as a column."""
+        """The indices of the CTAs as a column."""
         return np.arange(self.ctas)[:, None]
 
     def cta_coordinates(self, cta) -> tuple:

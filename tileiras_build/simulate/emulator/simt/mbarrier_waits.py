@@ -1,8 +1,8 @@
-"""Threads that wait for an mbarrier, asynchronous copies that will complete one, and what to say when nobody can run.
+"""Threads that wait for an mbarrier, asynchronous copies that complete on one, and the report of a deadlock.
 
-A failed mbarrier.try_wait puts its group to sleep until the mbarrier completes a phase. When nobody else can run,
-sleepers see their wait fail once (the ISA lets it time out); if nothing has changed the next time, it is a deadlock.
-A bulk copy is performed when a thread tests its mbarrier or no group can run: the latest moment that the ISA allows.
+A failed mbarrier.try_wait suspends its group until the mbarrier completes a phase. If no other group can run, the wait of
+suspended groups returns false once (the ISA allows a time-out). If nothing has changed by the next time, it is a deadlock. A
+bulk copy is performed when a thread tests its mbarrier or no group can run: the latest moment that the ISA allows.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from .broadcasting import unique_integers
 if TYPE_CHECKING:
     from ..memory.tensor_memory import Operation
 
-MAX_SHOWN_WAITS = 6  # waits that a deadlock message describes
-MAX_FAILED_TESTS_ALONE = 2000  # failed mbarrier.test_wait in a row, with nobody else to run, that make a deadlock
-MAX_FAILED_TESTS = 200_000  # the same with others that run
+MAX_SHOWN_WAITS = 6  # waits described in a deadlock message
+MAX_FAILED_TESTS_ALONE = 2000  # failed mbarrier.test_wait in a row that count as a deadlock if no other group can run
+MAX_FAILED_TESTS = 200_000  # the same while other groups run
 
 
 class InFlight(Protocol):
-    """What is on its way: copies, and commits of tensor cores. ``flat``: the threads that have issued it."""
+    """An operation in flight: a copy, or a commit of tensor cores. ``flat``: the threads that have issued it."""
 
     ins: Instruction
     flat: np.ndarray
@@ -37,53 +37,52 @@ class InFlight(Protocol):
 
 
 class InFlightArrival:
-    """What is on its way and brings no data, only an arrival at mbarriers of one CTA, behind operations of tensor memory."""
+    """A commit in flight: it writes no data and only arrives at mbarriers of one CTA, after operations of tensor memory."""
 
     commit: Operation
 
 
 class MbarrierWaits:
-    """Sleepers and copies in flight of one batch, by the index of the 8-byte word of their mbarrier."""
+    """Suspended groups and copies in flight of one batch, by the index of the 8-byte word of their mbarrier."""
 
     def __init__(self, batch):
         self.batch = batch
         self.sleepers: dict[int, list] = {}
-        self.flying: list[tuple[frozenset[int], InFlight]] = []  # (mbarriers, copy), in the order of issue
+        self.in_flight: list[tuple[frozenset[int], InFlight]] = []  # (mbarriers, copy), in the order of issue
         self.unseen: list[
             tuple[frozenset[int], InFlight]
-        ] = []  # performed, at whose mbarriers no thread has looked yet
+        ] = []  # performed, but no thread has tested their mbarriers since
         self.revived_at = -1
-        self.fruitless = (0, -1)  # failed tests with nobody else to run, and ``changes`` then
-        self.failures = 0  # failed tests since the last change, whoever runs
+        self.failed_alone = (0, -1)  # failed tests while no other group could run, and ``changes`` at that time
+        self.failures = 0  # failed tests since the last change
 
     # -- copies --------------------------------------------------------------------------------------
     def add_in_flight(self, positions: np.ndarray | frozenset[int], copy: InFlight) -> None:
-        """``copy.perform(batch)`` completes bytes on the mbarriers at ``positions``."""
+        """Add a copy that will complete on the mbarriers at ``positions``."""
         places = positions if isinstance(positions, frozenset) else frozenset(positions.tolist())
-        self.flying.append((places, copy))
+        self.in_flight.append((places, copy))
 
     def perform(self, positions: Iterable[int]) -> bool:
-        """Finish the copies in flight towards these mbarriers, of the first one first; whether there were any."""
-        if not self.flying:
+        """Perform the copies in flight that complete on these mbarriers, ordered by mbarrier; returns whether there were any."""
+        if not self.in_flight:
             return False
         wanted = frozenset(positions)
         found = [
-            (min(wanted & places), i) for i, (places, _) in enumerate(self.flying) if not wanted.isdisjoint(places)
+            (min(wanted & places), i) for i, (places, _) in enumerate(self.in_flight) if not wanted.isdisjoint(places)
         ]
-        copies = [self.flying[i][1] for _, i in sorted(found)]
-        self.flying = [entry for entry in self.flying if wanted.isdisjoint(entry[0])]
+        copies = [self.in_flight[i][1] for _, i in sorted(found)]
+        self.in_flight = [entry for entry in self.in_flight if wanted.isdisjoint(entry[0])]
         for _, some in groupby(copies, lambda copy: isinstance(copy, InFlightArrival)):
             completed = list(some)
             if commits := [copy.commit for copy in completed if isinstance(copy, InFlightArrival)]:
-                self.batch.memories.tensor_memory.complete_commits(
-                    commits
-                )  # at once: what leads to them may be carried out together
+                # All at once, because their MMAs may be computed together.
+                self.batch.memories.tensor_memory.complete_commits(commits)
             for copy in completed:
                 copy.perform(self.batch)
         return bool(copies)
 
     def observe(self, positions: np.ndarray) -> None:
-        """Threads test these mbarriers, and so observe the copies that were performed there."""
+        """Record that threads test these mbarriers, and so observe the copies that completed on them."""
         wanted = frozenset(positions.tolist())
         self.unseen = [entry for entry in self.unseen if wanted.isdisjoint(entry[0])]
 
@@ -94,7 +93,7 @@ class MbarrierWaits:
             self.sleepers.setdefault(position, []).append(group)
 
     def completed(self, positions) -> None:
-        """Phases have completed: wake the groups that wait for them."""
+        """Wake the groups that wait for completed phases."""
         if self.sleepers:
             for position in positions.tolist():
                 self.wake(self.sleepers.pop(position, ()))
@@ -106,10 +105,10 @@ class MbarrierWaits:
                 self.batch.scheduler.push(group)
 
     def make_progress(self) -> bool:
-        """Nobody can run: land copies and what sleepers wait for, or let their waits fail once. Whether somebody can run now."""
-        if self.flying:
+        """If no group can run: perform copies and awaited operations, or let waits time out once. Returns whether a group can run."""
+        if self.in_flight:
             before, awaited = self.batch.scheduler.changes, frozenset(self.sleepers)
-            copies = [(places, copy) for places, copy in self.flying if not isinstance(copy, InFlightArrival)]
+            copies = [(places, copy) for places, copy in self.in_flight if not isinstance(copy, InFlightArrival)]
             self.unseen += [(places, copy) for places, copy in copies if awaited.isdisjoint(places)]
             self.perform(awaited.union(*(places for places, _ in copies)))
             if self.batch.scheduler.ready or self.batch.scheduler.changes != before:
@@ -125,17 +124,17 @@ class MbarrierWaits:
         return True
 
     def failed_test(self, group) -> None:
-        """A non-blocking test failed; with nobody else to run and nothing changing, that cannot go on."""
-        count, changes = self.fruitless
+        """Count a failed non-blocking test; report a deadlock after too many without any change."""
+        count, changes = self.failed_alone
         alone = not self.batch.scheduler.ready and changes == self.batch.scheduler.changes
-        self.fruitless = (count + 1 if alone else 0, self.batch.scheduler.changes)
+        self.failed_alone = (count + 1 if alone else 0, self.batch.scheduler.changes)
         self.failures = self.failures + 1 if changes == self.batch.scheduler.changes else 0
-        if self.fruitless[0] > MAX_FAILED_TESTS_ALONE or self.failures > MAX_FAILED_TESTS:
-            self.deadlock([(group, group.pc, "tests an mbarrier in a loop that nobody completes")])
+        if self.failed_alone[0] > MAX_FAILED_TESTS_ALONE or self.failures > MAX_FAILED_TESTS:
+            self.deadlock([(group, group.pc, "tests an mbarrier in a loop, and no thread completes it")])
 
     # -- exits ---------------------------------------------------------------------------------------
     def check_exit(self, group) -> None:
-        """Threads exit: their bulk copies must have read shared memory; they write at the latest now."""
+        """Check that the bulk copies of exiting threads have read shared memory, and perform their writes."""
         self.batch.scheduler.changes += 1
         copies = [copy for batch in (*group.bulk_copy_groups.groups, group.bulk_copy_groups.pending) for copy in batch]
         unread = [copy for copy in copies if not copy.source_was_read]
@@ -144,12 +143,12 @@ class MbarrierWaits:
             self.batch.observers.findings.report("exit-before-read", self.unfinished(unread[0], why))
         group.bulk_copy_groups.perform_all(self.batch)
 
-    def check_gone(self, group) -> None:
-        """Threads have exited: nothing may be on its way to the shared memory of CTAs that are gone with them.
+    def check_exited_ctas(self, group) -> None:
+        """Check that no copy to the shared memory of exited CTAs is in flight.
 
-        A copy that landed while nobody could run may as well land later, if nobody has looked at its mbarrier since.
+        A copy performed by ``make_progress`` still counts as in flight if no thread has tested its mbarrier since.
         """
-        in_flight = [*self.flying, *self.unseen]
+        in_flight = [*self.in_flight, *self.unseen]
         if not in_flight and self.batch.observers.racecheck is None:
             return
         batch, words = self.batch, self.batch.memories.shared_size // 8
@@ -162,12 +161,12 @@ class MbarrierWaits:
             batch.observers.racecheck.ctas_exited(gone)
 
     def report_outlived(self, copy: InFlight) -> None:
-        """Fault, or report, what is on its way to shared memory that nobody has any more."""
+        """Raise a fault, or report a finding, for an operation in flight to the shared memory of an exited CTA."""
         if not isinstance(copy, InFlightArrival):
             raise self.unfinished(
-                copy, "a CTA ends while this copy to its shared memory is in flight (nobody waits for it)"
+                copy, "a CTA exits while this copy to its shared memory is in flight (no thread waits for it)"
             )
-        why = "a CTA ends before this arrives at its mbarrier (nobody waits for it)"
+        why = "a CTA exits before this arrives at its mbarrier (no thread waits for it)"
         self.batch.observers.findings.report("exit-before-arrival", self.unfinished(copy, why))
 
     def unfinished(self, copy, why: str) -> EmulatorFault:
@@ -177,7 +176,7 @@ class MbarrierWaits:
 
     # -- deadlock ------------------------------------------------------------------------------------
     def deadlock(self, more=()) -> None:
-        """Fault: nobody can run. Describes who of the first waiting CTA's cluster waits where."""
+        """Raise the fault of a deadlock; the message describes the waits in the cluster of the first waiting CTA."""
         batch = self.batch
         waiting = [
             *self.barriers(),
@@ -212,7 +211,7 @@ class MbarrierWaits:
         return "threads wait " + why.split(",")[0].removeprefix("waits ")
 
     def barriers(self):
-        """(group, pc, why) of the threads at CTA barriers."""
+        """(group, pc, why) of the threads waiting at CTA barriers."""
         batch = self.batch
         for group, barrier, _ in batch.sync.barriers.blocked:
             yield group, group.pc - 1, lambda cta, barrier=barrier: self.barrier_state(cta, barrier)
@@ -241,7 +240,7 @@ class MbarrierWaits:
         return f"waits for the mbarrier at shared {word * 8:#x} of CTA {batch.geometry.thread_name(cta, 0)[0]}, {describe(batch, position)}"
 
     def blocked_groups(self):
-        """Threads stopped by an instruction that waits for something else, such as tensor memory."""
+        """Threads blocked by another instruction, for example by an allocation of tensor memory."""
         for group, why in self.batch.scheduler.blocked_groups:
             yield group, group.pc, why
 
@@ -252,10 +251,10 @@ class MbarrierWaits:
 
 
 def warps(tids) -> str:
-    """``warps 0-3, 5`` or, where some of a warp are missing, ``threads 0-30``."""
+    """``warps 0-3, 5`` or, if a warp is incomplete, ``threads 0-30``."""
     tids = np.sort(tids)
-    numbers, counts = np.unique(tids // 32, return_counts=True)
-    word, values = ("warp", numbers) if (counts == 32).all() else ("thread", tids)
+    indices, counts = np.unique(tids // 32, return_counts=True)
+    word, values = ("warp", indices) if (counts == 32).all() else ("thread", tids)
     edges = np.flatnonzero(np.diff(values) != 1) + 1
     spans = [f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in np.split(values, edges)]
     more = f", … ({len(values)} in all)" if len(spans) > 4 else ""

@@ -1,4 +1,4 @@
-"""Reconvergence: groups of threads at the same pc become one group."""
+"""Reconvergence: merges groups of threads at the same pc."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 # -- merging -------------------------------------------------------------------------------------
 def reconverge(groups: list[ThreadGroup]) -> ThreadGroup:
-    """One group of the threads of several that stand at the same place."""
+    """Merge groups at the same pc into one."""
     groups = collapse_families(groups)
     return groups[0] if len(groups) == 1 else _merge_unrelated(groups)
 
 
 def collapse_families(groups: list[ThreadGroup]) -> list[ThreadGroup]:
-    """Groups with those that are all parts of another replaced by it, and it by the one that it is a part of."""
+    """Replace complete sets of children by their parent, recursively."""
     while True:
         parts: dict[int, list[ThreadGroup]] = {}
         for group in groups:
@@ -40,7 +40,7 @@ def collapse_families(groups: list[ThreadGroup]) -> list[ThreadGroup]:
 
 
 def _merge_unrelated(groups: list[ThreadGroup]) -> ThreadGroup:
-    """A group of its own of the threads of several."""
+    """Merge groups into a new one without a parent."""
     threads, positions = _joined(groups)
     batch = groups[0].batch
     registers = list(batch.program.register_template)
@@ -61,13 +61,13 @@ def _merge_unrelated(groups: list[ThreadGroup]) -> ThreadGroup:
 
 
 def _reconverge_with_parent(parent: ThreadGroup, groups: list[ThreadGroup]) -> ThreadGroup:
-    """All children of a split meet again: take up the parent's registers, with the children's changes."""
+    """Merge all children of a split into their parent, with the children's changes of its registers."""
     live = list(groups[0].live_slots())
-    changers: dict[int, list[ThreadGroup]] = {}  # of registers, the children that have changed them
+    changers: dict[int, list[ThreadGroup]] = {}  # register -> the children that have changed it
     for group in groups:
         for slot in _changed(group, live):
             changers.setdefault(slot, []).append(group)
-    changes: dict[tuple[int, ...], list[int]] = {}  # by the children that have changed them: registers
+    changes: dict[tuple[int, ...], list[int]] = {}  # children -> the registers that they have changed
     for slot, who in changers.items():
         changes.setdefault(tuple(map(id, who)), []).append(slot)
     for slots in changes.values():
@@ -79,14 +79,16 @@ def _reconverge_with_parent(parent: ThreadGroup, groups: list[ThreadGroup]) -> T
 
 
 def _changed(group: ThreadGroup, slots: list[int]) -> list[int]:
-    """Registers that a part of a group has values of its own for."""
+    """The registers for which a child has its own value."""
     registers, borrowed = group.R, group.parent_values
-    own = [slot for slot in slots if registers[slot] is not UNRESOLVED]  # few: a part has only what it has used
+    own = [
+        slot for slot in slots if registers[slot] is not UNRESOLVED
+    ]  # few: a child has only the registers that it has used
     return [slot for slot in own if registers[slot] is not borrowed.get(slot, UNRESOLVED)]
 
 
 def _adopt_values(parent: ThreadGroup, slots: list[int], groups: list[ThreadGroup]) -> None:
-    """Give the parent the values of registers that some of its children have changed."""
+    """Copy the values of changed registers from the children to the parent."""
     bases = None
     if sum(group.size for group in groups) < parent.size:
         parent.resolve_all(slots)
@@ -102,51 +104,51 @@ def _adopt_values(parent: ThreadGroup, slots: list[int], groups: list[ThreadGrou
 
 
 def _joined(groups: list[ThreadGroup]) -> tuple[ThreadSet, list[np.ndarray]]:
-    """The threads of several groups, and where those of each are among them."""
+    """(the union of the threads of groups, the positions of each group's threads in it)."""
     sets = tuple(group.threads for group in groups)
-    family = sets[0].family
-    found = family.joined.get(sets)
+    cache = sets[0].cache
+    found = cache.joined.get(sets)
     if found is None:
         found = _stacked(groups) or _gathered(groups)
-        if not family.is_full:
-            family.joined[sets] = found
+        if not cache.is_full:
+            cache.joined[sets] = found
     return found
 
 
 def _gathered(groups: list[ThreadGroup]) -> tuple[ThreadSet, list[np.ndarray]]:
-    """Of any groups."""
+    """``_joined`` for any groups."""
     flats = [g.flat for g in groups]
     flat = np.concatenate(flats)
     order = np.argsort(flat, kind="stable")
     positions = np.split(np.argsort(order, kind="stable"), np.cumsum([len(f) for f in flats])[:-1])
-    return _threads_of(groups[0].geometry.threads, groups[0].threads.family, flat[order]), positions
+    return _threads_of(groups[0].geometry.threads, groups[0].threads.cache, flat[order]), positions
 
 
 def _stacked(groups: list[ThreadGroup]) -> tuple[ThreadSet, list[np.ndarray]] | None:
-    """Of product sets of the same threads of different CTAs; None where they are not."""
+    """``_joined`` for rectangular sets of the same threads of different CTAs; None for others."""
     tid = groups[0].tid
-    if not all(g.is_product_set and (g.tid is tid or np.array_equal(g.tid, tid)) for g in groups):
+    if not all(g.is_rectangular and (g.tid is tid or np.array_equal(g.tid, tid)) for g in groups):
         return None
     ctas = np.concatenate([g.cta[:, 0] for g in groups])
     order = np.argsort(ctas)
     places = np.empty((len(ctas), tid.shape[1]), np.int64)
     places[order] = np.arange(places.size).reshape(places.shape)
     edges = np.cumsum([len(g.cta) for g in groups])[:-1]
-    merged = groups[0].threads.family.of(ctas[order][:, None], tid, groups[0].geometry.threads)
+    merged = groups[0].threads.cache.of(ctas[order][:, None], tid, groups[0].geometry.threads)
     return merged, [part.reshape(-1) for part in np.split(places, edges)]
 
 
-def _threads_of(threads: int, family: ThreadSetCache, flat: np.ndarray) -> ThreadSet:
-    """The threads with these indices in the batch."""
+def _threads_of(threads: int, cache: ThreadSetCache, flat: np.ndarray) -> ThreadSet:
+    """The set of threads with these indices in the batch."""
     cta, tid = np.divmod(flat, threads)
     rows, columns = unique_integers(cta), unique_integers(tid)
     if len(rows) * len(columns) == len(flat):
-        return family.of(rows[:, None], columns[None], threads)
-    return family.of(cta[None], tid[None], threads)
+        return cache.of(rows[:, None], columns[None], threads)
+    return cache.of(cta[None], tid[None], threads)
 
 
 def _merge_state(merged: ThreadGroup, groups: list[ThreadGroup], positions: list[np.ndarray] | None) -> None:
-    """What barriers have told the groups, and the copies that they have started."""
+    """Merge the mbarrier wait results and the pending copies of groups."""
     merged.cp_async_groups = AsyncCopyGroups.joined([g.cp_async_groups for g in groups])
     merged.bulk_copy_groups = AsyncCopyGroups.joined([g.bulk_copy_groups for g in groups])
     if any(g.barrier_value is not None for g in groups):
@@ -157,7 +159,7 @@ def _merge_state(merged: ThreadGroup, groups: list[ThreadGroup], positions: list
 def _concatenated(
     merged: ThreadGroup, groups: list[ThreadGroup], values: list[np.ndarray], positions: list[np.ndarray] | None
 ) -> np.ndarray:
-    """The values of several groups as one of the group that they have become."""
+    """Concatenate the values of groups into a value of the merged group."""
     if positions is None:
         out = np.zeros(merged.shape, np.int64)
         for group, value in zip(groups, values):
@@ -180,7 +182,7 @@ def scatter_child(out: np.ndarray, select, value) -> None:
 
 
 def overlay(base, changed, shape):
-    """The parent's value with the children's values over it."""
+    """The parent's value, overwritten by the children's values."""
     if isinstance(base, tuple):
         return tuple(overlay(b, [(g, v[i]) for g, v in changed], shape) for i, b in enumerate(base))
     is_whole = sum(group.size for group, _ in changed) == shape[0] * shape[1]
@@ -188,7 +190,7 @@ def overlay(base, changed, shape):
     if all(value.ndim == 0 for value in sources) and len({value.tobytes() for value in sources}) == 1:
         return sources[0]
     if all(group.select[0] == "rows" for group, _ in changed) and all(map(is_uniform_per_cta, sources)):
-        shape = (shape[0], 1)  # each CTA has its own
+        shape = (shape[0], 1)  # uniform per CTA
     out = np.empty(shape, sources[0].dtype)
     if not is_whole:
         out[...] = base
@@ -198,7 +200,7 @@ def overlay(base, changed, shape):
 
 
 def assemble(values, groups, positions, count, shape):
-    """One register of a merged group, from those of the groups."""
+    """A register of a merged group from those of the groups."""
     first = values[0]
     if isinstance(first, tuple):
         return tuple(assemble([v[i] for v in values], groups, positions, count, shape) for i in range(len(first)))

@@ -1,9 +1,9 @@
-"""In which order groups of threads at different places take their turns.
+"""The scheduling order of basic blocks, which makes diverged threads reconverge early.
 
-Threads that a branch has parted meet again where the later place waits for the earlier one. What counts is not where a block
-stands in the text: compilers put the end of a loop's body before its head. Here a block comes after all that leads to it, but for
-the ends of loops, and a loop in one piece: its head, its body, and only then what follows it (Bourdoncle, "Efficient chaotic
-iteration strategies with widenings", weak topological orders). Else the order is that of the text.
+Diverged threads reconverge if groups at later blocks wait for groups at earlier blocks. The order of blocks in the PTX text
+is not suitable, because compilers place the latch of a loop before its header. This order is a weak topological order
+(Bourdoncle, "Efficient chaotic iteration strategies with widenings"): a block follows all its predecessors except along back
+edges, and a loop is contiguous: its header, its body, then its successors. Ties follow the order of the text.
 """
 
 from __future__ import annotations
@@ -17,24 +17,27 @@ Successors = Mapping[int, Sequence[int]]
 def schedule_order(
     count: int, starts: Iterable[int], ends: Mapping[int, int], successors: Callable[[int], list[int]]
 ) -> list[int]:
-    """The turn of each of ``count`` places. ``starts``: where functions begin; ``ends``: of each block, by its first place;
-    ``successors`` of a place."""
+    """The rank of each of ``count`` instructions in the order.
+
+    ``starts``: the first instructions of functions; ``ends``: first instruction of a block -> its end; ``successors``: those
+    of an instruction.
+    """
     graph = {start: [s for s in successors(end - 1) if s < count] for start, end in ends.items()}
     order: list[int] = []
     entries = sorted(starts)
     for start, end in zip(entries, [*entries[1:], count]):
         inside = {block for block in graph if start <= block < end}
         order += order_nodes({block: [s for s in graph[block] if s in inside] for block in inside}, start)
-    out, turn = [0] * count, 0
+    out, rank = [0] * count, 0
     for block in order:
-        for place in range(block, ends[block]):
-            out[place] = turn
-            turn += 1
+        for pc in range(block, ends[block]):
+            out[pc] = rank
+            rank += 1
     return out
 
 
 def order_nodes(graph: Successors, entry: int) -> list[int]:
-    """The nodes of a graph, in order."""
+    """The nodes of a graph in weak topological order."""
     order: list[int] = []
     for nodes in order_components(graph, components(graph)):
         if len(nodes) == 1:
@@ -48,7 +51,7 @@ def order_nodes(graph: Successors, entry: int) -> list[int]:
 
 
 def order_components(graph: Successors, components_: Sequence[set[int]]) -> Iterator[set[int]]:
-    """Components, each after those that lead to it, else in the order of the text."""
+    """Components in topological order; ties in the order of the text."""
     part_of = {node: number for number, nodes in enumerate(components_) for node in nodes}
     edges = {(part_of[node], part_of[s]) for node, after in graph.items() for s in after if part_of[node] != part_of[s]}
     after: dict[int, list[int]] = {}
@@ -68,7 +71,7 @@ def order_components(graph: Successors, components_: Sequence[set[int]]) -> Iter
 
 
 def loop_header(graph: Successors, nodes: set[int], entry: int) -> int:
-    """Where a loop is entered, the first such place."""
+    """The first entry of a loop."""
     if entry in nodes:
         return entry
     entered = {s for node, after in graph.items() if node not in nodes for s in after if s in nodes}
@@ -76,7 +79,7 @@ def loop_header(graph: Successors, nodes: set[int], entry: int) -> int:
 
 
 def components(graph: Successors) -> list[set[int]]:
-    """The strongly connected components (Tarjan)."""
+    """The strongly connected components (Tarjan's algorithm)."""
     found: list[set[int]] = []
     number: dict[int, int] = {}
     low: dict[int, int] = {}

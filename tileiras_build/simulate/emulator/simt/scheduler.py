@@ -1,8 +1,8 @@
-"""The scheduler of a batch of CTAs: which group of threads runs next, and what to do at a divergence or an event.
+"""The scheduler of a batch of CTAs: selects the next group of threads, and handles divergence and events.
 
-A branch on which the threads of a group disagree splits the group. Groups at the same pc with the same call stack are merged
-again. The scheduler runs the deepest call, then the first place in the order of ``schedule_order.py``, which reconverges
-structured code, and lets no group starve.
+A divergent branch splits a group. Groups at the same pc with the same call stack are merged. The scheduler runs the deepest
+call first, then the first block in the order of ``schedule_order.py``, which reconverges structured code. It prevents
+starvation.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     from .batch_barriers import Synchronization
     from .geometry import Geometry
 
-MAX_WAIT = 1000  # blocks run by others before a waiting group runs out of order
-MAX_WAIT_WITH_SPINNING = 30  # the same where threads may wait for each other in loops
+MAX_WAIT = 1000  # blocks that other groups run before a ready group runs out of order
+MAX_WAIT_WITH_SPINNING = 30  # the same if threads may wait for each other in loops
 STARVED_QUANTUM = 40  # blocks that a starved group runs
-LIMIT_CHECK_INTERVAL = 16  # blocks between two checks of a launch's limits
+LIMIT_CHECK_INTERVAL = 16  # blocks between checks of a launch's limits
 
 
 class Scheduler:
-    """The groups of one batch that can run, and those that an instruction has stopped."""
+    """The ready and the blocked groups of one batch."""
 
-    sync: Synchronization  # set by the batch
+    sync: Synchronization  # set by CtaBatch
 
     def __init__(self, program: Program, geometry: Geometry, observers: Observers, options: LaunchOptions) -> None:
         self.program, self.geometry, self.observers, self.options = program, geometry, observers, options
@@ -45,9 +45,9 @@ class Scheduler:
         self.clock = self.quantum = 0
         self.max_wait = MAX_WAIT_WITH_SPINNING if program.waits else MAX_WAIT
         self.exits = 1
-        self.changes = 0  # of mbarriers, barriers and living threads: what a waiting thread may wait for
+        self.changes = 0  # counts changes of mbarriers, barriers and live threads, for which threads wait
         self.blocked_groups: list[tuple[ThreadGroup, str]] = []  # (group, why), until ``retry_blocked``
-        # Groups at a warp-wide instruction, which wait for the other threads of their warps.
+        # Groups at a warp-wide instruction that wait for the other threads of their warps.
         self.waiting_for_convergence: dict[tuple, list[ThreadGroup]] = {}
 
     def are_ctas_alive(self, ctas):
@@ -57,7 +57,7 @@ class Scheduler:
 
     # -- choosing a group ------------------------------------------------------------------------------
     def run(self, group: ThreadGroup) -> None:
-        """Run from one group until all threads have exited."""
+        """Run an initial group until all threads have exited."""
         self.push(group)
         while (found := self.next_group()) is not None:
             try:
@@ -68,7 +68,7 @@ class Scheduler:
                 raise_at_instruction(error, self.program, found)
 
     def schedule_key(self, group: ThreadGroup) -> tuple:
-        """The priority of a group: the least runs first."""
+        """The sort key of a group: the smallest one runs first."""
         return (-len(group.stack), self.program.schedule_order[group.pc], group.stack)
 
     def push(self, group: ThreadGroup) -> None:
@@ -103,18 +103,18 @@ class Scheduler:
         return bool(self.waiting_for_convergence or self.blocked_groups or self.sync.has_waiters())
 
     def retry_blocked(self) -> None:
-        """Blocked groups try their instruction again."""
+        """Make blocked groups ready, to retry their instructions."""
         blocked, self.blocked_groups = self.blocked_groups, []
         for group, _ in blocked:
             self.push(group)
 
     def check_limits(self, group: ThreadGroup) -> None:
-        """Fault where the launch has run for longer than it may."""
+        """Raise a fault if the launch exceeds its time or block limit."""
         deadline, most = self.options.deadline, self.options.max_blocks
         if deadline is not None and time.monotonic() > deadline:
-            self.raise_stuck(group, "the kernel still runs at its time limit", TIME_LIMIT)
+            self.raise_stuck(group, "the kernel exceeds its time limit", TIME_LIMIT)
         if most is not None and self.clock > most:
-            self.raise_stuck(group, f"the kernel still runs after {most} blocks of instructions", TIME_LIMIT)
+            self.raise_stuck(group, f"the kernel exceeds its limit of {most} basic blocks", TIME_LIMIT)
 
     def raise_stuck(self, group: ThreadGroup, why: str, kind: str = DEADLOCK) -> None:
         ins = self.program.code[group.pc]
@@ -123,7 +123,7 @@ class Scheduler:
 
     # -- running it ------------------------------------------------------------------------------------
     def step(self, group: ThreadGroup) -> None:
-        """Run a group until it splits, waits, ends, or should yield."""
+        """Run a group until it diverges, waits, exits or should yield."""
         program, options, codegen = self.program, self.options, self.options.codegen
         cache, counters = program.cache, options.counters
         while True:
@@ -164,7 +164,7 @@ class Scheduler:
         return self.clock % 64 == 0 and any(self.clock - g[0].since > self.max_wait for g in self.ready.values())
 
     def handle(self, group: ThreadGroup, result: Divergence | SchedulerEvent) -> ThreadGroup | None:
-        """Act on a divergence or an event. Returns the group if it may go on, else None."""
+        """Handle a divergence or an event; returns the group if it can continue, else None."""
         if isinstance(result, Divergence):
             for mask, pc in result.pieces:
                 child = group.split_off(np.asarray(mask))
@@ -192,7 +192,7 @@ def handle_return(scheduler: Scheduler, group: ThreadGroup) -> ThreadGroup | Non
 
 
 def handle_exit(scheduler: Scheduler, group: ThreadGroup) -> None:
-    """The threads end: their copies complete, and no other thread waits for them any longer."""
+    """Exit the threads: complete their copies and release threads that wait for them."""
     sync, racecheck = scheduler.sync, scheduler.observers.racecheck
     group.cp_async_groups.perform_all(group.batch)
     sync.waits.check_exit(group)
@@ -200,7 +200,7 @@ def handle_exit(scheduler: Scheduler, group: ThreadGroup) -> None:
         racecheck.exits(group.flat)
     scheduler.alive[group.flat] = False
     scheduler.exits += 1
-    sync.waits.check_gone(group)
+    sync.waits.check_exited_ctas(group)
     for key, groups in scheduler.waiting_for_convergence.items():
         scheduler.ready.setdefault(key, []).extend(groups)
     scheduler.waiting_for_convergence.clear()
@@ -212,7 +212,7 @@ def handle_exit(scheduler: Scheduler, group: ThreadGroup) -> None:
 def handle_partial_exit(
     scheduler: Scheduler, group: ThreadGroup, predicate: np.ndarray, event: SchedulerEvent, after: int
 ) -> None:
-    """A predicated ret or exit: some threads leave, the rest goes on."""
+    """A predicated ret or exit: some threads leave, the others continue."""
     rest = group.split_off(~predicate)
     rest.pc = after
     scheduler.push(rest)
@@ -231,7 +231,7 @@ def handle_cluster_wait(scheduler: Scheduler, group: ThreadGroup, after: int) ->
 
 
 def handle_warp_sync(scheduler: Scheduler, group: ThreadGroup) -> None:
-    """Wait, at this pc, for the other threads of the warps."""
+    """Wait at this pc for the other threads of the warps."""
     ready, waiting, key = scheduler.ready, scheduler.waiting_for_convergence, scheduler.schedule_key(group)
     if key in ready:
         ready[key].append(group)
@@ -242,7 +242,7 @@ def handle_warp_sync(scheduler: Scheduler, group: ThreadGroup) -> None:
 
 
 def handle_mbarrier_wait(scheduler: Scheduler, group: ThreadGroup, ready: np.ndarray, positions: np.ndarray) -> None:
-    """A failed mbarrier.try_wait: the threads whose phase is incomplete sleep until it completes."""
+    """A failed mbarrier.try_wait: suspend the threads until their phase completes."""
     if not ready.any():
         scheduler.sync.waits.sleep(group, positions)
         return
@@ -255,7 +255,7 @@ def handle_mbarrier_wait(scheduler: Scheduler, group: ThreadGroup, ready: np.nda
 def handle_retry(
     scheduler: Scheduler, group: ThreadGroup, function: Callable[..., ThreadGroup | None], *data
 ) -> ThreadGroup | None:
-    """An instruction that may block its group: ``function`` returns the group, or None if it has blocked or pushed it."""
+    """An instruction that may block: ``function`` returns the group, or None if it has blocked or pushed it."""
     return function(group, *data)
 
 

@@ -1,8 +1,8 @@
-"""Groups of threads at one pc, and how they split.
+"""Groups of threads at one pc, and their divergence.
 
-The registers of a group are arrays of shape (CTAs, threads) - a product set - or (1, n) for any other set, and
-broadcast: a value that does not depend on the thread may be (CTAs, 1) or a scalar. The parts of a group that a branch
-has split keep a reference to its registers and copy only what they touch.
+The registers of a group are arrays. Their shape is (CTAs, threads) for a rectangular set of threads and (1, n) for any other
+set. Uniform values may be (CTAs, 1) or scalars. A child group, created by a divergent branch, refers to its parent's
+registers and copies only those that it uses.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NO_CARRY = np.bool_(False)
 
 
 class Divergence:
-    """A branch on which the threads of a group disagree: pieces of (threads' mask, pc)."""
+    """A divergent branch: pieces of (mask of threads, pc)."""
 
     __slots__ = ("pieces",)
 
@@ -33,7 +33,7 @@ class Divergence:
         self.pieces = pieces
 
 
-# Kinds of events; scheduler.py has their handlers.
+# Kinds of events; their handlers are in scheduler.py.
 CALL, RETURN, EXIT, PARTIAL_EXIT = "call", "return", "exit", "partial_exit"
 BARRIER, CLUSTER_WAIT, WARP_SYNC, MBARRIER_WAIT, RETRY = (
     "barrier",
@@ -45,7 +45,7 @@ BARRIER, CLUSTER_WAIT, WARP_SYNC, MBARRIER_WAIT, RETRY = (
 
 
 class SchedulerEvent:
-    """What only the scheduler can do: a barrier, exit, call, return, or a wait for the other threads of a warp."""
+    """A request to the scheduler: barrier, exit, call, return, or a wait for the other threads of a warp."""
 
     __slots__ = ("data", "kind")
 
@@ -54,16 +54,16 @@ class SchedulerEvent:
 
 
 class ThreadGroup:
-    """Threads at one pc; those of a subgroup see the registers of its ``parent`` through ``select``."""
+    """Threads at one pc. A child group reads the registers of its ``parent`` through ``select``."""
 
     def __init__(self, batch, cta, tid, registers, parent=None, select=None, threads: ThreadSet | None = None):
         self.batch, self.geometry, self.memories = batch, batch.geometry, batch.memories
         self.observers, self.scheduler, self.sync = batch.observers, batch.scheduler, batch.sync
         self.threads = threads = threads or ThreadSet(cta, tid, batch.geometry.threads)
         self.cta, self.tid = cta, tid  # index arrays, (Cg, 1) and (1, Tg), or both (1, n)
-        self.is_product_set = threads.is_product_set  # otherwise any set of threads, as (1, n)
+        self.is_rectangular = threads.is_rectangular  # any other set of threads has shape (1, n)
         self.shape, self.whole, self.dense = threads.shape, threads.whole, threads.dense
-        self.known, self.specials = threads.known, threads.specials
+        self.memo, self.specials = threads.memo, threads.specials
         self.R, self.parent, self.select = registers, parent, select
         self.pc = 0
         self.stack: tuple[int, ...] = ()
@@ -73,11 +73,13 @@ class ThreadGroup:
             AsyncCopyGroups(),
             AsyncCopyGroups(),
         )  # of cp.async and cp.async.bulk
-        self.asleep = self.times_out = False  # at an mbarrier; a sleeper's next try fails
+        self.asleep = self.times_out = False  # suspended at an mbarrier; its next try_wait returns false
         self.since = 0
-        self.parent_values: dict = {}  # register values taken from the parent and not written since
-        self.resolved: set = set()  # functions whose registers have been filled
-        self._converged_at: bool | int | None = None  # whether warps are, or at how many exits they were not
+        self.parent_values: dict = {}  # register values copied from the parent and not written since
+        self.resolved: set = set()  # functions whose registers have been resolved
+        self._converged_at: bool | int | None = (
+            None  # whether warps are converged, or the count of exits when they were not
+        )
 
     @property
     def flat(self) -> np.ndarray:
@@ -91,7 +93,7 @@ class ThreadGroup:
     # -- warps ---------------------------------------------------------------------------------------
     @property
     def present(self) -> np.ndarray | None:
-        """Which lanes of each warp are in the group, (warps, 32); None when all are."""
+        """A mask (warps, 32) of the lanes in the group; None if all are."""
         return None if self.dense else self.threads.scattered[1]
 
     @property
@@ -101,7 +103,7 @@ class ThreadGroup:
         return len(self.threads.scattered[2])
 
     def to_warps(self, value) -> np.ndarray:
-        """A register value as (warps, 32); absent lanes hold zeros."""
+        """A register value as (warps, 32); absent lanes are zero."""
         if self.dense:
             return broadcast(value, self.shape).reshape(-1, 32)
         slots, present, _ = self.threads.scattered
@@ -116,14 +118,14 @@ class ThreadGroup:
         return value[self.threads.scattered[0]].reshape(self.shape)
 
     def is_converged(self, mask=None) -> bool:
-        """Whether every living thread of each warp (and of ``mask``, a value) is in the group."""
+        """Whether every live thread of each warp (and of ``mask``, a value) is in the group."""
         if self.dense:
             return True
         if mask is None and self._converged_at in (True, self.scheduler.exits):
             return self._converged_at is True
-        _, present, numbers = self.threads.scattered
+        _, present, warps = self.threads.scattered
         per_cta = -(-self.geometry.threads // 32)
-        cta, warp = np.divmod(numbers, per_cta)
+        cta, warp = np.divmod(warps, per_cta)
         tid = warp[:, None] * 32 + np.arange(32)
         inside = tid < self.geometry.threads
         alive = (
@@ -148,7 +150,7 @@ class ThreadGroup:
         if found is None:
             maker = self.batch.options.specials.get(name)
             if maker is None:
-                raise EmulatorError(f"the emulator has no special register %{name}")
+                raise EmulatorError(f"unsupported special register %{name}")
             found = maker(self)
             if name not in ("clock", "clock64", "clock_hi", "globaltimer", "globaltimer_lo", "globaltimer_hi"):
                 self.specials[name] = found
@@ -156,16 +158,16 @@ class ThreadGroup:
 
     @property
     def shared_window(self):
-        """What the addresses of the CTA's own shared memory start from: its rank in the cluster."""
+        """The base of addresses in the CTA's own shared memory: its rank in the cluster."""
         rank = self.geometry.rank(self.cta)
         return (rank << RANK_SHIFT).astype(np.uint32)
 
     def full(self, value) -> np.ndarray:
-        """A value for each thread, flat."""
+        """A value per thread, flat."""
         return broadcast(value, self.shape).reshape(-1)
 
     def branch(self, predicate, taken: int, otherwise: int):
-        """Where a conditional branch goes: a pc, or a Divergence where the threads disagree."""
+        """The target of a conditional branch: a pc, or a Divergence."""
         if np.ndim(predicate) == 0:
             return taken if predicate else otherwise
         count = np.count_nonzero(predicate)
@@ -176,7 +178,7 @@ class ThreadGroup:
         return Divergence([(predicate, taken), (~predicate, otherwise)])
 
     def split_off(self, mask) -> ThreadGroup:
-        """The subgroup of the threads where ``mask`` holds; its registers are filled on demand."""
+        """The child group of the threads in ``mask``; its registers are resolved on demand."""
         threads, select = self.threads.subset(mask)
         child = ThreadGroup(self.batch, threads.cta, threads.tid, [UNRESOLVED] * len(self.R), self, select, threads)
         child.stack = self.stack
@@ -185,7 +187,7 @@ class ThreadGroup:
         return child
 
     def _split_async_copies(self, child: ThreadGroup) -> None:
-        """A subgroup waits for the copies that its threads have started."""
+        """Split the pending copies: a child waits for those of its threads."""
         member = np.zeros(len(self.scheduler.alive), bool)
         member[child.flat] = True
         child.cp_async_groups, child.bulk_copy_groups = (
@@ -201,7 +203,7 @@ class ThreadGroup:
         return count
 
     def live_slots(self) -> Iterable[int]:
-        """Registers that this group may still read, callers' ones included."""
+        """Registers that are live in this group or in a caller."""
         program = self.batch.program
         if not self.stack:
             return program.slots_at(self.pc)
@@ -211,7 +213,7 @@ class ThreadGroup:
         return live
 
     def detach(self):
-        """Fill the live registers and forget the parent."""
+        """Resolve the live registers and drop the parent."""
         self.resolve_all(list(self.live_slots()))
         template = self.batch.program.register_template
         for slot, value in enumerate(self.R):
@@ -221,7 +223,7 @@ class ThreadGroup:
         self.parent_values.clear()
 
     def resolve_all(self, slots: Sequence[int]) -> None:
-        """Fill the registers among some that are not there yet."""
+        """Resolve several registers."""
         registers = self.R
         lazy = [slot for slot in slots if registers[slot] is UNRESOLVED]
         if not lazy or self.parent is None:
@@ -234,7 +236,7 @@ class ThreadGroup:
                 registers[slot] = borrowed[slot] = narrow_value(of_parent[slot], select)
 
     def resolve(self, slot: int):
-        """The value of a register, taken from the parent on first use."""
+        """The value of a register, copied from the parent on first use."""
         value = self.R[slot]
         if value is UNRESOLVED:
             value = narrow_value(self.parent.resolve(slot), self.select)
@@ -243,12 +245,12 @@ class ThreadGroup:
 
 
 def is_uniform_per_cta(value) -> bool:
-    """Whether the threads of each CTA have the same value."""
+    """Whether a value is uniform within each CTA."""
     return np.ndim(value) == 0 or value.shape[1] == 1
 
 
 def narrow_value(value, select):
-    """The part of a register value that a subgroup sees."""
+    """The part of a register value that belongs to a child group."""
     if isinstance(value, tuple):
         return tuple(narrow_value(part, select) for part in value)
     if np.ndim(value) == 0:

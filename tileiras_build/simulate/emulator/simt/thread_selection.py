@@ -1,4 +1,4 @@
-"""Threads of a group that take part in something."""
+"""Selections: the active threads of a group in an instruction."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from .broadcasting import broadcast
 
 
 class Selection:
-    """The threads of a group that take part: rows and columns of the group's shape."""
+    """Selected threads of a group, as rows and columns of its shape."""
 
     __slots__ = ("columns", "mask", "rows", "shape")
-    is_all = False  # whether these are all threads of the group
-    of: str | None = None  # a name of those that are the same for equal groups
+    is_all = False  # whether all threads of the group are selected
+    of: str | None = None  # a cache key of selections that are equal for equal groups
 
     def __init__(self, group, mask):
         whole = isinstance(mask, np.ndarray) and mask.shape == group.shape
@@ -25,7 +25,7 @@ class Selection:
         self.shape = group.shape
 
     def pick(self, value):
-        """The values of the selected threads, flat; scalars stay scalars."""
+        """The values of the selected threads, flat; scalars remain scalars."""
         if not isinstance(value, np.ndarray) or not value.ndim:
             return value
         if self.is_all:
@@ -40,7 +40,7 @@ class Selection:
 
 
 class FirstThreads(Selection):
-    """The first thread of each CTA of a product set."""
+    """The first thread of each CTA of a rectangular set."""
 
     __slots__ = ()
     of = "first"
@@ -51,22 +51,22 @@ class FirstThreads(Selection):
 
 
 class AllThreads(Selection):
-    """All threads of a group. It keeps what it has been asked, but not the group, which would outlive its use."""
+    """All threads of a group. Caches its properties without a reference to the group, which would keep it alive."""
 
     is_all, of = True, "all"
 
     def __init__(self, group):
         super().__init__(group, True)
-        self.cta, self.tid, self.is_product_set, self.machine_shared = (
+        self.cta, self.tid, self.is_rectangular, self.machine_shared = (
             group.cta,
             group.tid,
-            group.is_product_set,
+            group.is_rectangular,
             group.memories.shared_size,
         )
 
     @cached_property
     def ctas(self) -> np.ndarray:
-        return self.cta[self.rows, 0] if self.is_product_set else self.cta[0, self.columns]
+        return self.cta[self.rows, 0] if self.is_rectangular else self.cta[0, self.columns]
 
     @cached_property
     def tids(self) -> np.ndarray:
@@ -74,42 +74,42 @@ class AllThreads(Selection):
 
     @cached_property
     def bias(self) -> np.ndarray:
-        """Where the shared memory of each one's CTA begins in the batch's."""
+        """The offset of each thread's shared memory in that of the batch."""
         return self.ctas * self.machine_shared
 
 
 def selected(group, mask) -> Selection:
-    """The threads of a group where a mask holds; None: all."""
+    """The threads of a group in a mask; None: all."""
     if mask is not None:
         return Selection(group, mask)
     threads = group.threads
-    if threads.everyone is None:
-        threads.everyone = AllThreads(group)
-    return threads.everyone
+    if threads.all_threads is None:
+        threads.all_threads = AllThreads(group)
+    return threads.all_threads
 
 
 def first_threads(group) -> Selection:
-    """The first thread of each CTA of a product set."""
+    """The first thread of each CTA of a rectangular set."""
     threads = group.threads
-    if threads.firsts is None:
-        threads.firsts = FirstThreads(group)
-    return threads.firsts
+    if threads.first_threads is None:
+        threads.first_threads = FirstThreads(group)
+    return threads.first_threads
 
 
 def ctas_of(group, selection) -> np.ndarray:
     """The CTA of each selected thread."""
     if selection.is_all:
         return selection.ctas
-    return group.cta[selection.rows, 0] if group.is_product_set else group.cta[0, selection.columns]
+    return group.cta[selection.rows, 0] if group.is_rectangular else group.cta[0, selection.columns]
 
 
 def tids_of(group, selection) -> np.ndarray:
-    """The number in its CTA of each selected thread."""
+    """The index in its CTA of each selected thread."""
     return selection.tids if selection.is_all else group.tid[0, selection.columns]
 
 
 def bias_of(group, selection) -> np.ndarray:
-    """Where the shared memory of each selected thread's CTA begins in the batch's."""
+    """The offset of each selected thread's shared memory in that of the batch."""
     return selection.bias if selection.is_all else ctas_of(group, selection) * group.memories.shared_size
 
 
