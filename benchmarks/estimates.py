@@ -40,7 +40,7 @@ from tileiras_build.simulate.estimate.launch_and_constant_banks import Launch
 from tileiras_build.simulate.estimate.occupancy_waves import occupancy_waves
 from tileiras_build.simulate.estimate.performance_model import LATENCY, Estimate, estimate
 from tileiras_build.simulate.estimate.problem_size import launch_of_manifest
-from tileiras_build.target.gpu_rates import gpu_model
+from tileiras_build.target.gpu_models import gpu_model
 from tileiras_build.target.targets import Target, parse_targets
 
 NOTHING: Mapping[str, int] = MappingProxyType({})

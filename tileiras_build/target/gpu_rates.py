@@ -1,7 +1,6 @@
-"""Throughputs and latencies of GPUs, each row with the source of its values.
+"""Throughputs of an SM, each row with the source of its values; ``gpu_models.py`` has the GPUs.
 
-Rates are per SM and clock, dense. A row of ``SM_RATES`` holds for all GPUs of a target. A row of ``GPU_MODELS`` is the GPU
-that an estimate is for: the fastest that NVIDIA sells with that target's chip, by its data sheet.
+Rates are per SM and clock, dense. A row of ``SM_RATES`` holds for all GPUs of a target.
 
 [G] CUDA C++ Programming Guide, "Arithmetic Instructions", table "Throughput of Native Arithmetic Instructions"
 [A] NVIDIA A100 Tensor Core GPU Architecture, whitepaper V1.0, tables 2, 4 and section "A100 L2 cache"
@@ -23,10 +22,7 @@ that an estimate is for: the fastest that NVIDIA sells with that target's chip, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
-from ..core.errors import Unsupported
-from .targets import TARGETS, Target
+from dataclasses import dataclass
 
 SM_PARTITIONS = 4  # of an SM; each issues one instruction a clock [G, "Multiprocessor Level"]
 SHARED_BYTES_PER_CLOCK = 128  # shared memory and L1: 32 banks of 4 bytes [G, "Shared Memory"; F]
@@ -39,7 +35,8 @@ TENSOR_MEMORY_READ, TENSOR_MEMORY_WRITE = 512, 256  # bytes a clock: 128 lanes o
 class SmRates:
     """Results per clock of one SM, by pipe; ``tensor`` are multiply-adds by operand type.
 
-    ``source`` names the publications. ``warp_tensor`` is the fraction of ``tensor`` that warp-wide MMAs reach.
+    ``source`` names the publications. ``warp_tensor`` is the fraction of ``tensor`` that warp-wide MMAs reach, ``f32_accumulate`` the
+    one that floating-point MMAs with f32 accumulators reach, but for block-scaled ones.
     """
 
     float32: int
@@ -54,32 +51,7 @@ class SmRates:
     source: str
     exponential: int = 16
     warp_tensor: float = 1.0
-
-
-@dataclass(frozen=True)
-class GpuModel:
-    """One GPU: SMs, clock in MHz, DRAM bandwidth in GB/s, L2 bytes per clock and L2 size in bytes; latencies in clocks."""
-
-    name: str
-    sm_count: int
-    clock_mhz: int
-    dram_gb_per_s: float
-    l2_rate: int
-    l2_size: int
-    shared_latency: int
-    l2_latency: int
-    dram_latency: int
-    source: str
-    rates: SmRates = field(repr=False, default=None)  # type: ignore[assignment]
-
-    @property
-    def dram_bytes(self) -> float:
-        """DRAM bytes per clock, for the whole GPU."""
-        return self.dram_gb_per_s * 1e3 / self.clock_mhz
-
-    def microseconds(self, clocks: float) -> float:
-        """The time of so many clocks."""
-        return clocks / self.clock_mhz
+    f32_accumulate: float = 1.0
 
 
 def _tensor(
@@ -106,20 +78,6 @@ SM_RATES: dict[int, SmRates] = {
     110: SmRates(128, 128, 2, 64, 64, 16, 64, 32, _tensor(4096, f8=8192, f4=16384), "T; = 100", warp_tensor=0.25),
     120: SmRates(128, 64, 2, 128, 64, 16, 64, 32, _tensor(512, f8=1024, f4=2048), "G, column 12.0; R"),
     121: SmRates(128, 64, 2, 128, 64, 16, 64, 32, _tensor(512, f8=1024, f4=2048), "G, column 12.1; S"),
-}  # fmt: skip
-
-_MIB = 1 << 20
-GPU_MODELS: dict[int, GpuModel] = {
-    80: GpuModel("A100 SXM 80 GB", 108, 1410, 2039, 5120, 40 * _MIB, 29, 262, 466, "A, table 4 and data sheet; M"),
-    86: GpuModel("A40", 84, 1740, 696, 1536, 6 * _MIB, 29, 262, 466, "GA; latencies = 80, L2 of 12 slices x 128"),
-    87: GpuModel("Jetson AGX Orin 64 GB", 16, 1300, 205, 512, 4 * _MIB, 29, 262, 466, "O; latencies = 80"),
-    89: GpuModel("L40S", 142, 2520, 864, 2048, 96 * _MIB, 30, 273, 542, "L; M, measured on RTX 4090"),
-    90: GpuModel("H100 SXM 80 GB", 132, 1830, 3352, 5120, 50 * _MIB, 29, 263, 479, "H; M; L2 = 80"),
-    100: GpuModel("B200", 148, 1850, 8000, 9472, 126 * _MIB, 29, 300, 650, "B; F; L2 64 bytes for each SM, ="),
-    103: GpuModel("B300", 148, 1850, 8000, 9472, 126 * _MIB, 29, 300, 650, "B; = 100"),
-    110: GpuModel("Jetson T5000", 20, 1575, 273, 1280, 32 * _MIB, 29, 300, 650, "T; = 100"),
-    120: GpuModel("RTX PRO 6000 Blackwell", 188, 2617, 1792, 4096, 128 * _MIB, 30, 358, 877, "R; J, measured on RTX 5080"),
-    121: GpuModel("GB10 (DGX Spark)", 48, 2500, 273, 1536, 24 * _MIB, 30, 358, 877, "S; = 120"),
 }  # fmt: skip
 
 
@@ -149,19 +107,3 @@ CONSTANT_BANK_LAYOUTS: dict[int, BankLayout] = {
     80: _BEFORE_90, 86: _BEFORE_90, 87: _BEFORE_90, 89: _BEFORE_90, 90: _FROM_90, 100: _FROM_100, 103: _FROM_100,
     110: _FROM_100, 120: _FROM_100, 121: _FROM_100,
 }  # fmt: skip
-
-
-def gpu_model(target: Target) -> GpuModel:
-    """The GPU that estimates for a target are for.
-
-    Raises Unsupported[estimate-no-rates] for a target without published rates.
-    """
-    if target.number not in GPU_MODELS:
-        known = ", ".join(name for name, row in TARGETS.items() if row.number in GPU_MODELS)
-        raise Unsupported(
-            "estimate-no-rates",
-            f"no rates of {target.name} are published (target/gpu_rates.py)",
-            remedy=f"use {known}",
-        )
-    row = GPU_MODELS[target.number]
-    return GpuModel(**{**vars(row), "rates": SM_RATES[target.number]})

@@ -5,7 +5,8 @@ from tileiras_build.simulate.estimate.cta_resource_usage import WorkCounter
 from tileiras_build.simulate.estimate.cta_timeline import simulate_clusters
 from tileiras_build.simulate.estimate.launch_and_constant_banks import Constants, GlobalBuffer
 from tileiras_build.simulate.estimate.warp_trace import Tracer
-from tileiras_build.target.gpu_rates import CLUSTER_LATENCY, gpu_model
+from tileiras_build.target.gpu_models import gpu_model
+from tileiras_build.target.gpu_rates import CLUSTER_LATENCY
 from tileiras_build.target.targets import find_target
 
 MACHINE = gpu_model(find_target("90"))

@@ -16,7 +16,8 @@ from tileiras_build.simulate.estimate.cta_resource_usage import WorkCounter
 from tileiras_build.simulate.estimate.kernel_from_cubin import read_kernels
 from tileiras_build.simulate.estimate.performance_model import LATENCY, estimate
 from tileiras_build.simulate.estimate.problem_size import launch_of_manifest, read_settings
-from tileiras_build.target.gpu_rates import GPU_MODELS, SHARED_BYTES_PER_CLOCK, SM_RATES, gpu_model
+from tileiras_build.target.gpu_models import DEFAULT_GPUS, GPUS, gpu_model
+from tileiras_build.target.gpu_rates import SHARED_BYTES_PER_CLOCK, SM_RATES
 from tileiras_build.target.targets import TARGETS, find_target
 
 KERNELS = Path(__file__).resolve().parents[3] / "benchmarks" / "key_kernels.py"
@@ -108,7 +109,7 @@ def test_a_pair_keeps_its_tensor_pipes_busy():
 @pytest.mark.parametrize("sm", ["sm_80", "sm_90", "sm_100", "sm_120"])
 def test_no_bound_is_below_what_the_rates_allow(sm):
     found = gemm(sm)
-    machine = GPU_MODELS[int(sm[3:])]
+    machine = GPUS[DEFAULT_GPUS[int(sm[3:])]]
     fastest = (
         found.multiply_adds / found.launch.blocks * found.waves.busiest_sm_ctas / SM_RATES[int(sm[3:])].tensor["f16"]
     )
@@ -131,7 +132,14 @@ def test_vector_add_is_bound_by_dram(sm):
 def test_few_blocks_wait_for_latency():
     """One block of a vector cannot fill the memory's pipe: its time is that of a load and a store."""
     found = estimated(SUM, "sm_90", (1, 1, 1), *(f"{name}=1024" for name in "abc"))
-    assert found.limit == LATENCY and found.clocks > GPU_MODELS[90].dram_latency
+    assert found.limit == LATENCY and found.clocks > GPUS["h100"].dram_latency
+
+
+def test_geforce_multiplies_f16_into_f32_at_half_the_rate():
+    kernel, row = built(PRODUCT, "sm_120")
+    launch = launch_of_manifest(row, read_settings([f"{name}=512x512" for name in "abc"]), (4, 4, 1))
+    pro, geforce = (estimate(kernel, launch, gpu=GPUS[name]) for name in ("rtxpro6000", "rtx5090"))
+    assert geforce.work.tensor == 2 * pro.work.tensor and geforce.multiply_adds == pro.multiply_adds
 
 
 def test_time_grows_with_the_problem():
@@ -141,12 +149,12 @@ def test_time_grows_with_the_problem():
 
 
 def test_a_target_without_published_rates_is_refused():
-    without = [target for target in TARGETS.values() if target.number not in GPU_MODELS]
+    without = [target for target in TARGETS.values() if target.number not in DEFAULT_GPUS]
     assert [target.number for target in without] == [88, 107]
     for target in without:
         with pytest.raises(Unsupported, match="estimate-no-rates"):
             gpu_model(target)
-    assert all(gpu_model(find_target(str(number))).rates for number in GPU_MODELS)
+    assert all(gpu_model(find_target(str(number))).rates for number in DEFAULT_GPUS)
 
 
 # ---- the command -------------------------------------------------------------------------------------------------------
@@ -169,6 +177,15 @@ def test_the_command_prints_bounds_and_says_that_it_is_a_model(folder, capsys):
     assert main(["estimate", cubin, *SIZES, "--grid", "1024", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["limit"] == "DRAM" and found["bounds"]["DRAM"] == found["clocks"] and found["dram_read"] == 8 << 20
+
+
+def test_the_command_asks_about_another_gpu(folder, capsys):
+    """H200 has the SMs of H100 and 4800 GB/s of DRAM in place of 3352."""
+    times = {}
+    for gpu in ("h100", "h200"):
+        assert main(["estimate", str(folder / "k.cubin"), *SIZES, "--grid", "1024", "--json", "--gpu", gpu]) == 0
+        times[gpu] = json.loads(capsys.readouterr().out)["microseconds"]
+    assert times["h100"] / times["h200"] == pytest.approx(4800 / 3352, rel=0.01)
 
 
 def test_a_cubin_without_a_manifest_takes_parameters_by_index(folder, capsys):
@@ -194,6 +211,9 @@ def test_a_cubin_without_a_manifest_takes_parameters_by_index(folder, capsys):
         ([*SIZES, "--kernel", "other"], "estimate-kernel"),
         ([*SIZES, "--trips", "x=2"], "estimate-trips"),
         ([*SIZES, "--trips", "0x10=0"], "estimate-trips"),
+        ([*SIZES, "--gpu", "h10"], "estimate-gpu"),
+        ([*SIZES, "--gpu", "a100"], "estimate-gpu"),
+        ([*SIZES, "--power", "10"], "estimate-gpu"),
         ([*SIZES, "--against", "missing.cubin"], "file"),
     ],
 )

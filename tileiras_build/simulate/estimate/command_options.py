@@ -5,6 +5,12 @@ from __future__ import annotations
 import argparse
 
 
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a positive integer, got {text!r}")
+    return int(text)
+
+
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options to ``parser``."""
     parser.add_argument(
@@ -20,6 +26,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         required=True,
         metavar="X[,Y,Z]",
         help="grid in CTAs (persistent: in tile blocks with a manifest, else launched CTAs)",
+    )
+    parser.add_argument("--gpu", metavar="NAME", help="the GPU, such as h100, h200, b200, rtxpro6000, rtx5090 (default: one for "
+                        "each target; target/gpu_models.py lists them)")  # fmt: skip
+    parser.add_argument("--clock", type=_positive, metavar="MHZ", help="SM clock, if it is locked")
+    parser.add_argument(
+        "--power", type=_positive, metavar="WATTS", help="power limit of the board, if it is not the GPU's own"
     )
     parser.add_argument("--block", metavar="X[,Y,Z]", help="threads per CTA, if neither manifest nor cubin gives it")
     parser.add_argument("--trips", action="append", default=[], metavar="ADDRESS=N", help="trip count of a loop with a "

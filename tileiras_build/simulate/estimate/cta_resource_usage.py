@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from ...target.gpu_rates import SHARED_BYTES_PER_CLOCK, TENSOR_MEMORY_READ, TENSOR_MEMORY_WRITE, GpuModel
+from ...target.gpu_models import GpuModel
+from ...target.gpu_rates import SHARED_BYTES_PER_CLOCK, TENSOR_MEMORY_READ, TENSOR_MEMORY_WRITE
 from .instruction_throughput import WARPS_PER_WARPGROUP, MmaShape, is_mma, mma_shape, pipe_clocks
 from .memory_transactions import GLOBAL, LOADS, SECTOR_BYTES
 from .sass_parser import Instruction, MachineCode

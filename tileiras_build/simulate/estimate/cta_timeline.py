@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ...target.gpu_rates import CLUSTER_LATENCY, L2_BYTES_PER_CLOCK, SM_PARTITIONS, GpuModel
+from ...target.gpu_models import GpuModel
+from ...target.gpu_rates import CLUSTER_LATENCY, L2_BYTES_PER_CLOCK, SM_PARTITIONS
 from ...target.sm_limits import WARP
 from .bytes_in_flight import copy_bytes, max_bytes_in_flight
 from .cta_resource_usage import ASYNC_LOADS, ASYNC_STORES, CtaWork, expected_bytes

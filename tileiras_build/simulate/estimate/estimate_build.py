@@ -45,7 +45,7 @@ def estimate_kernel(
     cubin: bytes, name: str, manifest: Mapping[str, Manifest], problem: Problem
 ) -> KernelEstimate | None:
     """The estimate; None if the kernel has other parameters than the problem sets, or the model cannot handle it."""
-    from ...target.gpu_rates import gpu_model
+    from ...target.gpu_models import gpu_model
     from .estimate_report import remarks
     from .kernel_from_cubin import read_kernels
     from .performance_model import estimate

@@ -12,7 +12,7 @@ from ...core.errors import InvalidInput, Location, suggest
 from ...core.file_io import read_file
 from ...manifest.launch_manifest import Launch as Manifest
 from ...manifest.launch_manifest import parse_json, read_launch_manifest
-from ...target.gpu_rates import gpu_model
+from ...target.gpu_models import GpuModel, gpu_model
 from .estimate_report import document, table
 from .kernel_from_cubin import KernelModel, read_kernels
 from .launch_and_constant_banks import Launch
@@ -40,13 +40,21 @@ def _estimate(
     model: tuple[Estimate, Mapping[str, Manifest]] | None = None,
 ) -> Estimate:
     kernel = _choose(read_kernels(read_file(file), file), name, file)
+    machine = _machine(options, kernel)
     launch = (
-        _peer_launch(options, kernel, model[0].launch, _manifest(file))
+        _peer_launch(options, kernel, model[0].launch, _manifest(file), machine)
         if model
-        else _launch(options, kernel, _manifest(file))
+        else _launch(options, kernel, _manifest(file), machine)
     )
     trips = _trips(options.trips) if model is None else {}
-    return estimate(kernel, launch, trips)
+    return estimate(kernel, launch, trips, machine)
+
+
+def _machine(options: argparse.Namespace, kernel: KernelModel) -> GpuModel:
+    found = gpu_model(kernel.target, options.gpu)
+    if options.power is not None:
+        found = found.limited(options.power)
+    return found if options.clock is None else found.locked(options.clock)
 
 
 def _choose(kernels: dict[str, KernelModel], name: str | None, file: str) -> KernelModel:
@@ -71,16 +79,22 @@ def _manifest(file: str) -> Mapping[str, Manifest]:
         raise InvalidInput("report-manifest", message, location=Location(str(path))) from None
 
 
-def _launch(options: argparse.Namespace, kernel: KernelModel, manifest: Mapping[str, Manifest]) -> Launch:
+def _launch(
+    options: argparse.Namespace, kernel: KernelModel, manifest: Mapping[str, Manifest], machine: GpuModel
+) -> Launch:
     settings, grid = read_settings(options.settings), read_extents(options.grid, "grid")
     block = read_extents(options.block, "block") if options.block else None
     if kernel.name in manifest:
-        return launch_of_manifest(manifest[kernel.name], settings, grid, gpu_model(kernel.target).sm_count)
+        return launch_of_manifest(manifest[kernel.name], settings, grid, machine.sm_count)
     return launch_of_cubin(kernel, settings, grid, block)
 
 
 def _peer_launch(
-    options: argparse.Namespace, kernel: KernelModel, launch: Launch, manifest: Mapping[str, Manifest]
+    options: argparse.Namespace,
+    kernel: KernelModel,
+    launch: Launch,
+    manifest: Mapping[str, Manifest],
+    machine: GpuModel,
 ) -> Launch:
     """The launch of another compiler's kernel: the same arguments, with its own block size and shared memory.
 
@@ -88,7 +102,7 @@ def _peer_launch(
     """
     row = manifest.get(kernel.name)
     if row and row.grid.persistent:
-        return _launch(options, kernel, manifest)
+        return _launch(options, kernel, manifest, machine)
     if launch.tile_programs:
         launch = replace(launch, grid=read_extents(options.grid, "grid"), tile_programs=0)
     if row:

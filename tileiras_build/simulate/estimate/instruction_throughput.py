@@ -112,6 +112,7 @@ class MmaShape:
     a_in_shared: bool = False
     b_in_shared: bool = False
     ctas: int = 1
+    has_f32_accumulator: bool = False
 
     @property
     def multiply_adds(self) -> int:
@@ -122,7 +123,10 @@ class MmaShape:
         """Cycles of the whole tensor pipe of each participating SM: the SMs of a CTA pair compute half of the rows each [PTX
         ISA 9.0, 9.7.16.5; SemiAnalysis, "Dissecting Nvidia Blackwell", 2026, measured twice the rate of one]."""
         rate = rates.tensor.get(self.operand_type, rates.tensor["f16"]) or rates.float64
-        return self.multiply_adds / (rate * self.ctas * (rates.warp_tensor if self.is_per_warp else 1.0))
+        share = (rates.warp_tensor if self.is_per_warp else 1.0) * (
+            rates.f32_accumulate if self.has_f32_accumulator else 1.0
+        )
+        return self.multiply_adds / (rate * self.ctas * share)
 
     @property
     def shared_bytes(self) -> float:
@@ -152,7 +156,9 @@ def mma_shape(one: Instruction, descriptor: int | None = None) -> MmaShape | Non
     shape = _WARP_SHAPE.search(one.mnemonic + ".")
     if shape is None or shape[1] not in _SHAPES:
         return None
-    return MmaShape(*_SHAPES[shape[1]], operand_type, True)
+    # Block-scaled MMAs ("SF") keep their rate where those with f32 accumulators have half of it.
+    has_f32_accumulator = "F32" in one.modifiers and "SF" not in one.modifiers and operand_type in ("f16", "tf32", "f8")
+    return MmaShape(*_SHAPES[shape[1]], operand_type, True, has_f32_accumulator=has_f32_accumulator)
 
 
 def _a_in_registers(one: Instruction) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ...core.byte_sizes import size_text
 from ...core.errors import InvalidInput
-from ...target.gpu_rates import GpuModel
+from ...target.gpu_models import GpuModel
 from ...target.occupancy import occupancy
 from ...target.targets import Target
 from .launch_and_constant_banks import Launch

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ...target.gpu_rates import GpuModel, gpu_model
+from ...target.gpu_models import GpuModel, gpu_model
 from ...target.sm_limits import WARP
 from .cta_resource_usage import CtaWork, WorkCounter
 from .cta_timeline import Timeline, average, simulate_clusters
@@ -70,12 +70,15 @@ class Estimate:
         return self.work.multiply_adds * self.launch.blocks
 
 
-def estimate(kernel: KernelModel, launch: Launch, trips: Mapping[int, int] | None = None) -> Estimate:
-    """The estimate of one launch; ``trips`` are trip counts of loops with a data-dependent exit, by branch address.
+def estimate(
+    kernel: KernelModel, launch: Launch, trips: Mapping[int, int] | None = None, gpu: GpuModel | None = None
+) -> Estimate:
+    """The estimate of one launch on ``gpu``, by default the target's; ``trips`` are trip counts of loops with a data-dependent
+    exit, by branch address.
 
     Raises Unsupported[estimate-no-rates], InvalidInput[estimate-too-large], InvalidInput[estimate-endless].
     """
-    machine = gpu_model(kernel.target)
+    machine = gpu or gpu_model(kernel.target)
     resources = kernel.resources
     waves = occupancy_waves(
         kernel.target, machine, launch, resources.registers, resources.shared + launch.shared_memory

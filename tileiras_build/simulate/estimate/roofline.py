@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ...target.gpu_rates import L2_BYTES_PER_CLOCK, SHARED_BYTES_PER_CLOCK, SM_PARTITIONS, GpuModel
+from ...target.gpu_models import GpuModel
+from ...target.gpu_rates import L2_BYTES_PER_CLOCK, SHARED_BYTES_PER_CLOCK, SM_PARTITIONS
 from .cta_resource_usage import CtaWork
 from .instruction_throughput import ALU, FMA, FMA_HEAVY, FP64, SHUFFLE, UNIFORM, XU
 from .launch_and_constant_banks import Launch
