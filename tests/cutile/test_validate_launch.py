@@ -21,7 +21,7 @@ def test_a_grid_has_three_numbers():
 @pytest.mark.parametrize(
     ("wrong", "error", "words"),
     [
-        ({"stream": None}, TypeError, "Stream is required, got None; pass torch.cuda.current_stream(), or 0,"),
+        ({"stream": None}, TypeError, "Stream is required, got None; pass torch.cuda.current_stream(), or 0 for"),
         ({"grid": [1]}, TypeError, "Grid must be a tuple"),
         ({"grid": (1, 1, 1, 1)}, ValueError, "Grid dimensions must be at most 3, got length 4"),
         ({"grid": (1, 2.0)}, TypeError, "an integer is required for Grid[1], got float"),

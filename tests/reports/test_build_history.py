@@ -3,12 +3,12 @@
 import pytest
 
 from tileiras_build.core.errors import InvalidInput
-from tileiras_build.reports.build_history import LIMIT, NUMBERS, History, read_history, write_history
+from tileiras_build.reports.build_history import LIMIT, METRICS, History, read_history, write_history
 from tileiras_build.reports.history_view import view_history
 
 
 def values(registers: int, microseconds: float | None = None) -> tuple:
-    return (registers, *(0 for _ in NUMBERS[1:-1]), microseconds)
+    return (registers, *(0 for _ in METRICS[1:-1]), microseconds)
 
 
 def test_a_build_is_added_where_a_number_differs():

@@ -11,7 +11,7 @@ from tests.estimated_kernel import GRID, SETTINGS, WORDS, write_vector_add
 from tests.reports.sample_report import NAMES, write_build
 from tests.reports.test_html_report import browser, column, data_of  # noqa: F401  (a fixture)
 from tileiras_build.cli.dispatch import main
-from tileiras_build.reports.build_history import NUMBERS, History
+from tileiras_build.reports.build_history import METRICS, History
 from tileiras_build.reports.collect_rows import EstimateProblems, read_rows, remember, values_of
 from tileiras_build.reports.html_report import render_page
 from tileiras_build.reports.report_csv_json import json_text
@@ -108,7 +108,7 @@ def test_the_page_has_columns_where_something_is_estimated(browser, build, tmp_p
     plain = read_rows(build)
     rows = [replace(plain[0], microseconds=12.5, estimate_limit="DRAM reads"), *plain[1:]]
     before = {key: (*values[:-1], 10.0) for key, values in values_of(plain).items()}
-    assert NUMBERS[-1] == "microseconds"
+    assert METRICS[-1] == "microseconds"
     page, without = tmp_path / "page.html", tmp_path / "without.html"
     page.write_text(render_page("build", rows, before, None))
     without.write_text(render_page("build", plain, None, None))

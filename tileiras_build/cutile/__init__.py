@@ -22,13 +22,14 @@ __all__ = ["disable", "enable", "enabled", "is_enabled"]
 
 
 def enable(target: str | None = None, *, device: str = "gpu", **options: Any) -> Session:
-    """Compile and launch the kernels of cuTile Python with this compiler, until ``disable()``.
+    """Compile and launch cuTile Python kernels with this compiler, until ``disable()``.
 
-    ``target`` ("sm_90") is what kernels are compiled for: the current GPU where it is None, which ``device="cpu"`` has
-    not. ``device`` is "gpu" (the CUDA driver's) or "cpu" (the emulator), whose ``options`` are the fields of
-    ``devices.emulator_device.CpuOptions``; both devices take the tuning parameters (``pipeline/tuning_parameters.py``).
-    Called again, it takes the place of what was enabled before. Raises Unsupported[cutile-version] for a cuda-tile that is not known, InvalidInput[cutile-missing]
-    without any, InvalidInput[option-value] for an invalid tuning parameter, and InvalidInput[driver-missing] where there is no driver for ``device="gpu"``.
+    ``target`` ("sm_90") is the compilation target; None selects the current GPU, which requires ``device="gpu"``.
+    ``device`` is "gpu" (through the CUDA driver) or "cpu" (the emulator), whose ``options`` are the fields of
+    ``devices.emulator_device.CpuOptions``; both devices accept the tuning parameters (``pipeline/tuning_parameters.py``).
+    A second call replaces the first. Raises Unsupported[cutile-version] for an unsupported cuda-tile, InvalidInput[cutile-missing]
+    if there is none, InvalidInput[option-value] for an invalid tuning parameter, and InvalidInput[driver-missing] for
+    ``device="gpu"`` without a driver.
     """
     from . import monkeypatch_cutile, session
 
@@ -45,7 +46,7 @@ def disable() -> None:
 
 
 def is_enabled() -> bool:
-    """Whether cuTile's kernels are compiled and launched here."""
+    """Whether this compiler is enabled."""
     from . import monkeypatch_cutile
 
     return monkeypatch_cutile.current() is not None

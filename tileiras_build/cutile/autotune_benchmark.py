@@ -1,9 +1,9 @@
 """``ct.tune``: cuTile searches, the device measures.
 
-cuTile's search is Python over one function of its C code that times a launch; that function is taken over. Where the search
-calls it, it may leave repetitions out (``Device.measure``); where anyone else does, each call is a launch. Where a time limit is
-given, a GPU's launch is made in another process, as cuTile's is, for nothing stops a kernel but the end of its process; where that
-cannot open the memory of the arguments, it is made in this one, reported where it takes longer, and goes on.
+cuTile's search is Python code that calls one function of its C code to time a launch; that function is replaced. Calls from
+the search may skip repetitions (``Device.measure``); each other call is a launch. With a time limit, a GPU launch runs in
+another process, as in cuTile, because only the end of its process stops a kernel. If that process cannot open the memory of
+the arguments, the launch runs in this process: an overrun is reported, and the kernel continues.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ Function = Callable[..., Any]
 
 
 def make_benchmark(own: Function) -> Function:
-    """The function that takes the place of ``_benchmark``: microseconds of one launch on the GPU."""
+    """The replacement of ``_benchmark``: microseconds of one launch on the GPU."""
     return _timed(own, lambda session, kernel, compiled, grid: True)
 
 
 def make_benchmark_of_search(own: Function) -> Function:
-    """The function that takes the place of ``_benchmark`` where the search calls it, many times for each configuration."""
+    """The replacement of ``_benchmark`` for calls from the search, which repeats each configuration."""
     return _timed(own, _is_first)
 
 
@@ -36,7 +36,7 @@ def _timed(own: Function, counts_as_first: Callable[[Session, Any, CompiledKerne
         session = launch_hook.session
         if session is None:
             return own(stream, grid, kernel, arguments, *(() if flush_l2 else (False,)))
-        compiled = session.compile(kernel, arguments)  # what is measured is the launch
+        compiled = session.compile(kernel, arguments)  # compile outside the measurement
         work = lambda: session.enqueue(stream, grid, kernel, arguments, False)
         return session.device.measure(work, stream, flush_l2, None, counts_as_first(session, kernel, compiled, grid))
 
@@ -44,7 +44,7 @@ def _timed(own: Function, counts_as_first: Callable[[Session, Any, CompiledKerne
 
 
 def make_benchmark_with_timeout(own: Function) -> Function:
-    """The function that takes the place of ``benchmark_with_timeout``: microseconds of the launch, and seconds of it all."""
+    """The replacement of ``benchmark_with_timeout``: microseconds of the launch, and seconds of the whole call."""
 
     def benchmark_with_timeout(
         stream: object, grid: Any, kernel: Any, pyargs: Any, timeout_sec: float, *more: bool
@@ -52,7 +52,7 @@ def make_benchmark_with_timeout(own: Function) -> Function:
         session = launch_hook.session
         if session is None:
             return own(stream, grid, kernel, pyargs, timeout_sec, *more)
-        compiled = session.compile(kernel, pyargs)  # the limit is for the launch
+        compiled = session.compile(kernel, pyargs)  # the limit is for the launch only
         first, flush = _is_first(session, kernel, compiled, grid), more[0] if more else True
         work = lambda: session.enqueue(stream, grid, kernel, pyargs, False)
         start = time.perf_counter()
@@ -68,7 +68,7 @@ def make_benchmark_with_timeout(own: Function) -> Function:
 
 
 def make_synchronize(own: Function) -> Function:
-    """The function that takes the place of ``_synchronize_context``."""
+    """The replacement of ``_synchronize_context``."""
 
     def _synchronize_context() -> None:
         session = launch_hook.session
@@ -81,7 +81,7 @@ def make_synchronize(own: Function) -> Function:
 
 
 def _is_first(session: Session, kernel: Any, compiled: CompiledKernel, grid: Any) -> bool:
-    """Whether the search times this for the first time: each configuration is a kernel of its own."""
+    """Whether the search times this configuration for the first time: each configuration is a kernel of its own."""
     measured, kind = session.kernel_state(kernel).measured, (compiled.entry, tuple(grid))
     if kind in measured:
         return False

@@ -1,7 +1,7 @@
-"""Python processes that a script starts are under the device that it is under itself.
+"""Python processes that a script starts inherit its device.
 
-Their environment names the device, and a folder of ours at the head of PYTHONPATH whose ``sitecustomize`` enables it: cuTile
-is taken over when they import it.
+Their environment names the device, and PYTHONPATH begins with a folder whose ``sitecustomize`` enables it when they import
+cuTile.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FOLDER = Path(__file__).resolve().parent / "inherited"
 
 
 def environment(settings: Settings) -> dict[str, str]:
-    """The variables of processes that are to be under a device; of many, so that each launches in one process by default."""
+    """The environment of processes that inherit the device; as there may be many, each launches in one process by default."""
     if settings.device == "cpu":
         settings = replace(settings, jobs=settings.jobs or 1)
     path = os.pathsep.join(filter(None, (str(FOLDER), os.environ.get("PYTHONPATH"))))
@@ -30,7 +30,7 @@ def environment(settings: Settings) -> dict[str, str]:
 
 @contextmanager
 def inherit_device(settings: Settings) -> Iterator[None]:
-    """Let processes that are started now be under the device."""
+    """Make processes that are started from now on inherit the device."""
     added = environment(settings)
     before = {name: os.environ.get(name) for name in added}
     os.environ.update(added)
@@ -45,7 +45,7 @@ def inherit_device(settings: Settings) -> Iterator[None]:
 
 
 def enable_from_environment() -> None:
-    """Enable what the environment names once cuTile is imported; stand in for frameworks from the start."""
+    """Enable the device of the environment when cuTile is imported; install the fake frameworks at once."""
     from .fakes.post_import_hooks import on_import
 
     settings = Settings(**json.loads(CUTILE_INHERITED.read()))

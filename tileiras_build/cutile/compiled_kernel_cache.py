@@ -1,8 +1,8 @@
 """Kernels compiled for a device: in memory with the kernel itself, and on disk.
 
-The key on disk is what decides the bytes, as the build's key is (``build/caching_executor.py``): the bytecode, the target, the
-options, the code and the libraries of every stage, and the files that stages read. It holds no path, so that checkouts and
-machines may share a folder, and a new version of the compiler finds nothing of an old one.
+The key on disk covers all that determines the output, like the build's key (``build/caching_executor.py``): the bytecode, the
+target, the options, the code and the libraries of every stage, and the files that stages read. It contains no path, so
+checkouts and machines may share a folder; a new version of the compiler has new keys.
 """
 
 from __future__ import annotations
@@ -46,8 +46,9 @@ _PTX, _CUBIN, _MANIFEST = "kernel.ptx", "kernel.cubin", "kernel.json"
 
 @dataclass(frozen=True, eq=False)
 class CompiledKernel:
-    """A kernel for one kind of arguments: its ``entry``, ``ptx`` and ``manifest``, and where the device runs machine code its
-    ``cubin``. The emulator takes it for artifacts."""
+    """A kernel compiled for one signature: its ``entry``, ``ptx`` and ``manifest``, and its ``cubin`` if the device runs
+    machine code. The emulator uses it as artifacts.
+    """
 
     entry: str
     manifest: Mapping[str, Any]
@@ -56,22 +57,22 @@ class CompiledKernel:
 
     @cached_property
     def launch(self) -> Launch:
-        """How it is launched."""
+        """Its launch description."""
         return read_launch_manifest(self.manifest).kernels[self.entry]
 
     def files(self) -> dict[str, bytes]:
-        """What is kept on disk."""
+        """The files of its cache entry."""
         kept = {_PTX: self.ptx.encode(), _MANIFEST: json.dumps(self.manifest).encode()}
         return kept if self.cubin is None else kept | {_CUBIN: self.cubin}
 
     @classmethod
     def of_files(cls, entry: str, files: Mapping[str, bytes]) -> CompiledKernel:
-        """What was kept."""
+        """The kernel of a cache entry."""
         return cls(entry, json.loads(files[_MANIFEST]), files[_PTX].decode(), files.get(_CUBIN))
 
 
 class KernelCompiler:
-    """Compiles for one device. Whichever thread asks, what two kernels share is compiled once."""
+    """Compiles for one device, from any thread. Equal work of two kernels is done once."""
 
     def __init__(self, cutile: Cutile, device: Device, tuning: Mapping[str, Any]):
         self._cutile, self._device, self._tuning = cutile, device, tuning
@@ -81,12 +82,12 @@ class KernelCompiler:
         place = cutile_cache()
         self._uses_disk_cache = place is not None
         if place is not None and not os.path.isdir(os.path.expanduser(place)):
-            _ = self._disk  # says what is wrong with the place
+            _ = self._disk  # report an invalid folder now
         self.compilations = 0
         """How many kernels neither memory nor disk had."""
 
     def compile(self, kernel: Any, signature: Any) -> CompiledKernel:
-        """The kernel for arguments of this signature. Raises what cuTile's front end raises, and TileirasError."""
+        """The kernel for arguments of this signature. Raises the errors of cuTile's front end, and TileirasError."""
         key = self._fingerprint_key(kernel, signature)
         if key is None:
             return self._exported(kernel, signature)
@@ -100,7 +101,7 @@ class KernelCompiler:
         return made
 
     def _fingerprint_key(self, kernel: Any, signature: Any) -> str | None:
-        """What decides the kernel, without cuTile's front end; None where that is not known."""
+        """The key of the kernel without running cuTile's front end; None if it is unknown."""
         if (
             not self._uses_disk_cache
             or not self._cutile.release.looks_once
@@ -131,10 +132,10 @@ class KernelCompiler:
             raise
 
     def compile_bytecode(self, data: bytes, entry: str, target: str, level: int) -> bytes:
-        """The cubin of a file of bytecode, which may hold several kernels."""
+        """The cubin of a bytecode file, which may contain several kernels."""
         from .. import driver
 
-        # Who launches a cubin alone has no manifest to follow.
+        # A caller of a cubin alone has no manifest.
         tuning = {name: number for name, number in self._tuning.items() if not BY_NAME[name].affects_launch}
         cubin = driver.compile(data, target, opt_level=level, lineinfo=True, name=entry, **tuning).cubin
         assert cubin is not None
@@ -142,14 +143,14 @@ class KernelCompiler:
 
     @property
     def name(self) -> str:
-        """What tells images of this compiler from those of others, of other versions of it, and of it with other options."""
+        """The name of this compiler's images, which differs for each version and set of options."""
         return " ".join(
             ["tileiras_build", _compiler_digest("cubin"), *[f"{name}={n}" for name, n in self._tuning.items()]]
         )
 
     @cached_property
     def _disk(self) -> BuildCache | None:
-        """The cache on disk; None where the user wants none."""
+        """The cache on disk; None if the user disabled it."""
         from ..workers.executor.cache import BuildCache, open_store
 
         place = cutile_cache()
@@ -196,7 +197,7 @@ class KernelCompiler:
 
 
 def _show_line(error: TileirasError) -> None:
-    """Let the traceback end with the line of the user's program that an error is about, as cuTile's own errors do."""
+    """End the traceback at the user's line that the error is about, as cuTile's own errors do."""
     where = error.location
     text = linecache.getline(where.file, where.line).rstrip() if where and where.file else ""
     if where and text:
@@ -204,7 +205,7 @@ def _show_line(error: TileirasError) -> None:
 
 
 def _load_by_fingerprint(key: str) -> CompiledKernel | None:
-    """The kernel that one of this user's processes has made of the same origin."""
+    """The kernel that a process of this user compiled from the same fingerprint."""
     store = user_cache()
     data = None if store is None else store.find(key)
     if data is None:
@@ -219,7 +220,7 @@ def _store_by_fingerprint(key: str, made: CompiledKernel) -> None:
 
 
 def key_of(data: bytes, job: Job, stop_at: str) -> str:
-    """64 hex digits of all that decides what a bytecode becomes."""
+    """64 hex digits of all that determines the output for a bytecode."""
     options = {field.name: getattr(job, field.name) for field in fields(Job) if field.name != "target"}
     parts = [VERSION, hashlib.sha256(data).hexdigest(), job.target.name, options, stop_at, _compiler_digest(stop_at)]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
@@ -227,13 +228,13 @@ def key_of(data: bytes, job: Job, stop_at: str) -> str:
 
 @cache
 def _compiler_digest(stop_at: str) -> str:
-    """Of the code, the libraries and the files of every stage up to ``stop_at``."""
+    """The digest of the code, the libraries and the files of every stage up to ``stop_at``."""
     return cached_lookup(f"compiler up to {stop_at} with {_read_files(stop_at)}", lambda: _read_compiler(stop_at))
 
 
 @cache
 def _read_files(stop_at: str) -> tuple[tuple, ...]:
-    """The files that the stages up to ``stop_at`` read, such as ptxas, and their states."""
+    """The files that the stages up to ``stop_at`` read, such as ptxas, with their states."""
     files = [str(load(file.find)(None)) for stage in between(STAGES[0].name, stop_at) for file in stage.inputs]
     return tuple((file, *state_of(os.stat(file))) for file in files)
 

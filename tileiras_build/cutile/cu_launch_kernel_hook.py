@@ -1,16 +1,16 @@
-"""What cuTile's own launcher does not do for a kernel: a function of machine code between it and the driver.
+"""Adds what cuTile's own launcher lacks for a kernel: machine code between the launcher and the driver.
 
-cuTile's C code asks ``cuda.tile._load_libcuda`` for the driver's functions, once. ``install`` gives it ours for the one that
-launches (LAUNCHES): for a kernel that is not registered it calls the driver's and nothing else. For one that is, it compares
-the parameters that tensor maps are made of with those of earlier launches, puts the addresses of the maps behind the
-parameters', and asks for the dynamic shared memory where the launcher cannot. Where the parameters are new it asks Python,
-which encodes the maps (``_Record.miss``). Registered kernels are allowed their shared memory when the launcher loads them. The
-function is LLVM's to compile: the package brings no compiler of C.
+cuTile's C code gets the driver's functions from ``cuda.tile._load_libcuda``, once. ``install`` replaces the one that launches
+(LAUNCHES). For a kernel that is not registered, the hook calls the driver's function and nothing else. For a registered kernel
+it compares the parameters that its tensor maps depend on with those of earlier launches, appends the addresses of the maps to
+the parameters, and requests dynamic shared memory if the launcher cannot. For new parameters it calls Python, which encodes
+the maps (``_KernelRecord.miss``). When the launcher loads a registered kernel, its shared memory limit is raised. LLVM
+compiles the hook, because the package has no C compiler.
 
-A record is words of 8 bytes, which Python writes and the function reads: the kernel's handle; how many parameters and maps it has;
-how many keys, and where they are: the number of a parameter, and 1 if it has 8 bytes; how many entries, and where they are:
-the value of each key, then the address of the maps; the bytes of dynamic shared memory. All is written under Python's lock,
-which cuTile's launcher holds.
+A record is an array of 8-byte words that Python writes and the hook reads: the kernel's handle; the counts of parameters and
+maps; the count and address of the keys (each a parameter's index, and 1 if it has 8 bytes); the count and address of the
+entries (each the value of every key, then the address of the maps); the bytes of dynamic shared memory. Writers hold the GIL,
+and so does cuTile's launcher.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 _LOADER = "cuda.tile._load_libcuda"  # imported by cuTile's C code when it first needs the driver
 _LAUNCHER = "cuda.tile._cext"  # cuTile's C code
 _GET_KERNEL = "cuLibraryGetKernel"
-_DRIVER_VERSION = 12000  # in which all of these functions are as they are now
-_SLOTS = 1024  # of the table of records, by the kernel's handle; a power of two
+_DRIVER_VERSION = 12000  # since which the signatures of these functions have not changed
+_SLOTS = 1024  # in the table of records, indexed by the kernel's handle; a power of two
 _MAX_KERNELS = _SLOTS // 2
 _MAX_ENTRIES = 16
 _INVALID_VALUE = 1
@@ -46,8 +46,9 @@ _PROC = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p, ctypes.
 
 @dataclass(frozen=True)
 class LaunchFunction:
-    """A function of the driver that launches: its parameters, and those of a call that passes on all but the addresses of
-    the kernel's parameters (``{params}``) and, where it is a parameter, the dynamic shared memory (``{shared}``)."""
+    """A driver function that launches: its parameters, and the arguments of a call that replaces the addresses of the kernel's
+    parameters (``{params}``) and, if it is a parameter, the dynamic shared memory (``{shared}``).
+    """
 
     parameters: str
     call: str
@@ -197,33 +198,33 @@ go:
 
 
 class DriverHook:
-    """The function and its records. ``install`` alone makes one."""
+    """The hook and its records. Only ``install`` creates one."""
 
     def __init__(self, real_get_address: Callable[..., int], launch: str):
         self._real_get_address, self._launch = real_get_address, launch
         self._table = (ctypes.c_uint64 * _SLOTS)()
         self._records: dict[int, _KernelRecord] = {}
-        self._callbacks: list[_KernelRecord] = []  # all that the table has ever named
+        self._callbacks: list[_KernelRecord] = []  # all records that were ever in the table
         self._pending = threading.local()
         self._get_address = _PROC(self._find)
         self._get_kernel = _THREE(self._kernel_found)
         self._miss = _MISS(self._missed)
-        self._functions: dict[int, _CompiledHook] = {}  # by what they call; cuTile keeps their addresses
-        self._changes = threading.Lock()  # cuTile's C code asks from any thread
+        self._functions: dict[int, _CompiledHook] = {}  # by the function that they call; cuTile keeps their addresses
+        self._changes = threading.Lock()  # cuTile's C code may call from any thread
         self._real_get_kernel: Callable[..., int] | None = None
         self.place = ctypes.c_void_p(_address(self._get_address))
         """What cuTile takes for the address of ``cuGetProcAddress``."""
 
     def pending(self, loaded: LoadedKernel | None) -> None:
-        """The kernel that cuTile loads next in this thread, if it is to be registered; None: no kernel of ours."""
+        """Register the next kernel that cuTile loads in this thread as ``loaded``; None: it is not one of ours."""
         self._pending.loaded = loaded
 
     @property
     def is_in_use(self) -> bool:
-        """Whether cuTile has asked for its functions."""
+        """Whether cuTile has looked up its functions."""
         return bool(self._functions) and self._real_get_kernel is not None
 
-    # ---- what cuTile's C code calls; nothing may be raised into it
+    # ---- called by cuTile's C code: exceptions must not propagate into it
     def _find(self, name: bytes, place: int, version: int, flags: int, status: int | None) -> int:
         result = self._real_get_address(name, place, version, flags, status)
         found = ctypes.c_void_p.from_address(place)
@@ -257,7 +258,7 @@ class DriverHook:
         try:
             record.allow_shared_memory()
         except Exception:
-            return _INVALID_VALUE  # the kernel is loaded again in Python, where this is raised
+            return _INVALID_VALUE  # Python loads the kernel again, and raises the error
         with self._changes:
             slot = (record.kernel >> 4) % _SLOTS
             while self._table[slot]:
@@ -268,7 +269,7 @@ class DriverHook:
         return 0
 
     def _forget(self, kernel: int) -> None:
-        """The driver gives handles of unloaded kernels again: what was registered is of another kernel."""
+        """Forget a record whose handle the driver has reused for another kernel."""
         if (before := self._records.pop(kernel, None)) is not None:
             before.clear()
 
@@ -276,13 +277,13 @@ class DriverHook:
         try:
             pointers = self._pending.pointers = self._records[kernel].miss(params)
         except Exception:
-            return 0  # the launch is made again in Python, where this is raised
+            return 0  # Python repeats the launch, and raises the error
         return ctypes.addressof(pointers)
 
     def replace(self, addresses: list[int]) -> bool:
-        """Take the places of functions that cuTile has asked for already: ``words`` are where its C code keeps variables.
+        """Replace functions that cuTile has already looked up: ``words`` are the variables of its C code.
 
-        Does nothing, and answers False, unless each of the functions stands in exactly one of them.
+        Changes nothing and returns False unless each of the functions is in exactly one of them.
         """
         places = {}
         for name in (self._launch.encode(), _GET_KERNEL.encode()):
@@ -297,13 +298,13 @@ class DriverHook:
         return self.is_in_use
 
     @property
-    def has_room(self) -> bool:
+    def has_capacity(self) -> bool:
         """Whether one more kernel can be registered."""
         return len(self._callbacks) < _MAX_KERNELS
 
 
 class _KernelRecord:
-    """What the function knows of one kernel."""
+    """The hook's data of one kernel."""
 
     def __init__(self, kernel: int, loaded: LoadedKernel):
         launch = loaded.compiled.launch
@@ -329,15 +330,15 @@ class _KernelRecord:
         self.address = _address(self._words)
 
     def allow_shared_memory(self) -> None:
-        """Let the kernel have the dynamic shared memory that it asks for. Raises InvalidInput[driver]."""
+        """Raise the kernel's limit of dynamic shared memory to what it needs. Raises InvalidInput[driver]."""
         self._loaded.allow_shared_memory(self.kernel)
 
     def clear(self) -> None:
-        """Be the record of no kernel."""
+        """Make this the record of no kernel."""
         self._words[0] = 0
 
     def miss(self, params: int) -> ctypes.Array:
-        """The addresses of parameters and maps for a launch whose maps are not known; the next launch knows them."""
+        """The addresses of parameters and maps for a launch with new parameters; later launches find them."""
         given = (ctypes.c_uint64 * len(self._sizes)).from_address(params)
         data = [ctypes.string_at(place, size) for place, size in zip(given, self._sizes)]
         values = self._loaded.layout.unpack(data)
@@ -346,7 +347,7 @@ class _KernelRecord:
         return (ctypes.c_uint64 * (len(given) + self._maps))(*given, *[base + SIZE * one for one in range(self._maps)])
 
     def _add_entry(self, values: Sequence[int], maps: bytes) -> int:
-        """One more entry; the first again, where there are too many. The address of the maps."""
+        """Add an entry, or overwrite the first one if the record is full. Returns the address of the maps."""
         count = self._words[5] % _MAX_ENTRIES
         held = ctypes.create_string_buffer(len(maps) + ALIGNMENT)
         base = -(-ctypes.addressof(held) // ALIGNMENT) * ALIGNMENT
@@ -363,7 +364,7 @@ def _signed(data: bytes) -> int:
 
 
 class _CompiledHook:
-    """The function, and what keeps its code."""
+    """The machine code of the hook, and the owner of its memory."""
 
     def __init__(self, engine: Any, address: int):
         self._engine, self.address = engine, address
@@ -389,13 +390,13 @@ def _compiled(launch: str, table: int, real: int, miss: int) -> _CompiledHook:
 
 
 def variables_of(module: str) -> list[int]:
-    """The addresses of the words of 8 bytes in which a module of C code keeps its variables; none where it is not loaded."""
+    """The addresses of the 8-byte words that may be variables of a C module; none if it is not loaded."""
     words: list[int] = []
     file, end = getattr(sys.modules.get(module), "__file__", None), None
     for line in Path("/proc/self/maps").read_text().splitlines() if file else ():
         bounds, flags, *_, inode, path = [*line.split(maxsplit=5), ""][:6]
         start, stop = (int(bound, 16) for bound in bounds.split("-"))
-        # What the file holds no bytes for follows what it holds, in memory of no file.
+        # Zero-initialized variables follow the file's contents, in an anonymous mapping.
         is_own = path == file or (start == end and inode == "0" and not path)
         end = stop if is_own else None
         if is_own and flags.startswith("rw"):
@@ -413,7 +414,7 @@ _installed: DriverHook | None = None
 
 
 def install(launch: str) -> DriverHook | None:
-    """Let cuTile launch through the function, in the place of the driver's of that name; None where that cannot be done."""
+    """Make cuTile launch through the hook instead of the driver's function; None if that is impossible."""
     global _installed
     if _installed is not None:
         return _installed

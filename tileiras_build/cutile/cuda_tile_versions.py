@@ -1,7 +1,7 @@
-"""VERSIONS: what this package asks of each release of cuda-tile, and ``Cutile``, through which alone it asks.
+"""CUDA_TILE_RELEASES: how each release of cuda-tile is used, and ``Cutile``, the only interface to it.
 
-cuTile has no public interface for what takes the place of its compiler and its launcher. All of its names that are used here are
-in this file and in ``patching.py``; ``tests/cutile/`` runs them with every release that it finds.
+cuTile has no public interface to replace its compiler and its launcher. Only this file and ``monkeypatch_cutile.py`` use its
+private names; ``tests/cutile/`` tests them with every installed release.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 PACKAGE = "cuda-tile"
 INSTALL = "pip install 'cuda-tile==1.7.0'"
 LONGEST_SYMBOL = 256
-_NO_SOURCE = ("could not get source code", "source code not available")  # inspect says so
+_NO_SOURCE = ("could not get source code", "source code not available")  # messages of inspect
 
 
 @dataclass(frozen=True)
 class Version:
-    """A release: ``release`` is "1.7" of 1.7.x, ``bytecode`` the newest version that it writes and calls released,
+    """A release: ``release`` is "1.7" for 1.7.x, ``bytecode`` the newest released bytecode version that it writes,
     ``convention`` the newest calling convention (a static method of CallingConvention).
 
-    ``launcher`` launches with a number of threads, by the driver's ``driver_launch``; it asks for dynamic shared memory if
-    ``asks_for_shared_memory``, and lets kernels take all that they ask for if ``raises_shared_memory``. ``masks`` are the
-    attributes of an annotated function that the kernel's class in C is made of, ``no_extras`` is what stands last in what
-    ``_compile`` returns where there is nothing. ``looks_once``: the front end looks at a function once in a process, and
-    ``origins.py`` knows at what.
+    ``launcher`` launches with a number of threads, through the driver's ``driver_launch``. It requests dynamic shared memory if
+    ``asks_for_shared_memory``, and raises a kernel's limit if ``raises_shared_memory``. ``masks`` are the attributes of an
+    annotated function from which the kernel's C object is made. ``no_extras`` is the last item of ``_compile``'s result if there
+    are no extras. ``looks_once``: the front end reads each function once per process, and ``kernel_fingerprint.py`` can
+    reproduce what it read.
     """
 
     release: str
@@ -71,7 +71,7 @@ def installed_version() -> Version:
 
 
 def _installed() -> str:
-    # Imports more than a launch of a small kernel does.
+    # These imports take longer than the launch of a small kernel.
     from importlib.metadata import PackageNotFoundError, version
 
     try:
@@ -103,17 +103,17 @@ class Cutile:
 
     @cached_property
     def compile(self) -> ModuleType:
-        """The front end, which takes as long to import as all else of cuTile (and imports PyTorch and JAX)."""
+        """The front end; its import takes as long as the rest of cuTile (it imports PyTorch and JAX)."""
         return self._module("_compile")
 
     @cached_property
     def bytecode_version(self) -> Any:
-        """The newest version of bytecode that is written."""
+        """The newest bytecode version that is written."""
         return self.compile.parse_bytecode_version(self.release.bytecode)
 
     @cached_property
     def element_kinds(self) -> frozenset[str]:
-        """The types that elements of arrays may have, named as NumPy does."""
+        """The supported element types of arrays, by NumPy's names."""
         own = vars(import_module("cuda.tile"))
         return frozenset(name.rstrip("_") for name, value in own.items() if isinstance(value, own["DType"]))
 
@@ -125,24 +125,24 @@ class Cutile:
             raise InvalidInput("cutile-missing", message, remedy=INSTALL) from None
 
     def signature(self, kernel: Any, shown: tuple[object, ...]) -> Any:
-        """The KernelSignature of a launch of ``kernel`` with these arguments, exactly as cuTile's own launcher sees it."""
+        """The KernelSignature of a launch of ``kernel`` with these arguments, the same as cuTile's own launcher computes."""
         _check_count(len(self.parameter_names(kernel)), len(shown))
         return self.signatures.KernelSignature.from_kernel_args(kernel, shown, self._convention)
 
     def as_ours(self, signature: Any, kernel: Any) -> Any:
-        """A signature that cuTile's launcher has made, as ``signature`` makes it."""
+        """A signature of cuTile's launcher in the form of ``signature``."""
         made = self.signatures.KernelSignature(signature.parameters, self._convention)
         return made.with_mangled_symbol(kernel._pyfunc.__name__)
 
     def twin(self, kernel: Any, answer: Callable[[Any], tuple[object, ...]]) -> Any:
-        """A kernel for the arguments that ``kernel`` takes, whose cubins are what ``answer`` gives for a signature."""
+        """A kernel with the parameters of ``kernel`` that takes the cubin for a signature from ``answer``."""
         function = kernel._annotated_function
         made = self._twin_class(*[getattr(function, mask) for mask in self.release.masks])
         made.answer = answer
         return made
 
     def export(self, kernel: Any, signature: Any, target: str) -> Exported:
-        """The bytecode of a kernel; raises what cuTile's front end raises, and InvalidInput[cutile-source] where it has no source."""
+        """The bytecode of a kernel; raises the errors of cuTile's front end, and InvalidInput[cutile-source] without a source."""
         if kernel._pyfunc.__name__ == "<lambda>":
             raise _lambda(kernel)
         called = self.signatures.KernelSignature(
@@ -160,11 +160,11 @@ class Cutile:
         return Exported(bytes(made.bytecode), made.kernel_signatures[0].symbol)
 
     def options(self, kernel: Any) -> Any:
-        """The hints that a kernel was decorated with."""
+        """The hints of a kernel's decorator."""
         return kernel._compiler_options
 
     def opt_level(self, options: Any, target: str) -> int:
-        """The optimization level that a kernel's options ask for on a target."""
+        """The optimization level of a kernel's options for a target."""
         if hasattr(options, "opt_level_for_target"):
             return options.opt_level_for_target(target)
         level = options.opt_level
@@ -176,18 +176,19 @@ class Cutile:
 
     @property
     def timeout_class(self) -> type[Exception]:
-        """What ``ct.tune`` raises where a launch takes too long."""
+        """The exception of ``ct.tune`` for a launch that takes too long."""
         return self._module("tune._tune_utils").TileLaunchTimeoutError
 
     def parameter_names(self, kernel: Any) -> Sequence[str]:
-        """What the Python function calls its parameters."""
+        """The parameter names of the Python function."""
         code = kernel._pyfunc.__code__
         return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
 def short_symbol(symbol: str) -> str:
-    """A name for a kernel whose mangled name may tell of hundreds of arrays: LLVM names each parameter by the kernel's name,
-    wherever it is used, so that the PTX would grow with the square of their number."""
+    """A short name for a kernel whose mangled name may list hundreds of arrays: LLVM repeats the kernel's name in each
+    parameter's name, so the size of the PTX would be quadratic in their count.
+    """
     if len(symbol) <= LONGEST_SYMBOL:
         return symbol
     digest = sha256(symbol.encode()).hexdigest()[:16]
@@ -213,7 +214,7 @@ def _no_source(kernel: Any) -> InvalidInput:
 
 def _twin_class(base: type) -> type:
     class Twin(base):
-        """A kernel that has no function of its own."""
+        """A kernel without a function of its own."""
 
         answer: Callable[[Any], tuple[object, ...]]
 
@@ -224,7 +225,7 @@ def _twin_class(base: type) -> type:
 
 
 def _check_count(expected: int, count: int) -> None:
-    """Some releases end the process where arguments are missing; this is what the others say."""
+    """Raise the error of other releases: some releases crash if arguments are missing."""
     if count != expected:
         arguments, were = "argument" if expected == 1 else "arguments", "was" if count == 1 else "were"
         raise TypeError(f"Kernel expects {expected} {arguments} but {count} {were} given")

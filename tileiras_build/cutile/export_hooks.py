@@ -1,4 +1,4 @@
-"""What cuTile compiles without a launch (``export_kernel``): its function that runs NVIDIA's tileiras is taken over."""
+"""Hooks of ``export_kernel``, which compiles without a launch: they replace cuTile's calls of NVIDIA's tileiras."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Function = Callable[..., Any]
 
 
 def make_compile_cubin(own: Function) -> Function:
-    """The function that takes the place of ``compile_cubin``: from a file of bytecode to a cubin beside it."""
+    """The replacement of ``compile_cubin``: from a bytecode file to a cubin beside it."""
 
     def compile_cubin(fname_bytecode: str, compiler_options: Any, sm_arch: str, *more: Any, **named: Any) -> Path:
         session = launch_hook.session
@@ -30,7 +30,7 @@ def make_compile_cubin(own: Function) -> Function:
 
 
 def make_compile_tile(own: Function) -> Function:
-    """The function that takes the place of the front end's entry: it tells who knows kernels by what they are made of."""
+    """The replacement of the front end's entry point: it notifies ``kernel_fingerprint``."""
 
     def compile_tile(ann_func: Any, *arguments: Any, **named: Any) -> Any:
         snapshot_first(getattr(ann_func, "pyfunc", ann_func))
@@ -40,7 +40,7 @@ def make_compile_tile(own: Function) -> Function:
 
 
 def make_bytecode_version(own: Function) -> Function:
-    """The function that takes the place of what asks NVIDIA's tileiras for its newest bytecode."""
+    """The replacement of the query for the newest bytecode version of NVIDIA's tileiras."""
 
     def _get_max_supported_bytecode_version(*arguments: Any, **named: Any) -> Any:
         session = launch_hook.session
@@ -50,7 +50,7 @@ def make_bytecode_version(own: Function) -> Function:
 
 
 def make_supports_remarks(own: Function) -> Function:
-    """The function that takes the place of what asks NVIDIA's tileiras whether it writes remarks: we do not."""
+    """The replacement of the query whether NVIDIA's tileiras writes remarks: this compiler does not."""
 
     def _tileiras_supports_remarks(*arguments: Any, **named: Any) -> bool:
         return own(*arguments, **named) if launch_hook.session is None else False
@@ -59,8 +59,7 @@ def make_supports_remarks(own: Function) -> Function:
 
 
 def make_compiler_version(own: Function) -> Function:
-    """The function that takes the place of what names the compiler in the keys of cuTile's own cache on disk, where images of
-    two compilers must not meet."""
+    """The replacement of the compiler name in the keys of cuTile's own cache on disk, where images of two compilers must differ."""
 
     def _get_compiler_version_string() -> str | None:
         session = launch_hook.session

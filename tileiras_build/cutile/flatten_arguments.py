@@ -1,8 +1,8 @@
-"""From the arguments of a launch to the values that a kernel takes: the tree of constraints beside the tree of arguments.
+"""Flattens the arguments of a launch to kernel parameters: walks the constraints and the arguments in parallel.
 
-cuTile's calling convention: constants are not passed; a tuple or a dataclass is its parts; an array is its address, lengths
-and strides; a list is the address of a table in the device's memory (a row of 8-byte words for each array: address, lengths,
-strides) and its length.
+cuTile's calling convention: constants are not passed; a tuple or a dataclass is passed as its items; an array as its address,
+lengths and strides; a list as the address of a table in device memory (a row of 8-byte words for each array: address,
+lengths, strides) and its length.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Number = bool | int | float
 
 @dataclass(frozen=True)
 class Array:
-    """An array: what it is called in the source ("x", "pair_0"), and what it is."""
+    """An array: its name in the source ("x", "pair_0"), and its view."""
 
     name: str
     view: ArrayView
@@ -41,13 +41,13 @@ class ArrayTable:
     views: tuple[ArrayView, ...]
 
     def table_rows(self) -> list[int]:
-        """The table: of each array address, lengths, strides."""
+        """The table: address, lengths, strides of each array."""
         return [number for view in self.views for number in (view.address, *view.shape, *view.strides)]
 
 
 @dataclass(frozen=True)
 class Scalar:
-    """A number."""
+    """A scalar."""
 
     name: str
     value: Number
@@ -57,7 +57,7 @@ Value = Array | ArrayTable | Scalar
 
 
 def flatten(names: Sequence[str], signature: Any, arguments: Sequence[object], view: View) -> list[Value]:
-    """The values that are passed, in order. Raises Unsupported[cutile-argument] for a kind that is not known here."""
+    """The passed values, in order. Raises Unsupported[cutile-argument] for an unsupported kind."""
     made: list[Value] = []
     for name, constraint, argument in zip(names, signature.parameters, arguments, strict=True):
         made += _values(name, constraint, argument, view)
@@ -80,7 +80,7 @@ def _values(name: str, constraint: Any, argument: Any, view: View) -> Iterator[V
 
 
 def aggregate_members(name: str, constraint: Any, argument: Any) -> Iterator[tuple[str, Any, Any]]:
-    """(name, constraint, value) of the parts of an aggregate; nothing of a constant."""
+    """(name, constraint, value) of the items of an aggregate; nothing for a constant."""
     kind = type(constraint).__name__
     if kind == "ConstantConstraint":
         return
@@ -98,7 +98,7 @@ def aggregate_members(name: str, constraint: Any, argument: Any) -> Iterator[tup
 
 
 def argument_signature(names: Sequence[str], signature: Any) -> tuple[Argument, ...]:
-    """The arguments by name, as bytecode notes them (``frontend/kernel_signature.py``)."""
+    """The arguments by name, as bytecode records them (``frontend/kernel_signature.py``)."""
     return tuple(
         one
         for name, constraint in zip(names, signature.parameters, strict=True)
@@ -124,8 +124,7 @@ def _signature_of(name: str, constraint: Any) -> Iterator[Argument]:
 
 
 def parameter_values(values: Sequence[Value], place: Callable[[ArrayTable], int]) -> Iterator[Number]:
-    """The values of the parameters in order; ``place`` puts a list's table into the device's memory, and gives its
-    address."""
+    """The values of the parameters in order; ``place`` copies a list's table to device memory, and returns its address."""
     for value in values:
         if isinstance(value, Scalar):
             yield value.value
@@ -137,7 +136,7 @@ def parameter_values(values: Sequence[Value], place: Callable[[ArrayTable], int]
 
 @contextmanager
 def parameter_prefix(name: str | None) -> Iterator[None]:
-    """What is said of a value that is no argument of a kernel begins with the parameter's name."""
+    """Add the parameter's name to the error of an invalid argument."""
     try:
         yield
     except InvalidInput as error:
@@ -147,7 +146,7 @@ def parameter_prefix(name: str | None) -> Iterator[None]:
 
 
 def refuse_read_only(kernel: str, parameters: Sequence[Parameter], values: Sequence[Value]) -> None:
-    """Raise InvalidInput[launch-read-only] for an array that nobody may write, and that the kernel writes."""
+    """Raise InvalidInput[launch-read-only] for a read-only array that the kernel writes."""
     place = 0
     for value in values:
         if isinstance(value, Array):
@@ -163,7 +162,7 @@ _HOST = 1  # kDLCPU
 
 
 def host_array(names: Sequence[str], arguments: Sequence[object]) -> str | None:
-    """The name of the first argument that says, by DLPack, that it is an array in host memory; parts are numbered."""
+    """The name of the first argument that is an array in host memory, according to DLPack; items are numbered."""
     for name, argument in zip(names, arguments):
         if isinstance(argument, (tuple, list)):
             if (found := host_array([f"{name}[{index}]" for index in range(len(argument))], argument)) is not None:
@@ -176,7 +175,7 @@ def host_array(names: Sequence[str], arguments: Sequence[object]) -> str | None:
 def unknown_elements(
     names: Sequence[str], arguments: Sequence[object], known: Collection[str]
 ) -> tuple[str, str] | None:
-    """The name of the first array whose elements are of a type that is none of ``known``, and that type's name."""
+    """The name of the first array whose element type is not in ``known``, and that type's name."""
     for name, argument in zip(names, arguments):
         if isinstance(argument, (tuple, list)):
             numbered = [f"{name}[{index}]" for index in range(len(argument))]

@@ -1,6 +1,6 @@
-"""What is installed, by the state of its files: what was found out about the same files once need not be found out again.
+"""The fingerprint of the installation, from the states of its files; results that depend only on it are cached.
 
-Reading all of the compiler's code, and the lists of installed distributions, takes a process as long as importing NumPy does.
+Reading all of the compiler's code, and the lists of installed distributions, takes as long as importing NumPy.
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ from importlib.machinery import PathFinder
 from ..core.code_digest import PACKAGE
 from ..core.user_cache import cache_key, user_cache
 
-_LISTS = (".dist-info", ".egg-info", ".egg-link", ".pth")  # what names a distribution and its version
+_LISTS = (".dist-info", ".egg-info", ".egg-link", ".pth")  # files that name a distribution and its version
 _CODE = (".py", ".so", ".pyd", ".bc", ".ll")
-_process_start = time.time_ns()  # about when this process has read its code
+_process_start = time.time_ns()  # this process has read its code since
 
 
 @cache
 def installation_fingerprint() -> str | None:
-    """What changes with the code of this package and of cuda-tile, with any installed distribution, and Python; None where that
-    cannot be said, as of code that was changed after this process had read it. Files count by their names, times and sizes."""
+    """A text that changes with the code of this package and of cuda-tile, with any installed distribution, and with Python; None
+    if it is unknown, for example if code was modified after this process read it. Files are compared by name, times and size.
+    """
     try:
         cutile = _folder_of_cutile()
         if cutile is None:
@@ -68,12 +69,12 @@ def _files_in(folder: str) -> list[tuple]:
 
 
 def state_of(found: os.stat_result) -> tuple[int, ...]:
-    """When a file was written and changed, its size and its number."""
+    """When a file was modified and changed, its size and its inode."""
     return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
 
 
 def cached_lookup(what: str, find: Callable[[], str]) -> str:
-    """What ``find`` finds out about what is installed; it is asked where nobody has noted its answer."""
+    """The cached result of ``find``, which depends only on the installation."""
     store, installed = user_cache(), installation_fingerprint()
     if store is None or installed is None:
         return find()

@@ -28,7 +28,7 @@ class KernelFault(InvalidInput):
     fault: errors.EmulatorFault
 
     def __reduce__(self):
-        # It is sent between processes of a pool.
+        # Pickled between processes of a pool.
         return (*super().__reduce__(), vars(self))
 
 

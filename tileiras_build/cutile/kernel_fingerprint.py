@@ -1,13 +1,13 @@
-"""All that cuTile's front end makes a kernel's bytecode of: where it is known, the bytecode need not be made to know it.
+"""The fingerprint of a kernel: all inputs of cuTile's front end. Kernels with a known fingerprint need no front end.
 
-The front end reads the source of the kernel's function, and of functions that it calls, and resolves the names in them: in the
-function's closure, in its module, in Python's builtins. So a kernel comes from the text of these functions and their place (for
-lines), and from what those names mean, at any depth. Known are numbers, strings, types, modules and functions; a kernel that
-names anything else (an array, an object of a class of the user's), or has Python evaluate something while it is compiled
-(``static_eval``), has no known origin, and the front end is asked each time.
+The front end reads the source of the kernel's function and of the functions that it calls, and resolves their names: in the
+function's closure, in its module, in Python's builtins. So a fingerprint covers the text of these functions, their location
+(for line information), and the values of those names, at any depth. Values may be scalars, strings, types, modules and
+functions. A kernel that names anything else (an array, an object of a user's class), or evaluates Python code during
+compilation (``static_eval``), has no fingerprint; the front end runs each time.
 
-The front end looks at a function once in a process; what its names mean later does not count. So it is the first look that counts
-here, too; where the front end may have looked before (``note_front_end``) nothing is known.
+The front end reads a function once per process, and ignores later changes of its names. So the first snapshot counts here,
+too. If the front end may have run before (``note_front_end``), there is no fingerprint.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 _NAME = re.compile(r"[^\W\d]\w*")
-_STATIC_PREFIX = "static_"  # what Python evaluates while the front end runs begins so
+_STATIC_PREFIX = "static_"  # prefix of what Python evaluates while the front end runs
 _LIBRARIES = (
     "cuda.tile",
     "math",
@@ -35,8 +35,8 @@ _LIBRARIES = (
     "numpy",
     "torch",
     "ml_dtypes",
-)  # whose modules' names mean what their version says
-_SETTINGS = ("CUDA_TILE_", "EXPERIMENTAL_CUDA_TILE_")  # of variables of the environment that cuTile reads
+)  # the version determines the values of their modules' names
+_SETTINGS = ("CUDA_TILE_", "EXPERIMENTAL_CUDA_TILE_")  # prefixes of the environment variables that cuTile reads
 _IRRELEVANT_SETTINGS = frozenset(
     f"CUDA_TILE_{name}" for name in ("CACHE_DIR", "CACHE_SIZE", "TEMP_DIR", "COMPILER_TIMEOUT_SEC")
 )
@@ -44,7 +44,7 @@ _PLAIN = (type(None), bool, int, str, bytes, type(Ellipsis))
 
 
 class UnfingerprintableError(Exception):
-    """Something that a kernel names is of no known kind."""
+    """A kernel uses a value of an unsupported kind."""
 
 
 _UNFINGERPRINTABLE = (
@@ -59,7 +59,7 @@ _UNFINGERPRINTABLE = (
 
 
 def is_front_end_unpatched() -> bool:
-    """Whether cuTile's front end does nothing but make bytecode, and nobody has put something in its place."""
+    """Whether cuTile's front end only generates bytecode, and nobody has patched it."""
     if any(name.startswith(_SETTINGS) and name not in _IRRELEVANT_SETTINGS for name in os.environ):
         return False
     from cuda.tile._cext import default_tile_context
@@ -76,7 +76,7 @@ def is_front_end_unpatched() -> bool:
 
 
 def kernel_fingerprint(kernel: Any, signature: Any) -> str | None:
-    """What decides a kernel's bytecode for one signature, as a text, besides what is installed; None where that is not known."""
+    """A text that determines a kernel's bytecode for one signature, besides the installation; None if it is unknown."""
     if not _is_trusted:
         return None
     try:
@@ -94,7 +94,7 @@ def kernel_fingerprint(kernel: Any, signature: Any) -> str | None:
 
 @contextmanager
 def with_first_snapshot(kernel: Any) -> Iterator[None]:
-    """Let a kernel's names mean in the block what they meant at the first look, as the front end would have noted them then."""
+    """Restore the values of the first snapshot in the block, as the front end would have cached them."""
     changed = [name for name in _snapshot(kernel._pyfunc).all_names() if not name.is_as_it_was()]
     now = [replace(name, value=name.get()) for name in changed]
     for name in changed:
@@ -111,7 +111,7 @@ _MISSING = object()
 
 @dataclass(frozen=True)
 class _NameBinding:
-    """What a name meant: the ``value`` in a module's dictionary, or in a cell of a function's closure."""
+    """The value of a name: in a module's dictionary, or in a cell of a function's closure."""
 
     space: Any
     name: str
@@ -133,7 +133,7 @@ class _NameBinding:
 
 
 class FunctionSnapshot:
-    """A look at a function: what it is, and what the names in it meant; ``inner`` are those at the functions that it names."""
+    """A snapshot of a function: its source, and the values of its names; ``inner`` are the snapshots of functions that it names."""
 
     def __init__(self) -> None:
         self.described: tuple = ()
@@ -141,7 +141,7 @@ class FunctionSnapshot:
         self.inner: list[FunctionSnapshot] = []
 
     def all_names(self) -> list[_NameBinding]:
-        """Those of this look and of the inner ones, each once."""
+        """The names of this and of the inner snapshots, each once."""
         looks: dict[int, FunctionSnapshot] = {}
         waiting = [self]
         while waiting:
@@ -153,12 +153,12 @@ class FunctionSnapshot:
 
 
 _seen: WeakKeyDictionary[FunctionType, FunctionSnapshot] = WeakKeyDictionary()
-_is_trusted = True  # the front end has looked at nothing that has not been looked at here before
-_snapshots_taken = 0  # of the front end, when it was given back
+_is_trusted = True  # the front end has read no function without a snapshot
+_snapshots_taken = 0  # functions that the front end had read at the last note
 
 
 def note_front_end(is_restored: bool = False) -> None:
-    """The front end is taken over, or given back: what it does in between without this package is not seen."""
+    """Record that the front end is patched or restored: its calls in between are not seen."""
     global _is_trusted, _snapshots_taken
     module = sys.modules.get("cuda.tile._passes.ast2hir")
     looks = 0 if module is None else module.get_function_hir.cache_info().misses
@@ -167,13 +167,13 @@ def note_front_end(is_restored: bool = False) -> None:
 
 
 def snapshot_first(function: FunctionType) -> None:
-    """Before the front end looks at a function: look at it. What cannot be described now never will be."""
+    """Take the snapshot before the front end reads a function. A function without a fingerprint never gets one."""
     with suppress(*_UNFINGERPRINTABLE):
         _snapshot(function)
 
 
 def _snapshot(function: FunctionType) -> FunctionSnapshot:
-    """The first look at a function; raises one of ``_UNKNOWN``, at each look where the first one did."""
+    """The first snapshot of a function; raises one of ``_UNFINGERPRINTABLE``, again at each call if the first one did."""
     found = _seen.get(function)
     if found is None:
         found = _seen[function] = FunctionSnapshot()
@@ -190,7 +190,7 @@ def _snapshot(function: FunctionType) -> FunctionSnapshot:
 
 @dataclass(frozen=True)
 class _Text:
-    """The source of a function: its lines from line ``first`` on, the ``names`` in it, and the ``attributes`` (after a point)."""
+    """The source of a function: its lines from line ``first`` on, its ``names``, and its ``attributes`` (after a point)."""
 
     first: int
     lines: str
@@ -199,11 +199,11 @@ class _Text:
 
 
 def _described(function: FunctionType, look: FunctionSnapshot) -> tuple:
-    """All that a function means; raises UnfingerprintableError."""
+    """The description of a function; raises UnfingerprintableError."""
     text, code = _read(function), function.__code__
     if any(name.startswith(_STATIC_PREFIX) for name in text.names | text.attributes):
         raise UnfingerprintableError(code.co_name)
-    # A variable of a comprehension is a variable of the function, and its name may be another's elsewhere in it.
+    # A variable of a comprehension is a variable of the function, and may shadow another one elsewhere.
     own = () if "global" in text.names else {*code.co_varnames, *code.co_cellvars} - {*code.co_names}
     found = [one for one in _resolved(function, text) if one.name not in own]
     look.names += found
@@ -214,7 +214,7 @@ def _described(function: FunctionType, look: FunctionSnapshot) -> tuple:
 
 
 def _read(function: FunctionType) -> _Text:
-    # As the front end reads it.
+    # The front end reads it in the same way.
     lines, first = inspect.findsource(function)
     text = "".join(inspect.getblock(lines[first:]))
     names: set[str] = set()
@@ -224,7 +224,7 @@ def _read(function: FunctionType) -> _Text:
         if token.type == tokenize.NAME and before != "def":
             (attributes if before == "." else names).add(token.string)
         elif token.type == tokenize.STRING:
-            # What a string names is a name in one that is formatted, and may be an attribute of ``getattr``.
+            # A formatted string contains names, and ``getattr`` takes attributes as strings.
             names.update(_NAME.findall(token.string))
             attributes.update(_NAME.findall(token.string))
         before = token.string
@@ -247,7 +247,7 @@ def _resolved(function: FunctionType, text: _Text) -> Iterator[_NameBinding]:
 
 
 def _value(value: Any, look: FunctionSnapshot, text: _Text | None = None) -> object:
-    """What a value means to the front end; raises UnfingerprintableError."""
+    """The description of a value; raises UnfingerprintableError."""
     kind = type(value)
     if kind in _PLAIN:
         return kind.__name__, value
@@ -279,7 +279,7 @@ def _function(function: FunctionType, look: FunctionSnapshot, text: _Text | None
         return "function", function.__module__, function.__qualname__
     marks = {name: value for name, value in vars(function).items() if name != "__wrapped__"}
     inner = vars(function).get("__wrapped__")
-    # What cuTile's decorator makes stands for what it wraps; of what others make the front end reads the wrapper.
+    # cuTile's decorator returns a stand-in for the wrapped function; for other decorators the front end reads the wrapper.
     meant = inner if inner is not None and marks.get("_cutile_function_wrapper") is True else function
     look.inner.append(found := _snapshot(meant))
     return "function", _value(marks, look, text), found.described
@@ -307,7 +307,7 @@ _DESCRIBED: dict[type, Callable[..., object]] = {
 
 
 def _library_object(value: Any, look: FunctionSnapshot, text: _Text | None) -> object:
-    """Objects of classes that are of a library: its own constants, and what its classes keep in fields."""
+    """Objects of a library's classes: its constants, and the fields of its classes."""
     kind = type(value)
     name = f"{kind.__module__}.{kind.__qualname__}"
     if not _is_library(kind.__module__):

@@ -10,7 +10,7 @@ from .traceback_filter import shorten
 if TYPE_CHECKING:
     from .session import Session
 
-__tracebackhide__ = True  # from pytest: what its users want to see is their own call
+__tracebackhide__ = True  # for pytest: users want to see their own call
 STATE_ATTRIBUTE = "_tileiras_build"
 """The attribute of a kernel that holds its KernelState."""
 session: Session | None = None
@@ -18,7 +18,7 @@ session: Session | None = None
 
 
 def make_launch(own: Callable[..., None]) -> Callable[..., None]:
-    """The function that takes the place of ``own``, cuTile's launch."""
+    """The replacement of ``own``, cuTile's launch."""
 
     def launch(
         stream: object,
@@ -60,10 +60,10 @@ def make_launch(own: Callable[..., None]) -> Callable[..., None]:
 
 
 def make_capability(own: Callable[..., tuple[int, int]]) -> Callable[..., tuple[int, int]]:
-    """The function that takes the place of ``own``, cuTile's get_compute_capability."""
+    """The replacement of ``own``, cuTile's get_compute_capability."""
 
     def get_compute_capability(device_id: int = 0) -> tuple[int, int]:
-        """Major and minor number of what kernels are compiled for."""
+        """Major and minor number of the compilation target."""
         return own(device_id) if session is None or device_id else divmod(session.device.number, 10)
 
     return get_compute_capability

@@ -1,9 +1,9 @@
-"""Takes cuTile's functions over and gives them back.
+"""Replaces functions of cuTile, and restores them.
 
-Taken over are attributes of cuTile's own modules, now or when they are imported, and of every module loaded by then that has the
-same object under any name (``from cuda.tile import launch``). A reference that Python cannot find by a module's attribute (a closure, a default
-argument, an attribute of an object) keeps cuTile's own function. What others have taken from here goes back to cuTile's own
-function once it is given back, for our functions ask ``current()``.
+Patched are attributes of cuTile's own modules, now or when they are imported, and of every loaded module that has the same
+object under any name (``from cuda.tile import launch``). References that are not attributes of modules (a closure, a default
+argument, an attribute of an object) keep cuTile's own function. A module that imported a replacement keeps it; after
+``uninstall`` the replacement calls cuTile's own function, because it checks ``current()``.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ Function = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Patch:
-    """A function of cuTile in a module, and what makes the function that takes its place from it: in every module that has
-    it, or in this one ``alone``."""
+    """A function of cuTile in a module, and the factory of its replacement: in every module that has it, or only in this one
+    (``alone``).
+    """
 
     module: str
     name: str
@@ -53,18 +54,18 @@ FUNCTION_PATCHES: tuple[Patch, ...] = (
 )
 
 _MODULES = tuple(dict.fromkeys(patch.module for patch in FUNCTION_PATCHES))
-_UNSCANNED_MODULES = sys.stdlib_module_names | {"numpy"}  # packages that know nothing of cuTile
+_UNSCANNED_MODULES = sys.stdlib_module_names | {"numpy"}  # packages that do not use cuTile
 _lock = threading.RLock()
 _replaced: list[tuple[Function, Function]] = []  # (cuTile's own, ours)
 
 
 def current() -> Session | None:
-    """What is enabled."""
+    """The enabled session."""
     return launch_hook.session
 
 
 def install(session: Session) -> None:
-    """Let ``session`` compile and launch."""
+    """Make ``session`` compile and launch."""
     with _lock:
         _close()
         session.device.open()
@@ -78,7 +79,7 @@ def install(session: Session) -> None:
 
 
 def _replace(modules: Iterable[ModuleType]) -> None:
-    """Put our functions in the place of those of cuTile's modules, wherever they are."""
+    """Replace cuTile's functions in all modules."""
     with _lock:
         pairs = []
         for module in modules:
@@ -111,7 +112,7 @@ def _close() -> None:
 
 
 def restore(before: Session | None) -> None:
-    """What was before."""
+    """Restore the previous session."""
     if before is None:
         uninstall()
     else:
@@ -119,7 +120,7 @@ def restore(before: Session | None) -> None:
 
 
 def _swap(pairs: list[tuple[Function, Function]]) -> None:
-    """In every module that has one of the first functions, put the second in its place."""
+    """In every module replace each of the first functions by the second."""
     by_identity = {id(before): after for before, after in pairs}
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] in _UNSCANNED_MODULES or module is sys.modules[__name__]:

@@ -1,11 +1,10 @@
-"""Launches by cuTile's own C code, which looks at arguments faster than any Python does, of kernels that it can launch.
+"""Launches by cuTile's own C code, which is faster than Python, for kernels that it can launch.
 
-cuTile's launcher asks a kernel object's ``_compile`` for a cubin when it has none for the arguments, keeps it, and launches
-it with as many threads as its argument says. So a *twin* of the user's kernel, whose ``_compile`` gives our cubins, is launched
-in its place; the user's own kernel keeps what cuTile compiled for it. Tensor maps, of which that launcher knows nothing, and
-the shared memory of which older ones know nothing, are added on the way to the driver (``cu_launch_kernel_hook.py``). It has one
-number of threads for all cubins of a kernel, and launches the grid that it is given: a kernel with several, and persistent ones,
-are launched by ``fast_launch``.
+If cuTile's launcher has no cubin for the arguments, it calls ``_compile`` of the kernel object, caches the cubin, and launches
+it with the given number of threads. The launched object is a *twin* of the user's kernel, whose ``_compile`` returns our
+cubins; the user's own kernel keeps what cuTile compiled for it. The launcher does not support tensor maps, and old releases
+no dynamic shared memory: ``cu_launch_kernel_hook.py`` adds them. The launcher uses one number of threads for all cubins of a
+kernel, and the caller's grid: kernels with several, and persistent kernels, use a launch stub (``devices/launch_stub.py``).
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ PROGRAMMATIC = {"programmatic_dependent_launch": True}
 
 @dataclass(frozen=True)
 class HostProgram:
-    """A number that cuTile's launcher computes for each launch: here it is the same for all."""
+    """A value that cuTile's launcher computes for each launch; here it is constant."""
 
     opcodes: list[str]
     op_attrs: list[int]
@@ -53,7 +52,7 @@ class NativeLauncher:
     def load_and_launch(
         self, stream: object, grid: object, arguments: tuple[object, ...], more: Mapping[str, bool]
     ) -> None:
-        """A launch for which the kernel may be loaded. Raises NotNative where cuTile's launcher cannot launch it."""
+        """A launch that may load the kernel. Raises NotNative if cuTile's launcher cannot launch it."""
         self._may_load.here = True
         try:
             self.launch(stream, grid, self.threads, self.twin, arguments, **more)
@@ -63,7 +62,7 @@ class NativeLauncher:
                 self._session.driver_hook.pending(None)
 
     def _answer(self, signature: Any) -> tuple[object, ...]:
-        """What cuTile's launcher is given for a signature."""
+        """The answer to ``_compile`` for a signature."""
         if not hasattr(self._may_load, "here"):
             raise NoCubinYet
         compiled = self._compile(signature)
@@ -80,7 +79,7 @@ class NativeLauncher:
 
 
 class NotNative(Exception):
-    """cuTile's launcher cannot launch what was compiled."""
+    """cuTile's launcher cannot launch the compiled kernel."""
 
 
 def can_launch_natively(session: Session, compiled: CompiledKernel) -> bool:
@@ -89,12 +88,12 @@ def can_launch_natively(session: Session, compiled: CompiledKernel) -> bool:
         return False
     driver_hook = session.driver_hook
     return not needs_driver_hook(session, compiled) or (
-        driver_hook is not None and driver_hook.is_in_use and driver_hook.has_room
+        driver_hook is not None and driver_hook.is_in_use and driver_hook.has_capacity
     )
 
 
 def needs_driver_hook(session: Session, compiled: CompiledKernel) -> bool:
-    """Whether cuTile's launcher lacks something that a launch of the kernel needs."""
+    """Whether a launch of the kernel needs something that cuTile's launcher lacks."""
     dynamic, row = compiled.launch.shared_memory.dynamic, session.cutile.release
     if compiled.launch.tensor_maps or (dynamic and not row.asks_for_shared_memory):
         return True

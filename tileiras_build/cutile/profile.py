@@ -1,4 +1,4 @@
-"""What each kernel did in the emulator, as a table and as JSON (``tileiras-build run --profile``)."""
+"""Counters of each kernel in the emulator, as a table and as JSON (``tileiras-build run --profile``)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COLUMNS = (
 
 @dataclass
 class KernelProfile:
-    """What all launches of one kernel, compiled for one kind of arguments, did."""
+    """The counters of all launches of one kernel, compiled for one signature."""
 
     entry: str
     launches: int = 0
@@ -35,7 +35,7 @@ class KernelProfile:
     counters: Counters = field(default_factory=Counters)
 
     def to_json(self) -> dict[str, object]:
-        """As JSON has it; ``simulate/emulator/performance_counters.py`` says what is counted."""
+        """As JSON; ``simulate/emulator/performance_counters.py`` documents the counters."""
         counts = self.counters
         return {
             "kernel": name_of(self.entry),
@@ -55,7 +55,7 @@ class KernelProfile:
         }  # fmt: skip
 
     def table_cells(self) -> tuple[str, ...]:
-        """A line of the table, behind the kernel's name."""
+        """The table cells after the kernel's name."""
         counts = self.counters
         each = f"{counts.sectors / counts.requests:.1f}" if counts.requests else "-"
         columns = (
@@ -72,20 +72,20 @@ def _grouped(number: int) -> str:
 
 
 class Profile:
-    """The counts of a run, by kernel."""
+    """The counters of a run, by kernel."""
 
     def __init__(self) -> None:
         self.rows: dict[str, KernelProfile] = {}
 
     def add(self, compiled: CompiledKernel, grid: Sequence[int], counters: Counters) -> None:
-        """One launch."""
+        """Add one launch."""
         row = self.rows.setdefault(compiled.entry, KernelProfile(compiled.entry))
         row.launches += 1
         row.blocks += grid[0] * grid[1] * grid[2]
         row.counters.add(counters)
 
     def table(self) -> str:
-        """One line for each kernel, and below it its instructions by kind."""
+        """A row per kernel, followed by its instructions by kind."""
         names = self._names()
         text = [
             table_text(
@@ -99,7 +99,7 @@ class Profile:
         return "\n\n".join([*text, table_text(("instructions of", *KINDS), kinds)])
 
     def _names(self) -> list[str]:
-        """The kernels', numbered where one was compiled for several kinds of arguments."""
+        """The kernels' names, numbered if one was compiled for several signatures."""
         plain = [name_of(entry) for entry in self.rows]
         seen: Counter[str] = Counter()
         names = []
@@ -109,7 +109,7 @@ class Profile:
         return names
 
     def write(self, file: str | None) -> None:
-        """The table to standard error, for standard output is the script's; JSON to ``file``."""
+        """Write the table to standard error, as standard output is the script's, and JSON to ``file``."""
         print(self.table(), file=sys.stderr)
         if file is not None:
             made = {"version": 1, "kernels": [row.to_json() for row in self.rows.values()]}

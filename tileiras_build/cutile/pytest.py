@@ -1,4 +1,4 @@
-"""A pytest plugin: suites of kernels run where there is no GPU.
+"""A pytest plugin that runs test suites of kernels without a GPU.
 
     pytest -p tileiras_build.cutile.pytest --tile-device cpu --tile-sm 90
 
@@ -41,7 +41,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def _positive_int(text: str) -> int:
-    """A number of processes; argparse says what it is not."""
+    """A positive integer; argparse reports the error."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"expected a positive number, got {text!r}")
     return int(text)
@@ -49,13 +49,11 @@ def _positive_int(text: str) -> int:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Parser, args: list[str]) -> None:
-    """Enable the device; conftest files may ask for it as they are read."""
+    """Enable the device before conftest files are read, as they may use it."""
     options = early_config.known_args_namespace
     if options.tile_device is None:
         return
-    early_config.add_cleanup(
-        _running.close
-    )  # cuTile has its functions back at the end, of a wrong command line as well
+    early_config.add_cleanup(_running.close)  # restores cuTile's functions, also after a usage error
     try:
         _enable(options)
     except TileirasError as error:
@@ -77,7 +75,7 @@ def _enable(options: Any) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
-    """The device, under pytest's first lines."""
+    """The device, in pytest's header."""
     device = config.getoption("tile_device")
     if device is None:
         return None
@@ -90,7 +88,7 @@ def _number(config: pytest.Config) -> str:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the first parametrizations of each test, of those that ``-k`` and ``-m`` have left."""
+    """Keep the first parametrizations of each test, of those that ``-k`` and ``-m`` selected."""
     keep = config.getoption("tile_keep")
     if not keep:
         return

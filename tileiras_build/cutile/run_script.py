@@ -1,7 +1,7 @@
-"""``tileiras-build run script.py --device cpu --sm 90``: a script that calls ``ct.launch``, unchanged, on a device of ours.
+"""``tileiras-build run script.py --device cpu --sm 90``: runs an unchanged script that calls ``ct.launch`` on one of our devices.
 
-The script, or a module as of ``python -m``, runs as ``__main__`` with its own ``sys.argv`` and folder. Threads that outlive it, and what
-it leaves to ``atexit``, are under the device too, and so are Python processes that it starts (``inherited/sitecustomize.py``).
+The script, or a module as with ``python -m``, runs as ``__main__`` with its own ``sys.argv`` and folder. Its threads, ``atexit``
+handlers and Python child processes (``inherited/sitecustomize.py``) use the same device.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _INTERRUPTED = 130
 
 @dataclass(frozen=True)
 class Program:
-    """What is run: ``words`` for its ``sys.argv``, the folder that its imports are looked for in first, and how it starts."""
+    """A program: ``words`` for its ``sys.argv``, the first folder of its import path, and how to start it."""
 
     argv: tuple[str, ...]
     folder: str
@@ -34,7 +34,7 @@ class Program:
 
 
 def script(file: str, argv: Sequence[str]) -> Program:
-    """A file. Raises InvalidInput where there is none."""
+    """A file. Raises InvalidInput if it does not exist."""
     path = Path(file)
     if not path.is_file():
         raise InvalidInput("run-script", f"{file} is no file", remedy="name a Python script, or a module after -m")
@@ -48,10 +48,10 @@ def module(name: str, argv: Sequence[str]) -> Program:
 
 
 def run_program(program: Program, settings: Settings, at_end: Callable[[Callable[[], object]], object] | None) -> int:
-    """Run a program; its exit code. Raises InvalidInput for what ``enable`` refuses.
+    """Run a program; its exit code. Raises InvalidInput for invalid options of ``enable``.
 
-    ``at_end`` is called with what is to be done when nothing of the program can run any more, as ``atexit.register`` is; where it is
-    None that is as soon as the program has returned.
+    ``at_end`` registers the cleanup, like ``atexit.register``, to run after all code of the program; None: clean up when the
+    program returns.
     """
     from . import disable, enable
     from .child_processes import inherit_device
@@ -68,7 +68,7 @@ def run_program(program: Program, settings: Settings, at_end: Callable[[Callable
     ending.enter_context(inherit_device(settings))
     ending.enter_context(_as_main(program))
     if at_end is not None:
-        at_end(ending.close)  # before the program registers anything, so that it is done after that
+        at_end(ending.close)  # before the program registers handlers, so that it runs after them
         return _run(program)
     with ending:
         return _run(program)
@@ -76,7 +76,7 @@ def run_program(program: Program, settings: Settings, at_end: Callable[[Callable
 
 @contextmanager
 def _as_main(program: Program) -> Iterator[None]:
-    """What Python gives a program; its threads show their errors as it does itself."""
+    """Python's environment of a main program; its threads print their errors in the same way."""
     before = sys.argv, sys.path[:], threading.excepthook
     sys.argv, sys.path[0:0] = list(program.argv), [program.folder]
     threading.excepthook = _show_of_thread
@@ -88,8 +88,7 @@ def _as_main(program: Program) -> Iterator[None]:
 
 @contextmanager
 def _gc_frozen() -> Iterator[None]:
-    """What is imported in the block stays: to look for what could be freed of it, then and whenever the script has made some
-    objects, takes longer than a small script."""
+    """Freeze what the block imports: garbage collections of these objects take longer than a small script."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -101,12 +100,12 @@ def _gc_frozen() -> Iterator[None]:
 
 
 def _run(program: Program) -> int:
-    """The exit code of a program, whose errors are shown as Python shows them."""
+    """The exit code of a program, whose errors are printed as by Python."""
     try:
         program.start()
     except SystemExit as error:
         return _exit_code(error)
-    except BaseException as error:  # whatever it is, it is the program's, and Python would end with 1
+    except BaseException as error:  # every error is the program's, and Python would exit with 1
         sys.stdout.flush()
         _show(error)
         return _code(error)
@@ -122,7 +121,7 @@ def _code(error: BaseException) -> int:
 
 
 def _write_or_report(write: Callable[[], None]) -> None:
-    """The program has ended by now, with an exit code of its own: what cannot be written is said, and no more."""
+    """Write, or print the error: the program has ended, with an exit code of its own."""
     try:
         write()
     except TileirasError as error:
@@ -147,7 +146,7 @@ def _exit_code(error: SystemExit) -> int:
 
 
 def _show(error: BaseException) -> None:
-    """The traceback without the frames that are of us; what is wrong with a kernel or a launch is one line."""
+    """Print the traceback without this package's frames; faults of a kernel or a launch are one line."""
     seen: set[int] = set()
     shown: BaseException | None = error
     while shown is not None and id(shown) not in seen:
@@ -166,7 +165,7 @@ def _show(error: BaseException) -> None:
 
 
 def _show_of_thread(found: threading.ExceptHookArgs) -> None:
-    """The same for a thread, which Python lets end."""
+    """The same for a thread; Python continues."""
     if found.exc_value is not None and not isinstance(found.exc_value, SystemExit):
         print(f"Exception in thread {found.thread.name if found.thread else '?'}:", file=sys.stderr)
         _show(found.exc_value)

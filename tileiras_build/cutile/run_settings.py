@@ -1,4 +1,4 @@
-"""How kernels are run, as a command line says it and as processes inherit it."""
+"""How kernels are run: the settings of a command line, which child processes inherit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LAUNCH, COMPILE = TUNE = ("launch", "compile")
 
 @dataclass(frozen=True)
 class Settings:
-    """How a script is run: ``device`` and ``sm`` as for ``enable``, the emulator's options, and the compiler's ``tuning``."""
+    """The settings of a run: ``device`` and ``sm`` as for ``enable``, the emulator's options, and the compiler's ``tuning``."""
 
     device: str
     sm: str | None
@@ -26,7 +26,7 @@ class Settings:
     keep: int | None = None
 
     def options(self) -> dict[str, object]:
-        """What ``enable`` takes; a GPU has none of the emulator's options, and refuses those that somebody asks for."""
+        """The arguments of ``enable``; a GPU has none of the emulator's options, and refuses them."""
         names = ("race_check", "time_limit", "jobs", "tune", "init_check", "keep")
         asked = {name: getattr(self, name) for name in names if self.device == "cpu" or self._differs(name)}
         return asked | dict(self.tuning)

@@ -19,7 +19,7 @@ from .validate_launch import checked
 if TYPE_CHECKING:
     from .devices import LaunchStub
 
-_NO_DTYPE = "Unsupported array dtype"  # cuTile's words, which name no argument
+_NO_DTYPE = "Unsupported array dtype"  # cuTile's message, which names no argument
 _HOST_REMEDY = "copy it to the GPU, or run kernels without one: enable('sm_90', device='cpu')"
 _MAX_STUBS = 64
 _MAX_STUBS_PER_SIGNATURE = 4  # such as arrays of several libraries
@@ -105,7 +105,7 @@ class Session:
         state.add_stub(signature.symbol, lambda: device.make_launch_stub(compiled, signature, arguments))
 
     def _native(self, state: KernelState, kernel: Any, compiled: CompiledKernel) -> NativeLauncher | None:
-        """The launcher in C, where the device has it, of a kernel of which one variant is ``compiled``."""
+        """The launcher in C, if the device has one, for a kernel with one ``compiled`` variant."""
         if not can_launch_natively(self, compiled):
             return None
         compile = lambda signature: self._compiled(state, kernel, self.cutile.as_ours(signature, kernel))
@@ -120,7 +120,7 @@ class Session:
         arguments: tuple[object, ...],
         programmatic: bool,
     ) -> bool:
-        """Whether cuTile's launcher has loaded and launched the kernel: it loads none while a graph is captured."""
+        """Whether cuTile's launcher has loaded and launched the kernel: it cannot load one during a graph capture."""
         if self.device.is_capturing(stream):
             return False
         try:
@@ -133,7 +133,7 @@ class Session:
         return True
 
     def compile(self, kernel: Any, arguments: tuple[object, ...]) -> CompiledKernel:
-        """The kernel as it is launched with these arguments, compiled."""
+        """The compiled kernel for these arguments."""
         return self._compiled(self.kernel_state(kernel), kernel, self._signature(kernel, arguments))
 
     def measure_out_of_process(
@@ -145,7 +145,7 @@ class Session:
         flush: bool,
         limit: float,
     ) -> float | None:
-        """Microseconds of a launch where it can be stopped; None where there is no such place (``Device.measure_out_of_process``)."""
+        """Microseconds of a launch in a process that can be killed; None if that is impossible (``Device``)."""
         device, blocks = self.device, checked(stream, grid, kernel, arguments, self.cutile.kernel_class)
         signature = self._signature(kernel, arguments)
         compiled = self._compiled(self.kernel_state(kernel), kernel, signature)
@@ -157,7 +157,7 @@ class Session:
         return flatten(names, signature, arguments, lambda array: self.device.view(array, stream))
 
     def _signature(self, kernel: Any, arguments: tuple[object, ...]) -> Any:
-        """cuTile's signature of the arguments; raises what cuTile raises, and names an array that is not on the device."""
+        """cuTile's signature of the arguments; raises cuTile's errors, and names an array that is not on the device."""
         shown = self.device.as_device_arguments(self.cutile.parameter_names(kernel), arguments)
         try:
             return self.cutile.signature(kernel, shown)

@@ -1,9 +1,8 @@
-"""Tracebacks that end where the user's program does.
+"""Tracebacks that end in the user's program.
 
-What a launch refuses, what a kernel did wrong and what cuTile's front end says of a source is told in full by its sentence,
-which names the user's line. The frames of ours and of cuTile's below ``ct.launch`` say nothing more, and neither do the errors that cuTile
-has made its sentence of: what it calls internal is most often a mistake in the kernel, such as shapes that do not fit each other.
-Whatever else is raised may be a fault of ours, and keeps its frames.
+The message of a refused launch, of a kernel fault, or of cuTile's front end names the user's line. The frames of this package
+and of cuTile below ``ct.launch`` add nothing, nor do the causes of cuTile's errors: an internal error of its front end is most
+often a mistake in the kernel, such as incompatible shapes. Any other exception may be a bug of ours, and keeps its frames.
 """
 
 from __future__ import annotations
@@ -21,19 +20,21 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PACKAGE = os.path.dirname(HERE) + os.sep
 _REFUSING = tuple(
     os.path.join(HERE, name) for name in ("validate_launch.py", "cuda_tile_versions.py")
-)  # they raise errors of Python's kinds
+)  # which raise Python's own exceptions
 _CUTILE, _FRONT_END, _INTERNAL, _EVALUATED = "cuda.tile.", "TileError", "InternalError", "StaticEvalError"
 _OUTERMOST, _INNERMOST = 4, 2
 """How many calls of a chain are shown at its ends, where it is longer: a kernel that calls itself has a thousand."""
 
 
 def shorten(error: BaseException) -> None:
-    """Take the frames below ``launch``, which catches ``error`` and raises it again, from it where its sentence says it all."""
+    """Remove the frames below ``launch``, which catches ``error`` and raises it again, if its message says everything."""
     if not _says_it_all(error):
         return
     error.__traceback__ = None
     kinds = _kinds_of_cutile(error)
-    if kinds and _EVALUATED not in kinds:  # whose sentence is made of the user's frames in its cause, when it is shown
+    if (
+        kinds and _EVALUATED not in kinds
+    ):  # cuTile builds the message from the user's frames of the cause when it is printed
         _leave_origin(error, _INTERNAL in kinds)
         _leave_calls(error)
 
@@ -41,7 +42,9 @@ def shorten(error: BaseException) -> None:
 def without(traceback: TracebackType | None, is_left_out: Callable[[str], bool]) -> TracebackType | None:
     """A traceback without the frames of some files."""
     kept = None
-    for frame in reversed(list(_frames(traceback))):  # in a loop: a program may have failed of too deep a recursion
+    for frame in reversed(
+        list(_frames(traceback))
+    ):  # a loop, because the program may have exceeded the recursion limit
         if not is_left_out(_file(frame)):
             kept = TracebackType(kept, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
     return kept
@@ -67,12 +70,12 @@ def _kinds_of_cutile(error: BaseException) -> list[str]:
 
 
 def _is_placed(error: Any) -> bool:
-    """Whether an error of cuTile's front end names a line of the user's."""
+    """Whether an error of cuTile's front end names a line of the user."""
     return getattr(getattr(error, "loc", None), "filename", None) is not None
 
 
 def _leave_origin(error: BaseException, is_internal: bool) -> None:
-    """Show an error of cuTile's without what it was made of, but for a word on what cuTile has not expected itself."""
+    """Hide the cause of an error of cuTile, but add a note for an error that cuTile did not expect."""
     cause = error.__cause__
     error.__cause__, error.__suppress_context__ = None, True
     if is_internal and cause is not None and not _kinds_of_cutile(cause):
@@ -87,12 +90,12 @@ def _leave_origin(error: BaseException, is_internal: bool) -> None:
 
 
 def _reads_a_lambda(frame: TracebackType) -> bool:
-    """Whether cuTile's front end reads the source of a function there that has no ``def``."""
+    """Whether cuTile's front end is reading the source of a function without a ``def``."""
     return getattr(frame.tb_frame.f_locals.get("pyfunc"), "__name__", "") == "<lambda>"
 
 
 def _leave_calls(error: Any) -> None:
-    """Show the ends of a long chain of calls."""
+    """Keep only the ends of a long chain of calls."""
     calls = []
     place = getattr(error, "loc", None)
     while place is not None:

@@ -1,4 +1,4 @@
-"""What a launch refuses before it looks at its arguments, in the words of cuTile's own launcher, whose errors people expect."""
+"""Validates a launch before its arguments, with the messages of cuTile's own launcher."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MAX_NUMBER = (1 << 32) - 1
 def checked(
     stream: object, grid: object, kernel: object, arguments: object, kernel_class: type
 ) -> tuple[int, int, int]:
-    """The blocks along x, y and z; raises TypeError, ValueError or OverflowError where a launch is not what it must be."""
+    """The blocks along x, y and z; raises TypeError, ValueError or OverflowError for an invalid launch."""
     if stream is None:
         raise TypeError("Stream is required, got None; pass torch.cuda.current_stream(), or 0 for the default stream")
     blocks = _blocks(grid)

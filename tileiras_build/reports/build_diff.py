@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 
 from ..core.byte_sizes import size_text
-from .build_history import NUMBERS, Values
+from .build_history import METRICS, Values
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ Key = tuple[str, str]  # kernel, with its library where several have one of that
 
 def metrics_of(rows: Mapping[str, Values]) -> dict[Key, KernelMetrics]:
     """The compared metrics from the values of a history, whose keys are "kernel target"."""
-    return {_key(key): _metrics(dict(zip(NUMBERS, values, strict=True))) for key, values in rows.items()}
+    return {_key(key): _metrics(dict(zip(METRICS, values, strict=True))) for key, values in rows.items()}
 
 
 def _key(text: str) -> Key:

@@ -19,7 +19,7 @@ from ..core.file_io import read_stored, write_files
 VERSION = 2
 LIMIT = 40
 # The stored metrics of a row, in this order; the estimate is last, as it also depends on the problem.
-NUMBERS = (
+METRICS = (
     "registers",
     "spill_stores",
     "spill_loads",
@@ -150,10 +150,10 @@ def _check(history: History) -> None:
         if not 0 <= build.when < _LAST:
             raise ValueError(f"invalid build time {build.when}")
     for key, steps in history.rows.items():
-        numbers = [number for number, _ in steps]
-        if numbers != sorted(set(numbers)) or not set(numbers) <= set(range(len(history.builds))):
+        indices = [index for index, _ in steps]
+        if indices != sorted(set(indices)) or not set(indices) <= set(range(len(history.builds))):
             raise ValueError(f"entry {key!a} has no build")
-        if any(values is not None and len(values) != len(NUMBERS) for _, values in steps):
+        if any(values is not None and len(values) != len(METRICS) for _, values in steps):
             raise ValueError(f"entry {key!a} is inconsistent")
 
 

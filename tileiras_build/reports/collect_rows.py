@@ -15,7 +15,7 @@ from ..simulate.estimate.estimate_build import KernelEstimate, Problem, estimate
 from ..target.occupancy import occupancy
 from ..target.targets import TARGETS, Target, find_target, name_of
 from .build_diff import Key
-from .build_history import NUMBERS, History, Values
+from .build_history import METRICS, History, Values
 from .count_instructions import count_instructions
 from .project_libraries import Member, read_members
 from .resource_usage import no_manifest, read_document
@@ -179,7 +179,7 @@ def keys_of(rows: Iterable[KernelRow]) -> list[Key]:
 def values_of(rows: Iterable[KernelRow]) -> dict[str, Values]:
     """The metrics that a history stores, by key."""
     all_rows = list(rows)
-    values = (tuple(getattr(row, name) for name in NUMBERS) for row in all_rows)
+    values = (tuple(getattr(row, name) for name in METRICS) for row in all_rows)
     return dict(zip(map(" ".join, keys_of(all_rows)), values, strict=True))
 
 

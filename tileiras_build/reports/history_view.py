@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..core.byte_sizes import size_text
-from .build_history import NUMBERS, BuildRecord, History, Values
+from .build_history import METRICS, BuildRecord, History, Values
 
 WIDTH, HEIGHT = 110, 26  # of a trend line in pixels
 _MARGIN = 3
@@ -89,7 +89,7 @@ def _comparable(values: Values | None, build: BuildRecord, newest: BuildRecord) 
 
 
 def _number(values: Values | None, names: Sequence[str]) -> float | None:
-    found = [] if values is None else [values[NUMBERS.index(name)] for name in names]
+    found = [] if values is None else [values[METRICS.index(name)] for name in names]
     known = [number for number in found if number is not None]
     return sum(known) if known else None
 

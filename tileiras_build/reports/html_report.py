@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 
 from ..core.file_io import write_files
-from .build_history import NUMBERS, Values, read_history, write_history
+from .build_history import METRICS, Values, read_history, write_history
 from .build_timeline import Timeline, chrome_trace, read_timeline
 from .collect_rows import NO_PROBLEMS, EstimateProblems, KernelRow, keys_of, read_built, remember
 from .kernel_sections import packed_sections
@@ -101,7 +101,7 @@ def render_page(
 ) -> str:
     """The page as HTML; ``before`` are the metrics of the report ``since`` by key, None if there is none."""
     keys = list(map(" ".join, keys_of(rows)))
-    then = {key: dict(zip(NUMBERS, values, strict=True)) for key, values in (before or {}).items()}
+    then = {key: dict(zip(METRICS, values, strict=True)) for key, values in (before or {}).items()}
     data = {
         "name": name,
         "version": VERSION,

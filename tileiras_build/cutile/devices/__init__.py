@@ -1,4 +1,4 @@
-"""What runs kernels: ``Device``, and the two that there are."""
+"""``Device``: runs kernels on a GPU or in the emulator."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from ..flatten_arguments import Value
     from .loaded_kernel import LoadedKernel
 
-# One launch (grid, arguments, stream, programmatic) of arguments like those that it was made for; False: they are others.
+# One launch (grid, arguments, stream, programmatic) with arguments that match the stub; False if they do not match.
 LaunchStub = Callable[[object, tuple[object, ...], object, bool], bool]
 
 
 class Device(Protocol):
-    """Where kernels run. Every method may be called by several threads at once."""
+    """Runs kernels. Every method may be called by several threads at once."""
 
     target: str
     """What kernels are compiled for: "sm_90"."""
@@ -33,39 +33,41 @@ class Device(Protocol):
     """Whether arrays in the computer's own memory are out of its reach."""
 
     def mapping(self, compiled: CompiledKernel) -> LoadedKernel:
-        """What encodes the tensor maps of a kernel that cuTile's launcher loads."""
+        """Encodes the tensor maps of a kernel that cuTile's launcher loads."""
 
     def is_capturing(self, stream: object) -> bool:
-        """Whether launches on ``stream`` go into a graph."""
+        """Whether launches on ``stream`` are captured in a graph."""
 
     def open(self) -> None:
-        """Kernels come from now on; called once more after ``close``."""
+        """Prepare for launches; may be called again after ``close``."""
 
     def close(self) -> None:
-        """No kernels come for now."""
+        """Release resources until the next ``open``."""
 
     def as_device_arguments(self, names: Sequence[str], arguments: tuple[object, ...]) -> tuple[object, ...]:
-        """The arguments, called ``names``, as cuTile's front end is to see them: it takes arrays in GPU memory only. Raises
-        InvalidInput[launch-argument]."""
+        """The arguments, called ``names``, in a form that cuTile's front end accepts: arrays must be in GPU memory. Raises
+        InvalidInput[launch-argument].
+        """
 
     def view(self, array: object, stream: object) -> ArrayView:
-        """Look into an array that will be used on ``stream``. Raises InvalidInput[launch-argument]."""
+        """The view of an array for a launch on ``stream``. Raises InvalidInput[launch-argument]."""
 
     def launch(
         self, compiled: CompiledKernel, grid: Sequence[int], values: Sequence[Value], stream: object, programmatic: bool
     ) -> None:
-        """Run a kernel over ``grid`` (blocks along x, y, z); ``values`` has what ``arguments.flatten`` gives."""
+        """Run a kernel over ``grid`` (blocks along x, y, z); ``values`` is the result of ``flatten``."""
 
     def make_launch_stub(
         self, compiled: CompiledKernel, signature: Any, arguments: tuple[object, ...]
     ) -> LaunchStub | None:
-        """A short way for later launches with arguments like these; None where there is none."""
+        """A fast path for later launches with arguments like these; None if there is none."""
 
     def measure(
         self, launch: Callable[[], None], stream: object, flush: bool, limit: float | None, first: bool
     ) -> float:
-        """Microseconds of one launch, the ``first`` of its kind or a later one; ``flush`` empties caches before it. Raises
-        TimeoutError after ``limit`` seconds."""
+        """Microseconds of one launch, which is the ``first`` of its kind or a later one; ``flush`` flushes caches before it. Raises
+        TimeoutError after ``limit`` seconds.
+        """
 
     def measure_out_of_process(
         self,
@@ -76,19 +78,19 @@ class Device(Protocol):
         flush: bool,
         limit: float,
     ) -> float | None:
-        """Microseconds of one launch where it can be stopped; None where there is no such place. Raises TimeoutError after
-        ``limit`` seconds, RuntimeError where the launch fails."""
+        """Microseconds of one launch in a process that can be killed; None if that is impossible. Raises TimeoutError after
+        ``limit`` seconds, RuntimeError if the launch fails.
+        """
 
     def synchronize(self, stream: object = None) -> None:
-        """Wait for what was launched on ``stream``; None: for everything."""
+        """Wait for the launches on ``stream``; None: for all launches."""
 
 
 DEVICES = ("gpu", "cpu")
 
 
 def open_device(kind: str, target: str | None, options: dict[str, Any]) -> Device:
-    """The device called ``kind``; raises InvalidInput[cutile-device] where there is none of that name, for that target, or
-    with these options."""
+    """The device ``kind``; raises InvalidInput[cutile-device] for an unknown name, target or option."""
     if kind == "gpu":
         from .gpu import GpuDevice
 

@@ -1,7 +1,7 @@
-"""How arrays of each library are looked into by the code that ``fast_launch`` writes.
+"""Code of launch stubs that reads the arrays of each library (``launch_stub.py``).
 
-A reader writes lines that put an array's address, lengths and strides (in elements) into local names, and the
-conditions under which the array is of another kind than the one that the code was written for.
+An unpacker generates lines that assign an array's address, lengths and strides (in elements) to local names, and guards
+that detect an array of another kind than the stub was generated for.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from ...launch.runtime.pack_arguments import ArrayView
 
 @dataclass
 class UnpackCode:
-    """``lines`` run before ``guards``, any of which, if true, says that the array is of another kind; ``names`` are objects
-    that both use."""
+    """``lines`` run before ``guards``; a guard that is true means an array of another kind. ``names`` are objects that both use."""
 
     lines: list[str]
     guards: list[str]
@@ -26,7 +25,7 @@ class UnpackCode:
 
 @dataclass(frozen=True)
 class Names:
-    """What an array is called in the text: ``value`` itself, and its numbers."""
+    """The names of an array in the generated code: ``value`` itself, its address, lengths and strides."""
 
     value: str
     address: str
@@ -35,7 +34,7 @@ class Names:
 
 
 def unpack_code(array: Any, view: ArrayView, names: Names, itemsize: int) -> UnpackCode:
-    """How to read arrays like ``array``, which is as ``view`` says; ``itemsize`` is in bytes."""
+    """The code that reads arrays like ``array``, whose view is ``view``; ``itemsize`` is in bytes."""
     for is_kind, read in UNPACKERS:
         if is_kind(array):
             return read(array, view, names, itemsize)
@@ -43,7 +42,7 @@ def unpack_code(array: Any, view: ArrayView, names: Names, itemsize: int) -> Unp
 
 
 def is_torch(array: object) -> bool:
-    """Whether it is a tensor of torch, which need not be installed."""
+    """Whether it is a torch tensor; torch need not be installed."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(array, torch.Tensor)
 

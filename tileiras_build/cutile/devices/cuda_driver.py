@@ -1,4 +1,4 @@
-"""The CUDA driver with what launches of cuTile need of it besides: events, memory in the order of a stream, captures."""
+"""The CUDA driver, with the functions that cuTile launches also need: events, stream-ordered memory, captures."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ class StreamDriver(CudaDriver):
         return self._call(name, *arguments)
 
     def check(self, name: str, status: int) -> None:
-        """Raise what the driver says of ``status``, unless it is success."""
+        """Raise the driver's error for ``status``, unless it is success."""
         self._check(name, status)
 
     def address_of(self, name: str, since: int) -> int:
-        """The address of a driver function as of CUDA version ``since``, as the driver counts them (12000)."""
+        """The address of a driver function as of CUDA version ``since``, in the driver's encoding (12000)."""
         return self._address_of(name, since)
 
     def device_count(self) -> int:
-        """How many GPUs there are."""
+        """The number of GPUs."""
         return int(self._call("cuDeviceGetCount"))
 
     def attribute(self, name: str, device: int) -> int:
-        """A number that the driver knows of a GPU: a member of ``CUdevice_attribute``."""
+        """A ``CUdevice_attribute`` of a GPU."""
         return int(self._call("cuDeviceGetAttribute", getattr(self._cuda.CUdevice_attribute, name), device))
 
     def is_capturing(self, stream: int) -> bool:
-        """Whether launches on a stream go into a graph."""
+        """Whether launches on a stream are captured in a graph."""
         status = self._call("cuStreamIsCapturing", self._cuda.CUstream(stream))
         return status != self._cuda.CUstreamCaptureStatus.CU_STREAM_CAPTURE_STATUS_NONE
 
     def is_done(self, event: object) -> bool:
-        """Whether all that was before an event is over."""
+        """Whether all work before an event is done."""
         (status,) = self._cuda.cuEventQuery(event)
         if status == self._cuda.CUresult.CUDA_ERROR_NOT_READY:
             return False
@@ -47,7 +47,7 @@ class StreamDriver(CudaDriver):
 
     @contextmanager
     def relaxed_capture(self) -> Iterator[None]:
-        """While this thread captures a graph, calls that have no place in one are allowed within, and stay out of it."""
+        """Allow this thread to make calls during a capture that must not be part of the graph."""
         mode = self._cuda.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
         before = self._call("cuThreadExchangeStreamCaptureMode", mode)
         try:

@@ -1,4 +1,4 @@
-"""The emulator as a device: arrays in the process's own memory, launches that are over when they return."""
+"""The emulator as a device: arrays are in the process's memory, launches are synchronous."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from . import LaunchStub
     from .loaded_kernel import LoadedKernel
 
-_PRINTS = "vprintf"  # what PTX calls for a print: the launch is then not repeated
+_PRINTS = "vprintf"  # the PTX call of a print: such a launch is not repeated
 _UNTIMED = "tileiras_build: no GPU: ct.tune cannot measure times; it picks the first configuration that {}"
 UNTIMED = {
     LAUNCH: _UNTIMED.format("runs; each is launched once (--tune compile: none is)"),
@@ -88,17 +88,17 @@ class CpuDevice:
         self.target_info = find_target(target)
         self.target, self.number = self.target_info.name, self.target_info.number
         self.options = _options(options)
-        self._tune_notice_shown = False  # how ct.tune chooses
-        self._single_process: dict[str, bool] = {}  # entry -> whether its blocks need one process
+        self._tune_notice_shown = False  # the note on how ct.tune chooses
+        self._single_process: dict[str, bool] = {}  # entry -> whether its blocks must run in one process
         self._busy = threading.Lock()  # loaded kernels have memory of their own
 
     def open(self) -> None:
-        """Stand in for a GPU's software: now for the driver, for frameworks once they are imported."""
+        """Install the fake driver now, and the fake frameworks when they are imported."""
         mark_uninitialized.mark(self.options.init_check)
         open_frameworks(self.target_info, self.options.keep)
 
     def close(self) -> None:
-        """Leave frameworks as they were."""
+        """Remove the fakes."""
         mark_uninitialized.mark(False)
         for name, stand_in in FRAMEWORKS.items():
             cancel(name)
@@ -106,15 +106,15 @@ class CpuDevice:
         install_cupy.remove()
 
     def mapping(self, compiled: CompiledKernel) -> LoadedKernel:
-        """Nobody else loads a kernel here."""
+        """None: no other launcher loads a kernel here."""
         raise NotImplementedError
 
     def is_capturing(self, stream: object) -> bool:
-        """Whether this thread's launches go into a graph."""
+        """Whether this thread's launches are captured in a graph."""
         return streams.capturing() is not None
 
     def as_device_arguments(self, names: Sequence[str], arguments: tuple[object, ...]) -> tuple[object, ...]:
-        """Arrays as if they were in a GPU's memory."""
+        """Arrays in a form that looks like GPU memory."""
         shown = []
         for name, argument in zip_longest(names, arguments):
             with parameter_prefix(name):
@@ -122,21 +122,21 @@ class CpuDevice:
         return tuple(shown[: len(arguments)])
 
     def view(self, array: Any, stream: object) -> ArrayView:
-        """Any array of this process."""
+        """The view of any array of this process."""
         return _View.of(describe_arrays.describe(array))
 
     def launch(
         self, compiled: CompiledKernel, grid: Sequence[int], values: Sequence[Value], stream: object, programmatic: bool
     ) -> None:
-        """Run a kernel in the emulator, or note it for the graph that is being captured. Raises KernelFault."""
-        stream_handle(stream)  # that it is one
+        """Run a kernel in the emulator, or record it in the graph that is being captured. Raises KernelFault."""
+        stream_handle(stream)  # raises if it is not a stream
         blocks = check_grid(name_of(compiled.entry), grid, compiled.launch)
         refuse_read_only(name_of(compiled.entry), compiled.launch.caller_parameters, values)
         graph = streams.capturing()
         if graph is None:
             return self._run(compiled, blocks, values)
         if any(isinstance(value, ArrayTable) for value in values):
-            raise RuntimeError("List argument in CUDAGraph isn't supported yet")  # as cuTile says it
+            raise RuntimeError("List argument in CUDAGraph isn't supported yet")  # cuTile's message
         graph.steps.append(partial(self._run, compiled, blocks, values))
         return None
 
@@ -148,7 +148,7 @@ class CpuDevice:
         named: list[NamedArray],
         stream: object,
     ) -> None:
-        """As ``launch``, of parameters that are bytes already, and of the arrays that they point into."""
+        """Like ``launch``, for parameters that are packed already, and the arrays that they point into."""
         blocks, memory = check_grid(name_of(compiled.entry), grid, compiled.launch), emulator.Memory()
         for one in named:
             memory.map(one.array.base, one.array.size, one.array.owner)
@@ -206,14 +206,14 @@ class CpuDevice:
                 run(None, counters)
         except emulator.EmulatorError as error:
             if isinstance(error, emulator.EmulatorFault) and error.kind == ASSERTION:
-                print(error.message)  # ct.assert_ is said to print, and programs read it from the output of a process
+                print(error.message)  # programs read the output of ct.assert_ from standard output
             raise explain(error, compiled, [*named, *lists]) from None
         finally:
             if options.profile is not None and counters is not None:
                 options.profile.add(compiled, grid, counters)
 
     def _jobs(self, compiled: CompiledKernel) -> int | None:
-        """How many processes may run the blocks; where some were asked for, says once why a kernel's have to stay together."""
+        """The maximum number of processes for the blocks; if the user set one, report once why a kernel uses one process."""
         if self.options.jobs is None or self.options.jobs == 1:
             return self.options.jobs
         if compiled.entry not in self._single_process:
@@ -226,14 +226,15 @@ class CpuDevice:
     def make_launch_stub(
         self, compiled: CompiledKernel, signature: Any, arguments: tuple[object, ...]
     ) -> LaunchStub | None:
-        """None: the emulator takes longer than any way to it."""
+        """None: the emulator takes much longer than any launch path."""
         return None
 
     def measure(
         self, launch: Callable[[], None], stream: object, flush: bool, limit: float | None, first: bool
     ) -> float:
-        """1 us, for no GPU is timed here: ``ct.tune`` takes the first configuration that runs, or compiles. With a limit in
-        seconds the launch is run within it."""
+        """1 us, as no GPU is timed: ``ct.tune`` selects the first configuration that runs, or compiles. ``limit`` is the time
+        limit of the launch in seconds.
+        """
         if not self._tune_notice_shown:
             self._tune_notice_shown = True
             print(UNTIMED[self.options.tune], file=sys.stderr)
@@ -252,7 +253,7 @@ class CpuDevice:
         flush: bool,
         limit: float,
     ) -> float | None:
-        """None: a launch can be stopped here."""
+        """None: a launch in the emulator can be stopped in this process."""
         return None
 
     def _launch_within(self, launch: Callable[[], None], limit: float) -> None:
@@ -267,7 +268,7 @@ class CpuDevice:
             self.options = before
 
     def synchronize(self, stream: object = None) -> None:
-        """Launches are over when they return."""
+        """Nothing to do: launches are synchronous."""
 
 
 def _options(user_options: dict[str, Any]) -> CpuOptions:
@@ -301,7 +302,7 @@ _OPTION_CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
 
 
 class _View(ArrayView):
-    """What is passed of an array, and what else is known of it."""
+    """The view of an array, and its description."""
 
     description: describe_arrays.ArrayDescription
 
@@ -331,7 +332,7 @@ def _as_device_array(argument: Any) -> object:
 
 
 def _named(values: Sequence[Value]) -> list[NamedArray]:
-    """The arrays of a launch; those of a list are named as the kernel gets at them."""
+    """The arrays of a launch; those of a list are named by their access."""
     found = []
     for value in values:
         if isinstance(value, Array):
@@ -342,7 +343,7 @@ def _named(values: Sequence[Value]) -> list[NamedArray]:
 
 
 class _TorchFake:
-    """PyTorch's, imported when PyTorch is."""
+    """The fake of PyTorch, imported with PyTorch."""
 
     @staticmethod
     def install(target: Target, module: ModuleType) -> None:
@@ -359,7 +360,7 @@ class _TorchFake:
 
 
 def open_frameworks(target: Target, keep: int | None = None) -> None:
-    """Stand in for the driver now, and for frameworks once they are imported; ``keep`` as ``Options`` has it."""
+    """Install the fake driver now, and fake frameworks when they are imported; ``keep`` is as in ``CpuOptions``."""
     libcuda.install(target)
     install_cupy.install()
     triton_driver.limit_benchmark_sizes(keep)

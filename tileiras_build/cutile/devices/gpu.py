@@ -1,4 +1,4 @@
-"""A GPU behind the CUDA driver."""
+"""A GPU, through the CUDA driver."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ if TYPE_CHECKING:
 _WITHOUT = (
     "to run kernels without a GPU, use enable('sm_90', device='cpu'), or --device cpu --sm sm_90 of tileiras-build run"
 )
-_NO_LIST = "List argument in CUDAGraph isn't supported yet"  # as cuTile says it
+_NO_LIST = "List argument in CUDAGraph isn't supported yet"  # cuTile's message
 _LARGEST_F32 = struct.unpack("<f", b"\xff\xff\x7f\x7f")[0]
 
 
 class ListInCapture(InvalidInput, RuntimeError):
-    """A list cannot be captured; cuTile raises RuntimeError, and programs catch it."""
+    """A list cannot be captured; a RuntimeError, as in cuTile, because programs catch it."""
 
 
 class GpuDevice:
-    """The current context's GPU. ``target`` is what kernels are compiled for, where it is not the GPU's own."""
+    """The current context's GPU. ``target`` is the compilation target if it is not the GPU's own."""
 
     stop_at = "cubin"
     has_native_launcher = has_own_memory = True
@@ -62,31 +62,31 @@ class GpuDevice:
         self._loaded: dict[CompiledKernel, LoadedKernel] = {}
         self._elsewhere: LaunchProcess | None = None
         self._elsewhere_busy = threading.Lock()
-        self._flushed: tuple[int, int] | None = None  # address and size of what pushes all else out of the L2 cache
+        self._flushed: tuple[int, int] | None = None  # address and size of the memory that flushes the L2 cache
 
     def is_capturing(self, stream: object) -> bool:
-        """Whether launches on ``stream`` go into a graph."""
+        """Whether launches on ``stream`` are captured in a graph."""
         self._make_ready()
         return self.driver.is_capturing(stream_handle(stream))
 
     def open(self) -> None:
-        """Kernels in graphs of JAX are refused."""
+        """Refuse kernels in graphs of JAX."""
         on_import(JAX, refuse_graphs)
 
     def close(self) -> None:
-        """They are cuTile's again, and no other process is left."""
+        """Allow them again, and end the process for timed launches."""
         if self._elsewhere is not None:
             self._elsewhere.end()
         cancel(JAX)
         allow_graphs()
 
     def as_device_arguments(self, names: Sequence[str], arguments: tuple[object, ...]) -> tuple[object, ...]:
-        """As they are."""
+        """The arguments themselves."""
         self._make_ready()
         return arguments
 
     def view(self, array: Any, stream: object) -> ArrayView:
-        """Of tensors of torch by their own methods, of others through DLPack or the CUDA array interface."""
+        """Views of torch tensors by their methods, of other arrays through DLPack or the CUDA array interface."""
         if not is_torch(array):
             return self.driver.view(array, stream_handle(stream))
         home = array.get_device()
@@ -101,10 +101,10 @@ class GpuDevice:
         blocks = check_grid(compiled.entry, grid, compiled.launch)
         tables: list[int] = []
         try:
-            numbers = list(parameter_values(values, lambda table: self._place(table, handle, tables)))
+            packed = list(parameter_values(values, lambda table: self._place(table, handle, tables)))
             kinds = [param.kind for param in compiled.launch.caller_parameters]
-            numbers = [_exact(kind, number) for kind, number in zip(kinds, numbers, strict=True)]
-            loaded.enqueue(blocks, numbers, handle, programmatic)
+            packed = [_exact(kind, value) for kind, value in zip(kinds, packed, strict=True)]
+            loaded.enqueue(blocks, packed, handle, programmatic)
         finally:
             for address in tables:
                 self.driver.call("cuMemFreeAsync", address, handle)
@@ -112,11 +112,11 @@ class GpuDevice:
     def make_launch_stub(
         self, compiled: CompiledKernel, signature: Any, arguments: tuple[object, ...]
     ) -> LaunchStub | None:
-        """One straight function (``fast_launch``)."""
+        """A generated function (``launch_stub.py``)."""
         return make_launch_stub(self.loaded(compiled), signature, arguments, self.view, stream_handle, self._here)
 
     def synchronize(self, stream: object = None) -> None:
-        """Wait for the stream, or for all of the context."""
+        """Wait for the stream, or for the whole context."""
         self._make_ready()
         if stream is None:
             self.driver.call("cuCtxSynchronize")
@@ -126,9 +126,9 @@ class GpuDevice:
     def measure(
         self, launch: Callable[[], None], stream: object, flush: bool, limit: float | None, first: bool
     ) -> float:
-        """Microseconds on the GPU of one launch, between two events; ``flush`` empties the L2 cache before it.
+        """Microseconds of one launch on the GPU, between two events; ``flush`` flushes the L2 cache before it.
 
-        Raises TimeoutError where it takes longer than ``limit`` seconds: it goes on, for nothing stops a kernel.
+        Raises TimeoutError if it takes longer than ``limit`` seconds; the kernel continues, as nothing stops it.
         """
         self._make_ready()
         handle = stream_handle(stream)
@@ -151,13 +151,14 @@ class GpuDevice:
         flush: bool,
         limit: float,
     ) -> float | None:
-        """The same in another process, which is ended where the launch takes longer; None where no other process can open the memory
-        of the arguments."""
+        """The same in another process, which is killed if the launch takes longer; None if another process cannot open the memory
+        of the arguments.
+        """
         blocks = check_grid(compiled.entry, grid, compiled.launch)
         request = make_request(self.driver, compiled, blocks, values, flush)
         if request is None:
             return None
-        self.synchronize(stream)  # the other process does not wait for this one's stream
+        self.synchronize(stream)  # the other process does not wait for this stream
         with self._lock:
             self._elsewhere = self._elsewhere or LaunchProcess(self.device, self.target)
         with self._elsewhere_busy:
@@ -182,7 +183,7 @@ class GpuDevice:
         self.driver.call("cuEventSynchronize", event)
 
     def _flush_memory(self) -> tuple[int, int]:
-        """As much memory as the L2 cache holds; allocated once."""
+        """Memory of the size of the L2 cache; allocated once."""
         with self._lock:
             if self._flushed is None:
                 size = max(self.driver.attribute("CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE", self.device), 1024)
@@ -191,7 +192,7 @@ class GpuDevice:
 
     # ---- kernels and tables in the driver
     def loaded(self, compiled: CompiledKernel) -> LoadedKernel:
-        """The kernel in the driver; loaded once."""
+        """The kernel in the driver, loaded once."""
         if (found := self._loaded.get(compiled)) is not None:
             return found
         with self._lock:
@@ -200,22 +201,22 @@ class GpuDevice:
             return self._loaded[compiled]
 
     def mapping(self, compiled: CompiledKernel) -> LoadedKernel:
-        """What encodes the tensor maps of a kernel that somebody else loads."""
+        """Encodes the tensor maps of a kernel that another launcher loads."""
         return LoadedKernel(compiled, 0, self.target, self.driver, self._call)
 
     def _load(self, compiled: CompiledKernel) -> LoadedKernel:
-        """A capture that this thread has begun must not keep it from loading: nothing of it belongs into the graph."""
+        """Load a kernel, also during a capture of this thread, which must not contain the load."""
         assert compiled.cubin is not None
         self._make_ready()
         with self.driver.relaxed_capture():
             kernel = self.driver.kernel(self.driver.load(compiled.cubin), compiled.entry)
             loaded = LoadedKernel(compiled, int(kernel), self.target, self.driver, self._call)
             loaded.allow_shared_memory(int(kernel))
-            self.driver.call("cuKernelGetFunction", kernel)  # else it is loaded by its first launch
+            self.driver.call("cuKernelGetFunction", kernel)  # without this call the first launch loads it
         return loaded
 
     def _place(self, table: ArrayTable, handle: int, placed: list[int]) -> int:
-        """A list's table in memory that is there for this launch alone, in the order of the stream."""
+        """Copy the table of a list to memory that this launch allocates and frees in stream order."""
         if self.driver.is_capturing(handle):
             message = f"{_NO_LIST}: {table.name} is one"
             raise ListInCapture("cutile-capture", message, remedy="pass the arrays as a tuple, or one by one")
@@ -224,19 +225,19 @@ class GpuDevice:
         address = int(self.driver.call("cuMemAllocAsync", len(data), handle))
         placed.append(address)
         held = ctypes.create_string_buffer(data, len(data))
-        # The driver has copied what is not page-locked when it returns.
+        # The driver has copied pageable memory when the call returns.
         self.driver.call("cuMemcpyHtoDAsync", address, ctypes.addressof(held), len(data), handle)
         return address
 
     def _make_ready(self) -> None:
-        """Let this thread have a context."""
+        """Make the context current in this thread."""
         if not hasattr(self._here, "ready"):
             self.driver.device()
             self._here.ready = True
 
 
 def _exact(kind: str, number: Number) -> Number:
-    """What ``struct`` takes: a float beyond f32 is infinite, as cuTile has it."""
+    """The value for ``struct``: a float beyond the f32 range becomes infinite, as in cuTile."""
     if kind == "f32" and abs(value := float(number)) > _LARGEST_F32:
         return math.copysign(math.inf, value) if not math.isnan(value) else value
     return number

@@ -1,7 +1,7 @@
-"""``cuda.tile.jax`` on a GPU: XLA has cuTile's C code launch the kernels of a graph, with one thread a block.
+"""``cuda.tile.jax`` on a GPU: XLA launches the kernels of a graph through cuTile's C code, with one thread per block.
 
-Images of NVIDIA's tileiras tell the driver how many there are; ours leave that to the launch. So a kernel of a graph is refused where
-the graph is made, and does not fail where it is run, or run as what NVIDIA's tileiras made of it.
+An image of NVIDIA's tileiras contains its thread count; ours leave it to the launch. Therefore a kernel of a graph is refused
+when the graph is traced, instead of a failure, or a run of NVIDIA's image, at launch.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _own: Callable[..., Any] | None = None
 
 
 def install(module: ModuleType) -> None:
-    """Refuse kernels that JAX asks cuTile to compile from now on."""
+    """Refuse kernels that JAX compiles through cuTile from now on."""
     global _own
     compiles = sys.modules.get(_COMPILES)
     if _own is None and hasattr(compiles, _NAME):

@@ -1,10 +1,10 @@
-"""The memory of one launch: what ``cuLaunchKernelEx`` reads, in one block that one ``struct.pack_into`` fills.
+"""The memory of one launch: the input of ``cuLaunchKernelEx``, in one buffer that one ``struct.pack_into`` fills.
 
     0    CUlaunchConfig: grid, block, bytes of dynamic shared memory, stream, address and number of attributes
-    64   the parameters as the kernel has them, the grid's extents where it asks for them, and its tensor maps at multiples of 64 bytes
+    64   the kernel's parameters, the grid's extents if it has them as parameters, and its tensor maps at multiples of 64 bytes
     …    a CUlaunchAttribute, and the addresses of the parameters: both are written once
 
-The driver copies all of it before it returns, so that a block serves the next launch. Sources: cuda.h (``CUlaunchConfig``,
+The driver copies all of it before it returns, so the next launch can reuse the buffer. Sources: cuda.h (``CUlaunchConfig``,
 ``CUlaunchAttribute``), PTX ISA on the alignment of parameters.
 """
 
@@ -20,7 +20,7 @@ from ...launch.runtime.bind_stub import ALIGNMENT, STRUCT_CODES, PackedParameter
 from ...launch.runtime.encode_tensor_maps import SIZE
 from ...manifest.launch_manifest import Launch, Parameter
 
-_HEAD = "<7I4xQQI4x8x"  # ends where the parameters begin
+_HEAD = "<7I4xQQI4x8x"  # the parameters follow
 _PARAMETERS = struct.calcsize(_HEAD)
 _ATTRIBUTE = struct.Struct("<I4xI60x")
 _PROGRAMMATIC = 6  # CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
@@ -28,7 +28,7 @@ _CODES = STRUCT_CODES | {"i1": "?"}
 
 
 class LaunchConfigBuffer(NamedTuple):
-    """``offset`` is where in ``buffer`` the block begins; the rest are addresses."""
+    """One launch's part of ``buffer``, from ``offset`` on; the other fields are addresses."""
 
     buffer: ctypes.Array
     offset: int
@@ -38,7 +38,7 @@ class LaunchConfigBuffer(NamedTuple):
 
 
 class LaunchConfigLayout:
-    """The blocks of one kernel."""
+    """The layout of a kernel's launch buffers."""
 
     def __init__(self, entry: str, launch: Launch):
         for param in launch.caller_parameters:
@@ -65,7 +65,7 @@ class LaunchConfigLayout:
         self._size = self._pointers + 8 * max(len(self._offsets), 1)
 
     def new(self) -> LaunchConfigBuffer:
-        """A block, of which all is written that stays."""
+        """A new buffer whose constant parts are written."""
         buffer = ctypes.create_string_buffer(self._size + ALIGNMENT)
         base = ctypes.addressof(buffer)
         address = _up(base, ALIGNMENT)
@@ -80,12 +80,12 @@ class LaunchConfigLayout:
         return [struct.unpack(f"<{code}", part)[0] for code, part in zip(self._codes, parameters, strict=True)]
 
     def pack(self, values: Sequence[object]) -> PackedParameters:
-        """The parameters as bytes, from which tensor maps are made."""
+        """The parameters as bytes, from which tensor maps are encoded."""
         return PackedParameters(self.params.pack(*values), self.places)
 
 
 def _format(params: Sequence[Parameter]) -> tuple[str, int]:
-    """The codes of the parameters, and where they end."""
+    """The format characters of the parameters, and the offset of their end."""
     made, end = "", 0
     for param in params:
         made += "x" * (param.offset - end) + _CODES[param.kind]

@@ -1,8 +1,8 @@
-"""Launches of arguments seen before, in one straight function, written for each kernel and each kind of arguments.
+"""Launch stubs: a function generated for each kernel and each kind of arguments, without loops.
 
-cuTile compiles a kernel for what it finds out about the arguments (a constraint: the type, a stride of 1, an address at a
-multiple of 16, …). What a launch must check is therefore that the constraint found by an earlier launch would be found
-again; then the numbers are written where the driver reads them. For two vectors and a constant the text is
+cuTile compiles a kernel for the constraints that it finds on the arguments (the type, a stride of 1, an address at a multiple
+of 16, …). A stub checks that the constraints of an earlier launch hold again; then it writes the values where the driver reads
+them. For two vectors and a constant the code is
 
     def launch(grid, arguments, stream, programmatic):
         try:
@@ -20,9 +20,9 @@ again; then the numbers are written where the driver reads them. For two vectors
             return False
         ...
 
-What it answers False for is looked at in full. A check too many costs time, never a number; each promise of a constraint is
-checked, and so is what would have made a kernel of more promises, unless the example already breaks that check. Only
-numbers and names of its own are written into the text.
+The slow path handles arguments for which it returns False. A superfluous check costs time, a missing one correctness: the stub
+checks each assumption of a constraint, and each condition under which cuTile would have found a stronger constraint, unless
+the example satisfies that condition. The generated code contains only integers and names of its own.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from .loaded_kernel import LoadedKernel
 if TYPE_CHECKING:
     from . import LaunchStub
 
-_SPECIALIZED_RANK = 5  # cuTile finds nothing out about lengths and strides of more axes
+_SPECIALIZED_RANK = 5  # cuTile derives nothing from the lengths and strides of further axes
 _SPECIALIZED_BYTES = 16
 _TYPES = {"i1": "bool", "i32": "int", "i64": "int", "f32": "float", "f64": "float"}
 _MAX_AXES = (MAX_GRID, 65535, 65535)
@@ -58,9 +58,9 @@ def make_launch_stub(
     handle_of: Callable[[object], int],
     here: threading.local,
 ) -> LaunchStub | None:
-    """The function for arguments like these; None where a list is among them, whose table a launch must place.
+    """The stub for arguments like these; None if one is a list, whose table each launch allocates.
 
-    ``view`` looks into an array for a stream, ``handle_of`` gives a stream's handle; ``here.ready`` is there where the
+    ``view`` returns the view of an array for a stream, ``handle_of`` a stream's handle; ``here.ready`` exists if the
     thread has a context.
     """
     writer = _StubWriter(loaded.compiled.launch.caller_parameters, view)
@@ -76,7 +76,7 @@ def make_launch_stub(
         "new": loaded.layout.new, "call": loaded.call, "failed": loaded.failed, "maps": loaded.maps, "encode": loaded.encode,
         "errors": (AttributeError, KeyError, OverflowError, RuntimeError, TypeError, ValueError, struct.error),
     }  # fmt: skip
-    exec(text, scope)  # the text holds nothing but what this file and readers.py write
+    exec(text, scope)  # the code is only what this file and array_unpackers.py generate
     return scope["launch"]  # type: ignore[return-value]
 
 
@@ -85,7 +85,7 @@ class _HasList(Exception):
 
 
 class _StubWriter:
-    """Collects the lines that look at the arguments, and the expressions of the parameters."""
+    """Collects the lines that check the arguments, and the expressions of the parameters."""
 
     def __init__(self, params: tuple[Parameter, ...], view: Callable[[object, object], ArrayView]):
         self._params, self._view = iter(params), view
@@ -96,7 +96,7 @@ class _StubWriter:
         self.names: dict[str, object] = {}
 
     def add(self, name: str, constraint: Any, argument: Any) -> None:
-        """One argument, or a part of one; ``name`` is what the text calls it."""
+        """Add an argument, or a part of one; ``name`` is its name in the code."""
         kind = type(constraint).__name__
         if kind == "ListConstraint":
             raise _HasList
@@ -113,7 +113,7 @@ class _StubWriter:
         parts = list(aggregate_members(name, constraint, argument))
         own = [f"{name}_{index}" for index in range(len(parts))]
         self._is_of_type(name, argument)
-        # What stands in it can be looked at when its own type has been.
+        # Its items can be checked after its type.
         self.lines += [f"if {' or '.join(self.kinds)}:", " return False"]
         self.kinds = []
         if isinstance(argument, tuple):
@@ -166,7 +166,7 @@ class _StubWriter:
             next(self._params)
 
 
-# ---- what a constraint says of an array, as conditions under which it does not hold ------------------------------
+# ---- the negated constraints of an array -----------------------------------------------------------------------------
 def _assumption_guards(names: Names, constraint: Any) -> Iterator[str]:
     if constraint.base_addr_divisible_by > 1:
         yield _indivisible(names.address, constraint.base_addr_divisible_by)
@@ -179,7 +179,7 @@ def _assumption_guards(names: Names, constraint: Any) -> Iterator[str]:
 
 
 def _shape_constants(constraint: Any) -> tuple[int | None, ...]:
-    """Releases before 1.5 know none."""
+    """None before 1.5, which has no shape constants."""
     return getattr(constraint, "shape_constant", (None,) * constraint.ndim)
 
 
@@ -195,7 +195,7 @@ def _indivisible(name: str, divisor: int) -> str:
 
 
 def _extra_guards(names: Names, constraint: Any, seen: ArrayView) -> Iterator[str]:
-    """Conditions under which cuTile would have found out more; the example breaks none of these."""
+    """Conditions under which cuTile would have found a stronger constraint; the example violates none of them."""
     if constraint.base_addr_divisible_by == 1 and seen.address % _SPECIALIZED_BYTES:
         yield f"not {names.address} & {_SPECIALIZED_BYTES - 1}"
     if constraint.ndim > _SPECIALIZED_RANK:
@@ -216,7 +216,7 @@ def _extra_guards_of(name: str, value: int, found: int, divisor: int) -> Iterato
 
 
 def _disjoint(names: Names, constraint: Any, seen: ArrayView) -> Iterator[str]:
-    """Axes from the shortest stride to the longest, none of which reaches into the next, as in the example."""
+    """Axes by increasing stride that do not overlap, as in the example."""
     order = sorted(range(constraint.ndim), key=lambda axis: (seen.strides[axis], seen.shape[axis]))
     for axis in order:
         if constraint.stride_constant[axis] is None:
@@ -225,7 +225,7 @@ def _disjoint(names: Names, constraint: Any, seen: ArrayView) -> Iterator[str]:
         yield f"{names.strides[outer]} < {names.strides[inner]} * {names.shape[inner]}"
 
 
-# ---- the text ------------------------------------------------------------------------------------------------------
+# ---- the code ------------------------------------------------------------------------------------------------------
 def _text(loaded: LoadedKernel, writer: _StubWriter, names: list[str]) -> str:
     launch = loaded.compiled.launch
     limits = [limit // size for limit, size in zip(_MAX_AXES, launch.cluster)]
@@ -256,7 +256,7 @@ def _text(loaded: LoadedKernel, writer: _StubWriter, names: list[str]) -> str:
 
 
 def _blocks(loaded: LoadedKernel) -> list[str]:
-    """Of a persistent kernel what is launched: other kernels are launched on the grid that they are given."""
+    """The launched blocks of a persistent kernel; other kernels are launched on the caller's grid."""
     if not loaded.compiled.launch.grid.persistent:
         return []
     (most, _, _) = loaded.compiled.launch.blocks((MAX_TILE_PROGRAMS, 1, 1), loaded.sm_count)

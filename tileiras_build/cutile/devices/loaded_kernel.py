@@ -1,4 +1,4 @@
-"""A kernel in the driver: ``LoadedKernel`` enqueues it."""
+"""``LoadedKernel``: a kernel in the driver, which enqueues it."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from ..compiled_kernel_cache import CompiledKernel
     from .cuda_driver import StreamDriver
 
-_MAX_CACHED_MAPS = 256  # sets of tensor maps that a kernel remembers
+_MAX_CACHED_MAPS = 256  # sets of tensor maps that a kernel caches
 _LAUNCH, _LAUNCH_SINCE = "cuLaunchKernelEx", 12000
 _LAUNCH_TYPE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
 
 def launch_function(driver: StreamDriver) -> Callable[..., int]:
-    """The driver's function itself: (configuration, kernel, addresses of the parameters, None) -> status."""
+    """The driver function itself: (configuration, kernel, addresses of the parameters, None) -> status."""
     return _LAUNCH_TYPE(driver.address_of(_LAUNCH, _LAUNCH_SINCE))
 
 
 class LoadedKernel:
-    """A kernel, its blocks that no launch is using, and its tensor maps by the values that they encode."""
+    """A kernel, its launch buffers that are not in use, and its cached tensor maps by their parameters."""
 
     def __init__(
         self, compiled: CompiledKernel, kernel: int, target: str, driver: StreamDriver, call: Callable[..., int]
@@ -40,7 +40,7 @@ class LoadedKernel:
         self.maps: dict[tuple, tuple[bytes, ...]] = {}
 
     def enqueue(self, grid: tuple[int, int, int], values: Sequence[object], handle: int, programmatic: bool) -> None:
-        """One launch of these parameters over a grid of tile programs; raises InvalidInput[driver]."""
+        """Launch with these parameters over a grid of tile blocks; raises InvalidInput[driver]."""
         block = self.block()
         launch = self.compiled.launch
         blocks, extents = launch.blocks(grid, self.sm_count), grid if launch.grid.persistent else ()
@@ -55,30 +55,30 @@ class LoadedKernel:
             self.failed(status)
 
     def allow_shared_memory(self, kernel: int) -> None:
-        """Let ``kernel``, a handle of this kernel, have its dynamic shared memory on every GPU. Raises InvalidInput[driver]."""
+        """Allow ``kernel``, a handle of this kernel, its dynamic shared memory on every GPU. Raises InvalidInput[driver]."""
         for device in range(self._driver.device_count()):
             self._driver.allow_shared_memory(kernel, device, self.compiled.launch.shared_memory.dynamic)
 
     def block(self) -> LaunchConfigBuffer:
-        """One that no launch is using."""
+        """A launch buffer that is not in use."""
         try:
             return self.pool.pop()
         except IndexError:
             return self.layout.new()
 
     def failed(self, status: int) -> None:
-        """Raise what the driver says."""
+        """Raise the driver's error."""
         self._driver.check(f"{_LAUNCH} of {self.compiled.entry}", status)
 
     def maps_of(self, values: Sequence[object]) -> tuple[bytes, ...]:
-        """The tensor maps for these parameters: arrays seen before have the same ones."""
+        """The tensor maps for these parameters, cached."""
         if not self.mapped:
             return ()
         key = tuple(values[index] for index in self.mapped)
         return self.maps.get(key) or self.encode(key, values)
 
     def encode(self, key: tuple, values: Sequence[object]) -> tuple[bytes, ...]:
-        """Encode the tensor maps, and remember them. Raises InvalidInput[tensor-map]."""
+        """Encode the tensor maps, and cache them. Raises InvalidInput[tensor-map]."""
         entry, packed = self.compiled.entry, self.layout.pack(values)
         rows = enumerate(self.compiled.launch.tensor_maps)
         made = tuple(self._driver.encode(resolve(entry, index, row, packed)) for index, row in rows)
@@ -89,7 +89,7 @@ class LoadedKernel:
 
 
 def _mapped(compiled: CompiledKernel) -> tuple[int, ...]:
-    """The parameters that tensor maps are made of."""
+    """The parameters that tensor maps depend on."""
     found = set()
     for row in compiled.launch.tensor_maps:
         found |= {value.param for value in (row.base, *row.shape, *row.strides) if not isinstance(value, int)}

@@ -1,7 +1,8 @@
-"""A launch in another process, which can be ended: nothing stops a kernel within the process that has launched it.
+"""A launch in another process, which can be killed: nothing stops a kernel within the process that launched it.
 
-The other process opens the memory of the arguments by handles of the driver (CUDA Driver API, "Memory Management":
-cuIpcGetMemHandle), so that the launch reads and writes the arrays themselves. It serves launch after launch (``timed_launch_process.py``), until one takes too long.
+The other process opens the memory of the arguments by IPC handles (CUDA Driver API, "Memory Management":
+cuIpcGetMemHandle), so the launch accesses the arrays themselves. It serves launches (``timed_launch_process.py``) until
+one exceeds its limit.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ if TYPE_CHECKING:
     from .cuda_driver import StreamDriver
 
 HANDLE_BYTES = 64  # of CUipcMemHandle
-_START_TIMEOUT = 120.0  # seconds in which the process has to be there
+_START_TIMEOUT = 120.0  # seconds for the process to start
 READY = "ready"
 _PROCESS = f"{__package__}.timed_launch_process"
 
 
 @dataclass(frozen=True)
 class Request:
-    """One launch: ``memory`` has the handles of allocations by their addresses in the process that asks."""
+    """One launch: ``memory`` maps the addresses of allocations in the requesting process to their IPC handles."""
 
     entry: str
     manifest: dict[str, Any]
@@ -39,12 +40,12 @@ class Request:
     grid: tuple[int, ...]
     values: tuple[Value, ...]
     memory: dict[int, bytes]
-    bases: dict[int, int]  # the allocation of each array by the array's address
+    bases: dict[int, int]  # the allocation of each array, by the array's address
     flush: bool
 
 
 class LaunchProcess:
-    """The side that asks; ``ordinal`` is the GPU, ``target`` what kernels are compiled for."""
+    """The client of a launch process; ``ordinal`` is the GPU, ``target`` the compilation target."""
 
     def __init__(self, ordinal: int, target: str):
         self._command = (str(ordinal), target)
@@ -52,8 +53,9 @@ class LaunchProcess:
         self._link: Connection | None = None
 
     def measure(self, request: Request, limit: float) -> float:
-        """Microseconds of a launch. Raises TimeoutError after ``limit`` seconds, when the process has been ended, and RuntimeError
-        where the launch fails there."""
+        """Microseconds of a launch. Raises TimeoutError after ``limit`` seconds, when the process has been killed, and RuntimeError
+        if the launch fails there.
+        """
         link = self._started()
         link.send(request)
         if not link.poll(limit):
@@ -79,7 +81,7 @@ class LaunchProcess:
         return self._link
 
     def end(self) -> None:
-        """End the process, and what it runs on the GPU."""
+        """Kill the process, and with it its kernels on the GPU."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
@@ -98,7 +100,7 @@ def _received(link: Connection) -> tuple[bool, Any]:
 def make_request(
     driver: StreamDriver, compiled: CompiledKernel, grid: Sequence[int], values: Sequence[Value], flush: bool
 ) -> Request | None:
-    """What the other process is asked; None where memory of an argument cannot be opened by others."""
+    """The request to the other process; None if others cannot open memory of an argument."""
     assert compiled.cubin is not None
     memory: dict[int, bytes] = {}
     bases: dict[int, int] = {}
@@ -121,7 +123,7 @@ def _views(value: Value) -> tuple[ArrayView, ...]:
 
 
 def relocate(value: Value, places: dict[int, int]) -> Value:
-    """A value whose arrays lie where ``places`` says, by their addresses; types of elements, which launches do not need, stay behind."""
+    """A value with its arrays at the addresses in ``places``; element types are dropped, because launches do not need them."""
     move = lambda view: view._replace(address=places.get(view.address, view.address), dtype=None)
     if isinstance(value, Array):
         return replace(value, view=move(value.view))

@@ -1,9 +1,9 @@
-"""The check of uninitialised memory: whether what a launch writes depends on what nobody has written.
+"""The check of uninitialized memory: whether what a launch writes depends on memory that nothing has written.
 
-Kernels read more than they use: a tile is loaded whole, and what is not wanted of it is masked away. So reads of unwritten
-memory (``simulate/emulator/sanitizers/initcheck.py``) are no fault by themselves. A launch that has some is run once more with every bit of that
-memory turned that varies. Where both runs write the same, nothing depends on it; where they write bytes that differ in
-just these bits, it was copied, and is as unwritten as before; everything else is computed from it.
+Kernels read more than they use: they load a whole tile and mask the unused elements. Therefore reads of unwritten memory
+(``simulate/emulator/sanitizers/initcheck.py``) are not faults by themselves. A launch with such reads is repeated with every
+varying bit of that memory flipped. If both runs write the same bytes, nothing depends on it. Bytes that differ in just these
+bits were copied, and count as unwritten. Any other difference was computed from unwritten memory.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ Images = list[np.ndarray]
 def run_with_initcheck(
     run: Run, memory: emulator.Memory, spans: Sequence[tuple[int, int]], is_repeatable: bool
 ) -> None:
-    """``run`` a launch. Raises the fault of its first read of unwritten memory in ``spans`` (address, bytes), if what it
-    writes depends on such memory; memory then holds what the first run has written. One that is not repeatable is not judged."""
+    """``run`` a launch. Raises the fault of its first read of unwritten memory in ``spans`` (address, bytes) if what it writes
+    depends on such memory; memory then holds the results of the first run. A launch that is not repeatable is not checked.
+    """
     reads, before = Initcheck(spans), _images(memory)
     run(reads)
     if reads.first is None or not is_repeatable:
@@ -51,7 +52,7 @@ def _differs_with_other_bits(
 
 
 def _is_computed(one: np.ndarray, other: np.ndarray) -> bool:
-    """Whether some bytes are neither the same nor copies of what was turned."""
+    """Whether some bytes are neither equal nor copies of flipped memory."""
     for start in range(0, len(one), CHUNK):
         changed = one[start : start + CHUNK] ^ other[start : start + CHUNK]
         if ((changed != 0) & (changed != VARYING)).any():
@@ -64,7 +65,7 @@ def _images(memory: emulator.Memory) -> Images:
 
 
 def _restore(memory: emulator.Memory, images: Images) -> None:
-    """Arrays that are only read may be in memory that cannot be written."""
+    """Restore memory that differs: arrays that are only read may be in read-only memory."""
     for region, image in zip(memory.regions, images, strict=True):
         for start in range(0, len(image), CHUNK):
             own, part = region.bytes()[start : start + CHUNK], image[start : start + CHUNK]

@@ -1,4 +1,4 @@
-"""The process that ``elsewhere`` has launches made in: FILE of the connection, ORDINAL of the GPU, TARGET of the compiler."""
+"""The process of ``out_of_process_launch.py``; arguments: FILE of the connection, ORDINAL of the GPU, TARGET of the compiler."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LAZILY = 1  # CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
 
 
 def serve(link: Connection, device: GpuDevice) -> None:
-    """Launch what is asked for until nobody asks."""
+    """Serve launches until the connection closes."""
     known: dict[bytes, CompiledKernel] = {}
     link.send((True, READY))
     while True:
@@ -27,7 +27,7 @@ def serve(link: Connection, device: GpuDevice) -> None:
         except EOFError:
             return
         fresh = CompiledKernel(request.entry, request.manifest, "", request.cubin)
-        compiled = known.setdefault(request.cubin, fresh)  # which is loaded once
+        compiled = known.setdefault(request.cubin, fresh)  # loaded once
         try:
             link.send((True, _measured(device, compiled, request)))
         except Exception as error:
@@ -42,7 +42,7 @@ def _measured(device: GpuDevice, compiled: CompiledKernel, request: Request) -> 
 
 @contextmanager
 def _opened(driver: StreamDriver, request: Request) -> Iterator[list[Value]]:
-    """The values with the addresses that their memory has in this process."""
+    """The values with the addresses of their memory in this process."""
     from cuda.bindings.driver import CUipcMemHandle
 
     opened: dict[int, int] = {}
@@ -59,7 +59,7 @@ def _opened(driver: StreamDriver, request: Request) -> Iterator[list[Value]]:
 
 
 def main() -> None:
-    """The process: the number of the connection's file, the GPU's ordinal, the target."""
+    """Run the process: file descriptor of the connection, ordinal of the GPU, target."""
     file, ordinal, target = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
     driver = StreamDriver()
     driver.call("cuInit", 0)

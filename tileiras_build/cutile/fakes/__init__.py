@@ -1,1 +1,1 @@
-"""What stands in for a GPU's software on a machine without one: the driver, and the devices, streams and graphs of frameworks."""
+"""Fakes of a GPU's software on a machine without one: the driver, and the devices, streams and graphs of frameworks."""

@@ -1,5 +1,5 @@
-"""Functions of ``cuda.bindings.driver`` and ``cuda.bindings.runtime`` for the device of the emulator: what a program asks of it,
-memory, copies, streams and events. Each answers as its module does, with a status in front; another function stays the module's own.
+"""Fake functions of ``cuda.bindings.driver`` and ``cuda.bindings.runtime`` for the emulator: device queries, memory, copies,
+streams and events. Like the originals they return a status first; the other functions of the modules are unchanged.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from . import device_allocations, libcuda
 
 Answers = dict[str, Callable[..., tuple[Any, ...]]]
 _handles = itertools.count(0x100)
-_at: dict[int, float] = {}  # when each event has happened
-_BIG = 1 << 40  # bytes that nobody has
+_at: dict[int, float] = {}  # the time of each recorded event
+_BIG = 1 << 40  # bytes; larger allocations fail
 
 
 class _Calls:
-    """The functions of one of the two modules: ``prefix`` begins their names, ``success`` to ``lost`` are its statuses, and
-    ``stream``, ``event`` and ``pointer`` make handles of numbers."""
+    """The functions of one of the two modules: ``prefix`` is the prefix of their names, ``success`` to ``lost`` are its statuses,
+    and ``stream``, ``event`` and ``pointer`` convert integers to handles.
+    """
 
     def __init__(
         self, prefix: str, statuses: tuple[Any, Any, Any], stream: Callable, event: Callable, pointer: Callable
@@ -29,25 +30,25 @@ class _Calls:
         self.stream, self.event, self.pointer = stream, event, pointer
 
     def none(self, *_: Any, **__: Any) -> tuple[Any, ...]:
-        """There is nothing to do where launches are over when they return."""
+        """Do nothing: launches are synchronous."""
         return (self.success,)
 
     def gives(self, *values: Any) -> Callable[..., tuple[Any, ...]]:
-        """The same answer to everybody."""
+        """A function with a constant result."""
         return lambda *_, **__: (self.success, *values)
 
     def allocate(self, size: int, *_: Any) -> tuple[Any, ...]:
-        """New memory."""
+        """Allocate memory."""
         if not 0 < size < _BIG:
             return (self.invalid if size <= 0 else self.lost), None
         return self.success, self.pointer(device_allocations.allocate(int(size)))
 
     def free(self, address: Any, *_: Any) -> tuple[Any, ...]:
-        """Give memory back."""
+        """Free memory."""
         return (self.success if device_allocations.free(int(address)) else self.invalid,)
 
     def copy(self, to: Any, source: Any, size: int, on_device: tuple[bool, bool]) -> tuple[Any, ...]:
-        """Copy; what is to be on the device must be in memory that there is."""
+        """Copy; device pointers must point into allocated memory."""
         places = device_allocations.address_of(to), device_allocations.address_of(source)
         wrong = (here and not device_allocations.holds(place, size) for here, place in zip(on_device, places))
         if any(wrong):
@@ -56,29 +57,29 @@ class _Calls:
         return (self.success,)
 
     def fill(self, address: Any, value: int, width: int, count: int) -> tuple[Any, ...]:
-        """Fill memory of the device."""
+        """Fill device memory."""
         if not device_allocations.holds(int(address), width * count):
             return (self.invalid,)
         device_allocations.fill(int(address), (value % (1 << 8 * width)).to_bytes(width, "little"), count)
         return (self.success,)
 
     def new_event(self, *_: Any) -> tuple[Any, ...]:
-        """An event that has not happened."""
+        """Create an event that is not recorded."""
         return self.success, self.event(next(_handles))
 
     def record(self, event: Any, *_: Any) -> tuple[Any, ...]:
-        """It happens now."""
+        """Record an event at the current time."""
         _at[int(event)] = time.perf_counter()
         return (self.success,)
 
     def elapsed(self, start: Any, end: Any) -> tuple[Any, ...]:
-        """Milliseconds of this machine."""
+        """Milliseconds on this machine."""
         if int(start) not in _at or int(end) not in _at:
             return self.invalid, None
         return self.success, 1e3 * (_at[int(end)] - _at[int(start)])
 
     def new_stream(self, *_: Any) -> tuple[Any, ...]:
-        """A stream."""
+        """Create a stream."""
         return self.success, self.stream(next(_handles))
 
 
@@ -94,7 +95,7 @@ _IDLE = (
 
 
 def _shared(calls: _Calls) -> Answers:
-    """What both modules have, by names without their prefix."""
+    """The functions of both modules, by names without their prefix."""
     return dict.fromkeys(_IDLE, calls.none) | {
         "StreamCreate": calls.new_stream, "StreamCreateWithPriority": calls.new_stream, "EventCreate": calls.new_event,
         "EventCreateWithFlags": calls.new_event, "EventRecord": calls.record, "EventElapsedTime": calls.elapsed,

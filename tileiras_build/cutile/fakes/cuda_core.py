@@ -1,10 +1,10 @@
-"""Stand-ins for what programs launch kernels of CUDA Tile C++ with: classes of ``cuda.core``, functions of ``cuda.bindings``.
+"""Fakes of what programs use to launch CUDA Tile C++ kernels: classes of ``cuda.core``, functions of ``cuda.bindings``.
 
-    nvcc -tilecubin …        with our tileiras, which under the emulator leaves an image for it (``simulate/emulator/emulator_image.py``)
+    nvcc -tilecubin …        with our tileiras, which writes an image for the emulator (``simulate/emulator/emulator_image.py``)
     ObjectCode.from_cubin(image).get_kernel(name), LaunchConfig, launch(stream, config, kernel, *arguments)
 
-Arguments are numbers of NumPy, pointers among them, and buffers, as ``cuda.core`` takes them: the memory that they point into is of
-PyTorch's tensors on the device, or was asked for by these functions (``cuda_bindings.py``).
+Arguments are NumPy scalars, pointers among them, and buffers, as in ``cuda.core``. They point into PyTorch tensors on the
+device, or into memory that these functions allocated (``cuda_bindings.py``).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ..compiled_kernel_cache import CompiledKernel
 from ..kernel_fault_report import NamedArray, name_of
 from . import cuda_bindings, device_allocations, libcuda, streams
 
-_CONTEXT = 16  # any handle but 0
+_CONTEXT = 16  # any nonzero handle
 _target: Target | None = None
 
 
@@ -40,7 +40,7 @@ class Device:
 
     @classmethod
     def get_all_devices(cls) -> tuple[Device, ...]:
-        """The one there is."""
+        """A list of the single device."""
         return (cls(),)
 
     properties = property(lambda self: _Properties(), doc="What the device is like.")
@@ -48,26 +48,26 @@ class Device:
     memory_resource = property(lambda self: MemoryResource(), doc="Where its memory comes from.")
 
     def set_current(self, context: object = None) -> None:
-        """There is one."""
+        """Do nothing: there is one device."""
 
     def sync(self) -> None:
-        """Launches are over when they return."""
+        """Do nothing: launches are synchronous."""
 
     def create_stream(self, obj: Any = None, options: object = None) -> Stream:
-        """A new stream, or that of somebody's object."""
+        """A new stream, or a wrapper of another object's."""
         return Stream(obj.__cuda_stream__()[1] if obj is not None else streams.Stream().number)
 
     def create_event(self, options: object = None) -> Event:
-        """An event that has not happened."""
+        """An event that is not recorded."""
         return Event()
 
     def allocate(self, size: int, stream: object = None) -> Buffer:
-        """New memory."""
+        """Allocate memory."""
         return Buffer(device_allocations.allocate(int(size)), int(size))
 
 
 class _Properties:
-    """cuda.core's DeviceProperties: attributes of the driver by their names in small letters."""
+    """cuda.core's DeviceProperties: attributes of the driver by their names in lower case."""
 
     def __getattr__(self, name: str) -> int:
         from cuda.bindings.driver import CUdevice_attribute as attributes
@@ -86,16 +86,16 @@ class MemoryResource:
     def __init__(self, device_id: object = None, options: object = None): ...
 
     def allocate(self, size: int, stream: object = None) -> Buffer:
-        """New memory."""
+        """Allocate memory."""
         return Device().allocate(size)
 
     def deallocate(self, address: Any, size: int, stream: object = None) -> None:
-        """Give memory back."""
+        """Free memory."""
         device_allocations.free(int(address))
 
 
 class Buffer:
-    """cuda.core.Buffer: ``size`` bytes of the device from ``handle`` on, which it gives back."""
+    """cuda.core.Buffer: ``size`` bytes of device memory at ``handle``, which ``close`` frees."""
 
     device_id, is_device_accessible, is_host_accessible = 0, True, True
 
@@ -104,7 +104,7 @@ class Buffer:
 
     @classmethod
     def from_handle(cls, ptr: Any, size: int, mr: object = None, owner: object = None) -> Buffer:
-        """Memory of somebody's."""
+        """A buffer for memory that another object owns."""
         return cls(int(ptr), size, owner or ptr)
 
     memory_resource = property(lambda self: MemoryResource(), doc="Where it comes from.")
@@ -125,24 +125,24 @@ class Buffer:
         return self._bytes().__dlpack_device__()
 
     def copy_to(self, dst: Buffer | None = None, *, stream: object = None) -> Buffer:
-        """Copy all of it into a buffer of its size, or a new one."""
+        """Copy the contents to a buffer of the same size, or to a new one."""
         made = dst if dst is not None else Device().allocate(self.size)
         made.copy_from(self)
         return made
 
     def copy_from(self, src: Buffer, *, stream: object = None) -> None:
-        """Take over the bytes of a buffer of its size. Raises ValueError."""
+        """Copy the contents of a buffer of the same size. Raises ValueError."""
         if src.size != self.size:
             raise ValueError(f"a buffer of {src.size} bytes cannot be copied to one of {self.size}")
         self._bytes()[:] = src._bytes()
 
     def fill(self, value: Any, *, stream: object = None) -> None:
-        """Write a number of one, two or four bytes everywhere."""
+        """Fill the buffer with a value of one, two or four bytes."""
         data = bytes([value]) if isinstance(value, int) else bytes(value)
         device_allocations.fill(self.handle, data, self.size // len(data))
 
     def close(self, stream: object = None) -> None:
-        """Give it back."""
+        """Free the memory."""
         if self.owner is None:
             device_allocations.free(self.handle)
         self.handle = 0
@@ -161,10 +161,10 @@ class Event:
         self.handle = id(self)
 
     def sync(self) -> None:
-        """It has happened."""
+        """Do nothing: a recorded event is complete."""
 
     def close(self) -> None:
-        """Nothing is kept."""
+        """Do nothing: an event holds no resources."""
 
     def __sub__(self, other: Event) -> float:
         return other._event.elapsed_time(self._event)
@@ -178,7 +178,7 @@ class _Capability(tuple[int, int]):
 
 
 class LaunchConfig:
-    """cuda.core.LaunchConfig, of which tiles need the grid."""
+    """cuda.core.LaunchConfig; only the grid is used."""
 
     def __init__(self, grid: Any = (1, 1, 1), block: Any = (1, 1, 1), **others: object):
         self.grid: tuple[int, ...] = (grid,) if isinstance(grid, int) else tuple(grid)
@@ -193,7 +193,7 @@ class Stream:
 
     @classmethod
     def from_handle(cls, handle: int) -> Stream:
-        """A stream of somebody's."""
+        """A wrapper of an existing stream."""
         return cls(int(handle))
 
     def __cuda_stream__(self) -> tuple[int, int]:
@@ -203,42 +203,42 @@ class Stream:
     is_nonblocking, priority, is_closed = True, 0, False
 
     def record(self, event: Event | None = None, options: object = None) -> Event:
-        """An event that happens now."""
+        """An event, recorded at the current time."""
         made = event if event is not None else Event()
         made._event.record()
         return made
 
     def wait(self, event_or_stream: object) -> None:
-        """It is over."""
+        """Do nothing: the event is complete."""
 
     def close(self) -> None:
-        """Nothing is kept."""
+        """Do nothing: a stream holds no resources."""
 
     def sync(self) -> None:
-        """Launches are over when they return."""
+        """Do nothing: launches are synchronous."""
 
 
 class ObjectCode:
-    """cuda.core.ObjectCode of an image for the emulator."""
+    """cuda.core.ObjectCode of an emulator image."""
 
     def __init__(self, kernels: dict[str, CompiledKernel]):
         self._kernels = kernels
 
     @classmethod
     def from_cubin(cls, module: bytes | str, **others: object) -> ObjectCode:
-        """Of the image's bytes, or of its file. Raises InvalidInput[emulator-image]."""
+        """From the image's bytes, or its file. Raises InvalidInput[emulator-image]."""
         if isinstance(module, str):
             with open(module, "rb") as file:
                 module = file.read()
         return cls(_kernels_of(module))
 
     def get_kernel(self, name: str | bytes) -> CompiledKernel:
-        """A kernel by its name."""
+        """A kernel by name."""
         return self._kernels[name.decode() if isinstance(name, bytes) else name]
 
 
 def _kernels_of(data: bytes) -> dict[str, CompiledKernel]:
-    """The kernels of an image by their names."""
+    """The kernels of an image by name."""
     found = emulator_image.unpack(data)
     if found is None:
         message = "the emulator cannot run SASS"
@@ -263,7 +263,7 @@ def launch(stream: object, config: LaunchConfig, kernel: CompiledKernel, *argume
 
 
 def _packed(value: Any, size: int) -> bytes:
-    """The bytes of an argument: those of a number of NumPy as they are."""
+    """The bytes of an argument."""
     if isinstance(value, (int, bool, Buffer)):
         value = int(value)
         return value.to_bytes(size, "little", signed=value < 0)
@@ -275,7 +275,7 @@ def _packed(value: Any, size: int) -> bytes:
 
 
 def _pointed_into(params: Sequence[bytes]) -> list[NamedArray]:
-    """The memory of the device that arguments point into, tensors among it, named by their places among the arguments."""
+    """The device memory that arguments point into, including tensors, named by the position of the argument."""
     found = []
     tensors = device_allocations.holders()
     for index, data in enumerate(params):
@@ -304,14 +304,14 @@ def _answers(module: ModuleType) -> dict[str, Callable[..., tuple[Any, ...]]]:
 
 
 class _FakeModule:
-    """Takes the place of attributes of a module, and gives it them back."""
+    """Replaces attributes of a module, and restores them."""
 
     def __init__(self, name: str, attributes: Callable[[ModuleType], dict[str, Any]]):
         self._name, self._attributes = name, attributes
         self._own: dict[str, Any] = {}
 
     def install(self, target: Target, module: ModuleType) -> None:
-        """From now on the module's attributes are ours."""
+        """Replace the module's attributes."""
         global _target
         _target = target
         ours = self._attributes(module)
@@ -319,7 +319,7 @@ class _FakeModule:
         vars(module).update(ours)
 
     def remove(self) -> None:
-        """They are the module's own."""
+        """Restore the module's attributes."""
         if (module := sys.modules.get(self._name)) is not None:
             vars(module).update(self._own)
         self._own = {}

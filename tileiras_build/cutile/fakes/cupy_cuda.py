@@ -1,4 +1,4 @@
-"""``cupy.cuda``: the device, its memory and its streams, as scripts ask them; there is one device, and its memory is the process's."""
+"""The fake ``cupy.cuda``: one device, its memory (of the process) and its streams."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from ...target.targets import Target
 from . import libcuda, streams
 
-_ALIGNMENT = 512  # bytes, of memory that CuPy gives out
+_ALIGNMENT = 512  # bytes, of CuPy's allocations
 
 
 def _target() -> Target:
@@ -18,7 +18,7 @@ def _target() -> Target:
 
 
 class MemoryPointer:
-    """cupy.cuda.MemoryPointer: an address in memory that ``mem`` keeps."""
+    """cupy.cuda.MemoryPointer: an address in ``mem``, which it keeps alive."""
 
     device_id = 0
 
@@ -27,7 +27,7 @@ class MemoryPointer:
 
     @property
     def device(self) -> Device:
-        """The one there is."""
+        """The single device."""
         return Device()
 
     def __int__(self) -> int:
@@ -38,7 +38,7 @@ class MemoryPointer:
 
 
 class Memory:
-    """cupy.cuda.Memory: ``size`` bytes from ``ptr`` on, new ones where ``owner`` has none."""
+    """cupy.cuda.Memory: ``size`` bytes at ``ptr``; without an ``owner`` they are allocated."""
 
     device_id = 0
 
@@ -53,32 +53,32 @@ def _unowned(ptr: int, size: int, owner: object, device_id: int = 0) -> Memory:
 
 
 class MemoryPool:
-    """cupy.cuda.MemoryPool: Python frees memory, so that nothing is kept here."""
+    """cupy.cuda.MemoryPool: it holds no free blocks, as Python frees memory."""
 
     def __init__(self, allocator: object = None):
         self._limit = 0
 
     def malloc(self, size: int) -> MemoryPointer:
-        """New memory."""
+        """Allocate memory."""
         return MemoryPointer(Memory(size))
 
     def free_all_blocks(self, stream: object = None) -> None:
-        """There are none."""
+        """Do nothing: there are no free blocks."""
 
     free_all_free = free_all_blocks
 
     def n_free_blocks(self) -> int:
-        """How many are kept."""
+        """The number of free blocks."""
         return 0
 
     used_bytes = free_bytes = total_bytes = n_free_blocks
 
     def set_limit(self, size: int | None = None, fraction: float | None = None) -> None:
-        """Note a limit, which nothing here comes near to."""
+        """Store a limit, which is not enforced."""
         self._limit = int(size if size is not None else (fraction or 0) * libcuda.MEMORY)
 
     def get_limit(self) -> int:
-        """The limit in bytes, 0 where there is none."""
+        """The limit in bytes, 0 without one."""
         return self._limit
 
 
@@ -111,7 +111,7 @@ class Device:
 
     @property
     def attributes(self) -> dict[str, int]:
-        """By the names of the runtime's attributes."""
+        """The device's attributes by the runtime's names."""
         properties = _properties()
         return {f"{name[0].upper()}{name[1:]}": value for name, value in properties.items() if isinstance(value, int)} | {
             "ComputeCapabilityMajor": properties["major"], "ComputeCapabilityMinor": properties["minor"],
@@ -119,10 +119,10 @@ class Device:
         }  # fmt: skip
 
     def synchronize(self) -> None:
-        """All work is done."""
+        """Do nothing: all work is done."""
 
     def use(self) -> None:
-        """It is the one there is."""
+        """Do nothing: there is one device."""
 
 
 class Stream(streams.Stream):
@@ -131,7 +131,7 @@ class Stream(streams.Stream):
     null: Stream
 
     def use(self) -> Stream:
-        """It becomes this thread's current stream."""
+        """Make it this thread's current stream."""
         self.__enter__()
         return self
 
@@ -150,7 +150,7 @@ def _pinned(size: int) -> Any:
 
 
 def cuda_modules(module: Callable[..., ModuleType]) -> dict[str, ModuleType]:
-    """The modules by name; ``module`` makes one of its name, what it has the rest of, and what it has of its own."""
+    """The modules by name; ``module`` creates one from its name, its base module and its own contents."""
     nothing, does = ModuleType("nothing"), lambda value: lambda *args, **kwargs: value
     memory = does((libcuda.MEMORY, libcuda.MEMORY))
     runtime = {

@@ -1,6 +1,6 @@
-"""``cupy`` without CuPy: NumPy under its name, whose arrays have what CuPy's have besides.
+"""A fake ``cupy``: NumPy under its name, whose arrays also have CuPy's attributes.
 
-Functions that NumPy does not have (RawKernel, …) are missing here too, and say so.
+Functions that NumPy lacks (RawKernel, …) raise ``MissingInCupy``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class ndarray(np.ndarray):
     """An array on the device."""
 
     def get(self, stream: object = None, order: Any = "C", out: np.ndarray | None = None) -> np.ndarray:
-        """A copy in the computer's memory."""
+        """A copy in host memory."""
         made = np.array(self, order=order, subok=False)
         if out is None:
             return made
@@ -32,17 +32,17 @@ class ndarray(np.ndarray):
         return out
 
     def set(self, values: np.ndarray, stream: object = None) -> None:
-        """Take over the values of an array in the computer's memory."""
+        """Copy the values of an array in host memory."""
         self[...] = values
 
     @property
     def device(self) -> Device:  # type: ignore[override]
-        """The device, of which there is one."""
+        """The single device."""
         return Device()
 
     @property
     def data(self) -> MemoryPointer:  # type: ignore[override]
-        """Where its first element lies."""
+        """The pointer to its first element."""
         found = describe_arrays.describe(self)
         return MemoryPointer(Memory(found.size, found.base, self), found.address - found.base)
 
@@ -56,7 +56,7 @@ def _on_device(value: Any) -> Any:
 
 
 def _wrapped(function: Any) -> Any:
-    """A function of NumPy whose arrays are on the device; classes and numbers as they are."""
+    """A NumPy function that returns device arrays; classes and constants are unchanged."""
     if isinstance(function, type | np.ufunc) or not callable(function):
         return function
 
@@ -68,7 +68,7 @@ def _wrapped(function: Any) -> Any:
 
 
 def _marked(function: Any) -> Any:
-    """A function of NumPy whose array has no values yet."""
+    """A NumPy function that returns an uninitialized array."""
     call = _wrapped(function)
 
     @functools.wraps(function)
@@ -82,7 +82,7 @@ def _marked(function: Any) -> Any:
 
 
 class _Module(types.ModuleType):
-    """A module that has what one of NumPy has, functions as ``form`` makes them, and ``own`` besides."""
+    """A module with the contents of a NumPy module, wrapped by ``form``, and of ``own``."""
 
     def __init__(self, name: str, source: types.ModuleType, own: dict[str, Any], form: Callable[[Any], Any] = _wrapped):
         super().__init__(name, "tileiras_build's fake CuPy: NumPy arrays as device arrays")
@@ -102,7 +102,7 @@ class _Module(types.ModuleType):
 
 
 class MissingInCupy(Unsupported, AttributeError):
-    """A function of CuPy that there is none of here."""
+    """A function of CuPy that the fake lacks."""
 
 
 def modules() -> dict[str, types.ModuleType]:

@@ -1,4 +1,4 @@
-"""``cupy.random`` over NumPy's: every distribution takes a dtype, and its results are arrays on the device."""
+"""The fake ``cupy.random``: NumPy's distributions with a ``dtype`` parameter, and device arrays as results."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-# NumPy's own ``dtype=`` says which numbers there are, not only how they are stored.
+# NumPy's own ``dtype=`` selects the values, not only their storage.
 _OF_A_TYPE = ("randint", "integers")
-# CuPy's generators of bits, none of which NumPy has.
+# CuPy's bit generators, which NumPy lacks.
 _BITS = ("XORWOW", "MRG32k3a", "Philox4x3210")
 
 
 def generating(function: Any, on_device: Callable[[Any], Any]) -> Any:
-    """A distribution of NumPy as CuPy has it; what is no function stays."""
+    """A distribution of NumPy with CuPy's parameters; other objects are unchanged."""
     if isinstance(function, type) or not callable(function):
         return function
     own_type = getattr(function, "__name__", "") in _OF_A_TYPE
@@ -35,7 +35,7 @@ def generating(function: Any, on_device: Callable[[Any], Any]) -> Any:
 
 
 class _Source:
-    """A generator of NumPy, whose methods are CuPy's."""
+    """A NumPy generator with CuPy's methods."""
 
     _made_of: Callable[..., Any]
     _on_device: Callable[[Any], Any]
@@ -50,7 +50,7 @@ class _Source:
 
 
 def random_module(module: Callable[..., ModuleType], on_device: Callable[[Any], Any]) -> ModuleType:
-    """The module; ``module`` makes one of a name, a module of NumPy's, what it has of its own, and how it has functions."""
+    """The module; ``module`` creates one from its name, its base module, its own contents and its wrapper of functions."""
     own = {"_on_device": staticmethod(on_device)}
     generator = type("Generator", (_Source,), own | {"_made_of": staticmethod(np.random.Generator)})
     state = type("RandomState", (_Source,), own | {"_made_of": staticmethod(np.random.RandomState)})

@@ -1,4 +1,4 @@
-"""Arrays of this process, whoever made them: where they lie and what they are part of."""
+"""Describes arrays of this process, of any library: their memory, and the allocation that contains it."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ _NAMES = {code: name for name, code in reversed(NAMED.items())}
 
 @dataclass(frozen=True)
 class ArrayDescription:
-    """An array: byte address, shape, strides in elements, the name ("float32") and bits of its elements, and the memory that
-    holds all of it, of which it may be a view: ``base`` and ``size`` in bytes. ``owner`` keeps that memory."""
+    """An array: byte address, shape, strides in elements, the name ("float32") and bits of its elements, and the allocation of
+    which it may be a view: ``base`` and ``size`` in bytes. ``owner`` keeps the memory alive.
+    """
 
     address: int
     shape: tuple[int, ...]
@@ -40,11 +41,11 @@ class ArrayDescription:
 
     @property
     def code(self) -> int:
-        """DLPack's code of its elements."""
+        """The DLDataTypeCode of its elements."""
         return NAMED.get(self.element) or CODES[np.dtype(self.element).kind]
 
     def index_at(self, address: int) -> tuple[int, ...] | None:
-        """The element that begins at an address; None where that is none of the array's, or of several."""
+        """The index of the element at an address; None if there is none, or several."""
         index, (left, inside) = [0] * len(self.shape), divmod(8 * (address - self.address), self.bits)
         for axis in sorted(range(len(self.shape)), key=lambda axis: -abs(self.strides[axis])):
             stride = self.strides[axis]
@@ -57,7 +58,7 @@ class ArrayDescription:
 
 
 def describe(array: Any) -> ArrayDescription:
-    """What is known of an array; InvalidInput[launch-argument] for what is none, or has elements that kernels have not."""
+    """The description of an array; raises InvalidInput[launch-argument] for other objects and for unsupported element types."""
     found = _reader(array)(array)
     if not found.address and 0 not in found.shape:
         raise InvalidInput("launch-argument", "its data pointer is null", remedy="pass an array that has memory")
@@ -79,7 +80,7 @@ def _reader(array: Any) -> Callable[[Any], ArrayDescription]:
 
 
 def needs_device_view(value: object) -> bool:
-    """Whether cuTile would look for it on a GPU: PyTorch's tensors, whose stand-in does so, say themselves that they are there."""
+    """Whether cuTile requires GPU memory for it. PyTorch tensors are excluded, as the fake tensors report a GPU themselves."""
     torch = sys.modules.get("torch")
     if isinstance(value, type) or torch is not None and isinstance(value, torch.Tensor):
         return False
@@ -99,7 +100,7 @@ def _of_numpy(array: np.ndarray) -> ArrayDescription:
 
 
 def _bits(kind: np.dtype) -> int:
-    """Bits of an element, of a type that DLPack knows."""
+    """The bits of an element of a DLPack type."""
     if kind.name not in NAMED and (kind.kind not in CODES or not kind.isnative):
         message = f"unsupported element type {kind.name if kind.isnative else kind.str}"
         raise InvalidInput("launch-argument", message, remedy="convert it")
@@ -155,7 +156,7 @@ def _row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _extent(address: int, shape: tuple[int, ...], strides: tuple[int, ...], bits: int) -> tuple[int, int]:
-    """Where the memory of an array's elements begins, and its bytes: strides may be negative."""
+    """The first byte of an array's elements, and their size in bytes: strides may be negative."""
     if 0 in shape:
         return address, 0
     reach = [(length - 1) * stride for length, stride in zip(shape, strides, strict=True)]
@@ -164,7 +165,7 @@ def _extent(address: int, shape: tuple[int, ...], strides: tuple[int, ...], bits
 
 
 def table_of(words: list[int]) -> ArrayDescription:
-    """A table of 8-byte words in this process's memory, ``GUARD`` bytes away from all else on both sides."""
+    """A table of 8-byte words in this process's memory, with ``GUARD`` bytes on both sides."""
     size = 8 * len(words)
     held = mmap.mmap(-1, size + 2 * GUARD)
     held[GUARD : GUARD + size] = struct.pack(f"{len(words)}q", *words)

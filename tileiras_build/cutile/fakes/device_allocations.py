@@ -1,4 +1,4 @@
-"""Memory that a program has asked the driver for: of this process, found again by any address in it."""
+"""Memory that a program has allocated through the driver: host memory, found by any address in it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 
 from . import describe_arrays, mark_uninitialized
 
-_ALIGNMENT = 512  # bytes, as the driver gives it out
+_ALIGNMENT = 512  # bytes, of the driver's allocations
 _held: dict[int, describe_arrays.ArrayDescription] = {}
 
 
 def allocate(size: int) -> int:
-    """The address of ``size`` new bytes, which have no values yet."""
+    """The address of ``size`` new, uninitialized bytes."""
     owner = ctypes.create_string_buffer(size + _ALIGNMENT)
     address = -(-ctypes.addressof(owner) // _ALIGNMENT) * _ALIGNMENT
     _held[address] = describe_arrays.ArrayDescription(address, (size,), (1,), "uint8", 8, address, size, owner)
@@ -24,12 +24,12 @@ def allocate(size: int) -> int:
 
 
 def free(address: int) -> bool:
-    """Give memory back; False where none begins there."""
+    """Free memory; False if no allocation begins at the address."""
     return address == 0 or _held.pop(address, None) is not None
 
 
 def holders() -> list[describe_arrays.ArrayDescription]:
-    """All memory of the device: what was asked for, and PyTorch's tensors."""
+    """All device memory: allocations, and PyTorch tensors."""
     return [*_held.values(), *_tensors()]
 
 
@@ -42,12 +42,12 @@ def _tensors() -> list[describe_arrays.ArrayDescription]:
 
 
 def holds(address: int, size: int) -> bool:
-    """Whether one piece of the device's memory has all these bytes."""
+    """Whether one allocation contains all these bytes."""
     return any(one.base <= address and address + size <= one.base + one.size for one in holders())
 
 
 def address_of(place: Any) -> int:
-    """The address of a host's or device's memory, as the bindings take it: a number, a handle, or anything that is a buffer."""
+    """The address of host or device memory in the forms that the bindings accept: an integer, a handle, or a buffer."""
     if hasattr(place, "__int__") and not isinstance(place, np.ndarray):
         return int(place)
     return np.frombuffer(place, np.uint8).ctypes.data if not isinstance(place, np.ndarray) else place.ctypes.data

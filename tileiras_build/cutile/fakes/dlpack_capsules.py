@@ -1,4 +1,4 @@
-"""DLPack capsules that say an array of this process lies on a CUDA device, as cuTile's C extension wants to hear.
+"""DLPack capsules that claim that an array of this process is on a CUDA device, as cuTile's C extension requires.
 
 The structures are those of https://dmlc.github.io/dlpack/latest/c_api.html.
 """
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 CPU, CUDA = 1, 2  # DLDeviceType
 CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}  # DLDataTypeCode by NumPy's kind
-# DLDataTypeCode of types that NumPy has from ml_dtypes.
+# DLDataTypeCode of the types of ml_dtypes.
 NAMED = {row.numpy: row.dlpack for row in OPERAND_TYPES.values() if row.numpy is not None and row.dlpack is not None}
-NAMED["float8_e4m3"] = 8  # which has infinities, and which nothing here computes with
+NAMED["float8_e4m3"] = 8  # the variant with infinities, which nothing here computes with
 NAME = b"dltensor"
 
 
@@ -46,7 +46,7 @@ _new_capsule.restype, _new_capsule.argtypes = ctypes.py_object, [ctypes.c_void_p
 pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
 pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
 
-_alive: dict[int, tuple] = {}  # address of a capsule's structure -> it and what it points to
+_alive: dict[int, tuple] = {}  # address of a capsule's structure -> the structure and what it points to
 _forget = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda address: _alive.pop(address, None) and None)
 
 
@@ -64,14 +64,14 @@ def capsule(description: ArrayDescription) -> object:
 
 
 def claim_cuda(made: object) -> object:
-    """``made``, a fresh capsule of an array on the CPU, after its device has become CUDA device 0."""
+    """A new capsule ``made`` of a CPU array, with its device changed to CUDA device 0."""
     managed = Managed.from_address(pointer_of(made, NAME))
     managed.tensor.device = _Device(CUDA, 0)
     return made
 
 
 class DeviceArray:
-    """An array of this process that says of itself, by DLPack, that it lies on a CUDA device."""
+    """An array of this process that claims by DLPack to be on a CUDA device."""
 
     __slots__ = ("description",)
 
@@ -79,7 +79,7 @@ class DeviceArray:
         self.description = description
 
     def __dlpack__(self, **options: object) -> object:
-        """A capsule; the options (stream, version) do not matter where every launch is over when it returns."""
+        """A capsule; the options (stream, version) have no effect, as launches are synchronous."""
         return capsule(self.description)
 
     def __dlpack_device__(self) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""``cuda.tile.jax``: kernels in graphs of JAX on the CPU, launched by a callback of the graph."""
+"""``cuda.tile.jax``: kernels in JAX graphs on the CPU, launched by a callback of the graph."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PRIMITIVE = "cutile_call_ffi_p"
 
 
 def install(target: Target, module: ModuleType) -> None:
-    """Give cuTile's primitive a meaning on JAX's platform "cpu"; it has one on "cuda" alone."""
+    """Give cuTile's primitive a lowering for the platform "cpu"; cuTile has one for "cuda" only."""
     primitive = getattr(sys.modules.get("cuda.tile.jax._jax"), PRIMITIVE, None)
     if primitive is None:
         return
@@ -26,7 +26,7 @@ def install(target: Target, module: ModuleType) -> None:
 
 
 def remove() -> None:
-    """The primitive keeps its meaning: without a device of ours, cuTile's own launch says what is wrong."""
+    """Keep the lowering: without a device of ours, cuTile's own launch reports the error."""
 
 
 def _call(
@@ -39,8 +39,9 @@ def _call(
     roles: tuple,
     alias_group: Any,
 ) -> list[Any]:
-    """The outputs of a launch, as a graph has them. Raises what cuTile raises where it cannot compile the kernel: while
-    the graph is made, as on a GPU, for what a callback raises is another error to JAX."""
+    """The outputs of a launch in a graph. Raises cuTile's compilation errors when the graph is traced, as on a GPU, because JAX
+    replaces the exceptions of a callback.
+    """
     import cuda.tile
     import jax
 
@@ -59,19 +60,19 @@ def _call(
 
 
 def _like(described: Iterable[Any]) -> list[np.ndarray]:
-    """Arrays of these shapes and element types, whose pages nobody touches."""
+    """Arrays of these shapes and element types, whose pages are never touched."""
     return [np.empty(array.shape, array.dtype) for array in described]
 
 
 class _Arguments:
-    """Takes the arguments of a launch one after another, by the roles that cuTile has given them."""
+    """Returns the arguments of a launch in order, by cuTile's roles."""
 
     def __init__(self, arrays: list[np.ndarray], made: list[np.ndarray], constants: tuple, scalars: tuple):
         self._arrays, self._made = iter(arrays), iter(made)
         self._constants, self._scalars = iter(constants), iter(scalars)
 
     def value(self, role: Any) -> Any:
-        """The next argument of a role: "i" an input, "o" an output, "io" both, "s" and "c" numbers, or a tuple of them."""
+        """The next argument of a role: "i" an input, "o" an output, "io" both, "s" and "c" scalars, or a tuple of these."""
         if isinstance(role, tuple):
             return tuple(self.value(part) for part in role)
         sources: dict[str, Iterator[Any]] = {

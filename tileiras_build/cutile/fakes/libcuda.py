@@ -1,8 +1,8 @@
-"""A stand-in for libcuda: the driver that cuTile's C extension asks about the device, made of Python functions.
+"""A fake libcuda for cuTile's C extension, made of Python functions.
 
-The extension imports ``cuda.tile._load_libcuda`` on its first question and takes from it the address of a pointer to
-``cuGetProcAddress_v2``; ``install`` puts a module there whose functions answer for one device of a chosen compute capability.
-Launches never come this way (``launching.py`` takes them over), so that what would start work on a GPU is refused.
+The extension imports ``cuda.tile._load_libcuda`` at its first call, and gets the address of a pointer to
+``cuGetProcAddress_v2`` from it. ``install`` replaces that module; its functions describe one device of a chosen compute
+capability. Launches do not use the driver (``launch_hook.py`` replaces them), so functions that start GPU work fail.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from ...target.targets import Target
 
 MODULE = "cuda.tile._load_libcuda"
 SUCCESS, NOT_SUPPORTED = 0, 801  # CUresult, CUDA driver API
-VERSION = 13050  # of CUDA, 1000 * major + 10 * minor
-CONTEXT = 16  # any address but 0: the one context
+VERSION = 13050  # CUDA version, 1000 * major + 10 * minor
+CONTEXT = 16  # any nonzero address: the only context
 NAME = "CPU (emulated by tileiras_build)"
-SM_COUNT = 132  # of the device that is stood in for: scripts size the grids of persistent kernels by it
-MEMORY = 64 << 30  # bytes that it says it has
+SM_COUNT = 132  # of the fake device: scripts size the grids of persistent kernels by it
+MEMORY = 64 << 30  # bytes of the fake device's memory
 
 _POINTER, _INT, _SIZE = ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t
 _RESOLVE = ctypes.CFUNCTYPE(_INT, ctypes.c_char_p, _POINTER, _INT, ctypes.c_uint64, _POINTER)
 
-# CUdevice_attribute: number -> value for a target. One that is not here is 0.
+# CUdevice_attribute: number -> value for a target. Others are 0.
 ATTRIBUTES: dict[int, Callable[[Target], int]] = {
     1: lambda target: 1024,  # MAX_THREADS_PER_BLOCK
     2: lambda target: 1024,  # MAX_BLOCK_DIM_X
@@ -48,12 +48,12 @@ ATTRIBUTES: dict[int, Callable[[Target], int]] = {
 
 
 def attribute(number: int) -> int:
-    """The value of a ``CUdevice_attribute``, whose numbers the runtime's attributes share; 0 of one that nobody asks for."""
+    """The value of a ``CUdevice_attribute``, whose enumerators the runtime's attributes share; 0 for an unknown one."""
     value = ATTRIBUTES.get(number)
     return value(current_target()) if value else 0
 
 
-# Functions that have nothing to do where every launch is over when it returns.
+# Functions without effect, as launches are synchronous.
 NO_OP_FUNCTIONS = (
     "cuInit", "cuCtxSynchronize", "cuCtxPushCurrent", "cuCtxSetCurrent", "cuStreamSynchronize", "cuStreamDestroy",
     "cuStreamWaitEvent", "cuEventDestroy", "cuEventRecord", "cuEventQuery",
@@ -66,7 +66,7 @@ def _store(address: int, value: int | None, kind: Any = _POINTER) -> int:
 
 
 class FakeDriver:
-    """The functions of the driver for one device; ``target`` may change, the functions stay."""
+    """The driver functions of one device; ``target`` may change, the functions do not."""
 
     def __init__(self, target: Target):
         self.target = target
@@ -128,13 +128,13 @@ _target: Target | None = None
 
 
 def current_target() -> Target:
-    """The target that answers are for."""
+    """The target that the functions describe."""
     assert _target is not None, "scripts ask once the device is there"
     return _target
 
 
 def install(target: Target) -> None:
-    """Answer cuTile's questions to the driver for ``target`` from now on; where it has loaded the machine's own, that one does."""
+    """Make cuTile use the fake driver for ``target``, unless it has already loaded the real one."""
     global _installed, _target
     _target = target
     if _installed is not None:

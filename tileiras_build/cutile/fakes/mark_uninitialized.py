@@ -1,4 +1,4 @@
-"""Memory that a script allocates without values: with the check of uninitialised memory it is marked as such."""
+"""Marks memory that a script allocates without values, for the check of uninitialized memory."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ _marks = False
 
 
 def mark(wanted: bool) -> None:
-    """Whether what is allocated from now on is marked."""
+    """Enable or disable marking of further allocations."""
     global _marks
     _marks = wanted
 
 
 def allocated(address: int, size: int) -> None:
-    """Memory that nobody has written yet."""
+    """Mark an array as unwritten."""
     if _marks:
         fill_unwritten(address, size)

@@ -1,4 +1,4 @@
-"""Attributes of other people's modules that stand-ins replace for a while."""
+"""Attributes of other modules that fakes replace temporarily."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from typing import Any
 
 
 class PatchedAttributes:
-    """Attributes of modules that have been replaced, to be put back."""
+    """Replaced attributes, which ``restore`` resets."""
 
     def __init__(self) -> None:
         self._before: list[tuple[Any, str, Any]] = []
 
     def set(self, owner: Any, name: str, value: Any) -> None:
-        """Put ``value`` in the place of ``owner.name``."""
-        own = vars(owner).get(name)  # as it stands there: getattr binds the methods of a class
+        """Replace ``owner.name`` by ``value``."""
+        own = vars(owner).get(name)  # not getattr, which binds the methods of a class
         self._before.append((owner, name, getattr(owner, name, None) if own is None else own))
         setattr(owner, name, value)
 
     def restore(self) -> None:
-        """Put everything back."""
+        """Restore all attributes."""
         for owner, name, value in reversed(self._before):
             setattr(owner, name, value)
         self._before.clear()

@@ -1,4 +1,4 @@
-"""Calls a function when a module is imported: a framework is stood in for once a script takes it, and costs nothing before."""
+"""Calls a function when a module is imported: a framework is replaced when a script imports it, and costs nothing otherwise."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from types import ModuleType
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Finds the modules that are waited for as everybody else does, and gives them a loader that tells."""
+    """Finds the modules that have a hook through the other finders, and wraps their loaders."""
 
     def __init__(self) -> None:
         self.waiting: dict[str, Callable[[ModuleType], None]] = {}
@@ -19,7 +19,7 @@ class _Finder(importlib.abc.MetaPathFinder):
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The module's own spec, with a ``_Telling`` loader; None for modules that nobody waits for."""
+        """The module's own spec, with a ``_NotifyingLoader``; None for modules without a hook."""
         call = self.waiting.pop(name, None)
         if call is None:
             return None
@@ -51,7 +51,7 @@ _finder = _Finder()
 
 
 def on_import(name: str, call: Callable[[ModuleType], None], missing_only: bool = False) -> None:
-    """Call ``call(module)`` now where the module is there (or not at all, ``missing_only``), else right after its first import."""
+    """Call ``call(module)`` now if the module is loaded (or not at all, ``missing_only``), else after its first import."""
     if name in sys.modules:
         if not missing_only:
             call(sys.modules[name])
@@ -62,5 +62,5 @@ def on_import(name: str, call: Callable[[ModuleType], None], missing_only: bool 
 
 
 def cancel(name: str) -> None:
-    """Wait no longer for a module."""
+    """Remove a module's hook."""
     _finder.waiting.pop(name, None)

@@ -1,4 +1,4 @@
-"""Streams, events and graphs of a device whose launches are over when they return. Frameworks' stand-ins derive from them."""
+"""Streams, events and graphs of a device with synchronous launches. The fakes of frameworks derive from them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from collections.abc import Callable
 
 from ..traceback_filter import shorten
 
-_numbers = itertools.count(1)
+_handles = itertools.count(1)
 
 
 class _Here(threading.local):
-    """What is current in a thread."""
+    """The current stream and capture of a thread."""
 
     def __init__(self) -> None:
         self.stream: Stream | None = None
@@ -24,39 +24,39 @@ _here = _Here()
 
 
 class Stream:
-    """A stream: it has a number, and nothing is ever left to wait for."""
+    """A stream: it has a handle, and its work is always done."""
 
     def __init__(self, device: object = None, priority: int = 0, **_: object):
-        self.number = next(_numbers)
+        self.number = next(_handles)
         self.priority = priority
         self._before: list[Stream | None] = []
 
     @property
     def cuda_stream(self) -> int:
-        """The handle, as kernels' launchers want it."""
+        """The handle, as launchers of kernels take it."""
         return self.number
 
     ptr = cuda_stream
 
     def synchronize(self) -> None:
-        """All work is done."""
+        """Do nothing: all work is done."""
 
     def query(self) -> bool:
-        """Whether all work is done."""
+        """True: all work is done."""
         return True
 
     def is_capturing(self) -> bool:
-        """Whether this thread notes its launches in a graph."""
+        """Whether this thread captures its launches in a graph."""
         return _here.capturing is not None
 
     def wait_stream(self, stream: Stream) -> None:
-        """Its work is done."""
+        """Do nothing: the stream's work is done."""
 
     def wait_event(self, event: Event) -> None:
-        """It has happened."""
+        """Do nothing: the event is complete."""
 
     def record_event(self, event: Event | None = None) -> Event:
-        """An event that happens now."""
+        """An event, recorded at the current time."""
         event = event or Event()
         event.record(self)
         return event
@@ -86,34 +86,34 @@ DEFAULT: Stream = _Default()
 
 
 def current_stream() -> Stream:
-    """The stream that a ``with`` statement has made current, else the default one."""
+    """The current stream of a ``with`` statement, else the default stream."""
     return _here.stream or DEFAULT
 
 
 class Event:
-    """A point of time on this machine."""
+    """A point in time on this machine."""
 
     def __init__(self, *flags: object, **named: object):
         self._at: float | None = None
 
     def record(self, stream: Stream | None = None) -> None:
-        """It happens now."""
+        """Record the current time."""
         self._at = time.perf_counter()
 
     def synchronize(self) -> None:
-        """It has happened."""
+        """Do nothing: the event is complete."""
 
     def wait(self, stream: Stream | None = None) -> None:
-        """It has happened."""
+        """Do nothing: the event is complete."""
 
     def query(self) -> bool:
-        """Whether it has happened."""
+        """Whether it is recorded."""
         return True
 
     def elapsed_time(self, end: Event) -> float:
-        """Milliseconds that this machine took between the two: the emulator's time, which says nothing about a GPU's.
+        """Milliseconds on this machine between the two: the emulator's time, which says nothing about a GPU.
 
-        Raises RuntimeError where one has not happened.
+        Raises RuntimeError unless both are recorded.
         """
         if self._at is None or end._at is None:
             raise RuntimeError("both events must be recorded before elapsed_time()")
@@ -121,24 +121,24 @@ class Event:
 
 
 class Graph:
-    """What was launched while it was captured, to be run again."""
+    """The launches of a capture, which ``replay`` repeats."""
 
     def __init__(self, *flags: object, **named: object):
         self.steps: list[Callable[[], object]] = []
 
     def capture_begin(self, *flags: object, **named: object) -> None:
-        """From now on this thread's launches are noted, not run. RuntimeError inside another capture."""
+        """Record this thread's launches from now on instead of running them. Raises RuntimeError within another capture."""
         if _here.capturing is not None:
             raise RuntimeError("a graph capture is already in progress")
         self.steps.clear()
         _here.capturing = self
 
     def capture_end(self) -> None:
-        """The end of ``capture_begin``."""
+        """End the capture."""
         _here.capturing = None
 
     def replay(self) -> None:
-        """Run what was noted, in order."""
+        """Run the recorded launches, in order."""
         try:
             for step in self.steps:
                 step()
@@ -147,11 +147,11 @@ class Graph:
             raise
 
     def reset(self) -> None:
-        """Forget what was noted."""
+        """Discard the recorded launches."""
         self.steps.clear()
 
     def instantiate(self) -> None:
-        """It can be run as it is."""
+        """Do nothing: a graph can be replayed as it is."""
 
 
 def capturing() -> Graph | None:

@@ -1,6 +1,6 @@
-"""What PyTorch does by device around functions: automatic mixed precision, and gradients that it hands to a script's own functions.
+"""Device-dependent parts of PyTorch around functions: mixed precision, and the gradients of a script's own functions.
 
-Its C++ code sees tensors of the CPU, so that "cuda" has to be said to it as "cpu", and the device to the script again.
+PyTorch's C++ code sees CPU tensors, so "cuda" is passed to it as "cpu", and its results become device tensors again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Call = Callable[..., Any]
 
 
 def functions() -> tuple[tuple[Any, str, Callable[[Call], Any]], ...]:
-    """What is replaced: whose attribute, its name, and what makes the one in its place."""
+    """The patches: owner of the attribute, its name, and the factory of the replacement."""
     return (
         (torch.amp.autocast_mode.autocast, "__enter__", _enter),
         (torch.amp.autocast_mode.autocast, "__exit__", _exit),
@@ -29,7 +29,7 @@ def functions() -> tuple[tuple[Any, str, Callable[[Call], Any]], ...]:
 
 
 def _enter(own: Call) -> Call:
-    """``with torch.autocast("cuda"):`` operations on the tensors of the CPU have the types that it asks for."""
+    """``with torch.autocast("cuda"):`` applies to CPU tensors."""
 
     @functools.wraps(own)
     def __enter__(self: Any) -> Any:
@@ -54,7 +54,7 @@ def _exit(own: Call) -> Call:
 
 
 def _apply(own: Call) -> Any:
-    """``Function.apply``: where a tensor of the device goes in, the gradients that come are of the device."""
+    """``Function.apply``: if an argument is a device tensor, the gradients are device tensors."""
 
     def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
         made = own.__func__(cls, *args, **kwargs)  # type: ignore[attr-defined]

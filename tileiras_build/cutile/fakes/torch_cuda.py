@@ -1,4 +1,4 @@
-"""``torch.cuda`` without CUDA: one device that is the emulator."""
+"""``torch.cuda`` without CUDA: one device, the emulator."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .torch_modules import in_place, loaded
 
 
 class Graph:
-    """``with torch.cuda.graph(g):`` launches are noted in ``g``."""
+    """``with torch.cuda.graph(g):`` captures launches in ``g``."""
 
     def __init__(self, graph: streams.Graph, *_: object, stream: streams.Stream | None = None, **__: object):
         self._graph, self._stream = graph, stream or streams.Stream()
@@ -37,7 +37,7 @@ class Graph:
 
 
 class _Device:
-    """``with torch.cuda.device(0):`` there is one."""
+    """``with torch.cuda.device(0):`` has no effect, as there is one device."""
 
     def __init__(self, device: object = None):
         is_cuda(device)
@@ -48,7 +48,7 @@ class _Device:
 
 
 class _StreamContext:
-    """``with torch.cuda.stream(s):`` launches are on ``s``; where it is None, nothing changes."""
+    """``with torch.cuda.stream(s):`` launches use ``s``; None changes nothing."""
 
     def __init__(self, stream: streams.Stream | None = None):
         self._stream = stream or streams.current_stream()
@@ -69,7 +69,7 @@ class _Stream(streams.Stream):
 
     @staticmethod
     def priority_range() -> tuple[int, int]:
-        """The least and the greatest priority, as GPUs have them."""
+        """The lowest and the highest priority of a GPU's streams."""
         return 0, -5
 
 
@@ -81,7 +81,7 @@ class _Graph(streams.Graph):
     """torch.cuda.CUDAGraph."""
 
     def pool(self) -> tuple[int, int]:
-        """The memory pool, of which there is one."""
+        """The single memory pool."""
         return 0, 0
 
 
@@ -93,7 +93,7 @@ class _Generator(torch._C.Generator):
 
 
 def properties(target: Target) -> types.SimpleNamespace:
-    """What ``torch.cuda.get_device_properties`` says of the stand-in."""
+    """The result of ``torch.cuda.get_device_properties``."""
     limit = target.max_shared_memory
     return types.SimpleNamespace(
         name=libcuda.NAME, major=target.number // 10, minor=target.number % 10, total_memory=libcuda.MEMORY,
@@ -104,10 +104,10 @@ def properties(target: Target) -> types.SimpleNamespace:
 
 
 def functions(target: Target) -> dict[str, Any]:
-    """What stands in for the functions and classes of ``torch.cuda``, by name."""
+    """The replacements of functions and classes of ``torch.cuda``, by name."""
     capability = target.number // 10, target.number % 10
     does = lambda value: lambda *args, **kwargs: value
-    # A function of its own for each name: torch._dynamo keeps rules by function, and will not be imported where two differ.
+    # A separate function for each name: torch._dynamo keys rules by function, and its import fails for contradicting ones.
     each = lambda names, value: {name: does(value) for name in names}
     nothing = ("synchronize", "empty_cache", "init", "set_device", "ipc_collect", "_sleep", "_lazy_init", "set_stream",
                "set_per_process_memory_fraction", "set_sync_debug_mode", "reset_peak_memory_stats", "reset_max_memory_allocated", "reset_accumulated_memory_stats")  # fmt: skip
@@ -129,7 +129,7 @@ def functions(target: Target) -> dict[str, Any]:
         "memory_summary": does("no GPU memory is used: kernels run in the emulator"), "memory_snapshot": does([]),
         "get_per_process_memory_fraction": does(1.0), "get_allocator_backend": does("native"),
         "can_device_access_peer": does(False), "graph_pool_handle": does((0, 0)),
-        # A replay is a call here, and what PyTorch does in a capture is done once.
+        # A replay is a call here, and PyTorch operations in a capture run once.
         "make_graphed_callables": lambda callables, *_, **__: callables,
         "get_device_capability": does(capability), "get_device_name": does(libcuda.NAME),
         "get_device_properties": does(properties(target)), "memory_stats": does(_NoStatistics()),
@@ -143,7 +143,7 @@ def functions(target: Target) -> dict[str, Any]:
 
 
 def accelerator() -> dict[str, Any]:
-    """What stands in for functions of ``torch.accelerator``, by name."""
+    """The replacements of functions of ``torch.accelerator``, by name."""
     does = lambda value: lambda *args, **kwargs: value
     nothing = ("synchronize", "empty_cache", "set_device_index", "set_device_idx", "set_stream")
     zero = ("current_device_index", "current_device_idx", "memory_allocated", "max_memory_allocated",
@@ -157,14 +157,14 @@ def accelerator() -> dict[str, Any]:
 
 
 class _NoMarks:
-    """What ``torch.cuda.nvtx`` calls: there is no profiler of a GPU that would show marks and ranges."""
+    """A fake ``torch.cuda.nvtx``: no profiler would show its marks and ranges."""
 
     def __getattr__(self, name: str) -> Callable[..., int]:
         return lambda *_, **__: 0
 
 
 class _NoStatistics(dict):
-    """Statistics of memory: zero each."""
+    """Memory statistics, all zero."""
 
     def __missing__(self, key: object) -> int:
         return 0
@@ -175,14 +175,14 @@ _is_installed = False
 
 
 def install(module: ModuleType, target: Target, others: Mapping[str, Any] | None = None) -> None:
-    """Make PyTorch (``module``) believe in a CUDA device, until ``remove``; ``others`` take the place of ``functions``."""
+    """Fake a CUDA device in PyTorch (``module``) until ``remove``; ``others`` take precedence over ``functions``."""
     global _is_installed
     remove()
     ours = functions(target) | dict(others or {})
     for name, value in ours.items():
         _replaced.set(torch.cuda, name, value)
     for name, value in accelerator().items():
-        if hasattr(getattr(torch, "accelerator", None), name):  # each release has more of them
+        if hasattr(getattr(torch, "accelerator", None), name):  # newer releases have more of them
             _replaced.set(torch.accelerator, name, value)
     _replaced.set(torch.cuda.nvtx, "_nvtx", _NoMarks())
     _replaced.set(torch, "set_default_device", _set_default(torch.set_default_device))
@@ -206,7 +206,7 @@ def install(module: ModuleType, target: Target, others: Mapping[str, Any] | None
 
 
 def remove() -> None:
-    """Leave PyTorch as it was. Tensors that were made keep saying that they are on the device."""
+    """Restore PyTorch. Existing tensors keep their fake device."""
     global _is_installed
     if not _is_installed:
         return
@@ -216,12 +216,12 @@ def remove() -> None:
 
 
 def _compile(model: Callable[..., Any] | None = None, **options: object) -> Callable[..., Any]:
-    """torch.compile: the function itself, since Inductor makes code for a device that is not there."""
+    """torch.compile: returns the function, as Inductor would generate code for a GPU."""
     return model if model is not None else _compile
 
 
 def _as_cuda(own: Callable[[torch.Tensor], object]) -> Callable[[torch.Tensor], object]:
-    """cuTile's C extension looks into tensors by this function of PyTorch."""
+    """The PyTorch function through which cuTile's C extension reads tensors."""
 
     def to_dlpack(tensor: torch.Tensor) -> object:
         made = own(on_host(tensor.detach()))
@@ -243,7 +243,7 @@ def _get_default(own: Callable[[], torch.device]) -> Callable[[], torch.device]:
 
 
 def _of_the_host(own: Callable[..., None]) -> Callable[..., None]:
-    """Profiles of what PyTorch does; one of kernels alone would be empty, and scripts divide by its times."""
+    """Allow profiles of CPU activities only: one of kernels would be empty, and scripts divide by its times."""
 
     @functools.wraps(own)
     def init(self: Any, *args: Any, **kwargs: Any) -> None:

@@ -1,8 +1,8 @@
-"""Tensors of PyTorch that say they are on a CUDA device and live in the computer's memory.
+"""PyTorch tensors in host memory that report a CUDA device.
 
-``DeviceTensor`` is what a call that asks for "cuda" gets, and what operations on such tensors give. ``AsksForCuda`` is the mode
-that sends these requests to the CPU; PyTorch keeps modes by thread. While a function of PyTorch runs, its tensors say that
-they are where they are, so that what it is made of works.
+A call that requests "cuda" returns a ``DeviceTensor``, and so do operations on such tensors. The mode ``AsksForCuda`` redirects
+the requests to the CPU; PyTorch keeps modes per thread. While a PyTorch function runs, its tensors report the CPU, so that
+its parts work.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _inside = _Inside()
 
 
 class Defaults(threading.local):
-    """Whether this thread's tensors are on the device where a script names none (torch.set_default_device)."""
+    """Whether this thread creates tensors on the device by default (torch.set_default_device)."""
 
     cuda = False
 
@@ -52,11 +52,11 @@ def _within(depth: int) -> Iterator[None]:
 
 
 class DeviceTensor(torch.Tensor):
-    """A tensor on CUDA device 0, as far as a script can tell."""
+    """A tensor that reports CUDA device 0."""
 
     @classmethod
     def __torch_function__(cls, func: Function, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """What ``func`` gives for plain tensors, on the device again."""
+        """The result of ``func`` for plain tensors, as device tensors."""
         with torch._C.DisableTorchFunctionSubclass(), _within(_inside.depth + 1):
             result = func(*args, **(kwargs or {}))
         if func in TO_HOST:
@@ -65,32 +65,32 @@ class DeviceTensor(torch.Tensor):
 
     @property
     def device(self) -> torch.device:
-        """Where it says that it is."""
+        """The reported device."""
         return CPU if _inside.depth else CUDA
 
     @property
     def is_cuda(self) -> bool:
-        """Whether it says that it is on a CUDA device."""
+        """Whether it reports a CUDA device."""
         return not _inside.depth
 
     @property
     def is_cpu(self) -> bool:
-        """Whether it says that it is in the computer's memory."""
+        """Whether it reports host memory."""
         return bool(_inside.depth)
 
     def get_device(self) -> int:
-        """The number of the device."""
+        """The index of the device."""
         return -1 if _inside.depth else 0
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """What is saved is a tensor of PyTorch, on the CPU: any process reads it."""
+        """Pickle as a CPU tensor, which any process can read."""
         plain = on_host(self.detach())
         if getattr(self, "_is_param", False):
             return torch._utils._rebuild_parameter, (plain, self.requires_grad, OrderedDict())
         return plain.requires_grad_(self.requires_grad).__reduce_ex__(protocol)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> DeviceTensor:
-        """A leaf with its gradient. Raises RuntimeError for other tensors, as PyTorch does."""
+        """Copy a leaf with its gradient. Raises RuntimeError for other tensors, as PyTorch does."""
         if not self.is_leaf:
             raise RuntimeError(
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol"
@@ -105,7 +105,7 @@ class DeviceTensor(torch.Tensor):
         return format(on_host(self), spec)
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
-        """As PyTorch shows tensors of a GPU."""
+        """PyTorch's representation of GPU tensors."""
         text = repr(on_host(self.detach())).removesuffix(")")
         values_text, comma, dtype = text.partition(", dtype=")
         graph = f", grad_fn=<{self.grad_fn.name()}>" if self.grad_fn else ", requires_grad=True" * self.requires_grad
@@ -113,14 +113,14 @@ class DeviceTensor(torch.Tensor):
         return f"{title}{values_text}, device='{CUDA}'{comma}{dtype}{graph})"
 
 
-# What shows a tensor's class, such as an error of cuTile's, shows PyTorch's.
+# Messages that name a tensor's class, such as cuTile's errors, name PyTorch's.
 DeviceTensor.__module__, DeviceTensor.__qualname__, DeviceTensor.__name__ = "torch", "Tensor", "Tensor"
 TO_HOST = {torch.Tensor.cpu, torch.Tensor.numpy, torch.Tensor.tolist, torch.Tensor.item, torch.Tensor.__array__}
 
 
 def living() -> list[torch.Tensor]:
-    """The tensors that pointers of kernels point into: those on the device, and plain ones, which gradients are that PyTorch hands
-    to a function of the script.
+    """The tensors that kernel pointers may point into: device tensors, and plain ones, such as gradients that PyTorch passes to
+    a function of the script.
     """
     with torch._C.DisableTorchFunction():
         return [one for one in gc.get_objects() if type(one) is DeviceTensor or _is_plain(one)]
@@ -131,7 +131,7 @@ def _is_plain(one: Any) -> bool:
 
 
 def on_device(value: Any) -> Any:
-    """The tensors in ``value`` as tensors on the device; they share their memory with those."""
+    """``value`` with its tensors as device tensors, which share their memory."""
     if isinstance(value, torch.Tensor):
         return value if isinstance(value, DeviceTensor) else _claimed(value)
     if isinstance(value, tuple | list):
@@ -141,7 +141,7 @@ def on_device(value: Any) -> Any:
 
 
 def _claimed(tensor: torch.Tensor) -> DeviceTensor:
-    """An alias that PyTorch differentiates through; of a leaf, which collects its gradient itself, one that is a leaf again."""
+    """An alias that is differentiable; for a leaf, which accumulates its gradient itself, another leaf."""
     if tensor.requires_grad and tensor.is_leaf:
         return torch.Tensor._make_subclass(DeviceTensor, tensor.detach(), True)
     return tensor.as_subclass(DeviceTensor)
@@ -154,13 +154,13 @@ def _rebuilt(value: tuple | list, parts: list) -> tuple | list:
 
 
 def on_host(value: torch.Tensor) -> torch.Tensor:
-    """The same memory as an ordinary tensor."""
+    """An ordinary tensor with the same memory."""
     with torch._C.DisableTorchFunctionSubclass():
         return value.as_subclass(torch.Tensor)
 
 
 def is_cuda(device: object) -> bool:
-    """Whether a device, by name, number or object, is the stand-in; RuntimeError for one of another number."""
+    """Whether a device (name, index or object) is the fake one; RuntimeError for another index."""
     if isinstance(device, int) and not isinstance(device, bool):
         device = f"cuda:{device}"
     if isinstance(device, str):
@@ -175,10 +175,10 @@ def is_cuda(device: object) -> bool:
 
 
 class AsksForCuda(TorchFunctionMode):
-    """Requests for a CUDA device get tensors of this process's memory, and those for the CPU ordinary ones."""
+    """Redirects requests for a CUDA device to tensors in host memory; requests for the CPU return ordinary tensors."""
 
     def __torch_function__(self, func: Function, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Run ``func`` on the CPU; what it gives is on the device it was asked for."""
+        """Run ``func`` on the CPU; its results are on the requested device."""
         special = SPECIAL.get(func)
         kwargs = dict(kwargs or {})
         if special is not None:
@@ -199,13 +199,13 @@ class AsksForCuda(TorchFunctionMode):
 
     @staticmethod
     def run(func: Function, args: Any, kwargs: dict[str, Any]) -> Any:
-        """``func`` as it is."""
+        """Call ``func`` unchanged."""
         with _within(_inside.depth + 1):
             return func(*args, **kwargs)
 
 
 def outside(function: Function) -> Function:
-    """``function`` as if a script called it: what PyTorch calls from within runs functions of the script."""
+    """``function`` as called by a script: PyTorch calls functions of the script from within its own."""
 
     def run(*args: Any, **kwargs: Any) -> Any:
         with torch._C._EnableTorchFunction(), AsksForCuda(), _within(0):
@@ -251,7 +251,7 @@ def _to(mode: AsksForCuda, func: Function, args: Any, kwargs: dict[str, Any]) ->
 
 
 def _place(argument: object) -> bool | None:
-    """Whether an argument of ``to`` names the stand-in (True) or another device (False); None where it names none."""
+    """Whether an argument of ``to`` names the fake device (True) or another device (False); None if it names none."""
     if isinstance(argument, torch.Tensor):
         return isinstance(argument, DeviceTensor)
     if isinstance(argument, str | torch.device) or (isinstance(argument, int) and not isinstance(argument, bool)):
@@ -268,10 +268,9 @@ def _pinned(mode: AsksForCuda, func: Function, args: Any, kwargs: dict[str, Any]
 
 
 def _multiply(mode: AsksForCuda, func: Function, args: Any, kwargs: dict[str, Any]) -> Any:
-    """What GPUs add up in single precision, whatever the type of its operands, is computed in single precision and rounded.
+    """Multiply in single precision and round, like GPUs, which accumulate half precision in single precision.
 
-    PyTorch's own functions for half precision on the CPU add some of it in half precision. ``out_dtype`` is known to it on
-    GPUs alone.
+    PyTorch's CPU functions accumulate some half precision results in half precision. They do not support ``out_dtype``.
     """
     wanted = kwargs.pop("out_dtype", None)
     tensors = [value for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)]
@@ -284,10 +283,9 @@ def _multiply(mode: AsksForCuda, func: Function, args: Any, kwargs: dict[str, An
 
 
 def _matmul(mode: AsksForCuda, func: Function, args: Any, kwargs: dict[str, Any]) -> Any:
-    """A matmul by tensor cores, accumulated as in the emulator: ``_depth`` products exactly, then in f32.
+    """A matmul by tensor cores, accumulated as in the emulator: exactly over ``_depth`` elements of k, then in f32.
 
-    What a library computes on a GPU and what a kernel does there differ by the order of such steps at most, and tests allow
-    for no more.
+    A library on a GPU and a kernel differ at most by the order of such steps, and tests tolerate only that.
     """
     depth = 0 if kwargs or len(args) != 2 else _depth(*args)
     if not depth or any(arg.requires_grad or arg.dim() < 2 for arg in args):
@@ -303,7 +301,7 @@ def _matmul(mode: AsksForCuda, func: Function, args: Any, kwargs: dict[str, Any]
 
 
 def _depth(left: object, right: object) -> int:
-    """How many products of two tensors' elements a tensor core adds at once; 0 where none multiplies them."""
+    """The elements of k that a tensor core accumulates at once for two tensors; 0 if there is no such instruction."""
     if _is_small(left) and _is_small(right):
         return 16
     both = all(isinstance(one, torch.Tensor) and one.dtype == torch.float32 for one in (left, right))
@@ -311,7 +309,7 @@ def _depth(left: object, right: object) -> int:
 
 
 def _as_operand(tensor: torch.Tensor) -> torch.Tensor:
-    """In double precision what a tensor core takes an operand for: f32 is rounded to the nearest tf32, ties to even."""
+    """The operand in double precision as a tensor core reads it: f32 is rounded to tf32, to nearest, ties to even."""
     if tensor.dtype != torch.float32:
         return tensor.double()
     bits = tensor.contiguous().view(torch.int32)
@@ -323,13 +321,13 @@ def _is_small(value: object) -> bool:
 
 
 def _attention(mode: AsksForCuda, func: Function, args: Any, kwargs: dict[str, Any]) -> torch.Tensor:
-    """Attention, of which a script may have chosen a kernel that is there on GPUs alone."""
+    """Attention with the math backend: a script may have selected a GPU-only backend."""
     with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
         return _multiply(mode, func, args, kwargs)
 
 
 def _histogram(mode: AsksForCuda, func: Function, args: Any, kwargs: dict[str, Any]) -> torch.Tensor:
-    """A histogram of integers, which PyTorch counts on GPUs alone: as double precision, which counts exactly."""
+    """A histogram of integers, which PyTorch supports on GPUs only: computed in double precision, which is exact."""
     tensor, *rest = args
     if not isinstance(tensor, DeviceTensor) or tensor.is_floating_point():
         return mode.run(func, args, kwargs)
@@ -348,7 +346,7 @@ REDUCTIONS = (
 MATMULS = (
     torch.mm, torch.bmm, torch.matmul, torch.Tensor.mm, torch.Tensor.bmm, torch.Tensor.matmul, torch.Tensor.__matmul__,
 )  # fmt: skip
-# Functions of PyTorch that are more than a request for a device.
+# PyTorch functions that need more than a changed device.
 SPECIAL: dict[Function, Callable[[AsksForCuda, Function, Any, dict[str, Any]], Any]] = {
     torch.Tensor.cuda: _cuda,
     torch.Tensor.cpu: _cpu,

@@ -1,8 +1,8 @@
-"""The mode that sends requests for "cuda" to the CPU, in every thread that it can be given to.
+"""The mode that redirects requests for "cuda" to the CPU, in every thread that can have it.
 
-PyTorch keeps modes by thread, and a thread can be given one by itself alone. So those have it that are started after the device was
-there, the one in which it came (that of the first ``import torch``, which may be cuTile's in a thread that launches), and the main one,
-which enters it before its next step. Others that were there before have none.
+PyTorch keeps modes per thread, and only the thread itself can enter one. These threads have it: threads that start after the
+device was enabled, the thread that enabled it (that of the first ``import torch``, which may be cuTile's in a launching
+thread), and the main thread, which enters it before its next instruction. Other older threads do not have it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _here = _Here()
 
 
 def enter() -> None:
-    """Begin, in this thread, in the main one and in those that are started from now on (``in_mode``)."""
+    """Enter the mode in this thread, in the main thread and in threads that start from now on (``in_mode``)."""
     global _is_on
     _is_on = True
     _enter()
@@ -34,7 +34,7 @@ def enter() -> None:
 
 
 def leave() -> None:
-    """End it, in this thread and in the main one."""
+    """Leave the mode in this thread and in the main thread."""
     global _is_on
     _is_on = False
     _leave()
@@ -66,7 +66,7 @@ def _leave() -> None:
 
 
 def _in_main(step: Callable[[], None]) -> None:
-    """Have the main thread do ``step`` before its next step in Python."""
+    """Make the main thread call ``step`` before its next Python instruction."""
     if threading.current_thread() is not threading.main_thread():
         ctypes.pythonapi.Py_AddPendingCall(_STEPS[step], None)
 
@@ -79,4 +79,4 @@ def _step(do: Callable[[], None]) -> Any:
     return _Call(call)
 
 
-_STEPS = {do: _step(do) for do in (_enter, _leave)}  # for good: Python calls them when it can
+_STEPS = {do: _step(do) for do in (_enter, _leave)}  # never freed: Python calls them later

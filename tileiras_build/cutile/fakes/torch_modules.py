@@ -1,7 +1,7 @@
-"""Modules of PyTorch that move to the device and back, and tensors that are loaded from files.
+"""PyTorch modules that move to the device and back, and tensors that are loaded from files.
 
-A parameter stays the object that it is, as where there is a GPU: optimizers, and modules that share it, have it already. All of it is in
-the computer's memory, so that what changes is the class alone.
+A parameter stays the same object, as on a GPU, because optimizers and other modules refer to it. Its memory is host memory,
+so only its class changes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Function = Callable[..., Any]
 
 
 def in_place(own: Function) -> Function:
-    """The function that takes the place of ``Module._apply``, through which modules move."""
+    """The replacement of ``Module._apply``, which moves modules."""
 
     @functools.wraps(own)
     def _apply(self: torch.nn.Module, function: Function, *more: Any, **named: Any) -> torch.nn.Module:
@@ -37,17 +37,17 @@ def in_place(own: Function) -> Function:
 
 
 def _become(tensor: torch.Tensor, is_on_device: bool) -> None:
-    """Let a tensor say that it is on the device, or that it is not."""
+    """Make a tensor a device tensor, or an ordinary one."""
     is_parameter = isinstance(tensor, torch.nn.Parameter)
     if is_on_device:
         tensor.__class__ = DeviceTensor
-        tensor._is_param = is_parameter  # what else than their class tells parameters
+        tensor._is_param = is_parameter  # besides their class, this distinguishes parameters
     else:
         tensor.__class__ = torch.nn.Parameter if is_parameter else torch.Tensor
 
 
 def loaded(own: Function) -> Function:
-    """The function that takes the place of ``torch.load``: files are read on the CPU."""
+    """The replacement of ``torch.load``: files are read on the CPU."""
 
     @functools.wraps(own)
     def load(f: Any, map_location: Any = None, *more: Any, **named: Any) -> Any:
@@ -59,7 +59,7 @@ def loaded(own: Function) -> Function:
 
 
 def _claimed(value: Any) -> Any:
-    """The tensors of what a file holds, on the device."""
+    """The tensors of a file's contents as device tensors."""
     if isinstance(value, torch.nn.Module):
         return value.to("cuda")
     if isinstance(value, dict):

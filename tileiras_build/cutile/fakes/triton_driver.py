@@ -1,7 +1,6 @@
-"""Triton without a GPU: its driver knows of the device, and what it benchmarks is called once.
+"""Triton without a GPU: its driver describes the fake device, and benchmarks call their function once.
 
-Scripts that launch kernels of cuTile ask Triton which device there is, and how long a launch takes. Kernels of Triton itself
-are refused.
+Scripts that launch cuTile kernels use Triton to query the device, and to benchmark. Triton kernels are refused.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _benchmark_sizes: int | None = None
 
 
 class Driver:
-    """What Triton's driver says of the device."""
+    """Triton's driver for the fake device."""
 
     def __init__(self, target: Target, module: ModuleType):
         self._number, self._module = target.number, module
@@ -41,56 +40,56 @@ class Driver:
         return torch.device("cuda", 0)
 
     def get_device_interface(self) -> Any:
-        """Where streams and events are."""
+        """The module with streams and events."""
         import torch
 
         return torch.cuda
 
     def get_current_device(self) -> int:
-        """There is one."""
+        """0: there is one device."""
         return 0
 
     def set_current_device(self, device: object) -> None:
-        """There is one."""
+        """Do nothing: there is one device."""
 
     def get_current_stream(self, device: object = None) -> int:
         """The handle of the stream."""
         return streams.current_stream().cuda_stream
 
     def get_device_capability(self, device: object = None) -> tuple[int, int]:
-        """The target's."""
+        """The compute capability of the target."""
         return divmod(self._number, 10)
 
     def get_current_target(self) -> Any:
-        """The target, as Triton writes it."""
+        """The target in Triton's form."""
         from triton.backends.compiler import GPUTarget
 
         return GPUTarget("cuda", self._number, 32)
 
     def get_benchmarker(self) -> Callable[..., Any]:
-        """What its autotuner times with."""
+        """The benchmark function of its autotuner."""
         return self._module.testing.do_bench
 
     def get_empty_cache_for_benchmark(self) -> None:
-        """There is no cache to be cleared."""
+        """A placeholder: there is no cache."""
 
     def clear_cache(self, cache: object) -> None:
-        """There is no cache to be cleared."""
+        """Do nothing: there is no cache."""
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):  # what Python itself looks for
+        if name.startswith("_"):  # Python's own lookups
             raise AttributeError(name)
         raise _refusal(f"{name} of its driver needs a GPU")
 
 
 def limit_benchmark_sizes(sizes: int | None) -> None:
-    """How many sizes of each benchmark are run, the first ones; None for all."""
+    """Limit benchmarks to their first ``sizes``; None for all."""
     global _benchmark_sizes
     _benchmark_sizes = sizes
 
 
 def install(target: Target, module: ModuleType) -> None:
-    """Let Triton (``module``) believe in the device, until ``remove``."""
+    """Fake the device in Triton (``module``), until ``remove``."""
     remove()
     config = module.runtime.driver
     _replaced.set(config, "_active" if "_active" in vars(config) else "active", Driver(target, module))
@@ -102,7 +101,7 @@ def install(target: Target, module: ModuleType) -> None:
 
 
 def remove() -> None:
-    """Leave Triton as it was."""
+    """Restore Triton."""
     _replaced.restore()
 
 
@@ -116,7 +115,7 @@ def _refuse(self: Any, *args: object, **kwargs: object) -> None:
 
 
 def _once(own: Callable[..., Any]) -> Callable[..., Any]:
-    """A benchmark that calls its function once: its milliseconds on this machine."""
+    """A benchmark that calls its function once: milliseconds on this machine."""
     parameters = inspect.signature(own)
 
     @functools.wraps(own)
@@ -139,7 +138,7 @@ def _once(own: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _of_first(own: Callable[..., Any]) -> Callable[..., Any]:
-    """``Mark._run`` for the first places of a benchmark's x axis."""
+    """``Mark._run`` for the first values of a benchmark's x axis."""
 
     @functools.wraps(own)
     def run(self: Any, bench: Any, *args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Python runs this file at its start, for the folder is in PYTHONPATH: the process is under its parent's device."""
+"""Enables the parent's device: Python runs this file at its start, as its folder is in PYTHONPATH."""
 
 import os
 import sys
@@ -7,7 +7,7 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def _next() -> None:
-    """What the environment has of this name itself, which this file hides."""
+    """Run the environment's own ``sitecustomize``, which this file hides."""
     import importlib
 
     sys.path[:] = [folder for folder in sys.path if os.path.abspath(folder) != _HERE]

@@ -1,8 +1,8 @@
-"""A store on whatever fsspec reaches: S3, Google's and Azure's object stores, and others; ``<address>/<kind>/<name>``.
+"""A store on any file system of fsspec: S3, Google's and Azure's object stores, and others; ``<address>/<kind>/<name>``.
 
-Who may read and write there, and where the service is, is said as for any program that uses fsspec: by the service's own
-variables (``AWS_PROFILE``, ``AWS_ENDPOINT_URL``, …), or by fsspec's configuration. A record that is only half written, where a
-file system makes that possible, is a damaged one, and costs a step.
+Credentials and endpoints come from the usual variables of the service (``AWS_PROFILE``, ``AWS_ENDPOINT_URL``, …), or from
+fsspec's configuration. On a file system without atomic writes a record may be half written: it counts as damaged, and its
+step runs again.
 """
 
 from __future__ import annotations

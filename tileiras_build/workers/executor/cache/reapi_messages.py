@@ -1,6 +1,6 @@
 """The messages of the Remote Execution API v2 that records are, for protocol buffers to read and write.
 
-Names and field numbers are those of remote_execution.proto (github.com/bazelbuild/remote-apis); only the fields that are read or
+Names and field tags are those of remote_execution.proto (github.com/bazelbuild/remote-apis); only the fields that are read or
 written are here, others are unknown ones, which a reader passes over. Built when imported, in a pool of its own: a program
 that has the whole file registered may use the cache beside it.
 """
