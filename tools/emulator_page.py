@@ -304,9 +304,9 @@ def implemented() -> list[str]:
 
 HEAD = """# Instructions of the emulator
 
-Which instructions of the PTX ISA 9.0 (section 9.7) the emulator implements, by family. Forms are listed where they
-have a section of their own. This page is written by `tools/emulator_page.py`, which asks the emulator for code of each;
-`tests/tools/test_emulator_page.py` checks it, and that every implemented instruction is tested in `tests/simulate/emulator`.
+Which instructions of the PTX ISA 9.0 (section 9.7) the emulator implements, by family. Forms are listed if they have a section of
+their own. `tools/emulator_page.py` writes this page: it requests code for each instruction from the emulator.
+`tests/tools/test_emulator_page.py` checks the page, and that `tests/simulate/emulator` tests every implemented instruction.
 
 A kernel with a missing instruction is rejected when it is loaded, with the instruction's line.
 
@@ -317,45 +317,56 @@ A kernel with a missing instruction is rejected when it is loaded, with the inst
 TAIL = """
 ## Identical results on every machine
 
-What a kernel computes under `emulator.launch` does not depend on the CPU, on NumPy's or BLAS' choice of instructions, on the number
-of threads, or on how CTAs are batched. Where the ISA fixes a result, that is the result. Where it leaves one open:
+The results of a kernel under `emulator.launch` do not depend on the CPU, on NumPy's or BLAS' choice of instructions, on the number of
+threads, or on how CTAs are batched. If the ISA specifies a result, the emulator has that result. If the ISA leaves it open:
 
 | instruction | what the ISA leaves open | in the emulator |
 |---|---|---|
-| `mma`, `wgmma`, `tcgen05.mma` of floats | order and rounding of the additions, at least single precision | the products of one instruction are added exactly and rounded once to f32, to nearest even, then added to the accumulator in f32 (in f32 and once more to f16 for an accumulator of f16); a sum of zeros is +0, a NaN canonical (`simulate/emulator/matmul/matmul.py`) |
-| `wgmma` of fp8 | order and rounding of the additions | the 32 products and the accumulator are cut off 13 bits behind the point of the largest among them, then added; the sum is cut off to 14 bits (rounded to nearest even for an accumulator of f16). That is what sm_90 does: DeepSeek-V3 Technical Report (arXiv 2412.19437, 3.5.2), SageAttention2 (arXiv 2411.10958), and bit by bit MMA-Sim (arXiv 2511.10909), by which `mma.sync` of fp8 on sm_90 and all products of sm_100 and 120 have no such loss, but `mma.sync` of fp8 on sm_89 has one, which is not modelled (`simulate/emulator/matmul/fp8_accumulation.py`) |
+| `mma`, `wgmma`, `tcgen05.mma` of floats | order and rounding of the additions, at least single precision | an instruction computes its exact dot product, rounds it once to f32, to nearest even, and adds it to the accumulator in f32 (in f32 and once more to f16 for an accumulator of f16); a sum of zeros is +0, a NaN is canonical (`simulate/emulator/matmul/matmul.py`) |
+| `wgmma` of fp8 | order and rounding of the additions | the 32 terms and the accumulator are truncated 13 bits behind the point of the largest among them, then added. The result is truncated to 14 bits (rounded to nearest even for an accumulator of f16). sm_90 does the same: DeepSeek-V3 Technical Report (arXiv 2412.19437, 3.5.2), SageAttention2 (arXiv 2411.10958), and bit by bit MMA-Sim (arXiv 2511.10909). By MMA-Sim, `mma.sync` of fp8 on sm_90 and all MMAs of sm_100 and 120 have no such loss. `mma.sync` of fp8 on sm_89 has one, which is not modelled (`simulate/emulator/matmul/fp8_accumulation.py`) |
 | `mma` of f64 | the order | fused multiply-adds along k, starting with the accumulator |
 | `ex2`, `lg2`, `sin`, `cos`, `tanh` `.approx` | an error | the correctly rounded result (`simulate/emulator/numerics/transcendentals.py`) |
 | `rsqrt.approx` | an error | 1 / sqrt(x) in f64, rounded |
 | `rcp`, `sqrt`, `div` `.approx`, `.full` | an error | as `.rn` |
 
-Results are bit-identical whichever implementation runs: the K steps of a tile are accumulated together, in blocks that fit a
-cache, with BLAS in float64 where that is exact (`simulate/emulator/matmul/matmul.py`, `simulate/emulator/isa/mma_accumulation_chains.py`), and, once a process
-has made 2^30 multiplications, by machine code that LLVM compiles for this CPU (`simulate/emulator/matmul/gemm_jit.py`, `simulate/emulator/matmul/gemm_microkernel.py`) or
-[has compiled before](cutile.md#what-is-kept-for-the-next-run), which takes operands of
-`mma` from the registers that hold them and others from their bits (`simulate/emulator/matmul/pack_operands.py`, `simulate/emulator/matmul/pack_operands_jit.py`) and adds up anew, exactly, what may round to two numbers
-(`simulate/emulator/matmul/exact_dot_products_jit.py`); so are the truncated fp8 accumulators of `wgmma` (`simulate/emulator/matmul/fp8_accumulation_jit.py`);
-`ldmatrix` is then machine code as well
-(`simulate/emulator/jit/ldmatrix_rows.py`), and so are the TMA copies and the reads of `wgmma` and `tcgen05.mma` in shared memory
-(`simulate/emulator/jit/shared_memory_chunks.py`), `cp.async` (`simulate/emulator/jit/cp_async.py`), loads of words of shared memory, and stores of four, that follow each other
-(`simulate/emulator/jit/batch_shared_loads.py`, `simulate/emulator/jit/batch_shared_stores.py`), `tcgen05.ld` and `.st` of whole lines (`simulate/emulator/jit/tcgen05_ld_st.py`), arrivals at mbarriers
-(`simulate/emulator/jit/mbarrier_arrive.py`) and the registers of groups that diverge or reconverge (`simulate/emulator/jit/register_split_merge.py`). What depends on the threads of a group alone is kept with them
-(`simulate/emulator/simt/thread_sets.py`), for the next launch as well. Instructions that follow each other and operate on a thread's registers alone are one program over strips
-of the registers (`simulate/emulator/codegen/fuse_elementwise.py`, `simulate/emulator/jit/vector_vm.py`), once a process has computed 2^23 values so and a function has been called for 2^16
-threads (`simulate/emulator/codegen/tiering.py`); alone, `ex2`, `fma`, `min`, `max`, `f32x2` arithmetic and conversions to 16 bits of many values
-are, once a process has done each some millions of times (`simulate/emulator/jit/elementwise_f32.py`); where one of the values needs a decision - a
-NaN, a power of two next to the middle of two values, an address that is wrong - NumPy executes the instruction, or reports why it cannot;
-`python benchmarks/emulator_speed.py --against CHECKOUT` compares the bits, and the time, with another version.
+Results are bit-identical whichever implementation runs. All K steps of a tile are accumulated together, in blocks that fit a cache. NumPy
+uses BLAS in float64 if that is exact (`simulate/emulator/matmul/matmul.py`, `simulate/emulator/isa/mma_accumulation_chains.py`). Once a process
+has executed 2^30 multiplications, LLVM compiles machine code for this CPU (`simulate/emulator/matmul/gemm_jit.py`,
+`simulate/emulator/matmul/gemm_microkernel.py`), or an [earlier process has compiled it](cutile.md#what-is-kept-for-the-next-run). This code:
 
-`matmul_rounding="blas"` makes the first two rows faster and dependent on the machine: matmuls, those of fp8 as well, accumulate in
-float32 in the order of NumPy's BLAS. It is what `emulator.run_ptx` does without `matmul_rounding="exact"`; compare such results
-within the error of the accumulation.
+- reads operands of `mma` from their registers, and others from their bits (`simulate/emulator/matmul/pack_operands.py`,
+  `simulate/emulator/matmul/pack_operands_jit.py`);
+- computes a result again, exactly, if its rounding is uncertain (`simulate/emulator/matmul/exact_dot_products_jit.py`);
+- computes the truncated fp8 accumulators of `wgmma` (`simulate/emulator/matmul/fp8_accumulation_jit.py`).
+
+Other instructions then use machine code as well:
+
+- `ldmatrix` (`simulate/emulator/jit/ldmatrix_rows.py`) and `cp.async` (`simulate/emulator/jit/cp_async.py`);
+- TMA copies, and the reads of `wgmma` and `tcgen05.mma` in shared memory (`simulate/emulator/jit/shared_memory_chunks.py`);
+- consecutive loads of words of shared memory, and stores of four (`simulate/emulator/jit/batch_shared_loads.py`,
+  `simulate/emulator/jit/batch_shared_stores.py`);
+- `tcgen05.ld` and `.st` of whole lines (`simulate/emulator/jit/tcgen05_ld_st.py`), and arrivals at mbarriers
+  (`simulate/emulator/jit/mbarrier_arrive.py`);
+- the registers of groups that diverge or reconverge (`simulate/emulator/jit/register_split_merge.py`). Facts that depend only on the threads
+  of a group are kept with them (`simulate/emulator/simt/thread_sets.py`), for the next launch as well.
+
+Consecutive instructions that only use a thread's registers are fused into one program over strips of the registers
+(`simulate/emulator/codegen/fuse_elementwise.py`, `simulate/emulator/jit/vector_vm.py`). That starts once a process has computed 2^23 values so
+and a function has been called for 2^16 threads (`simulate/emulator/codegen/tiering.py`). `ex2`, `fma`, `min`, `max`, `f32x2` arithmetic and
+conversions to 16 bits of many values use machine code alone, once a process has executed each some millions of times
+(`simulate/emulator/jit/elementwise_f32.py`). NumPy executes the instruction, or reports the fault, if one of the values is special: a NaN, a
+power of two next to the middle of two values, a wrong address. `python benchmarks/emulator_speed.py --against CHECKOUT` compares the bits,
+and the time, with another version.
+
+`matmul_rounding="blas"` speeds up the first two rows, but results then depend on the machine: matmuls, including those of fp8, accumulate
+in float32 in the order of NumPy's BLAS. `emulator.run_ptx` does so without `matmul_rounding="exact"`. Compare such results within the
+error of the accumulation.
 """
 
 REFUSED = """
 ## Refused forms
 
-Forms of implemented instructions that stop with an error of their own, because the text of the ISA does not settle them:
+Forms of implemented instructions that are rejected with an error, because the text of the ISA does not specify them:
 
 | instruction | form | why |
 |---|---|---|
@@ -368,44 +379,44 @@ Forms of implemented instructions that stop with an error of their own, because 
 ASSUMED = """
 ## Several processes
 
-The CTAs of a launch are run by as many processes as make it shorter, with the results, faults and warnings of one: at most one
-for each core that the process may use (by its affinity and its control group) and that nobody else uses when the launch begins.
-What a launch takes is estimated from what batches of the same kernel have taken in this process, in processor time without the
-translation of the kernel: a fixed part, NumPy's overhead, which is the same for one CTA and for a hundred, and a part for each
-CTA (`simulate/emulator/batch_cost_model.py`). Each further process has to save 0.05 s. Before a kernel's first batch, of up to 32768 threads, nothing
-is known: a first launch that is one batch stays in one process, what is left of a longer one is shared. `jobs=N` of
-`emulator.launch` and `emulator.run_ptx` (or `TILEIRAS_EMULATOR_JOBS=N`) says how many processes there are at most, without a
-look at the rest of this rule but that launches of less than 0.05 s stay in one; 1 is one.
+The CTAs of a launch run in as many processes as shorten it, with the results, faults and warnings of one process. There is at most one
+process for each core that is available to the process (by its affinity and its control group) and idle when the launch begins.
 
-One process runs them all
+The time of a launch is estimated from earlier batches of the same kernel in this process, in processor time without the translation of the
+kernel (`simulate/emulator/batch_cost_model.py`). It has a fixed part, NumPy's overhead, which is the same for one CTA and for a hundred, and
+a part for each CTA. Each further process has to save 0.05 s. Before a kernel's first batch, of up to 32768 threads, there is no estimate. A
+first launch of one batch stays in one process, and the rest of a longer one is shared.
 
-- where CTAs may see each other: kernels with atomic operations, reductions or volatile, relaxed or acquiring loads on global
-  memory, with `clusterlaunchcontrol`, and those that print or allocate memory (`emulator.single_process_reason` says which
-  instruction it is); and under the checks of races between CTAs and of uninitialized memory. The CTAs of a cluster stay together;
-- where the copies of the mapped memory, which a shared launch works on, would take what it saves, or a quarter of the free memory;
-- where others have the cores: in workers of pytest-xdist, of a build (`scons verify`) and of `multiprocessing`, in Python
-  processes that a script under `tileiras-build run` or pytest starts, and in processes with threads, which a fork would not have.
-  `jobs=` asks for more there too.
+`jobs=N` of `emulator.launch` and `emulator.run_ptx` (or `TILEIRAS_EMULATOR_JOBS=N`) sets the maximum number of processes. Then only one part
+of this rule applies: launches of less than 0.05 s stay in one process. `jobs=1` is one process.
 
-Where something goes wrong in one of several processes, or a finding is a warning, their results are dropped: one
-process runs these CTAs again, and reports it. So it does where the system ends one of them for want of memory. A time limit is no
-such thing. CTAs that race, whose results are undefined on a GPU, may leave other results than in one process: the race check of
-blocks finds them.
+One process runs all CTAs in these cases:
+
+- CTAs may see each other: kernels with atomic operations, reductions or volatile, relaxed or acquiring loads on global memory, with
+  `clusterlaunchcontrol`, and those that print or allocate memory (`emulator.single_process_reason` names the instruction). The same holds
+  under the checks of races between CTAs and of uninitialized memory. The CTAs of a cluster stay together.
+- Copying the mapped memory, which a shared launch works on, would cost what it saves, or take a quarter of the free memory.
+- The cores have other work: in workers of pytest-xdist, of a build (`scons verify`) and of `multiprocessing`, in Python processes that a
+  script under `tileiras-build run` or pytest starts, and in processes with threads, which a fork would not have. `jobs=` overrides this.
+
+After a fault or a warning in one of several processes their results are dropped. One process runs these CTAs again, and reports it. The same
+happens if the system ends one of them for lack of memory. A time limit is no such fault. CTAs that race, whose results are undefined on a
+GPU, may have other results than in one process. The race check of blocks finds them.
 
 ## Registers at entry
 
-`setmaxnreg` moves registers between the warps of a CTA, which starts with what ptxas assigned to each thread. For artifacts
-with a cubin that is in the manifest. For PTX alone the emulator assumes what ptxas assigns at most: `.maxnreg`, or with
-`.minnctapersm` and the number of threads an equal share of an SM's 65536 registers, in whole warpgroups and multiples of 8; the
-least of both, and 255. With neither directive ptxas leaves `setmaxnreg` out (its remark C7508), and it has no effect here.
+`setmaxnreg` moves registers between the warps of a CTA, which starts with the registers that ptxas has assigned to each thread. The manifest
+of artifacts with a cubin has that count. For PTX alone the emulator assumes the most that ptxas assigns. That is the least of 255, of
+`.maxnreg`, and, with `.minnctapersm` and the number of threads, of an equal share of an SM's 65536 registers, in whole warpgroups and
+multiples of 8. With neither directive ptxas drops `setmaxnreg` (its remark C7508), and it has no effect here.
 """
 
 RACES = """
 ## The race check
 
-`check_races=True` (`TILEIRAS_EMULATOR_RACES=1`, `run --race-check`) follows who knows of what: each warp, and everything that is
-asynchronous, has a clock, which others take over where they synchronise (`simulate/emulator/sanitizers/racecheck_shared_memory.py`). So it finds what goes wrong in
-another order of execution than that of the emulator:
+`check_races=True` (`TILEIRAS_EMULATOR_RACES=1`, `run --race-check`) tracks happens-before with vector clocks. Each warp and each asynchronous
+operation has a clock, which others acquire when they synchronize (`simulate/emulator/sanitizers/racecheck_shared_memory.py`). So the check
+finds faults that only occur in another order of execution than the emulator's:
 
 | what is found | section of PTX ISA 9.0 |
 |---|---|
@@ -413,28 +424,28 @@ another order of execution than that of the emulator:
 
 # What the race check finds, and the sections that say that it is wrong.
 RULES = {
-    "two accesses to a byte of shared memory, one of them a write, with nothing that orders them": "8.7.1, 9.7.13",
-    "the same in global memory, of threads of a CTA or a cluster, but for kernels with atomic operations, or loads that may acquire, there": "8.7.1, 9.7.13",
-    "shared memory that the async proxy accesses behind an ordinary store with no `fence.proxy.async` between them": "8.6, 9.7.9.25.2",
-    "an mbarrier used before its `mbarrier.init` is known, by a barrier or over `fence.mbarrier_init`": "9.7.13.15.9, 9.7.13.5",
-    "an arrival at an mbarrier that may come in the phase before, or beyond what that expects": "9.7.13.15.5",
-    "a phase of an mbarrier that completes while somebody may still have to wait for the one before, and then sleeps": "9.7.13.15.16",
-    "accesses that only relaxed arrivals or waits order, with no fence of their threads beside them (`arrival-relaxed`)": "9.7.13.4",
-    "shared memory of another CTA of the cluster that is used before this is known to have begun, or that may end before (`peer-cta-not-running`)": "CUDA "
+    "two unordered accesses to a byte of shared memory, at least one of them a write": "8.7.1, 9.7.13",
+    "the same in global memory, of threads of a CTA or a cluster, except in kernels with atomic operations, or loads that may acquire, there": "8.7.1, 9.7.13",
+    "an access of the async proxy to shared memory after an ordinary store, without a `fence.proxy.async` between them": "8.6, 9.7.9.25.2",
+    "a use of an mbarrier before its `mbarrier.init` is visible, through a barrier or `fence.mbarrier_init`": "9.7.13.15.9, 9.7.13.5",
+    "an arrival at an mbarrier that may count in the phase before, or exceed the expected count": "9.7.13.15.5",
+    "a phase of an mbarrier that completes while a thread may still have to wait for the one before, and then waits forever": "9.7.13.15.16",
+    "accesses that are ordered only by relaxed arrivals or waits without a fence of their threads (`arrival-relaxed`)": "9.7.13.4",
+    "an access to shared memory of another CTA of the cluster that may not have started, or may have exited (`peer-cta-not-running`)": "CUDA "
     "Programming Guide, distributed shared memory",
-    "two accesses to columns of tensor memory, one of them a write, with nothing that orders them": "9.7.16.6",
-    "accesses of several threads to tensor memory with no `tcgen05.fence` on one side of their synchronisation (`tensor-not-fenced`)": "9.7.16.6.3",
-    "`tcgen05.ld` or `.st` that has not been waited for (`tcgen05.wait`) by what hands its columns to another thread (`load-not-waited`)": "9.7.16.6.4.4",
-    "tensor memory that is given back while another warp, an operation, or the other CTA of a pair may still use it": "9.7.16.7",
+    "two unordered accesses to columns of tensor memory, at least one of them a write": "9.7.16.6",
+    "accesses of several threads to tensor memory without a `tcgen05.fence` on one side of their synchronization (`tensor-not-fenced`)": "9.7.16.6.3",
+    "a `tcgen05.ld` or `.st` without a `tcgen05.wait` before its columns are handed to another thread (`load-not-waited`)": "9.7.16.6.4.4",
+    "tensor memory that is deallocated while another warp, an operation, or the other CTA of a pair may still use it": "9.7.16.7",
 }  # fmt: skip
 
 FOUND = """
 ## Findings
 
-What kernels that are right on hardware do although the ISA leaves it open has a name. In code of ours (`emulator.launch`,
-`tileiras-build verify`) it is a fault, in PTX of others (`emulator.run_ptx`) a warning of category `EmulatorWarning`, once for
-each instruction. `findings="fault"`, `"warning"` or `"silent"` of either call changes that for all, `findings={"NAME": "silent"}`
-for some, `verify --silence NAME` on the command line. What the ISA forbids has no name and is always a fault.
+A finding is behavior that works on hardware although the ISA leaves it open. It has a name. In code of this compiler (`emulator.launch`,
+`tileiras-build verify`) a finding is a fault. In other PTX (`emulator.run_ptx`) it is a warning of category `EmulatorWarning`, once for each
+instruction. `findings="fault"`, `"warning"` or `"silent"` of either call changes that for all findings, `findings={"NAME": "silent"}` for
+some, `verify --silence NAME` on the command line. What the ISA forbids has no name and is always a fault.
 
 | finding | what the kernel does |
 |---|---|

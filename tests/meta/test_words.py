@@ -31,7 +31,7 @@ WORDS = {
 }
 # Where the field has the same word.
 ALLOWED = {
-    "Python's functions, also under names of their own": r"\b(math )?f?sum\(|\bsum (of|over|up)\b|\bsums of\b|\bproducts? of\b|(itertools|functools)\S* product|\bproduct\(",
+    "Python's functions, also under names of their own": r"\b(math )?f?sum\(|\bsum (of|over|up)\b|\bsums of\b|\breduce sum\b|\bproducts? of\b|(itertools|functools)\S* product|\bproduct\(",
     "operations of NVIDIA's dialects, and their attributes": r"\bagent switch\b|\bagent id\b|nv tileas agent",
     "arithmetic": r"\b(prefix|partial|running|weighted|check|inner|outer|cartesian|dot|cross|scalar|exact) (sums?|products?)\b",
     "numbers of something": r"\b(line|version|block|phase|page|port|process|subnormal|random|prime|floating point|floating|natural|whole|odd|even|hexadecimal|decimal|binary|register|row|section) numbers\b|\bnumbers (of|that|in|from|with)\b",
