@@ -27,6 +27,7 @@ from ..pipeline.stages import STAGES, InputFile, Stage
 from ..workers.executor import Executor
 from .always_build import COMMANDS, REPORT, VERIFY, is_requested
 from .artifact_node import ArtifactFile, attach_builder
+from .build_folder_lock import lock_folder
 from .build_session import BuildSession, changes_files, new_comparison
 from .decider import has_changed
 from .export_step import CASES, SUFFIX, ComputedKernelNames, ExportAction
@@ -42,7 +43,6 @@ from .parallel_jobs import use_all_cores
 from .per_kernel_options import Rows
 from .progress import BuildStep
 from .scons_variables import add_defaults, exit_with_error
-from .sconsign_file import lock_folder
 from .select_executor import warm_up
 from .settings import DEFAULTS, Settings, is_explaining, is_pruning, read_settings
 from .stage_actions import StageAction, step_timeout

@@ -7,8 +7,6 @@ everything again; two builds in one folder would each write what they know over 
 from __future__ import annotations
 
 import errno
-import fcntl
-import os
 import sys
 import time
 from collections.abc import Callable
@@ -27,27 +25,6 @@ _DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 _READ_ONLY_REMEDY = (
     "build in a writable copy of this folder, or set build_dir= and call SConsignFile('/tmp/records') in the SConstruct"
 )
-
-_lock: int | None = None  # the open folder; the lock is the process's, and ends with it
-
-
-def lock_folder(folder: str) -> bool:
-    """Wait until no other build runs in ``folder``; True if there was one. Held until this process ends, however."""
-    global _lock
-    if _lock is not None:
-        return False
-    _lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(_lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        print("scons: another build is running in this folder; waiting for it to finish", file=sys.stderr)
-    except OSError:
-        # A file system without locks: there nobody can tell.
-        return False
-    else:
-        return False
-    fcntl.flock(_lock, fcntl.LOCK_EX)
-    return True
 
 
 def open_sconsign() -> None:

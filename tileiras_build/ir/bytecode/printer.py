@@ -30,8 +30,9 @@ from tileiras_build.ir.dialects.cuda_tile.attrs import OptimizationHintsAttr
 from tileiras_build.ir.dialects.cuda_tile.enums import EnumAttr, MultimemReductionKind, RoundingMode, SymbolVisibility
 from tileiras_build.ir.dialects.cuda_tile.location import LOC
 from tileiras_build.ir.dialects.cuda_tile.op_base import TileOperation, pointer_type
-from tileiras_build.ir.dialects.cuda_tile.ops_control import Aggregate, ContinueOp, ForOp, IfOp, LoopOp, YieldOp
+from tileiras_build.ir.dialects.cuda_tile.ops_control import ContinueOp, ForOp, IfOp, LoopOp, YieldOp
 from tileiras_build.ir.dialects.cuda_tile.ops_module import EntryOp, GetGlobalOp, GlobalOp, ModuleOp
+from tileiras_build.ir.dialects.cuda_tile.ops_reduce import Aggregate
 from tileiras_build.ir.dialects.cuda_tile.ops_shape import AssumeOp, ConstantOp, PermuteOp
 from tileiras_build.ir.dialects.cuda_tile.ops_view import MakeTensorViewOp
 from tileiras_build.ir.dialects.cuda_tile.types import Dims

@@ -14,10 +14,11 @@ from xdsl.ir import Operation, Region, SSAValue
 from tileiras_build.ir.dialects.cuda_tile.attrs import DTYPE_NAMES
 from tileiras_build.ir.dialects.cuda_tile.element_types import is_float
 from tileiras_build.ir.dialects.cuda_tile.ops_atomic import AtomicCASTkoOp, AtomicRMWTkoOp
-from tileiras_build.ir.dialects.cuda_tile.ops_control import ForOp, IfOp, LoopOp, ReduceOp, ScanOp
+from tileiras_build.ir.dialects.cuda_tile.ops_control import ForOp, IfOp, LoopOp
 from tileiras_build.ir.dialects.cuda_tile.ops_load_store import LoadPtrTkoOp, LoadViewTkoOp
 from tileiras_build.ir.dialects.cuda_tile.ops_module import EntryOp, GetNumTileBlocksOp, GetTileBlockIdOp
 from tileiras_build.ir.dialects.cuda_tile.ops_multimem import MultimemLoadReduceViewTkoOp
+from tileiras_build.ir.dialects.cuda_tile.ops_reduce import ReduceOp, ScanOp
 from tileiras_build.ir.dialects.cuda_tile.ops_shape import AssumeOp, BroadcastOp, ConstantOp, ReshapeOp
 from tileiras_build.ir.dialects.cuda_tile.ops_view import (
     MakeGatherScatterViewOp,

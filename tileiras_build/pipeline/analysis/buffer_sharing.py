@@ -9,7 +9,8 @@ from xdsl.ir import Operation
 from ...ir.casting import parent_op, tile_type, unwrap
 from ...ir.dialects.fast_xdsl import string_of
 from ...ir.dialects.op_definition import TableOp
-from .view_chains import dot_operand_load, enclosing_loops, is_accumulation_loop, is_defined_in_loop
+from .enclosing_control_flow import enclosing_loops, is_accumulation_loop, is_defined_in_loop
+from .view_chains import dot_operand_load
 
 # What says how a dot is made.
 MMA_SELECTION_ATTRIBUTES = ("warpgroup", "tensor_memory", "a_via_registers", "signedness_lhs", "signedness_rhs")

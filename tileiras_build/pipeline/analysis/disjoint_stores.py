@@ -17,7 +17,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ...ir.casting import cast, defining_op
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_counted_loop, is_function, is_loop, preserves_value
-from .view_chains import is_defined_in_loop
+from .enclosing_control_flow import is_defined_in_loop
 
 ADD_SUB, MULTIPLY, SELECT, CONSTANT = ("arith.addi", "arith.subi"), "arith.muli", "arith.select", "arith.constant"
 # Each with the remainders by which it determines what was divided.

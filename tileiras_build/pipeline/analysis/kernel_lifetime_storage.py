@@ -11,8 +11,8 @@ from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import CreatePipelineOp, CreateTmemOp, SpillOp
 from ...ir.dialects.op_definition import TableOp
 from ..common.llvm_element_types import element_of
+from .enclosing_control_flow import enclosing_kernel
 from .scratch_memory_sizes import ALIGNMENT, spill_bytes
-from .view_chains import enclosing_kernel
 
 ADDRESS_BYTES = 16  # of an address that one thread leaves for all
 TENSOR_ADDRESS_BYTES = 16  # where an allocation of tensor memory leaves its address

@@ -7,7 +7,7 @@ from xdsl.ir import Operation
 from ...ir.casting import as_op
 from ...target.targets import Target, find_target
 from ..job import Job
-from .view_chains import enclosing_kernel
+from .enclosing_control_flow import enclosing_kernel
 
 TARGET_SPEC = "nv_tileaa.target_spec"
 

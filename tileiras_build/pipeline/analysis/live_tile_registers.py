@@ -13,7 +13,7 @@ from ...ir.dialects.op_traits import is_counted_loop
 from ...target.targets import Target
 from ..common.llvm_element_types import element_of
 from .buffer_sharing import is_lhs_computed_in_loop
-from .view_chains import is_accumulation_loop
+from .enclosing_control_flow import is_accumulation_loop
 
 
 def live_tile_registers(func: Operation, target: Target, in_tmem_or_smem: Callable[[TableOp], bool]) -> int:

@@ -15,6 +15,7 @@ from ..pipelining_strategies import choose, is_enabled
 from .axis_info import AxisAnalysis
 from .buffer_sharing import is_lhs_computed_in_loop
 from .chained_dots import DOT, stationary_lhs_load
+from .enclosing_control_flow import enclosing_kernel, ifs_around_loops
 from .live_tile_registers import tile_registers
 from .resource_model import (
     STAGES_SMEM_OVERHEAD,
@@ -34,7 +35,7 @@ from .tma_operands import (
     wgmma_atom,
     with_tma_box,
 )
-from .view_chains import enclosing_kernel, ifs_around_loops, source_load_of
+from .view_chains import source_load_of
 
 # From so many columns on a warpgroup's dot reads both operands from shared memory in less time than it multiplies:
 # 64 rows and 128 columns of 16 bits along k of 16 are 6 KiB in 64 clocks, of the 8 KiB that shared memory has in them.

@@ -17,17 +17,10 @@ from ...target.mma_atoms import Tcgen05Atom, WgmmaAtom
 from ..common.optimization_hints import hint
 from ..job import Job
 from .axis_info import AxisAnalysis
+from .enclosing_control_flow import early_returns, enclosing_kernel, enclosing_loops, ifs_around_loops
+from .scalar_slice import ScalarSlice, is_unordered_token
 from .tma_tensor_maps import TensorBox, tensor_box, widened_box
-from .view_chains import (
-    ScalarSlice,
-    dot_operand_load,
-    early_returns,
-    enclosing_kernel,
-    enclosing_loops,
-    ifs_around_loops,
-    is_unordered_token,
-    smem_layout_after_views,
-)
+from .view_chains import dot_operand_load, smem_layout_after_views
 
 # A load, what is between it and the dot, and the box that is loaded.
 TmaOperand = tuple[TableOp, list[Operation], TensorBox]

@@ -10,8 +10,8 @@ from ...ir.casting import as_op
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import MemoryEffect, is_access, is_structured_control_flow, traits_of
+from .scalar_slice import TOKEN
 from .sharding_propagation import loop_carried_group
-from .view_chains import TOKEN
 
 
 def token_ordered_pairs(func: Operation) -> Iterator[tuple[TableOp, TableOp]]:

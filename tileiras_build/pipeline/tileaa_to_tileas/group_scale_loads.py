@@ -28,10 +28,10 @@ from ...ir.layouts.linear_layout import log2_exact
 from ...ir.layouts.tmem_layout import ALL_COLUMNS, SCALES_PER_REGISTER, WARPS, allocated_columns
 from ..analysis.access_vectorization import VECTOR_BYTES, ViewAccessInfo
 from ..analysis.axis_info import AxisAnalysis
+from ..analysis.enclosing_control_flow import enclosing_kernel
 from ..analysis.mma_atom_selection import scale_columns, tmem_tiles
 from ..analysis.resource_model import estimated_ctas_per_sm, max_stages
 from ..analysis.scale_factor_groups import is_canonical_loop, tmem_scale_groups
-from ..analysis.view_chains import enclosing_kernel
 from ..common.llvm_element_types import element_of
 from ..job import Job
 from ..pass_manager import EdgePass

@@ -23,8 +23,8 @@ from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS, AsyncUmmaOp
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_agent_switch, is_counted_loop
+from ..analysis.enclosing_control_flow import has_no_early_exit, is_zero
 from ..analysis.op_queries import is_pure, is_tile, may_divide_by_zero
-from ..analysis.view_chains import has_no_early_exit, is_zero
 from ..job import Job
 from ..pass_manager import EdgePass
 from .op_insertion import loop_continues_at

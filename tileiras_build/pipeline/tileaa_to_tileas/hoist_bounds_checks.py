@@ -26,9 +26,9 @@ from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_definition import TableOp, location_of
 from ...ir.dialects.op_traits import is_counted_loop, is_function, is_loop
+from ..analysis.enclosing_control_flow import is_defined_in_loop
 from ..analysis.integer_ranges import BoundsCheck
 from ..analysis.op_queries import is_tile
-from ..analysis.view_chains import is_defined_in_loop
 from ..job import Job
 from ..pass_manager import EdgePass
 from .elide_bounds_checks import ACCESSES

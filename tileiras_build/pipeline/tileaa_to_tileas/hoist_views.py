@@ -17,7 +17,7 @@ from ...ir.casting import parent_block, parent_op
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_traits import is_loop
-from ..analysis.view_chains import enclosing_kernel, is_defined_in_loop
+from ..analysis.enclosing_control_flow import enclosing_kernel, is_defined_in_loop
 from ..common.cse import merge
 from ..job import Job
 from ..pass_manager import EdgePass

@@ -28,6 +28,7 @@ from ...ir.layouts.tmem_layout import ALL_COLUMNS, COLUMN_BITS, MAX_TMEM_COLUMNS
 from ...target.mma_atoms import ELEMENT_BITS, Tcgen05Atom
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.chained_dots import ChainedDots, chained_dots_of, stationary_lhs_load
+from ..analysis.enclosing_control_flow import ifs_around_loops
 from ..analysis.resource_model import MIN_WARPS, STAGES_SMEM_OVERHEAD, min_stages, registers_fit_with_setmaxnreg
 from ..analysis.tma_operands import (
     TmaOperand,
@@ -37,7 +38,6 @@ from ..analysis.tma_operands import (
     tma_operand,
     with_tma_box,
 )
-from ..analysis.view_chains import ifs_around_loops
 from ..common.llvm_element_types import element_of
 from ..common.optimization_hints import occupancy
 from ..job import Job

@@ -35,10 +35,10 @@ from ...ir.dialects.nv_tileas.ops import (
 )
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_counted_loop
+from ..analysis.enclosing_control_flow import enclosing_kernel, has_no_early_exit, is_accumulation_loop
 from ..analysis.mma_atom_selection import atom_named, k_of
 from ..analysis.op_queries import is_pure, is_tile, may_divide_by_zero
 from ..analysis.resource_model import registers_allow_fragment_prefetch
-from ..analysis.view_chains import enclosing_kernel, has_no_early_exit, is_accumulation_loop
 from ..job import Job
 from ..pass_manager import EdgePass
 from .k_step_operands import KStepOperand, k_step_operand

@@ -33,6 +33,7 @@ from ...target.mma_atoms import ELEMENT_BITS, Tcgen05Atom, WgmmaAtom
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.buffer_sharing import buffer_sharing_class
 from ..analysis.chained_dots import DOT
+from ..analysis.enclosing_control_flow import enclosing_kernel, ifs_around_loops
 from ..analysis.kernel_target import kernel_target
 from ..analysis.mma_atom_selection import (
     AccumulatorPromotion,
@@ -54,7 +55,7 @@ from ..analysis.tma_operands import (
     tma_operand,
     wgmma_atom,
 )
-from ..analysis.view_chains import dot_operand_load, enclosing_kernel, ifs_around_loops, smem_layout_after_views
+from ..analysis.view_chains import dot_operand_load, smem_layout_after_views
 from ..common.llvm_element_types import element_of
 from ..job import Job
 from ..pass_manager import EdgePass

@@ -24,13 +24,13 @@ from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_traits import is_function
 from ...ir.layouts.tmem_layout import ROWS
 from ..analysis.chained_dots import DOT, chained_dots_of
+from ..analysis.enclosing_control_flow import early_returns
 from ..analysis.live_tile_registers import live_tile_registers
 from ..analysis.op_queries import is_pure, is_tile, may_divide_by_zero, may_end
 from ..analysis.resource_model import choose_warps, live_registers_fit
 from ..analysis.sharding_propagation import Sharding, ShardingError
 from ..analysis.stationary_operands import is_stationary
 from ..analysis.tma_operands import tma_loads_allowed
-from ..analysis.view_chains import early_returns
 from ..common.cse import Cse, eliminate_dead_code
 from ..common.nest_early_returns import nest_early_returns
 from ..job import Job

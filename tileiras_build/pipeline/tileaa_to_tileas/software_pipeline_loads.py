@@ -29,10 +29,10 @@ from ...ir.dialects.nv_tileas.ops import BarrierOp, CreatePipelineOp
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import has_side_effects, is_continue, is_counted_loop, is_loop_exit, is_return
 from ..analysis.buffer_liveness import LiveRange
+from ..analysis.enclosing_control_flow import enclosing_kernel
 from ..analysis.op_queries import is_tile
 from ..analysis.resource_model import MAX_CP_ASYNC_STAGES, MIN_STAGES, STAGES_SMEM_OVERHEAD, choose_stages, ctas_per_sm
 from ..analysis.scratch_memory_sizes import largest_scratch
-from ..analysis.view_chains import enclosing_kernel
 from ..common.optimization_hints import hint, occupancy
 from ..job import Job
 from ..pass_manager import EdgePass

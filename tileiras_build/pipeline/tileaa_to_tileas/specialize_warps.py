@@ -27,6 +27,7 @@ from ...ir.casting import as_op, defining_op, terminator, unwrap
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS, AgentSwitchOp
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_function
+from ..analysis.enclosing_control_flow import early_returns, is_accumulation_loop, is_zero
 from ..analysis.op_queries import is_pure, is_tile, may_divide_by_zero, may_end
 from ..analysis.resource_model import (
     PRODUCER_REGISTERS,
@@ -36,9 +37,9 @@ from ..analysis.resource_model import (
     setmaxnreg_split,
     uses_setmaxnreg,
 )
+from ..analysis.scalar_slice import TOKEN, ScalarSlice
 from ..analysis.scale_factor_groups import scale_groups_per_load
 from ..analysis.tma_operands import dots_of_loaded_tiles
-from ..analysis.view_chains import TOKEN, ScalarSlice, early_returns, is_accumulation_loop, is_zero
 from ..common.optimization_hints import occupancy
 from ..job import Job
 from ..pass_manager import EdgePass
@@ -48,13 +49,14 @@ from .warp_specialization.allocate_pipelines import PipelineAllocation
 from .warp_specialization.consumer_partition import ConsumerPartition
 from .warp_specialization.epilogue_partition import EpiloguePartition
 from .warp_specialization.fmha_partitions import FmhaMmaPartition, FmhaSoftmaxPartition
+from .warp_specialization.mma_partition import MmaPartition
 from .warp_specialization.pipeline_buffers import (
     MmaPipeline,
     accumulators_stay_in_tmem,
     set_stationary_operands,
     stationary_operands_of,
 )
-from .warp_specialization.producer_partitions import MmaPartition, ProducerPartition
+from .warp_specialization.producer_partitions import ProducerPartition
 from .warp_specialization.scale_load_partition import SIDES, ScaleLoadPartition
 
 CreateTokenOp, YieldOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("create_mem_token", "yield"))

@@ -23,6 +23,7 @@ from ...ir.layouts import wgmma_tiling
 from ...ir.layouts.wgmma_layout import A_VIA_REGISTERS_SWIZZLES
 from ...target.mma_atoms import ELEMENT_BITS
 from ..analysis.axis_info import AxisAnalysis
+from ..analysis.enclosing_control_flow import is_accumulation_loop
 from ..analysis.resource_model import MIN_WARPS, choose_warps
 from ..analysis.tma_operands import (
     is_canonical_smem_layout,
@@ -32,7 +33,6 @@ from ..analysis.tma_operands import (
     tma_operand,
     wgmma_atom,
 )
-from ..analysis.view_chains import is_accumulation_loop
 from ..job import Job
 from ..pass_manager import EdgePass
 

@@ -43,9 +43,9 @@ from ..analysis.buffer_liveness import LiveRange
 from ..analysis.convert_layout_op_plans import conversion_plan
 from ..analysis.disjoint_stores import iterations_store_disjoint_tiles
 from ..analysis.kernel_lifetime_storage import lifetime_storage_bytes
+from ..analysis.scalar_slice import TOKEN, may_depend_on
 from ..analysis.scratch_memory_sizes import STAGE_ALIGNMENT, align_to_banks, buffer_bytes, max_chunk_bytes
 from ..analysis.tma_tensor_maps import TensorBox, tensor_box
-from ..analysis.view_chains import TOKEN, may_depend_on
 from ..common.llvm_element_types import element_of
 from ..common.optimization_hints import hint
 from ..job import Job

@@ -43,10 +43,10 @@ from ...ir.layouts.matrix_descriptor import WIDE, WIDE_CHUNK
 from ...ir.layouts.tmem_layout import MAX_TMEM_COLUMNS, ROWS
 from ..analysis.access_vectorization import VECTOR_BYTES
 from ..analysis.cluster_uniformity import is_rank_dependent
+from ..analysis.enclosing_control_flow import enclosing_kernel
 from ..analysis.integer_ranges import BoundsCheck
 from ..analysis.resource_model import max_stages
 from ..analysis.tma_tensor_maps import LONGEST_LINE, PATTERN_LINES, SHORTEST_LINE
-from ..analysis.view_chains import enclosing_kernel
 from ..job import Job
 from ..pass_manager import EdgePass
 from .op_insertion import binary, insert_before, insertion_before

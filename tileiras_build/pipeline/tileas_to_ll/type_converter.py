@@ -54,8 +54,8 @@ from ...core.errors import Unsupported
 from ...ir.dialects.cuda_tile.element_types import FloatNV8E5M3FNUType
 from ...ir.dialects.nv_tileaa.types import MemRefType as TileMemRefType
 from ...ir.dialects.nv_tileaa.types import PointerType, TiledViewType, TokenType
-from ...ir.dialects.nvgpu import attrs as nvgpu
-from ...ir.dialects.nvgpu.attrs import address_space
+from ...ir.dialects.nvgpu import types as nvgpu
+from ...ir.dialects.nvgpu.types import address_space
 from ...ir.dialects.nvvm.instructions import bits_of
 from ..common import llvm_type_constructors
 from ..common.llvm_type_constructors import array

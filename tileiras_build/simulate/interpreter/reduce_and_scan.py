@@ -16,7 +16,7 @@ from ...ir.dialects.checked_cast import cast
 from ...ir.dialects.cuda_tile.elementwise import RoundedFloatBinary
 from ...ir.dialects.cuda_tile.enums import RoundingMode
 from ...ir.dialects.cuda_tile.op_base import TileOperation
-from ...ir.dialects.cuda_tile.ops_control import ReduceOp, ScanOp, YieldOp
+from ...ir.dialects.cuda_tile.ops_control import YieldOp
 from ...ir.dialects.cuda_tile.ops_conversion import (
     BitcastOp,
     ExtIOp,
@@ -30,6 +30,7 @@ from ...ir.dialects.cuda_tile.ops_conversion import (
 )
 from ...ir.dialects.cuda_tile.ops_float import FLOAT_OPS, AddFOp, MulFOp
 from ...ir.dialects.cuda_tile.ops_integer import INTEGER_OPS
+from ...ir.dialects.cuda_tile.ops_reduce import ReduceOp, ScanOp
 from ...ir.dialects.cuda_tile.ops_shape import AssumeOp, ConstantOp, OffsetOp, SelectOp
 from .element_types import FORMATS, element_of, storage_dtype, to_float64
 from .summation_error_bounds import (

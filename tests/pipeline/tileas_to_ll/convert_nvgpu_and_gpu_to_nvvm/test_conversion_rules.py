@@ -18,8 +18,8 @@ from tests.ir.dialects.nvvm.nvvm_kernels import translate
 from tileiras_build.core.errors import InvalidInput, TileirasError, Unsupported
 from tileiras_build.ir.dialects import gpu_ext as gpu
 from tileiras_build.ir.dialects.gpu_launch import LaunchFuncOp
-from tileiras_build.ir.dialects.nvgpu.attrs import MBarrierTokenType
-from tileiras_build.ir.dialects.nvvm import ops_copy, ops_matrix, ops_thread
+from tileiras_build.ir.dialects.nvgpu.types import MBarrierTokenType
+from tileiras_build.ir.dialects.nvvm import ops_copy, ops_matrix, ops_mbarrier, ops_thread
 from tileiras_build.ir.dialects.nvvm.instructions import INSTRUCTION_TABLE
 from tileiras_build.ir.dialects.nvvm.llvm_lowering import MAPPING, instruction_row
 from tileiras_build.ir.dialects.nvvm.tma_reduce import TensorMapReplaceOp
@@ -162,7 +162,7 @@ def test_a_query_is_one_read_and_one_cast(query):
 @pytest.mark.seed(DOCUMENT, "mbarrier-token")
 def test_an_arrival_gives_a_token_of_64_bits():
     line = f"%z = arith.constant 0 : index\n%t = nvgpu.mbarrier.arrive %b[%z] : {BAR} -> !nvgpu.mbarrier.token"
-    arrive = the(ops_thread.MBarrierArriveSharedOp, operations(f"%b: {BAR}", line))
+    arrive = the(ops_mbarrier.MBarrierArriveSharedOp, operations(f"%b: {BAR}", line))
     assert arrive.res.type == i64 == convert_type(MBarrierTokenType())
 
 
@@ -171,7 +171,7 @@ def test_an_arrival_gives_a_token_of_64_bits():
 def test_an_attempt_takes_the_parity_as_it_is(ticks):
     line = f"nvgpu.mbarrier.try_wait.parity %b[%n], %p{', %n' if ticks else ''} : {BAR} -> i1"
     found = operations(f"%b: {BAR}, %p: i1, %n: index", f"%done = {line}")
-    wait = the(ops_thread.MBarrierTryWaitParitySharedOp, found)
+    wait = the(ops_mbarrier.MBarrierTryWaitParitySharedOp, found)
     assert [value.type for value in wait.operands[1:]] == [i1, i32][: 1 + ticks]
     assert wait.res is not None and wait.res.type == i1 and wait.phase.name_hint == "p"
     assert isinstance(wait.phase, BlockArgument)

@@ -17,6 +17,7 @@ from .ops_matrix import *
 from .ops_module import *
 from .ops_multimem import *
 from .ops_print_assert_grid_dependency import *
+from .ops_reduce import *
 from .ops_shape import *
 from .ops_view import *
 from .types import *

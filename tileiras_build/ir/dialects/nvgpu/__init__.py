@@ -10,10 +10,10 @@ from __future__ import annotations
 from xdsl.ir import Attribute, Dialect, Operation
 
 from ..op_definition import defined_in
-from . import attrs, ops_barrier, ops_copy, ops_matrix, ops_tensor_map
+from . import attrs, ops_arith, ops_barrier, ops_copy, ops_matrix, ops_tensor_map, types
 
 NVGPU = Dialect(
     "nvgpu",
-    defined_in(Operation, ops_barrier, ops_tensor_map, ops_matrix, ops_copy),
-    defined_in(Attribute, attrs),
+    defined_in(Operation, ops_barrier, ops_tensor_map, ops_matrix, ops_copy, ops_arith),
+    defined_in(Attribute, types, attrs),
 )

@@ -21,7 +21,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ..checked_cast import cast, type_as
-from .attrs import WarpgroupAccumulatorType
+from .types import WarpgroupAccumulatorType
 
 if TYPE_CHECKING:
     from .ops_matrix import MmaSparseSyncOp, MmaSyncOp, WarpgroupMmaOp

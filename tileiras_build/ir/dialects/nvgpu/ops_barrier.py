@@ -17,7 +17,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from .attrs import MBarrierGroupType, MBarrierTokenType
+from .types import MBarrierGroupType, MBarrierTokenType
 
 
 def check_barrier(type: Attribute, label: str) -> None:

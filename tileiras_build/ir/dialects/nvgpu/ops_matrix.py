@@ -36,16 +36,16 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..checked_cast import cast, type_as
-from .attrs import (
+from .attrs import SwizzleAttr
+from .mma_shape_checks import check_mma_shapes, check_warpgroup_types
+from .types import (
     SHARED,
     SWIZZLE_BYTES,
-    SwizzleAttr,
     TensorMapDescriptorType,
     WarpgroupAccumulatorType,
     WarpgroupDescriptorType,
     address_space,
 )
-from .mma_shape_checks import check_mma_shapes, check_warpgroup_types
 
 
 @irdl_op_definition

@@ -20,8 +20,9 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..checked_cast import type_as
-from .attrs import CLUSTER, SHARED, DescriptorScopeAttr, TensorMapDescriptorType, address_space
+from .attrs import DescriptorScopeAttr
 from .ops_barrier import BarrierOperation
+from .types import CLUSTER, SHARED, TensorMapDescriptorType, address_space
 
 MAX_BOX = 256  # elements of a box along a dimension (CUDA driver API, cuTensorMapEncodeTiled)
 MAX_SWIZZLED_BYTES = 128  # of a box along its last dimension: the widest row of a swizzle

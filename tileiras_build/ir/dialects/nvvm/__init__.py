@@ -9,12 +9,22 @@ from __future__ import annotations
 from xdsl.ir import Attribute, Dialect, Operation
 
 from ..op_definition import defined_in
-from . import attrs, llvm_lowering, ops_copy, ops_matrix, ops_thread, target
+from . import (
+    attrs,
+    llvm_lowering,
+    ops_copy,
+    ops_fence_proxy,
+    ops_matrix,
+    ops_mbarrier,
+    ops_packed_arith,
+    ops_thread,
+    target,
+)
 
 NVVM = Dialect(
     "nvvm",
     [
-        *defined_in(Operation, ops_thread, ops_copy, ops_matrix),
+        *defined_in(Operation, ops_thread, ops_mbarrier, ops_fence_proxy, ops_copy, ops_matrix, ops_packed_arith),
         *ops_thread.READS.values(),
         *llvm_lowering.INSTRUCTION_TABLE,
     ],

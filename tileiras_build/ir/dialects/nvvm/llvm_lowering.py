@@ -25,7 +25,10 @@ from . import (  # noqa: F401 - the modules of rows register theirs
     llvm_intrinsics,
     memory_access,
     ops_copy,
+    ops_fence_proxy,
     ops_matrix,
+    ops_mbarrier,
+    ops_packed_arith,
     ops_thread,
     register_packing,
     tcgen05,
@@ -69,12 +72,12 @@ def _predicated(instruction: str) -> Callable[[Predicated], str]:
     return text
 
 
-def _try_wait(op: ops_thread.MBarrierTryWaitParitySharedOp) -> str:
+def _try_wait(op: ops_mbarrier.MBarrierTryWaitParitySharedOp) -> str:
     """It acquires at CTA scope: an mbarrier guards the CTA's shared memory."""
     return f"mbarrier.try.wait.parity.{'tl.' if op.ticks is not None else ''}scope.cta.space.cta"
 
 
-def _try_wait_arguments(op: ops_thread.MBarrierTryWaitParitySharedOp) -> list[Argument]:
+def _try_wait_arguments(op: ops_mbarrier.MBarrierTryWaitParitySharedOp) -> list[Argument]:
     address, phase, *ticks = op.operands
     return [address, Extended(phase, i32) if phase.type == i1 else phase, *ticks]
 
@@ -126,7 +129,7 @@ def _ldmatrix(op: ops_matrix.LdMatrixOp) -> str:
 _HALVES = {"f16": "ff2f16x2", "bf16": "ff2bf16x2"}
 
 
-def _narrow(op: ops_matrix.ConvertFromF32x2Op) -> str:
+def _narrow(op: ops_packed_arith.ConvertFromF32x2Op) -> str:
     name, rounding = op.dstTy.data, op.rnd.keyword.data
     relu = ".relu" if op.relu is not None else ""
     if name in _HALVES:
@@ -136,7 +139,7 @@ def _narrow(op: ops_matrix.ConvertFromF32x2Op) -> str:
     return f"ff.to.{name}x2.{rounding}{relu}{saturates}"
 
 
-def _widen(op: ops_matrix.ConvertToF16x2Op) -> str:
+def _widen(op: ops_packed_arith.ConvertToF16x2Op) -> str:
     name = op.srcTy.data
     return "ue8m0x2.to.bf16x2" if name == "ue8m0" else f"{name}x2.to.f16x2.rn"
 
@@ -144,7 +147,7 @@ def _widen(op: ops_matrix.ConvertToF16x2Op) -> str:
 # Templates that depend on the operation -------------------------------------------------------------------------------
 
 
-def _wait_loop(op: ops_thread.MBarrierTryWaitParitySharedOp) -> str:
+def _wait_loop(op: ops_mbarrier.MBarrierTryWaitParitySharedOp) -> str:
     ticks = "" if op.ticks is None else ", $2"
     return (
         "{\n.reg .pred p;\nWAIT_${:uid}:\n"
@@ -277,26 +280,26 @@ MAPPING: dict[type[Operation], Row] = {
     ops_thread.ReduxSyncOp: Assembly(_redux, NONE, convergent=True),
     # As assembly, because the intrinsic takes the count in a register, which ptxas sets for each mbarrier: 8 of 304
     # instructions of a matmul on sm_90.
-    ops_thread.MBarrierInitSharedOp: Assembly(
+    ops_mbarrier.MBarrierInitSharedOp: Assembly(
         _predicated("mbarrier.init.shared::cta.b64 [$0], $1;"), WRITE, immediates=True
     ),
-    ops_thread.MBarrierInvalSharedOp: Intrinsic("mbarrier.inval.shared", WRITE),
-    ops_thread.MBarrierArriveSharedOp: Intrinsic("mbarrier.arrive.shared", ALL),
-    ops_thread.MBarrierArriveNoCompleteSharedOp: Intrinsic("mbarrier.arrive.noComplete.shared", ALL),
+    ops_mbarrier.MBarrierInvalSharedOp: Intrinsic("mbarrier.inval.shared", WRITE),
+    ops_mbarrier.MBarrierArriveSharedOp: Intrinsic("mbarrier.arrive.shared", ALL),
+    ops_mbarrier.MBarrierArriveNoCompleteSharedOp: Intrinsic("mbarrier.arrive.noComplete.shared", ALL),
     # Without a predicate it is an intrinsic.
-    ops_thread.MBarrierArriveExpectTxSharedOp: Assembly(
+    ops_mbarrier.MBarrierArriveExpectTxSharedOp: Assembly(
         _predicated("mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;")
     ),
-    ops_thread.MBarrierTestWaitSharedOp: Intrinsic("mbarrier.test.wait.shared", ALL),
-    ops_thread.MBarrierTryWaitParitySharedOp: Intrinsic(_try_wait, ALL, arguments=_try_wait_arguments),
-    ops_thread.FenceProxyAcquireOp: Intrinsic(
+    ops_mbarrier.MBarrierTestWaitSharedOp: Intrinsic("mbarrier.test.wait.shared", ALL),
+    ops_mbarrier.MBarrierTryWaitParitySharedOp: Intrinsic(_try_wait, ALL, arguments=_try_wait_arguments),
+    ops_fence_proxy.FenceProxyAcquireOp: Intrinsic(
         lambda op: f"fence.proxy.tensormap_generic.acquire.{op.scope.keyword.data}", ALL,
     ),
-    ops_thread.FenceProxyReleaseOp: Intrinsic(
+    ops_fence_proxy.FenceProxyReleaseOp: Intrinsic(
         lambda op: f"fence.proxy.tensormap_generic.release.{op.scope.keyword.data}", ALL,
     ),
     # LLVM would emit the intrinsic twice: it adds one of the parameter's own address space.
-    ops_thread.PrefetchTensorMapOp: Assembly(_predicated("prefetch.tensormap [$0];")),
+    ops_fence_proxy.PrefetchTensorMapOp: Assembly(_predicated("prefetch.tensormap [$0];")),
     ops_copy.CpAsyncSharedGlobalOp: Intrinsic(_copy, ALL),
     ops_copy.CpAsyncCommitGroupOp: Intrinsic("cp.async.commit.group", ALL),
     ops_copy.CpAsyncWaitGroupOp: Intrinsic("cp.async.wait.group", ALL, arguments=lambda op: [op.n.value.data]),
@@ -313,11 +316,11 @@ MAPPING: dict[type[Operation], Row] = {
     ops_matrix.WgmmaMmaAsyncOp: Assembly(_wgmma, convergent=True, tied_operands=1),
     ops_matrix.MmaSyncOp: Intrinsic(_mma, convergent=True),
     ops_matrix.LdMatrixOp: Intrinsic(_ldmatrix, READ, convergent=True),
-    ops_matrix.RcpApproxFtzF32Op: Intrinsic("rcp.approx.ftz.f"),
-    ops_matrix.FmaPackedF32x2Op: Assembly(_packed("fma", 4), NONE),
-    ops_matrix.MulPackedF32x2Op: Assembly(_packed("mul", 3), NONE),
-    ops_matrix.ConvertFromF32x2Op: Intrinsic(_narrow),
-    ops_matrix.ConvertToF16x2Op: Intrinsic(_widen),
+    ops_packed_arith.RcpApproxFtzF32Op: Intrinsic("rcp.approx.ftz.f"),
+    ops_packed_arith.FmaPackedF32x2Op: Assembly(_packed("fma", 4), NONE),
+    ops_packed_arith.MulPackedF32x2Op: Assembly(_packed("mul", 3), NONE),
+    ops_packed_arith.ConvertFromF32x2Op: Intrinsic(_narrow),
+    ops_packed_arith.ConvertToF16x2Op: Intrinsic(_widen),
 }  # fmt: skip
 
 _EXPECT = Intrinsic("mbarrier.arrive.expect.tx.scope.cta.space.cta", ALL, result=i64)
@@ -348,11 +351,11 @@ def instruction_row(op: Operation) -> Row:
     """The row of one operation; a predicate and a wait without a result choose assembly."""
     if (row := INSTRUCTION_TABLE.get(type(op))) is not None:
         return memory_access.COPY_WITH_SIZE if _is_counted_copy(op) else row
-    if isinstance(op, ops_thread.MBarrierArriveExpectTxSharedOp) and op.predicate is None:
+    if isinstance(op, ops_mbarrier.MBarrierArriveExpectTxSharedOp) and op.predicate is None:
         return _EXPECT
     if type(op) in _WITH_PREDICATE and (_is_predicated(op) or _is_from_shared_cta(op)):
         return _WITH_PREDICATE[type(op)]
-    if isinstance(op, ops_thread.MBarrierTryWaitParitySharedOp) and op.res is None:
+    if isinstance(op, ops_mbarrier.MBarrierTryWaitParitySharedOp) and op.res is None:
         return _TRY_WAIT_LOOP
     if isinstance(op, MoveOp):
         return _NARROW_MOVE if op.source.type in (f16, bf16, i8) else _MOVE

@@ -22,7 +22,7 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from .attrs import LoadCacheModifierAttr, LoadModeAttr
-from .ops_thread import SHARED_POINTER
+from .ops_mbarrier import SHARED_POINTER
 
 SIZES = (4, 8, 16)  # bytes that one cp.async moves (PTX ISA 9.0, section 9.7.9.25.3.1)
 

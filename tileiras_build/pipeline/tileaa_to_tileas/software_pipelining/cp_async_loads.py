@@ -15,8 +15,8 @@ from ....ir.layouts import LinearLayout, SharedLayout, coalesced, largest_vector
 from ....ir.layouts.swizzle_selection import choose_swizzle
 from ...analysis.access_vectorization import ViewAccessInfo
 from ...analysis.axis_info import AxisAnalysis
+from ...analysis.scalar_slice import is_unordered_token
 from ...analysis.scale_factor_groups import smem_scale_groups
-from ...analysis.view_chains import is_unordered_token
 from ...common.llvm_element_types import element_of
 from ..layout_assignment.view_chain_layouts import fragment_at_load
 from ..op_insertion import IfOp

@@ -17,9 +17,9 @@ from ....ir.dialects.nv_tileas.ops import (
 from ....ir.dialects.nv_tileas.types import PipelineType
 from ....ir.dialects.op_definition import TableOp
 from ....ir.dialects.op_traits import is_if, is_structured_control_flow, is_yield
+from ...analysis.enclosing_control_flow import is_accumulation_loop
 from ...analysis.mma_atom_selection import accumulator_promotion
 from ...analysis.resource_model import MIN_STAGES
-from ...analysis.view_chains import is_accumulation_loop
 from ...common.llvm_element_types import element_of
 from ..op_insertion import constant_i32, insert_before, insertion_before, is_not_first_iteration, loop_continues_at
 from .consumer_operands import erase_tma_operand_load, mma_operands_of, read_fragment

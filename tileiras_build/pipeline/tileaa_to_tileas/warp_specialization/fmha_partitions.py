@@ -27,11 +27,12 @@ from ....ir.dialects.nv_tileas.ops import (
 )
 from ....ir.dialects.op_definition import TableOp
 from ...analysis.chained_dots import rescaled_accumulator
+from ...analysis.enclosing_control_flow import is_zero
 from ...analysis.op_queries import is_pure
-from ...analysis.view_chains import is_zero
 from ..op_insertion import Inserter, constant_i1, constant_i32, insert_before, is_not_first_iteration
 from .consumer_operands import erase_tma_operand_load
 from .consumer_partition import ConsumerPartition
+from .partition_slice import PartitionSlice
 from .pipeline_buffers import (
     MmaPipeline,
     PipelineResource,
@@ -45,7 +46,6 @@ from .pipeline_buffers import (
     stationary_operands_of,
     umma_attributes,
 )
-from .producer_partitions import PartitionSlice
 from .tmem_accumulators import TmemAccumulators, store_initial_accumulator, wait_for_accumulator
 
 REDUCE = "nv_tileas.reduce"

@@ -16,10 +16,11 @@ from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts.tmem_layout import WARPS
 from ...analysis.axis_info import AxisAnalysis
 from ...analysis.chained_dots import stationary_lhs_load
+from ...analysis.enclosing_control_flow import enclosing_loops, ifs_around_loops
 from ...analysis.mma_atom_selection import k_of, tmem_tiles
 from ...analysis.scale_factor_groups import warp_loaded_scale_groups
 from ...analysis.tma_tensor_maps import TensorBox, tensor_box
-from ...analysis.view_chains import dot_operand_load, enclosing_loops, ifs_around_loops, smem_layout_after_views
+from ...analysis.view_chains import dot_operand_load, smem_layout_after_views
 from ..op_insertion import Inserter, constant_i32
 from .scale_load_candidates import ScaleLoad, scale_loads
 

@@ -18,8 +18,9 @@ from ...analysis.axis_info import AxisAnalysis
 from ...analysis.integer_ranges import BoundsCheck
 from ...analysis.mma_atom_selection import scale_columns
 from ...analysis.op_queries import is_pure, may_divide_by_zero
+from ...analysis.scalar_slice import ScalarSlice, is_unordered_token
 from ...analysis.scale_factor_groups import is_canonical_loop
-from ...analysis.view_chains import ScalarSlice, dot_operand_load, is_unordered_token
+from ...analysis.view_chains import dot_operand_load
 from ...common.llvm_element_types import element_of
 from ..layout_assignment.layout_inference import operand_layout
 from ..layout_assignment.view_chain_layouts import layout_through_view, with_layout

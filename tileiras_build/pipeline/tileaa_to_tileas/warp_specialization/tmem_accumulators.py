@@ -19,8 +19,8 @@ from ....ir.dialects.nv_tileas.ops import (
 )
 from ....ir.dialects.nv_tileas.types import PipelineType
 from ....ir.dialects.op_definition import TableOp
+from ...analysis.enclosing_control_flow import is_defined_in_loop, is_zero
 from ...analysis.scale_factor_groups import tmem_scale_groups
-from ...analysis.view_chains import is_defined_in_loop, is_zero
 from ..op_insertion import (
     Inserter,
     binary,

@@ -18,7 +18,7 @@ from ....core.errors import Unsupported
 from ....ir.casting import unwrap
 from ....ir.dialects.nvvm import arithmetic, llvm_intrinsics
 from ....ir.dialects.nvvm.attrs import RoundingAttr
-from ....ir.dialects.nvvm.ops_matrix import ConvertFromF32x2Op, ConvertToF16x2Op
+from ....ir.dialects.nvvm.ops_packed_arith import ConvertFromF32x2Op, ConvertToF16x2Op
 from ....target.element_types import ELEMENT_TYPES
 from ...common.llvm_type_constructors import BFLOAT, DOUBLE, FLOAT, FLOATS, HALF, I1, I8, I16, I32, vector
 from ..emission.function_builder import Value

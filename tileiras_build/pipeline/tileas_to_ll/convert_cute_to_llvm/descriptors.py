@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 from ....ir.dialects.checked_cast import cast
 from ....ir.dialects.cute.types import MemRefType
 from ....ir.dialects.llvm_ext import AddrSpaceCastOp, make_global
-from ....ir.dialects.nvvm import ops_thread
+from ....ir.dialects.nvvm import ops_fence_proxy, ops_thread
 from ....ir.dialects.nvvm.attrs import ShflKindAttr
 from ....ir.dialects.nvvm.memory_access import DynamicSharedSizeOp
 from ....ir.dialects.op_definition import TableOp
@@ -119,7 +119,7 @@ def copy_tma_desc(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
 @rewrite("prefetch_tma_desc", "arch.prefetch_tma_desc")
 def prefetch_tma_desc(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     """prefetch.tensormap"""
-    cv.emit.insert(ops_thread.PrefetchTensorMapOp.build(operands=[cv.address(op.descriptor), None]))
+    cv.emit.insert(ops_fence_proxy.PrefetchTensorMapOp.build(operands=[cv.address(op.descriptor), None]))
     return []
 
 

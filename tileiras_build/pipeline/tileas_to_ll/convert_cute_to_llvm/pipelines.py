@@ -16,7 +16,7 @@ from xdsl.ir import SSAValue
 from ....ir.casting import unwrap
 from ....ir.dialects.checked_cast import cast
 from ....ir.dialects.cutlass.types import PipelineType
-from ....ir.dialects.nvvm import ops_thread, warp_sync
+from ....ir.dialects.nvvm import ops_mbarrier, warp_sync
 from ....ir.dialects.op_definition import TableOp
 from .rewriter import ConvertedValue, Converter, Leaf, Rewrite, State, int_parameter, keyword_parameter
 
@@ -94,7 +94,7 @@ def init(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
     for side, count in counts.items():
         for stage in range(_stages(op, cv)):
             operands = [_barrier(op, cv, stage, side), cv.emit.constant(count), None]
-            cv.emit.insert(ops_thread.MBarrierInitSharedOp.build(operands=operands))
+            cv.emit.insert(ops_mbarrier.MBarrierInitSharedOp.build(operands=operands))
     return []
 
 
@@ -103,7 +103,7 @@ def _wait(op: TableOp, cv: Converter, index: Leaf, phase: Leaf, side: str, *, on
     results = [[i1]] if once else [[]]
     if once:
         operands[1] = cv.emit.add(llvm.TruncOp(operands[1], i1))
-    return cv.emit.add_any(ops_thread.MBarrierTryWaitParitySharedOp.build(operands=operands, result_types=results))
+    return cv.emit.add_any(ops_mbarrier.MBarrierTryWaitParitySharedOp.build(operands=operands, result_types=results))
 
 
 @rewrite("pipeline.producer_acquire")
@@ -116,12 +116,12 @@ def producer_acquire(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
 
 def _expect(barrier: SSAValue, bytes: int, cv: Converter) -> None:
     operands = [barrier, cv.emit.constant(bytes), None]
-    cv.emit.insert(ops_thread.MBarrierArriveExpectTxSharedOp.build(operands=operands))
+    cv.emit.insert(ops_mbarrier.MBarrierArriveExpectTxSharedOp.build(operands=operands))
 
 
 def _arrive(op: TableOp, cv: Converter, side: str) -> Sequence[ConvertedValue]:
     barrier = _barrier(op, cv, cv.state(op.state).index, side)
-    cv.emit.insert(ops_thread.MBarrierArriveSharedOp.build(operands=[barrier], result_types=[i64]))
+    cv.emit.insert(ops_mbarrier.MBarrierArriveSharedOp.build(operands=[barrier], result_types=[i64]))
     return []
 
 
@@ -167,7 +167,7 @@ def producer_tail(op: TableOp, cv: Converter) -> Sequence[ConvertedValue]:
         state = _next(state, stages, cv)
     for position in range(2 * stages if "invalidate" in op.attributes else 0):
         barrier = cv.emit.offset(cv.address(op.pipeline), position, i64)
-        cv.emit.insert(ops_thread.MBarrierInvalSharedOp.build(operands=[barrier]))
+        cv.emit.insert(ops_mbarrier.MBarrierInvalSharedOp.build(operands=[barrier]))
     return []
 
 

@@ -17,7 +17,7 @@ from ....ir.dialects import gpu_ext as gpu
 from ....ir.dialects.fast_xdsl import create
 from ....ir.dialects.gpu_ext import ShuffleMode
 from ....ir.dialects.llvm_ext import NO_FAST_MATH, make_global
-from ....ir.dialects.nvgpu.attrs import SHARED
+from ....ir.dialects.nvgpu.types import SHARED
 from ....ir.dialects.nvvm import llvm_intrinsics
 from ....ir.dialects.nvvm.ops_thread import READS, Barrier0Op
 from ...common.llvm_type_constructors import array, integer

@@ -10,7 +10,7 @@ from ....ir.casting import unwrap
 from ....ir.dialects import gpu_ext as gpu
 from ....ir.dialects.checked_cast import type_as
 from ....ir.dialects.llvm_ext import AddrSpaceCastOp, make_function, make_global
-from ....ir.dialects.nvgpu.attrs import SHARED, address_space
+from ....ir.dialects.nvgpu.types import SHARED, address_space
 from ...common.llvm_type_constructors import array
 from ..type_converter import LLVMTypeConverter
 from .rewriter import Emitter, rewrite

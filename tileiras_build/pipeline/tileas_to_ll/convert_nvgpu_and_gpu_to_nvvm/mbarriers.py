@@ -10,8 +10,8 @@ from ....ir.dialects.checked_cast import type_as
 from ....ir.dialects.fast_xdsl import build
 from ....ir.dialects.llvm_ext import make_global
 from ....ir.dialects.nvgpu import ops_barrier as nvgpu
-from ....ir.dialects.nvgpu.attrs import SHARED, MBarrierGroupType
-from ....ir.dialects.nvvm import ops_thread as target
+from ....ir.dialects.nvgpu.types import SHARED, MBarrierGroupType
+from ....ir.dialects.nvvm import ops_mbarrier as target
 from ....ir.dialects.nvvm.cluster_sync_and_fences import MBarrierArriveOp
 from ...common.llvm_type_constructors import array
 from .rewriter import Emitter, rewrite

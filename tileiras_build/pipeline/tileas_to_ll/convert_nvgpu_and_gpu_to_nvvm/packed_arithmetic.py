@@ -25,8 +25,8 @@ from xdsl.ir import Attribute, SSAValue
 
 from ....ir.casting import unwrap
 from ....ir.dialects.checked_cast import type_as
-from ....ir.dialects.nvgpu import ops_copy as nvgpu
-from ....ir.dialects.nvvm import ops_matrix as target
+from ....ir.dialects.nvgpu import ops_arith as nvgpu
+from ....ir.dialects.nvvm import ops_packed_arith as target
 from ....ir.dialects.nvvm.attrs import RoundingAttr
 from ....ir.dialects.vector_ext import FromElementsOp
 from ....target.element_types import OPERAND_TYPES

@@ -24,9 +24,9 @@ from ....ir.dialects.checked_cast import type_as
 from ....ir.dialects.fast_xdsl import build
 from ....ir.dialects.llvm_ext import AddrSpaceCastOp
 from ....ir.dialects.memref_ext import CastOp
-from ....ir.dialects.nvgpu import attrs
 from ....ir.dialects.nvgpu import ops_tensor_map as nvgpu
-from ....ir.dialects.nvvm import ops_copy, ops_thread
+from ....ir.dialects.nvgpu import types
+from ....ir.dialects.nvvm import ops_copy, ops_fence_proxy
 from ....ir.dialects.nvvm.attrs import Keyword, LoadModeAttr, MemScopeAttr
 from ....ir.dialects.nvvm.instructions import bits_of
 from ....ir.dialects.nvvm.tma_reduce import TensorMapReplaceOp
@@ -77,7 +77,7 @@ def convert_store(op: nvgpu.TmaAsyncStoreOp, emit: Emitter) -> None:
 def convert_prefetch(op: nvgpu.TmaPrefetchDescriptorOp, emit: Emitter) -> None:
     """prefetch.tensormap"""
     operands = [emit.base_address(op.tensorMapDescriptor), op.predicate]
-    emit.replace_with(build(ops_thread.PrefetchTensorMapOp, operands))
+    emit.replace_with(build(ops_fence_proxy.PrefetchTensorMapOp, operands))
 
 
 @rewrite(nvgpu.TmaFenceDescriptorOp)
@@ -93,7 +93,7 @@ def _scope(name: str) -> Keyword:
 
 def _acquire(emit: Emitter, address: SSAValue, scope: str) -> None:
     operands = [address, emit.constant(MAP_BYTES)]
-    emit.insert(ops_thread.FenceProxyAcquireOp.build(operands=operands, properties={"scope": _scope(scope)}))
+    emit.insert(ops_fence_proxy.FenceProxyAcquireOp.build(operands=operands, properties={"scope": _scope(scope)}))
 
 
 # Construction ---------------------------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ MAP_TYPE = struct_of(list(FIELDS.values()))
 def convert_create(op: nvgpu.TmaCreateDescriptorOp, emit: Emitter) -> None:
     """A 128-byte stack object with the static fields of the tensor, the box and the map's modes."""
     tensor, strides = _static_tensor(op, emit)
-    map_type = type_as(op.tensorMap, attrs.TensorMapDescriptorType)
+    map_type = type_as(op.tensorMap, types.TensorMapDescriptorType)
     buffer = emit.object(array(MAP_BYTES, IntegerType(8)), MAP_BYTES)
     size = element_bytes(tensor.element_type)
     pointer = emit.base_address(_ranked(op.tensor))
@@ -156,15 +156,15 @@ def _static_tensor(op: nvgpu.TmaCreateDescriptorOp, emit: Emitter) -> tuple[MemR
 
 
 def _modes(
-    op: nvgpu.TmaCreateDescriptorOp, tensor: MemRefType, map_type: attrs.TensorMapDescriptorType, emit: Emitter
+    op: nvgpu.TmaCreateDescriptorOp, tensor: MemRefType, map_type: types.TensorMapDescriptorType, emit: Emitter
 ) -> dict[str, int]:
     return {
         "element_type": _element_code(tensor.element_type, emit),
         "rank": len(op.boxDimensions),
-        "swizzle": attrs.SWIZZLE[map_type.swizzle.data],
-        "l2promo": attrs.L2_PROMOTION[map_type.l2promo.data],
-        "oob": attrs.OUT_OF_BOUNDS[map_type.oob.data],
-        "interleave": attrs.INTERLEAVE[map_type.interleave.data],
+        "swizzle": types.SWIZZLE[map_type.swizzle.data],
+        "l2promo": types.L2_PROMOTION[map_type.l2promo.data],
+        "oob": types.OUT_OF_BOUNDS[map_type.oob.data],
+        "interleave": types.INTERLEAVE[map_type.interleave.data],
     }
 
 
@@ -213,7 +213,7 @@ def convert_rebind(op: nvgpu.TmaRebindDescriptorOp, emit: Emitter) -> None:
         emit.issue(TensorMapReplaceOp, pointer, emit.integer(extent), field="global_dim", index=index)
     for index, stride in enumerate(op.strides):
         emit.issue(TensorMapReplaceOp, pointer, emit.integer(stride, i64), field="global_stride", index=index)
-    emit.insert(ops_thread.FenceProxyReleaseOp.build(properties={"scope": _scope(scope)}))
+    emit.insert(ops_fence_proxy.FenceProxyReleaseOp.build(properties={"scope": _scope(scope)}))
     emit.replace()
 
 

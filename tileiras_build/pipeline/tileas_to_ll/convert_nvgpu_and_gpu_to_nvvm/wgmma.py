@@ -23,8 +23,8 @@ from xdsl.ir import Attribute, SSAValue
 from ....ir.casting import parent_block
 from ....ir.dialects.checked_cast import cast, type_as
 from ....ir.dialects.fast_xdsl import string_of
-from ....ir.dialects.nvgpu import attrs
 from ....ir.dialects.nvgpu import ops_matrix as nvgpu
+from ....ir.dialects.nvgpu.types import WarpgroupAccumulatorType, WarpgroupDescriptorType
 from ....ir.dialects.nvvm import ops_matrix as target
 from ....ir.dialects.nvvm import ops_thread
 from ....ir.dialects.nvvm.attrs import MmaLayoutAttr, ShapeAttr, WgmmaScaleInAttr, WgmmaScaleOutAttr, WgmmaTypeAttr
@@ -67,7 +67,7 @@ def packed_descriptor(emit: Emitter, pointer: SSAValue, bits: int) -> SSAValue:
 def descriptor_bits(op: nvgpu.WarpgroupGenerateDescriptorOp, emit: Emitter) -> int:
     """The constant part of a descriptor."""
     swizzle = op.swizzle_bytes
-    rows = type_as(op.descriptor, attrs.WarpgroupDescriptorType).tensor.get_shape()[0]
+    rows = type_as(op.descriptor, WarpgroupDescriptorType).tensor.get_shape()[0]
     leading = _bytes(op.leading_byte_offset, rows * swizzle)
     stride = _bytes(op.matrix_stride, ROWS_PER_ATOM * swizzle)
     base = _bytes(op.swizzle_base, 0)
@@ -120,7 +120,7 @@ def convert_mma(op: nvgpu.WarpgroupMmaOp, emit: Emitter) -> None:
 def _atom(op: nvgpu.WarpgroupMmaOp, emit: Emitter) -> WgmmaAtom:
     """The row of the elements and of the accumulators."""
     (rows, depth), element = op.matrix_a
-    b, c = _tensor(op.descriptorB), type_as(op.matrixC, attrs.WarpgroupAccumulatorType).fragmented
+    b, c = _tensor(op.descriptorB), type_as(op.matrixC, WarpgroupAccumulatorType).fragmented
     types = _name(element), _name(b.element_type), string_of(c.element_type)
     if (atom := ATOMS.get(types)) is None:
         found = f"has no row for {types[0]} x {types[1]} in {types[2]}"
@@ -139,7 +139,7 @@ def _name(element: Attribute) -> str:
 
 
 def _tensor(descriptor: SSAValue) -> MemRefType:
-    return type_as(descriptor, attrs.WarpgroupDescriptorType).tensor
+    return type_as(descriptor, WarpgroupDescriptorType).tensor
 
 
 def _inputs(
@@ -239,7 +239,7 @@ def _emit_wgmma_group(
 def _blocks(matrix: SSAValue, emit: Emitter) -> list[SSAValue]:
     """The registers of an accumulator, a struct for each block of rows."""
     accumulator = emit.converted(matrix)
-    count, _, _ = accumulator_registers(type_as(matrix, attrs.WarpgroupAccumulatorType))
+    count, _, _ = accumulator_registers(type_as(matrix, WarpgroupAccumulatorType))
     return [accumulator] if count == 1 else [emit.field(accumulator, index) for index in range(count)]
 
 

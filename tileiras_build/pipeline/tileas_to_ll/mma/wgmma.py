@@ -22,9 +22,10 @@ from ....ir.casting import type_as, typed, unwrap
 from ....ir.dialects.cute import layout_of
 from ....ir.dialects.nv_tileas.ops import AsyncDotOp
 from ....ir.dialects.nv_tileas.types import BufferType
-from ....ir.dialects.nvgpu.attrs import SwizzleAttr, WarpgroupAccumulatorType, WarpgroupDescriptorType
+from ....ir.dialects.nvgpu.attrs import SwizzleAttr
 from ....ir.dialects.nvgpu.ops_matrix import WarpgroupGenerateDescriptorOp, WarpgroupMmaOp
 from ....ir.dialects.nvgpu.ops_matrix import WarpgroupMmaInitAccumulatorOp as InitAccumulatorOp
+from ....ir.dialects.nvgpu.types import WarpgroupAccumulatorType, WarpgroupDescriptorType
 from ....ir.dialects.nvvm.wgmma import WgmmaWaitOp
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import MatrixOperand, SharedLayout, WgmmaTiling, matrix_operand

@@ -14,7 +14,7 @@ from ....ir.dialects.fast_xdsl import integer_attr
 from ....ir.dialects.nv_tileas.ops import LDMATRIX
 from ....ir.dialects.nv_tileas.types import BufferType
 from ....ir.dialects.nvgpu import ops_copy as nvgpu
-from ....ir.dialects.nvgpu.attrs import DeviceAsyncTokenType
+from ....ir.dialects.nvgpu.types import DeviceAsyncTokenType
 from ....ir.dialects.nvvm.llvm_intrinsics import SMaxOp, SMinOp
 from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout, shared_access

@@ -17,9 +17,9 @@ from xdsl.ir import Attribute, SSAValue
 from ....ir.casting import cast, defining_table_op, int_array_attr, int_attr, str_attr, unwrap
 from ....ir.dialects.cute import layout_of
 from ....ir.dialects.nv_tileas.ops import STMATRIX
-from ....ir.dialects.nvgpu import attrs as nvgpu_types
 from ....ir.dialects.nvgpu import ops_tensor_map as nvgpu
-from ....ir.dialects.nvgpu.attrs import TensorMapDescriptorType
+from ....ir.dialects.nvgpu import types as nvgpu_types
+from ....ir.dialects.nvgpu.types import TensorMapDescriptorType
 from ....ir.dialects.nvvm import tma_reduce
 from ....ir.dialects.nvvm.cluster_sync_and_fences import FenceProxyAsyncOp
 from ....ir.dialects.op_definition import TableOp

@@ -1,0 +1,134 @@
+"""The loops, branches and returns around an operation."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...ir.casting import parent_block, parent_op, terminator
+from ...ir.dialects.fast_xdsl import walk
+from ...ir.dialects.op_definition import TableOp
+from ...ir.dialects.op_traits import (
+    is_agent_switch,
+    is_continue,
+    is_counted_loop,
+    is_function,
+    is_if,
+    is_loop,
+    is_loop_exit,
+    is_return,
+    preserves_zero,
+)
+
+# What multiplies: in registers, or with operands in shared memory.
+DOTS = ("nv_tileas.dot", "nv_tileas.async.dot")
+
+
+def is_accumulation_loop(dot: TableOp) -> bool:
+    """Whether the loop only accumulates into the accumulator, and has no other dot."""
+    block = parent_block(dot)
+    last = block.last_op
+    argument = dot.acc
+    if not isinstance(argument.owner, Block) or argument.owner is not block or len(list(argument.uses)) != 1:
+        return False
+    others = sum(op.name in DOTS for op in walk(block))
+    uses = list(dot.result.uses)
+    returns = len(uses) == 1 and uses[0].operation is last and uses[0].index == argument.index - 1
+    return returns and others == 1
+
+
+def enclosing_loops(op: Operation) -> list[TableOp] | None:
+    """The counted loops around an operation, outermost first; None where something else is, or a loop has other exits.
+
+    Branches may be around the loops (``ifs_around_loops``).
+    """
+    found: list[TableOp] = []
+    around = op.parent_op()
+    while around is not None and not _is_control_root(around):
+        if is_counted_loop(around) and has_no_early_exit(around):
+            found.insert(0, around)
+        elif not found or not is_if(around):
+            return None
+        around = around.parent_op()
+    return found
+
+
+def ifs_around_loops(op: Operation) -> list[TableOp]:
+    """The branches around the loops around an operation."""
+    found: list[TableOp] = []
+    around = op.parent_op()
+    while around is not None and not _is_control_root(around):
+        if is_if(around):
+            found.insert(0, around)
+        around = around.parent_op()
+    return found
+
+
+def early_returns(func: Operation) -> list[Operation]:
+    """The returns of a kernel but the one that ends it."""
+    return [op for op in walk(func) if is_return(op) and op is not terminator(func.regions[0].blocks[0])]
+
+
+def enclosing_ifs(op: Operation) -> list[TableOp] | None:
+    """The branches around an operation, outermost first; None where something else is."""
+    found: list[TableOp] = []
+    around = parent_op(op)
+    while not _is_control_root(around):
+        if not is_if(around):
+            return None
+        found.insert(0, around)
+        around = parent_op(around)
+    return found
+
+
+def _is_control_root(op: Operation) -> bool:
+    """Whether control flow starts inside of an operation: a kernel, or its partitions."""
+    return is_function(op) or is_agent_switch(op)
+
+
+def enclosing_kernel(op: Operation) -> Operation:
+    """The function around an operation."""
+    while not is_function(op):
+        op = parent_op(op)
+    return op
+
+
+def has_no_early_exit(loop: Operation) -> bool:
+    """Whether a loop runs all its iterations to their ends."""
+    block = loop.regions[0].blocks[0]
+    last = block.last_op
+    if last is None or not is_continue(last):
+        return False
+    return not any(
+        is_return(op) or (is_loop_exit(op) and op is not last and _exits_loop(op, loop)) for op in walk(block)
+    )
+
+
+def _exits_loop(op: Operation, loop: Operation) -> bool:
+    """Whether a continue or break belongs to ``loop`` and not to a loop inside it."""
+    around = op.parent_op()
+    while around is not None and not is_loop(around):
+        around = around.parent_op()
+    return around is loop
+
+
+def is_defined_in_loop(value: SSAValue, loop: Operation) -> bool:
+    """Whether a value is defined in the body of a loop."""
+    place = value.owner if isinstance(value.owner, Block) else value.owner.parent
+    while place is not None and (around := place.parent_op()) is not None:
+        if around is loop:
+            return True
+        place = around.parent
+    return False
+
+
+def is_zero(value: SSAValue) -> bool:
+    """Whether a tile is known to be all zeros."""
+    while isinstance(value.owner, Operation) and preserves_zero(value.owner):
+        value = value.owner.operands[0]
+    if not isinstance(value.owner, Operation) or value.owner.name != "arith.constant":
+        return False
+    constant = value.owner.properties["value"]
+    if isinstance(constant, IntegerAttr | FloatAttr):
+        return constant.value.data == 0
+    return hasattr(constant, "as_array") and not constant.as_array().any()
