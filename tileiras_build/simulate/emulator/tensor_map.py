@@ -213,11 +213,12 @@ class TensorMap:
         yield from ((not 1 <= n <= 1 << 32, f"shape {n} is not 1 to 2^32") for n in self.shape)
         # Of 0, too: rows of a tensor that is repeated (libcu++, cuda::make_tma_descriptor: "0 or greater than or equal to ...").
         yield from (
-            (s % 16 != 0 or not 0 <= s < 1 << 40, f"stride {s} is no multiple of 16 below 2^40") for s in self.strides
+            (s % 16 != 0 or not 0 <= s < 1 << 40, f"stride {s} is not a multiple of 16 below 2^40")
+            for s in self.strides
         )
         yield from ((not 1 <= n <= 256, f"box dimension {n} is not 1 to 256") for n in self.box)
         yield from ((not 1 <= n <= 8, f"element stride {n} is not 1 to 8") for n in self.element_strides)
-        yield self.row_bytes % 16 != 0, f"the box's rows have {self.row_bytes} bytes, no multiple of 16"
+        yield self.row_bytes % 16 != 0, f"the box's rows have {self.row_bytes} bytes, not a multiple of 16"
         wide = span is not None and self.row_bytes > span
         yield wide, f"the box's rows have {self.row_bytes} bytes, more than the swizzle of {span}"
         yield from self.padding_checks() if self.kind.packed < CHUNK else ()
@@ -232,7 +233,7 @@ class TensorMap:
             any(n % 32 for n in (self.base, *self.strides)),
             "base and strides of padded elements are not multiples of 32",
         )
-        yield self.shape[0] % whole != 0, f"rows of padded elements are no multiple of {PADDED}"
+        yield self.shape[0] % whole != 0, f"rows of padded elements are not a multiple of {PADDED}"
         yield self.counts[0] != whole, f"the box of padded elements is not {PADDED} wide"
 
     def im2col_checks(self):

@@ -78,7 +78,7 @@ def test_compare_and_swap():
 
 @pytest.mark.parametrize("places, values", [(1, 2), (2, 3), (5, 2), (96, 2)])
 def test_contended_compare_and_swap(places, values):
-    """Threads act in ascending order: each finds what the last one before it that swapped left there."""
+    """Threads execute in ascending order: each reads the value of the last swap before it."""
     rng = np.random.default_rng(places)
     n = 96
     at = rng.integers(0, places, n).astype(np.uint32)

@@ -1,4 +1,4 @@
-"""clusterlaunchcontrol: each block's work is done once, by its own CTA or by one that has cancelled it."""
+"""clusterlaunchcontrol: each CTA's work is done once, by the CTA itself or by one that has canceled it."""
 
 import numpy as np
 import pytest
@@ -46,27 +46,27 @@ def test_all_work_is_done_once(query, grid):
     assert own.sum() == -(-len(words) // 2) or len(words) == 1  # the other half was taken over
 
 
-def test_a_response_for_the_whole_cluster():
-    """One CTA of a pair asks, both learn of the same cluster."""
+def test_multicast_response():
+    """One CTA of a pair requests; both receive the same response."""
     words = aligned(np.zeros(12, np.uint32))
     run(persistent(QUERY["at once"], "2, 1, 1", ".multicast::cluster::all"), words, grid=12)
     assert (words % 100 == 1).all() and (words[::2] == words[1::2]).all()
     assert (words // 100 % 2 == 0).all() and (words[::2] // 100 != np.arange(0, 12, 2)).any()
 
 
-def test_what_a_refusal_does_not_tell():
+def test_first_cta_of_a_failed_request():
     text = persistent(QUERY["at once"]).replace("@!p3 bra OUT;", "")
-    with pytest.raises(EmulatorFault, match="cluster that was not cancelled"):
+    with pytest.raises(EmulatorFault, match="did not cancel a cluster"):
         run(text, aligned(np.zeros(3, np.uint32)), grid=3)
 
 
-def test_bytes_that_are_no_response():
+def test_bytes_that_are_not_a_response():
     before = "ld.shared.b128 q0, [answer]; clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 p3, q0;"
-    with pytest.raises(EmulatorFault, match="no response of clusterlaunchcontrol.try_cancel"):
+    with pytest.raises(EmulatorFault, match="not a response of clusterlaunchcontrol.try_cancel"):
         run(persistent(QUERY["at once"], before=before), aligned(np.zeros(3, np.uint32)), grid=3)
 
 
-def test_a_response_is_not_there_before_its_wait():
+def test_response_read_before_its_wait():
     text = persistent(QUERY["at once"]).replace("WAIT: mbarrier", "ld.shared.b128 q0, [answer]; WAIT: mbarrier")
     with pytest.raises(EmulatorFault, match="before a wait for the copy to it"):
         run(text, aligned(np.zeros(3, np.uint32)), grid=3)

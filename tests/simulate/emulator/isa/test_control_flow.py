@@ -106,7 +106,7 @@ def test_barrier_in_divergent_warps():
 
 
 def test_named_barriers_between_producer_and_consumer():
-    """Warp 0 produces, warp 1 consumes, three rounds, bar.arrive / bar.sync on two named barriers."""
+    """Warp 0 produces, warp 1 consumes, three iterations, bar.arrive / bar.sync on two named barriers."""
     body = """.shared .align 4 .b8 s[128]; .reg .b32 acc, round; mov.u32 t0, %tid.x; and.b32 t1, t0, 31; shl.b32 t2, t1, 2; mov.u32 t3, s; add.u32 t2, t2, t3;
     mov.u32 round, 0; mov.u32 acc, 0; setp.ge.u32 p1, t0, 32; @p1 bra CONSUMER;
     P: mad.lo.u32 t4, round, 1000, t1; st.shared.u32 [t2], t4; bar.arrive 1, 64; bar.sync 2, 64; add.u32 round, round, 1; setp.lt.u32 p2, round, 3; @p2 bra P; exit;
@@ -138,7 +138,7 @@ def test_barrier_reduction_by_diverged_warps():
     assert (out == 32).all()
 
 
-def test_exited_threads_do_not_hold_a_barrier():
+def test_exited_threads_do_not_block_a_barrier():
     body = "mov.u32 t0, %tid.x; setp.ge.u32 p1, t0, 40; @p1 exit; bar.sync 0; mul.wide.u32 u1, t0, 4; add.u64 u1, u1, u0; st.global.u32 [u1], t0;"
     out = np.zeros(64, np.uint32)
     run(kernel(body, threads=64), out)
@@ -178,7 +178,7 @@ def test_flag_from_a_later_cta():
 
 
 def test_divergent_threads_wait_for_each_other_at_a_shuffle():
-    """Half the warp runs a long loop before the shuffle that needs all of it."""
+    """Half of the warp runs a long loop before a shuffle of the whole warp."""
     body = """mov.u32 t0, %tid.x; mov.u32 t3, t0; setp.lt.u32 p1, t0, 16; @p1 bra S; mov.u32 t4, 0;
     L: add.u32 t4, t4, 1; add.u32 t3, t3, 1; setp.lt.u32 p2, t4, 400; @p2 bra L;
     S: shfl.sync.bfly.b32 t5, t3, 16, 31, -1; mul.wide.u32 u1, t0, 4; add.u64 u1, u1, u0; st.global.u32 [u1], t5;"""
@@ -241,7 +241,7 @@ def test_debug_sections_and_comments_are_ignored():
     assert out[0] == 7
 
 
-def test_a_label_beyond_the_list_is_a_fault():
+def test_branch_index_out_of_range():
     text = """.version 9.0
 .target sm_90
 .address_size 64
@@ -254,6 +254,6 @@ a: b: ret;
 }
 """
     emulator.run_ptx(text, "k", 1, 2)
-    with pytest.raises(EmulatorFault, match="label 31 of a list of 2") as caught:
+    with pytest.raises(EmulatorFault, match="branch index 31 is out of range: the list has 2 labels") as caught:
         emulator.run_ptx(text, "k", 1, 32)
     assert caught.value.line == 8 and caught.value.thread[1] == (31, 0, 0)

@@ -1,4 +1,4 @@
-"""cp.async lands when it is waited for; mbarriers complete phases."""
+"""cp.async is performed at its wait; mbarriers complete phases."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def copy(body, threads=32):
     return out, source.reshape(threads, 4)
 
 
-def test_bytes_arrive_after_the_wait():
+def test_bytes_are_visible_after_the_wait():
     out, source = copy(
         "cp.async.cg.shared.global.L2::128B [t2], [u5], 16; cp.async.commit_group; cp.async.wait_group 0;"
     )
@@ -36,7 +36,7 @@ TOUCHES = {
 
 
 @pytest.mark.parametrize("name", TOUCHES)
-def test_bytes_touched_before_the_wait(name):
+def test_accesses_before_the_wait(name):
     with pytest.raises(
         EmulatorFault, match=r"shared memory (read|written) before a wait for the copy to it at line \d+ .cp.async.ca"
     ):
@@ -45,8 +45,8 @@ def test_bytes_touched_before_the_wait(name):
     np.testing.assert_array_equal(out, source)
 
 
-def test_what_lies_beside_a_copy_may_be_touched():
-    """Words 2 and 3 of each chunk of 16 bytes while the others are on their way."""
+def test_accesses_of_adjacent_words():
+    """Words 2 and 3 of each chunk of 16 bytes while the copies of the other words are in flight."""
     body = (
         ZERO
         + "cp.async.ca.shared.global [t2], [u5], 8; ld.shared.v2.u32 {t4, t5}, [t2+8]; st.shared.u32 [t2+12], t5; cp.async.wait_all;"
@@ -56,7 +56,7 @@ def test_what_lies_beside_a_copy_may_be_touched():
     assert (out[:, 2:] == 7).all()
 
 
-def test_the_thread_that_reads_is_named():
+def test_fault_names_the_reading_thread():
     with pytest.raises(EmulatorFault) as caught:
         copy(ISSUE + TOUCHES["read by one thread"] + "cp.async.wait_all;")
     assert caught.value.thread == ((0, 0, 0), (3, 0, 0)) and caught.value.address == 48
@@ -80,7 +80,7 @@ def test_source_size_fills_with_zeros(size):
     np.testing.assert_array_equal(out.view(np.uint8), want)
 
 
-def test_a_zero_source_size_reads_nothing():
+def test_source_size_of_zero_reads_nothing():
     out, _ = copy("add.u64 u5, u5, 1048576; cp.async.cg.shared.global [t2], [u5], 16, 0; cp.async.wait_all;")
     assert (out == 0).all()
     with pytest.raises(EmulatorFault, match="outside mapped memory"):
@@ -100,7 +100,7 @@ def test_predicated_copies_and_diverged_waits():
 
 
 # -- mbarrier ----------------------------------------------------------------------------------------
-def test_mbarrier_phases_order_two_warps():
+def test_mbarrier_phases_synchronize_two_warps():
     """Warp 0 writes three rounds; warp 1 waits for each phase by parity."""
     body = """.shared .align 8 .b64 full; .shared .align 8 .b64 empty; .shared .align 4 .b8 s[128]; .reg .b32 round, parity, acc, f, e; mov.u32 t0, %tid.x; and.b32 t1, t0, 31; shl.b32 t2, t1, 2;
     mov.u32 t3, s; add.u32 t2, t2, t3; mov.u32 f, full; mov.u32 e, empty; mov.u32 acc, 0; mov.u32 round, 0; mov.u32 parity, 0;
@@ -129,22 +129,22 @@ WAIT = "WAIT: mbarrier.test_wait.parity.shared.b64 p1, [b], 0; @!p1 bra WAIT;"
 
 
 @pytest.mark.parametrize("threads", [32, 96])
-def test_copies_arrive_at_a_barrier(threads):
+def test_mbarrier_arrive_of_copies(threads):
     """Each thread's arrival is one of those that the barrier was initialised for; its copies have landed by then."""
     arrive = "cp.async.mbarrier.arrive.noinc.shared.b64 [b];"
     out, source = copy(BARRIER.format(count=threads) + arrive + WAIT, threads)
     np.testing.assert_array_equal(out, source)
 
 
-def test_copies_may_hold_a_phase_without_being_counted():
-    """Without .noinc the arrival is added to those expected: the phase ends with the one that was initialised."""
+def test_mbarrier_arrive_of_copies_without_noinc():
+    """Without .noinc, the pending count is incremented first: the phase completes after the initialized count."""
     arrive = "cp.async.mbarrier.arrive.shared.b64 [b]; bar.sync 0; @q mbarrier.arrive.shared.b64 u7, [b];"
     out, source = copy(BARRIER.format(count=1) + arrive + WAIT, 64)
     np.testing.assert_array_equal(out, source)
 
 
-def test_an_arrival_of_copies_that_nobody_counted_ends_the_phase_early():
-    """With .noinc and a count of one the first thread's copy alone ends it."""
+def test_mbarrier_arrive_of_copies_with_noinc():
+    """With .noinc and a count of one, the first thread's copy completes the phase."""
     body = BARRIER.format(count=2) + "@q cp.async.mbarrier.arrive.noinc.shared.b64 [b]; bar.sync 0;"
     tested = "mbarrier.test_wait.parity.shared.b64 p1, [b], 0; selp.u32 t4, 1, 0, p1; st.shared.u32 [t2], t4;"
     out, _ = copy(body + "cp.async.wait_all; bar.sync 0;" + tested)

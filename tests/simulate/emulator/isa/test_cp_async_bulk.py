@@ -1,4 +1,4 @@
-"""Bulk copies: boxes of tensors element by element after the ISA's rules, lines of bytes, and what goes wrong."""
+"""Bulk copies: boxes of tensors, computed element by element by the ISA's rules, contiguous copies, and faults."""
 
 import dataclasses
 import itertools
@@ -22,7 +22,7 @@ SHARED = 16384
 
 
 def shared_offset(row, byte, row_bytes, swizzle, start=0):
-    """Where a byte of a box lies: rows after each other, 16-byte chunks XORed with the 128-byte row (section 5.5.6)."""
+    """The offset of a byte of a box: rows in order, 16-byte chunks XORed with the 128-byte row (section 5.5.6)."""
     span = SPAN[swizzle]
     address = start + row * (span or row_bytes) + byte
     if swizzle == "128B_ATOM_32B":
@@ -112,7 +112,7 @@ def test_swizzles(dtype, swizzle):
 
 @pytest.mark.parametrize("corner", [(-8, -3), (24, 13), (-5, 2), (29, -2), (100, 0), (3, 40)])
 @pytest.mark.parametrize("fill", ["zero", "nan"])
-def test_outside_the_tensor(corner, fill):
+def test_out_of_bounds_fill(corner, fill):
     tensor = random(np.random.default_rng(2), (16, 32), np.float16)
     box = [16, 8]
     out = load(tensor, tensor_map(tensor, box, "32B", fill=fill), corner)
@@ -137,7 +137,7 @@ def test_element_strides():
     np.testing.assert_array_equal(out, box_image(tensor, box, (4, 3, 1), steps=steps))
 
 
-def test_a_part_of_a_wider_tensor():
+def test_map_of_a_part_of_a_tensor():
     """The map's shape, not the memory's, bounds the copy."""
     whole = random(np.random.default_rng(4), (12, 64), np.float16)
     out = load(whole, tensor_map(whole, [32, 8], "64B", shape=(7, 30)), (0, 2))
@@ -153,7 +153,7 @@ def test_tf32_rounds():
     np.testing.assert_array_equal(out[:32].view(np.float32), np.array(expected, np.float32))
 
 
-def test_blocks_load_their_own_boxes():
+def test_ctas_load_different_boxes():
     """Block b loads row b; a grid at once."""
     tensor = random(np.random.default_rng(5), (50, 32), np.float32)
     descriptor = tensor_map(tensor, [32, 1], "128B")
@@ -174,7 +174,7 @@ def test_blocks_load_their_own_boxes():
 
 @pytest.mark.parametrize("early", ["ld.shared.u32 t9, [t1+16];", "st.shared.u32 [t1+16], t3;"])
 @pytest.mark.parametrize("line", [False, True])
-def test_bytes_touched_before_the_wait(early, line):
+def test_accesses_before_the_wait(early, line):
     tensor = random(np.random.default_rng(6), (8, 64), np.float16)
     copy = "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [t1], [u2, {0, 0}], [t2];"
     if line:
@@ -224,8 +224,8 @@ def test_stores(swizzle, corner):
 
 @pytest.mark.parametrize("wait", ["wait_group", "wait_group.read"])
 @pytest.mark.parametrize("line", [False, True])
-def test_a_wait_for_reads_leaves_what_is_not_written_unseen(wait, line):
-    """The thread that started a copy reads what it wrote: after a whole wait, and not before."""
+def test_wait_for_reads_does_not_make_writes_visible(wait, line):
+    """The issuing thread sees the copy's writes after a full wait, not before."""
     tensor = aligned(np.full((8, 64), 5, np.uint16))
     address = f"mov.u64 u6, {tensor.__array_interface__['data'][0]};"
     copy = (
@@ -237,11 +237,11 @@ def test_a_wait_for_reads_leaves_what_is_not_written_unseen(wait, line):
     mov.u32 t7, 99; @!p0 st.shared.u32 [t1], t7; @!p0 ld.global.u32 t8, [u6]; @!p0 st.shared.u32 [t1+4], t8; bar.sync 0;"""
     image = execute(body, tensor, tensor_map(tensor, [64, 8])).view(np.uint32)
     assert (image[0], image[1]) == (99, 0 if wait == "wait_group" else 0x50005)
-    assert not tensor.any()  # it wrote what was there when it read, at the latest when the thread exited
+    assert not tensor.any()  # the copy read shared memory before the write, at the latest at the thread's exit
 
 
-def test_waits_count_the_newest_groups():
-    """Of two stores the older must have been written, the newer need not."""
+def test_wait_group_excludes_the_newest_groups():
+    """The older of two stores has completed, the newer one may be in flight."""
     tensor = aligned(np.full((16, 64), 5, np.uint16))
     address = f"mov.u64 u6, {tensor.__array_interface__['data'][0]};"
     store = "@!p0 cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [u2, {{0, {}}}], [t1]; @!p0 cp.async.bulk.commit_group;"
@@ -253,8 +253,8 @@ def test_waits_count_the_newest_groups():
 
 
 @pytest.mark.parametrize("wait", ["", "@!p0 cp.async.bulk.wait_group.read 0; bar.sync 0;"])
-def test_a_write_to_what_a_store_still_reads(wait):
-    """Another thread overwrites the source: a race, unless the first has waited and both have met."""
+def test_write_to_the_source_of_a_store_in_flight(wait):
+    """Another thread overwrites the source: a race, unless the first thread has waited and both have synchronized."""
     tensor = random(np.random.default_rng(16), (8, 64), np.float16)
     body = f"""@!p0 cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [u2, {{0, 0}}], [t1]; @!p0 cp.async.bulk.commit_group; bar.sync 0;
     {wait} mov.u32 t7, 1; setp.eq.u32 p3, t0, 40; @p3 st.shared.u32 [t1+64], t7; @!p0 cp.async.bulk.wait_group.read 0; bar.sync 0;"""
@@ -312,7 +312,7 @@ def test_reductions(operation, dtype):
     np.testing.assert_array_equal(tensor.view(np.uint8), expected.view(np.uint8))
 
 
-def test_reductions_of_many_blocks_add_up():
+def test_reductions_of_many_ctas():
     tensor = aligned(np.zeros((4, 32), np.float32))
     memory = emulator.Memory()
     memory.map_array(tensor)
@@ -329,11 +329,11 @@ def test_reductions_of_many_blocks_add_up():
     np.testing.assert_array_equal(tensor, np.repeat([[3.0], [3], [2], [2]], 32, axis=1))
 
 
-# -- lines -------------------------------------------------------------------------------------------
+# -- contiguous copies -------------------------------------------------------------------------------------------
 LINES = ".shared .align 128 .b8 s[4096]; .shared .align 8 .b64 bar; mov.u32 t0, %tid.x; mov.u32 t1, s; mov.u32 t2, bar; setp.ne.u32 p0, t0, 0; mad.lo.u32 t3, t0, 16, t1; mul.wide.u32 u5, t0, 16;\n"
 
 
-def test_a_line_to_shared_and_back():
+def test_contiguous_copy_to_shared_and_back():
     source, out = aligned(np.arange(256, dtype=np.uint32)), aligned(np.zeros(256, np.uint32))
     body = (
         LINES
@@ -348,7 +348,7 @@ def test_a_line_to_shared_and_back():
     assert not out[:8].any() and not out[252:].any()
 
 
-def test_every_thread_copies_a_line():
+def test_every_thread_issues_a_contiguous_copy():
     source, out = aligned(np.arange(128, dtype=np.uint32)), aligned(np.zeros((32, 4), np.uint32))
     body = (
         LINES
@@ -366,7 +366,7 @@ def test_every_thread_copies_a_line():
     ("operation", "type_", "dtype"),
     [("add", "u32", np.uint32), ("add.noftz", "f16", np.float16), ("max", "s32", np.int32), ("xor", "b64", np.uint64)],
 )
-def test_a_line_is_reduced(operation, type_, dtype):
+def test_contiguous_reduction(operation, type_, dtype):
     rng = np.random.default_rng(9)
     values, before = rng.integers(0, 30, 64).astype(dtype), rng.integers(0, 30, 64).astype(dtype)
     source, out = aligned(values), aligned(before)
@@ -385,7 +385,7 @@ def test_a_line_is_reduced(operation, type_, dtype):
 
 
 # -- tensor maps -------------------------------------------------------------------------------------
-def test_a_map_made_on_the_device():
+def test_map_created_on_the_device():
     """tensormap.replace fills zeros in shared memory; the copy to global memory is what the load takes."""
     tensor = random(np.random.default_rng(10), (8, 64), np.float16)
     fields = [
@@ -428,7 +428,7 @@ def replace_in_cluster(address):
     return out.view(np.uint8).reshape(2, 4)
 
 
-def test_a_map_in_shared_memory_of_a_cluster():
+def test_map_in_shared_memory_of_a_cluster():
     """The addresses of the second CTA have its rank in their upper bits."""
     found = replace_in_cluster("mapa.shared::cluster.u32 t3, t3, {}; cvt.u64.u32 u4, t3;".replace("{}", "t7").replace(
         "mapa", "mov.u32 t7, %cluster_ctarank; mapa"))  # fmt: skip
@@ -438,7 +438,7 @@ def test_a_map_in_shared_memory_of_a_cluster():
 
 
 @pytest.mark.parametrize("more", ["cta_group::2.{}", "{}.cta_group::2"])
-def test_the_cta_group_may_stand_before_and_after(more):
+def test_positions_of_the_cta_group(more):
     """PTX ISA 9.0, section 9.7.9.25.5.2: .cta_group follows the dimensions; assemblers take it at the end, too."""
     tensor = random(np.random.default_rng(3), (8, 64), np.float16)
     form = more.format("shared::cluster.global.tile.mbarrier::complete_tx::bytes")
@@ -450,7 +450,7 @@ def test_the_cta_group_may_stand_before_and_after(more):
 
 
 @pytest.mark.parametrize(("times", "corner"), [(1, 0), (3, 1)])
-def test_a_tensor_that_is_repeated_has_a_stride_of_zero(times, corner):
+def test_stride_of_zero_repeats_a_tensor(times, corner):
     """Such as ``Tensor.expand`` gives; past the last repetition is outside."""
     tensor = random(np.random.default_rng(4), (1, 8, 64), np.float16)
     repeated = np.broadcast_to(tensor, (times, 8, 64))
@@ -460,7 +460,7 @@ def test_a_tensor_that_is_repeated_has_a_stride_of_zero(times, corner):
 
 
 @pytest.mark.parametrize("corner", [0, 32, 96])
-def test_elements_of_four_bits(corner):
+def test_4_bit_elements(corner):
     """Two to a byte: 192 elements in a row, of which a box has 128; coordinates count elements."""
     tensor = random(np.random.default_rng(5), (8, 96), np.uint8)
     packed = tensor_map(tensor, [64, 8], "64B", element="b4x16")
@@ -470,8 +470,8 @@ def test_elements_of_four_bits(corner):
 
 @pytest.mark.parametrize("rows", [(5, 0, 5, 7), (-1, 3, 8, 2)])
 @pytest.mark.parametrize("swizzle", ["none", "128B"])
-def test_four_rows_are_gathered(rows, swizzle):
-    """In the order of the coordinates, outside the tensor zeros."""
+def test_gather4(rows, swizzle):
+    """Rows in the order of the coordinates; zeros outside the tensor."""
     tensor = random(np.random.default_rng(6), (8, 96), np.float16)
     at = ", ".join(map(str, (16, *rows)))
     body = f"""@!p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [t2], 512;
@@ -481,7 +481,7 @@ def test_four_rows_are_gathered(rows, swizzle):
     np.testing.assert_array_equal(found, box_image(four, [64, 4], (16, 0), swizzle))
 
 
-def test_four_rows_are_scattered():
+def test_scatter4():
     tensor = random(np.random.default_rng(7), (8, 96), np.float16)
     expected, data = tensor.copy(), np.random.default_rng(8).integers(0, 256, SHARED).astype(np.uint8)
     memory = emulator.Memory()
@@ -500,20 +500,20 @@ def test_four_rows_are_scattered():
     np.testing.assert_array_equal(tensor.view(np.uint16), expected.view(np.uint16))
 
 
-def test_only_rows_of_a_matrix_can_be_gathered():
+def test_gather4_needs_rows_of_a_matrix():
     tensor = random(np.random.default_rng(6), (8, 64), np.float16)
     body = "@!p0 cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes [t1], [u2, {0, 0, 1, 2, 3}], [t2];\n"
     assert "a box of 64x8 cannot be gathered" in faulty(body, tensor_map(tensor, [64, 8]), tensor)
 
 
-# -- columns of pixels -------------------------------------------------------------------------------
+# -- im2col -------------------------------------------------------------------------------
 def pixel_map(tensor, lower, upper, channels, pixels, steps=None, swizzle="none"):
     plain = tensor_map(tensor, [1] * tensor.ndim, swizzle, steps)
     return dataclasses.replace(plain, columns=Im2colParameters(lower, upper, channels, pixels))
 
 
 def pixel_image(tensor, lower, upper, channels, count, start, offsets, steps, swizzle="none"):
-    """Shared memory after the load of a column, from the list of all pixels of all bounding boxes in order (section 5.5.5).
+    """Shared memory after an im2col load, from the list of all pixels of all bounding boxes in order (section 5.5.5).
 
     ``start`` is (c, w, h, …, n). A pixel outside the tensor, and a channel too, reads as zero.
     """
@@ -541,7 +541,7 @@ PIXELS = {  # shape N, …, W, C -> lower and upper corners, steps of C, W, …,
 
 @pytest.mark.parametrize("swizzle", ["none", "32B"])
 @pytest.mark.parametrize("name", PIXELS)
-def test_columns_of_pixels(name, swizzle):
+def test_im2col_loads(name, swizzle):
     """Across the ends of rows, images and volumes, and past the last image."""
     shape, lower, upper, steps, start, offsets = PIXELS[name]
     tensor = random(np.random.default_rng(9), shape, np.float16)
@@ -553,7 +553,7 @@ def test_columns_of_pixels(name, swizzle):
     np.testing.assert_array_equal(found, expected)
 
 
-def test_columns_are_stored_without_offsets():
+def test_im2col_stores_have_no_offsets():
     tensor = random(np.random.default_rng(10), (2, 4, 5, 16), np.uint16)
     expected = tensor.copy()
     body = """st.shared.u32 [t1+96], 0x00070009; fence.proxy.async; bar.sync 0;
@@ -576,8 +576,8 @@ WIDE = {  # shape N, …, W, C -> lower and upper corner of W, steps of C, W, �
 
 @pytest.mark.parametrize("mode", ["im2col::w", "im2col::w::128"])
 @pytest.mark.parametrize("name", WIDE)
-def test_pixels_along_a_row(name, mode):
-    """H and D stay: the last pixel of a row's box is followed by the first of the same row of the next image."""
+def test_im2col_w_loads(name, mode):
+    """H and D are constant: after the last pixel of a row's box, the first pixel of the same row of the next image follows."""
     shape, lower, upper, steps, start, offset = WIDE[name]
     tensor = random(np.random.default_rng(9), shape, np.float16)
     rank, count = len(shape), 48 if mode == "im2col::w" else 128
@@ -599,17 +599,17 @@ def test_pixels_along_a_row(name, mode):
     np.testing.assert_array_equal(found, box_image(rows, [32, count], (0, 0), "64B"))
 
 
-def test_what_only_figures_show_of_wide_modes():
+def test_unsupported_halos_of_wide_modes():
     tensor = random(np.random.default_rng(9), (2, 6, 7, 64), np.float16)
     plain = tensor_map(tensor, [1] * 4, "64B")
     descriptor = dataclasses.replace(plain, columns=Im2colParameters((0,), (0,), 32, 16, "im2col::w"))
     load = "@!p0 cp.async.bulk.tensor.4d.shared::cta.global.{}.mbarrier::complete_tx::bytes [t1], [u2, {{0, 0, 0, 0}}], [t2], {{{}}};"
     assert "a wHalo of 2 is not supported" in faulty(load.format("im2col::w", "2, 0"), descriptor, tensor)
-    assert "a wOffset of 32 is not 0 to 31" in faulty(load.format("im2col::w", "0, 32"), descriptor, tensor)
-    assert "not of the mode of this copy (im2col::w::128)" in faulty(
+    assert "wOffset 32 is out of range" in faulty(load.format("im2col::w", "0, 32"), descriptor, tensor)
+    assert "the mode of the tensor map differs from that of this copy (im2col::w::128)" in faulty(
         load.format("im2col::w::128", "0, 0"), descriptor, tensor
     )
-    assert "not of the mode of this copy (im2col)" in faulty(load.format("im2col", "0, 0"), descriptor, tensor)
+    assert "differs from that of this copy (im2col)" in faulty(load.format("im2col", "0, 0"), descriptor, tensor)
     with pytest.raises(UnsupportedInstruction, match="expected 2 offsets"):
         execute(load.format("im2col::w", "0"), tensor, descriptor)
 
@@ -617,7 +617,7 @@ def test_what_only_figures_show_of_wide_modes():
 @pytest.mark.parametrize(
     ("swizzle", "lower", "why"), [("none", (0,), "needs a swizzling mode"), ("64B", (0, 0), "does not have 1 dimensions"), ("64B", (1 << 15,), "more than 16 bits")]
 )  # fmt: skip
-def test_wide_maps_that_do_not_exist(swizzle, lower, why):
+def test_invalid_wide_maps(swizzle, lower, why):
     tensor = random(np.random.default_rng(9), (2, 4, 5, 64), np.uint16)
     plain = tensor_map(tensor, [1] * 4, swizzle)
     columns = Im2colParameters((0,), (0,), 32, 4, "im2col::w")
@@ -629,7 +629,7 @@ def test_wide_maps_that_do_not_exist(swizzle, lower, why):
 @pytest.mark.parametrize(
     ("target", "modes"), [("sm_100a", ["im2col::w", "im2col::w::128"]), ("sm_120a", ["im2col::w"])]
 )
-def test_wide_modes_are_what_ptxas_accepts(target, modes, tmp_path):
+def test_ptxas_accepts_the_wide_modes(target, modes, tmp_path):
     lines = [
         f"cp.async.bulk.tensor.4d.shared::cta.global.{mode}.mbarrier::complete_tx::bytes [t1], [u2, {{t3, t4, t5, t6}}], [t2], {{0, 1}};"
         for mode in modes
@@ -642,11 +642,13 @@ def test_wide_modes_are_what_ptxas_accepts(target, modes, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-def test_maps_of_the_other_mode():
+def test_maps_of_another_mode():
     tensor = random(np.random.default_rng(9), (2, 6, 64), np.float16)
     pixel = "@!p0 cp.async.bulk.tensor.3d.shared::cta.global.im2col.mbarrier::complete_tx::bytes [t1], [u2, {0, 0, 0}], [t2], {0};"
-    assert "not of the mode" in faulty(pixel, tensor_map(tensor, [64, 2, 1]), tensor)
-    assert "not of the mode" in faulty(LOAD.format(3, 0, "0, 0, 0"), pixel_map(tensor, (0,), (0,), 16, 4), tensor)
+    assert "the mode of the tensor map differs" in faulty(pixel, tensor_map(tensor, [64, 2, 1]), tensor)
+    assert "the mode of the tensor map differs" in faulty(
+        LOAD.format(3, 0, "0, 0, 0"), pixel_map(tensor, (0,), (0,), 16, 4), tensor
+    )
 
 
 @pytest.mark.parametrize(
@@ -654,7 +656,7 @@ def test_maps_of_the_other_mode():
     [({"lower": (-129, 0)}, "more than 8 bits"), ({"channels": 264}, "264 channels"), ({"pixels": 1025}, "1025 pixels"),
      ({"upper": (0,)}, "does not have 2 dimensions")],
 )  # fmt: skip
-def test_columns_that_do_not_exist(changes, why):
+def test_invalid_im2col_maps(changes, why):
     tensor = random(np.random.default_rng(9), (2, 4, 5, 16), np.uint16)
     good = pixel_map(tensor, (0, 0), (0, 0), 16, 4)
     assert good.problem() is None and decode(good.encode()) == good
@@ -665,7 +667,7 @@ def test_columns_that_do_not_exist(changes, why):
 @pytest.mark.parametrize("corner", [0, 128, -128])
 @pytest.mark.parametrize("swizzle", ["none", "128B"])
 def test_padded_elements(element, packed, corner, swizzle):
-    """128 elements of 4 or 6 bits become 8 chunks of 16 bytes, each 16 elements and padding that is not said."""
+    """128 elements of 4 or 6 bits become 8 chunks of 16 bytes, each of 16 elements and undefined padding."""
     width = 8 * packed
     tensor = aligned(np.random.default_rng(5).integers(0, 256, (8, 2 * width)).astype(np.uint8))
     found = load(tensor, tensor_map(tensor, [width, 8], swizzle, element=element), (corner, 2))
@@ -681,7 +683,7 @@ def test_padded_elements(element, packed, corner, swizzle):
 
 @pytest.mark.parametrize("corner", [0, 128, 256])
 @pytest.mark.parametrize("swizzle", ["none", "128B"])
-def test_codes_of_six_bits_are_stored(corner, swizzle):
+def test_stores_of_6_bit_elements(corner, swizzle):
     """.b6p2x16: the low 6 bits of each byte, packed; what lies past the tensor is left out."""
     tensor = aligned(np.random.default_rng(5).integers(0, 256, (8, 192)).astype(np.uint8))
     expected, data = tensor.copy(), np.random.default_rng(6).integers(0, 256, (4, 128)).astype(np.uint8)
@@ -726,7 +728,7 @@ def test_padded_elements_cannot_be_stored():
     ("box", "swizzle", "why"),
     [([32, 8], "none", "not 128 wide"), ([64, 8], "64B", "more than the swizzle")],
 )
-def test_padded_elements_have_boxes_of_one_width(box, swizzle, why):
+def test_width_of_boxes_of_padded_elements(box, swizzle, why):
     tensor = random(np.random.default_rng(5), (8, 64), np.uint8)
     assert why in tensor_map(tensor, box, swizzle, element="b4x16_p64").problem()
 
@@ -769,10 +771,10 @@ def test_launch_encodes_maps_from_the_manifest():
     ("changes", "why"),
     [({"base": 8}, "base 0x8"), ({"strides": [{"param": 1}]}, "stride 33"), ({"box": [512, 4]}, "box dimension 512"),
      ({"box": [64, 4]}, "more than the swizzle of 32"), ({"shape": [-1, 4]}, "shape -1"), ({"element": "f12"}, "unknown element type"),
-     ({"box": [4, 4]}, "no multiple of 16"), ({"strides": [1 << 40]}, "stride 1099511627776"), ({"box": [16]}, "rank 2"),
+     ({"box": [4, 4]}, "not a multiple of 16"), ({"strides": [1 << 40]}, "stride 1099511627776"), ({"box": [16]}, "rank 2"),
      ({"element_strides": [1, 9]}, "element stride 9"), ({"element": "u32", "box": [8, 4], "fill": "nan"}, "no NaN")],
 )  # fmt: skip
-def test_maps_that_a_driver_refuses(changes, why):
+def test_maps_rejected_by_the_driver(changes, why):
     tensor = random(np.random.default_rng(12), (5, 32), np.float16)
     with pytest.raises(EmulatorError, match="kernel k: tensor map tensor_map_0 cannot be encoded") as caught:
         launch(tensor, aligned(np.zeros(128, np.uint8)), 33 if why == "stride 33" else 32, 5, **changes)
@@ -796,34 +798,34 @@ def test_a_misaligned_box():
 
 
 def test_a_box_past_the_end():
-    assert "leaves the shared memory" in faulty(EXPECT + LOAD.format(2, 16384 - 512, "0, 0") + WAIT)
+    assert "exceeds the shared memory" in faulty(EXPECT + LOAD.format(2, 16384 - 512, "0, 0") + WAIT)
 
 
 def test_the_wrong_rank():
-    assert "rank 2, the copy 3 coordinates" in faulty(EXPECT + LOAD.format(3, 0, "0, 0, 0") + WAIT)
+    assert "rank 2, but the copy has 3 coordinates" in faulty(EXPECT + LOAD.format(3, 0, "0, 0, 0") + WAIT)
 
 
-def test_no_map():
+def test_missing_map():
     assert "no tensor map" in faulty("mov.u64 u2, u0;" + EXPECT + LOAD.format(2, 0, "0, 0") + WAIT)
 
 
-def test_a_tensor_that_is_not_mapped():
+def test_unmapped_tensor():
     tensor = random(np.random.default_rng(14), (8, 64), np.float16)
     wide = TensorMap("f16", tensor.__array_interface__["data"][0], (64, 4096), (128,), (64, 8), (1, 1), "128B")
     assert "outside mapped memory" in faulty(EXPECT + LOAD.format(2, 0, "0, 2000") + WAIT, wide, tensor)
 
 
-def test_fewer_bytes_than_expected_never_complete():
+def test_fewer_bytes_than_expected_are_a_deadlock():
     message = faulty(EXPECT.replace("1024", "2048") + LOAD.format(2, 0, "0, 0") + WAIT)
-    assert message.startswith("deadlock") and "1024 bytes to come" in message
+    assert message.startswith("deadlock") and "1024 bytes pending" in message
 
 
-def test_a_load_that_nobody_waits_for():
+def test_load_without_a_wait():
     assert "in flight" in faulty(EXPECT + LOAD.format(2, 0, "0, 0") + "ret;")
 
 
-def test_a_load_that_nobody_waits_for_beside_one_that_others_wait_for():
-    """The second warp sleeps until the copy to the other mbarrier lands."""
+def test_load_without_a_wait_next_to_a_load_with_a_wait():
+    """The second warp waits for the copy to the other mbarrier."""
     body = """@!p0 mbarrier.init.shared.b64 [t1+8192], 1; fence.proxy.async; bar.sync 0;
     setp.lt.u32 p3, t0, 32; @p3 bra ISSUE;
     WAIT: mbarrier.try_wait.parity.shared::cta.b64 p2, [t1+8192], 0; @!p2 bra WAIT;
@@ -839,13 +841,13 @@ def test_a_load_that_nobody_waits_for_beside_one_that_others_wait_for():
         execute(body + "bar.sync 0; ret;", tensor, tensor_map(tensor, [64, 8], "128B"), threads=64)
 
 
-def test_a_store_that_nobody_waits_for():
+def test_store_without_a_wait():
     body = "@!p0 cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [u2, {0, 0}], [t1]; @!p0 cp.async.bulk.commit_group;"
     assert "exits before its bulk copy has read shared memory" in faulty(body)
 
 
-def test_a_commit_that_no_thread_executes():
-    """The store stays uncommitted, and so a wait for all groups leaves it in flight."""
+def test_commit_without_active_threads():
+    """The store is not committed, so a wait for all groups leaves it in flight."""
     body = """@!p0 cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [u2, {0, 0}], [t1]; setp.ne.u32 p3, t0, t0;
     @p3 cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;"""
     assert "exits before its bulk copy has read shared memory" in faulty(body)
@@ -854,10 +856,10 @@ def test_a_commit_that_no_thread_executes():
     assert not tensor.view(np.uint16).any()  # shared memory held zeros
 
 
-def test_an_odd_size():
+def test_size_that_is_not_a_multiple_of_16():
     body = (
         LINES
         + "@!p0 mbarrier.init.shared.b64 [t2], 1; bar.sync 0; @!p0 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [t1], [u0], 24, [t2];"
     )
-    with pytest.raises(EmulatorFault, match="no multiple of 16"):
+    with pytest.raises(EmulatorFault, match="not a multiple of 16"):
         run(kernel(body), aligned(np.zeros(64, np.uint8)))

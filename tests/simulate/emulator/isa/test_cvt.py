@@ -297,7 +297,7 @@ def reverse(bits):
 
 @pytest.mark.parametrize("name, residue", [("e4m3x4", 4), ("e5m2x4", 5), ("e3m2x4", 5), ("e2m3x4", 4), ("e2m1x4", 6)])
 def test_stochastic_rounding_of_four(name, residue):
-    """1 + m / 65536 of a unit in the last place goes up exactly where m plus the value's random bits carry."""
+    """1 + m / 65536 of a unit in the last place rounds up exactly if m plus the value's random bits overflows."""
     dtype = NARROW[name.replace("x4", "x2")]
     rng = np.random.default_rng(9)
     extra = rng.integers(0, 1 << 16, (200, 4))
@@ -360,7 +360,7 @@ def test_scaled_pairs_to_bf16(name):
     np.testing.assert_array_equal(got[1], np.clip(np.where(exact < 0, 0, plain), 0, largest))
 
 
-def test_scale_format_at_its_ends():
+def test_extreme_scale_factors():
     """Values that a power of two cannot hold: NaN, or with .satfinite 2^127; the magnitude is rounded."""
     a = np.array([np.inf, 3.4e38, -3.0, 2.0**-130, 1.1754942e-38], np.float32)
     body = "cvt.rp.ue8m0x2.f32 x, a, a; cvt.rp.satfinite.ue8m0x2.f32 y, a, a; cvt.rz.ue8m0x2.f32 z, a, a;"

@@ -122,7 +122,7 @@ def test_square_root(fmt, mode):
     compare(got, [exact_sqrt(Fraction(float(x)), fmt, mode) for x in a], fmt, mode)
 
 
-def test_results_that_are_nan_are_canonical():
+def test_nan_results_are_canonical():
     a = np.array([0x7FC00001, 0xFF800001, 0x7F800000, 0x7F800000, 0], np.uint32)
     b = np.array([0x3F800000, 0x3F800000, 0xFF800000, 0x00000000, 0x7F812345], np.uint32)
     x, y, z = evaluate("add.f32 x, a, b; mul.f32 y, a, b; fma.rn.f32 z, a, b, b;", a, b, out=(np.uint32,) * 3)
@@ -282,7 +282,7 @@ def test_reciprocal_of_f64_keeps_the_high_word():
 
 
 def test_mad_rounds_once():
-    """mad.f32 is fma since sm_20: one rounding, where a product and a sum would make two."""
+    """mad.f32 is fma since sm_20: one rounding, not one for the multiplication and one for the addition."""
     rng = np.random.default_rng(0)
     a, b, c = rng.standard_normal((3, 512)).astype(np.float32)
     c[:256] = -(a[:256] * b[:256])

@@ -265,7 +265,7 @@ def test_carry_chain_adds_128_bits():
 
 
 def test_multiply_carry_chain():
-    """A 64 x 32 product from 32-bit pieces."""
+    """A 64 x 32 multiplication from 32-bit pieces."""
     rng = np.random.default_rng(9)
     a, b, c = (rng.integers(0, 1 << 32, 200, np.uint32) for _ in range(3))
     body = "mul.lo.u32 x, a, c; mul.hi.u32 t5, a, c; mad.lo.cc.u32 y, b, c, t5; madc.hi.u32 z, b, c, 0;"
@@ -274,7 +274,7 @@ def test_multiply_carry_chain():
         assert (int(a[i]) | int(b[i]) << 32) * int(c[i]) == int(x[i]) | int(y[i]) << 32 | int(z[i]) << 64
 
 
-def test_24_bit_products_and_sad():
+def test_mul24_and_sad():
     a, b = pairs(32)
     body = "mul24.lo.s32 x, a, b; mul24.hi.u32 y, a, b; sad.s32 z, a, b, a; sad.u32 w, a, b, 5;"
     x, y, z, w = evaluate(body, a, b, out=(np.uint32,) * 4)

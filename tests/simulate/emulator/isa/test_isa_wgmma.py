@@ -1,4 +1,4 @@
-"""wgmma.mma_async: shared-memory layouts by the ISA's patterns, fragments by its formulas, products by NumPy."""
+"""wgmma.mma_async: shared-memory layouts by the ISA's patterns, fragments by its formulas, matmuls by NumPy."""
 
 import ml_dtypes
 import numpy as np
@@ -12,7 +12,7 @@ DTYPES = {
     "e4m3": ml_dtypes.float8_e4m3fn, "e5m2": ml_dtypes.float8_e5m2,
 }  # fmt: skip
 SWIZZLE = {0: 0, 128: 1, 64: 2, 32: 3}  # bytes of a pattern's row -> code of the descriptor, bits 62-63
-A_AT, B_AT = 0, 32768  # where the operands lie in shared memory
+A_AT, B_AT = 0, 32768  # addresses of the operands in shared memory
 THREADS = 128
 
 
@@ -33,7 +33,7 @@ def place(image, matrix, at, swizzle, leading, stride, transposed=False, pattern
 
     Section 9.7.15.5.1, canonical layouts with T elements per 16 bytes. K-major: rows of the pattern are ``swizzle``
     (or 16) bytes; 8 of them make a core matrix, ``stride`` bytes apart; without swizzle, the second 16 bytes of k lie
-    ``leading`` bytes on. MN-major: the same with the roles of rows and k turned; the next ``swizzle`` bytes of rows lie
+    ``leading`` bytes on. MN-major: the same with the roles of rows and k transposed; the next ``swizzle`` bytes of rows lie
     ``leading`` bytes on, the next eight k ``stride`` bytes on - without swizzle the other way around. The swizzle
     XORs bits 4-6 of an address with its bits 7-9 (counted from ``pattern``), as many as the pattern's row has chunks.
     """
@@ -104,11 +104,11 @@ def opcode(n, k, d, a, b, sat=""):
     return f"wgmma.mma_async.sync.aligned.m64n{n}k{k}{sat}.{d}.{a}.{b}"
 
 
-def tail(type_, turned=(0, 0), signs=(1, 1), scale="scale"):
+def tail(type_, transposed=(0, 0), signs=(1, 1), scale="scale"):
     if type_ in ("s8", "u8"):
         return f"{scale};"
     signs = ", ".join(str(s) for s in signs)
-    return f"{scale}, {signs}" + (f", {', '.join(str(t) for t in turned)};" if type_ in ("f16", "bf16") else ";")
+    return f"{scale}, {signs}" + (f", {', '.join(str(t) for t in transposed)};" if type_ in ("f16", "bf16") else ";")
 
 
 K = {"f16": 16, "bf16": 16, "tf32": 8, "e4m3": 32, "e5m2": 32, "s8": 32, "u8": 32}
@@ -119,7 +119,7 @@ FORMS = [
 
 
 def product(
-    d, a_type, b_type, n, swizzle, rng=None, turned=(0, 0), signs=(1, 1), scale="scale", threads=THREADS, sat=""
+    d, a_type, b_type, n, swizzle, rng=None, transposed=(0, 0), signs=(1, 1), scale="scale", threads=THREADS, sat=""
 ):
     """Random operands through shared memory; returns (D, expected)."""
     rng = rng or np.random.default_rng(n + swizzle)
@@ -128,17 +128,17 @@ def product(
     start = rng.integers(-50, 50, (64, n))
     image = np.zeros(65536, np.uint8)
     layouts = []
-    for matrix, at, turn in ((a, A_AT, turned[0]), (b, B_AT, turned[1])):
+    for matrix, at, is_transposed in ((a, A_AT, transposed[0]), (b, B_AT, transposed[1])):
         rows = len(matrix)
-        if turn:  # MN-major
+        if is_transposed:  # MN-major
             leading, stride = (128, 256) if not swizzle else (16 * swizzle, 8 * swizzle)
             if not swizzle:
                 leading, stride = 128 * (rows // 8), 128
         else:
             leading, stride = (128, 256) if not swizzle else (16, 8 * swizzle)
-        place(image, matrix, at, swizzle, leading, stride, bool(turn))
+        place(image, matrix, at, swizzle, leading, stride, bool(is_transposed))
         layouts.append(descriptor(at, swizzle, leading, stride))
-    text = f"{opcode(n, k, d, a_type, b_type, sat)} {{D}}, da, db, {tail(a_type, turned, signs, scale)}"
+    text = f"{opcode(n, k, d, a_type, b_type, sat)} {{D}}, da, db, {tail(a_type, transposed, signs, scale)}"
     out = execute(text, image, n, d, *layouts, start=start, threads=threads)
     exact = signs[0] * signs[1] * (a.astype(np.float64) @ b.astype(np.float64).T)
     return out, exact + (start if scale == "scale" else 0)
@@ -158,10 +158,10 @@ def test_every_width(n):
 
 
 @pytest.mark.parametrize("swizzle", [0, 32, 64, 128])
-@pytest.mark.parametrize("turned", [(0, 1), (1, 0), (1, 1)])
+@pytest.mark.parametrize("transposed", [(0, 1), (1, 0), (1, 1)])
 @pytest.mark.parametrize("type_", ["f16", "bf16"])
-def test_mn_major(type_, turned, swizzle):
-    out, expected = product("f32", type_, type_, 128, swizzle, turned=turned)
+def test_mn_major(type_, transposed, swizzle):
+    out, expected = product("f32", type_, type_, 128, swizzle, transposed=transposed)
     np.testing.assert_array_equal(out, expected)
 
 
@@ -172,7 +172,7 @@ def test_signs(signs):
 
 
 @pytest.mark.parametrize("d", ["f16", "f32"])
-def test_without_the_old_values(d):
+def test_scale_d_of_zero(d):
     out, expected = product(d, "f16", "f16", 16, 64, scale="0")
     np.testing.assert_array_equal(out, expected)
 
@@ -224,7 +224,7 @@ def test_a_from_registers(type_):
 
 
 def test_a_slice_of_k_inside_the_swizzle():
-    """Four products walk along 64 columns of f16: each starts 32 bytes further inside the 128-byte rows."""
+    """Four MMAs cover 64 columns of f16: each starts 32 bytes further inside the 128-byte rows."""
     rng = np.random.default_rng(4)
     a, b = numbers(rng, (64, 64), "f16"), numbers(rng, (16, 64), "f16")
     image = np.zeros(65536, np.uint8)
@@ -251,7 +251,7 @@ def test_base_offset(swizzle):
     np.testing.assert_array_equal(out, a.astype(np.float64) @ b.astype(np.float64).T)
 
 
-def test_many_blocks_at_once():
+def test_many_ctas_at_once():
     rng = np.random.default_rng(6)
     a, b = numbers(rng, (64, 16), "f16"), numbers(rng, (8, 16), "f16")
     image = np.zeros(65536, np.uint8)
@@ -288,7 +288,7 @@ def faulty(desc_a=LAYOUT_A, before="wgmma.fence.sync.aligned;", text=ONE, **opti
 
 
 def test_an_operand_outside_shared_memory():
-    assert "matrix A lies outside the shared memory" in faulty(descriptor(65536 - 256, 32, 16, 256))
+    assert "matrix A exceeds the shared memory" in faulty(descriptor(65536 - 256, 32, 16, 256))
 
 
 def test_reserved_bits_of_a_descriptor():
@@ -301,7 +301,7 @@ def test_threads_with_different_descriptors():
     )
 
 
-def test_a_warp_that_stays_away():
+def test_missing_warp():
     assert "never reach" in faulty(
         before="setp.ge.u32 p2, t0, 96; @p2 bra AWAY; wgmma.fence.sync.aligned;", text=ONE + " AWAY:"
     )
@@ -315,9 +315,9 @@ PARTS = {"D": "{D0, D1, D2, D3}", "E": "{E0, E1, E2, E3}", "A": "{A0, A1, A2, A3
 
 def mma(d, a="da", n=8):
     """A product; one of 16 columns also has E."""
-    turned = "0" if a == "A" else "0, 0"
+    transposed = "0" if a == "A" else "0, 0"
     registers = PARTS[d] if n == 8 else "{D0, D1, D2, D3, E0, E1, E2, E3}"
-    return f"{opcode(n, 16, 'f32', 'f16', 'f16')} {registers}, {PARTS.get(a, a)}, db, 1, 1, 1, {turned};"
+    return f"{opcode(n, 16, 'f32', 'f16', 'f16')} {registers}, {PARTS.get(a, a)}, db, 1, 1, 1, {transposed};"
 
 
 def flight(*lines):
@@ -335,14 +335,14 @@ USE = "st.global.f32 [u1], {};"
 SOUND = {
     "wait, then read": (FENCE, mma("D"), COMMIT, ALL, USE.format("D0")),
     "the older of two groups": (FENCE, mma("D"), COMMIT, mma("E"), COMMIT, ONE_LEFT, USE.format("D0"), ALL),
-    "products chained on one accumulator": (FENCE, mma("D"), mma("D"), COMMIT, mma("D"), COMMIT, ALL, USE.format("D3")),
+    "MMAs with the same accumulator": (FENCE, mma("D"), mma("D"), COMMIT, mma("D"), COMMIT, ALL, USE.format("D3")),
     "a copy, read after the wait": (FENCE, mma("D"), COMMIT, "mov.f32 x, D0;", ALL, USE.format("x")),
-    "a copy over what is in flight of what is in flight": (FENCE, mma("D"), COMMIT, mma("E"), COMMIT, "mov.f32 D0, E0;", ALL, USE.format("D0")),
+    "a copy between registers in flight": (FENCE, mma("D"), COMMIT, mma("E"), COMMIT, "mov.f32 D0, E0;", ALL, USE.format("D0")),
     "a fresh register moved in after the fence": ("cvt.rn.f32.u32 x, t0;", FENCE, "mov.f32 D0, x;", mma("D"), COMMIT, ALL),
     "another shape after the wait": (FENCE, mma("D"), COMMIT, ALL, mma("D", n=16), COMMIT, ALL),
     "A read in flight": (FENCE, mma("D", "A"), mma("E", "A"), COMMIT, "st.global.b32 [u1], A0;", ALL),
     "A rewritten after the wait": (FENCE, mma("D", "A"), COMMIT, ALL, "add.u32 A0, A0, 1;", FENCE, mma("D", "A"), COMMIT, ALL),
-    "a loop with a product always in flight": (
+    "a loop with an MMA always in flight": (
         "mov.u32 t9, 0;", FENCE, mma("D"), COMMIT, "LOOP:", FENCE, mma("E"), COMMIT, ONE_LEFT, USE.format("D0"), FENCE, mma("D"), COMMIT,
         ONE_LEFT, USE.format("E0"), "add.u32 t9, t9, 1; setp.lt.u32 p1, t9, 3; @p1 bra LOOP;", ALL, USE.format("D0"),
     ),
@@ -367,7 +367,7 @@ UNSOUND = {
     "no fence at all": ("no wgmma.fence before this MMA", (mma("D"), COMMIT, ALL)),
     "accumulators written after the fence": ("no wgmma.fence between writes of D0", (FENCE, "add.f32 D0, D0, D0;", mma("D"), COMMIT, ALL)),
     "A written after the fence": ("writes of A3", (FENCE, "add.u32 A3, t0, t0;", mma("D", "A"), COMMIT, ALL)),
-    "the second round of a loop": (
+    "the second iteration of a loop": (
         "D0 read before",
         (FENCE, "mov.u32 t9, 0; LOOP: setp.eq.u32 p1, t9, 0; @p1 bra GO;", USE.format("D0"), "GO:", FENCE, mma("D"), COMMIT,
          "add.u32 t9, t9, 1; setp.lt.u32 p1, t9, 2; @p1 bra LOOP;", ALL),
@@ -388,7 +388,7 @@ def test_registers_in_flight(name):
     assert why in str(caught.value)
 
 
-def test_a_violation_that_is_never_executed():
+def test_unexecuted_violation():
     flight(FENCE, mma("D"), COMMIT, "setp.ne.u32 p1, t0, t0; @!p1 bra OVER;", USE.format("D0"), "OVER:", ALL)
 
 
@@ -396,7 +396,7 @@ def test_a_violation_that_is_never_executed():
 @pytest.mark.parametrize(
     "form", ["m64n264k16.f32.f16.f16", "m64n8k32.f32.f16.f16", "m64n8k16.f16.bf16.bf16", "m64n40k32.s32.s8.s8"]
 )
-def test_forms_that_do_not_exist(form):
+def test_invalid_forms(form):
     n = int(form[4 : form.index("k")])
     last = "scale;" if "s8" in form else "scale, 1, 1, 0, 0;"
     with pytest.raises(UnsupportedInstruction):

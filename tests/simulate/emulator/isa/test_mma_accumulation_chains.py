@@ -1,4 +1,4 @@
-"""Products that wait for each other in generated code: what they add to, who reads them, and what is written meanwhile."""
+"""Deferred MMAs in generated code: their accumulators, readers, and intervening writes."""
 
 import numpy as np
 import pytest
@@ -64,7 +64,7 @@ def text(body: str) -> str:
 
 
 def calls(body: str) -> int:
-    """How many times generated code adds products."""
+    """The number of matmuls that generated code executes."""
     lines = [line for function in load(text(body), "k", None).cache.values() for line in function.body.lines]
     return sum(line.count("accumulate_warp_tile(g") for line in lines)
 
@@ -73,46 +73,46 @@ A, B, C = operands()
 TWO_BY_TWO = "\n".join(
     mma(f"d{8 * i + 4 * j}", 2 * step + i, 2 * step + j) for step in (0, 1) for i in (0, 1) for j in (0, 1)
 )
-# What is done beside products -> the body, the matrices at the end, and how many calls that takes.
+# Name -> the body, the resulting matrices, and the number of matmuls.
 CASES = {
     "a tile of two steps": (TWO_BY_TWO, [A[i] @ B[j] + A[2 + i] @ B[2 + j] for i in (0, 1) for j in (0, 1)], 1),
-    "no whole tile": (
+    "an incomplete tile": (
         mma("d0", 0, 0) + mma("d4", 0, 1) + mma("d8", 1, 0),
         [A[0] @ B[0], A[0] @ B[1], A[1] @ B[0], 0 * C[0]],
         2,
     ),
-    "the same product twice": (mma("d0", 0, 0) + mma("d4", 0, 0), [A[0] @ B[0], A[0] @ B[0], 0 * C[0], 0 * C[0]], 2),
-    "sums from other registers": (
+    "the same MMA twice": (mma("d0", 0, 0) + mma("d4", 0, 0), [A[0] @ B[0], A[0] @ B[0], 0 * C[0], 0 * C[0]], 2),
+    "C in other registers": (
         mma("d0", 0, 0, "c0") + mma("d4", 1, 1, "d0") + mma("d0", 2, 2, "c4"),
         [A[2] @ B[2] + C[1], A[0] @ B[0] + C[0] + A[1] @ B[1], 0 * C[0], 0 * C[0]],
         2,
     ),
-    "sums that others read, too": (
+    "accumulators with another reader": (
         mma("d0", 0, 0, "c0") + mma("d4", 1, 1, "d0"),
         [A[0] @ B[0] + C[0], A[0] @ B[0] + C[0] + A[1] @ B[1], 0 * C[0], 0 * C[0]],
         2,
     ),
-    "sums before that are overwritten": (
+    "C that is overwritten": (
         mma("d0", 0, 0, "c0") + "mov.f32 c0, z; mov.f32 c1, z; mov.f32 c2, z; mov.f32 c3, z;" + mma("d4", 0, 1, "c0"),
         [A[0] @ B[0] + C[0], A[0] @ B[1], 0 * C[0], 0 * C[0]],
         1,
     ),
-    "sums handed on, and what they were overwritten": (
+    "a chain whose C is overwritten": (
         mma("d0", 0, 0) + mma("d4", 1, 1, "d0") + " ".join(f"mov.f32 d{i}, c{i};" for i in range(4)),
         [C[0], A[0] @ B[0] + A[1] @ B[1], 0 * C[0], 0 * C[0]],
         1,
     ),
-    "a reader with a predicate": (
+    "a predicated reader": (
         mma("d0", 0, 0) + "@p0 st.global.f32 [u7], d0;",
         [A[0] @ B[0], 0 * C[0], 0 * C[0], 0 * C[0]],
         1,
     ),
-    "a writer with a predicate": (
+    "a predicated writer": (
         mma("d0", 0, 0) + "setp.ge.u32 p1, t0, 32;" + "@p1 mov.f32 d1, c1;",
         [A[0] @ B[0], 0 * C[0], 0 * C[0], 0 * C[0]],
         1,
     ),
-    "operands that are overwritten": (
+    "overwritten operands": (
         mma("d0", 0, 0) + "mov.b32 a0, 0; mov.b32 b0, 0;" + mma("d4", 1, 1),
         [A[0] @ B[0], A[1] @ B[1], 0 * C[0], 0 * C[0]],
         2,
@@ -121,11 +121,11 @@ CASES = {
 
 
 @pytest.mark.parametrize(("body", "expected", "count"), CASES.values(), ids=CASES)
-def test_products_that_wait(body, expected, count):
+def test_deferred_mmas(body, expected, count):
     np.testing.assert_array_equal(launch(body), np.array(expected, np.float32))
     assert calls(body) == count
 
 
-def test_a_product_with_a_predicate_does_not_wait():
+def test_predicated_mma_is_not_deferred():
     body = "setp.ge.u32 p1, t0, 32;" + mma("d0", 0, 0) + "@p1 " + mma("d0", 1, 1)
     np.testing.assert_array_equal(launch(body)[0], A[0] @ B[0])

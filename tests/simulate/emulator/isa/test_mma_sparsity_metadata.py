@@ -1,4 +1,4 @@
-"""mma.sp: A with half of its numbers, by the index formulas of the ISA and metadata built bit by bit."""
+"""mma.sp: sparse A by the index formulas of the ISA, with metadata built bit by bit."""
 
 import itertools
 import subprocess
@@ -21,7 +21,7 @@ from tileiras_build.pipeline.ptx_to_cubin import find_ptxas
 from tileiras_build.simulate.emulator import EmulatorFault, UnsupportedInstruction
 
 WIDTHS = {"tf32": 32, "f16": 16, "bf16": 16, "s4": 4, "u4": 4, "e2m1_packed": 4}  # others: 8 bits
-# Section 9.7.14.6.1: a code names two of four places, the lower one in its low bits.
+# Section 9.7.14.6.1: a code selects two of four positions, the lower one in its low bits.
 PAIRS = {0b0100: (0, 1), 0b1000: (0, 2), 0b1100: (0, 3), 0b1001: (1, 2), 0b1101: (1, 3), 0b1110: (2, 3)}
 KEPT = {
     2: {0b0100: (0,), 0b1110: (1,)},
@@ -48,7 +48,7 @@ def random_codes(rng, rows: int, k: int, width: int) -> np.ndarray:
 
 
 def kept_columns(codes: np.ndarray, width: int) -> np.ndarray:
-    """The columns (rows, k / 2) of A whose numbers are there."""
+    """The nonzero columns (rows, k / 2) of A."""
     chunk = CHUNK[width]
     rows = [[chunk * c + i for c, code in enumerate(row) for i in KEPT[chunk][code]] for row in codes]
     return np.array(rows)
@@ -195,7 +195,7 @@ SCALED = [
 
 @pytest.mark.parametrize(("kind", "k", "a_type", "b_type", "vector", "count", "scale", "sel_a", "sel_b"), SCALED)
 def test_block_scaled(kind, k, a_type, b_type, vector, count, scale, sel_a, sel_b):
-    """Each row of A, of k columns with its zeros, falls into ``count`` blocks."""
+    """Each row of A, of k columns with its zeros, has ``count`` blocks."""
     case = Case(k, a_type, b_type)
     rng = np.random.default_rng(4)
     low, high = (120, 134) if scale == "ue8m0" else (0x28, 0x50)
@@ -216,7 +216,7 @@ def test_block_scaled(kind, k, a_type, b_type, vector, count, scale, sel_a, sel_
     np.testing.assert_allclose(collect_c(words, 16, np.float32), want, rtol=1e-5, atol=1e-4)
 
 
-# -- metadata that mean nothing ----------------------------------------------------------------------
+# -- invalid metadata ----------------------------------------------------------------------
 def with_codes(form: str, k: int, type_: str, code: int):
     """Run with one code for all chunks; D words."""
     width = width_of(type_)
@@ -233,11 +233,11 @@ def with_codes(form: str, k: int, type_: str, code: int):
     )  # fmt: skip
 
 
-def test_metadata_that_does_not_exist():
+def test_invalid_metadata():
     """Both numbers of a chunk in one place; or the second before the first, where the metadata is said to be ordered."""
-    with pytest.raises(EmulatorFault, match="row 0, columns 0 to 3 of A: indices 2 and 2 are not possible"):
+    with pytest.raises(EmulatorFault, match="row 0, columns 0 to 3 of A: invalid indices 2 and 2"):
         with_codes("mma.sp", 32, "f16", 0b1010)
-    with pytest.raises(EmulatorFault, match="indices 1 and 0 are not possible"):
+    with pytest.raises(EmulatorFault, match="invalid indices 1 and 0"):
         with_codes("mma.sp::ordered_metadata", 32, "f16", 0b0001)
 
 
@@ -248,8 +248,8 @@ def test_metadata_of_tf32(form):
         with_codes(form, 16, "tf32", 0b1000)
 
 
-def test_metadata_in_any_order():
-    """Without order, the indices may say that the second number comes first."""
+def test_unordered_metadata():
+    """Without .ordered_metadata, the indices may be in descending order."""
     case = Case(16, "f16", "f16")
     swapped = (case.metadata >> 2 & 0x33333333) | (case.metadata & 0x33333333) << 2
     case.extra = (("E", swapped),)
@@ -261,7 +261,7 @@ def test_metadata_in_any_order():
     np.testing.assert_allclose(collect_c(words, 16, np.float32), a.reshape(16, 16) @ case.b, rtol=1e-5, atol=1e-5)
 
 
-# -- forms that do not exist -------------------------------------------------------------------------
+# -- invalid forms -------------------------------------------------------------------------
 WRONG_SELECTORS = [
     ("f16", 16, 4),
     ("f16", 32, 2),
@@ -284,16 +284,16 @@ def refused(type_: str, k: int, selector: int = 0, form: str = "mma.sp::ordered_
 
 
 @pytest.mark.parametrize(("type_", "k", "selector"), WRONG_SELECTORS)
-def test_selectors_that_do_not_exist(type_, k, selector):
+def test_invalid_selectors(type_, k, selector):
     assert "the sparsity selector must be" in refused(type_, k, selector)
 
 
 @pytest.mark.parametrize(("type_", "k"), [("f16", 64), ("tf32", 32), ("s8", 128), ("e4m3", 32)])
-def test_shapes_that_do_not_exist(type_, k):
-    assert "no such shape with a sparse A" in refused(type_, k)
+def test_invalid_shapes(type_, k):
+    assert "unsupported shape with a sparse A" in refused(type_, k)
 
 
-def test_kinds_are_ordered():
+def test_kinds_need_ordered_metadata():
     assert "a kind needs .sp::ordered_metadata" in refused("e4m3", 64, form="mma.sp", kind=".kind::f8f6f4")
 
 
@@ -334,7 +334,7 @@ def statement(opcode: str) -> str:
 
 
 @pytest.mark.parametrize("target", OPCODES)
-def test_what_is_tested_is_what_ptxas_accepts(target, tmp_path):
+def test_ptxas_accepts_the_tested_forms(target, tmp_path):
     body = "\n".join(statement(opcode) for opcode in dict.fromkeys(OPCODES[target]))
     source = tmp_path / "k.ptx"
     source.write_text(

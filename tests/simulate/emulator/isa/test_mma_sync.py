@@ -1,4 +1,4 @@
-"""mma.sync, ldmatrix, stmatrix, movmatrix: fragments by the ISA's index formulas, products by NumPy."""
+"""mma.sync, ldmatrix, stmatrix, movmatrix: fragments by the ISA's index formulas, matmuls by NumPy."""
 
 import ml_dtypes
 import numpy as np
@@ -14,7 +14,7 @@ DTYPES = {
 }  # fmt: skip
 
 # Index formulas of section 9.7.14.5, one entry per "Matrix Fragments for mma.…" subsection: element i of a lane
-# with group g = lane >> 2 and t = lane % 4 lies at (row, column).
+# with group g = lane >> 2 and t = lane % 4 is at (row, column).
 A_FORMULAS = {
     ("m16n8k8", 16): lambda g, t, i: (g if i < 2 else g + 8, t * 2 + (i & 1)),
     ("m16n8k16", 16): lambda g, t, i: (g if i < 2 or 4 <= i < 6 else g + 8, t * 2 + (i & 1) + (8 if i >= 4 else 0)),
@@ -289,7 +289,7 @@ def test_ldmatrix(count, trans):
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_ldmatrix_of_bytes(count):
-    """m16n16: register 2 i + h of lane 4 g + t holds rows 4 t … 4 t + 3 of column g + 8 h of matrix i."""
+    """m16n16: register 2 i + h of lane 4 g + t contains rows 4 t … 4 t + 3 of column g + 8 h of matrix i."""
     data = np.random.default_rng(1).integers(0, 256, (16 * count, 16)).astype(np.uint8)
     names = ", ".join(f"t{8 + i}" for i in range(2 * count))
     stores = " ".join(f"st.global.u32 [u6+{4 * i}], t{8 + i};" for i in range(2 * count))
@@ -317,7 +317,7 @@ def test_stmatrix_undoes_ldmatrix(count, trans):
 
 
 def padded_rows(codes, bits):
-    """Rows of 16 codes of 4 or 6 bits, low first, filled up to 16 bytes."""
+    """Rows of 16 codes of 4 or 6 bits, low first, padded to 16 bytes."""
     planes = (codes[:, :, None] >> np.arange(bits) & 1).astype(np.uint8).reshape(len(codes), -1)
     packed = np.packbits(planes, axis=1, bitorder="little")
     return np.pad(packed, ((0, 0), (0, 16 - packed.shape[1])), constant_values=0xEE)

@@ -1,4 +1,4 @@
-"""tcgen05 of CTA pairs (cta_group::2): one thread of the even CTA works in both."""
+"""tcgen05 of CTA pairs (cta_group::2): one thread of the even CTA issues operations of both."""
 
 import numpy as np
 import pytest
@@ -74,7 +74,7 @@ def test_layouts(m, n):
 
 @pytest.mark.parametrize("m", [128, 256])
 def test_left_operand_in_tensor_memory(m):
-    """In layout B both halves of the lanes hold the rows of A."""
+    """In layout B, both halves of the lanes contain the rows of A."""
     rng = np.random.default_rng(1)
     shared, a, b = images(rng, m, 32, "f16", 16)
     cells = np.zeros((2, 128, 64), np.uint32)
@@ -122,7 +122,7 @@ def test_disabled_lanes_of_both_ctas():
     np.testing.assert_allclose(out, want, rtol=1e-5, atol=1e-5)
 
 
-def test_copies_go_from_each_ctas_shared_memory_to_its_tensor_memory():
+def test_copies_within_each_cta():
     shared = np.random.default_rng(4).integers(0, 256, (2, 4096)).astype(np.uint8)
     text = issue(f"mov.u64 d0, {encode(0, 0, 128)}; tcgen05.cp.cta_group::2.32x128b.warpx4 [t1], d0;")
     out = run_tensor(shared, text, np.zeros((2, 128, 32), np.uint32), **PAIR)
@@ -135,15 +135,15 @@ def test_a_pair_needs_a_cluster():
         run_tensor(np.zeros((1, 16), np.uint8), issue(""), np.zeros((1, 128, 32), np.uint32), group=2)
 
 
-def test_small_shapes_are_refused():
+def test_small_shapes_are_unsupported():
     shared = np.zeros((2, 65536), np.uint8)
-    with pytest.raises(EmulatorFault, match="no product of M = 64"):
+    with pytest.raises(EmulatorFault, match="unsupported shape M = 64"):
         run_tensor(shared, product("kind::f16", *WORDS, instruction(64, 32)), np.zeros((2, 128, 32), np.uint32), **PAIR)
 
 
 @pytest.mark.parametrize("parted", [True, False])
-def test_a_pair_frees_what_the_peer_may_still_read(parted):
-    """PTX ISA 9.0, section 9.7.16.5, table 47: the CTAs meet before they free tensor memory of both."""
+def test_pair_deallocates_columns_that_the_peer_may_still_read(parted):
+    """PTX ISA 9.0, section 9.7.16.5, table 47: the CTAs must synchronize before they deallocate columns of both."""
     cells = np.arange(2 * 128 * 32, dtype=np.uint32).reshape(2, 128, 32)
     options = {"grid": 2, "group": 2, "cluster": ".reqnctapercluster 2, 1, 1", "wait": False, "races": True}
     if parted:
@@ -156,7 +156,7 @@ def test_a_pair_frees_what_the_peer_may_still_read(parted):
         run_tensor(np.zeros((2, 16), np.uint8), "", cells, parted=False, **options)
 
 
-def test_a_pair_allocates_when_both_run():
+def test_allocation_of_a_pair_needs_both_ctas():
     options = {"grid": 2, "group": 2, "cluster": ".reqnctapercluster 2, 1, 1", "wait": False, "races": True}
     cells = np.zeros((2, 128, 32), np.uint32)
     with pytest.raises(

@@ -1,4 +1,4 @@
-"""A whole product as a compiler would write it: TMA producer, tcgen05 issuer and epilogue warps, rings of mbarriers.
+"""A warp-specialized GEMM: TMA producer, tcgen05 issuer and epilogue warps, rings of mbarriers.
 
 Each tile takes an accumulator of a ring of two: the next tile's products run while the last one's results are read.
 """
@@ -124,14 +124,14 @@ def test_gemm(columns, tiles, steps, grid):
         ({"epilogue_returns": False}, "deadlock"),
     ],
 )
-def test_a_missing_wait_is_found(missing, message):
+def test_missing_wait_is_reported(missing, message):
     with pytest.raises(emulator.EmulatorFault, match=message):
         run_gemm(gemm(64, **missing), 5, 64, 4, 1)
 
 
 @pytest.mark.parametrize("matmul_rounding, times", [("exact", 1), ("blas", 2)])
-def test_products_are_carried_out_together_across_their_commits(monkeypatch, matmul_rounding, times):
-    """Two steps of four products, of which each has a commit: as one sum, but where its order depends on the sizes of matrices."""
+def test_mmas_are_combined_across_commits(monkeypatch, matmul_rounding, times):
+    """Two steps of four MMAs, each with a commit: one matmul, unless its rounding depends on the sizes of matrices."""
     calls, run_all = [], Tcgen05Mma.run_joined
     monkeypatch.setattr(
         Tcgen05Mma, "run_joined", lambda self, memory, others: (calls.append(others), run_all(self, memory, others))
@@ -141,8 +141,8 @@ def test_products_are_carried_out_together_across_their_commits(monkeypatch, mat
     assert [len(others) for others in calls] == [8 // times - 1] * times
 
 
-# -- the race check ----------------------------------------------------------------------------------
-def test_the_race_check_passes_it():
+# -- racecheck ----------------------------------------------------------------------------------
+def test_racecheck_passes():
     got, want = run_gemm(gemm(64), 5, 64, 4, 2, check_races=True)
     np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)
 
@@ -150,8 +150,8 @@ def test_the_race_check_passes_it():
 FREE_STAGE = "mov.u32 t16, empty; add.u32 t16, t16, t18; tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [t16];"
 
 
-def test_a_stage_freed_before_its_product_has_read_it():
-    """The commit comes before the products: with enough stages, the values are right all the same."""
+def test_stage_released_before_its_mma_has_read_it():
+    """The commit precedes the MMAs; with enough stages, the values are still right."""
     text = gemm(64)
     early = text.replace(FREE_STAGE, "").replace("or.b64 d0, e0", FREE_STAGE + "or.b64 d0, e0")
     assert early.count(FREE_STAGE) == text.count(FREE_STAGE) == 1
@@ -159,7 +159,7 @@ def test_a_stage_freed_before_its_product_has_read_it():
         run_gemm(early, 5, 64, 4, 1, check_races=True)
 
 
-def test_a_product_before_its_tile_is_there():
+def test_mma_before_its_tile_is_loaded():
     with pytest.raises(emulator.EmulatorFault, match="an operation of tensor memory read it .* before this copy"):
         run_gemm(gemm(64, issuer_waits=False), 1, 64, 4, 1, check_races=True)
 

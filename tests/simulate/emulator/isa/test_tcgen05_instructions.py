@@ -119,7 +119,7 @@ def test_registers_may_be_read_before_the_wait():
 @pytest.mark.parametrize(
     "column, is_stored", [(0, True), (1, True), (2, False), (SPLIT, True), (SPLIT + 1, True), (SPLIT + 2, False)]
 )
-def test_both_runs_of_columns_have_to_be_waited_for(column, is_stored):
+def test_both_spans_of_columns_need_a_wait(column, is_stored):
     cells, values = aligned(np.zeros((32, 128), np.uint32)), aligned(np.zeros((128, 2), np.uint32))
     body = f"""{loads(2)} tcgen05.st.sync.aligned.16x32bx2.x2.b32 [t2], {SPLIT}, {registers_text(2)}; add.u32 t4, t2, {column};
     tcgen05.ld.sync.aligned.32x32b.x1.b32 {{r0}}, [t4]; tcgen05.wait::ld.sync.aligned; {stores(1)} tcgen05.wait::st.sync.aligned;"""
@@ -184,17 +184,17 @@ def test_ld_with_reduction(form, count):
     [
         (reduction("max.u32", "16x32bx2", tail=", 16"), "the ISA does not say whether the two accesses"),
         (reduction("max.u32", tail=", 16"), "the operands of tcgen05 are"),
-        (reduction("max.u32", count=1), "no such form"),
-        (reduction("max.abs.u32"), "no such form"),
-        (reduction("pack::16b.max.u32"), "no such form"),
+        (reduction("max.u32", count=1), "unsupported form"),
+        (reduction("max.abs.u32"), "unsupported form"),
+        (reduction("pack::16b.max.u32"), "unsupported form"),
     ],
 )
-def test_reductions_that_are_refused(text, why):
+def test_unsupported_reductions(text, why):
     with pytest.raises(UnsupportedInstruction, match=why):
         run(transfer_kernel(text, 9, columns=32), np.zeros((32, 128), np.uint32), np.zeros((128, 9), np.uint32))
 
 
-def test_reductions_are_what_ptxas_accepts(tmp_path):
+def test_ptxas_accepts_the_reductions(tmp_path):
     source = tmp_path / "k.ptx"
     body = "\n".join(reduction(form) for form in REDUCTIONS)
     declare = ".reg .b32 r<9>; .reg .b32 t<3>;"
@@ -267,7 +267,7 @@ def test_alloc_blocks_until_columns_are_free():
     assert out[0] == 7
 
 
-def test_alloc_that_can_never_be_met():
+def test_alloc_deadlock():
     body = """.reg .b32 t<4>; .shared .align 8 .b32 slot[2]; tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 512;
     tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot+4], 32; ret;"""
     with pytest.raises(EmulatorFault, match="deadlock: threads wait for free columns of tensor memory"):
@@ -329,8 +329,8 @@ def test_cp_decompresses(type_, source):
     np.testing.assert_array_equal(out[0, :, 8:16].copy().view(np.uint8), codes << 2 if type_ == "e2m1" else codes)
 
 
-def test_cp_comes_after_what_other_warps_do_there():
-    """The race check: a barrier between their tcgen05.st and the copy over it."""
+def test_cp_races_with_stores_of_other_warps():
+    """Racecheck requires a barrier between their tcgen05.st and the copy."""
     shared, cells = aligned(np.zeros((1, 32768), np.uint8)), aligned(np.zeros((1, 128, 32), np.uint32))
     ptx = tensor_program(32768, copy_text("32x128b.warpx4", encode(1024, 0, 128, 0)), 32)
     run(ptx, shared, cells, aligned(cells), check_races=True)
@@ -342,7 +342,7 @@ def test_cp_comes_after_what_other_warps_do_there():
         run(ptx.replace(meet, ""), shared, cells, aligned(cells), check_races=True)
 
 
-def test_cp_is_ordered_before_a_product_that_reads_it():
+def test_cp_is_ordered_before_a_later_mma():
     """Scale factors copied and used without a wait between (section 9.7.16.6.2)."""
     rng = np.random.default_rng(1)
     shared = np.zeros(49152, np.uint8)
@@ -363,5 +363,5 @@ def test_cp_is_ordered_before_a_product_that_reads_it():
     np.testing.assert_allclose(out, (a * np.exp2(factors.astype(float) - 127)[:, None]) @ b.T, rtol=1e-5)
 
 
-def test_a_commit_with_nothing_before_it_arrives():
+def test_commit_without_operations_arrives():
     run_tensor(np.zeros(16, np.uint8), COMMIT, np.zeros((1, 128, 32), np.uint32))

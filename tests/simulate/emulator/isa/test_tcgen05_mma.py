@@ -1,4 +1,4 @@
-"""tcgen05.mma against float64 products: descriptors, layouts of D, block scaling, .ws, from the ISA's formulas."""
+"""tcgen05.mma against float64 matmuls: descriptors, layouts of D, block scaling, .ws, from the ISA's formulas."""
 
 import ml_dtypes
 import numpy as np
@@ -23,7 +23,7 @@ B_START = 32768
 
 
 def issue(kind, a, b, word, keep=0, extra="", scales="", tail="", form="mma", d="t1"):
-    """One product by thread 0, then a commit."""
+    """One MMA by thread 0, then a commit."""
     left = f"mov.u64 d0, {a};" if isinstance(a, int) else ""
     name = "d0" if isinstance(a, int) else a
     return f"""{left} mov.u64 d1, {b}; mov.u32 t9, {word}; setp.ne.u32 p4, 0, {keep};
@@ -73,7 +73,7 @@ def lanes_of(layout: str, n: int, half: int = 0):
 
 @pytest.mark.parametrize("layout, half, form", [("D", 0, "mma"), ("F", 0, "mma"), ("F", 1, "mma"), ("D", 0, "mma.ws"), ("E", 0, "mma.ws"), ("G", 0, "mma.ws")])  # fmt: skip
 def test_layouts_of_d(layout, half, form):
-    """Accumulating: every cell of D gets its own sum, every other cell stays."""
+    """Every cell of D is accumulated; all other cells are unchanged."""
     rng = np.random.default_rng(1)
     m, n = {"D": 128, "F": 64, "E": 64, "G": 32}[layout], 64
     shared = np.zeros(B_START + 16384, np.uint8)
@@ -145,7 +145,7 @@ def test_integers(signs, saturate):
     np.testing.assert_array_equal(out, want)
 
 
-def test_f16_accumulators_lie_in_the_low_halves():
+def test_f16_accumulators_are_in_the_low_halves():
     rng = np.random.default_rng(5)
     shared = np.zeros(B_START + 16384, np.uint8)
     a, a_desc = operand(rng, shared, 128, "f16", 16, 0)
@@ -293,8 +293,8 @@ def test_several_steps_of_k_in_several_ctas():
 
 @pytest.mark.parametrize("kind, type_, code, k", [("f16", "f16", 0, 16), ("f16", "bf16", 1, 16), ("tf32", "tf32", 2, 8), ("f8f6f4", "e4m3", 0, 32), ("f8f6f4", "e5m2", 1, 32)])  # fmt: skip
 @pytest.mark.parametrize("keep", [0, 1])
-def test_some_ctas_by_machine_code(kind, type_, code, k, keep, monkeypatch):
-    """Of CTAs that are no neighbors, where their sums are, as NumPy adds them up: a NaN before becomes the one that products have."""
+def test_native_accumulation_in_some_ctas(kind, type_, code, k, keep, monkeypatch):
+    """In place, in non-adjacent CTAs, with the results of NumPy; NaNs in D become canonical."""
     rng = np.random.default_rng(keep)
     shared = np.zeros(B_START + 16384, np.uint8)
     _, a_desc = operand(rng, shared, 128, type_, k, 0)
@@ -318,7 +318,7 @@ def small_case():
     return shared, encode(0, 0, 1024, 128), encode(B_START, 0, 1024, 128)
 
 
-def test_results_are_not_there_before_the_wait():
+def test_results_before_the_wait():
     shared, a, b = small_case()
     with pytest.raises(EmulatorFault, match="commit and wait first"):
         run_tensor(
@@ -327,8 +327,8 @@ def test_results_are_not_there_before_the_wait():
 
 
 @pytest.mark.parametrize("at, matrix", [(0, "A"), (B_START, "B")])
-def test_operands_stay_until_the_wait(at, matrix):
-    """Shared memory overwritten after the issue, before the commit completes (or data that arrives in between)."""
+def test_operands_must_not_change_before_the_wait(at, matrix):
+    """Shared memory is written after the issue, before the commit completes."""
     shared, a, b = small_case()
     late = f"mov.u32 t11, 5; st.shared.b32 [image+{at}], t11;"
     with pytest.raises(EmulatorFault, match=f"shared memory of matrix {matrix} changed"):
@@ -336,8 +336,8 @@ def test_operands_stay_until_the_wait(at, matrix):
 
 
 @pytest.mark.parametrize("form", ["mma", "cp"])
-def test_what_threads_wrote_needs_a_proxy_fence(form):
-    """The race check: fence.proxy.async between an ordinary store and an operation that reads it."""
+def test_ordinary_stores_need_a_proxy_fence(form):
+    """Racecheck requires fence.proxy.async between an ordinary store and an operation that reads it."""
     shared, a, b = small_case()
     store = "mov.u32 t11, 0; st.shared.b32 [image], t11;"
     copy = f"mov.b64 d0, {a}; tcgen05.cp.cta_group::1.128x128b [t1], d0; {COMMIT}"
@@ -349,14 +349,14 @@ def test_what_threads_wrote_needs_a_proxy_fence(form):
 
 
 REFUSED = [
-    ({"word": instruction(96, 32)}, "no product of M = 96"),
-    ({"word": instruction(128, 264)}, "no product of M = 128 and N = 264"),
+    ({"word": instruction(96, 32)}, "unsupported shape M = 96"),
+    ({"word": instruction(128, 264)}, "unsupported shape M = 128, N = 264"),
     ({"word": instruction(64, 32) | 1 << 6}, "reserved bits"),
     ({"word": instruction(64, 32, 5)}, "type of A 5"),
     ({"word": instruction(64, 32, sparse=1)}, "sparse A"),
     ({"a": encode(0, 0, 1024, 128) & ~(7 << 46)}, "must be 0b001"),
     ({"a": encode(0, 0, 1024, 128) | 7 << 61}, "swizzling mode 7"),
-    ({"a": encode(48 * 1024, 0, 1024, 128)}, "leaves the shared memory"),
+    ({"a": encode(48 * 1024, 0, 1024, 128)}, "exceeds the shared memory"),
     ({"d": "t10", "before": "add.u32 t10, t1, 32;"}, "are not allocated"),
     ({"d": "t10", "before": "add.u32 t10, t1, 0x200000;"}, "D of this layout cannot start there"),
     ({"word": instruction(64, 32), "d": "t10", "before": "add.u32 t10, t1, 0x80000;"}, "D of this layout cannot start there"),

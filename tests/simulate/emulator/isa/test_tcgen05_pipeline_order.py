@@ -1,4 +1,4 @@
-"""Operations on tensor memory that are in no pipeline need a wait where they use the same columns (PTX ISA 9.0, 9.7.16.6.2)."""
+"""Conflicting tcgen05 operations that are not pipelined need a wait between them (PTX ISA 9.0, 9.7.16.6.2)."""
 
 import numpy as np
 import pytest
@@ -17,25 +17,25 @@ def copy(column: int) -> str:
     return f"mov.u64 d2, {SCALES}; add.u32 t12, t1, {column}; tcgen05.cp.cta_group::1.32x128b.warpx4 [t12], d2;"
 
 
-def product(column: int, columns: int) -> str:
+def mma(column: int, columns: int) -> str:
     return f"""mov.u64 d0, {A}; mov.u64 d1, {B}; add.u32 t12, t1, {column}; mov.u32 t9, {instruction(128, columns)};
     tcgen05.mma.cta_group::1.kind::f16 [t12], d0, d1, t9, 0;"""
 
 
 def of_tensor(column: int) -> str:
-    """A product whose left operand are columns of tensor memory."""
+    """An MMA with its left operand in tensor memory."""
     return f"""mov.u64 d1, {B}; add.u32 t12, t1, {column}; mov.u32 t9, {instruction(128, 32)};
     add.u32 t13, t1, 96; tcgen05.mma.cta_group::1.kind::f16 [t13], [t12], d1, t9, 0;"""
 
 
-# What is issued one after the other, and what is wrong with it.
+# Name -> two operations in order of issue, and the message.
 CASES = {
-    "copy over what a product reads": (SCALED, copy(64), "tcgen05.mma still reads what this one overwrites"),
-    "copy over a sum": (product(0, 32), copy(0), "tcgen05.mma still writes what this one overwrites"),
-    "copy over a copy": (copy(64), copy(66), "tcgen05.cp still writes what this one overwrites"),
-    "sum over a part of another": (product(0, 64), product(32, 32), "tcgen05.mma still writes what this one overwrites"),
-    "sum of another shape": (product(0, 64), product(0, 32), "tcgen05.mma still writes what this one overwrites"),
-    "operand that is a sum": (product(0, 32), of_tensor(8), "tcgen05.mma still writes what this one reads"),
+    "copy over an operand of an MMA": (SCALED, copy(64), "tcgen05.mma still reads columns of tensor memory that this one overwrites"),
+    "copy over an accumulator": (mma(0, 32), copy(0), "tcgen05.mma still writes columns of tensor memory that this one overwrites"),
+    "copy over a copy": (copy(64), copy(66), "tcgen05.cp still writes columns of tensor memory that this one overwrites"),
+    "overlapping accumulators": (mma(0, 64), mma(32, 32), "tcgen05.mma still writes columns of tensor memory that this one overwrites"),
+    "accumulator of another shape": (mma(0, 64), mma(0, 32), "tcgen05.mma still writes columns of tensor memory that this one overwrites"),
+    "accumulator as an operand": (mma(0, 32), of_tensor(8), "tcgen05.mma still writes columns of tensor memory that this one reads"),
 }  # fmt: skip
 
 
@@ -49,39 +49,41 @@ def execute(text: str) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_what_nothing_orders_is_found(name):
+def test_unordered_operations_are_reported(name):
     first, second, message = CASES[name]
     with pytest.raises(EmulatorFault, match=message):
         execute(first + second)
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_behind_a_wait_it_is_right(name):
+def test_wait_orders_operations(name):
     first, second, _ = CASES[name]
     execute(first + WAIT + second)
 
 
 @pytest.mark.parametrize(
     "text",
-    [copy(64) + copy(68) + SCALED + SCALED, product(0, 32) + product(0, 32), product(0, 32) + product(32, 32), copy(0) + product(0, 32), SCALED + product(64, 32)],
-    ids=["copies before products", "products with one sum", "sums beside each other", "a sum over a copy", "a sum over what a product reads"],
+    [copy(64) + copy(68) + SCALED + SCALED, mma(0, 32) + mma(0, 32), mma(0, 32) + mma(32, 32), copy(0) + mma(0, 32), SCALED + mma(64, 32)],
+    ids=["copies before MMAs", "MMAs with the same accumulator", "disjoint accumulators", "an accumulator over a copy", "an accumulator over an operand"],
 )  # fmt: skip
-def test_what_is_in_a_pipeline_or_apart_needs_no_wait(text):
+def test_pipelined_and_disjoint_operations_need_no_wait(text):
     execute(text)
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_what_was_in_order_is_looked_at_again_behind_others(name):
+def test_order_is_checked_again_after_other_operations(name):
     first, second, message = CASES[name]
     with pytest.raises(EmulatorFault, match=message):
         execute(second + WAIT + first + second)
 
 
-def test_long_queues_are_looked_at_by_their_tables():
-    many = "".join(product(64 + 8 * i, 8) for i in range(5))
-    execute(product(0, 32) + many + product(32, 32))
-    with pytest.raises(EmulatorFault, match="tcgen05.mma still writes what this one overwrites"):
-        execute(product(0, 32) + many + product(16, 32))
+def test_order_in_long_queues():
+    many = "".join(mma(64 + 8 * i, 8) for i in range(5))
+    execute(mma(0, 32) + many + mma(32, 32))
+    with pytest.raises(
+        EmulatorFault, match="tcgen05.mma still writes columns of tensor memory that this one overwrites"
+    ):
+        execute(mma(0, 32) + many + mma(16, 32))
 
 
 # Thread 0 issues ``first``, and then, behind barriers, a thread of another warp (or of its own) ``second``; one that waits for
@@ -99,23 +101,23 @@ def commit_by(first: str, second: str, thread: int, columns: int = 0) -> None:
 
 
 @pytest.mark.parametrize("thread", [1, 32])
-def test_a_commit_says_nothing_of_what_another_thread_has_issued(thread):
-    with pytest.raises(EmulatorFault, match="an asynchronous operation still writes here"):
-        commit_by(product(0, 32), COMMIT, thread)
-    commit_by(product(0, 32), COMMIT, 0)
+def test_commit_excludes_operations_of_other_threads(thread):
+    with pytest.raises(EmulatorFault, match="an asynchronous operation may still write these columns"):
+        commit_by(mma(0, 32), COMMIT, thread)
+    commit_by(mma(0, 32), COMMIT, 0)
 
 
-def test_a_commit_waits_for_what_comes_before_in_a_pipeline():
-    """Of which another thread has issued the start."""
-    commit_by(product(0, 32), product(0, 32) + COMMIT, 32)
+def test_commit_includes_pipelined_operations():
+    """Also if another thread has issued the first of them."""
+    commit_by(mma(0, 32), mma(0, 32) + COMMIT, 32)
 
 
-def test_what_another_thread_issues_is_left_undone():
-    """Though it was issued before the commit."""
+def test_operations_of_another_thread_stay_in_flight():
+    """Even if they were issued before the commit."""
     with pytest.raises(
         EmulatorFault, match="operations on these columns have not been waited for"
     ):  # by tcgen05.dealloc
-        commit_by(product(32, 32), product(0, 32) + COMMIT, 32)
-    with pytest.raises(EmulatorFault, match="an asynchronous operation still writes here"):
-        commit_by(product(32, 32), product(0, 32) + COMMIT, 32, columns=32)
-    commit_by(product(32, 32), product(0, 32) + COMMIT, 0, columns=32)
+        commit_by(mma(32, 32), mma(0, 32) + COMMIT, 32)
+    with pytest.raises(EmulatorFault, match="an asynchronous operation may still write these columns"):
+        commit_by(mma(32, 32), mma(0, 32) + COMMIT, 32, columns=32)
+    commit_by(mma(32, 32), mma(0, 32) + COMMIT, 0, columns=32)

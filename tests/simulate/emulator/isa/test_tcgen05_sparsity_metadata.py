@@ -1,4 +1,4 @@
-"""tcgen05.mma.sp against float64 products: A with half of its numbers, metadata in tensor memory."""
+"""tcgen05.mma.sp against float64 matmuls: sparse A, metadata in tensor memory."""
 
 import subprocess
 
@@ -49,7 +49,7 @@ def metadata_words(codes: np.ndarray, width: int) -> np.ndarray:
 
 
 class Left:
-    """A sparse A: codes of what is there (rows, k / 2), metadata, and its values with zeros."""
+    """A sparse A: compressed codes (rows, k / 2), metadata, and the expanded values."""
 
     def __init__(self, rng, rows: int, k: int, type_: str, width: int):
         codes, values = numbers(rng, (rows, k), type_)
@@ -97,8 +97,8 @@ def test_types_and_swizzles(kind, a_type, a_code, b_type, b_code, k, swizzle):
 
 
 @pytest.mark.parametrize("kind, type_, code, k", [("f16", "f16", 0, 32), ("tf32", "tf32", 2, 16)])
-def test_the_selector_names_a_column_of_a_pair(kind, type_, code, k):
-    """Two steps along K: their metadata lie side by side."""
+def test_selector_chooses_a_column_of_a_pair(kind, type_, code, k):
+    """Two steps along K with metadata in adjacent columns."""
     rng = np.random.default_rng(1)
     parts = [Left(rng, 128, k, type_, WIDTHS[kind]) for _ in range(2)]
     b_codes, b = numbers(rng, (32, 2 * k), type_)
@@ -159,7 +159,7 @@ def test_left_operand_in_tensor_memory():
 
 @pytest.mark.parametrize("swizzle", [0, 32, 64, 128])
 def test_transposed_operands(swizzle):
-    """MN-major: A has half as many k as B."""
+    """MN-major: the k extent of A is half of B's."""
     rng = np.random.default_rng(4)
     a = Left(rng, 128, 32, "f16", 16)
     b_codes, b = numbers(rng, (64, 32), "f16")
@@ -191,7 +191,7 @@ SCALED = [
 
 @pytest.mark.parametrize("kind, vector, a_type, a_code, b_type, b_code, k, count, scale_type, ids", SCALED)
 def test_block_scaling(kind, vector, a_type, a_code, b_type, b_code, k, count, scale_type, ids):
-    """Each row of A, of k columns with its zeros, falls into ``count`` blocks."""
+    """Each row of A, of k columns with its zeros, has ``count`` blocks."""
     rng = np.random.default_rng(5)
     n, packed = 72, kind != "mxf8f6f4"
     a = Left(rng, 128, k, a_type, WIDTHS.get(kind, 8))
@@ -233,18 +233,18 @@ def test_pairs(kind, type_, code, k):
     np.testing.assert_allclose(out[:, :, :64].reshape(256, 64), want, rtol=1e-5, atol=1e-4)
 
 
-# -- what is refused ---------------------------------------------------------------------------------
+# -- unsupported forms ---------------------------------------------------------------------------------
 WORD_A, WORD_B = encode(0, 0, 1024, 128), encode(B_START, 0, 1024, 128)
 REFUSED = {
-    "a dense descriptor": ({"word": instruction(128, 32)}, "the instruction descriptor asks for a dense A"),
+    "a dense descriptor": ({"word": instruction(128, 32)}, "the instruction descriptor has a dense A, unlike the instruction"),
     "metadata of layout F": ({"word": instruction(64, 32, sparse=1)}, "a sparse A of M = 64 is not supported"),
     "a selector in figures only": ({"word": instruction(128, 32, sparse=1) | 2}, "sparsity selector 2: only 0 to 1 are supported"),
     "a selector of one choice": (
         {"kind": "kind::f8f6f4", "word": instruction(128, 32, sparse=1) | 1}, "sparsity selector 1: only 0 to 0 are supported"),
     "an odd column": ({"metadata": METADATA + 1}, "metadata must start in an even column"),
     "a lane": ({"metadata": METADATA + (16 << 16)}, "lane 16: metadata of this layout cannot start there"),
-    "a narrow swizzle": ({"b": encode(B_START, 0, 256, 32)}, "B of a sparse product cannot be K-major in the 32-byte"),
-    "N of .ws": ({"word": instruction(128, 256, sparse=1), "form": "mma.ws.sp"}, "no product of M = 128 and N = 256"),
+    "a narrow swizzle": ({"b": encode(B_START, 0, 256, 32)}, "B of a sparse MMA cannot be K-major in the 32-byte"),
+    "N of .ws": ({"word": instruction(128, 256, sparse=1), "form": "mma.ws.sp"}, "unsupported shape M = 128, N = 256"),
     "metadata not allocated": ({"metadata": 128}, "are not allocated"),
 }  # fmt: skip
 
@@ -266,7 +266,7 @@ def test_pairs_of_layout_c():
 
 @pytest.mark.parametrize("code, possible", [(0b0110, True), (0b0001, False), (0b0101, False)])
 def test_codes(code, possible):
-    """0b0110 is in the ISA's list: the first number in place 2, the second in place 1."""
+    """The ISA lists 0b0110: the first element at position 2, the second one at position 1."""
     rng = np.random.default_rng(7)
     shared = np.zeros(B_START + 16384, np.uint8)
     a_codes, a = numbers(rng, (128, 32), "e4m3")
@@ -275,7 +275,7 @@ def test_codes(code, possible):
     cells = np.full((1, 128, 96), code * 0x11111111, np.uint32)
     text = issue("kind::f8f6f4", *words, instruction(128, 32, sparse=1))
     if not possible:
-        with pytest.raises(EmulatorFault, match=f"indices {code & 3} and {code >> 2} are not possible"):
+        with pytest.raises(EmulatorFault, match=f"invalid indices {code & 3} and {code >> 2}"):
             run_tensor(shared, text, cells)
         return
     full = np.zeros((128, 16, 4))
@@ -291,7 +291,7 @@ def test_codes_of_tf32():
         run_tensor(np.zeros(B_START + 16384, np.uint8), text, cells)
 
 
-def test_what_is_tested_is_what_ptxas_accepts(tmp_path):
+def test_ptxas_accepts_the_tested_forms(tmp_path):
     lines = [f"tcgen05.mma.sp.cta_group::1.kind::{kind} [t1], d0, d1, [t11], t9, p4;" for kind, *_ in KINDS]
     lines += [f"tcgen05.mma.ws.sp.cta_group::1.kind::{kind} [t1], [t1], d1, [t11], t9, p4, d0;" for kind, *_ in KINDS]
     lines += [

@@ -144,8 +144,8 @@ def test_incomplete_last_warp():
     np.testing.assert_array_equal(got[1], np.where(np.arange(40) < 32, 496, 284))
 
 
-def test_what_stands_before_a_warp_barrier_happens_once():
-    """Some lanes take a detour: the others add, then wait, and do not add again when all are there."""
+def test_code_before_a_warp_barrier_executes_once():
+    """Some lanes diverge: the others add and wait, and must not add again after reconvergence."""
     body = """mov.u32 t0, %tid.x; shfl.sync.idx.b32 t1, t0, 0, 31, -1; setp.lt.u32 p0, t0, 8; @p0 bra DETOUR;
     MEET: red.global.add.u32 [u0], 1; bar.warp.sync -1; ret;
     DETOUR: add.u32 t0, t0, 1; bra MEET;"""

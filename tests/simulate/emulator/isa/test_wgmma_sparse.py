@@ -1,4 +1,4 @@
-"""wgmma.mma_async.sp: A with half of its numbers, in shared memory or registers; products by NumPy."""
+"""wgmma.mma_async.sp: sparse A in shared memory or registers; matmuls by NumPy."""
 
 import subprocess
 
@@ -23,16 +23,16 @@ def opcode(n: int, d: str, a: str, b: str, sat: str = "") -> str:
     return f"wgmma.mma_async.sp.sync.aligned.m64n{n}k{K[a]}{sat}.{d}.{a}.{b}"
 
 
-def tail(type_: str, turned=(0, 0), signs=(1, 1)) -> str:
+def tail(type_: str, transposed=(0, 0), signs=(1, 1)) -> str:
     if type_ in ("s8", "u8"):
         return "scale;"
-    turns = f", {', '.join(str(t) for t in turned)}" if type_ in TURNS else ""
+    turns = f", {', '.join(str(t) for t in transposed)}" if type_ in TURNS else ""
     return f"scale, {signs[0]}, {signs[1]}{turns};"
 
 
-def strides(rows: int, swizzle: int, turned: bool) -> tuple[int, int]:
-    """(leading, stride) of a matrix that fills its own part of shared memory."""
-    if not turned:
+def strides(rows: int, swizzle: int, transposed: bool) -> tuple[int, int]:
+    """(leading, stride) of a contiguous matrix in shared memory."""
+    if not transposed:
         return (2048, 128) if not swizzle else (16, 8 * swizzle)
     if not swizzle:
         return 128 * (rows // 8), 128
@@ -40,7 +40,7 @@ def strides(rows: int, swizzle: int, turned: bool) -> tuple[int, int]:
 
 
 class Case:
-    """Random operands of one product: A with half of its numbers, B (n, k)."""
+    """Random operands of one MMA: sparse A, B (n, k)."""
 
     def __init__(self, a_type: str, b_type: str, n: int, selector: int = 0):
         rng = np.random.default_rng(n + selector)
@@ -57,17 +57,17 @@ class Case:
             [metadata_of(codes[row : row + 16], width, selector) for row in range(0, 64, 16)]
         )
 
-    def run(self, d: str, b_type: str, swizzle: int, turned=(0, 0), signs=(1, 1), from_registers=False):
+    def run(self, d: str, b_type: str, swizzle: int, transposed=(0, 0), signs=(1, 1), from_registers=False):
         """(D, expected), with old values of D."""
         start = self.rng.integers(-50, 50, (64, self.n))
         image = np.zeros(65536, np.uint8)
         layouts = []
-        for matrix, at, turn in ((self.packed, A_AT, turned[0]), (self.b, B_AT, turned[1])):
+        for matrix, at, turn in ((self.packed, A_AT, transposed[0]), (self.b, B_AT, transposed[1])):
             steps = strides(len(matrix), swizzle, bool(turn))
             place(image, matrix, at, swizzle, *steps, bool(turn))
             layouts.append(descriptor(at, swizzle, *steps))
         words = np.concatenate([self.fragments(), self.metadata], axis=1)
-        left, last = ("{A}", turned[1:]) if from_registers else ("da", turned)
+        left, last = ("{A}", transposed[1:]) if from_registers else ("da", transposed)
         text = f"{opcode(self.n, d, self.a_type, b_type)} {{D}}, {left}, db, A4, {self.selector}, {tail(self.a_type, last, signs)}"
         out = execute(text, image, self.n, d, *layouts, start=start, a=aligned(words))
         return out, signs[0] * signs[1] * (self.a @ self.b.astype(np.float64).T) + start
@@ -92,9 +92,9 @@ def test_k_major(types, swizzle):
 
 
 @pytest.mark.parametrize("swizzle", [0, 32, 64, 128])
-@pytest.mark.parametrize("turned", [(0, 1), (1, 1)])
-def test_mn_major(turned, swizzle):
-    out, expected = Case("bf16", "bf16", 128).run("f32", "bf16", swizzle, turned)
+@pytest.mark.parametrize("transposed", [(0, 1), (1, 1)])
+def test_mn_major(transposed, swizzle):
+    out, expected = Case("bf16", "bf16", 128).run("f32", "bf16", swizzle, transposed)
     np.testing.assert_array_equal(out, expected)
 
 
@@ -114,7 +114,7 @@ def test_widths_and_signs(n, signs):
     np.testing.assert_array_equal(out, expected)
 
 
-# -- what is refused ---------------------------------------------------------------------------------
+# -- unsupported forms ---------------------------------------------------------------------------------
 def one(text: str, metadata: int = 0x44444444, swizzle: int = 64):
     words = aligned(np.full((THREADS, 5), metadata, np.uint32))
     layout = descriptor(A_AT, swizzle, *strides(64, swizzle, False))
@@ -124,15 +124,15 @@ def one(text: str, metadata: int = 0x44444444, swizzle: int = 64):
 F16 = f"{opcode(8, 'f32', 'f16', 'f16')} {{D}}, da, db, A4, {{sel}}, scale, 1, 1, 0, 0;"
 
 
-def test_metadata_that_does_not_exist():
-    with pytest.raises(EmulatorFault, match="row 0, columns 0 to 3 of A: indices 1 and 1 are not possible"):
+def test_invalid_metadata():
+    with pytest.raises(EmulatorFault, match="row 0, columns 0 to 3 of A: invalid indices 1 and 1"):
         one(F16.format(D="{D}", sel=0), 0x44444445)
     with pytest.raises(EmulatorFault, match="row 0, columns 2 to 3 of A: 0b0000 is neither 0b0100 nor 0b1110"):
         one(f"{opcode(8, 'f32', 'tf32', 'tf32')} {{D}}, da, db, A4, 0, scale, 1, 1;", 0x44444404)
 
 
 def test_rows_of_b_longer_than_the_swizzle():
-    with pytest.raises(EmulatorFault, match="B of a sparse product cannot be K-major in the 32-byte swizzling mode"):
+    with pytest.raises(EmulatorFault, match="B of a sparse MMA cannot be K-major in the 32-byte swizzling mode"):
         one(F16.format(D="{D}", sel=0), swizzle=32)
 
 
@@ -140,20 +140,20 @@ REFUSED = {
     "a selector of a pair": (F16.format(D="{D}", sel=2), "the sparsity selector must be 0 to 1"),
     "a selector of all lanes": (
         f"{opcode(8, 'f32', 'e4m3', 'e4m3')} {{D}}, da, db, A4, 1, scale, 1, 1;", "the sparsity selector must be 0"),
-    "k of a dense product": (
-        "wgmma.mma_async.sp.sync.aligned.m64n8k16.f32.f16.f16 {D}, da, db, A4, 0, scale, 1, 1, 0, 0;", "no such shape"),
+    "k of a dense MMA": (
+        "wgmma.mma_async.sp.sync.aligned.m64n8k16.f32.f16.f16 {D}, da, db, A4, 0, scale, 1, 1, 0, 0;", "unsupported shape"),
     "no metadata": (F16.format(D="{D}", sel=0).replace("A4, 0, ", ""), "wrong number of operands"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_forms_that_do_not_exist(name):
+def test_invalid_forms(name):
     text, why = REFUSED[name]
     with pytest.raises(UnsupportedInstruction, match=why):
         one(text)
 
 
-def test_what_is_tested_is_what_ptxas_accepts(tmp_path):
+def test_ptxas_accepts_the_tested_forms(tmp_path):
     lines = ["wgmma.fence.sync.aligned;"]
     for d, a_type, b_type in FORMS:
         letter, count = {"f32": ("f", 8), "f16": ("h", 4), "s32": ("r", 8)}[d]

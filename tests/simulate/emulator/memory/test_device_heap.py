@@ -38,8 +38,8 @@ def test_full_heap_gives_no_address_until_a_block_is_freed():
 @pytest.mark.parametrize(
     ("body", "says"),
     [
-        (f"{allocate(8, 'u1')} {free('u1')} {free('u1')}", "free of 0x.*which malloc did not give"),
-        (f"{allocate(8, 'u1')} add.u64 u1, u1, 4; {free('u1')}", "which malloc did not give"),
+        (f"{allocate(8, 'u1')} {free('u1')} {free('u1')}", "free of 0x.*which is not allocated by malloc"),
+        (f"{allocate(8, 'u1')} add.u64 u1, u1, 4; {free('u1')}", "which is not allocated by malloc"),
         (f"{allocate(8, 'u1')} {free('u1')} ld.global.u32 t0, [u1];", "address|mapped|memory"),
         (f"{allocate(8, 'u1')} st.global.u32 [u1+8], 1;", "address|mapped|memory"),
     ],

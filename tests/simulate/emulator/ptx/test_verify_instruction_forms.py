@@ -62,7 +62,7 @@ OPERAND = {
     "registers that are not as many as matrices": (
         "ldmatrix.sync.aligned.m8n8.x2.shared.b16 {r0}, [r1];", "expected 2 registers",
     ),
-    "a copy of 5 bytes": ("cp.async.ca.shared.global [r0], [d0], 5;", "5 bytes, where 4 or 8 or 16 are possible"),
+    "a copy of 5 bytes": ("cp.async.ca.shared.global [r0], [d0], 5;", "invalid size 5: expected 4 or 8 or 16 bytes"),
     "a condition that is no comparison": ("setp.lo.f16x2 p0, r1, r2;", "no form"),
     "an operation on other numbers": ("atom.global.and.f32 f0, [d0], f1;", "no form"),
 }  # fmt: skip
@@ -137,7 +137,7 @@ def test_the_end_of_a_function_is_a_return():
 def test_scale_factors_that_are_not_there():
     mma = "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e4m3.f32.ue8m0 "
     mma += "{f0, f1, f2, f3}, {r0, r1, r2, r3}, {r4, r5}, {f0, f1, f2, f3}, r6, {0, 0}, r7, {0, -1};"
-    assert "scale factor 65535, where 0, 1, 2, 3 are possible" in str(refusal(mma))
+    assert "invalid scale factor selector 65535: expected 0, 1, 2, 3" in str(refusal(mma))
 
 
 def test_a_fault_of_the_emulator_is_said_to_be_one(monkeypatch):
@@ -211,10 +211,10 @@ CALLS = """.version 9.0
 }}
 """
 WRONG_CALLS = {
-    "of what is no function": ("call a, (b);", "a call of what is no function"),
-    "of other arguments": ("call twice, (c, e);", "twice takes 1 arguments and has 0 results"),
-    "of arguments of another size": ("call (c), vprintf, (a, e);", "vprintf has results and arguments of"),
-    "without what is made": ("call malloc, (a);", "malloc has results and arguments of"),
+    "of a variable": ("call a, (b);", "the target of the call is not a function"),
+    "of other arguments": ("call twice, (c, e);", "twice has 1 parameters and 0 results"),
+    "of arguments of another size": ("call (c), vprintf, (a, e);", "vprintf has results and parameters of"),
+    "without what is made": ("call malloc, (a);", "malloc has results and parameters of"),
 }
 
 

@@ -282,13 +282,13 @@ def test_grid_in_clusters():
 
 def test_masks_outside_the_cluster():
     body = "@!p0 mbarrier.init.shared.b64 [t2], 1; bar.sync 0; .reg .b16 m; mov.u16 m, 5; @!p0 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [t1], [u0], 128, [t2], m;"
-    assert "names CTAs outside the cluster of 2" in fault(body)
+    assert "selects CTAs outside the cluster of 2" in fault(body)
 
 
 # -- faults ------------------------------------------------------------------------------------------
 def test_accesses_of_nonexistent_ctas():
     there = "mapa.shared::cluster.u32 t11, t1, {};"
-    assert "rank 2 in a cluster of 2" in fault(there.format(2))
+    assert "rank 2 is outside the cluster of 2" in fault(there.format(2))
     assert "outside the cluster's shared memory" in fault(
         "or.b32 t11, t1, 0x03000000; ld.shared::cluster.u32 t9, [t11];"
     )
@@ -392,7 +392,7 @@ def test_warps_of_a_warpgroup_change_together():
     assert "of the warpgroup changes to" in fault(
         body.format(48, "mov.u32 t9, 2;"), 1, cluster="", threads=128, directives=REGISTERS_KNOWN
     )
-    assert "has not changed its registers" in fault(
+    assert "has not executed the preceding setmaxnreg" in fault(
         "setp.ge.u32 p1, t0, 32; @p1 bra B; setmaxnreg.dec.sync.aligned.u32 40; setmaxnreg.dec.sync.aligned.u32 32; B: bar.sync 0;",
         1,
         cluster="",

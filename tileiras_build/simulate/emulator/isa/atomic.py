@@ -16,7 +16,7 @@ _OPERATIONS = {"add", "and", "or", "xor", "min", "max", "exch", "cas", "inc", "d
 
 
 def _typed(function, dtype):
-    """An operation on bits from one on values of ``dtype``."""
+    """Adapt an operation on values of ``dtype`` to bit patterns."""
 
     def run(old, b, _):
         return function(old.view(dtype), b.view(dtype)).view(old.dtype)
@@ -114,7 +114,7 @@ class AtomicSite:
         return out
 
     def apply(self, view, index, value, extra):
-        """All threads act on their places, in order; returns what each one found."""
+        """Apply the operation of all threads, in order; returns the old values."""
         order = np.argsort(index, kind="stable")
         places = index[order]
         first = np.ones(len(places), bool)
@@ -140,7 +140,7 @@ class AtomicSite:
         return out
 
     def accumulate(self, view, places, value, starts, counts, old):
-        """One running reduction per place."""
+        """Compute a running reduction per address."""
         function, dtype = self.serial
         for start, count in zip(starts.tolist(), counts.tolist()):
             place = places[start]
@@ -152,7 +152,7 @@ class AtomicSite:
             view[place] = chain[-1]
 
     def compare_and_swap(self, view, places, compare, value, starts, counts, old):
-        """Place by place: all threads up to the next one that swaps find the same value."""
+        """Process each address: all threads up to the next one that swaps read the same value."""
         for start, count in zip(starts.tolist(), counts.tolist()):
             place, at, end = places[start], start, start + count
             while at < end:
@@ -165,7 +165,7 @@ class AtomicSite:
                 at = swaps + 1
 
     def apply_in_rounds(self, view, places, value, extra, rank, count, old):
-        """The k-th thread of every place in round k."""
+        """In round k, apply the k-th thread of every address."""
         by_rank = np.argsort(rank, kind="stable")
         edges = np.searchsorted(rank[by_rank], np.arange(count + 1))
         for k in range(count):
@@ -177,7 +177,7 @@ class AtomicSite:
 
 
 class WideAtomicSite:
-    """atom.{exch,cas}.b128, one thread after another."""
+    """An atom.{exch,cas}.b128 instruction, executed thread by thread."""
 
     def __init__(self, ins, space: str, name: str, offset: int):
         self.site, self.name = Site(ins, space, 8, 2, offset), name

@@ -52,14 +52,14 @@ def cluster_arrive(ins, group, mask):
 
 @handles("membar", "fence")
 def handle_fence(e, ins):
-    """Memory operations of the emulator are already in order; the race check wants to see fences."""
+    """The emulator executes memory operations in order, so fences only matter to racecheck."""
     if (call := fence_effects(ins)) is not None:
         flat = "g.flat" if e.predicate is None else f"g.flat[g.full({e.predicate})]"
         e.line(f"if g.observers.racecheck is not None: g.observers.racecheck.{call.format(flat)}")
 
 
 def fence_effects(ins) -> str | None:
-    """What the race check is told of a fence."""
+    """The call of racecheck for a fence, if any."""
     if "proxy" in ins.mods:
         return "proxy_fence({})" if "async" in ins.mods and "global" not in ins.mods else None
     if "mbarrier_init" in ins.mods:

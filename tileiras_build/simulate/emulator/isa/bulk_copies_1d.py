@@ -1,4 +1,4 @@
-"""Copies of lines of bytes between memories."""
+"""Non-tensor bulk copies: contiguous bytes between global and shared memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .tma_box_layout import CHUNK
 
 
 class LineCopy(InFlightCopy):
-    """Plain runs of bytes, one per thread: (flat, from, to, bytes) with addresses as ("global" | "shared", number)."""
+    """Contiguous copies, one per thread: (flat, from, to, bytes), with addresses as ("global" | "shared", offset)."""
 
     def __init__(self, ins, flat, to, source, sizes, positions=None, function=None, dtype=None):
         self.ins, self.flat, self.to, self.source, self.sizes = ins, flat, to, source, sizes
@@ -39,7 +39,7 @@ class LineCopy(InFlightCopy):
         return out
 
     def sources(self, batch) -> list:
-        """The bytes of each line; None for one of none."""
+        """The source bytes of each copy; None for empty copies."""
         sizes = enumerate(self.sizes.tolist())
         return [self.bytes_at(batch, self.source, i, size, False).copy() if size else None for i, size in sizes]
 
@@ -62,7 +62,7 @@ class LineCopy(InFlightCopy):
         return [start + np.arange(size) for start, size in zip(starts.tolist(), self.sizes.tolist())]
 
     def chunks(self) -> list:
-        """Of each line in shared memory a slice of its 16-byte chunks."""
+        """The slice of 16-byte chunks in shared memory of each copy."""
         starts = self.to[1] // CHUNK
         return [slice(start, start + size // CHUNK) for start, size in zip(starts.tolist(), self.sizes.tolist())]
 

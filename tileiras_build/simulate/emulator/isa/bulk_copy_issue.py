@@ -1,4 +1,4 @@
-"""One bulk copy of a program: its operands at run time, and the copies that it starts."""
+"""Issues bulk copies: evaluates the operands of an instruction and starts its copies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .tma_load_modes import MAX_IM2COL_OFFSET, is_gather4_or_scatter4, is_im2col
 
 
 class BulkSite:
-    """The operands of one bulk copy that are addresses of shared memory, mbarriers and tensor maps."""
+    """A bulk copy instruction, with its addresses of shared memory, mbarriers and tensor maps."""
 
     def __init__(self, ins, to_offset: int, from_offset: int, mbar_offset: int = 0, align: int = CHUNK, function=None):
         self.ins, self.function = ins, function
@@ -32,17 +32,18 @@ class BulkSite:
 
     # -- operands ------------------------------------------------------------------------------------
     def in_shared(self, site, group, address, selection):
-        """(offset in the CTA's shared memory, the CTA's bias in the batch's), in bytes, int64."""
+        """(offset in the CTA's shared memory, offset of that memory in the batch's), in bytes, int64."""
         return site.shared_offset_and_bias(group, address, selection)
 
     def barriers(self, group, address, selection):
         return self.barrier.where(group, address, selection)[0]
 
     def targets(self, group, selection, flat, bias, positions, masks):
-        """(index of the copy, bias, mbarrier) of each copy in each CTA that it goes to.
+        """(index of the copy, bias, mbarrier) for each destination CTA of each copy.
 
-        A multicast writes the same place in every CTA of the mask and completes on the same mbarrier there - for
-        pairs (.cta_group::2), on that of the CTA of the pair in which the given one lies (section 9.7.9.25.5.2).
+        A multicast writes to the same offset in every CTA of the mask and completes on the mbarrier at the same offset. For
+        pairs (.cta_group::2), that mbarrier is in the CTA of the pair with the parity of the given mbarrier's CTA (section
+        9.7.9.25.5.2).
         """
         batch, geometry = group.batch, group.geometry
         words = batch.memories.shared_size // 8
@@ -53,12 +54,13 @@ class BulkSite:
                 and geometry.cluster_size > 1
                 and is_any(bias // batch.memories.shared_size != positions // words)
             ):
-                self.mbarrier.fault(group, "the mbarrier is not in the CTA that the copy goes to")
+                self.mbarrier.fault(group, "the mbarrier is not in the destination CTA of the copy")
             return np.arange(len(flat)), bias, positions
         masks = np.broadcast_to(selection.pick(masks), len(flat)).astype(np.int64)
         if is_any(masks >> geometry.cluster_size):
             self.mbarrier.fault(
-                group, f"the multicast mask {masks.max():#x} names CTAs outside the cluster of {geometry.cluster_size}"
+                group,
+                f"the multicast mask {masks.max():#x} selects CTAs outside the cluster of {geometry.cluster_size}",
             )
         copy, rank = np.nonzero(masks[:, None] >> np.arange(geometry.cluster_size) & 1)
         own = flat[copy] // batch.geometry.threads
@@ -76,10 +78,10 @@ class BulkSite:
         if is_any(bad):
             at = int(np.flatnonzero(np.broadcast_to(bad, len(flat)))[0])
             limit = group.memories.shared_limit
-            fault(group.geometry, self.ins, flat[at], f"the copy leaves the shared memory ({limit} bytes)", offset[at])
+            fault(group.geometry, self.ins, flat[at], f"the copy exceeds the shared memory ({limit} bytes)", offset[at])
 
     def tensors(self, group, address, selection, flat):
-        """(tensor map, an index of its copies) for each distinct map."""
+        """(tensor map, indices of its copies) for each distinct map."""
         addresses = np.asarray(selection.pick(address))
         is_one = addresses.size == 1 or are_all(addresses == addresses[0])
         for value in [int(addresses.flat[0])] if is_one else unique_integers(addresses).tolist():
@@ -133,7 +135,7 @@ class BulkSite:
     def load_with_known_operands(
         self, group, selection, known: tuple[BoxCopy, frozenset] | None, map_address, coordinates
     ) -> bool:
-        """Load boxes where an earlier copy of the same threads, addresses and map has had some; whether it was one."""
+        """Load boxes by reusing an earlier copy of the same threads, addresses and map; returns whether that was possible."""
         if known is None:
             return False
         batch, (earlier, places) = group.batch, known
@@ -170,22 +172,25 @@ class BulkSite:
             group.bulk_copy_groups.pending.append(copy)
 
     def without_halo(self, batch, flat, at):
-        """The coordinates of a wide mode without the last, wHalo, which must be 0. What W has more is wOffset."""
+        """The coordinates of a wide mode without the last one, wHalo, which must be 0; the offset of W is wOffset."""
         halo, offset = at[:, -1], at[:, (at.shape[1] + 1) // 2]
         if is_any(halo):
             first = int(np.flatnonzero(halo)[0])
-            why = (
-                f"a wHalo of {halo[first]} is not supported: only figures 18 and 19 of the ISA show which pixels follow"
-            )
+            why = f"a wHalo of {halo[first]} is not supported: the ISA specifies the halo pixels in figures 18 and 19 only"
             fault(batch.geometry, self.ins, flat[first], why)
         if is_any(offset >= MAX_IM2COL_OFFSET):
-            fault(batch.geometry, self.ins, flat[0], f"a wOffset of {offset.max()} is not 0 to {MAX_IM2COL_OFFSET - 1}")
+            fault(
+                batch.geometry,
+                self.ins,
+                flat[0],
+                f"wOffset {offset.max()} is out of range: expected 0 to {MAX_IM2COL_OFFSET - 1}",
+            )
         return at[:, :-1]
 
     def check_rank(self, batch, flat, tensor, at):
         mode = mode_of(self.ins.mods)
         if mode != (tensor.columns.mode if tensor.columns is not None else "tile"):
-            fault(batch.geometry, self.ins, flat, f"the tensor map is not of the mode of this copy ({mode})")
+            fault(batch.geometry, self.ins, flat, f"the mode of the tensor map differs from that of this copy ({mode})")
         if tensor.kind.packed < CHUNK and is_any(at[:, 0] % tensor_map.PADDED):
             why = f"the first coordinate of {tensor.element} elements must be a multiple of {tensor_map.PADDED}"
             fault(batch.geometry, self.ins, flat, why)
@@ -196,16 +201,16 @@ class BulkSite:
                 batch.geometry,
                 self.ins,
                 flat,
-                f"the tensor map has rank {tensor.rank}, the copy {at.shape[1]} coordinates",
+                f"the tensor map has rank {tensor.rank}, but the copy has {at.shape[1]} coordinates",
             )
 
     def reduction(self, batch, flat, tensor):
         type_ = tensor.kind.reduction
         if type_ is None:
-            fault(batch.geometry, self.ins, flat, f"no reduction of {tensor.element} elements")
+            fault(batch.geometry, self.ins, flat, f"reductions of {tensor.element} elements do not exist")
         return operation(self.function, "b" + type_[1:] if self.function in ("and", "or", "xor") else type_)
 
-    # -- lines ---------------------------------------------------------------------------------------
+    # -- contiguous copies ---------------------------------------------------------------------------------------
     def load_line(self, group, to, source, size, mbar, mask, from_shared: bool, ctas=None):
         selection = selected(group, mask)
         if not len(selection.rows):
@@ -244,7 +249,7 @@ class BulkSite:
     def sizes(self, group, size, selection):
         out = np.broadcast_to(selection.pick(size), len(selection.rows)).astype(np.int64)
         if is_any(out % CHUNK):
-            self.shared_to.fault(group, f"the size of a bulk copy, {out[out % CHUNK != 0][0]}, is no multiple of 16")
+            self.shared_to.fault(group, f"the size of a bulk copy, {out[out % CHUNK != 0][0]}, is not a multiple of 16")
         return out
 
     def shared_line(self, group, address, selection, sizes):

@@ -1,8 +1,8 @@
-"""clusterlaunchcontrol: running clusters take over the work of others that have not started (PTX ISA 9.0, 9.7.13.17).
+"""clusterlaunchcontrol: running clusters cancel clusters that have not started, and take over their work (PTX ISA 9.0, 9.7.13.17).
 
-A kernel that does so is run in two parts: the clusters of the first half start at once, the others one after another
-where nobody has cancelled them (``launch.py``). A request is decided when it is issued; its response lands as a bulk copy
-does. Our layout of the opaque 16 bytes: ctaid.x, .y, .z of the cluster's first CTA and whether it was cancelled.
+Such a kernel runs in two parts: the clusters of the first half start at once, the others later, one by one, unless they were
+canceled (``launch.py``). A request is decided at its issue; its response arrives like a bulk copy. The emulator's layout of
+the opaque 16 bytes: ctaid.x, .y, .z of the cluster's first CTA, and a word that says whether the request succeeded.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ BYTES = 16
 RESPONSE_CANCELED, RESPONSE_NOT_CANCELED = (
     0x434E434C,
     0x46524C43,
-)  # what the last word says; anything else is no response
+)  # values of the last word of a response
 CTAID_WORDS = {"get_first_ctaid::x": 0, "get_first_ctaid::y": 1, "get_first_ctaid::z": 2}
 
 
 class Response(LineCopy):
-    """Responses on their way to shared memory."""
+    """Responses in flight to shared memory."""
 
-    responses = None  # a row of 16 bytes per response
+    responses = None  # 16 bytes per response
 
     def sources(self, batch) -> list:
         return list(self.responses)
@@ -57,7 +57,7 @@ class CancelSite(BulkSite):
 
 
 def response(batch) -> tuple[int, int, int, int]:
-    """The words of one response: the last cluster that has not started is cancelled, if there is one."""
+    """The words of one response: cancels the last cluster that has not started, if any."""
     first = batch.options.remaining.cancel()
     if first is None:
         return 0, 0, 0, RESPONSE_NOT_CANCELED
@@ -66,12 +66,12 @@ def response(batch) -> tuple[int, int, int, int]:
 
 
 def words_of(response) -> list:
-    """The four words of a pair of 64-bit halves."""
+    """The four words of two 64-bit halves."""
     return [(half >> np.uint64(32 * i)).astype(np.uint32) for half in response for i in (0, 1)]
 
 
 def require(group, ins, mask, right, why: str) -> None:
-    """Fault for the first active thread where ``right`` does not hold."""
+    """Raise a fault for the first active thread for which ``right`` is false."""
     wrong = np.broadcast_to(True if mask is None else mask, group.shape) & ~np.broadcast_to(right, group.shape)
     if wrong.any():
         Site(ins, "shared", BYTES).fault(group, why, tuple(int(i) for i in np.argwhere(wrong)[0]))
@@ -81,14 +81,14 @@ def require(group, ins, mask, right, why: str) -> None:
 def was_cancelled(group, ins, mask, low, high):
     word = words_of((low, high))[3]
     known = (word == RESPONSE_CANCELED) | (word == RESPONSE_NOT_CANCELED)
-    require(group, ins, mask, known, "these 16 bytes are no response of clusterlaunchcontrol.try_cancel")
+    require(group, ins, mask, known, "these 16 bytes are not a response of clusterlaunchcontrol.try_cancel")
     return word == RESPONSE_CANCELED
 
 
 @helper
 def first_cta(group, ins, mask, low, high):
     *place, word = words_of((low, high))
-    require(group, ins, mask, word == RESPONSE_CANCELED, "the first CTA of a cluster that was not cancelled")
+    require(group, ins, mask, word == RESPONSE_CANCELED, "get_first_ctaid of a request that did not cancel a cluster")
     return place
 
 

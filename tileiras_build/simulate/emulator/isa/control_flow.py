@@ -28,10 +28,10 @@ def handle_branch(e, ins):
 
 @helper
 def branch_by_index(group, site, index, targets):
-    """brx.idx: a pc, or a Split by target."""
+    """brx.idx: a pc, or a Divergence by target."""
     if np.max(index) >= len(targets):
         cta, tid = divmod(int(group.flat[np.argmax(group.full(index))]), group.geometry.threads)
-        why = f"label {np.max(index)} of a list of {len(targets)}"
+        why = f"branch index {np.max(index)} is out of range: the list has {len(targets)} labels"
         thread = group.geometry.thread_name(cta, tid)
         raise EmulatorFault(why, instruction=site.text, line=site.line, thread=thread)
     if np.ndim(index) == 0:
@@ -49,7 +49,7 @@ def handle_indexed_branch(e, ins):
 
 
 def emit_return_or_exit(e, event: str) -> str:
-    """ret and exit; predicated ones split off the leaving threads at a place that only leaves."""
+    """Emit ret or exit; a predicated one splits off the threads that leave."""
     if e.predicate is None:
         return f"return {event}"
     predicate, e.predicate = e.predicate, None
@@ -113,9 +113,9 @@ def handle_call(e, ins):
         return f"return {e.pc + 1}"
     function = e.program.module.functions.get(name)
     if function is None or name not in e.program.starts:
-        e.fail("a call of what is no function")
+        e.fail("the target of the call is not a function")
     if (len(results), len(arguments)) != (len(function.results), len(function.params)):
-        e.fail(f"{name} takes {len(function.params)} arguments and has {len(function.results)} results")
+        e.fail(f"{name} has {len(function.params)} parameters and {len(function.results)} results")
     for actual, formal in zip(arguments, function.params):
         copy(e, formal, actual)
     return f"return SchedulerEvent({CALL!r}, {e.program.starts[name]}, {e.pc + 1})"
@@ -124,7 +124,7 @@ def handle_call(e, ins):
 def check_builtin(e, name: str, results, arguments) -> None:
     sizes = tuple(tuple(variable(e, operand).size for operand in operands) for operands in (results, arguments))
     if sizes != SYSTEM_CALLS[name] and (name != "vprintf" or sizes != ((), SYSTEM_CALLS[name][1])):
-        e.fail(f"{name} has results and arguments of {SYSTEM_CALLS[name]} bytes, not of {sizes}")
+        e.fail(f"{name} has results and parameters of {SYSTEM_CALLS[name]} bytes, got {sizes}")
 
 
 @handles("_call_results")

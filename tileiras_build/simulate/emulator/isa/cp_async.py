@@ -1,4 +1,4 @@
-"""cp.async: copies from global to shared memory that the program waits for (PTX ISA 9.0, section 9.7.9.25)."""
+"""cp.async: asynchronous copies from global to shared memory (PTX ISA 9.0, section 9.7.9.25)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .mbarrier import MbarrierSite
 
 
 class PendingCpAsync:
-    """Bytes on their way to shared memory: ``index`` into the view of ``dtype``, ``data``, and each one's thread."""
+    """Copies in flight: ``data`` for elements ``index`` of a view of shared memory as ``dtype``, by thread."""
 
     __slots__ = ("data", "dtype", "flat", "index")
 
@@ -50,7 +50,7 @@ class CpAsyncSite:
         self.from_offset = from_offset
 
     def issue(self, group, to, source, source_size=None, mask=None):
-        """Read now, write when waited for. Bytes beyond ``source_size`` are zeros and are not read."""
+        """Read the source now, write at the wait. Bytes beyond ``source_size`` are not read and are zero."""
         if mask is None and self.issue_with_jit(group, to, source, source_size):
             return
         selection = Selection(group, True if mask is None else mask)
@@ -71,7 +71,7 @@ class CpAsyncSite:
         )
 
     def issue_with_jit(self, group, to, source, source_size) -> bool:
-        """Whether machine code has done it; NumPy does the rest, or says what is wrong."""
+        """Try to issue by native code; returns False if NumPy must do it, or report the fault."""
         batch = group.batch
         if (
             not group.is_rectangular
@@ -157,7 +157,7 @@ def handle_copy(e, ins):
         return copy_arrive(e, ins)
     to, source, size = ins.args[:3]
     if size.value not in _SIZES[ins.mods[1]]:
-        e.fail(f"{size.value} bytes, where {' or '.join(map(str, _SIZES[ins.mods[1]]))} are possible")
+        e.fail(f"invalid size {size.value}: expected {' or '.join(map(str, _SIZES[ins.mods[1]]))} bytes")
     to_base, to_offset = address_expression(e, "shared", to)
     from_base, from_offset = address_expression(e, "global", source)
     site = e.constant(CpAsyncSite(ins, size.value, to_offset, from_offset), "copy")
@@ -166,7 +166,7 @@ def handle_copy(e, ins):
 
 
 def source_size(e, ins) -> str:
-    """The optional src-size operand, or ignore-src as sizes; a 64-bit register is a cache policy."""
+    """The source size: the src-size operand, or 0 by ignore-src. A 64-bit register is a cache policy."""
     for arg in ins.args[3:]:
         if isinstance(arg, Register) and arg.bits == 1:
             return f"np.where({e.use(arg, 'p')}, u32(0), u32({ins.args[2].value}))"
@@ -178,7 +178,7 @@ def source_size(e, ins) -> str:
 
 
 def copy_arrive(e, ins):
-    """cp.async.mbarrier.arrive: without .noinc, the pending count is raised first, which cancels the arrival."""
+    """cp.async.mbarrier.arrive: without .noinc, the pending count is incremented first, which cancels the arrival."""
     base, offset = address_expression(e, "shared", ins.args[0])
     site = e.constant(MbarrierSite(ins, offset), "mbarrier")
     e.line(f"arrive_after_copies({site}, g, {base}, {int('noinc' in ins.mods)}, {e.predicate or 'None'})")

@@ -1,8 +1,8 @@
 """Bulk copies: cp.async.bulk(.tensor) and cp.reduce.async.bulk(.tensor) (PTX ISA 9.0, section 9.7.9.25).
 
-Copies to shared memory land when their mbarrier is looked at (``mbarrier_waits.py``), copies from it when their bulk group is
-waited for (``async_copy_groups.py``): the latest moments that the ISA allows. A wait for reads alone (``.read``) takes what is in
-shared memory, but leaves global memory as it is until a whole wait or the thread's exit.
+Copies to shared memory are performed when a thread tests their mbarrier (``mbarrier_waits.py``), copies from it when a thread
+waits for their bulk group (``async_copy_groups.py``): the latest moments that the ISA allows. A wait for reads only
+(``.read``) reads shared memory; global memory is written at the next full wait or the thread's exit.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ def is_shared(mod: str) -> bool:
 
 
 def active(e) -> str:
-    """A condition before an instruction that only matters to threads with work in flight: some thread executes it."""
+    """The condition that some thread executes an instruction, for instructions that only affect copies in flight."""
     return f"if np.any({e.predicate}): " if e.predicate else ""
 
 
 def emit_bulk(e, ins, mods, reduces: bool):
-    """cp.async.bulk… and cp.reduce.async.bulk…, ``mods`` from after ``bulk``; .cta_group may stand anywhere."""
+    """cp.async.bulk… and cp.reduce.async.bulk…; ``mods`` are the modifiers after ``bulk``, with .cta_group at any position."""
     mods = tuple(m for m in mods if not m.startswith("cta_group"))
     if mods[:1] == ("commit_group",):
         return e.line(f"{active(e)}g.bulk_copy_groups.commit()")
@@ -55,9 +55,9 @@ def reduction_of(e, mods) -> str:
 
 
 def offsets_of(e, mods, rank: int) -> list:
-    """What im2col adds to the W, H, D of every pixel: the operand after the mbarrier, or nothing; then a wHalo."""
+    """The im2col offsets of W, H, D (the operand after the mbarrier, if any), then wHalo."""
     if rank < 3:
-        e.fail("pixels need 3 to 5 dimensions")
+        e.fail("im2col needs 3 to 5 dimensions")
     none = Immediate("int", 0)
     if "im2col_no_offs" in mods:
         return [none] * (rank - 2)
@@ -95,7 +95,7 @@ def emit_tensor(e, ins, mods, reduces):
         ctas = "None"
         if "multicast::cluster" in mods:
             masks = ins.args[3 + is_im2col(mods) :]
-            ctas = e.use(masks[0], "u16") if masks else e.fail("a multicast needs a mask of CTAs")
+            ctas = e.use(masks[0], "u16") if masks else e.fail("a multicast needs a CTA mask")
         return e.line(f"{site}.load_tensor(g, {base}, {address}, {coordinates}, {bar}, {mask}, {ctas})")
     tensor, source = ins.args[:2]
     base, offset = shared_operand(e, source)

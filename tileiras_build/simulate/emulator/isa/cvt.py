@@ -122,7 +122,7 @@ def integer_to_float(e, ins, to: str, source: str):
 
 @helper
 def sticky_float(x):
-    """An integer as f64 for a second rounding: bits beyond 53 leave their trace in the lowest bit."""
+    """An integer as f64 for a second rounding: the lowest bit is sticky for bits beyond 53."""
     if x.dtype.itemsize < 8:
         return x.astype(np.float64)
     negative = x < 0
@@ -166,14 +166,14 @@ def to_narrow(e, ins, to: str, source: str):
 
 
 def from_narrow(e, ins, to: str, source: str):
-    """Two small floats to f16x2 or bf16x2; .scaled::n2::ue8m0 multiplies each by its own power of two."""
+    """Two narrow floats to f16x2 or bf16x2; .scaled::n2::ue8m0 multiplies each by its own power of two."""
     if to not in _PAIRS:
         e.fail("no such conversion")
     fmt = _PAIRS[to]
     values = e.temp(f"unpack_codes({_NARROW[source]!r}, {e.use(ins.args[1], narrow_kind(source))}, 2)")
     scale = "scaled::n2::ue8m0" in ins.mods
     if scale != (len(ins.args) == 3):
-        e.fail("a scale factor goes with .scaled::n2::ue8m0")
+        e.fail("a scale factor needs .scaled::n2::ue8m0")
     if scale:
         values = e.temp(f"scale_pair({values}, {e.use(ins.args[2], 'u16')})")
     wrap = "relu({})" if "relu" in ins.mods else "{}"
@@ -184,7 +184,7 @@ def from_narrow(e, ins, to: str, source: str):
 
 @helper
 def scale_pair(values, scales):
-    """Two values (low first) times the powers of two of a packed pair of ue8m0 codes, in float64: exactly."""
+    """Two values (low first) times a packed pair of ue8m0 scale factors, exactly, in float64."""
     scales = np.asarray(scales)
     factors = (float_conversions.decode_scale(scales & 0xFF), float_conversions.decode_scale(scales >> 8))
     return [np.asarray(v, np.float64) * f for v, f in zip(values, factors)]
@@ -214,10 +214,10 @@ def reversed16(bits):
 
 
 def random_shares(fmt: str, count: int, random):
-    """(random bits of each value in operand order, how many): section 9.7.9.21, "random bits rbits".
+    """(random bits of each value in operand order, their count): section 9.7.9.21, "random bits rbits".
 
     Four values share two fields of 16 bits: the first pair has the high half (of e2m1x4: the high bytes of both
-    halves). In a pair the first value reads its field backwards, as found on a B200; the text leaves it open.
+    halves). In a pair, the first value uses its field in reverse bit order, as measured on a B200; the ISA does not specify it.
     """
     bits = np.asarray(random).astype(np.int64)
     if count == 2:

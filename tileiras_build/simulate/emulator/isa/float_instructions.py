@@ -1,4 +1,4 @@
-"""Floating-point arithmetic (PTX ISA 9.0, sections 9.7.3 to 9.7.5); integer forms of shared opcodes are passed on."""
+"""Floating-point arithmetic (PTX ISA 9.0, sections 9.7.3 to 9.7.5); integer forms of shared opcodes are forwarded."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def is_mixed(ins) -> bool:
 
 
 def emit_mixed_precision(e, ins, name: str):
-    """All operands but the last are of the narrow type; the last one and the result are f32."""
+    """All operands except the last are of the narrow type; the last operand and the result are f32."""
     narrow = ins.mods[-1]
     values = []
     for arg in ins.args[1:-1]:
@@ -199,8 +199,8 @@ def handle_root(e, ins):
     else:
         result = f"reciprocal_sqrt({value})"
     if kind == "f64" and {"approx", "ftz"} <= set(ins.mods):
-        # rcp/rsqrt.approx.ftz.f64 give the high word's precision only (sections 9.7.3.13 and 9.7.3.17); without .ftz
-        # rsqrt is computed in full by a subroutine of ptxas.
+        # rcp/rsqrt.approx.ftz.f64 have the precision of the high word only (sections 9.7.3.13 and 9.7.3.17); without .ftz,
+        # a subroutine of ptxas computes rsqrt in full precision.
         result = f"high_word({result})"
     assign_float(e, ins, kind, result)
 

@@ -1,8 +1,9 @@
-"""Where the families of instructions register what they handle: rows ``opcode -> handler`` in ``HANDLERS``.
+"""The registry of instruction handlers: ``HANDLERS`` maps opcodes to handlers.
 
 A handler ``handler(emitter, instruction)`` emits Python for one instruction; a control-flow handler returns the last
-line of the generated function. What an opcode takes, its rows in ``instruction_forms.py`` say; a handler sees nothing else. Helpers that generated code calls go to ``NAMESPACE``. Opcodes in ``WARP_WIDE``
-need all living threads of their warps (or of their mask), those in ``CONVERGENT_GROUP_OPS`` all threads of their warpgroups.
+line of the generated function. ``instruction_forms.py`` lists the valid forms of an opcode, and handlers see only those.
+Helpers that generated code calls are in ``NAMESPACE``. Opcodes in ``WARP_WIDE`` need all live threads of their warps (or of
+their mask), those in ``CONVERGENT_GROUP_OPS`` all threads of their warpgroups.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ _ARITHMETIC = {"add", "sub", "mul", "fma", "mad", "div", "min", "max", "abs", "n
 
 
 def starts_function(ins, all_threads_wait: bool, diverged: bool) -> bool:
-    """Whether a group may have to wait at this instruction, and come back to it: its function must start with it.
+    """Whether a group may have to wait at this instruction and retry it, so that a function must start here.
 
-    ``together``: the threads of the warpgroups are known to be together. ``fine``: those of the warps are not.
+    ``all_threads_wait``: the warpgroups are known to be converged. ``diverged``: warps may be diverged.
     """
     if ins.op == "mbarrier":
         return ins.mods[0] == "try_wait"
@@ -30,9 +31,9 @@ def starts_function(ins, all_threads_wait: bool, diverged: bool) -> bool:
 
 
 def is_warp_wide(ins) -> bool:
-    """Whether an instruction needs all living threads of its warps, or of its mask."""
+    """Whether an instruction needs all live threads of its warps or of its mask."""
     if ins.op == "tcgen05":
-        return "sync" in ins.mods  # a single thread issues the others
+        return "sync" in ins.mods  # the other forms are issued by a single thread
     return ins.op in WARP_WIDE or (ins.op in ("bar", "barrier") and "warp" in ins.mods)
 
 
@@ -56,7 +57,7 @@ def helper(function):
 
 
 def result_kind(ins, position: int) -> str:
-    """The kind of a destination as far as register kinds care: a float kind, or anything else for bits."""
+    """The kind of a destination register: a float kind, or any other kind for bits."""
     special = RESULT_KINDS.get(ins.op)
     if special is not None:
         return special(ins, position)

@@ -36,7 +36,7 @@ def carry_add(e, ins, sign: str, carry_in: bool):
 
 
 def emit_carry(e, ins, kind: str, a: str, b: str, sign: str, carry_in: bool):
-    """a + b (+ carry), with the carry flag kept in the group between instructions."""
+    """a + b (+ carry); the group stores the carry flag between instructions."""
     carry = e.temp(f"g.carry.astype({kind})") if carry_in else e.scalar(kind, 0)
     total = e.temp(f"{a} {sign} {b}")
     result = e.temp(f"{total} {sign} {carry}")
@@ -59,15 +59,15 @@ def handle_multiply_carry(e, ins):
 
 
 def multiply_carry(e, ins, carry_in: bool):
-    """mad{c}{.lo,.hi}.cc: the product's half plus c plus carry."""
+    """mad{c}{.lo,.hi}.cc: the low or high half of a * b, plus c, plus the carry."""
     kind = ins.mods[-1]
     a, b = (e.use(arg, kind) for arg in ins.args[1:3])
     plain = unsigned(kind)
     if "hi" in ins.mods:
-        product = e.temp(f"({mulhi(e, a, b, kind)}).view({plain})")
+        half = e.temp(f"({mulhi(e, a, b, kind)}).view({plain})")
     else:
-        product = e.temp(f"({a} * {b}).view({plain})")
-    emit_carry(e, ins, plain, product, e.use(ins.args[3], plain), "+", carry_in)
+        half = e.temp(f"({a} * {b}).view({plain})")
+    emit_carry(e, ins, plain, half, e.use(ins.args[3], plain), "+", carry_in)
 
 
 @handles("mul24", "mad24")
@@ -76,8 +76,8 @@ def handle_mul24(e, ins):
     wide = "s64" if kind == "s32" else "u64"
     a, b = (e.use(arg, kind) for arg in ins.args[1:3])
     cut = [f"(({x} << {e.scalar(kind, 8)}) >> {e.scalar(kind, 8)}).astype({wide})" for x in (a, b)]
-    product = e.temp(f"{cut[0]} * {cut[1]}")
-    value = f"({product} >> {e.scalar(wide, 16)})" if "hi" in ins.mods else product
+    full = e.temp(f"{cut[0]} * {cut[1]}")
+    value = f"({full} >> {e.scalar(wide, 16)})" if "hi" in ins.mods else full
     result = f"({value}).astype(u32)"
     if "sat" in ins.mods:
         return e.set(ins.args[0], "s32", f"saturating(({value}).astype(s32), {e.use(ins.args[3], 's32')}, False)")
@@ -167,7 +167,7 @@ def handle_cnot(e, ins):
 
 @handles("shl", "shr")
 def handle_shift(e, ins):
-    """NumPy clamps as PTX does: a shift by the width or more gives 0 (or the sign)."""
+    """NumPy clamps like PTX: a shift by the width or more returns 0 (or the sign)."""
     kind = kind_of(ins.mods[-1])
     a, amount = e.use(ins.args[1], kind), ins.args[2]
     if isinstance(amount, Immediate):

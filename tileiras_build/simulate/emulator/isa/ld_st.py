@@ -1,4 +1,4 @@
-"""Loads, stores, asynchronous copies and cache hints (PTX ISA 9.0, sections 9.7.9 and 9.7.10)."""
+"""Loads, stores, prefetches and cache hints (PTX ISA 9.0, sections 9.7.9 and 9.7.10)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def space_of(ins) -> str:
 
 
 def resolve_space(e, space: str, address: Address) -> str:
-    """Parameters of calls live with local memory; const and global are plain process memory."""
+    """The space of an access: parameters of calls are in local memory; const and global are process memory."""
     base = address.base
     if isinstance(base, Name):
         base = e.program.lookup(base) or base
@@ -52,7 +52,7 @@ def make_site(e, space: str, size: int, count: int, offset: int) -> str:
 
 
 def widen_address(e, base: str, address: Address, space: str) -> str:
-    """Global and generic accesses through a 32-bit register use it zero-extended."""
+    """Zero-extend a 32-bit register that addresses global or generic memory."""
     if space in ("global", "generic") and isinstance(address.base, Register) and address.base.bits == 32:
         return f"{base}.astype(u64)"
     return base

@@ -1,4 +1,4 @@
-"""Matrices between shared memory and registers: ldmatrix, stmatrix and movmatrix (PTX ISA 9.0, section 9.7.14)."""
+"""ldmatrix, stmatrix and movmatrix: matrices between shared memory and registers (PTX ISA 9.0, section 9.7.14)."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ DECOMPRESS = {"b4x16_p64": decompress_fp4, "b6x16_p32": decompress_fp6}
 class MatrixSite:
     """One ldmatrix or stmatrix: ``count`` matrices whose rows of 16 bytes are addressed by 8 lanes each.
 
-    ``change`` turns the bytes of a row (…, 16) that are loaded into others, for the padded formats.
+    ``change`` decompresses loaded rows (…, 16) of the padded formats.
     """
 
     def __init__(self, ins, space: str, count: int, transposed: bool, offset: int, change=None):
         self.count, self.transposed, self.change = count, transposed, change
         self.site = Site(ins, space, 16, 1, offset)
 
-    lanes = 8  # rows per matrix: lanes that address one matrix
-    registers = 1  # of a matrix
+    lanes = 8  # lanes that address one matrix, one per row
+    registers = 1  # per matrix
 
     def rows(self, group, address):
-        """(pieces, place, index (warps, matrices, rows), selection) of the rows that the first lanes address."""
+        """(pieces, place, index (warps, matrices, rows), selection) of the rows addressed by the first lanes."""
         wanted = self.lanes * self.count
         selection = None
         if wanted < 32:
@@ -59,7 +59,7 @@ class MatrixSite:
         pieces = self.site.locate(group, address, selection)
         place, inside = pieces[0]
         if inside is not None:
-            self.site.fault(group, "matrix rows in several memories")
+            self.site.fault(group, "the rows of a matrix are in different state spaces")
         index = place.index(16)
         if selection is None:
             index = group.to_warps(index)
@@ -87,7 +87,7 @@ class MatrixSite:
         return tuple(group.from_warps(words[i]) for i in range(self.count))
 
     def load_with_jit(self, group, address) -> np.ndarray | None:
-        """Registers (count, warps, 32) by machine code; None where NumPy has to do it, or to say what is wrong."""
+        """Registers (count, warps, 32) loaded by native code; None if NumPy must do it, or report the fault."""
         batch = group.batch
         has_observers = batch.observers.accesses is not None and not batch.observers.accesses.idle
         if has_observers or batch.geometry.cluster_size > 1 or self.change or not gemm_jit.is_ready():
@@ -119,7 +119,7 @@ class MatrixSite:
 
 
 class ByteMatrixSite(MatrixSite):
-    """ldmatrix.m16n16.trans.b8: 16 x 16 bytes, rows of 16 bytes addressed by 16 lanes, transposed on the way.
+    """ldmatrix.m16n16.trans.b8: 16 x 16 bytes, rows of 16 bytes addressed by 16 lanes, transposed by the load.
 
     Lane l receives, in register 2 * i + h of matrix i, column-major elements: row 4 * (l % 4) ... + 3 of column
     l / 4 + 8 * h (section 9.7.14.5.15).
@@ -129,16 +129,16 @@ class ByteMatrixSite(MatrixSite):
     registers = 2
 
     def load(self, group, address):
-        turned = np.ascontiguousarray(self.read(group, address).swapaxes(2, 3))  # (w, matrix, column, row)
-        words = turned.view(np.uint32).reshape(group.warps, self.count, 2, 32)
+        transposed = np.ascontiguousarray(self.read(group, address).swapaxes(2, 3))  # (w, matrix, column, row)
+        words = transposed.view(np.uint32).reshape(group.warps, self.count, 2, 32)
         return tuple(group.from_warps(np.ascontiguousarray(words[:, i, h])) for i in range(self.count) for h in (0, 1))
 
 
 class ByteStoreSite(MatrixSite):
     """stmatrix.m16n8.trans.b8: 16 x 8 bytes, each column a row of 16 bytes in memory.
 
-    Byte v of lane l's register is row l / 4 + 8 * (v / 2), column 2 * (l % 4) + v % 2 (section 9.7.14.5.16), which is
-    where mma leaves its accumulators.
+    Byte v of lane l's register is row l / 4 + 8 * (v / 2), column 2 * (l % 4) + v % 2 (section 9.7.14.5.16), like the
+    accumulators of mma.
     """
 
     def rows_from(self, words) -> np.ndarray:
@@ -149,7 +149,7 @@ class ByteStoreSite(MatrixSite):
 
 
 _PLAIN, _TRANSPOSED = ("b8x16.b4x16_p64", "b8x16.b6x16_p32"), ("b8", "b8x16.b4x16_p64", "b8x16.b6x16_p32")
-# (opcode, shape, transposed, type) -> the class, and the most matrices.
+# (opcode, shape, transposed, type) -> the class, and the maximum number of matrices.
 MATRICES = {
     **{(op, "m8n8", t, "b16"): (MatrixSite, 4) for op in ("ldmatrix", "stmatrix") for t in (False, True)},
     **{("ldmatrix", "m8n16", False, type_): (MatrixSite, 4) for type_ in _PLAIN},
@@ -190,7 +190,7 @@ def handle_stmatrix(e, ins):
 
 @helper
 def transpose_matrix(group, value):
-    """movmatrix: the 8 x 8 b16 matrix spread over a warp, transposed."""
+    """movmatrix: transpose the 8 x 8 b16 matrix distributed over a warp."""
     words = np.ascontiguousarray(group.to_warps(value)).reshape(-1, 8, 4).view(np.uint16)
     return group.from_warps(np.ascontiguousarray(words.swapaxes(1, 2)).view(np.uint32).reshape(-1, 32))
 

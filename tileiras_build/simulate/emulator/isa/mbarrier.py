@@ -1,7 +1,7 @@
 """mbarrier objects: counted phases in shared memory (PTX ISA 9.0, section 9.7.13.15).
 
-Our layout of the opaque 64 bits: expected arrivals 0-19, pending arrivals 20-39, pending transaction bytes 40-62
-(biased by 2^22), phase 63. Limits of the counts: table 33 there.
+The emulator's layout of the opaque 64 bits: expected arrivals 0-19, pending arrivals 20-39, pending transaction bytes 40-62
+(biased by 2^22), phase 63. Table 33 there has the limits of the counts.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ def fault(batch, ins, flat, why: str, position) -> None:
 
 
 def arrive_and_expect_tx(batch, ins, positions, flat, arrivals, tx, drop: bool = False, clocks=None) -> np.ndarray:
-    """Arrive and add to the expected bytes of mbarriers; returns the states before.
+    """Arrive at mbarriers and add to their expected bytes; returns the old states.
 
-    ``positions`` (n) are indices of 64-bit words of the batch's shared memory, ``flat`` (n) the threads, ``arrivals``
-    and ``tx`` (n) what each adds; a place may occur several times. Threads act together unless they would cross
-    the end of a phase, else one after another. ``clocks``: what an asynchronous operation knew (``racecheck_shared_memory.py``).
+    ``positions`` (n) are indices of 64-bit words of the batch's shared memory, with repetitions; ``flat`` (n) are the
+    threads; ``arrivals`` and ``tx`` (n) their increments. All threads arrive at once unless that would exceed the phase;
+    then they arrive one by one. ``clocks``: the vector clocks of asynchronous operations (``racecheck_shared_memory.py``).
     """
     if batch.observers.racecheck is not None:
         if clocks is not None and np.any(arrivals):
@@ -61,7 +61,7 @@ def arrive_and_expect_tx(batch, ins, positions, flat, arrivals, tx, drop: bool =
 
 
 def arrive_with_jit(batch, positions, arrivals, tx, drop) -> np.ndarray | None:
-    """``change`` by machine code; None where NumPy has to do it, or to say what is wrong."""
+    """``arrive_and_expect_tx`` by native code; None if NumPy must do it, or report the fault."""
     if batch.observers.racecheck is not None or not len(positions) or not gemm_jit.is_ready():
         return None
     places = np.ascontiguousarray(positions, np.int64)
@@ -77,7 +77,7 @@ def arrive_with_jit(batch, positions, arrivals, tx, drop) -> np.ndarray | None:
 
 
 def arrive_runs_with_jit(batch, positions, arrivals, tx, drop) -> np.ndarray | None:
-    """As ``arrive_with_jit``, where threads that follow each other have the same mbarrier."""
+    """Like ``arrive_with_jit``, for runs of threads with the same mbarrier."""
     if batch.observers.racecheck is not None or len(positions) < 2 or not gemm_jit.is_ready():
         return None
     is_first = run_starts(positions)
@@ -99,7 +99,7 @@ def arrive_one_by_one(batch, ins, positions, flat, arrivals, tx, drop):
 
 
 def arrive_at_distinct(batch, ins, places, flat, arrivals, tx, drop):
-    """``change`` where every mbarrier occurs once."""
+    """``arrive_and_expect_tx`` for distinct mbarriers."""
     view = batch.memories.shared_view(_u64)
     before = view[places]
     expected, pending, bytes_, phase = unpack(before)
@@ -120,9 +120,9 @@ def arrive_at_distinct(batch, ins, places, flat, arrivals, tx, drop):
 def check(batch, ins, places, flat, before, left, bytes_):
     _, _, old, _ = unpack(before)
     for bad, why in (
-        (np.abs(old) > COUNT_LIMIT, "this is no initialised mbarrier"),
+        (np.abs(old) > COUNT_LIMIT, "the mbarrier is not initialized"),
         (left < 0, "more arrivals than the mbarrier's phase expects"),
-        (np.abs(bytes_) > COUNT_LIMIT, f"the transaction count of the mbarrier leaves its range (±{COUNT_LIMIT})"),
+        (np.abs(bytes_) > COUNT_LIMIT, f"the transaction count of the mbarrier exceeds its range (±{COUNT_LIMIT})"),
     ):
         if is_any(bad):
             at = int(np.flatnonzero(bad)[0])
@@ -136,7 +136,7 @@ class MbarrierSite:
         self.ins, self.site = ins, Site(ins, "shared", 8, 1, offset)
 
     def where(self, group, address, selection):
-        """(indices of 64-bit words, flat threads) of the selected threads; nobody may write them."""
+        """(indices of 64-bit words, flat threads) of the selected threads; read-only."""
         key = None
         if selection.of and isinstance(address, np.generic) and group.geometry.cluster_size == 1:
             key = self, selection.of, int(address)
@@ -163,7 +163,9 @@ class MbarrierSite:
     def initial_state_words(self, group, counts: np.ndarray) -> np.ndarray:
         bad = (counts < 1) | (counts > COUNT_LIMIT)
         if is_any(bad):
-            self.site.fault(group, f"an mbarrier cannot expect {counts[bad][0]} arrivals (1 to {COUNT_LIMIT})")
+            self.site.fault(
+                group, f"invalid arrival count {counts[bad][0]} of an mbarrier: expected 1 to {COUNT_LIMIT}"
+            )
         return pack(counts, counts, _NONE, _NONE)
 
     def invalidate(self, group, address, mask):
@@ -172,7 +174,7 @@ class MbarrierSite:
         group.memories.shared_view(_u64)[index] = _u64(0xFFFFFFFFFFFFFFFF)
 
     def arrive(self, group, address, count, tx, mask, drop=False):
-        """Arrive (and expect bytes); returns the states before."""
+        """Arrive (and expect bytes); returns the old states."""
         if mask is None and (before := self.arrive_whole_ctas(group, address, count, tx, drop)) is not None:
             return before
         selection = selected(group, mask)
@@ -189,7 +191,7 @@ class MbarrierSite:
         return out
 
     def arrive_whole_ctas(self, group, address, count, tx, drop: bool) -> np.ndarray | None:
-        """As ``arrive``, of all threads of CTAs each of which has one mbarrier; None where they may cross the end of a phase."""
+        """Like ``arrive``, for all threads of CTAs with one mbarrier each; None if they may exceed the phase."""
         operands = (address, count, tx)
         if (
             group.shape[1] == 1
@@ -205,7 +207,7 @@ class MbarrierSite:
         return None if before is None else before[:, None]
 
     def test(self, group, address, state, parity, mask, sleeps=False):
-        """Whether the phase named by a state (or a parity) has completed; a SchedulerEvent where the group shall sleep."""
+        """Whether the phase of a state (or parity) has completed; a SchedulerEvent if the group must be suspended."""
         if (
             mask is None
             and group.observers.racecheck is None
@@ -245,7 +247,7 @@ class MbarrierSite:
         return out
 
     def have_all_completed(self, group, address, state, parity: bool, selection) -> bool:
-        """Whether the phase that all threads name has completed in every CTA, by machine code; False where there is more to be looked at."""
+        """Whether native code finds that the phase of all threads has completed in every CTA; False requires a full test."""
         if not isinstance(state, np.generic) or not gemm_jit.is_ready():
             return False
         (index, _), view = self.where(group, address, selection), group.memories.shared_view(_u64)
@@ -258,7 +260,7 @@ class MbarrierSite:
         return bool(found)
 
     def wait(self, group, selection, ready, index, done, sleeps):
-        """Some tests failed: a SchedulerEvent, or None where the threads shall see that. ``ready``: ones, for the threads or the CTAs."""
+        """Handle failed tests: a SchedulerEvent, or None if the instruction returns false. ``ready``: ones, per thread or CTA."""
         if not sleeps:
             return group.sync.waits.failed_test(group)
         if group.times_out:
@@ -304,7 +306,7 @@ def emit_arrive(e, ins, form, site, base, rest, mask):
 
 
 def emit_wait(e, ins, form, site, base, rest, mask):
-    """A try_wait starts its function (``program.stop_early``), so that the group can sleep there and try again."""
+    """A try_wait starts its function (``starts_function``), so that the group can be suspended there and retry."""
     parity = "parity" in ins.mods
     state = e.use(rest[0], "u32" if parity else "u64")
     sleeps = form == "try_wait"
@@ -316,7 +318,7 @@ def emit_wait(e, ins, form, site, base, rest, mask):
 
 @helper
 def arrive_after_copies(site, group, address, count, mask):
-    """cp.async.mbarrier.arrive: the thread's earlier copies land, then it arrives."""
+    """cp.async.mbarrier.arrive: perform the thread's earlier copies, then arrive."""
     group.cp_async_groups.perform_all(group.batch)
     if count:
         site.arrive(group, address, count, 0, mask)

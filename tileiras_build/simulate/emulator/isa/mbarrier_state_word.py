@@ -1,6 +1,6 @@
-"""The 64-bit words that mbarriers are here: PTX leaves their form open (PTX ISA 9.0, section 9.7.13.15.1).
+"""The emulator's format of mbarrier words, which are opaque in PTX (PTX ISA 9.0, section 9.7.13.15.1).
 
-Bits 0-19 are the arrivals that a phase expects, 20-39 those that are pending, 40-62 the bytes to come, 63 the phase.
+Bits 0-19: expected arrivals, 20-39: pending arrivals, 40-62: pending transaction bytes, 63: phase parity.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ COUNT_LIMIT = (1 << 20) - 1
 
 
 def pack(expected: np.ndarray, pending: np.ndarray, tx: np.ndarray, phase: np.ndarray) -> np.ndarray:
-    """Fields (int64 arrays) as words."""
+    """Pack fields (int64 arrays) into words."""
     word = expected | pending << 20 | (tx + COUNT_BIAS) << 40 | phase << 63
     return np.asarray(word, np.int64).view(np.uint64)
 
 
 def initial(count: int) -> np.uint64:
-    """The word of an mbarrier that expects so many arrivals, all of them pending."""
+    """The word of a new mbarrier that expects ``count`` arrivals."""
     return np.uint64(count | count << 20 | COUNT_BIAS << 40)
 
 
 def unpack(words: np.ndarray) -> tuple[np.ndarray, ...]:
-    """(expected, pending, tx, phase) of words, int64 arrays."""
+    """Unpack words into (expected, pending, tx, phase), int64 arrays."""
     bits = np.asarray(words).view(np.int64)
     return bits & 0xFFFFF, bits >> 20 & 0xFFFFF, (bits >> 40 & 0x7FFFFF) - COUNT_BIAS, bits >> 63 & 1
 
 
 def pending_tx(words: np.ndarray) -> np.ndarray:
-    """The bytes that words expect, int64."""
+    """The pending transaction bytes of words, int64."""
     return (words.view(np.int64) >> 40 & 0x7FFFFF) - COUNT_BIAS
 
 
 def describe(batch: CtaBatch, position: int) -> str:
-    """The state of an mbarrier, in words; ``position`` counts 64-bit words of the batch's shared memory."""
+    """Describe the state of an mbarrier; ``position`` is the index of its word in the batch's shared memory."""
     expected, pending, tx, phase = (int(x) for x in unpack(batch.memories.shared_view(np.uint64)[position]))
-    return f"in phase {phase} with {pending} of {expected} arrivals and {tx} bytes to come"
+    return f"in phase {phase} with {pending} of {expected} arrivals and {tx} bytes pending"

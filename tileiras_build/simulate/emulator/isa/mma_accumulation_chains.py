@@ -1,12 +1,12 @@
-"""Products that add to the same registers, executed together: those of ``mma`` and of ``wgmma`` with sums of f32.
+"""Chains of MMAs with the same accumulator (``mma``, and ``wgmma`` with f32 accumulators), executed as one matmul.
 
-Nothing reads the sums between two steps of a tile along k, so the emitter only notes a product (``Chains.add``) until an
-instruction reads or writes one of its registers, or the function ends. Then the products of all steps are added in one go
-(``products.add_products``), each rounded as if it were alone; and the small matrices of ``mma`` that have their rows of A and
-their columns of B in common are one matrix. What a product reads - registers, shared memory - is read where it stands.
+The accumulator is not read between two steps along k. The emitter therefore defers an MMA (``PendingMmaChains.add``) until an
+instruction reads or writes one of its registers, or the function ends. Then it emits all steps as one matmul, with the
+rounding of each step unchanged. ``mma`` instructions that share rows of A or columns of B are combined into one larger
+matrix. The operands (registers, shared memory) are read at the original instruction.
 
-Registers of D hold columns 2 t + e of row r in lane 4 r + t: with the columns of B in the order (e, t) four lanes of a
-register are four neighbors of a row, 16 bytes that move as one.
+Registers of D contain columns 2 t + e of row r in lane 4 r + t. With the columns of B in the order (e, t), four lanes of a
+register are four adjacent elements of a row: 16 bytes that are copied together.
 """
 
 from __future__ import annotations
@@ -25,40 +25,38 @@ from ..simt.broadcasting import are_all, is_any
 from .handler_registry import helper
 from .mma_fragments import LANE_QUAD, join_rows
 
-COLUMNS = 8  # of D that four registers, or two, hold
-GROUP_WARPS = 4  # of a warpgroup
-# Fours of lanes between two registers: numbers of one thread in many registers, a power of two apart, would share few lines of a cache.
+COLUMNS = 8  # columns of D in four registers, or two
+GROUP_WARPS = 4  # per warpgroup
+# Padding between registers, in quads of lanes: a stride of a power of two would map to few cache sets.
 MAX_LINES_BETWEEN = 20
 
 
 # -- emission ----------------------------------------------------------------------------------------
 @dataclass
 class MmaChain:
-    """Products that add to ``targets``: ``steps`` are variables of A and B, for ``wgmma`` also of scale-d."""
+    """MMAs with accumulator ``targets``; ``steps`` are variables of A and B, for ``wgmma`` also of scale-d."""
 
     family: str
     shape: tuple
     targets: list[Register]
-    start: list[str]  # variables of the sums before
+    start: list[str]  # variables of the initial accumulator
     steps: list[tuple[str, ...]] = field(default_factory=list)
 
 
 class PendingMmaChains:
-    """What one function has noted and not emitted yet; ``slots``: the registers that wait for it."""
+    """The deferred MMAs of one function; ``slots``: their accumulator registers."""
 
     def __init__(self) -> None:
         self.chains: list[MmaChain] = []
         self.slots: dict[int, MmaChain] = {}
 
     def add(self, e, family: str, shape: tuple, targets: list[Register], olds: list, step: tuple[str, ...]) -> None:
-        """Note a product that adds to ``olds``, operands, and goes to ``targets``."""
+        """Defer an MMA with operand C ``olds`` and result D ``targets``."""
         chain = self.chain_to_extend(e, family, shape, targets, olds)
         if chain is None:
             start = [e.use(old, "f32") for old in olds]
             if targets is not olds:
-                start = [
-                    e.temp(variable) for variable in start
-                ]  # the registers may be written before the sums are read
+                start = [e.temp(variable) for variable in start]  # a later instruction may overwrite the registers
             if any(target.index in self.slots for target in targets):
                 self.emit(e)
             chain = MmaChain(family, shape, targets, start)
@@ -70,7 +68,7 @@ class PendingMmaChains:
         self.slots.update({target.index: chain for target in targets})
 
     def chain_to_extend(self, e, family: str, shape: tuple, targets: list[Register], olds: list) -> MmaChain | None:
-        """The chain whose sums are ``olds``, if nobody else will read those."""
+        """The chain with results ``olds``, if there is no other reader."""
         chain = self.slots.get(olds[0].index) if isinstance(olds[0], Register) else None
         if chain is None or (chain.family, chain.shape) != (family, shape) or chain.targets != olds:
             return None
@@ -82,23 +80,23 @@ class PendingMmaChains:
         return None if read_later or taken else chain
 
     def emit(self, e) -> None:
-        """Emit all that has been noted."""
+        """Emit all deferred MMAs."""
         chains, self.chains = self.chains, []
         self.slots.clear()
-        predicate, e.predicate = e.predicate, None  # that of the instruction which cannot wait
+        predicate, e.predicate = e.predicate, None  # of the instruction that needs the results
         for tile in output_tiles(chains):
             EMITTERS[tile[0].family](e, tile)
         e.predicate = predicate
 
 
 def is_deferrable(e, targets: list) -> bool:
-    """Whether a product may be noted: it is executed by all threads, and goes to registers of its own."""
+    """Whether an MMA may be deferred: all threads execute it, and its results are distinct registers."""
     named = [target.index for target in targets if isinstance(target, Register)]
     return e.predicate is None and len(set(named)) == len(targets)
 
 
 def output_tiles(chains: list[MmaChain]) -> list[list[MmaChain]]:
-    """Chains that are one matrix: all that some rows of A and some columns of B make, row after row."""
+    """Group chains into matrices: all combinations of some rows of A and some columns of B, in row-major order."""
     rows: dict[tuple, dict[tuple, MmaChain]] = {}
     alone = []
     for chain in chains:
@@ -117,7 +115,7 @@ def output_tiles(chains: list[MmaChain]) -> list[list[MmaChain]]:
 
 
 def emit_warp_tile(e, tile: list[MmaChain]) -> None:
-    """A matrix of products of warps."""
+    """Emit a matrix of ``mma`` chains."""
     steps = range(len(tile[0].steps))
     columns = sum(_operand_a_source(chain) == _operand_a_source(tile[0]) for chain in tile)
     rights = [[chain.steps[step][1] for chain in tile[:columns]] for step in steps]
@@ -136,7 +134,7 @@ def _text(variables: list[list[str]]) -> str:
 
 
 def emit_warpgroup_chain(e, tile: list[MmaChain]) -> None:
-    """The products of warpgroups that add to the same registers."""
+    """Emit a chain of ``wgmma``."""
     (chain,) = tile
     steps = ", ".join(f"({', '.join(step)})" for step in chain.steps)
     out = e.temp(f"accumulate_warpgroup_mma(g, [{steps}], [{', '.join(chain.start)}])")
@@ -151,14 +149,14 @@ def _spread(e, tile: list[MmaChain], out: str) -> None:
 EMITTERS = {"mma": emit_warp_tile, "wgmma": emit_warpgroup_chain}
 
 
-# -- carrying out ------------------------------------------------------------------------------------
+# -- execution ------------------------------------------------------------------------------------
 @helper
 def accumulate_warp_tile(
     group, lefts: list[list[MatmulOperand]], rights: list[list[MatmulOperand]], start: Sequence[np.ndarray]
 ):
-    """Registers of a matrix of (m x 8) sums, row after row, of rows of A and columns of B for each step.
+    """The accumulator registers of a matrix of (m x 8) tiles, in row-major order, from rows of A and columns of B per step.
 
-    ``start``: the sums before, register after register, of the same matrix.
+    ``start``: the initial accumulator registers, in the same order.
     """
     if group.batch.options.matmul_rounding == BLAS_ORDER:
         return accumulate_warp_tile_in_order(group, lefts, rights, list(start))
@@ -180,7 +178,7 @@ def accumulate_warp_tile(
 
 @helper
 def accumulate_warpgroup_mma(group, steps: list[tuple], start: Sequence[np.ndarray]):
-    """Registers of D (64 x n) after products of A (stack, 64, k) and B (stack or one for each CTA, n, k); ``steps`` with scale-d."""
+    """The registers of D (64 x n) after MMAs of A (stack, 64, k) and B (stack or one per CTA, n, k); ``steps`` include scale-d."""
     if group.batch.options.matmul_rounding == BLAS_ORDER:
         return accumulate_warpgroup_mma_in_order(group, steps, list(start))
     uniform = [_uniform(keep) for _, _, keep in steps]
@@ -212,7 +210,7 @@ def accumulate_warpgroup_mma(group, steps: list[tuple], start: Sequence[np.ndarr
 
 
 def accumulate_fp8(total: np.ndarray, pairs: list[tuple[MatmulOperand, MatmulOperand]], *, fresh: bool) -> None:
-    """Add products of fp8 to ``total``, one after the other; ``fresh``: there is nothing in it yet."""
+    """Accumulate fp8 MMAs into ``total``, in order; ``fresh``: ``total`` is uninitialized."""
     if fresh:
         total[...] = 0
     for left, right in pairs:
@@ -220,19 +218,19 @@ def accumulate_fp8(total: np.ndarray, pairs: list[tuple[MatmulOperand, MatmulOpe
 
 
 def _uniform(accumulate) -> bool | None:
-    """Whether all threads keep their sums, or none does; None where some do."""
+    """Whether all threads keep their accumulators (True) or none does (False); None if they differ."""
     if np.ndim(accumulate) == 0:
         return bool(accumulate)
     return True if are_all(accumulate) else None if is_any(accumulate) else False
 
 
 def is_zero(start: Sequence[np.ndarray]) -> bool:
-    """Whether all are positive zeros, the same for all threads."""
+    """Whether all values are uniform positive zeros."""
     return all(np.ndim(value) == 0 and value == 0 and not np.signbit(value) for value in start)
 
 
 def lane_quads(group, values: Sequence[np.ndarray]) -> np.ndarray:
-    """Registers (…, warps, 8) of fours of lanes."""
+    """Registers as quads of lanes, (…, warps, 8)."""
     whole = np.empty((len(values), group.warps, 32), np.float32)
     for out, value in zip(whole, values):
         out[...] = group.to_warps(value)
@@ -240,7 +238,7 @@ def lane_quads(group, values: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def registers_of(group, values: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Registers (warps, 32) or (CTAs, threads), each in one piece of memory."""
+    """Registers (warps, 32) or (CTAs, threads), each contiguous."""
     return [
         value if group.dense and value.shape == group.shape and value.flags.c_contiguous else
         np.ascontiguousarray(group.to_warps(value)) for value in values
@@ -255,7 +253,7 @@ def accumulate_in_registers(
     steps: list[tuple[MatmulOperand, MatmulOperand]],
     errors: np.ndarray,
 ) -> np.ndarray | list[np.ndarray]:
-    """New values of registers, (registers, fours of lanes), after products that are added to the ``old`` ones."""
+    """The accumulator registers, (registers, quads of lanes), after MMAs onto the ``old`` ones."""
     registers, count = shape
     whole = np.empty((registers, count + MAX_LINES_BETWEEN), LANE_QUAD)
     gemm_jit.accumulate(whole, old, layout, steps, errors)
@@ -264,7 +262,7 @@ def accumulate_in_registers(
 
 @lru_cache(maxsize=64)
 def warpgroup_register_layout(stack: int, each: int, columns: int) -> gemm_jit.AccumulatorLayout:
-    """Where sums of warpgroups, of which ``each`` have their rows in one matrix, are in registers (columns / 8, half, e, warp, row, t)."""
+    """The layout of wgmma accumulators in registers (columns / 8, half, e, warp, row, t); ``each`` warpgroups form one matrix."""
     register = stack * each * GROUP_WARPS * 32 + 4 * MAX_LINES_BETWEEN
     matrix, warpgroup, warp, half, four = np.ogrid[:stack, :each, :GROUP_WARPS, :2, :2]
     rows = ((matrix * each + warpgroup) * GROUP_WARPS + warp) * 32 + half * 2 * register + four * 16
@@ -275,7 +273,7 @@ def warpgroup_register_layout(stack: int, each: int, columns: int) -> gemm_jit.A
 
 @lru_cache(maxsize=64)
 def warp_register_layout(warps: int, rows: int, halves: int, columns: int) -> gemm_jit.AccumulatorLayout:
-    """As ``of_warpgroups``, of a matrix of products for each warp: registers (rows, columns, half, e, warp, row, t)."""
+    """The layout of mma accumulators, a matrix per warp: registers (rows, columns, half, e, warp, row, t)."""
     register = warps * 32 + 4 * MAX_LINES_BETWEEN
     warp, row, half, four = np.ogrid[:warps, :rows, :halves, :2]
     places = warp * 32 + (row * columns * halves + half) * 2 * register + four * 16
@@ -284,7 +282,7 @@ def warp_register_layout(warps: int, rows: int, halves: int, columns: int) -> ge
 
 
 def from_lane_quads(group, inside: np.ndarray) -> np.ndarray | list[np.ndarray]:
-    """Registers (of any number of axes, …, warps in any number of axes, 8) as values of the group."""
+    """Registers as quads of lanes (…, 8) converted to values of the group."""
     fours = np.empty(inside.shape, LANE_QUAD)
     fours[...] = inside
     return group_values(group, fours)
@@ -323,7 +321,7 @@ def accumulate_warpgroup_mma_in_order(group, steps: list[tuple], accumulators: l
 
 
 def warp_accumulator_registers(group, accumulator):
-    """A product (warps, m, 8) as one value per accumulator element, in register order."""
+    """A matrix (warps, m, 8) as one value per accumulator element, in register order."""
     w, m, _ = accumulator.shape
     parts = np.ascontiguousarray(accumulator.reshape(w, m // 8, 32, 2).transpose(1, 3, 0, 2))
     return [group.from_warps(parts[h, e]) for h in range(m // 8) for e in (0, 1)]

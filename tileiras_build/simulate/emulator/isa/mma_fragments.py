@@ -1,6 +1,6 @@
-"""Matrices A and columns of B of ``mma`` in registers: 8 rows of 16 bytes in one of 32 bits, lane 4 r + t has word t of row r.
+"""Fragments of ``mma`` in 32-bit registers: a register has 8 rows of 16 bytes, and lane 4 r + t has word t of row r.
 
-Their numbers stay there until NumPy needs them in order; machine code takes them as they are (``pack_operands.py``).
+The elements stay in register order until NumPy needs a matrix; native code reads the registers (``pack_operands.py``).
 """
 
 from __future__ import annotations
@@ -14,24 +14,26 @@ import numpy as np
 from ..matmul.operands import FLOAT_RANGES, MatmulOperand
 from ..matmul.pack_operands import kind_of
 
-ROWS, REGISTERS_PER_ROW = 8, 4  # of a block
-LANE_QUAD = np.complex128  # any 16 bytes: four words, of lanes that are neighbors
+ROWS, REGISTERS_PER_ROW = 8, 4  # per block
+LANE_QUAD = np.complex128  # any 16-byte type: the words of four adjacent lanes
 
 
 @dataclass(frozen=True)
 class RegisterEncoding:
-    """What a word of 32 bits holds: ``decode`` makes the numbers of words (…, w, 1), (…, w, ``per_word``) or in one axis."""
+    """The encoding of a 32-bit word: ``decode`` converts words (…, w, 1) to elements (…, w, ``per_word``), or flat."""
 
     elements_per_register: int
     decode: Callable[[np.ndarray], np.ndarray]
 
 
 class Fragment(MatmulOperand):
-    """Matrices (stack, rows, k) in ``blocks``, (rows / 8, columns of blocks) arrays (warps, 32 words), of which ``fold`` warps
-    are the rows of one matrix. ``code`` says what the words hold."""
+    """Matrices (stack, rows, k) in ``blocks``, (rows / 8, columns of blocks) arrays (warps, 32 words) with encoding ``code``.
+
+    The rows of ``fold`` warps form one matrix.
+    """
 
     def __init__(self, blocks: Sequence[Sequence[np.ndarray]], kind: str, code: RegisterEncoding, fold: int = 1):
-        self.blocks, self.kind, self.numbers = blocks, kind, FLOAT_RANGES[kind]
+        self.blocks, self.kind, self.float_range = blocks, kind, FLOAT_RANGES[kind]
         self.code, self.fold = code, fold
 
     @property
@@ -45,7 +47,7 @@ class Fragment(MatmulOperand):
         return self.in_order(is_apart=False)
 
     def in_order(self, *, is_apart: bool) -> np.ndarray:
-        """The numbers (stack, rows, k). ``is_apart``: of eight rows the even ones come first."""
+        """The elements (stack, rows, k). ``is_apart``: the even rows of eight come first."""
         lines, warps = self.blocks, len(self.blocks[0][0])
         words = np.empty((warps, len(lines), ROWS, len(lines[0])), LANE_QUAD)
         for row, line in enumerate(lines):
@@ -62,19 +64,19 @@ class Fragment(MatmulOperand):
 
     @property
     def even_columns_first(self) -> MatmulOperand:
-        # No fragment: machine code would take the registers, whose rows are in their own order.
+        # Not a Fragment: native code would read the registers, whose rows are in another order.
         return self.with_known_statistics(MatmulOperand(self.in_order(is_apart=True), self.kind))
 
     def stacked_rows(self, count: int) -> Fragment:
         return self.folded(self.shape[0] // count)
 
     def folded(self, count: int) -> Fragment:
-        """With the rows of ``count`` matrices under each other."""
+        """Stack the rows of ``count`` matrices."""
         return Fragment(self.blocks, self.kind, self.code, self.fold * count)
 
 
 def join_rows(factors: list[MatmulOperand]) -> MatmulOperand:
-    """Matrices A under each other, or columns of matrices B beside each other."""
+    """Concatenate rows of A, or columns of B."""
     if len(factors) == 1:
         return factors[0]
     first = factors[0]

@@ -1,14 +1,15 @@
-"""A with half of its numbers, which metadata place: mma.sp (PTX ISA 9.0, section 9.7.14.6); wgmma and tcgen05 share its codes.
+"""Sparse A of mma.sp and its metadata (PTX ISA 9.0, section 9.7.14.6); wgmma and tcgen05 use the same codes.
 
-Registers hold A without its zeros (m x k / 2), laid out as a dense A of that size. Each row of A falls into chunks of 2
-(tf32), 4 (numbers of 16 or 8 bits) or 8 columns (of 4 bits, in pairs), and a code of 4 bits says which half of a chunk is
-there: two indices of 2 bits, the first number's low. tf32 has two codes, 0b0100 for the first number and 0b1110 for the other.
+Registers contain A without its zeros (m x k / 2), with the layout of a dense A of that size. A row of A is divided into
+chunks of 2 (tf32), 4 (16-bit and 8-bit elements) or 8 columns (4-bit elements, in pairs). A 4-bit code selects the nonzero
+half of a chunk: two 2-bit indices, the first element's in the low bits. tf32 has two codes, 0b0100 for the first element and
+0b1110 for the second one.
 
-A register of metadata holds eight codes: of four chunks of row lane / 4 and of row lane / 4 + 8 (numbers of 16 bits and
-more), or of eight chunks of one row (others, whose row + 8 is in the next lane). As many lanes of each four as that takes
-hold them; the selector says which lanes. Figures 119 to 147 show it. In words it is in CUTLASS, in the layouts ELayout_* of
-cute/atom/mma_traits_sm90_gmma_sparse.hpp and in cute/atom/mma_traits_sm120_sparse.hpp; and what ptxas makes of shapes that
-an architecture lacks moves metadata by it: m16n8k32 of s8 without order on sm_100, m16n8k64 of s4 on sm_90.
+A metadata register has eight codes: for four chunks of each of rows lane / 4 and lane / 4 + 8 (elements of 16 bits and more),
+or for eight chunks of one row (smaller elements; row + 8 is in the next lane). The selector chooses the lanes of each quad
+that provide metadata. The ISA shows it in figures 119 to 147 only; as text it is in CUTLASS, in the layouts ELayout_* of
+cute/atom/mma_traits_sm90_gmma_sparse.hpp and in cute/atom/mma_traits_sm120_sparse.hpp. ptxas confirms it: it rearranges
+metadata this way for shapes that an architecture lacks (m16n8k32 of unordered s8 on sm_100, m16n8k64 of s4 on sm_90).
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from ..ptx.ast import Immediate
 from .handler_registry import helper
 
 ORDERED = "sp::ordered_metadata"
-CHUNKS = {32: 2, 16: 4, 8: 4, 4: 8}  # bits of a number of A -> columns of a chunk
-# Type of A in an ``mma`` -> k -> how many choices of lanes there are.
+CHUNKS = {32: 2, 16: 4, 8: 4, 4: 8}  # bits of an element of A -> columns of a chunk
+# Type of A in an ``mma`` -> k -> number of selectors.
 SELECTORS = {
     "tf32": {8: 4, 16: 2},
     **{name: {16: 4, 32: 2} for name in ("f16", "bf16")},
@@ -34,13 +35,13 @@ SELECTORS = {
 }
 _CODES = np.arange(16)
 _FIRST, _SECOND = _CODES & 3, _CODES >> 2
-# Columns of a chunk -> for each code, the places of the numbers that are there.
+# Columns of a chunk -> for each code, the positions of the nonzero elements.
 NONZERO_POSITIONS = {
     2: (_CODES >> 3)[:, None],
     4: np.stack([_FIRST, _SECOND], axis=1),
     8: np.stack([2 * _FIRST, 2 * _FIRST + 1, 2 * _SECOND, 2 * _SECOND + 1], axis=1),
 }
-# Which codes mean something; tcgen05 lists 0b0110 with the ordered ones (section 9.7.16.10.8.2).
+# Valid codes; tcgen05 lists 0b0110 with the ordered ones (section 9.7.16.10.8.2).
 VALID_CODES = {
     "any": _FIRST != _SECOND,
     "ordered": _FIRST < _SECOND,
@@ -50,8 +51,8 @@ _TF32_CODES = np.isin(_CODES, (0b0100, 0b1110))
 
 
 def read_codes(words: np.ndarray, selector: int, width: int, k: int) -> np.ndarray:
-    """The codes (warps, 16, chunks) of metadata (warps, 32); ``width`` bits of a number."""
-    count = k // CHUNKS[width] // 4  # lanes of each four that hold metadata
+    """The codes (warps, 16, chunks) of metadata (warps, 32); ``width`` bits of an element."""
+    count = k // CHUNKS[width] // 4  # lanes of each quad that provide metadata
     held = words.reshape(-1, 8, 4)[:, :, selector * count : (selector + 1) * count]
     codes = held[..., None] >> np.arange(0, 32, 4, dtype=np.uint32) & np.uint32(15)
     codes = codes.reshape(len(held), 8, -1, 2, 4 if width >= 16 else 8)  # (w, row, block, half, chunk)
@@ -59,7 +60,7 @@ def read_codes(words: np.ndarray, selector: int, width: int, k: int) -> np.ndarr
 
 
 def expand_sparse(values: np.ndarray, codes: np.ndarray, chunk: int) -> np.ndarray:
-    """A with its zeros (…, rows, k) of A without (…, rows, k / 2) and its codes (…, rows, chunks)."""
+    """Expand a compressed A (…, rows, k / 2) with its codes (…, rows, chunks) to (…, rows, k)."""
     columns = NONZERO_POSITIONS[chunk][codes] + chunk * np.arange(codes.shape[-1])[:, None]
     full = np.zeros((*values.shape[:-1], 2 * values.shape[-1]), values.dtype)
     np.put_along_axis(full, columns.reshape(values.shape), values, axis=-1)
@@ -67,7 +68,7 @@ def expand_sparse(values: np.ndarray, codes: np.ndarray, chunk: int) -> np.ndarr
 
 
 def invalid_code(codes: np.ndarray, chunk: int, possible: np.ndarray) -> str | None:
-    """What is wrong with the first code (…, rows, chunks) that means nothing."""
+    """An error message for the first invalid code (…, rows, chunks), or None."""
     wrong = ~(_TF32_CODES if chunk == 2 else possible)[codes]
     if not wrong.any():
         return None
@@ -76,12 +77,12 @@ def invalid_code(codes: np.ndarray, chunk: int, possible: np.ndarray) -> str | N
     why = f"metadata of row {place[-2]}, columns {start} to {start + chunk - 1} of A: "
     if chunk == 2:
         return f"{why}{code:#06b} is neither 0b0100 nor 0b1110"
-    return f"{why}indices {code & 3} and {code >> 2} are not possible"
+    return f"{why}invalid indices {code & 3} and {code >> 2}"
 
 
 @helper
 def expand_sparse_operand(group, ins, factor, metadata, selector: int, width: int, possible: str):
-    """A with its zeros (stack, rows, k): matrices of 16 rows each (``mma``) or 64 (``wgmma``)."""
+    """The expanded A (stack, rows, k): matrices of 16 rows (``mma``) or 64 rows (``wgmma``)."""
     rows, k = factor.values.shape[1], 2 * factor.values.shape[2]
     codes = read_codes(group.to_warps(metadata), selector, width, k)
     codes = codes.reshape(-1, rows, codes.shape[2])
@@ -92,12 +93,12 @@ def expand_sparse_operand(group, ins, factor, metadata, selector: int, width: in
 
 
 def emit_expand_sparse(e, ins, a: str, a_type: str, width: int, k: int) -> str:
-    """Source of A with its zeros; ``a`` holds it without."""
+    """Source of the expanded A; ``a`` is the compressed one."""
     ordered = ORDERED in ins.mods
     if k not in SELECTORS.get(a_type, {}):
-        e.fail("no such shape with a sparse A")
+        e.fail("unsupported shape with a sparse A")
     if not ordered and any(mod.startswith("kind::") for mod in ins.mods):
-        e.fail(f"a kind needs .{ORDERED}")
+        e.fail(f"a .kind needs .{ORDERED}")
     metadata, selector = ins.args[4], ins.args[5]
     chosen = read_selector(e, selector, SELECTORS[a_type][k])
     word = e.use(vector_items(metadata)[0], "u32")

@@ -1,4 +1,4 @@
-"""Matrix products of a warp: mma.sync (PTX ISA 9.0, section 9.7.14).
+"""Warp-level MMA: mma.sync (PTX ISA 9.0, section 9.7.14).
 
 Fragments follow one rule for every element type. With ``E`` elements per register, lane = 4 * row + t:
 
@@ -6,8 +6,8 @@ Fragments follow one rule for every element type. With ``E`` elements per regist
     B (k x n): register r holds column lane / 4, rows E * t + e + 4 * E * r
     C (m x n): register r holds row (lane / 4) + 8 * (r / 2), column 2 * t + r % 2     (one element per register)
 
-(m8n8 shapes have rows 0-7 only: the factor r % 2 is absent.) ``matmul.py`` says how products are summed; those of f64
-are a chain of fused multiply-adds along k that starts with C.
+(m8n8 shapes have rows 0-7 only: the factor r % 2 is absent.) ``matmul.py`` describes the rounding of accumulation; f64 MMAs
+are chains of fused multiply-adds along k that start with C.
 """
 
 from __future__ import annotations
@@ -110,9 +110,9 @@ def blocks_of(group, values) -> list[np.ndarray]:
 
 @helper
 def multiply(group, a, b, integers):
-    """The product as values per accumulator element, in float32 or int32."""
-    product = matmul.multiply(a, b, group.batch.options.matmul_rounding)
-    return warp_accumulator_registers(group, product.astype(np.int32) if integers else product)
+    """A B as values per accumulator element, in float32 or int32."""
+    result = matmul.multiply(a, b, group.batch.options.matmul_rounding)
+    return warp_accumulator_registers(group, result.astype(np.int32) if integers else result)
 
 
 @helper
@@ -129,19 +129,19 @@ def multiply_f64(group, a, b, c):
 
 
 @helper
-def add_f16(products_f32, words):
+def add_f16(matmul_f32, words):
     """f16 accumulators, two to a register."""
     out = []
     for i, word in enumerate(words):
-        low = float_formats.widen("f16", (word & np.uint32(0xFFFF)).astype(np.uint16)) + products_f32[2 * i]
-        high = float_formats.widen("f16", (word >> np.uint32(16)).astype(np.uint16)) + products_f32[2 * i + 1]
+        low = float_formats.widen("f16", (word & np.uint32(0xFFFF)).astype(np.uint16)) + matmul_f32[2 * i]
+        high = float_formats.widen("f16", (word >> np.uint32(16)).astype(np.uint16)) + matmul_f32[2 * i + 1]
         out.append(float_formats.pack16(float_formats.narrow("f16", low), float_formats.narrow("f16", high)))
     return tuple(out)
 
 
 @helper
-def add_saturating(product_s32, c):
-    return np.clip(product_s32.astype(np.int64) + c, -(1 << 31), (1 << 31) - 1).astype(np.int32)
+def add_saturating(matmul_s32, c):
+    return np.clip(matmul_s32.astype(np.int64) + c, -(1 << 31), (1 << 31) - 1).astype(np.int32)
 
 
 # -- mma ---------------------------------------------------------------------------------------------
@@ -217,7 +217,7 @@ def handle_mma(e, ins):
 
 
 def check_counts(e, ins, m, k, width, sparsity):
-    """``sparsity``: of so many numbers of A one is there."""
+    """``sparsity``: 2 for a sparse A, else 1."""
     per = max(32, width) // width if width < 64 else 1
     expected = (m * k // sparsity // 32 // per, 8 * k // 32 // per)
     if (len(vector_items(ins.args[1])), len(vector_items(ins.args[2]))) != expected:
@@ -272,12 +272,12 @@ def scales(group, word, byte_id, thread_id, count, rows, type_):
 
 
 def selector(value, possible: range) -> int:
-    """A byte or thread that an instruction names: one for all threads."""
+    """A byte or thread selector of an instruction, uniform over all threads."""
     chosen = unique_integers(value)
     if len(chosen) != 1:
-        raise EmulatorError(f"threads name different scale factors: {chosen.tolist()}")
+        raise EmulatorError(f"threads select different scale factors: {chosen.tolist()}")
     if int(chosen[0]) not in possible:
-        raise EmulatorError(f"scale factor {chosen[0]}, where {', '.join(map(str, possible))} are possible")
+        raise EmulatorError(f"invalid scale factor selector {chosen[0]}: expected {', '.join(map(str, possible))}")
     return int(chosen[0])
 
 
@@ -290,7 +290,7 @@ def apply_scales(matrix, factors):
 
 
 def scale_operands(e, ins, types, a: str, b: str, first: int):
-    """A and B times their scale factors, whose operands begin at ``first``."""
+    """A and B times their scale factors, whose operands start at ``first``."""
     vector = next((m for m in ins.mods if m.startswith("scale_vec::")), None)
     count = (
         int(vector.split("::")[1][0])

@@ -66,7 +66,7 @@ def emit_unpack(e, items, source):
 
 
 def unpack_half(e, item, half: F32Half):
-    """A half in a register of its own; numbers go to one of numbers as they are, if their NaNs are as bits would have them."""
+    """Assign a half to a 32-bit register, without a conversion to bits if that preserves the bits of NaNs."""
     if half.has_canonical_nans and item.kind == "f32":
         return e.set(item, "f32", half.number)
     e.set(item, "u32", half.bits)
@@ -201,7 +201,7 @@ def space_of(mod: str) -> str:
 
 @handles("cvta")
 def handle_cvta(e, ins):
-    """cvta.space turns an offset of a window into a generic address, cvta.to.space back; global and const are equal."""
+    """cvta.space converts an address to a generic address, cvta.to.space back; identical for global and const."""
     to = ins.mods[0] == "to"
     space = next(space_of(m) for m in ins.mods if space_of(m) in ("global", "const", "shared", "local", "param"))
     kind = kind_of(ins.mods[-1])
@@ -219,7 +219,7 @@ def handle_cvta(e, ins):
 
 @helper
 def in_space(group, address, space, own):
-    """Whether generic addresses lie in a space; ``own``: in the CTA's own shared memory, not the cluster's."""
+    """Whether generic addresses are in a space; ``own``: in the CTA's own shared memory, not the cluster's."""
     tag = address >> np.uint64(56)
     if space in ("shared", "local", "param"):
         inside = tag == np.uint64({"shared": 1, "local": 2, "param": 4}[space])
@@ -252,7 +252,7 @@ def map_to_rank(group, address, rank, ins):
     """mapa: the same offset in the shared memory of another CTA of the cluster."""
     if np.any(rank >= group.geometry.cluster_size):
         fault = Site(ins, "shared", 1).fault
-        fault(group, f"rank {np.max(rank)} in a cluster of {group.geometry.cluster_size} CTAs")
+        fault(group, f"rank {np.max(rank)} is outside the cluster of {group.geometry.cluster_size} CTAs")
     kind = address.dtype.type
     cleared = address & ~kind(RANK_MASK << RANK_SHIFT)
     return cleared | (rank.astype(kind) << kind(RANK_SHIFT))

@@ -1,11 +1,12 @@
-"""setmaxnreg: warps trade registers of their CTA's pool (PTX ISA 9.0, section 9.7.19.5).
+"""setmaxnreg: warps release and acquire registers of their CTA's pool (PTX ISA 9.0, section 9.7.19.5).
 
 All warps of a warpgroup must change to the same count before one of them changes again.
 
-The pool holds what the CTA was launched with, threads times the registers at entry: those of the cubin (``Options.registers``)
-where there is one. Of PTX alone a bound is known, the least of .maxnreg and, with .minnctapersm, what so many CTAs of this
-size can have of an SM's 64 Ki registers; a warp that asks for fewer than the bound may have had fewer still, and gets them.
-With neither directive ptxas cannot tell the registers at entry and leaves setmaxnreg out (its remark C7508): no effect.
+The size of the pool is the number of threads times the registers at entry. A cubin has this count
+(``LaunchOptions.registers``). PTX alone only implies a bound: the minimum of .maxnreg and, with .minnctapersm, the share of
+each CTA in an SM's 64 Ki registers. A setmaxnreg.inc to fewer registers than the bound then succeeds, because the warp may
+have started with fewer. Without both directives, ptxas does not know the registers at entry and ignores setmaxnreg (its
+remark C7508).
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from .handler_registry import WARP_WIDE, handles, helper
 from .warp_collectives import emit_warp_sync
 
 SM_REGISTERS = 65536
-WARPGROUP_THREADS = 128  # threads: the unit of allocation
+WARPGROUP_THREADS = 128  # the unit of allocation
 MIN_REGISTERS, MAX_REGISTERS, REGISTER_STEP = 24, 256, 8
-MAX_REGISTERS_AT_ENTRY = 255  # registers of a thread at entry
+MAX_REGISTERS_AT_ENTRY = 255  # per thread
 WARP_WIDE.add("setmaxnreg")
 
 
 def bound_at_entry(directives: dict, threads: int) -> int | None:
-    """The most registers per thread that ptxas can have assigned; None where it cannot tell."""
+    """The maximum registers per thread that ptxas can have assigned; None if it does not know."""
     bounds = list(directives.get("maxnreg", ()))
     if "minnctapersm" in directives and ("reqntid" in directives or "maxntid" in directives):
         whole = -(-threads // WARPGROUP_THREADS) * WARPGROUP_THREADS
@@ -35,7 +36,7 @@ def bound_at_entry(directives: dict, threads: int) -> int | None:
 
 
 class RegisterPool:
-    """Registers per thread of each warp of each CTA, what is left in the CTA's pool, and each warp's changes, turn after turn."""
+    """Registers per thread of each warp, free registers of each CTA's pool, and the history of each warp's changes."""
 
     def __init__(self, batch):
         bound = bound_at_entry(batch.program.entry.directives, batch.geometry.threads)
@@ -44,14 +45,14 @@ class RegisterPool:
         self.known = at_launch is not None
         entry = (
             -(-(at_launch or bound or 0) // REGISTER_STEP) * REGISTER_STEP
-        )  # registers are given in steps: 255 take 256
+        )  # registers are allocated in multiples of 8: 255 take 256
         self.owned = np.full((batch.geometry.ctas, -(-batch.geometry.threads // 32)), entry)
-        self.change_counts = np.zeros_like(self.owned)  # how often each warp has changed
-        self.free = np.zeros(batch.geometry.ctas, np.int64)  # in units of a register of every thread of a warp
-        self.changes: list[np.ndarray] = []  # of each turn: what the warps have changed to
+        self.change_counts = np.zeros_like(self.owned)  # changes of each warp so far
+        self.free = np.zeros(batch.geometry.ctas, np.int64)  # in units of one register for each thread of a warp
+        self.changes: list[np.ndarray] = []  # for each change: the new count of each warp
 
     def set_registers(self, cta, warp, wanted: int) -> None:
-        """Warps, numbers or arrays of them, all at the same turn, change to ``wanted``."""
+        """Change warps (integers or arrays), all with the same number of changes so far, to ``wanted``."""
         turn = int(np.max(self.change_counts[cta, warp]))
         if turn == len(self.changes):
             self.changes.append(np.zeros_like(self.owned))
@@ -59,11 +60,12 @@ class RegisterPool:
         self.change_counts[cta, warp] += 1
 
     def apply_to_warpgroups(self, cta: np.ndarray, warp: np.ndarray, wanted: int, *, grows: bool) -> bool:
-        """Serve warps at once that are whole warpgroups at the same turn, all with the same change; False where they are not,
-        or where one of them would have to wait or do something that it may not."""
-        numbers = cta * self.owned.shape[1] + warp
-        fours = numbers.reshape(-1, 4) if len(numbers) % 4 == 0 and self.owned.shape[1] % 4 == 0 else numbers[:, None]
-        if is_any(fours != fours[:, :1] // 4 * 4 + np.arange(4)):
+        """Change whole warpgroups at once; returns False if they are not whole or differ, or if a warp must wait or fault."""
+        indices = cta * self.owned.shape[1] + warp
+        warpgroups = (
+            indices.reshape(-1, 4) if len(indices) % 4 == 0 and self.owned.shape[1] % 4 == 0 else indices[:, None]
+        )
+        if is_any(warpgroups != warpgroups[:, :1] // 4 * 4 + np.arange(4)):
             return False
         if is_any(self.change_counts[cta, warp] != self.change_counts[cta[0], warp[0]]):
             return False
@@ -87,7 +89,7 @@ def pool_of(batch) -> RegisterPool:
 
 
 def warps_of(group) -> tuple[np.ndarray, np.ndarray]:
-    """(CTA, number in it) of each warp that has threads in a group."""
+    """(CTA, index in the CTA) of each warp with threads in a group."""
     if (found := group.memo.get("registers")) is None:
         slots, _, _ = group.threads.scattered
         flat = group.flat[np.flatnonzero(run_starts(slots[0]))]
@@ -100,7 +102,7 @@ def warps_of(group) -> tuple[np.ndarray, np.ndarray]:
 
 @helper
 def change_registers(group, ins, wanted: int, grows: bool, after: int):
-    """Take or release registers; warps that have to wait are parked and try again."""
+    """Acquire or release registers; warps that must wait are blocked and retry."""
     batch, pool = group.batch, pool_of(group.batch)
     cta, warp = warps_of(group)
     if pool.apply_to_warpgroups(cta, warp, wanted, grows=grows):
@@ -126,7 +128,7 @@ def change_registers(group, ins, wanted: int, grows: bool, after: int):
 
 
 def apply_change(batch, pool, ins, cta: int, warp: int, wanted: int, grows: bool) -> bool:
-    """One warp's change; False where the pool has too little."""
+    """Apply the change of one warp; returns False if the pool has too few registers."""
     if pool.ignored:
         check_warpgroup_agrees(batch, pool, ins, cta, warp, wanted)
         pool.set_registers(cta, warp, wanted)
@@ -139,7 +141,7 @@ def apply_change(batch, pool, ins, cta: int, warp: int, wanted: int, grows: bool
     check_warpgroup_agrees(batch, pool, ins, cta, warp, wanted)
     if more > pool.free[cta]:
         return False
-    if more > 0 or not grows:  # else the CTA was launched with fewer, and has them now
+    if more > 0 or not grows:  # else the warp started with fewer registers than the bound
         pool.free[cta] -= more
         pool.owned[cta, warp] = wanted
     pool.set_registers(cta, warp, wanted)
@@ -147,12 +149,12 @@ def apply_change(batch, pool, ins, cta: int, warp: int, wanted: int, grows: bool
 
 
 def check_warpgroup_agrees(batch, pool, ins, cta: int, warp: int, wanted: int) -> None:
-    """The other warps of the warpgroup have made the same changes, or are about to."""
+    """Check that the other warps of the warpgroup have made the same changes so far."""
     turn = pool.change_counts[cta, warp]
     for other in range(warp // 4 * 4, min(warp // 4 * 4 + 4, pool.owned.shape[1])):
         theirs = pool.change_counts[cta, other]
         if theirs < turn:
-            why = f"warp {other} of the warpgroup has not changed its registers before"
+            why = f"warp {other} of the warpgroup has not executed the preceding setmaxnreg"
             batch.observers.findings.report("registers-differ", fault(batch, ins, cta, warp, why))
         if theirs > turn and pool.changes[turn][cta, other] != wanted:
             why = f"warp {other} of the warpgroup changes to {pool.changes[turn][cta, other]} registers"
@@ -168,6 +170,8 @@ def fault(batch, ins, cta: int, warp: int, why: str) -> EmulatorFault:
 def handle_setmaxnreg(e, ins):
     wanted = ins.args[0].value
     if not MIN_REGISTERS <= wanted <= MAX_REGISTERS or wanted % REGISTER_STEP:
-        e.fail(f"{wanted} registers: a multiple of {REGISTER_STEP} from {MIN_REGISTERS} to {MAX_REGISTERS} is possible")
+        e.fail(
+            f"invalid count {wanted}: expected a multiple of {REGISTER_STEP} from {MIN_REGISTERS} to {MAX_REGISTERS}"
+        )
     emit_warp_sync(e)
     return f"return SchedulerEvent({RETRY!r}, change_registers, {e.constant(ins, 'ins')}, {wanted}, {'inc' in ins.mods}, {e.pc + 1})"

@@ -1,9 +1,8 @@
-"""Matrices in shared memory as wgmma and tcgen05 describe them (PTX ISA 9.0, 9.7.15.5.1, 9.7.16.4.1 and 9.7.16.10.6).
+"""Shared memory matrix descriptors of wgmma and tcgen05 (PTX ISA 9.0, 9.7.15.5.1, 9.7.16.4.1 and 9.7.16.10.6).
 
-Descriptors count in chunks of 16 bytes, and so does everything here: an index is a chunk number in the CTA's shared
-memory, and all that a swizzle does is to move chunks. A matrix is either K-major - a row of M or N is 32 bytes, two
-chunks - or MN-major - for each of k, the chunks along M or N. The two instructions place the fields of a descriptor
-differently; the layouts are the same.
+Descriptors and this module count in chunks of 16 bytes: an index is the index of a chunk in the CTA's shared memory, and a
+swizzle permutes chunks. A matrix is K-major (a row of M or N is 32 bytes, two chunks) or MN-major (for each k, the chunks
+along M or N). The fields of the descriptors differ between the two instructions; the layouts are the same.
 """
 
 from __future__ import annotations
@@ -14,14 +13,14 @@ from functools import lru_cache
 import numpy as np
 
 CHUNK = 16  # bytes
-ROW_CHUNKS = 2  # chunks along k of one MMA: 32 bytes, whatever the type
+ROW_CHUNKS = 2  # chunks along k of one MMA: 32 bytes for all types
 
 
 @dataclass(frozen=True)
 class Swizzle:
-    """One swizzling mode: ``width`` chunks in a row of its pattern, repeated over ``rows`` of k where MN-major.
+    """A swizzling mode: ``width`` chunks in a row of its pattern; MN-major patterns repeat over ``rows`` of k.
 
-    A chunk's number is XORed with ``(number >> 3 & mask) << shift``: the bits of the 128-byte row it lies in.
+    The index of a chunk is XORed with ``(index >> 3 & mask) << shift``, bits of the index of its 128-byte row.
     """
 
     width: int
@@ -31,7 +30,7 @@ class Swizzle:
 
 
 NONE, BYTES_32, BYTES_64, BYTES_128 = Swizzle(1, 8, 0, 0), Swizzle(2, 8, 1, 0), Swizzle(4, 8, 3, 0), Swizzle(8, 8, 7, 0)
-BYTES_128_ATOM_32B = Swizzle(8, 4, 3, 1)  # 128 bytes, of which 32 move together
+BYTES_128_ATOM_32B = Swizzle(8, 4, 3, 1)  # 128 bytes in atoms of 32 bytes
 TCGEN05_SWIZZLES = {0: NONE, 1: BYTES_128_ATOM_32B, 2: BYTES_128, 4: BYTES_64, 6: BYTES_32}  # bits 61-63
 WGMMA_SWIZZLES = {0: NONE, 1: BYTES_128, 2: BYTES_64, 3: BYTES_32}  # bits 62-63
 
@@ -41,7 +40,7 @@ WGMMA_SWIZZLES = {0: NONE, 1: BYTES_128, 2: BYTES_64, 3: BYTES_32}  # bits 62-63
 def k_major_offsets(swizzle: Swizzle, leading: int, stride: int, rows: int, columns: int = ROW_CHUNKS) -> np.ndarray:
     """Chunks (rows, columns) from the start of a K-major matrix, before the swizzle.
 
-    Eight rows make a core matrix, the next one is ``stride`` away; ``leading`` counts without a swizzle only.
+    Eight rows are a core matrix; core matrices are ``stride`` apart. ``leading`` applies only without a swizzle.
     """
     row, chunk = np.ogrid[:rows, :columns]
     along = chunk * leading if swizzle is NONE else chunk
@@ -59,7 +58,7 @@ def mn_major_offsets(swizzle: Swizzle, leading: int, stride: int, depth: int, ch
 
 
 def apply_swizzle(swizzle: Swizzle, chunks: np.ndarray, base: int) -> np.ndarray:
-    """Where chunks really lie; the rows of the pattern count from the base offset."""
+    """The positions of chunks after the swizzle; the rows of the pattern start at the base offset."""
     if swizzle is NONE:
         return chunks
     return chunks ^ (((chunks >> 3) - base & swizzle.mask) << swizzle.shift)
@@ -79,7 +78,7 @@ class Descriptor:
 
 @lru_cache(maxsize=4096)
 def read_descriptor(descriptor: int) -> Descriptor | str:
-    """The fields of a 64-bit descriptor (Table 40), or what is wrong with it."""
+    """The fields of a 64-bit descriptor (Table 40), or an error message."""
     if descriptor >> 46 & 7 != 1:
         return f"bits 46-48 of the shared-memory descriptor {descriptor:#x} must be 0b001"
     if descriptor >> 52 & 1:
@@ -87,7 +86,7 @@ def read_descriptor(descriptor: int) -> Descriptor | str:
     if descriptor >> 53 & 0xFF:
         return f"bits 53-60 of the shared-memory descriptor {descriptor:#x} must be 0"
     if descriptor >> 61 not in TCGEN05_SWIZZLES:
-        return f"swizzling mode {descriptor >> 61} in the shared-memory descriptor {descriptor:#x} does not exist"
+        return f"invalid swizzling mode {descriptor >> 61} in the shared-memory descriptor {descriptor:#x}"
     swizzle = TCGEN05_SWIZZLES[descriptor >> 61]
     return Descriptor(
         descriptor & 0x3FFF, descriptor >> 16 & 0x3FFF, descriptor >> 32 & 0x3FFF, descriptor >> 49 & 7, swizzle
@@ -96,11 +95,11 @@ def read_descriptor(descriptor: int) -> Descriptor | str:
 
 @lru_cache(maxsize=1024)
 def k_major_chunks(d: Descriptor, rows: int, columns: int = ROW_CHUNKS) -> np.ndarray:
-    """Chunk numbers (rows, columns) of a K-major matrix."""
+    """Chunk indices (rows, columns) of a K-major matrix."""
     return apply_swizzle(d.swizzle, d.start + k_major_offsets(d.swizzle, d.leading, d.stride, rows, columns), d.base)
 
 
 @lru_cache(maxsize=1024)
 def mn_major_chunks(d: Descriptor, depth: int, chunks: int) -> np.ndarray:
-    """Chunk numbers (depth of k, chunks along M or N) of an MN-major matrix."""
+    """Chunk indices (depth of k, chunks along M or N) of an MN-major matrix."""
     return apply_swizzle(d.swizzle, d.start + mn_major_offsets(d.swizzle, d.leading, d.stride, depth, chunks), d.base)

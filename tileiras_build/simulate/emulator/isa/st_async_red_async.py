@@ -1,5 +1,7 @@
-"""st.async and red.async: stores into a cluster's shared memory that complete bytes on an mbarrier (PTX ISA 9.0,
-sections 9.7.9.12 and 9.7.13.8). They land when the mbarrier is looked at, like bulk copies."""
+"""st.async and red.async: stores to a cluster's shared memory that complete bytes on an mbarrier.
+
+See PTX ISA 9.0, sections 9.7.9.12 and 9.7.13.8. Like bulk copies, they are performed when a thread tests the mbarrier.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from .mbarrier import arrive_and_expect_tx
 
 
 class PendingAsyncStore:
-    """Values on their way: ``index`` (n) of elements in the batch's shared memory."""
+    """Stores in flight to elements ``index`` (n) of the batch's shared memory."""
 
     def __init__(self, site, flat, index, values, positions):
         self.site, self.ins, self.flat, self.index = site, site.ins, flat, index
@@ -48,7 +50,7 @@ class AsyncStoreSite:
         positions = self.mbarrier.in_shared(group, selection.pick(mbar), selection).index(8)
         words = group.memories.shared_size
         if np.any(index * self.size // words != positions * 8 // words):
-            self.target.fault(group, "the mbarrier is not in the CTA whose memory is written")
+            self.target.fault(group, "the mbarrier is not in the destination CTA of the store")
         picked = [np.broadcast_to(selection.pick(v), n) for v in values]
         flat = flat_threads(group, selection)
         positions = np.broadcast_to(positions, n)
@@ -59,7 +61,7 @@ class AsyncStoreSite:
         group.sync.waits.add_in_flight(positions, store)
 
     def mark_in_flight(self, batch, index) -> None:
-        """What st.async writes is on its way; reductions of several threads may meet."""
+        """Mark the elements written by st.async as in flight; reductions are exempt, because they may overlap."""
         if self.atomic is None:
             for i in range(self.count):
                 batch.observers.require_async_copy_marks().mark_written(self.ins, index + i, self.size)

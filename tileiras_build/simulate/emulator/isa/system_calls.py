@@ -1,4 +1,4 @@
-"""Functions of the CUDA system that kernels call: vprintf, __assertfail, malloc, free (PTX writers guide, "System Calls")."""
+"""Device runtime functions: vprintf, __assertfail, malloc, free (PTX writers guide, "System Calls")."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from ..memory.device_heap import DeviceHeap
 from ..memory.load_store import Site
 from .handler_registry import helper
 
-# Functions that this module is -> bytes of their results and of their arguments.
+# Supported functions -> bytes of their results and parameters.
 SYSTEM_CALLS = {
     "vprintf": ((4,), (8, 8)),
     "__assertfail": ((), (8, 8, 4, 8, 8)),
     "malloc": ((8,), (8,)),
     "free": ((), (8,)),
 }
-ORDERED_SYSTEM_CALLS = {"vprintf", "malloc", "free"}  # those of which it can be seen who called first
+ORDERED_SYSTEM_CALLS = {"vprintf", "malloc", "free"}  # the order of calls is observable
 
-MAX_PRINTF_WIDTH, MAX_PRINTF_DIGITS = 4096, 9  # of a number that is printed; of its width in a format
+MAX_PRINTF_WIDTH, MAX_PRINTF_DIGITS = 4096, 9  # of a printed value; digits of the width in a format
 _FORMAT = re.compile(r"%([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+))?(hh|h|ll|l|j|z|t|L)?([diouxXeEfFgGaAcsp%])")
 
 
@@ -81,7 +81,7 @@ def format_c(text: str, fetch) -> str:
         if kind == "%":
             return "%"
         width, precision = (count(given) for given in (width, precision))
-        # A negative precision is none; a negative width is one to the left.
+        # A negative precision is ignored; a negative width left-justifies.
         spec = f"%{flags}{width or ''}" + (f".{precision}" if precision is not None and precision >= 0 else "")
         if kind in "eEfFgGaA":
             value = np.frombuffer(fetch(8), np.float64)[0]
@@ -104,7 +104,7 @@ def format_c(text: str, fetch) -> str:
 
 @helper
 def call_vprintf(group, ins, results, arguments):
-    """vprintf(format, buffer): arguments lie in the buffer at their natural alignment."""
+    """vprintf(format, buffer): the buffer has the arguments at their natural alignment."""
     for one in each_thread(group):
         text = read_string(one, ins, int(argument(one, arguments[0])[0]))
         buffer, position = int(argument(one, arguments[1])[0]), 0
@@ -146,7 +146,7 @@ def _heap(batch) -> DeviceHeap:
 
 @helper
 def call_malloc(group, ins, results, arguments):
-    """malloc(size): an address of the device's heap, 0 where it is full."""
+    """malloc(size): an address in the device heap; 0 if it is full."""
     memories = group.memories
     for one in each_thread(group):
         view = memories.local_view(np.uint64).reshape(-1, memories.local_size // 8)
@@ -155,13 +155,13 @@ def call_malloc(group, ins, results, arguments):
 
 @helper
 def call_free(group, ins, results, arguments):
-    """free(address) of what malloc gave, once; of 0 it does nothing."""
+    """free(address) of an allocation of malloc; free(0) has no effect."""
     for one in each_thread(group):
         address = int(argument(one, arguments[0])[0])
         if not _heap(one.batch).free(address):
             cta, tid = divmod(int(one.flat[0]), one.batch.geometry.threads)
             raise EmulatorFault(
-                f"free of {address:#x}, which malloc did not give or free has taken",
+                f"free of {address:#x}, which is not allocated by malloc or already freed",
                 instruction=ins.text,
                 line=ins.line,
                 thread=one.batch.geometry.thread_name(cta, tid),

@@ -1,4 +1,4 @@
-"""What the instructions of tensor memory name: its addresses, the warps and the CTAs that issue them."""
+"""Operands of tcgen05 instructions: tensor memory addresses, and the issuing warps and CTAs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def is_pair(ins) -> bool:
 
 
 def require_one_group(e, ins):
-    """All tcgen05 instructions of a kernel have the same .cta_group (section 9.7.16.7.1)."""
+    """Require the same .cta_group in all tcgen05 instructions of a kernel (section 9.7.16.7.1)."""
     groups = {m for other in e.program.code if other.op == "tcgen05" for m in other.mods if m.startswith("cta_group")}
     if len(groups) > 1:
         e.fail("all tcgen05 instructions of a kernel must have the same .cta_group")
@@ -40,19 +40,19 @@ def mask_of(e) -> str:
 
 
 def per_warp(group, ins, value) -> np.ndarray:
-    """A value that all lanes of a warp share, one per warp."""
+    """A warp-uniform value, one per warp."""
     if np.ndim(value) == 0:
         return np.full(group.warps, value)
     lanes = group.to_warps(value)
     if is_any(lanes != lanes[:, :1]):
         row = int(np.argmax((lanes != lanes[:, :1]).any(axis=1)))
         cta, tid = divmod(int(group.flat[row * 32]), group.geometry.threads)
-        fault(group.observers, ins, "the threads of a warp give different operands", cta, tid)
+        fault(group.observers, ins, "the threads of a warp have different operands", cta, tid)
     return lanes[:, 0]
 
 
 def warps_of(group, ins) -> tuple[np.ndarray, np.ndarray]:
-    """(CTA, warp in the CTA) of each warp of the group; all of its lanes must be there."""
+    """(CTA, warp in the CTA) of each warp of the group; all of its lanes must be present."""
     if not group.dense:
         cta, tid = divmod(int(group.flat[0]), group.geometry.threads)
         fault(group.observers, ins, "not all 32 threads of the warp execute this instruction", cta, tid)
@@ -63,7 +63,7 @@ def warps_of(group, ins) -> tuple[np.ndarray, np.ndarray]:
 
 
 def issuers_of(group, selection) -> tuple[np.ndarray, np.ndarray, bool]:
-    """(CTAs, threads) of a selection, and whether they are the same warp of each CTA, once."""
+    """(CTAs, threads) of a selection, and whether they are one thread of the same warp in each CTA."""
     ctas, tids = ctas_of(group, selection), tids_of(group, selection)
     warps = tids // 32
     return ctas, tids, are_all(ctas[1:] > ctas[:-1]) and are_all(warps == warps[:1])
@@ -79,14 +79,14 @@ class Issuers:
             self.ctas, self.tids, self.is_once = found or group.memo.setdefault("issuers", issuers_of(group, selection))
         else:
             self.ctas, self.tids, self.is_once = issuers_of(group, selection)
-        self.are_numbers = mask is None and all(isinstance(operand, np.generic) for operand in operands)
-        self.operands = operands if self.are_numbers else [np.asarray(selection.pick(operand)) for operand in operands]
+        self.are_integers = mask is None and all(isinstance(operand, np.generic) for operand in operands)
+        self.operands = operands if self.are_integers else [np.asarray(selection.pick(operand)) for operand in operands]
 
     def batches(self):
-        """(CTAs, their first thread, operands): CTAs whose same warp issues with the same operands, each at most once at a time."""
+        """(CTAs, their first thread, operands) of CTAs whose same warp issues with equal operands, each CTA at most once per batch."""
         if not len(self.ctas):
             return
-        if self.are_numbers and self.is_once:
+        if self.are_integers and self.is_once:
             yield self.ctas, int(self.tids[0]), list(map(int, self.operands))
             return
         if self.is_uniform():
@@ -104,11 +104,11 @@ class Issuers:
                 chosen = chosen[~same]
 
     def is_uniform(self) -> bool:
-        """Whether the same warp of each CTA issues once, with operands that are the same."""
+        """Whether the same warp of each CTA issues once, with equal operands."""
         return self.is_once and all(operand.size == 1 or are_all(operand == operand[0]) for operand in self.operands)
 
     def issue_rank(self) -> np.ndarray:
-        """How many earlier threads of its CTA each thread comes after."""
+        """The number of earlier issuing threads in the CTA of each thread."""
         if len(self.ctas) < 2 or are_all(np.diff(self.ctas) > 0):
             return np.zeros(len(self.ctas), np.int64)
         out, seen = np.zeros(len(self.ctas), np.int64), {}
@@ -119,7 +119,7 @@ class Issuers:
 
 
 def operation_ctas(batch, ins, ctas) -> list[np.ndarray]:
-    """The CTAs an operation works in: its own, or the even and the odd ones of the pairs."""
+    """The CTAs of an operation: its own, or the even and the odd CTAs of the pairs."""
     return list(tensor_memory.pair_of(batch, ins, ctas)) if is_pair(ins) else [ctas]
 
 
@@ -143,7 +143,7 @@ def multicast_targets(group, ins, selection, index, flat, multicast):
 
 
 def require_usable(memory, operation: Operation) -> None:
-    """The columns of an asynchronous operation are allocated, and no tcgen05.ld or .st is in flight in them."""
+    """Require that the columns of an asynchronous operation are allocated, with no tcgen05.ld or .st in flight."""
     ins = operation.ins
     for span in operation.writes + operation.reads:
         memory.require_allocated(ins, span, None, f"tcgen05.{ins.mods[0]}")

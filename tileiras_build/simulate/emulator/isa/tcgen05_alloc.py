@@ -17,7 +17,7 @@ from .warp_collectives import emit_warp_sync
 
 
 def handle_alloc(e, ins):
-    """A block of its own (Program.is_barrier): the warp may have to wait for columns."""
+    """Emit the end of a function: the warp may have to wait for columns."""
     emit_warp_sync(e)
     space = "shared" if any(m.startswith("shared") for m in ins.mods) else "generic"
     base, offset = address_expression(e, space, ins.args[0])
@@ -32,7 +32,7 @@ def tcgen05_alloc(group, site, address, columns, after):
     require_peer_cta(group.batch, ins, ctas, warps)
     counts = per_warp(group, ins, columns)
     starts = np.full(len(ctas), tensor_memory.FREE)
-    for _ in range(2 if is_pair(ins) else 1):  # the second CTA of a pair serves the first one
+    for _ in range(2 if is_pair(ins) else 1):  # the second CTA of a pair completes the allocation of the first one
         for i in np.flatnonzero(starts == tensor_memory.FREE).tolist():
             starts[i] = try_allocate(memory, ins, int(ctas[i]), int(warps[i]) * 32, int(counts[i]))
     served = starts != tensor_memory.FREE
@@ -44,7 +44,7 @@ def tcgen05_alloc(group, site, address, columns, after):
 
 
 def require_peer_cta(batch, ins, ctas, warps):
-    """The warps of a pair's CTAs agree on what they allocate and free, which they do in each other's shared memory."""
+    """Require running peer CTAs: allocation and deallocation of a pair communicate through the peer's shared memory."""
     if batch.observers.racecheck is not None and is_pair(ins):
         batch.observers.racecheck.peer_required(ins, ctas * batch.geometry.threads + warps * 32, peer_ctas(batch, ctas))
 
@@ -56,7 +56,7 @@ def peer_ctas(batch, ctas):
 
 
 def allocate_or_wait(group, site, address, starts, after):
-    """Park the warps that must wait; those that have their columns go on."""
+    """Block the warps that must wait; the others continue."""
     batch, served = group.batch, starts != tensor_memory.FREE
     mask = group.from_warps(np.repeat(served[:, None], 32, axis=1))
     rest = group.split_off(~mask)
@@ -83,7 +83,7 @@ def write_addresses(group, site, address, starts):
 
 
 def try_allocate(memory, ins, cta: int, tid: int, columns: int) -> int:
-    """The first column of a new allocation, or FREE where the warp has to wait."""
+    """The first column of a new allocation, or FREE if the warp must wait."""
     memory.check_count(ins, cta, tid, columns)
     if not memory.permitted[cta]:
         fault(memory.batch.observers, ins, "tcgen05.alloc after tcgen05.relinquish_alloc_permit", cta, tid)
@@ -91,7 +91,7 @@ def try_allocate(memory, ins, cta: int, tid: int, columns: int) -> int:
         fault(
             memory.batch,
             ins,
-            f"{columns} columns: more than the allocation of {memory.largest[cta]} before",
+            f"{columns} columns: more than the preceding allocation of {memory.largest[cta]}",
             cta,
             tid,
         )

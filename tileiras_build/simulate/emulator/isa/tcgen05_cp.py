@@ -1,4 +1,4 @@
-"""Copies from shared to tensor memory: tcgen05.cp."""
+"""tcgen05.cp: copies from shared to tensor memory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CP_SHAPES = {
 
 
 class TensorMemoryCopy(Operation):
-    """tcgen05.cp of some CTAs: ``chunks`` (rows, columns) of shared memory to ``lanes`` (copies, rows)."""
+    """A tcgen05.cp in some CTAs: from ``chunks`` (rows, columns) of shared memory to ``lanes`` (copies, rows)."""
 
     def __init__(self, batch, ins, ctas, chunks, lanes, column: int, change, issuers):
         self.issuers = issuers
@@ -46,7 +46,7 @@ def handle_cp(e, ins):
     multicast = next((m for m in ins.mods if m.startswith("warpx")), None)
     formats = [m for m in ins.mods if m.startswith(("b4x16", "b6x16"))]
     if (shape, multicast) not in CP_SHAPES or ("b8x16" in ins.mods) != bool(formats):
-        e.fail("no such form of tcgen05.cp")
+        e.fail("unsupported form of tcgen05.cp")
     form = e.constant((ins, shape, multicast, DECOMPRESS[formats[0]] if formats else None), "copy")
     e.line(f"tcgen05_cp({form}, g, {tensor_address(e, ins.args[0])}, {e.use(ins.args[1], 'u64')}, {mask_of(e)})")
 
@@ -58,7 +58,7 @@ def tcgen05_cp(form, group, address, descriptor_word, mask):
     for ctas, tid, (place, source) in Issuers(group, mask, address, descriptor_word).batches():
         lanes = CP_SHAPES[shape, multicast] + (place >> 16)
         if int(lanes.max()) >= tensor_memory.LANES:
-            fault(group.observers, ins, f"lane {place >> 16}: the copy leaves tensor memory", ctas[0], tid)
+            fault(group.observers, ins, f"lane {place >> 16}: the copy exceeds tensor memory", ctas[0], tid)
         chunks = source_chunks(group.batch, ins, source, lanes.shape[1], 2 if shape.endswith("256b") else 1, ctas, tid)
         for side in operation_ctas(group.batch, ins, ctas):
             copy = TensorMemoryCopy(group.batch, ins, side, chunks, lanes, place & 0xFFFF, change, (ctas, tid))
@@ -70,7 +70,7 @@ def tcgen05_cp(form, group, address, descriptor_word, mask):
 
 
 def source_chunks(batch, ins, descriptor_word: int, rows: int, columns: int, ctas, tid: int) -> np.ndarray:
-    """Chunks of a K-major matrix, inside the CTA's shared memory."""
+    """The chunks of a K-major matrix, checked to be inside the CTA's shared memory."""
     fields = read_fields(batch, ins, descriptor_word, ctas, tid)
     return inside_shared(batch, ins, smem_matrix_descriptors.k_major_chunks(fields, rows, columns), ctas, tid)
 
@@ -86,5 +86,5 @@ def inside_shared(batch, ins, chunks: np.ndarray, ctas, tid: int) -> np.ndarray:
     end = (int(chunks.max()) + 1) * smem_matrix_descriptors.CHUNK
     if end > batch.memories.shared_limit:
         limit = f"the shared memory ({batch.memories.shared_limit} bytes)"
-        fault(batch.observers, ins, f"the matrix leaves {limit}", ctas[0], tid, end - smem_matrix_descriptors.CHUNK)
+        fault(batch.observers, ins, f"the matrix exceeds {limit}", ctas[0], tid, end - smem_matrix_descriptors.CHUNK)
     return chunks

@@ -20,7 +20,7 @@ class MmaKind:
     types: dict
     results: dict
     k: int
-    scales: tuple = ()  # vector sizes, the default first
+    scales: tuple = ()  # scale vector sizes, the default first
     allows_negate: bool = True
     allows_transpose: bool = True
     scale_types: dict | None = None
@@ -44,28 +44,28 @@ PADDED_TO_8_BITS = {"e2m3", "e3m2", "e2m1"}  # 16 elements and padding fill 16 b
 
 @dataclass(frozen=True)
 class MmaForm:
-    """What the text of an instruction says."""
+    """The static form of a tcgen05.mma instruction."""
 
     ins: object
     kind: str
     cta_pair: bool
     weight_stationary: bool
-    scale: int  # factors per row of A and column of B, 0 without block scaling
+    scale: int  # scale factors per row of A and column of B, 0 without block scaling
     a_in_tensor_memory: bool
     shift: int  # scale-input-d
     sparse: bool
     matrices: dict = field(
         default_factory=dict, compare=False, repr=False
-    )  # in shared memory, and whole MMAs, as they have been described
+    )  # caches of shared memory operands and of whole MMAs
 
 
 @dataclass(frozen=True)
 class InstructionDescriptor:
-    """What the instruction descriptor says."""
+    """A decoded instruction descriptor."""
 
     m: int
     n: int
-    k: int  # numbers in 32 bytes of a row of A, K without a sparse A
+    k: int  # elements in 32 bytes of a row of A: K for a dense A
     a: str
     b: str
     d: str
@@ -78,17 +78,17 @@ class InstructionDescriptor:
 
     @property
     def depth(self) -> int:
-        """How many times 32 bytes a row of B has."""
+        """The bytes of a row of B, in units of 32."""
         return 1 if self.selector is None else 2
 
 
 class DescriptorError(Exception):
-    """What is wrong with a descriptor."""
+    """An invalid descriptor."""
 
 
 def lookup(table: dict, code: int, what: str):
     if code not in table:
-        raise DescriptorError(f"{what} {code} in the instruction descriptor does not exist for this kind")
+        raise DescriptorError(f"invalid {what} {code} in the instruction descriptor for this kind")
     return table[code]
 
 
@@ -96,7 +96,7 @@ def lookup(table: dict, code: int, what: str):
 def read_instruction(
     descriptor: int, kind: str, pair: bool, stationary: bool, scale: int, sparse: bool
 ) -> InstructionDescriptor | str:
-    """The fields of an instruction descriptor, or what is wrong with it."""
+    """The fields of an instruction descriptor, or an error message."""
     try:
         return _read(descriptor, kind, pair, stationary, scale, sparse)
     except DescriptorError as wrong:
@@ -107,7 +107,9 @@ def _read(descriptor: int, name: str, pair: bool, stationary: bool, scale: int, 
     kind, scaled = MMA_KINDS[name], bool(scale)
     packed = kind.k == 64
     if bool(descriptor >> 2 & 1) != sparse:
-        raise DescriptorError(f"the instruction descriptor asks for a {'dense' if sparse else 'sparse'} A")
+        raise DescriptorError(
+            f"the instruction descriptor has a {'dense' if sparse else 'sparse'} A, unlike the instruction"
+        )
     reserved = (0x0700004B | (1 << 12) * packed) if scaled else 0x20800040
     if descriptor & reserved:
         raise DescriptorError("reserved bits of the instruction descriptor must be 0")
@@ -129,7 +131,7 @@ def _read(descriptor: int, name: str, pair: bool, stationary: bool, scale: int, 
     d = "f32" if scaled else lookup(kind.results, descriptor >> 4 & 3, "type of D")
     saturates = bool(descriptor >> 3 & 1) and not scaled
     if saturates and name != "i8":
-        raise DescriptorError("only integers saturate")
+        raise DescriptorError("only integer kinds saturate")
     factors = read_scales(kind, descriptor, scale) if scaled else (None, (0, 0))
     selector = (0 if scaled else descriptor & 3) if sparse else None
     return InstructionDescriptor(m, n, kind.k, a, b, d, negative, turned, saturates, *factors, selector)
@@ -156,7 +158,7 @@ def check_shape(name, pair, stationary, scaled, m, n, transposed, types):
         step = 32 if pair else 16
     columns = n in (64, 128, 256) if stationary else n % step == 0 and step <= n <= 256
     if m not in rows or not columns:
-        raise DescriptorError(f"there is no product of M = {m} and N = {n} in this form")
+        raise DescriptorError(f"unsupported shape M = {m}, N = {n} for this form")
 
 
 def scale_count(e, ins, kind: str) -> int:
@@ -166,20 +168,20 @@ def scale_count(e, ins, kind: str) -> int:
         found = re.fullmatch(r"scale_vec::(\d)X|block(16|32)", mod)
         if found:
             count = int(found[1]) if found[1] else MMA_KINDS[kind].k // int(found[2])
-            return count if count in allowed else e.fail("no such scale vector size for this kind")
-    return allowed[0] or e.fail("the scale vector size must be given")
+            return count if count in allowed else e.fail("invalid scale vector size for this kind")
+    return allowed[0] or e.fail("the scale vector size is missing")
 
 
 def read_form(e, ins) -> MmaForm:
     kind = next((m.split("::")[1] for m in ins.mods if m.startswith("kind::")), None)
     scaled = "block_scale" in ins.mods
     if kind not in MMA_KINDS or scaled != bool(MMA_KINDS[kind].scales):
-        e.fail("no such kind")
+        e.fail("unsupported kind")
     if "ashift" in ins.mods:
         e.fail("shifted forms are not supported")
     stationary, sparse = "ws" in ins.mods, "sp" in ins.mods
     if stationary and (scaled or is_pair(ins)):
-        e.fail("no such .ws form")
+        e.fail("unsupported .ws form")
     rest = ins.args[5 if sparse else 4 :]
     shift = 0
     if not stationary and len(rest) > 1 and isinstance(rest[-1], Immediate) and not scaled:

@@ -1,8 +1,7 @@
 """Tensor memory: allocation, tcgen05.ld and .st, cp, shift, commit, wait and fence (PTX ISA 9.0, 9.7.16.7 to .12).
 
-``tensor_memory.py`` keeps the memory and the queue of asynchronous operations; ``tcgen05_mma.py`` has the products.
-
-tcgen05.shift is refused: the ISA does not say in words to which of its two neighbours a row moves.
+``tensor_memory.py`` has the memory and the queue of asynchronous operations, ``tcgen05_mma.py`` the MMAs. tcgen05.shift is
+unsupported: the text of the ISA does not specify the direction in which rows move.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ WARP_WIDE.add("tcgen05")
 # -- ld and st ---------------------------------------------------------------------------------------
 @lru_cache(maxsize=256)
 def fragment_cells(shape: str, count: int, packed: bool, split: int) -> tuple[np.ndarray, np.ndarray]:
-    """(lanes, columns), each (registers, parts, 32): the cell of every register (section 9.7.16.2.3.1).
+    """(lanes, columns), each (registers, parts, 32): the cells of every register (section 9.7.16.2.3.1).
 
     Packed registers have two parts, the low halves of two neighbouring columns.
     """
@@ -69,7 +68,7 @@ LANE_ROW = np.dtype("V128")  # the cells of 32 lanes of a column
 
 
 class CellRanges:
-    """What the warps of a group access with one address each: their ``cells`` are the first ones, in the batch's tensor memory.
+    """The accesses of warps with one address each: ``cells`` are their first cells in the batch's tensor memory.
 
     ``spans``: (span, CTAs, warps) of warps that access the same columns and half.
     """
@@ -80,21 +79,21 @@ class CellRanges:
 
 
 class TensorMemoryAccess:
-    """One tcgen05.ld or tcgen05.st."""
+    """A tcgen05.ld or tcgen05.st instruction."""
 
     def __init__(self, ins, shape: str, count: int, packed: bool, split: int):
         self.ins, self.packed = ins, packed
         lanes, columns = fragment_cells(shape, count, packed, split)
         self.offsets = (columns * tensor_memory.LANES + lanes)[:, :, None]  # (registers, parts, 1, 32)
         self.whole = shape == "32x32b"
-        if self.whole:  # a register of a warp is a line of cells
+        if self.whole:  # a register of a warp is a row of cells
             self.offsets = self.offsets[..., 0] // 32
             self.lines = np.ascontiguousarray(self.offsets[:, 0, 0], np.int64)
         width = count * {"32x32b": 1, "16x64b": 2, "16x128b": 4, "16x256b": 8, "16x32bx2": 1}[shape] * (1 + packed)
         self.runs = [(0, width), (split, width)] if shape == "16x32bx2" else [(0, width)]
 
     def places(self, group, address) -> CellRanges:
-        """The places that a group accesses, after the checks of the address."""
+        """The cells that a group accesses, after checks of the address."""
         ctas, warps = warps_of(group, self.ins)
         key = self.whole, *self.runs, address.shape, address.tobytes()
         found = group.memo.get(key)
@@ -116,7 +115,7 @@ class TensorMemoryAccess:
         return CellRanges(ctas, warps, base, list(self.spans(ctas, warps, halves, columns)))
 
     def index(self, base: np.ndarray) -> np.ndarray:
-        """Of the cells (registers, parts, warps, 32), or of lines of 32, from the first cell of each warp."""
+        """The index of the cells (registers, parts, warps, 32), or of rows of 32 cells, from the first cell of each warp."""
         return base // 32 + self.offsets if self.whole else base[:, None] + self.offsets
 
     def can_use_jit(self) -> bool:
@@ -140,11 +139,11 @@ class TensorMemoryAccess:
                     yield Span(rows, int(first) + offset, width, part), *some
 
     def load(self, group, address):
-        """The registers, each of the group's shape."""
+        """Load the registers, each of the group's shape."""
         memory, places = tensor_memory_of(group.batch), self.places(group, address)
         for span, some, which in places.spans:
             memory.require_allocated(self.ins, span, None, "tcgen05.ld")
-            why = "an asynchronous operation still writes here: commit and wait first"
+            why = "an asynchronous operation may still write these columns: commit and wait first"
             memory.require_no_pending(self.ins, span, None, memory.writing, why)
             why = "a tcgen05.st to these columns has not been waited for (tcgen05.wait::st)"
             memory.require_no_pending(self.ins, span, None, memory.storing, why)
@@ -165,7 +164,7 @@ class TensorMemoryAccess:
         memory, places = tensor_memory_of(group.batch), self.places(group, address)
         for span, some, which in places.spans:
             memory.require_allocated(self.ins, span, None, "tcgen05.st")
-            why = "an asynchronous operation still uses these columns: commit and wait first"
+            why = "an asynchronous operation may still access these columns: commit and wait first"
             for table in (memory.writing, memory.reading):
                 memory.require_no_pending(self.ins, span, None, table, why)
             why = "a tcgen05.ld of these columns has not been waited for (tcgen05.wait::ld)"
@@ -210,13 +209,13 @@ def handle_ld(e, ins):
 
 
 def load_and_reduce(e, ins):
-    """tcgen05.ld.red: also the least or greatest of a lane's columns."""
+    """tcgen05.ld.red: also the minimum or maximum of a lane's columns."""
     if "16x32bx2" in ins.mods:
-        e.fail("not supported: the ISA does not say whether the two accesses to a lane are reduced together")
+        e.fail("not supported: the ISA does not specify whether the two accesses to a lane are reduced together")
     kind, targets = next((m for m in ins.mods if m in ("f32", "u32", "s32")), None), vector_items(ins.args[0])
     allowed = {"32x32b", "f32", "abs", "NaN"} if kind == "f32" else {"32x32b", kind}
     if "x1" in ins.mods or not allowed.issuperset(set(ins.mods[4:]) - {"min", "max", f"x{len(targets)}"}):
-        e.fail("no such form")
+        e.fail("unsupported form")
     values = e.temp(f"{make_access(e, ins, len(targets), None)}.load(g, {tensor_address(e, ins.args[2])})")
     operation = "min" if "min" in ins.mods else "max"
     flags = f"{'abs' in ins.mods}, {'NaN' in ins.mods}"
@@ -262,7 +261,7 @@ def tcgen05_wait(ins, group, table):
 
 
 def handle_fence(e, ins):
-    """The waits and barriers of the emulator order everything; the race check wants to see fences."""
+    """The emulator orders all accesses, so fences only matter to racecheck."""
     is_after = ins.mods[0] == "fence::after_thread_sync"
     flat = "g.flat" if e.predicate is None else f"g.flat[g.full({e.predicate})]"
     e.line(f"if g.observers.racecheck is not None: g.observers.racecheck.tensor_fence({flat}, {is_after})")
@@ -270,10 +269,10 @@ def handle_fence(e, ins):
 
 # -- commit ------------------------------------------------------------------------------------------
 class Commit(Operation):
-    """What its arrivals wait for: what the same threads have issued before it, and nothing in that order (9.7.16.6.2, 9.7.16.12.1).
+    """A tcgen05.commit, which completes after the operations that the same threads have issued before (9.7.16.6.2, 9.7.16.12.1).
 
-    A commit is ordered behind the operations that its thread has issued, not behind other commits: each of its arrivals,
-    at the mbarrier of one CTA of each cluster, lands when somebody looks there.
+    It is not ordered after other commits. Each of its arrivals, at the mbarrier of one CTA in each cluster, is performed when
+    a thread tests that mbarrier.
     """
 
     is_commit = True
@@ -286,21 +285,21 @@ class Commit(Operation):
         return zip(self.ctas.tolist(), self.tids.tolist())
 
     def run(self, memory):
-        """The operations before it have been carried out."""
+        """Do nothing: the queue has executed the preceding operations."""
 
 
 _ONE, _NONE = np.ones(1, np.int64), np.zeros(1, np.int64)
 
 
 class CommitArrival(InFlightArrival):
-    """A commit's arrival at the mbarriers ``positions``; ``flat`` are the threads that commit."""
+    """The arrival of a commit at mbarriers ``positions``; ``flat``: the committing threads."""
 
     def __init__(self, commit: Commit, positions, flat, clocks):
         self.commit, self.ins, self.positions, self.flat = commit, commit.ins, positions, flat
         self.is_performed, self.clocks = False, clocks
 
     def perform(self, batch):
-        """Once the commit has been reached."""
+        """Arrive, after the commit has completed."""
         self.is_performed = True
         arrive_and_expect_tx(batch, self.ins, self.positions, self.flat, _ONE, _NONE, clocks=self.clocks)
 

@@ -1,9 +1,9 @@
 """tcgen05.mma, .ws, .sp: D (M x N) = A (M x K) B (K x N) [+ D], D in tensor memory (PTX ISA 9.0, section 9.7.16.10).
 
-The instruction descriptor gives the shape and the exact types, K is 32 bytes of A and B; with .sp it is 64 bytes of B, and A
-without its zeros has 32 (``tcgen05_sparsity_metadata.py``). A lies in shared memory or in tensor memory, B in shared memory, scale
-factors and metadata in tensor memory. A product falls into *blocks* (section 9.7.16.10.5):
-some lanes of one CTA that hold some rows of D and some of its columns.
+The instruction descriptor specifies the shape and the exact types. K is 32 bytes of A and B; with .sp it is 64 bytes of B and
+32 bytes of the compressed A (``tcgen05_sparsity_metadata.py``). A is in shared memory or tensor memory, B in shared memory,
+scale factors and metadata in tensor memory. An MMA is divided into *blocks* (section 9.7.16.10.5): lanes of one CTA that
+contain some rows and columns of D.
 
     A  M 256, two CTAs   lanes 0-127 of either CTA: its 128 rows
     B  M 128, two CTAs   lanes 0-63 the left, 64-127 the right half of N, of the CTA's 64 rows
@@ -12,8 +12,8 @@ some lanes of one CTA that hold some rows of D and some of its columns.
     F  M 64              lanes 0-15 (or 16-31) of every 32: 16 rows
     G  M 32, .ws         each 32 lanes a quarter of N
 
-``matmul.py`` says how products are summed. Consecutive ones that add to the same D are carried out in one go, exact ones
-each rounded as if it were alone.
+``matmul.py`` describes the rounding of accumulation. Consecutive MMAs with the same accumulator are executed as one matmul,
+with the rounding of each step unchanged.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ CACHED_FIELDS = ("blocks", "column", "half", "a", "b", "writes", "reads", "place
 
 
 class Tcgen05Mma(Operation):
-    """One tcgen05.mma of some CTAs (or pairs) with the same operands."""
+    """A tcgen05.mma in some CTAs (or pairs) with the same operands."""
 
     def __init__(self, memory, form: MmaForm, shape: InstructionDescriptor, ctas, tid: int, place: int, operands: dict):
         batch = memory.batch
@@ -63,9 +63,9 @@ class Tcgen05Mma(Operation):
         if batch.observers.racecheck is not None:
             batch.observers.racecheck.tensor_issued(form.ins, self.writes, self.reads, self.sides, ctas, tid)
 
-    # -- places ----------------------------------------------------------------------------------------
+    # -- operands ----------------------------------------------------------------------------------------
     def known(self, batch, operands: dict) -> dict | None:
-        """What an earlier one of the same instruction, operands and CTAs has found out; None if there was none."""
+        """The cached description of an earlier MMA with the same instruction, operands and CTAs, or None."""
         self.key: tuple | None = None
         if len(self.rows) == 1:
             words = operands["a"], operands["b"], self.metadata, *self.scale_places, self.zero and self.zero.descriptor
@@ -79,7 +79,7 @@ class Tcgen05Mma(Operation):
         return self.form.matrices.get(self.key)
 
     def describe(self, memory, ctas, tid, operands: dict) -> None:
-        """Find out where everything is, and whether it may be there; only what was right is kept."""
+        """Compute and check the locations of all operands; caches only valid ones."""
         form, shape, batch = self.form, self.shape, memory.batch
         self.blocks = blocks_of(shape.m, shape.n, form.cta_pair, form.weight_stationary)
         self.column, self.half, share = self.place & 0xFFFF, 0, len(self.sides)
@@ -110,13 +110,13 @@ class Tcgen05Mma(Operation):
 
     @property
     def metadata_columns(self) -> tuple[int, int]:
-        """The first column of metadata, and how many there are."""
+        """(first column, number of columns) of the metadata."""
         return (self.metadata & 0xFFFF) + self.shape.selector, tcgen05_sparsity_metadata.METADATA_STORAGE[
             self.form.kind
         ].columns
 
     def check_operand_a(self, batch, ctas, tid):
-        """A in tensor memory: K-major, the lanes of D."""
+        """Check A in tensor memory: K-major, in the lanes of D."""
         lane = self.a_place >> 16
         if self.shape.transposed[0]:
             fault(batch.observers, self.ins, "A in tensor memory cannot be transposed", ctas[0], tid)
@@ -144,16 +144,16 @@ class Tcgen05Mma(Operation):
             self.place_key = self.place, self.shape.m, self.shape.n, self.form.kind, spans
 
     def scale_counts(self) -> tuple[int, int]:
-        """Rows and columns of a block: each has its scale factors."""
+        """(rows, columns) of a block that have scale factors."""
         block = self.blocks[0]
         return block.rows.stop - block.rows.start, block.columns.stop - block.columns.start
 
     def has_accumulators_of(self, other: Tcgen05Mma) -> bool:
-        """Whether two products have the same accumulators and shape."""
+        """Whether two MMAs have the same accumulators and shape."""
         shapes = [(one.shape.m, one.shape.n, one.form.kind) for one in (self, other)]
         return self.place == other.place and shapes[0] == shapes[1]
 
-    # -- carrying out ----------------------------------------------------------------------------------
+    # -- execution ----------------------------------------------------------------------------------
     def can_join(self, earlier) -> bool:
         if not isinstance(earlier, Tcgen05Mma) or earlier.place != self.place:
             return False
@@ -168,7 +168,7 @@ class Tcgen05Mma(Operation):
         return same and plain and self.form.kind == earlier.form.kind and self.form.cta_pair == earlier.form.cta_pair
 
     def run_joined(self, memory, others):
-        """The sum of the products of this operation and the others, added to D (or D where the first does not keep it)."""
+        """Execute this MMA and ``others`` as one matmul, added to D unless the first MMA overwrites D."""
         every = [self, *others]
         rights = [p.operand_b() for p in every]
         lefts = [None if p.form.a_in_tensor_memory else p.operand_a() for p in every]
@@ -181,17 +181,17 @@ class Tcgen05Mma(Operation):
     def pairs(
         self, factors: list[tuple], names: tuple[str, str], rounding: str
     ) -> list[tuple[MatmulOperand, MatmulOperand]]:
-        """The columns of B and the rows of A, whose products D^T has added one after the other."""
+        """Pairs of (columns of B, rows of A) whose matmuls are accumulated into D^T in order."""
         if rounding == matmul.BLAS_ORDER and self.shape.d != "s32":
             factors = [tuple(np.concatenate(matrices, axis=2) for matrices in zip(*factors))]
         return [(make_operand(b, names[1]), make_operand(a, names[0])) for a, b in factors]
 
     def operand_a(self) -> list[np.ndarray]:
-        """A of each CTA (CTAs, its rows, k)."""
+        """A per CTA, (CTAs, rows, k)."""
         return [] if self.a is None else [self.a.values(source) for source in self.sources_a]
 
     def operand_b(self) -> np.ndarray:
-        """B of all columns (CTAs or pairs, N, k)."""
+        """All columns of B, (CTAs or pairs, N, k)."""
         b = [self.b.values(source) for source in self.sources_b]
         b = np.concatenate(b, axis=1) if len(b) > 1 else b[0]
         if self.zero is not None:
@@ -214,7 +214,7 @@ class Tcgen05Mma(Operation):
         return a, b
 
     def expand_sparse_a(self, memory, block: AccumulatorBlock, a: np.ndarray) -> np.ndarray:
-        """A with its zeros."""
+        """The expanded sparse A."""
         first, count = self.metadata_columns
         cells = memory.cells[self.rows[block.side], first : first + count]
         found = tcgen05_sparsity_metadata.expand_sparse_tmem(self.form.kind, cells, decode(a, self.shape.a))
@@ -236,7 +236,7 @@ class Tcgen05Mma(Operation):
         return cells[..., block.lanes]
 
     def scaled(self, memory, block: AccumulatorBlock, matrix: np.ndarray, which: int) -> np.ndarray:
-        """The matrix times its scale factors: row r has them in lane r % 32, column r / 32 (section 9.7.16.10.7)."""
+        """The matrix times its scale factors: those of row r are in lane r % 32, column r / 32 (section 9.7.16.10.7)."""
         count, first = matrix.shape[1], self.scale_places[which] & 0xFFFF
         words = memory.cells[self.rows[block.side], first : first + -(-count // 32), block.lanes]
         parts = words.reshape(*words.shape[:2], -1, 32)
@@ -254,25 +254,25 @@ class Tcgen05Mma(Operation):
             factors = float_conversions.decode_scale(codes)
         else:
             factors = float_formats.table("e4m3")[codes & 0x7F]
-        numbers = decode(matrix, (self.shape.a, self.shape.b)[which])
-        return numbers * np.repeat(factors.astype(np.float64), matrix.shape[2] // self.form.scale, axis=2)
+        values = decode(matrix, (self.shape.a, self.shape.b)[which])
+        return values * np.repeat(factors.astype(np.float64), matrix.shape[2] // self.form.scale, axis=2)
 
     def add(self, memory, block: AccumulatorBlock, pairs: list[tuple[MatmulOperand, MatmulOperand]]) -> None:
-        """Add products (CTAs, columns, rows) to the cells of D, one after the other."""
-        rows, sums = self.rows[block.side], memory.batch.options.matmul_rounding
+        """Accumulate matmuls (CTAs, columns, rows) into the cells of D, in order."""
+        rows, rounding = self.rows[block.side], memory.batch.options.matmul_rounding
         first, count = self.column, pairs[0][0].shape[1]
         errors = None
-        if self.result_layout() and sums == matmul.ROUNDED_ONCE:
+        if self.result_layout() and rounding == matmul.ROUNDED_ONCE:
             errors = matmul.jit_error_bounds(pairs, len(self.sides[block.side]))
         if errors is not None:
             return self.accumulate_with_jit(memory, block, pairs, errors)
         cells = memory.cells[rows, first : first + count]
         target = self.lanes(cells, block)
         if self.result_layout():
-            accumulate_with_numpy(target.view(np.float32), pairs, sums, fresh=not self.accumulate)
+            accumulate_with_numpy(target.view(np.float32), pairs, rounding, fresh=not self.accumulate)
             canonicalize_nans(target)
         else:
-            target[...] = self.combine(target, block, pairs, sums)
+            target[...] = self.combine(target, block, pairs, rounding)
         if not isinstance(rows, slice):
             memory.cells[rows, first : first + count] = cells
 
@@ -283,7 +283,7 @@ class Tcgen05Mma(Operation):
     def accumulate_with_jit(
         self, memory, block: AccumulatorBlock, pairs: list[tuple[MatmulOperand, MatmulOperand]], errors: np.ndarray
     ) -> None:
-        """As ``add``, where the cells are."""
+        """Like ``add``, in place."""
         ctas, (_, count, _), fresh = self.sides[block.side], pairs[0][0].shape, not self.accumulate
         firsts = (np.asarray(ctas) * COLUMNS + self.column) * LANES
         layout = gemm_jit.strided_layout(firsts + block.lanes.start, count, block.lanes.stop - block.lanes.start, LANES)
@@ -300,7 +300,7 @@ class Tcgen05Mma(Operation):
         pairs: list[tuple[MatmulOperand, MatmulOperand]],
         rounding: str,
     ) -> np.ndarray:
-        """New cells from old ones, and the products that are added to them."""
+        """The new cells, from the old ones and the matmuls accumulated onto them."""
         old = np.array(target, order="C").reshape(len(target), target.shape[1], -1)
         new = (self.integers if self.shape.d == "s32" else self.floats)(old, pairs, rounding).reshape(target.shape)
         if self.disabled is None:
@@ -329,7 +329,7 @@ class Tcgen05Mma(Operation):
 def accumulate_with_numpy(
     total: np.ndarray, pairs: list[tuple[MatmulOperand, MatmulOperand]], rounding: str, *, fresh: bool
 ) -> None:
-    """Products that are not for machine code."""
+    """Accumulate matmuls that native code does not support."""
     if rounding == matmul.BLAS_ORDER:
         accumulate(total, pairs, rounding, fresh=fresh)
     else:
@@ -337,7 +337,7 @@ def accumulate_with_numpy(
 
 
 def canonicalize_nans(cells: np.ndarray) -> None:
-    """Give NaNs among the bits of f32 numbers the one pattern that products have."""
+    """Replace NaNs among f32 bit patterns by the canonical NaN of MMA results."""
     nan = np.isnan(cells.view(np.float32))
     if is_any(nan):
         cells[nan] = float_arithmetic.NAN32.view(np.uint32)
@@ -345,13 +345,13 @@ def canonicalize_nans(cells: np.ndarray) -> None:
 
 # -- zero-column mask --------------------------------------------------------------------------------
 class ZeroMask:
-    """Zero-column mask descriptor (Table 45): columns of B taken as zero, and a shift of the columns."""
+    """The zero-column mask descriptor (Table 45): columns of B treated as zero, and a shift of the columns."""
 
     def __init__(self, descriptor: int):
         self.descriptor, self.shift = descriptor, descriptor >> 56 & 63
 
     def columns(self, shape: InstructionDescriptor) -> np.ndarray:
-        """Which of the N columns are zero: runs of used and skipped columns, per sub-mask."""
+        """A mask of the zero columns among N: runs of used and skipped columns, per sub-mask."""
         if not self.descriptor >> 39 & 1:
             return np.zeros(shape.n, bool)
         parts = LANES // shape.m

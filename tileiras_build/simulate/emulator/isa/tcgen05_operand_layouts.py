@@ -1,4 +1,4 @@
-"""Where the elements of the operands of tcgen05.mma lie, and their numbers."""
+"""Layouts and decoding of the operands of tcgen05.mma."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .tcgen05_instruction_descriptors import PADDED_TO_8_BITS, InstructionDescri
 # -- blocks ------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class AccumulatorBlock:
-    """``rows`` of D and ``columns`` of it (slices), in ``lanes`` of the CTA ``side`` of a pair."""
+    """``rows`` and ``columns`` (slices) of D, in ``lanes`` of the CTA ``side`` of a pair."""
 
     side: int
     lanes: slice
@@ -59,7 +59,7 @@ def is_layout_f(shape: InstructionDescriptor, form: MmaForm) -> bool:
 
 # -- elements ----------------------------------------------------------------------------------------
 def nibbles(data: np.ndarray) -> np.ndarray:
-    """Codes of 4 bits, low first."""
+    """4-bit codes, low nibble first."""
     return np.stack([data & 15, data >> 4], axis=-1).reshape(*data.shape[:-1], -1)
 
 
@@ -77,7 +77,7 @@ def decode_chunks(data: np.ndarray, type_: str, packed: bool) -> np.ndarray:
 
 
 def decode_cells(words: np.ndarray, type_: str, packed: bool) -> np.ndarray:
-    """Values (…, elements) of tensor memory cells (…, 8): small types lie in containers of 8 bits."""
+    """Values (…, elements) of tensor memory cells (…, 8); small types have containers of 8 bits."""
     words = np.ascontiguousarray(words)
     return _DECODE["e2m1_packed" if packed else type_](words).reshape(*words.shape[:-1], -1)
 
@@ -123,7 +123,7 @@ class SharedMatrix:
         tid: int,
         skip: int = 0,
     ):
-        """The same one for the same operand of the same instruction; only what was right is kept."""
+        """The matrix of an operand, cached by instruction and operand; caches only valid ones."""
         key = (shape, side, descriptor_word, rows, skip, batch.memories.shared_limit)
         found = form.matrices.get(key)
         if found is None:
@@ -131,10 +131,10 @@ class SharedMatrix:
         return found
 
     def check_swizzle(self, batch, form, fields, depth, ctas, tid):
-        """Table 52: which types may be MN-major in which mode; rows of 64 bytes do not fit a pattern of 32."""
+        """Check the swizzling mode: Table 52 for MN-major types; K-major rows of 64 bytes do not fit a 32-byte pattern."""
         if not self.transposed:
             if depth > 1 and fields.swizzle is smem_matrix_descriptors.BYTES_32:
-                why = "B of a sparse product cannot be K-major in the 32-byte swizzling mode"
+                why = "B of a sparse MMA cannot be K-major in the 32-byte swizzling mode"
                 fault(batch.observers, form.ins, why, ctas[0], tid)
             return
         wide = fields.swizzle is smem_matrix_descriptors.BYTES_128_ATOM_32B

@@ -1,11 +1,10 @@
-"""Which operations on tensor memory are ordered by themselves (PTX ISA 9.0, section 9.7.16.6.2, pipelined instructions).
+"""The implicit order of tcgen05 operations (PTX ISA 9.0, section 9.7.16.6.2, pipelined instructions).
 
-Those of one thread may be executed in any order, but for pairs that form a pipeline: a copy and an MMA behind it, two
-MMAs with the same accumulators and shape. Others that touch the same columns, one of them to write there, need a commit
-between them that has been waited for.
+Operations of one thread may execute in any order, except pairs that form a pipeline: a copy and a later MMA, or two MMAs
+with the same accumulators and shape. Other conflicting operations on the same columns need a commit and a wait between them.
 
-One thing is let pass that the ISA leaves open: an MMA whose sum overwrites what an earlier product of the thread reads. Attention
-kernels of every make multiply by a left operand that lies in the columns of the next sum, and issue both without a wait.
+One case that the ISA leaves open is accepted: an MMA whose accumulator overwrites the left operand of an earlier MMA of the
+same thread. Common attention kernels place the left operand in the columns of the next accumulator, without a wait.
 """
 
 from __future__ import annotations
@@ -14,15 +13,15 @@ from ..memory.tensor_memory import Operation, Span, fault
 from ..simt.broadcasting import is_any
 
 WRITES, READS = "writes", "reads"
-SMALL_QUEUE = 3  # operations that are looked at as fast as a table that says whether one of them may be in the way
+SMALL_QUEUE = 3  # operations up to which a linear search is as fast as a table
 UNORDERED_FINDINGS = {
     ("mma", "cp"): "copy-not-ordered",
     ("cp", "cp"): "copy-not-ordered",
-}  # hardware carries these out in turn
+}  # hardware executes these in order
 
 
 def require_order(memory, operation: Operation, ctas, tid: int) -> None:
-    """No earlier operation that need not be done uses what this one writes, or writes what it reads."""
+    """Require that no earlier operation in flight conflicts with this one."""
     queue = [earlier for earlier in memory.unordered(operation) if not earlier.is_commit]
     is_long = len(queue) > SMALL_QUEUE
     for span in operation.reads if queue else ():
@@ -36,14 +35,14 @@ def require_order(memory, operation: Operation, ctas, tid: int) -> None:
 def _look(
     memory, queue: list[Operation], operation: Operation, span: Span, does: str, uses: tuple[str, ...], ctas, tid: int
 ) -> None:
-    """Fault where an earlier operation uses columns of a span, and is in no pipeline with this one."""
+    """Report an earlier operation that uses columns of a span and is not pipelined with this one."""
     batch, name = memory.batch, operation.ins.mods[0]
     for earlier in queue:
         for use in uses:
             others = () if _is_pipelined(earlier, use, operation, does) else getattr(earlier, use)
             if any(span.overlaps(other, batch.geometry.ctas) for other in others):
                 before = earlier.ins.mods[0]
-                why = f"an earlier tcgen05.{before} still {use} what this one {does} in tensor memory: wait for its commit first"
+                why = f"an earlier tcgen05.{before} still {use} columns of tensor memory that this one {does}: wait for its commit first"
                 fault(
                     batch.observers,
                     operation.ins,
@@ -57,7 +56,7 @@ def _look(
 
 
 def _is_pipelined(earlier: Operation, use: str, later: Operation, does: str) -> bool:
-    """Whether what the earlier operation does comes before what the later one does in the same columns."""
+    """Whether the earlier access of the same columns is ordered before the later one."""
     if (pair := (earlier.ins.mods[0], later.ins.mods[0])) != ("mma", "mma"):
         return pair == ("cp", "mma")
     return use == READS or (does == "overwrites" and later.has_accumulators_of(earlier))

@@ -1,15 +1,15 @@
 """tcgen05.mma.sp: metadata of a sparse A in tensor memory (PTX ISA 9.0, section 9.7.16.10.8).
 
-A of half its columns lies as a dense one; the codes of its chunks are those of ``mma_sparsity_metadata.py``. M rows have them in lanes of the
-same CTA:
+The compressed A has the layout of a dense A of half as many columns, with the codes of ``mma_sparsity_metadata.py``. The
+metadata of M rows is in lanes of the same CTA:
 
-    f16, tf32  one column of a pair, which the selector names; the lanes of 16 rows come together: lane 16 (row / 16) +
+    f16, tf32  one column of a pair, chosen by the selector; the lanes of 16 rows are adjacent: lane 16 (row / 16) +
                8 (chunk / 4) + row % 8 has codes of four chunks of rows row % 8 (low half) and row % 8 + 8 of the 16
     others     lane = row; eight codes in each of two columns
 
-With .ws and M < 128 the other lanes hold copies. Figures 263, 265 and 267 show it; in words, as layouts of CUTLASS, tmem_e_frg
-and tmem_e_frg_ws of cute/atom/mma_traits_sm100_frag.hpp. Layouts C and F have the metadata of 64 rows in figures 262, 264 and
-266 alone: they are refused, as are the selectors 2 and 3 and metadata from an odd column.
+With .ws and M < 128, the other lanes contain copies. The ISA shows it in figures 263, 265 and 267; as text, it is in the
+CUTLASS layouts tmem_e_frg and tmem_e_frg_ws of cute/atom/mma_traits_sm100_frag.hpp. Unsupported are layouts C and F, whose
+metadata of 64 rows only figures 262, 264 and 266 show, selectors 2 and 3, and metadata at an odd column.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .mma_sparsity_metadata import CHUNKS, VALID_CODES, expand_sparse, invalid_c
 
 @dataclass(frozen=True)
 class MetadataStorage:
-    """Where a kind has its metadata: ``columns`` of tensor memory, of which the ``selectors`` choose; bits of a number of A."""
+    """The metadata of a kind: ``columns`` of tensor memory, number of ``selectors``, bits of an element of A."""
 
     width: int
     columns: int
@@ -40,18 +40,18 @@ METADATA_STORAGE = {
 
 
 def unsupported_shape(m: int, n: int, pair: bool, stationary: bool, scaled: bool) -> str | None:
-    """What is not supported of a shape that the dense form has (Table 39)."""
+    """An error message for a shape of the dense form (Table 39) without a supported sparse form, or None."""
     if stationary:
-        return f"there is no product of M = {m} and N = {n} in this form" if n > 128 else None
+        return f"unsupported shape M = {m}, N = {n} for this form" if n > 128 else None
     if scaled and pair and m == 128:
-        return f"there is no product of M = {m} and N = {n} in this form"
+        return f"unsupported shape M = {m}, N = {n} for this form"
     if m == (128 if pair else 64):
-        return f"a sparse A of M = {m} is not supported: only a figure of the ISA shows where its metadata lie"
+        return f"a sparse A of M = {m} is not supported: the ISA shows the layout of its metadata in a figure only"
     return None
 
 
 def invalid_metadata_address(kind: str, selector: int, place: int) -> str | None:
-    """What is wrong with a selector and the address of metadata."""
+    """An error message for a selector and an address of metadata, or None."""
     storage = METADATA_STORAGE[kind]
     if selector >= storage.selectors:
         return f"sparsity selector {selector}: only 0 to {storage.selectors - 1} are supported"
@@ -73,11 +73,11 @@ def codes_of(metadata: np.ndarray, rows: int, columns: int) -> np.ndarray:
 
 
 def expand_sparse_tmem(kind: str, words: np.ndarray, values: np.ndarray) -> np.ndarray | str:
-    """A with its zeros (CTAs, rows, k) of one without and metadata (CTAs, columns, lanes), or what is wrong with them."""
+    """The expanded A (CTAs, rows, k) from the compressed one and metadata (CTAs, columns, lanes), or an error message."""
     storage, rows = METADATA_STORAGE[kind], values.shape[1]
     copies = words.reshape(*words.shape[:2], LANES // rows, rows)
     if (copies != copies[:, :, :1]).any():
-        return f"the metadata differ between the {LANES // rows} parts of tensor memory"
+        return f"the metadata differs between the {LANES // rows} parts of tensor memory"
     codes = codes_of(words, rows, storage.columns)
     chunk = CHUNKS[storage.width]
     wrong = invalid_code(codes, chunk, VALID_CODES["tcgen05"])

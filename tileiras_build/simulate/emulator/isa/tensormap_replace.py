@@ -1,4 +1,4 @@
-"""Tensor maps in memory: reading one, tensormap.replace and tensormap.cp_fenceproxy."""
+"""Tensor maps in memory: reads, tensormap.replace and tensormap.cp_fenceproxy."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class MapSite:
         return self.shared_bytes(batch, int(flat[i]), value)
 
     def shared_bytes(self, batch, flat: int, value: int):
-        """A map in the thread's own CTA; in a cluster, addresses hold the CTA's rank."""
+        """A map in the thread's own CTA; in a cluster, addresses include the CTA's rank."""
         cta = flat // batch.geometry.threads
         offset = value
         if batch.geometry.cluster_size > 1:
@@ -82,7 +82,7 @@ class MapSite:
             place[:] = np.frombuffer(new, np.uint8)
 
     def copy(self, group, to, to_offset, source, from_offset):
-        """One copy per warp: the threads of a warp name the same places."""
+        """Copy once per warp; the operands are warp-uniform."""
         selection = Selection(group, True)
         flat = flat_threads(group, selection)
         for i in np.unique(flat // 32, return_index=True)[1].tolist():

@@ -1,4 +1,4 @@
-"""Copies of TMA boxes between global and shared memory, with their out-of-bounds fill, packing and reductions."""
+"""TMA copies of boxes between global and shared memory, with out-of-bounds fill, packing and reductions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def fault(
 
 
 def global_view(batch, ins, flat, base: int, offsets, unit: int, writes: bool):
-    """(view in units, index of ``offsets`` bytes from ``base``); a fault where they are not mapped."""
+    """(view in units, index of ``offsets`` bytes from ``base``); raises a fault if they are not mapped."""
     if not offsets.size:
         return np.zeros(0, _UNITS[unit]), offsets
     low, high = base + int(offsets.min()), base + int(offsets.max()) + unit
@@ -52,23 +52,23 @@ def global_view(batch, ins, flat, base: int, offsets, unit: int, writes: bool):
 
 
 class InFlightCopy:
-    """What the race check wants of a copy: the bytes of shared memory, and when they are read or written."""
+    """The interface of copies to racecheck: their bytes of shared memory, and the events of reads and writes."""
 
-    clocks = None  # of the race check, one per copy
-    prefetched = None  # what a copy from shared memory has read, one row per copy
+    clocks = None  # racecheck's vector clock of each copy
+    prefetched = None  # source data of copies from shared memory, one row per copy
 
     @property
     def source_was_read(self) -> bool:
         return self.prefetched is not None
 
     def read(self, batch) -> None:
-        """Read the source now; the bytes are written when the copy lands."""
+        """Read the source now; ``perform`` writes the bytes."""
         if self.prefetched is None:
             self.record_completion(batch)
             self.prefetched = self.sources(batch)
 
     def copies_of_threads(self, member):
-        """Which copies belong to threads of a mask, or None where none does."""
+        """A mask of the copies of threads in a mask, or None if there are none."""
         keep = member[self.flat]
         return keep if is_any(keep) else None
 
@@ -92,7 +92,7 @@ class InFlightCopy:
 
 
 class BoxCopy(InFlightCopy):
-    """Boxes between global and shared memory, of one instruction: a row per copy.
+    """The box copies of one instruction between global and shared memory: one row per copy.
 
     ``coordinates`` (n, rank), ``start`` (n): chunk within the CTA's shared memory, ``bias`` (n): first chunk of that
     CTA's memory in the batch's, ``flat`` (n): issuing threads, ``positions`` (n): mbarriers, or None.
@@ -114,7 +114,7 @@ class BoxCopy(InFlightCopy):
         return out
 
     def is_repeat_of(self, batch) -> bool:
-        """Whether another copy of the same threads differs in its coordinates and their tensor alone, and nothing has to be asked of those."""
+        """Whether later copies of the same threads can reuse this one with other coordinates, without further checks."""
         tensor = self.tensor
         return (
             batch.observers.racecheck is None
@@ -124,14 +124,14 @@ class BoxCopy(InFlightCopy):
         )
 
     def with_coordinates(self, tensor: tensor_map.TensorMap, coordinates: np.ndarray) -> BoxCopy:
-        """The same copy of other boxes, of the layout of these."""
+        """The same copy of other boxes with the same layout."""
         out = BoxCopy(self.ins, tensor, coordinates, self.start, self.bias, self.flat, self.positions, self.function)
         out.dense = self.dense
         return out
 
     @cached_property
     def chunks(self) -> np.ndarray:
-        """Numbers of the 16-byte chunks of each box in the batch's shared memory (n, rows, chunks)."""
+        """Indices of the 16-byte chunks of each box in the batch's shared memory (n, rows, chunks)."""
         return chunks_of_boxes(self.tensor, self.start) + self.bias[:, None, None]
 
     def mark_in_flight(self, batch) -> None:
@@ -143,9 +143,9 @@ class BoxCopy(InFlightCopy):
 
     @cached_property
     def dense(self) -> DenseRuns | None:
-        """Where all boxes are whole runs of chunks at the same place of different CTAs, which places; else None.
+        """The runs of chunks of all boxes, if each box is contiguous and at the same offset in different CTAs; else None.
 
-        The swizzle moves chunks within 128 bytes alone.
+        The swizzle permutes chunks within 128 bytes only.
         """
         tensor, start = self.tensor, int(self.start[0])
         count, left = divmod(tensor.rows * tensor.row_bytes, CHUNK)
@@ -154,7 +154,7 @@ class BoxCopy(InFlightCopy):
         return DenseRuns.of(self.bias, start, count) if are_all(self.start == start) else None
 
     def sources(self, batch) -> np.ndarray:
-        """The chunks of each box."""
+        """The source chunks of each box."""
         return batch.memories.shared_view(np.complex128)[self.chunks]
 
     def shared_bytes(self) -> np.ndarray:
@@ -184,8 +184,7 @@ class BoxCopy(InFlightCopy):
             self.reduce(batch)
 
     def check_cta_races(self, batch, elements, written: np.ndarray | None = None) -> None:
-        """The race check of CTAs sees every unit of the boxes, and what a store writes there; that of unwritten memory those
-        that are read."""
+        """Report the accesses of global memory to racecheck between CTAs, and the reads to initcheck."""
         races, unwritten, writes = batch.observers.cta_racecheck, batch.observers.initcheck, written is not None
         if (races is None and (unwritten is None or writes)) or not elements.offset.size:
             return
@@ -217,7 +216,7 @@ class BoxCopy(InFlightCopy):
         self.complete(batch)
 
     def complete(self, batch) -> None:
-        """Tell the mbarriers of bytes that have arrived."""
+        """Complete the transaction bytes on the mbarriers."""
         arrive_and_expect_tx(
             batch,
             self.ins,
@@ -229,14 +228,14 @@ class BoxCopy(InFlightCopy):
         )
 
     def perform_with_jit(self, batch) -> bool:
-        """Load the boxes by machine code, where they lie inside of a tensor that is mapped and nobody watches; whether it was done."""
+        """Try to load the boxes by native code: they must be inside a mapped tensor, without observers. Returns whether it did."""
         tensor, options, dense = self.tensor, batch.options, self.dense
         has_observers = (
             batch.observers.racecheck is not None or options.cta_racecheck is not None or options.initcheck is not None
         )
         if self.positions is None or dense is None or has_observers or not tensor.is_plain or not gemm_jit.is_ready():
             return False
-        # Coordinates that are negative are larger than all others as numbers without a sign.
+        # As unsigned integers, negative coordinates are larger than all others.
         if not tensor.is_larger_than_box or is_any(self.coordinates.view(np.uint64) > tensor.last.view(np.uint64)):
             return False
         corners = self.coordinates @ tensor.steps
@@ -264,7 +263,7 @@ class BoxCopy(InFlightCopy):
         return True
 
     def region(self, batch, corners: np.ndarray, rows: int) -> Region | None:
-        """Where all boxes are mapped: as a rule the whole tensor is. ``rows``: bytes from the first to the last row of a box."""
+        """The region that maps all boxes, usually the whole tensor. ``rows``: bytes from the first to the last row of a box."""
         tensor = self.tensor
         region, after = batch.memories.address_space.find(tensor.base), rows + tensor.data_bytes
         if region is not None and tensor.base + int(tensor.last @ tensor.steps) + after <= region.base + region.size:
@@ -274,7 +273,7 @@ class BoxCopy(InFlightCopy):
         return None if region is None or high > region.base + region.size else region
 
     def place(self, batch, data: np.ndarray) -> None:
-        """Write the chunks of all boxes, row after row, to shared memory: they are no longer on their way."""
+        """Write the chunks of all boxes, in row order, to shared memory, and clear their marks of copies in flight."""
         shared, dense = batch.memories.shared_view(np.complex128), self.dense
         if dense is None:
             shared[self.chunks] = data.reshape(self.chunks.shape)
@@ -288,20 +287,20 @@ class BoxCopy(InFlightCopy):
         batch.observers.async_copy_marks.clear(where, CHUNK, per_cta)
 
     def out_of_bounds_fill(self, dtype):
-        """What elements outside the tensor read as."""
+        """The value of elements outside the tensor."""
         if self.tensor.fill == "zero":
             return dtype.type(0)
         pattern = self.tensor.kind.nan.to_bytes(self.tensor.kind.bytes, "little")
         return np.frombuffer(pattern * CHUNK, dtype)[0]
 
     def units_of(self, elements, dtype) -> np.ndarray:
-        """What was read of shared memory for the units that exist, in the order of ``elements.only()``."""
+        """The source data of the in-bounds units, in the order of ``elements.only()``."""
         taken = self.prefetched if self.tensor.kind.packed == CHUNK else packed(self.prefetched)
         data = taken.view(dtype).reshape(elements.offset.shape)
         return data if elements.all else data[elements.valid]
 
     def reduce(self, batch):
-        """Element by element, one copy after another: copies may overlap."""
+        """Reduce element by element and copy by copy, because copies may overlap."""
         unit = self.tensor.kind.bytes
         data = self.prefetched.view(_UNITS[unit]).reshape(len(self.prefetched), -1)
         for i in range(len(data)):
@@ -313,7 +312,7 @@ class BoxCopy(InFlightCopy):
 
 
 def padded(data: np.ndarray, packed: int) -> np.ndarray:
-    """Chunks of 16 bytes that begin with ``packed`` bytes of data; the rest, which nobody may use, is ones."""
+    """Chunks of 16 bytes that start with ``packed`` bytes of data; the undefined rest is filled with ones."""
     parts = data.view(np.uint8).reshape(-1, packed)
     out = np.full((len(parts), CHUNK), 0xFF, np.uint8)
     out[:, :packed] = parts
@@ -321,7 +320,7 @@ def padded(data: np.ndarray, packed: int) -> np.ndarray:
 
 
 def packed(chunks: np.ndarray) -> np.ndarray:
-    """.b6p2x16: the low 6 bits of 16 bytes each, one after another in 12 bytes (section 5.5.1.1)."""
+    """.b6p2x16: the low 6 bits of 16 bytes, packed into 12 bytes (section 5.5.1.1)."""
     codes = np.ascontiguousarray(chunks)[..., None].view(np.uint8).reshape(-1, 4, 4).astype(np.uint32) & 63
     words = (codes << np.array([0, 6, 12, 18], np.uint32)).sum(axis=2, dtype=np.uint32)
     return np.ascontiguousarray(words[..., None].view(np.uint8)[..., :3]).reshape(-1)
@@ -330,7 +329,7 @@ def packed(chunks: np.ndarray) -> np.ndarray:
 def rounded_to_tf32(data):
     """Copies of tf32 tensors round to the nearest tf32, ties to even; infinities and NaNs keep their bits.
 
-    The ISA names no rounding; Triton tests this one on GPUs (``round_f32_to_tf32`` of its ``TensorDescriptor``).
+    The ISA does not specify the rounding; Triton tests this one on GPUs (``round_f32_to_tf32`` of its ``TensorDescriptor``).
     """
     from ..numerics.float_conversions import round_to_tf32
 

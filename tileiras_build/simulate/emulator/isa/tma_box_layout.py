@@ -1,8 +1,8 @@
-"""Where the elements of TMA boxes are: chunks in shared memory with the swizzle, and elements in global memory.
+"""Layouts of TMA boxes: swizzled chunks in shared memory, and elements in global memory.
 
-A box of a tensor lies in shared memory row after row, 16-byte chunks swizzled: the chunk's number within a row of the
-pattern (32, 64 or 128 bytes) is XORed with the number of the 128-byte row that its address lies in, or in one mode the
-number of the 32-byte chunk (PTX ISA 9.0, section 5.5.6, swizzling modes).
+A box is stored in shared memory in row order, with swizzled 16-byte chunks: the index of a chunk within a row of the pattern
+(32, 64 or 128 bytes) is XORed with the index of the 128-byte row of its address; one mode XORs the index of the 32-byte chunk
+instead (PTX ISA 9.0, section 5.5.6, swizzling modes).
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ BOX_ALIGN = 128  # of a box in shared memory (table "alignment" of section 5.5.7
 
 @lru_cache(maxsize=1024)
 def chunks_of_box(rows: int, row_bytes: int, pitch: int) -> np.ndarray:
-    """Chunk numbers of a box in shared memory from its start, before the swizzle: (rows, chunks)."""
+    """Chunk indices (rows, chunks) of a box in shared memory from its start, before the swizzle."""
     row, chunk = np.ogrid[:rows, : row_bytes // CHUNK]
     return row * (pitch // CHUNK) + chunk
 
 
 def chunks_of_boxes(tensor, start) -> np.ndarray:
-    """Chunk numbers (n, rows, chunks) of boxes that start at chunk ``start`` (n) of a CTA's shared memory."""
+    """Chunk indices (n, rows, chunks) of boxes that start at chunk ``start`` (n) of a CTA's shared memory."""
     chunks = start[:, None, None] + chunks_of_box(tensor.rows, tensor.row_bytes, tensor.pitch)
     mask, shift = tensor_map.CHUNK_XOR[tensor.swizzle]
     return chunks ^ (chunks >> 3 & mask) << shift
 
 
 def order_of_box(tensor, start: int) -> np.ndarray:
-    """Which chunk of a dense box, row after row, lies at each place of it from chunk ``start`` of shared memory on."""
+    """The permutation from the chunks of shared memory from ``start`` on to the chunks of a dense box in row order."""
     return _order_of_box(tensor.rows, tensor.row_bytes, tensor.swizzle, start)
 
 
@@ -43,17 +43,17 @@ def order_of_box(tensor, start: int) -> np.ndarray:
 def _order_of_box(rows: int, row_bytes: int, swizzle: str, start: int) -> np.ndarray:
     chunks = start + np.arange(rows * row_bytes // CHUNK)
     mask, shift = tensor_map.CHUNK_XOR[swizzle]
-    return (chunks ^ (chunks >> 3 & mask) << shift) - start  # it is its own inverse
+    return (chunks ^ (chunks >> 3 & mask) << shift) - start  # an involution
 
 
 @dataclass
 class DenseRuns:
-    """Runs of ``count`` chunks from chunk ``start`` of some CTAs' shared memory, whose first chunks in the batch's are ``bias``."""
+    """Runs of ``count`` chunks from chunk ``start`` of CTAs' shared memory; ``bias``: first chunks of the CTAs in the batch."""
 
     bias: np.ndarray
     start: int
     count: int
-    rows: tuple[int, np.ndarray | slice] | None = None  # chunks of a CTA, and the CTAs, once somebody has asked
+    rows: tuple[int, np.ndarray | slice] | None = None  # (chunks of a CTA, CTAs), computed on demand
 
     def per_cta(self, batch) -> int:
         """Chunks of a CTA's shared memory."""
@@ -68,7 +68,7 @@ class DenseRuns:
 
     @staticmethod
     def of(bias: np.ndarray, start: int, count: int) -> DenseRuns | None:
-        """Those of CTAs of which each has one; else None."""
+        """The runs, if each CTA has one; else None."""
         steps = bias[1:] - bias[:-1]
         return DenseRuns(bias, start, count) if are_all(steps > 0) or len(bias) == len(set(bias.tolist())) else None
 
@@ -88,7 +88,7 @@ def row_offsets(counts: tuple, steps: tuple, strides: tuple) -> np.ndarray:
 
 
 class Elements:
-    """The elements of boxes in global memory, in units of up to 16 bytes: offsets from the base and which exist."""
+    """The elements of boxes in global memory, in units of up to 16 bytes: offsets from the base, and a mask of in-bounds units."""
 
     def __init__(self, tensor, coordinates):
         size = tensor.kind.bytes
@@ -108,7 +108,7 @@ class Elements:
 
     @staticmethod
     def places(tensor, coordinates):
-        """Where the rows of each box lie along dimension 1, 2, …: (n, rows) each."""
+        """The coordinates (n, rows) of the rows of each box in dimensions 1, 2, …."""
         if tensor.gathers:
             return [coordinates[:, 1:]]
         if tensor.columns is not None:
@@ -121,11 +121,11 @@ class Elements:
 
 
 def im2col_pixels(tensor, coordinates) -> list[np.ndarray]:
-    """Where the pixels of columns lie along W, H, D, N (section 5.5.5): (copies, pixels) each.
+    """The coordinates of the pixels of im2col copies along W, H, D, N (section 5.5.5): (copies, pixels) each.
 
-    ``coordinates`` (n, 2 * rank - 2) are the first pixel's and what is added to W, H, D of each. Pixels follow each other
-    along W, then H, then D in the bounding box, then in the next of N; ``element_strides`` are the steps. In the wide modes
-    (im2col::w, im2col::w::128) H and D stay as they are.
+    ``coordinates`` (n, 2 * rank - 2) are those of the first pixel, and the offsets of W, H, D. Pixels advance along W, then
+    H, then D in the bounding box, then N, with steps ``element_strides``. The wide modes (im2col::w, im2col::w::128) advance
+    along W only.
     """
     columns, inner = tensor.columns, tensor.rank - 2
     at = [coordinates[:, 1 + d].copy() for d in range(inner + 1)]
@@ -143,12 +143,12 @@ def im2col_pixels(tensor, coordinates) -> list[np.ndarray]:
 
 
 def unit_bytes(number: int) -> int:
-    """The widest unit of up to 16 bytes that divides a number."""
+    """The widest unit of up to 16 bytes that divides ``number``."""
     return min(number & -number, CHUNK) if number else CHUNK
 
 
 class SingleElementUnits(Elements):
-    """As ``Elements``, in units of one element."""
+    """Like ``Elements``, in units of one element."""
 
     def __init__(self, tensor, coordinates):
         super().__init__(tensor, coordinates)

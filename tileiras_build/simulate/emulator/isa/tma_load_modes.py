@@ -1,4 +1,4 @@
-"""Load modes of tensor copies: tiles, rows of a matrix, columns of pixels."""
+"""Load modes of tensor copies: tile, gather4 and scatter4, im2col."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from .. import tensor_map
 
 
 def is_gather4_or_scatter4(mods) -> bool:
-    """tile::gather4 and tile::scatter4: a column, and four rows anywhere in a matrix."""
+    """tile::gather4 and tile::scatter4: a column coordinate and four independent row coordinates of a matrix."""
     return "tile::gather4" in mods or "tile::scatter4" in mods
 
 
-# The load modes that take columns of pixels -> the mode of their maps.
+# im2col load modes -> the mode of their tensor maps.
 IM2COL_MODES = {name: name for name in ("im2col", *tensor_map.WIDE_MODES[1:])} | {"im2col_no_offs": "im2col"}
 
 
@@ -18,15 +18,15 @@ MAX_IM2COL_OFFSET = 32  # wOffset
 
 
 def mode_of(mods) -> str:
-    """The mode of a map that a copy can use."""
+    """The tensor map mode that a copy requires."""
     return next((IM2COL_MODES[m] for m in mods if m in IM2COL_MODES), "tile")
 
 
 def is_im2col(mods) -> bool:
-    """The im2col modes: columns of pixels."""
+    """Whether a copy has an im2col mode."""
     return mode_of(mods) != "tile"
 
 
 def is_im2col_w(mods) -> bool:
-    """im2col::w and im2col::w::128: pixels along W alone."""
+    """im2col::w and im2col::w::128: pixels along W only."""
     return mode_of(mods) in tensor_map.WIDE_MODES

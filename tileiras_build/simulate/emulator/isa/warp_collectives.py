@@ -14,7 +14,7 @@ FULL_MASK = 0xFFFFFFFF
 
 
 def emit_warp_sync(e, mask: str | None = None):
-    """In the fine translation, a group without all of its warp mates waits here."""
+    """In code for diverged warps, wait here for the missing threads of the warps."""
     if e.diverged:
         e.line(f"wait = g.require_convergence({mask or ''})")
         e.line("if wait is not None: return wait")
@@ -44,7 +44,7 @@ def shuffle_sources(mode: str, b, c):
 
 
 def uniform(value) -> bool:
-    """Whether a value is the same for all threads of a CTA as far as its shape tells."""
+    """Whether a value is uniform per CTA by its shape."""
     return np.ndim(value) == 0
 
 
@@ -99,7 +99,7 @@ def handle_shuffle(e, ins):
 
 # -- members -----------------------------------------------------------------------------------------
 def participants(group, mask):
-    """Lanes that take part with each lane: (warps, 1, 32) where a warp has one mask, else (warps, 32, 32)."""
+    """The participating lanes for each lane: (warps, 1, 32) for warp-uniform masks, else (warps, 32, 32)."""
     present = group.present
     if np.ndim(mask) == 0 and int(mask) == FULL_MASK:
         base = np.ones((group.warps, 32), bool) if present is None else present
@@ -116,7 +116,7 @@ def ballot(lanes: np.ndarray) -> np.ndarray:
 
 
 def broadcast_to_group(group, value):
-    """(warps, 1 or 32) to the group's shape."""
+    """A value (warps, 1 or 32) in the group's shape."""
     return group.from_warps(np.broadcast_to(value, (value.shape[0], 32)))
 
 
@@ -218,7 +218,7 @@ def warp_reduce_float(group, operation, value, mask, absolute, keep_nan):
     functions = (np.minimum, np.maximum) if keep_nan else (np.fmin, np.fmax)
     masked = np.where(member, values, worst)
     out = functions[operation == "max"].reduce(masked, axis=-1)
-    nothing = (np.isnan(masked) | ~member).all(-1)  # only NaNs took part
+    nothing = (np.isnan(masked) | ~member).all(-1)  # all participants are NaN
     return broadcast_to_group(group, np.where(nothing, np.float32(np.nan), out))
 
 
@@ -237,7 +237,7 @@ def handle_redux(e, ins):
 
 @helper
 def elect(group, mask):
-    """(leader lane, whether this thread is it): the lowest participating lane."""
+    """(leader lane, whether this thread is the leader); the leader is the lowest participating lane."""
     is_of_all = np.ndim(mask) == 0 and int(mask) == FULL_MASK
     if is_of_all and (found := group.memo.get("elected")) is not None:
         return found

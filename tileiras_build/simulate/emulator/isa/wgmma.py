@@ -1,4 +1,4 @@
-"""Warpgroup matrix products: wgmma.mma_async, .sp, fence, commit_group, wait_group (PTX ISA 9.0, section 9.7.15).
+"""Warpgroup-level MMA: wgmma.mma_async, .sp, fence, commit_group, wait_group (PTX ISA 9.0, section 9.7.15).
 
 A warpgroup is four warps in a row, the first at a multiple of four; it computes D (64 x n) = A (64 x k) B (k x n) [+ D].
 Lane = 4 * row + t of warp w, with ``E`` elements per register:
@@ -7,12 +7,11 @@ Lane = 4 * row + t of warp w, with ``E`` elements per register:
     D (32-bit):    register i holds row 16 w + row + 8 (i / 2 % 2), column 8 (i / 4) + 2 t + i % 2
     D (f16):       register i holds row 16 w + row + 8 (i % 2), columns 8 (i / 2) + 2 t + (0, 1)
 
-With .sp, k is twice as long and A without its zeros, 64 x k / 2, lies as a dense A of that size; each warp has the metadata
+With .sp, k doubles, and the compressed A, 64 x k / 2, has the layout of a dense A of that size. Each warp has the metadata
 of its 16 rows, as for mma.sp (``mma_sparsity_metadata.py``).
 
-The product is computed where it is issued, in float32 as for mma.sync (integers exactly), of fp8 with the fewer bits of
-``fp8_accumulation.py``. What a program may not see of that - registers read before the wait - is for ``wgmma_register_hazards.py`` and the
-race check.
+An MMA is computed at its issue: in float32 like mma.sync (integers exactly), and for fp8 with the reduced precision of
+``fp8_accumulation.py``. ``wgmma_register_hazards.py`` and racecheck report accesses before the wait.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ from .smem_matrix_descriptors import (
     mn_major_offsets,
 )
 
-WARPGROUP_THREADS = 128  # threads of a warpgroup
+WARPGROUP_THREADS = 128
 _SHAPE = re.compile(r"m64n(\d+)k(\d+)$")
 _SHARED_K = {"f16": 16, "bf16": 16, "tf32": 8, "e4m3": 32, "e5m2": 32, "s8": 32, "u8": 32}
 _PAIRS = {"f16": {"f16"}, "bf16": {"bf16"}, "tf32": {"tf32"}, "e4m3": {"e4m3", "e5m2"}, "e5m2": {"e4m3", "e5m2"},
@@ -58,7 +57,7 @@ CONVERGENT_GROUP_OPS.add("wgmma")
 # -- the warpgroup -----------------------------------------------------------------------------------
 @helper
 def require_warpgroups(group):
-    """None where the group's threads are whole warpgroups, else a SchedulerEvent: wait here for the others."""
+    """None if the group consists of whole warpgroups, else a SchedulerEvent that waits for the missing threads."""
     found = group.__dict__.get("_warpgroups")
     if found is None:
         found = group._warpgroups = whole_warpgroups(group)
@@ -81,7 +80,7 @@ def by_warpgroup(group, value):
 
 
 def wait_for_warpgroup(e):
-    """Where the function starts with this instruction, wait for the rest of the warpgroup."""
+    """Wait for the rest of the warpgroup, if the function starts with this instruction."""
     if "warpgroup" not in e.memo:
         e.memo["warpgroup"] = True
         e.line("wait = require_warpgroups(g)")
@@ -90,7 +89,7 @@ def wait_for_warpgroup(e):
 
 @helper
 def report_hazard(group, ins, violation, predicate):
-    """Fault for a use of registers that ``wgmma_register_hazards.py`` has found, where any thread executes it; or report a finding."""
+    """Report a hazard found by ``wgmma_register_hazards.py`` if any thread executes the instruction."""
     active = np.broadcast_to(True if predicate is None else predicate, group.shape)
     if not is_any(active):
         return
@@ -108,16 +107,16 @@ _RESERVED = ~((0x3FFF << 0) | (0x3FFF << 16) | (0x3FFF << 32) | (7 << 49) | (3 <
 
 
 class SharedOperand:
-    """A or B of one instruction in shared memory; ``rows`` of M or N, ``depth`` times 32 bytes of k."""
+    """Operand A or B of an instruction in shared memory: ``rows`` of M or N, ``depth`` times 32 bytes of k."""
 
     def __init__(self, ins, name: str, type_: str, rows: int, transposed: bool, negative: bool, depth: int = 1):
         self.name, self.type, self.rows, self.transposed, self.negative = name, type_, rows, transposed, negative
         self.depth, self.once = depth, False
-        self.known: dict[int, tuple[np.ndarray, int]] = {}
+        self.cached_chunks: dict[int, tuple[np.ndarray, int]] = {}
         self.site = Site(ins, "shared", CHUNK)
 
     def load(self, group, descriptor):
-        """The matrix, (warpgroups, rows, k); of B one for each CTA where the warpgroups of each have the same."""
+        """The matrix (warpgroups, rows, k); B is (CTAs, rows, k) if the warpgroups of each CTA share it."""
         found = self.read_with_jit(group, descriptor)
         if found is not None:
             return self.decode(found)
@@ -132,11 +131,11 @@ class SharedOperand:
         return self.decode(group.memories.shared_view(np.complex128)[self.shared(group, index)])
 
     def read_with_jit(self, group, descriptor) -> np.ndarray | None:
-        """The chunks by machine code where all CTAs have the same descriptors; None where they do not, or somebody watches."""
+        """The chunks read by native code; None if CTAs have different descriptors, or with observers."""
         batch = group.batch
         if not group.is_rectangular or batch.observers.racecheck is not None or not gemm_jit.is_ready():
             return None
-        different = self.of_each(group, descriptor)
+        different = self.descriptors_of(group, descriptor)
         if different is None:
             return None
         if self.once and len(set(different)) == 1:
@@ -150,8 +149,8 @@ class SharedOperand:
         return out.reshape(-1, *places[0].shape) if is_whole else None
 
     @staticmethod
-    def of_each(group, descriptor) -> list[int] | None:
-        """The descriptor of each warpgroup of a CTA; None where CTAs, or the threads of a warpgroup, have different ones."""
+    def descriptors_of(group, descriptor) -> list[int] | None:
+        """The descriptor of each warpgroup of a CTA; None if CTAs, or the threads of a warpgroup, have different descriptors."""
         each = group.shape[1] // WARPGROUP_THREADS
         if np.ndim(descriptor) == 0:
             return [int(descriptor)] * each
@@ -163,7 +162,7 @@ class SharedOperand:
         return None if is_any(words != words[:, :1]) else words[:, 0].tolist()
 
     def shared(self, group, index):
-        """Of chunk numbers (warpgroups, …) those of each CTA, where its warpgroups read the same."""
+        """Chunk indices (warpgroups, …) reduced to (CTAs, …) if the warpgroups of each CTA read the same chunks."""
         each = group.shape[1] // WARPGROUP_THREADS
         if not self.once or not group.is_rectangular or each == 1:
             return index
@@ -171,7 +170,7 @@ class SharedOperand:
         return per_cta[:, 0] if are_all(per_cta == per_cta[:, :1]) else index
 
     def index(self, group, descriptors):
-        """Chunk numbers in the batch's shared memory, (warpgroups, …) as of ``smem_matrix_descriptors.py``."""
+        """Chunk indices (warpgroups, …) in the batch's shared memory, in the order of ``smem_matrix_descriptors.py``."""
         batch, first = group.batch, descriptors[0]
         if are_all(descriptors == first):
             places = self.places(group, int(first))
@@ -182,17 +181,17 @@ class SharedOperand:
         return places + (cta * (batch.memories.shared_size // CHUNK))[:, None, None]
 
     def places(self, group, descriptor: int):
-        """Chunk numbers in a CTA's shared memory; of one descriptor they are always the same."""
-        found = self.known.get(descriptor)
+        """Chunk indices in a CTA's shared memory, cached by descriptor."""
+        found = self.cached_chunks.get(descriptor)
         if found is None:
-            found = self.known[descriptor] = self.places_of(group, descriptor)
+            found = self.cached_chunks[descriptor] = self.places_of(group, descriptor)
         places, bytes_ = found
         if bytes_ > group.memories.shared_limit:
             self.outside(group, bytes_)
         return places
 
     def places_of(self, group, descriptor: int):
-        """(chunk numbers, the end of the last one in bytes)."""
+        """(chunk indices, the end of the last chunk in bytes)."""
         if descriptor >> 16 << 16 & _RESERVED:
             self.site.fault(group, f"the descriptor of {self.name} ({descriptor:#x}) has bits in reserved fields")
         start, leading, stride = (descriptor >> shift & 0x3FFF for shift in (0, 16, 32))
@@ -206,14 +205,14 @@ class SharedOperand:
         return places, (int(places.max()) + 1) * CHUNK
 
     def check_depth(self, group, swizzle):
-        """Rows of 64 bytes do not fit a pattern of 32; where the rest would lie, section 9.7.15.5.1.2.1.3 does not say."""
+        """Reject rows of 64 bytes with the 32-byte swizzle, whose layout section 9.7.15.5.1.2.1.3 does not specify."""
         if self.depth > 1 and swizzle is BYTES_32:
-            self.site.fault(group, f"{self.name} of a sparse product cannot be K-major in the 32-byte swizzling mode")
+            self.site.fault(group, f"{self.name} of a sparse MMA cannot be K-major in the 32-byte swizzling mode")
 
     def outside(self, group, end: int):
         self.site.fault(
             group,
-            f"matrix {self.name} lies outside the shared memory ({group.memories.shared_limit} bytes)",
+            f"matrix {self.name} exceeds the shared memory ({group.memories.shared_limit} bytes)",
             address=end - CHUNK,
         )
 
@@ -238,16 +237,16 @@ def warpgroup_fragment(group, a, type_, negative):
 
 @helper
 def warpgroup_multiply(group, a, b, integers):
-    """A (n, 64, k) times B (n, columns, k): per register of D in order, each of the group's shape."""
-    product = matmul.multiply(a, b, group.batch.options.matmul_rounding)
+    """A (n, 64, k) times B (n, columns, k), as the registers of D, each of the group's shape."""
+    result = matmul.multiply(a, b, group.batch.options.matmul_rounding)
     if integers:
-        product = product.astype(np.int32)
-    return warpgroup_accumulator_registers(group, product)
+        result = result.astype(np.int32)
+    return warpgroup_accumulator_registers(group, result)
 
 
 @helper
 def accumulate_fp8(group, a, b, olds, accumulate, type_):
-    """The registers of D for factors of fp8, ``olds`` those before; ``keep`` (scale-d) says where they are added."""
+    """The registers of D for fp8 operands; ``olds``: those of C; ``accumulate``: scale-d."""
     words = np.stack([np.broadcast_to(np.where(accumulate, old, old.dtype.type(0)), group.shape) for old in olds])
     if type_ == "f16":
         halves = (words & np.uint32(0xFFFF), words >> np.uint32(16))
@@ -267,11 +266,11 @@ def accumulate_fp8(group, a, b, olds, accumulate, type_):
 
 
 @helper
-def accumulate_f16(products_f32, words, accumulate):
-    """f16 results, two to a register; ``keep`` (scale-d) says where the old values are added."""
+def accumulate_f16(matmul_f32, words, accumulate):
+    """f16 results, two per register; ``accumulate``: scale-d."""
     out = []
     for i, word in enumerate(words):
-        low, high = products_f32[2 * i], products_f32[2 * i + 1]
+        low, high = matmul_f32[2 * i], matmul_f32[2 * i + 1]
         if np.any(accumulate):
             old = np.where(accumulate, word, np.uint32(0))
             low = float_formats.widen("f16", (old & np.uint32(0xFFFF)).astype(np.uint16)) + low
@@ -296,15 +295,15 @@ class WgmmaMma:
         self.integers = self.d == "s32"
         columns = self.n % 8 == 0 and 8 <= self.n <= 256 and not (self.integers and self.n > 32 and self.n % 16)
         if self.k != _SHARED_K[self.a] * self.depth or not columns:
-            e.fail("no such shape")
+            e.fail("unsupported shape")
         if self.b not in _PAIRS[self.a] or self.d not in _RESULTS.get(self.a, {"f32"}):
-            e.fail("no product of these types")
+            e.fail("unsupported combination of types")
         self.saturates = "satfinite" in ins.mods
         self.read_operands(e, ins)
 
     @property
     def depth(self) -> int:
-        """How many times 32 bytes of k there are in B."""
+        """The extent of k in B, in units of 32 bytes."""
         return 2 if self.sparse else 1
 
     def read_operands(self, e, ins):
@@ -318,13 +317,13 @@ class WgmmaMma:
         count = 0 if self.integers else 2 + (2 - from_registers if _WIDTH[self.a] == 16 else 0)
         if len(self.targets) != registers or len(rest) != count or (from_registers and len(self.left.items) != 4):
             e.fail("wrong number of operands")
-        numbers = [r.value for r in rest]
-        negative = [n == -1 for n in numbers[:2]] or [False, False]
-        if any(n not in (1, -1) for n in numbers[:2]) or any(n not in (0, 1) for n in numbers[2:]):
-            e.fail("an immediate out of range")
-        turned = [bool(n) for n in numbers[2:]]
-        turned = [False] * (2 - len(turned)) + turned
-        self.negative, self.transposed = negative, turned
+        immediates = [r.value for r in rest]
+        negative = [n == -1 for n in immediates[:2]] or [False, False]
+        if any(n not in (1, -1) for n in immediates[:2]) or any(n not in (0, 1) for n in immediates[2:]):
+            e.fail("an immediate is out of range")
+        transposed = [bool(n) for n in immediates[2:]]
+        transposed = [False] * (2 - len(transposed)) + transposed
+        self.negative, self.transposed = negative, transposed
 
     def matrix(self, e, ins, name: str, operand, type_: str, rows: int, side: int) -> str:
         if isinstance(operand, Vector):
@@ -336,11 +335,11 @@ class WgmmaMma:
         return e.temp(f"{e.constant(matrix, 'operand')}.load(g, {e.use(operand, 'u64')})")
 
     def can_be_deferred(self, e) -> bool:
-        """Whether the product may be carried out together with those that follow it (``mma_accumulation_chains.py``)."""
+        """Whether the MMA may be deferred and combined with later ones (``mma_accumulation_chains.py``)."""
         return self.d == "f32" and is_deferrable(e, self.targets)
 
     def expand_sparse_a(self, e, ins, a: str) -> str:
-        """Source of A with its zeros."""
+        """Source of the expanded A."""
         word = e.use(self.metadata, "u32")
         return e.temp(
             f"expand_sparse_operand(g, {e.constant(ins, 'ins')}, {a}, {word}, {self.selector}, {_WIDTH[self.a]}, 'any')"

@@ -91,7 +91,7 @@ def jit_error_bounds(steps: list[tuple[MatmulOperand, MatmulOperand]], stack: in
         return None
     if _types_sum_exactly(left, right):
         return np.zeros((stack, len(steps))) if all(map(_are_finite, zip(*steps))) else None
-    if min(left.numbers.lowest, right.numbers.lowest) < MIN_EXACT_EXPONENT:  # all matrices together say nothing
+    if min(left.float_range.lowest, right.float_range.lowest) < MIN_EXACT_EXPONENT:  # all matrices together say nothing
         known = matrix_error_bounds(steps, stack)
         if known is not None:
             return known
@@ -106,7 +106,7 @@ def jit_error_bounds(steps: list[tuple[MatmulOperand, MatmulOperand]], stack: in
 
 def _types_sum_exactly(left: MatmulOperand, right: MatmulOperand) -> bool:
     """Whether all products of numbers of these types have exact sums in float64."""
-    return left.shape[-1] * left.numbers.ratio * right.numbers.ratio <= EXACT[f64]
+    return left.shape[-1] * left.float_range.ratio * right.float_range.ratio <= EXACT[f64]
 
 
 def _are_finite(factors: Sequence[MatmulOperand]) -> bool:
@@ -130,7 +130,7 @@ def matrix_error_bounds(steps: list[tuple[MatmulOperand, MatmulOperand]], stack:
 
 def _needs_float64(step: tuple[MatmulOperand, MatmulOperand]) -> bool:
     left, right = step
-    return left.shape[-1] * left.numbers.ratio * right.numbers.ratio > EXACT[f32]
+    return left.shape[-1] * left.float_range.ratio * right.float_range.ratio > EXACT[f32]
 
 
 def _largest_error(left: MatmulOperand, right: MatmulOperand) -> float:
@@ -149,8 +149,8 @@ def _extremes(factors: Sequence[MatmulOperand]) -> tuple[np.ndarray, np.ndarray]
     if len(groups) < len(factors) or any(piece.nbytes % (32 * count) for pieces in groups for piece in pieces):
         return None
     found = pack_operands.numbers_of(pack_operands.magnitudes(groups, kind, count), kind).astype(f64)
-    numbers, (largest, smallest) = factors[0].numbers, np.moveaxis(found, -1, 0)
-    exponents = np.maximum(np.frexp(smallest)[1] - 1, numbers.lowest) + 1 - numbers.bits
+    float_range, (largest, smallest) = factors[0].float_range, np.moveaxis(found, -1, 0)
+    exponents = np.maximum(np.frexp(smallest)[1] - 1, float_range.lowest) + 1 - float_range.bits
     return largest.T, np.ldexp(largest, -exponents).T
 
 
@@ -229,9 +229,9 @@ class _MultiplyPlan:
 
     def surely_within(self, left: MatmulOperand, right: MatmulOperand, limit: float) -> bool:
         """Whether all sums are exact in a type that has all multiples of 1 up to ``most``: quickly known."""
-        if self.k * left.numbers.ratio * right.numbers.ratio <= limit:
+        if self.k * left.float_range.ratio * right.float_range.ratio <= limit:
             return True
-        leaves_float32 = min(left.numbers.lowest, right.numbers.lowest) < MIN_EXACT_EXPONENT
+        leaves_float32 = min(left.float_range.lowest, right.float_range.lowest) < MIN_EXACT_EXPONENT
         return not (leaves_float32 and limit == EXACT[f32]) and self.k * left.bound * right.bound <= limit
 
     def possible_errors(self, left: MatmulOperand, right: MatmulOperand) -> np.ndarray | None:

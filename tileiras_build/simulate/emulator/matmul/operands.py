@@ -58,7 +58,7 @@ class MatmulOperand:
 
     def __init__(self, values: np.ndarray, kind: str):
         self.values, self.kind = values, kind
-        self.numbers = FLOAT_RANGES.get(kind, UNKNOWN_RANGE)
+        self.float_range = FLOAT_RANGES.get(kind, UNKNOWN_RANGE)
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -72,7 +72,7 @@ class MatmulOperand:
 
     @property
     def bits(self) -> int:
-        return self.numbers.bits
+        return self.float_range.bits
 
     @cached_property
     def as_float64(self) -> np.ndarray:
@@ -115,8 +115,8 @@ class MatmulOperand:
             return self.__dict__.pop("extremes")
         bits, one = self.magnitudes, self.magnitudes.dtype.type(1)
         largest = float(bits.max().view(self.values.dtype))
-        if self.numbers.lowest >= MIN_EXACT_EXPONENT:
-            return largest, 2.0**self.numbers.lowest  # the smallest unit of the type says enough
+        if self.float_range.lowest >= MIN_EXACT_EXPONENT:
+            return largest, 2.0**self.float_range.lowest  # the smallest unit of the type says enough
         smallest = (bits - one).min() + one  # a zero less one is the largest of all
         return largest, float(smallest.view(self.values.dtype))
 
@@ -134,15 +134,15 @@ class MatmulOperand:
 
     def unit_of(self, smallest: float) -> float:
         """The unit that numbers of the type are multiples of, the smallest of which is ``smallest`` or zero."""
-        return math.ldexp(1.0, max(math.frexp(smallest)[1] - 1, self.numbers.lowest) + 1 - self.numbers.bits)
+        return math.ldexp(1.0, max(math.frexp(smallest)[1] - 1, self.float_range.lowest) + 1 - self.float_range.bits)
 
     @cached_property
     def units(self) -> np.ndarray:
         """Per matrix: the unit that all its numbers are multiples of."""
         bits, one = self.magnitudes, self.magnitudes.dtype.type(1)
         smallest = ((bits - one).min(axis=(-2, -1)) + one).view(self.values.dtype)
-        exponents = np.maximum(np.frexp(smallest)[1] - 1, self.numbers.lowest)
-        return np.ldexp(1.0, exponents + 1 - self.numbers.bits)
+        exponents = np.maximum(np.frexp(smallest)[1] - 1, self.float_range.lowest)
+        return np.ldexp(1.0, exponents + 1 - self.float_range.bits)
 
     @cached_property
     def row_norms(self) -> np.ndarray:
@@ -163,7 +163,7 @@ class EncodedOperand(MatmulOperand):
     """A factor whose array holds the bits of numbers of a kind, a row of ``DECODE``: NumPy decodes them where it multiplies."""
 
     def __init__(self, codes: np.ndarray, kind: str):
-        self.codes, self.kind, self.numbers = codes, kind, FLOAT_RANGES[kind]
+        self.codes, self.kind, self.float_range = codes, kind, FLOAT_RANGES[kind]
 
     @property
     def stored(self) -> np.ndarray:
