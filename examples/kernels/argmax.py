@@ -1,4 +1,4 @@
-"""Argmax along rows: the library's reduction over one tile, and a reduction of one's own over a pair of tiles."""
+"""Argmax along rows: the library's reduction over one tile, and a custom reduction over a pair of tiles."""
 
 import cuda.tile as ct
 import numpy as np
@@ -17,7 +17,7 @@ def argmax(x, out, TILE_M: ct.Constant[int], TILE_N: ct.Constant[int]):
 
 
 def keep_larger(value, index, other_value, other_index):
-    """The larger of two (value, index) pairs; of equal ones, that with the smaller index."""
+    """The larger of two (value, index) pairs; if equal, the one with the smaller index."""
     other_wins = (other_value > value) | ((other_value == value) & (other_index < index))
     return ct.where(other_wins, other_value, value), ct.where(other_wins, other_index, index)
 

@@ -1,7 +1,7 @@
-"""Fused attention: softmax(Q K^T * scale) V without the matrix of scores, which lives one tile at a time.
+"""Fused attention: softmax(Q K^T * scale) V with one tile of the score matrix at a time.
 
-The softmax is online: a running maximum and sum per row, and what was accumulated under an older maximum is scaled
-down. Exponentials are exp2, the factor log2(e) being part of the scale. f16 operands, f32 sums.
+The softmax is online: a running maximum and sum per row, and the accumulator is rescaled when the maximum
+changes. Exponentials are exp2; the scale includes the factor log2(e). f16 operands, f32 accumulators.
 """
 
 import math
@@ -72,7 +72,7 @@ def _attention(name: str, dtype: str, causal: bool) -> Case:
 
     tensor = Array(dtype, 3, stride_divisible_by=8)
     arguments = (tensor, tensor, tensor, tensor, Scalar("float32"), TILE_M, TILE_N, HEAD_DIM, causal)
-    # The weights are rounded to the operand type: half an epsilon of values up to 1 whose weights add up to 1.
+    # The weights are rounded to the operand type: half an epsilon of values up to 1, with weights of total 1.
     close = Tolerance(epsilon(dtype), epsilon(dtype) / 2 + 64 * epsilon("float32"))
     return Case(name, attention, arguments, grid=grid, inputs=make_inputs, reference=reference, tolerance=close)
 

@@ -1,4 +1,4 @@
-"""Batched matrix product: the batch on the grid, and the batch inside the tile (a three-dimensional mma)."""
+"""Batched matmul: the batch on the grid, and the batch inside the tile (a three-dimensional mma)."""
 
 import cuda.tile as ct
 import numpy as np

@@ -1,6 +1,6 @@
 // y = silu(gate) * x over vectors of any length: a template over the element type and the tile, instantiated three times.
 //
-// The last tile hangs over the end: its loads are masked and padded with zeros, its stores are masked.
+// The last tile extends past the end: its loads are masked and padded with zeros, its stores are masked.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_tile.h>

@@ -1,4 +1,4 @@
-"""What the kernels of ``gated_silu.cu`` must compute, by the names that C++ gives them."""
+"""References for the kernels of ``gated_silu.cu``, by their C++ names."""
 
 import numpy as np
 

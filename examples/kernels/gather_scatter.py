@@ -1,4 +1,4 @@
-"""Indexed reads and writes: elements at given places of a table, with a mask and with indices out of bounds."""
+"""Indexed reads and writes: elements at given indices of a table, with a mask and with indices out of bounds."""
 
 import cuda.tile as ct
 import numpy as np
@@ -10,7 +10,7 @@ ROWS, COLUMNS, COUNT, TILE = 20, 30, 500, 128
 
 @ct.kernel
 def gather(table, rows, columns, mask, out, TILE: ct.Constant[int]):
-    """out[i] = table[rows[i], columns[i]]; -1 where mask[i] is 0 or the place is outside the table."""
+    """out[i] = table[rows[i], columns[i]]; -1 where mask[i] is 0 or the index is outside the table."""
     index = ct.bid(0) * TILE + ct.arange(TILE, dtype=ct.int32)
     row, column = ct.gather(rows, index), ct.gather(columns, index)
     wanted = ct.gather(mask, index) != 0
@@ -19,9 +19,9 @@ def gather(table, rows, columns, mask, out, TILE: ct.Constant[int]):
 
 @ct.kernel
 def scatter(values, places, mask, out, TILE: ct.Constant[int]):
-    """out[places[i]] = values[i] where mask[i] is not 0 and the place is inside; the rest of out stays."""
+    """out[places[i]] = values[i] where mask[i] is not 0 and the index is inside; the rest of out stays."""
     index = ct.bid(0) * TILE + ct.arange(TILE, dtype=ct.int32)
-    # Beyond the end of mask the gather gives its padding value 0, so nothing is written there.
+    # Beyond the end of mask the gather returns its padding value 0, so nothing is written there.
     wanted = ct.gather(mask, index) != 0
     ct.scatter(out, ct.gather(places, index), ct.gather(values, index), mask=wanted)
 
@@ -45,7 +45,7 @@ def reference_gather(values: Values) -> Values:
 
 
 def make_scatter_inputs(rng: np.random.Generator) -> Values:
-    # Each place once: blocks run in no order, so two writes to one element would leave either value.
+    # Each index once: the order of blocks is undefined, so two writes to one element could leave either value.
     places = rng.permutation(np.arange(-20, 600))[:COUNT]
     return {
         "values": place(rng.uniform(0, 1, COUNT), "float32"),

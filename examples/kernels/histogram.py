@@ -12,7 +12,7 @@ COUNT, BINS, TILE = 1000, 16, 256
 def histogram(values, bins, TILE: ct.Constant[int]):
     """bins[b] += how many of values (n,) equal b."""
     index = ct.bid(0) * TILE + ct.arange(TILE, dtype=ct.int32)
-    # Beyond the end the bin is -1, which is out of bounds: atomic_add leaves such elements out.
+    # Beyond the end the bin is -1, which is out of bounds: atomic_add skips such elements.
     which = ct.gather(values, index, padding_value=-1)
     ct.atomic_add(bins, which, 1, memory_order=ct.MemoryOrder.RELAXED)
 
@@ -20,7 +20,7 @@ def histogram(values, bins, TILE: ct.Constant[int]):
 def make_inputs(rng: np.random.Generator) -> Values:
     return {
         "values": place(rng.integers(0, BINS, COUNT), "int32"),
-        "bins": place(np.arange(BINS), "int32"),  # the kernel adds to what is there
+        "bins": place(np.arange(BINS), "int32"),  # the kernel adds to these values
     }
 
 

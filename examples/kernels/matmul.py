@@ -1,6 +1,6 @@
-"""Matrix product C = A B for every tensor-core operand type, both storage orders, and sizes that divide no tile.
+"""Matmul C = A B for every tensor-core operand type, both storage orders, and sizes that are no multiple of a tile.
 
-An operand is stored row- or column-major; the kernel is the same, for the order is a property of the array
+An operand is stored row- or column-major; the kernel is the same, since the order is a property of the array
 argument (which axis has stride 1), not of the code. In a name, n is row-major (BLAS's "not transposed") and t
 column-major. All but the ``_odd`` case keep the strides multiples of 16 bytes, which lets the compiler use TMA
 and 16-byte copies although the matrix ends in the middle of one.
@@ -20,7 +20,7 @@ ZERO = ct.PaddingMode.ZERO
 
 @ct.kernel
 def matmul(a, b, c, TILE_M: ConstInt, TILE_N: ConstInt, TILE_K: ConstInt):
-    """c = a @ b for a (m, k), b (k, n), c (m, n); products are summed in f32."""
+    """c = a @ b for a (m, k), b (k, n), c (m, n); accumulated in f32."""
     row, column = ct.bid(0), ct.bid(1)
     total = ct.zeros((TILE_M, TILE_N), dtype=ct.float32)
     for step in range(ct.num_tiles(a, axis=1, shape=(TILE_M, TILE_K))):
@@ -47,7 +47,7 @@ def matmul_grouped(a, b, c, TILE_M: ConstInt, TILE_N: ConstInt, TILE_K: ConstInt
     """c = a @ b on a one-dimensional grid that walks GROUP rows of tiles at a time, so that b stays in the L2 cache."""
     rows, columns = ct.cdiv(c.shape[0], TILE_M), ct.cdiv(c.shape[1], TILE_N)
     group, inside = ct.bid(0) // (GROUP * columns), ct.bid(0) % (GROUP * columns)
-    height = min(rows - group * GROUP, GROUP)  # the last group may be lower
+    height = min(rows - group * GROUP, GROUP)  # the last group may have fewer rows
     row, column = group * GROUP + inside % height, inside // height
     total = ct.zeros((TILE_M, TILE_N), dtype=ct.float32)
     for step in range(ct.num_tiles(a, axis=1, shape=(TILE_M, TILE_K))):
@@ -72,7 +72,7 @@ def reference_tf32(values: Values) -> Values:
     return {"c": (round_to_tf32(values["a"]) @ round_to_tf32(values["b"])).astype(np.float32)}
 
 
-# Hopper's fp8 tensor cores keep 13 fraction bits of a sum (an accumulator of 22 bits), others a whole f32.
+# Hopper's fp8 tensor cores keep 13 fraction bits of an accumulator (22 bits), others a whole f32.
 FP8_SUM = Tolerance(relative=epsilon("float32"), absolute=K * 2.0**-13)
 
 
@@ -90,7 +90,7 @@ def _product(
     grid=None,
     close: Tolerance | None = None,
 ) -> Case:
-    """A row for ``dtype`` operands stored as ``order`` says and a row-major ``out`` result."""
+    """A case for ``dtype`` operands in storage ``order`` and a row-major ``out`` result."""
     unit_a, unit_b = (-1 if letter == "n" else 0 for letter in order)
 
     def make_inputs(rng: np.random.Generator) -> Values:

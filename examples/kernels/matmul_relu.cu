@@ -1,6 +1,6 @@
-// C = max(A B, 0) on tensor cores, A of shape (m, k), B (k, n), C (m, n), f16 with sums in f32; no size needs to divide a tile.
+// C = max(A B, 0) on tensor cores, A of shape (m, k), B (k, n), C (m, n), f16 with f32 accumulators; sizes need not be multiples of a tile.
 //
-// Two kernels in one file: relu_in_place is no template, and has the name that C gives it.
+// Two kernels in one file: relu_in_place is extern "C", and keeps its plain name.
 #include <cuda_fp16.h>
 #include <cuda_tile.h>
 

@@ -1,4 +1,4 @@
-"""What the kernels of ``matmul_relu.cu`` must compute, by the names that C++ gives them."""
+"""References for the kernels of ``matmul_relu.cu``, by their C++ names."""
 
 import numpy as np
 

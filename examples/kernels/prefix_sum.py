@@ -1,4 +1,4 @@
-"""Scans: a running sum along rows longer than a tile, a reversed one, and a linear recurrence of one's own."""
+"""Scans: a running sum along rows longer than a tile, a reversed one, and a custom scan for a linear recurrence."""
 
 import cuda.tile as ct
 import numpy as np
@@ -97,7 +97,7 @@ def _recurrence(name: str) -> Case:
     )
 
 
-# Partial sums of 300 numbers in (-1, 1) stay below 64; a tree of 9 levels and a carry round 16 times at most.
+# Partial sums of 300 values in (-1, 1) stay below 64; a tree of 9 levels and a carry round 16 times at most.
 F32_SUMS = tolerate("float32", depth=16, magnitude=64)
 
 CASES = [

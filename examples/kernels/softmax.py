@@ -1,6 +1,6 @@
-"""Softmax over rows that fit into one tile; padding with -inf leaves the maximum and the sum alone.
+"""Softmax over rows that fit into one tile; padding with -inf does not change the maximum and the sum.
 
-Several rows per block, and a last block whose tile holds fewer rows than it has places.
+Several rows per block, and a last block whose tile has fewer rows than its extent.
 """
 
 import cuda.tile as ct

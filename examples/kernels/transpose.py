@@ -7,7 +7,7 @@ from tileiras_build.cases import Array, Case, Values, first_tiles, place, poison
 
 ROWS, COLUMNS = 70, 90
 TILE_M, TILE_N = 32, 64
-GRID_AXES = (f"tiles of {TILE_M} rows of x", f"tiles of {TILE_N} columns of x")  # for people who launch it
+GRID_AXES = (f"tiles of {TILE_M} rows of x", f"tiles of {TILE_N} columns of x")  # shown in manifests and headers
 
 
 @ct.kernel
@@ -20,7 +20,7 @@ def transpose(x, out, TILE_M: ct.Constant[int], TILE_N: ct.Constant[int]):
 
 @ct.kernel
 def transpose_on_load(x, out, TILE_M: ct.Constant[int], TILE_N: ct.Constant[int]):
-    """The same, the permutation being part of the load."""
+    """The same, with the permutation in the load."""
     row, column = ct.bid(0), ct.bid(1)
     tile = ct.load(x, (column, row), (TILE_N, TILE_M), order=(1, 0))
     ct.store(out, (column, row), tile)

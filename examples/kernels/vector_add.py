@@ -1,6 +1,6 @@
-"""Vector addition: one tile per block, and a last tile that hangs over the end.
+"""Vector addition: one tile per block, and a last tile that extends past the end.
 
-Loads beyond the end give padding, stores beyond it are dropped; the kernel says nothing about either.
+Loads beyond the end return padding, stores beyond it are dropped, without code in the kernel.
 """
 
 import cuda.tile as ct

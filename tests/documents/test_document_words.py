@@ -8,7 +8,7 @@ import pytest
 from tests.meta.test_words import found_in
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = (".", "docs", "examples", "runtime_wheel")
+FOLDERS = (".", "docs", "examples", "examples/project", "runtime_wheel")
 DOCUMENTS = sorted(path for folder in FOLDERS for path in (ROOT / folder).glob("*.md"))
 # What a document quotes: code, and tests by their names. The package's own test checks names of the code.
 _QUOTED = re.compile(r"``.+?``|`[^`]+`|\[\w+\]\(\.\./tests/[^)]+\)")
