@@ -138,7 +138,7 @@ def test_the_emulator_lets_programs_follow_each_other():
     kernel = compiled(PROGRAM_IDS, "places", "sm_80", persistent=1).manifest["kernels"]["places"]
     grid, params, _ = emulator.persistent_grid.expand_persistent(kernel, (5, 9, 2), [b"1234"], 4)
     assert grid == (PERSISTENT_CLUSTERS, 1, 1) and params[1:] == [bytes([n, 0, 0, 0]) for n in (5, 9, 2)]
-    with pytest.raises(ValueError, match="more than a persistent kernel can number"):
+    with pytest.raises(ValueError, match="exceeds the limit of persistent kernels"):
         emulator.persistent_grid.expand_persistent(kernel, (MAX_TILE_PROGRAMS, 2, 1), [b"1234"], 4)
 
 

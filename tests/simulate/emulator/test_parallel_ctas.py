@@ -147,7 +147,7 @@ ALONE = {
     "stolen": (
         ".shared .align 16 .b8 s[32]; mov.u32 t0, s;"
         " clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [t0], [t0+16];",
-        "each other's work",
+        "cancel each other",
     ),
 }
 APART = (

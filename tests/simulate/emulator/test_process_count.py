@@ -140,10 +140,10 @@ def launch_of(asked: int | None) -> None:
 
 
 def test_fewer_than_one_job_is_refused(monkeypatch):
-    with pytest.raises(ValueError, match="jobs cannot be 0: use 1 or more"):
+    with pytest.raises(ValueError, match="invalid jobs 0: use 1 or more"):
         launch_of(0)
     monkeypatch.setenv("TILEIRAS_EMULATOR_JOBS", "many")
-    with pytest.raises(ValueError, match="TILEIRAS_EMULATOR_JOBS cannot be 'many'"):
+    with pytest.raises(ValueError, match="invalid TILEIRAS_EMULATOR_JOBS=.many."):
         launch_of(None)
 
 

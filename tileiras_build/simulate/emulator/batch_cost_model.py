@@ -1,17 +1,17 @@
-"""What the batches of a kernel take: a fixed part, NumPy's overhead, and a part for each CTA."""
+"""A cost model of a kernel's batches: a fixed cost (NumPy's overhead) and a cost per CTA."""
 
 from __future__ import annotations
 
 
 class BatchCostModel:
-    """Seconds of batches of one kernel: of ``large``, (CTAs, seconds), and of a clearly smaller one, where there was one."""
+    """Measured batches of one kernel: ``large``, (CTAs, seconds), and a clearly smaller one, if any."""
 
     def __init__(self) -> None:
         self.large: tuple[int, float] | None = None
         self.small: tuple[int, float] | None = None
 
     def add_sample(self, ctas: int, seconds: float) -> None:
-        """A batch has taken so long."""
+        """Add the measured time of a batch."""
         if self.large is not None and 3 * ctas <= 2 * self.large[0]:
             self.small = ctas, seconds
             return
@@ -20,7 +20,7 @@ class BatchCostModel:
         self.large = ctas, seconds
 
     def fixed_and_per_cta(self) -> tuple[float, float] | None:
-        """Seconds of any batch, and of each of its CTAs; None where nothing is known. One batch tells the half of either."""
+        """(fixed seconds of a batch, seconds per CTA); None without samples. A single sample is split in halves."""
         if self.large is None:
             return None
         ctas, seconds = self.large
@@ -28,5 +28,5 @@ class BatchCostModel:
         each = most / 2
         if self.small is not None:
             each = (seconds - self.small[1]) / (ctas - self.small[0])
-        each = min(max(each, most / 4), most)  # what is measured has errors, and other arguments other costs
+        each = min(max(each, most / 4), most)  # measurements have errors, and costs depend on arguments
         return seconds - each * ctas, each

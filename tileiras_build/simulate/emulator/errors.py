@@ -1,4 +1,4 @@
-"""What can go wrong while PTX is loaded or runs."""
+"""Errors of loading and running PTX."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ if TYPE_CHECKING:
 
 
 class EmulatorError(Exception):
-    """Base of the emulator's errors; ``id`` is the same for all of a kind."""
+    """Base of the emulator's errors; ``id`` identifies the kind of error."""
 
     id = "emulator"
 
 
 class EmulatorWarning(UserWarning):
-    """A finding (``unspecified_behavior.py``) in PTX that is not ours."""
+    """A finding (``unspecified_behavior.py``) in PTX that this compiler did not generate."""
 
 
 class PtxSyntaxError(EmulatorError):
-    """The PTX text cannot be read; the message names the line."""
+    """Invalid PTX text; the message names the line."""
 
     id = "ptx-syntax"
 
 
 class UnsupportedInstruction(EmulatorError):
-    """An instruction (or a form of one) that the emulator does not execute; raised when a kernel is loaded."""
+    """An unsupported instruction, or form of one; raised when a kernel is loaded."""
 
     id = "emulator-instruction"
 
 
 class EmulatorFailure(EmulatorError):
-    """The emulator itself is wrong: an exception of Python's where no check has refused the PTX. It is the cause of this one."""
+    """An internal error of the emulator: an unexpected Python exception, which is the ``__cause__``."""
 
     id = "emulator-failed"
 
 
 @contextmanager
 def name_internal_errors(doing: str) -> Iterator[None]:
-    """Let exceptions of Python's become EmulatorFailure; ``doing`` says at what they happen."""
+    """Convert unexpected Python exceptions to EmulatorFailure; ``doing`` describes the operation."""
     try:
         yield
     except (EmulatorError, EmulatorWarning, TileirasError):
@@ -55,12 +55,12 @@ def name_internal_errors(doing: str) -> Iterator[None]:
 
 
 class InvalidLaunch(EmulatorError, ValueError):
-    """A launch that the kernel does not take: other parameters, no block, more threads than a CTA has."""
+    """An invalid launch: wrong parameters, a missing block shape, too many threads per CTA."""
 
     id = "emulator-launch"
 
 
-# What a fault is, for those who tell it in words of their own.
+# Kinds of faults, for callers that report them with their own messages.
 OUT_OF_BOUNDS, MISALIGNED, RACE, THREAD_RACE, BLOCK_RACE, DEADLOCK, ASSERTION, TIME_LIMIT, UNINITIALISED, OTHER = KINDS = (
     "out-of-bounds", "misaligned", "race", "thread-race", "block-race", "deadlock", "assertion", "time-limit", "uninitialised", "other",
 )  # fmt: skip
@@ -70,8 +70,8 @@ class EmulatorFault(EmulatorError):
     """The running kernel did something illegal.
 
     ``instruction`` is the PTX text, ``line`` its line in the PTX (from 1), ``thread`` the first offending
-    ``((ctaid.x, .y, .z), (tid.x, .y, .z))`` and ``address`` the address, where each is known (else None). ``kind`` is one
-    of KINDS; of an access, ``size`` says how many bytes it wants, and ``writes`` whether it writes them.
+    ``((ctaid.x, .y, .z), (tid.x, .y, .z))`` and ``address`` the address; each is None if unknown. ``kind`` is one of KINDS.
+    For an access, ``size`` is its size in bytes, and ``writes`` says whether it is a write.
     """
 
     id = "emulator-fault"
@@ -97,5 +97,5 @@ class EmulatorFault(EmulatorError):
 
 
 def fault_at(geometry: Geometry, ins: Instruction, flat: int, why: str, **details) -> NoReturn:
-    """Raise the fault of an instruction in a thread, which is named by its index in the batch."""
+    """Raise the fault of an instruction in a thread, given by its index in the batch."""
     raise EmulatorFault(why, instruction=ins.text, line=ins.line, thread=geometry.thread_at(flat), **details)

@@ -29,27 +29,27 @@ from .simt.cta_batch import CtaBatch
 from .simt.geometry import Geometry, check_shape
 from .tensor_map import complete_parameters
 
-BATCH_THREADS = int(os.environ.get("TILEIRAS_EMULATOR_BATCH", "32768"))  # larger batches leave the caches
+BATCH_THREADS = int(os.environ.get("TILEIRAS_EMULATOR_BATCH", "32768"))  # larger batches exceed the CPU's caches
 BATCH_BYTES = 1 << 30
-MAX_THREADS_PER_CTA = 1024  # of a CTA
+MAX_THREADS_PER_CTA = 1024
 
 
 @dataclass
 class UnstartedCtas:
-    """The CTAs of a launch that have not started, cluster by cluster: from number ``first`` to ``end``."""
+    """The CTAs of a launch that have not started, in cluster order: indices ``first`` to ``end``."""
 
     first: int
     end: int
     cluster: int
 
     def start(self, max_ctas: int) -> tuple[int, int]:
-        """(the first of the CTAs that start now, how many)."""
+        """Start up to ``max_ctas``; returns (first CTA, count)."""
         first, count = self.first, min(max_ctas, self.end - self.first)
         self.first += count
         return first, count
 
     def cancel(self) -> int | None:
-        """The first CTA of a cluster that now will not start, the last one; None where all have started."""
+        """Cancel the last cluster; returns its first CTA, or None if all have started."""
         if self.first == self.end:
             return None
         self.end -= self.cluster
@@ -63,28 +63,28 @@ class LaunchOptions:
     findings: Findings = field(default_factory=Findings)
     matmul_rounding: str = ROUNDED_ONCE
     remaining: UnstartedCtas | None = None
-    registers: int | None = None  # per thread at entry, as ptxas assigned them; None where there is only PTX
-    deadline: float | None = None  # of time.monotonic()
-    max_blocks: int | None = None  # of instructions that the CTAs of a batch may run
-    jobs: int | None = 1  # processes at most; None: as many as pay
+    registers: int | None = None  # per thread at entry, as assigned by ptxas; None for PTX without a cubin
+    deadline: float | None = None  # in time.monotonic()
+    max_blocks: int | None = None  # maximum of basic blocks that a batch executes
+    jobs: int | None = 1  # maximum of processes; None: chosen by cost
     started: Callable[[tuple[int, int, int]], None] | None = None
     cta_racecheck: CtaRacecheck | None = None
     initcheck: Initcheck | None = None
 
     def __post_init__(self):
         if self.matmul_rounding not in ROUNDING_MODES:
-            raise ValueError(f"matmul_rounding cannot be {self.matmul_rounding!r}: use {' or '.join(ROUNDING_MODES)}")
+            raise ValueError(f"invalid matmul_rounding {self.matmul_rounding!r}: use {' or '.join(ROUNDING_MODES)}")
         if self.jobs is not None and self.jobs < 1:
-            raise ValueError(f"jobs cannot be {self.jobs}: use 1 or more")
+            raise ValueError(f"invalid jobs {self.jobs}: use 1 or more")
 
     @property
     def has_observers(self) -> bool:
-        """Whether somebody looks at every access from the start."""
+        """Whether an observer needs every access from the start."""
         return self.racecheck or any(one is not None for one in (self.counters, self.cta_racecheck, self.initcheck))
 
     @property
     def has_limits(self) -> bool:
-        """Whether the launch may not take as long as it likes."""
+        """Whether the launch has a time or block limit."""
         return self.deadline is not None or self.max_blocks is not None
 
     specials = SPECIALS
@@ -112,20 +112,27 @@ def launch(
 ) -> None:
     """Run ``entry`` of ``artifacts.ptx`` over a grid.
 
-    ``grid`` counts CTAs per axis, or clusters where the kernel says ``.blocksareclusters``; ``params`` holds one bytes object per kernel parameter, in order; trailing tensor
-    maps may be left out: they are encoded from the manifest (EmulatorError where a driver would refuse), and so may the grid's
-    extents of a persistent kernel (``persistent_grid.py``), whose ``grid`` counts tile programs. The CTA's
-    shape is the kernel's ``.reqntid``, else ``artifacts.manifest["kernels"][entry]["threads_per_cta"]``; dynamic
-    shared memory and, of a cubin, the registers at entry come from the manifest too. ``check_races=None`` asks ``TILEIRAS_EMULATOR_RACES``. ``findings`` says
-    how those of ``unspecified_behavior.py`` are treated: "fault" (what None means: the code is ours), "warning" or "silent", for all or
-    by name. ``matmul_rounding`` says how matrix products are accumulated (``matmul.py``). After ``time_limit`` seconds the launch ends
-    in a fault, and where the CTAs that run together have run more than ``block_limit`` blocks of instructions. ``jobs``: at most so many processes run CTAs, one where those may see each other (``parallel_ctas.py``); None asks
-    ``TILEIRAS_EMULATOR_JOBS`` and, unless it is set, takes as many as pay (``process_count.py``). With ``started`` clusters run one after
-    the other, in this process, and it is called before each with its place in the grid of clusters: what the kernel then changes
-    is that cluster's doing. ``cta_racecheck`` looks for races between CTAs on global memory
-    (``racecheck_between_ctas.py``), in one process; ``initcheck`` records the first read of memory that nothing has written
-    (``initcheck.py``), in one process too. Raises ValueError for a finding or a ``matmul_rounding`` that does not exist, and for
-    fewer than one job.
+    ``grid`` counts CTAs per axis, or clusters if the kernel has ``.blocksareclusters``. For a persistent kernel
+    (``persistent_grid.py``) it counts tile blocks. ``params`` has one bytes object per kernel parameter, in order. Trailing
+    tensor maps may be omitted; they are then encoded from the manifest (EmulatorError if a driver would reject one). So may
+    the grid extents of a persistent kernel. The CTA shape is the kernel's ``.reqntid``, else
+    ``artifacts.manifest["kernels"][entry]["threads_per_cta"]``. The manifest also has the size of dynamic shared memory and,
+    with a cubin, the registers at entry.
+
+    - ``check_races``: None reads ``TILEIRAS_EMULATOR_RACES``.
+    - ``findings``: the action for findings (``unspecified_behavior.py``): "fault" (the default, None), "warning" or "silent",
+      for all or by name.
+    - ``matmul_rounding``: the rounding of MMA accumulation (``matmul.py``).
+    - ``time_limit``, ``block_limit``: the launch ends in a fault after this many seconds, or if a batch of CTAs executes more
+      basic blocks.
+    - ``jobs``: the maximum number of processes; CTAs that may communicate run in one process (``parallel_ctas.py``). None
+      reads ``TILEIRAS_EMULATOR_JOBS``, else chooses the fastest number (``process_count.py``).
+    - ``started``: called with the coordinates of each cluster in the grid of clusters, before it runs. Clusters then run one
+      by one in this process.
+    - ``cta_racecheck``: check for races between CTAs on global memory (``racecheck_between_ctas.py``), in one process.
+    - ``initcheck``: records the first read of uninitialized memory (``initcheck.py``), in one process.
+
+    Raises ValueError for an unknown finding or ``matmul_rounding``, and for ``jobs`` below 1.
     """
     kernel = (getattr(artifacts, "manifest", None) or {}).get("kernels", {}).get(entry, {})
     program = load(artifacts.ptx, entry, cluster_of(kernel.get("cluster")))
@@ -156,7 +163,7 @@ def _deadline(time_limit: float | None) -> float | None:
 
 
 def single_process_reason(artifacts, entry: str) -> str | None:
-    """Why the CTAs of a kernel of artifacts have to run in one process, in a sentence; None where several may share them."""
+    """The reason why the CTAs of a kernel must run in one process, or None if several processes may share them."""
     kernel = (getattr(artifacts, "manifest", None) or {}).get("kernels", {}).get(entry, {})
     return parallel_ctas.single_process_reason(load(artifacts.ptx, entry, cluster_of(kernel.get("cluster"))))
 
@@ -168,15 +175,16 @@ def run_ptx(
     findings: str | Mapping[str, str] | None = None, matmul_rounding: str = BLAS_ORDER, jobs: int | None = None,
     time_limit: float | None = None,
 ) -> None:  # fmt: skip
-    """Run a kernel of a PTX text. ``block`` may be None where the kernel has ``.reqntid``.
+    """Run a kernel of PTX text. ``block`` may be None if the kernel has ``.reqntid``.
 
-    ``cluster`` is the shape of its clusters where it has no ``.reqnctapercluster``. ``findings`` is as of ``launch``, but
-    None means "warning": the text is somebody's. So is ``matmul_rounding``, but its default is "blas", which is faster; ``jobs``, and ``time_limit``.
+    ``cluster`` is the cluster shape of a kernel without ``.reqnctapercluster``. The other options are those of ``launch``, but
+    ``findings=None`` means "warning", because other tools generated the PTX, and the default of ``matmul_rounding`` is "blas",
+    which is faster.
     """
     program = load(ptx, entry, cluster_of(cluster))
     block = block or program.entry.reqntid
     if block is None:
-        raise InvalidLaunch(f"kernel {entry} has no .reqntid: give the block")
+        raise InvalidLaunch(f"kernel {entry} has no .reqntid: pass the block")
     options = LaunchOptions(
         is_racecheck_wanted(check_races),
         counters,
@@ -189,12 +197,12 @@ def run_ptx(
 
 
 def is_racecheck_wanted(wanted: bool | None) -> bool:
-    """Whether to check for races: as told, else as the environment says."""
+    """Whether to check for races: as requested, else by the environment."""
     return os.environ.get("TILEIRAS_EMULATOR_RACES", "") not in ("", "0") if wanted is None else wanted
 
 
 def cluster_of(shape) -> tuple | None:
-    """A launch's cluster shape, or None where its CTAs are on their own."""
+    """The cluster shape of a launch, or None without clusters."""
     shape = (*((shape,) if isinstance(shape, int) else shape or ()), 1, 1, 1)[:3]
     return None if shape == (1, 1, 1) else shape
 
@@ -211,7 +219,7 @@ def execute(program: Program, grid, block, params, memory, dynamic, options: Lau
     threads = block[0] * block[1] * block[2]
     if not 1 <= threads <= MAX_THREADS_PER_CTA:
         raise InvalidLaunch(
-            f"kernel {program.entry.name} has {threads} threads a CTA: 1 to {MAX_THREADS_PER_CTA} are possible"
+            f"kernel {program.entry.name} has {threads} threads per CTA: expected 1 to {MAX_THREADS_PER_CTA}"
         )
     size = batch_size(program, block, dynamic)
     if options.racecheck:
@@ -241,7 +249,7 @@ def execute(program: Program, grid, block, params, memory, dynamic, options: Lau
 
 
 def run_all(plan: ProcessPlan, run: Callable[[int, int, LaunchOptions], None], options: LaunchOptions) -> None:
-    """``run(first, count, options)`` for batches of all CTAs, by as many processes as there should be for those that are left."""
+    """Call ``run(first, count, options)`` for batches of all CTAs; chooses the number of processes for the remaining CTAs."""
     remaining = UnstartedCtas(0, plan.ctas, plan.program.cluster_size)
     options = replace(options, remaining=remaining)
     while left := remaining.end - remaining.first:
@@ -255,14 +263,14 @@ def run_all(plan: ProcessPlan, run: Callable[[int, int, LaunchOptions], None], o
 
 
 def cluster_coordinates(program: Program, grid: tuple, first: int) -> tuple[int, int, int]:
-    """Where the cluster that begins with CTA number ``first`` lies in the grid of clusters."""
+    """The coordinates, in the grid of clusters, of the cluster that starts at CTA ``first``."""
     x, y, _ = (count // size for count, size in zip(grid, program.cluster or (1, 1, 1)))
     number = first // program.cluster_size
     return number % x, number // x % y, number // (x * y)
 
 
 def batch_size(program: Program, block, dynamic: int) -> int:
-    """CTAs that run together: enough to amortise NumPy's overhead; all that fit where CTAs may wait for each other."""
+    """The number of CTAs per batch: enough to amortize NumPy's overhead; all that fit if CTAs may wait for each other."""
     threads = block[0] * block[1] * block[2]
     per_cta = threads * (4 * len(program.used) + program.local_size) + program.dynamic_base + dynamic
     if any(ins.op == "tcgen05" for ins in program.code):
@@ -276,7 +284,7 @@ def batch_size(program: Program, block, dynamic: int) -> int:
 def parameter_block(program: Program, params) -> np.ndarray:
     """All parameters at their offsets in one aligned byte array."""
     if len(params) != len(program.params):
-        raise InvalidLaunch(f"kernel {program.entry.name} takes {len(program.params)} parameters, got {len(params)}")
+        raise InvalidLaunch(f"kernel {program.entry.name} has {len(program.params)} parameters, got {len(params)}")
     out = np.zeros(-(-program.param_size // 16) * 16 + 32, np.uint8)
     for variable, value in zip(program.params, params):
         if len(value) != variable.size:

@@ -1,10 +1,10 @@
-"""One launch by several processes, each of which takes batches of its CTAs (``launch(…, jobs=N)``).
+"""Runs the CTAs of one launch in several processes (``launch(…, jobs=N)``).
 
-The processes are forks. What is mapped is copied to memory that they share, and what has changed there is copied back:
-a region is seen through ``Region.move``, at its own addresses. Batches are handed out in order, through a pipe, to whoever
-is free, the launching process among them. The numbers are those of one process, for CTAs that may see nothing of each other
-(``single_process_reason``). Where something goes wrong, or is found, nothing is copied back: it is for one process to say. ``process_count.py``
-says how many processes there are.
+The processes are forks. Mapped regions are copied to shared memory, which ``Region.move`` shows at the original addresses,
+and changes are copied back. A pipe distributes the batches in order to idle processes, including the launching one. The
+results equal those of one process, because such CTAs do not communicate (``single_process_reason``). After a fault or a
+finding, nothing is copied back: one process repeats the launch and reports it. ``process_count.py`` chooses the number of
+processes.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ if TYPE_CHECKING:
     from .launch import LaunchOptions
     from .ptx.program import Program
 
-COMPARE_BYTES = 1 << 20  # bytes at a time, of what may have changed
+COMPARE_BYTES = 1 << 20  # bytes compared per step
 BATCH_NUMBER = struct.Struct("=q")
-PIPE_BATCHES = 4096  # that a pipe holds for certain (pipe(7): 64 KiB)
+PIPE_BATCHES = 4096  # batches that fit into a pipe (pipe(7): 64 KiB)
 _DIES_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 
 
 # -- which programs ----------------------------------------------------------------------------------
 def single_process_reason(program: Program) -> str | None:
-    """Why one process has to run all CTAs of a kernel, in one sentence; None where several may."""
+    """The reason why one process must run all CTAs of a kernel, or None if several may."""
     for ins in program.code:
         for found, why in _SINGLE_PROCESS_RULES:
             if found(ins):
@@ -60,7 +60,7 @@ def _is_in_cluster_shared(ins: Instruction) -> bool:
 _SINGLE_PROCESS_RULES: tuple[tuple[Callable[[Instruction], bool], str], ...] = (
     (
         lambda ins: ins.op in ("atom", "red") and not _is_in_cluster_shared(ins),
-        "its CTAs meet in atomic operations on global memory",
+        "its CTAs communicate by atomic operations on global memory",
     ),
     (
         lambda ins: (
@@ -74,12 +74,12 @@ _SINGLE_PROCESS_RULES: tuple[tuple[Callable[[Instruction], bool], str], ...] = (
         lambda ins: ins.op == "cp" and ins.mods[:1] == ("reduce",) and "global" in ins.mods,
         "its CTAs reduce into global memory",
     ),
-    (lambda ins: ins.op == "clusterlaunchcontrol", "its CTAs take over each other's work"),
+    (lambda ins: ins.op == "clusterlaunchcontrol", "its CTAs cancel each other"),
     (
         lambda ins: (
             ins.op == "call" and any(isinstance(arg, Name) and arg.name in ORDERED_SYSTEM_CALLS for arg in ins.args)
         ),
-        "its CTAs print or allocate memory, one after another",
+        "its CTAs print or allocate memory in order",
     ),
 )
 
@@ -87,7 +87,7 @@ _SINGLE_PROCESS_RULES: tuple[tuple[Callable[[Instruction], bool], str], ...] = (
 # -- memory ------------------------------------------------------------------------------------------
 @contextlib.contextmanager
 def shared_by_processes(memory: Memory) -> Iterator[list[_SharedCopy]]:
-    """Inside, what is mapped is in copies that forks share."""
+    """Move all mapped regions to copies that forks share, inside the context."""
     twins: list[_SharedCopy] = []
     try:
         for region in memory.regions:
@@ -99,7 +99,7 @@ def shared_by_processes(memory: Memory) -> Iterator[list[_SharedCopy]]:
 
 
 class _SharedCopy:
-    """A region's bytes in memory that forks share."""
+    """A copy of a region in memory that forks share."""
 
     def __init__(self, region: Region):
         self.region = region
@@ -113,7 +113,7 @@ class _SharedCopy:
         region.move(ctypes.addressof(self.held))
 
     def copy_back(self) -> None:
-        """Let the region have what has changed: arrays that are only read may be in memory that cannot be written."""
+        """Copy changed bytes back to the region. Unchanged bytes are skipped, because the memory may be read-only."""
         for start in range(0, len(self.own), COMPARE_BYTES):
             part = slice(start, start + COMPARE_BYTES)
             if not np.array_equal(self.own[part], self.copy[part]):
@@ -123,8 +123,8 @@ class _SharedCopy:
 # -- processes ---------------------------------------------------------------------------------------
 @dataclass
 class Outcome:
-    """What a process has to say: whether its CTAs ran without a fault or a finding, their counts, and the first CTA and the
-    fault of a batch that the time limit has ended."""
+    """The outcome of a process: whether its CTAs ran without faults and findings, their counters, and the first CTA and the
+    fault of a batch that exceeded the time limit."""
 
     ran: bool
     counters: Counters | None = None
@@ -138,15 +138,15 @@ def run_batches(
     memory: Memory,
     options: LaunchOptions,
 ) -> bool:
-    """``run(first, count, options)`` for every batch, by ``jobs`` processes; whether all have run, with nothing to say.
+    """Call ``run(first, count, options)`` for every batch in ``jobs`` processes; returns whether all ran without faults and findings.
 
-    If not, memory is as it was: one process has to run them all, whose fault and findings are then those of any launch.
-    Raises the EmulatorFault of the first batch that the time limit ends.
+    If not, memory is unchanged, and one process must repeat the launch to report them. Raises the EmulatorFault of the first
+    batch that exceeds the time limit.
     """
     with contextlib.ExitStack() as stack:
         try:
             twins = stack.enter_context(shared_by_processes(memory))
-        except (OSError, MemoryError):  # no room for copies
+        except (OSError, MemoryError):  # not enough memory for copies
             return False
         outcomes = _outcomes(run, batches, jobs, options)
         late = min(
@@ -170,7 +170,7 @@ def _outcomes(run, batches: list[tuple[int, int]], jobs: int, options: LaunchOpt
     tickets = _BatchQueue(len(batches))
     workers: list[_Worker] = []
     try:
-        with contextlib.suppress(OSError):  # no more processes: there are as many as there are
+        with contextlib.suppress(OSError):  # continue with the processes created so far
             for _ in range(jobs - 1):
                 workers.append(_Worker(run, batches, tickets, options))
         own = _take_batches(run, batches, tickets, options)
@@ -182,11 +182,11 @@ def _outcomes(run, batches: list[tuple[int, int]], jobs: int, options: LaunchOpt
 
 
 def _take_batches(run, batches: list[tuple[int, int]], tickets: _BatchQueue, options: LaunchOptions) -> Outcome:
-    """Run batches while there are any; after one that fails, or finds something, nobody starts another one."""
+    """Run batches until none are left; after a fault or a finding, no process starts another batch."""
     counters = None if options.counters is None else type(options.counters)()
     options = replace(options, counters=counters, findings=options.findings.warnings_as_faults())
-    while numbers := tickets.take():
-        for number in numbers:
+    while indices := tickets.take():
+        for number in indices:
             try:
                 run(*batches[number], options)
             except Exception as error:
@@ -198,7 +198,7 @@ def _take_batches(run, batches: list[tuple[int, int]], tickets: _BatchQueue, opt
 
 
 class _BatchQueue:
-    """The numbers of the batches, in a pipe: each process takes the next ones."""
+    """A queue of batch indices in a pipe, shared by the processes."""
 
     def __init__(self, count: int):
         self.count, self.each = count, -(-count // PIPE_BATCHES)
@@ -209,7 +209,7 @@ class _BatchQueue:
             os.close(writing)
 
     def take(self) -> range:
-        """The numbers of the next batches; none when all have been taken."""
+        """Take the next batch indices; empty if none are left."""
         data = os.read(self.reading, BATCH_NUMBER.size)
         first = BATCH_NUMBER.unpack(data)[0] if data else self.count
         return range(first, min(first + self.each, self.count))
@@ -223,12 +223,12 @@ class _BatchQueue:
 
 
 class _Worker:
-    """A fork that takes batches; its outcome comes through a pipe."""
+    """A fork that runs batches and returns its outcome through a pipe."""
 
     def __init__(self, run, batches: list[tuple[int, int]], tickets: _BatchQueue, options: LaunchOptions):
         self.reading, writing = os.pipe()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of threads, libraries' too: a fork runs none, nor takes their locks
+            warnings.simplefilter("ignore")  # about threads: the fork uses no threads and no locks of theirs
             self.pid = os.fork()
         self.ended = False
         if self.pid == 0:
@@ -236,18 +236,18 @@ class _Worker:
         os.close(writing)
 
     def outcome(self) -> Outcome:
-        """Wait for the end; a process that was killed has not run its CTAs."""
+        """Wait for the outcome; a killed process counts as failed."""
         with os.fdopen(os.dup(self.reading), "rb") as pipe:
             data = pipe.read()
         self.wait()
-        return pickle.loads(data) if data else Outcome(False)  # our own fork's
+        return pickle.loads(data) if data else Outcome(False)  # trusted: from our own fork
 
     def wait(self) -> None:
         os.waitpid(self.pid, 0)
         self.ended = True
 
     def end(self) -> None:
-        """Leave nothing behind, whatever has happened."""
+        """Release all resources in any state."""
         os.close(self.reading)
         if not self.ended:
             os.kill(self.pid, signal.SIGKILL)
@@ -255,7 +255,7 @@ class _Worker:
 
 
 def _work(run, batches: list[tuple[int, int]], tickets: _BatchQueue, options: LaunchOptions, writing: int) -> None:
-    """The life of a fork: it runs batches, says how that went, and ends without the parent's exit handlers."""
+    """The main function of a fork: run batches, send the outcome, exit without the parent's exit handlers."""
     status = 1
     try:
         _prepare_child()
@@ -275,4 +275,4 @@ def _prepare_child() -> None:
         signal.signal(number, signal.SIG_DFL)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_DIES_WITH_PARENT, signal.SIGKILL)
-    gc.freeze()  # garbage of the parent's is the parent's to end
+    gc.freeze()  # finalizers of the parent's garbage must not run here

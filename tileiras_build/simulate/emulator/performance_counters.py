@@ -1,9 +1,9 @@
-"""What a launch did, counted: instructions by kind, bytes, requests and sectors of global memory, work of tensor cores.
+"""Performance counters of a launch: instructions by kind, global memory traffic, tensor core operations.
 
-An instruction counts once for each thread that comes to it, whether its predicate holds or not; of a tensor core, and of a
-bulk copy, once for each warp, warpgroup or thread that issues it. A *request* is one instruction of one warp on global memory,
-a *sector* one of the 32-byte pieces that a request touches (CUDA C++ Best Practices Guide, "Coalesced Access to Global
-Memory"): n threads that read neighbouring words need n / 8 of them, scattered ones n.
+An instruction counts once per thread that executes it, also if its predicate is false. MMAs and bulk copies count once per
+issuing warp, warpgroup or thread. A *request* is one global memory instruction of one warp. A *sector* is a 32-byte piece
+that a request accesses (CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory"): n threads that read adjacent
+words need n / 8 sectors, scattered words n.
 """
 
 from __future__ import annotations
@@ -49,8 +49,10 @@ def instruction_class(ins: Instruction) -> str:
 
 
 def tensor_operations(ins: Instruction) -> int:
-    """Floating-point or integer operations (two for each multiply-add) of one issue of an MMA whose shape its name says;
-    tcgen05.mma, which has it in a register, counts them when it is issued."""
+    """Operations (two per multiply-add) of one issue of an MMA with its shape in the opcode.
+
+    tcgen05.mma, whose shape is in a register, is counted at run time.
+    """
     shape = next((match for mod in ins.mods if (match := _SHAPE.match(mod))), None)
     if ins.op not in ("mma", "wgmma") or shape is None:
         return 0
@@ -59,7 +61,7 @@ def tensor_operations(ins: Instruction) -> int:
 
 
 def instruction_mix(code: Iterable[Instruction]) -> tuple[Counter[str], float]:
-    """(instructions by kind, tensor operations) of one thread that runs through ``code``."""
+    """(instructions by kind, tensor core operations) of one thread that executes ``code``."""
     kinds: Counter[str] = Counter()
     operations = 0.0
     for ins in code:
@@ -70,8 +72,8 @@ def instruction_mix(code: Iterable[Instruction]) -> tuple[Counter[str], float]:
 
 
 class Counters:
-    """Optional counts of a launch (the module says of what). ``bank_conflicts`` maps (line, instruction) to extra
-    shared-memory wavefronts, ``accesses`` to those it would have at least; ``instructions`` maps a kind to instructions."""
+    """The counters of a launch. ``bank_conflicts`` maps (line, instruction) to extra shared-memory wavefronts, ``accesses`` to
+    the wavefronts without conflicts; ``instructions`` maps a kind to a count."""
 
     def __init__(self):
         self.bank_conflicts: dict[tuple[int, str], int] = {}
@@ -85,7 +87,7 @@ class Counters:
         self.requests = self.sectors = self.bulk_copies = 0
 
     def add(self, other: Counters) -> None:
-        """Add the counts of another part of the launch."""
+        """Add the counters of another part of the launch."""
         for name, value in vars(other).items():
             own = getattr(self, name)
             if isinstance(value, dict):
@@ -95,7 +97,7 @@ class Counters:
 
 
 def count_run(counters: Counters, code: Iterable[Instruction], key: tuple, threads: int) -> None:
-    """``threads`` threads ran through ``code``, which ``key`` stands for."""
+    """Count the execution of ``code`` by ``threads`` threads; ``key`` identifies ``code``."""
     found = _summaries.get(key)
     if found is None:
         found = _summaries[key] = instruction_mix(code)
@@ -109,7 +111,7 @@ _summaries: dict[tuple, tuple[Counter[str], float]] = {}
 
 
 def count_global(counters: Counters, warps: np.ndarray, start: np.ndarray, size: int, writes: bool) -> None:
-    """Threads of ``warps`` (n) access ``size`` bytes from byte addresses ``start`` (n) with one instruction."""
+    """Count accesses of ``size`` bytes at addresses ``start`` (n) by threads of ``warps`` (n) in one instruction."""
     if not len(start):
         return
     first, last = start // SECTOR, (start + (size - 1)) // SECTOR
@@ -121,7 +123,7 @@ def count_global(counters: Counters, warps: np.ndarray, start: np.ndarray, size:
 
 
 def count_bulk(counters: Counters | None, copies: int, size: int, writes: bool) -> None:
-    """Bulk copies move ``size`` bytes of global memory in all."""
+    """Count bulk copies of ``size`` bytes of global memory in total."""
     if counters is None:
         return
     counters.bulk_copies += copies

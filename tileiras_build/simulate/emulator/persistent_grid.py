@@ -1,8 +1,8 @@
-"""Kernels whose CTAs run tile programs one after the other: what a launcher starts, and what it tells them.
+"""Launches of persistent kernels, whose CTAs loop over tile blocks.
 
-The manifest's ``grid.persistent`` says that a kernel is one; the extents of the grid that a caller asks for are parameters
-behind those that the program declares, three of 4 bytes. Any number of CTAs runs all programs; a GPU would start as many as it
-holds, the emulator as many as ``CLUSTERS``, so that small grids have programs that follow each other, too.
+The manifest marks them by ``grid.persistent``. The extents of the requested grid are three additional 4-byte parameters after
+the declared ones. Any number of CTAs executes all tile blocks. On a GPU, one wave of CTAs is launched; the emulator launches
+``PERSISTENT_CLUSTERS`` clusters, so that CTAs of small grids loop, too.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from collections.abc import Callable
 Shape = tuple[int, int, int]
 Started = Callable[[Shape], None]
 PERSISTENT_CLUSTERS = 3
-MAX_TILE_PROGRAMS = (1 << 31) - (1 << 16)  # numbers of programs, and the next one of each CTA, are i32
+MAX_TILE_PROGRAMS = (1 << 31) - (1 << 16)  # indices of tile blocks, including each CTA's next index, are i32
 
 
 def expand_persistent(
     kernel: dict, grid, params, count: int, started: Started | None = None, separately: bool = False
 ) -> tuple[Shape, list[bytes], Started | None]:
-    """What is launched of a kernel: its grid, its parameters, and who is told of each program.
+    """The grid, the parameters and the callback of a launch, expanded for a persistent kernel.
 
-    ``count``: the parameters that the code has. Where all are given, so is the grid. With ``started``, and where somebody tells
-    them ``apart``, each program has a CTA, or a cluster.
+    ``count``: the number of parameters of the code. If all are passed, ``grid`` is the launched grid. With ``started`` or
+    ``separately``, each tile block has its own CTA or cluster.
     """
     x, y, z = (*((grid,) if isinstance(grid, int) else grid), 1, 1)[:3]
     values = [bytes(one) for one in params]
@@ -31,13 +31,15 @@ def expand_persistent(
         return (x, y, z), values, started
     programs = math.prod((x, y, z))
     if programs > MAX_TILE_PROGRAMS:
-        raise ValueError(f"a grid of {programs} tile programs is more than a persistent kernel can number")
+        raise ValueError(
+            f"a grid of {programs} tile blocks exceeds the limit of persistent kernels, {MAX_TILE_PROGRAMS}"
+        )
     values += [struct.pack("<i", extent) for extent in (x, y, z)]
     clusters = programs if separately or started is not None else min(programs, PERSISTENT_CLUSTERS)
     return (clusters, 1, 1), values, None if started is None else _per_program_callback((x, y), started)
 
 
 def _per_program_callback(plane: tuple[int, int], started: Started) -> Started:
-    """Who is told of clusters by their numbers is told of places in the grid of tile programs."""
+    """A callback that converts cluster indices to coordinates in the grid of tile blocks."""
     x, y = plane
     return lambda place: started((place[0] % x, place[0] // x % y, place[0] // (x * y)))

@@ -1,7 +1,7 @@
-"""What kernels print.
+"""The printf output of kernels.
 
-Threads print in no order that the instruction set gives (CUDA C++ Programming Guide, "Formatted Output"). The order here is one in
-which the lines of a thread stay together, though its calls, of which one may print a part of a line, take turns with others'.
+The order of output by several threads is unspecified (CUDA C++ Programming Guide, "Formatted Output"). The emulator writes
+complete lines, so that calls by other threads do not split the line of a thread.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ import sys
 
 
 class PrintfOutput:
-    """Texts of the threads of one batch of CTAs, whose lines are written once they are complete."""
+    """Buffers the output of the threads of a batch until lines are complete."""
 
     def __init__(self) -> None:
         self._unfinished: dict[int, str] = {}
 
     def add(self, thread: int, text: str) -> None:
-        """``thread``, by its number in the batch, has printed ``text``."""
+        """Add output of the thread with index ``thread`` in the batch."""
         lines, newline, rest = (self._unfinished.pop(thread, "") + text).rpartition("\n")
         sys.stdout.write(lines + newline)
         if rest:
             self._unfinished[thread] = rest
 
     def finish(self) -> None:
-        """Nobody prints any more: write what ends without a newline."""
+        """Write incomplete lines at the end of the batch."""
         sys.stdout.write("".join(self._unfinished.values()))
         self._unfinished.clear()

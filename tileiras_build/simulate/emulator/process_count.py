@@ -1,10 +1,9 @@
-"""How many processes run the CTAs of a launch: at most those that were asked for, else as many as make it shorter.
+"""Chooses the number of processes of a launch: at most the requested number, else the fastest one.
 
-What a launch takes is estimated from what batches of the same kernel have taken in this process (``batch_cost_model.py``), in processor time
-without that of translating the kernel: NumPy's overhead is the same for one CTA and for a hundred, so that a batch costs a
-fixed part and a part for each CTA. Nothing is known before the first batch, so a first launch of one batch stays in one process.
-So do launches that may not be divided (``processes.why_alone``), arrays whose copies would take too much memory, and, unless
-somebody asks, every launch of a process that is one of many (``shares_cores``): the others have the cores.
+The time of a launch is estimated from earlier batches of the same kernel in this process (``batch_cost_model.py``), in CPU
+time without code generation. Without an earlier batch, a launch of a single batch runs in one process. So do launches that
+cannot be divided (``single_process_reason``), launches whose arrays are too large to copy, and, without a request, all
+launches of a process that shares its cores with others (``shares_cores``).
 """
 
 from __future__ import annotations
@@ -26,32 +25,32 @@ if TYPE_CHECKING:
     from .ptx.program import Program
 
 JOBS_VARIABLE = "TILEIRAS_EMULATOR_JOBS"
-BATCHES_PER_PROCESS = 4  # batches for each process at most: some take longer than others
-MIN_BATCH_THREADS = 1024  # of a batch made smaller for that
-MAX_OVERHEAD = 0.1  # the fixed costs of those batches, as a part of the other ones, at most
-MIN_SECONDS_REQUESTED = 0.05  # seconds of a launch from which a fork pays where processes were asked for
-MIN_SECONDS_SAVED = 0.05  # seconds that one more process has to save
-COPY_BYTES_PER_SECOND = 1 << 29  # bytes of arrays that are copied, compared and copied back in a second
-MEMORY_SHARE = 4  # the part of the free memory that copies of the arrays may take is one in so many
+BATCHES_PER_PROCESS = 4  # maximum, for load balancing
+MIN_BATCH_THREADS = 1024  # of a batch that is made smaller for load balancing
+MAX_OVERHEAD = 0.1  # maximum ratio of fixed costs to other costs for smaller batches
+MIN_SECONDS_REQUESTED = 0.05  # seconds of a launch from which a fork pays off if processes are requested
+MIN_SECONDS_SAVED = 0.05  # seconds that an additional process must save
+COPY_BYTES_PER_SECOND = 1 << 29  # throughput of copying, comparing and copying back arrays
+MEMORY_SHARE = 4  # copies may take 1 / MEMORY_SHARE of the free memory
 _FREE = Path("/proc/meminfo")
 _RUNNING = Path("/proc/loadavg")  # its fourth word: runnable threads of the machine / all of them
 
 
 def requested_jobs(wanted: int | None) -> int | None:
-    """How many processes at most: as told, else as the environment says; None where nobody says. Raises ValueError."""
+    """The maximum number of processes: as requested, else by the environment; None if unset. Raises ValueError."""
     if wanted is not None:
         return wanted
     text = os.environ.get(JOBS_VARIABLE)
     if not text:
         return None
     if not text.isdecimal():
-        raise ValueError(f"{JOBS_VARIABLE} cannot be {text!r}: use 1 or more")
+        raise ValueError(f"invalid {JOBS_VARIABLE}={text!r}: use 1 or more")
     return int(text)
 
 
 # -- the machine -------------------------------------------------------------------------------------
 def idle_cores() -> int:
-    """How many of the cores that this process may use nobody else uses at this moment; at least one."""
+    """The number of cores available to this process that are idle now; at least one."""
     count = cpu_count()
     try:
         running = int(_RUNNING.read_text().split()[3].partition("/")[0])
@@ -62,7 +61,7 @@ def idle_cores() -> int:
 
 
 def shares_cores() -> bool:
-    """Whether this process is one of many that share the cores, or has threads, which a fork would leave in mid-air."""
+    """Whether this process shares its cores with others, or has threads, which a fork would not copy."""
     if sys.platform != "linux" or threading.active_count() > 1 or "PYTEST_XDIST_WORKER" in os.environ:
         return True
     started = sys.modules.get("multiprocessing.process")
@@ -70,7 +69,7 @@ def shares_cores() -> bool:
 
 
 def free_memory() -> int:
-    """Bytes that processes may still get; 0 where the system does not say."""
+    """Available memory in bytes; 0 if unknown."""
     try:
         lines = _FREE.read_text().splitlines()
     except OSError:
@@ -80,8 +79,10 @@ def free_memory() -> int:
 
 # -- one launch --------------------------------------------------------------------------------------
 class ProcessPlan:
-    """Who runs a launch of ``ctas``, of ``threads`` each, in batches of at most ``size`` CTAs. ``asked``: how many processes at
-    most, None for as many as pay."""
+    """The division of a launch of ``ctas``, of ``threads`` each, into batches of at most ``size`` CTAs.
+
+    ``requested``: the maximum number of processes; None to choose it by cost.
+    """
 
     def __init__(self, program: Program, requested: int | None, ctas: int, threads: int, size: int, memory: Memory):
         self.program, self.requested, self.ctas, self.threads, self.size = program, requested, ctas, threads, size
@@ -95,7 +96,7 @@ class ProcessPlan:
         return 1 if most < 2 or not hasattr(os, "fork") or single_process_reason(self.program) else most
 
     def processes(self, ctas: int) -> int:
-        """How many processes should run ``ctas`` that are left."""
+        """The number of processes for the ``ctas`` that are left."""
         most, parts = min(self.max_processes, ctas // self.program.cluster_size), self.program.costs.fixed_and_per_cta()
         if most < 2 or parts is None:
             return 1 if most < 2 or self.requested is None else most
@@ -107,14 +108,14 @@ class ProcessPlan:
         return best if saved > copied / COPY_BYTES_PER_SECOND and copied * MEMORY_SHARE < free_memory() else 1
 
     def _seconds(self, ctas: int, jobs: int, fixed: float, each: float) -> float:
-        """Until ``jobs`` processes have run so many CTAs, with what making them is charged."""
+        """The estimated time of ``ctas`` in ``jobs`` processes, including the cost of creating them."""
         own = -(-ctas // jobs)
         return fixed * -(-own // self.size) + each * own + MIN_SECONDS_SAVED * (jobs - 1)
 
     def batch(self, ctas: int, jobs: int) -> int:
-        """CTAs of a batch where ``jobs`` processes share so many; a whole number of clusters."""
+        """CTAs per batch if ``jobs`` processes share ``ctas``; a multiple of the cluster size."""
         own, cluster = -(-ctas // jobs), self.program.cluster_size
-        each = -(-own // max(self._batches_per_process(own), -(-own // self.size)))  # as large as the others
+        each = -(-own // max(self._batches_per_process(own), -(-own // self.size)))  # equal sizes
         count = min(max(each, -(-MIN_BATCH_THREADS // self.threads)), own, self.size)
         return -(-count // cluster) * cluster
 
@@ -128,7 +129,7 @@ class ProcessPlan:
 
     @contextmanager
     def add_sample(self, ctas: int) -> Iterator[None]:
-        """Note what a batch of so many CTAs takes of this process."""
+        """Measure the CPU time of a batch of ``ctas``."""
         start = time.process_time() - self.program.translating
         yield
         self.program.costs.add_sample(ctas, time.process_time() - self.program.translating - start)

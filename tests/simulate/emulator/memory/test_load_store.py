@@ -65,7 +65,7 @@ def test_parameters_of_all_sizes():
     params = [b"\x81", b"\x34\x12", np.float32(1.5).tobytes(), blob, memory.map_array(out).to_bytes(8, "little")]
     emulator.run_ptx(ptx, "k", 1, None, params, memory=memory)
     assert out.tolist() == [0x81, 0x1234, 0x3FC00000, 2, 3, 4]
-    with pytest.raises(ValueError, match="takes 5 parameters"):
+    with pytest.raises(ValueError, match="has 5 parameters"):
         emulator.run_ptx(ptx, "k", 1, None, params[:-1], memory=memory)
 
 

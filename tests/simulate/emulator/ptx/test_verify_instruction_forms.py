@@ -178,10 +178,10 @@ def test_floats_are_read_as_they_are_written():
 
 
 LAUNCHES = {
-    "too many threads": ((2048, 1, 1), [], "kernel k has 2048 threads a CTA: 1 to 1024 are possible"),
-    "no threads": ((0, 1, 1), [], "has 0 threads a CTA"),
-    "no block": (None, [], "kernel k has no .reqntid: give the block"),
-    "a parameter too many": (32, [bytes(8)], "kernel k takes 0 parameters, got 1"),
+    "too many threads": ((2048, 1, 1), [], "kernel k has 2048 threads per CTA: expected 1 to 1024"),
+    "no threads": ((0, 1, 1), [], "has 0 threads per CTA"),
+    "no block": (None, [], "kernel k has no .reqntid: pass the block"),
+    "a parameter too many": (32, [bytes(8)], "kernel k has 0 parameters, got 1"),
 }
 
 

@@ -1,8 +1,8 @@
-"""The memory that kernels see: mapped pieces of the process's own memory, without copies.
+"""The address space of kernels: mapped regions of the process's memory, without copies.
 
 A generic address is a process address, except in two windows above every process address: ``SHARED_WINDOW``
-(+ offset in the CTA's shared memory) and ``LOCAL_WINDOW`` (+ offset in the thread's local memory); kernel
-parameters live in ``PARAM_WINDOW``. ``.global`` and ``.const`` variables are ordinary process memory.
+(+ offset in the CTA's shared memory) and ``LOCAL_WINDOW`` (+ offset in the thread's local memory). Kernel
+parameters are in ``PARAM_WINDOW``. ``.global`` and ``.const`` variables are ordinary process memory.
 """
 
 from __future__ import annotations
@@ -21,11 +21,13 @@ _ORIGIN_ALIGN = 64  # covers the widest access, 32 bytes
 
 def bytes_at(address: int, count: int) -> np.ndarray:
     """Bytes of the process's memory, without a copy."""
-    return np.frombuffer((ctypes.c_uint8 * count).from_address(address), np.uint8)  # numpy.ctypeslib is an import more
+    return np.frombuffer(
+        (ctypes.c_uint8 * count).from_address(address), np.uint8
+    )  # avoids the import of numpy.ctypeslib
 
 
 class Region:
-    """One mapped piece ``[base, base + size)``. Views start at ``origin``, the base rounded down to 64 bytes.
+    """A mapped region ``[base, base + size)``. Views start at ``origin``, the base rounded down to 64 bytes.
 
     The bytes between origin and base (and past the end up to the next 64) belong to the same pages, and are
     never accessed: every access is checked against [pad, pad + size) first.
@@ -50,11 +52,11 @@ class Region:
         return found
 
     def bytes(self) -> np.ndarray:
-        """The bytes of the region itself, in their place."""
+        """A view of the bytes of the region."""
         return bytes_at(self.base, self.size)
 
     def move(self, at: int | None) -> None:
-        """See the bytes of a copy whose origin lies at ``at`` (None: those in their own place), under the same addresses."""
+        """Redirect the region to a copy with its origin at ``at`` (None: the original bytes), under the same addresses."""
         self.at = self.origin if at is None else at
         self.views = {}
 
@@ -64,11 +66,11 @@ class Memory:
 
     def __init__(self):
         self.regions: list[Region] = []
-        self.heap = None  # a heap.Heap, once a kernel asks for one
+        self.heap = None  # a DeviceHeap, created by the first malloc
         self._bases = None
 
     def map(self, address: int, size: int, keep=None) -> None:
-        """Make ``size`` bytes of process memory at ``address`` visible. Overlapping maps are joined."""
+        """Map ``size`` bytes of process memory at ``address``. Overlapping regions are merged."""
         if size <= 0:
             return
         start, end = int(address), int(address) + int(size)
@@ -83,7 +85,7 @@ class Memory:
         self._bases = None
 
     def unmap(self, address: int) -> None:
-        """Take away the region that starts at ``address``."""
+        """Unmap the region that starts at ``address``."""
         self.regions = [region for region in self.regions if region.base != address]
         self._bases = None
 
@@ -96,14 +98,14 @@ class Memory:
         return address
 
     def find(self, address: int) -> Region | None:
-        """The region that holds ``address``."""
+        """The region that contains ``address``."""
         for region in self.regions:
             if region.base <= address < region.base + region.size:
                 return region
         return None
 
     def locate(self, addresses: np.ndarray) -> np.ndarray:
-        """Index of the region of each address (int64), -1 where none."""
+        """Index of the region of each address (int64), -1 for unmapped addresses."""
         if not self.regions:
             return np.full(addresses.shape, -1)
         if self._bases is None:

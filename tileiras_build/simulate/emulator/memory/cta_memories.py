@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .load_store import Site
     from .tensor_memory import TensorMemory
 
-POISON = 0xFF  # uninitialised shared and local bytes: a NaN for every float format
+POISON = 0xFF  # uninitialized shared and local bytes: a NaN in every float format
 _POOL = "shared memory"
 
 
@@ -36,7 +36,7 @@ class CtaMemories:
         self.shared.fill(POISON)
         self.local_size = -(-program.local_size // 16) * 16
         self.local = np.full(self.local_size * geometry.threads * geometry.ctas, POISON, np.uint8)
-        self.region_of: dict[Site, Region] = {}  # the region that an access site used last
+        self.region_of: dict[Site, Region] = {}  # the last region of each access site
         self.tensor_memory: TensorMemory | None = None  # created at its first use
         self._shared_views: dict = {}
         self._local_views: dict = {}
@@ -56,7 +56,7 @@ class CtaMemories:
         return found
 
     def finish(self) -> None:
-        """All threads have exited: check tensor memory, and give shared memory back to the pool."""
+        """Check tensor memory after all threads have exited, and return shared memory to the pool."""
         if self.tensor_memory is not None:
             self.tensor_memory.finish()
         buffer_pool.release(_POOL, self.shared)

@@ -1,4 +1,4 @@
-"""The device's heap, which malloc and free manage (CUDA C++ Programming Guide, "Dynamic Global Memory Allocation")."""
+"""The device heap of malloc and free (CUDA C++ Programming Guide, "Dynamic Global Memory Allocation")."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import numpy as np
 
 from .address_space import Memory
 
-HEAP_BYTES = 8 << 20  # cudaLimitMallocHeapSize where nobody has set it
-ALIGNMENT = 16  # of every address that malloc gives
-POISON_BYTE = 0xCD  # what nobody has written reads as this
+HEAP_BYTES = 8 << 20  # the default of cudaLimitMallocHeapSize
+ALIGNMENT = 16  # of the addresses returned by malloc
+POISON_BYTE = 0xCD  # the value of uninitialized bytes
 
 
 class DeviceHeap:
-    """Blocks in the memory of one launch; one that was freed faults when it is used."""
+    """Allocations in the memory of one launch; accesses of freed blocks are faults."""
 
     def __init__(self, memory: Memory):
         self._memory, self._left = memory, HEAP_BYTES
         self._blocks: dict[int, np.ndarray] = {}
-        self._freed: list[np.ndarray] = []  # kept, so that no other block gets their addresses
+        self._freed: list[np.ndarray] = []  # retained, so that their addresses are not reused
 
     def allocate(self, size: int) -> int:
-        """The address of ``size`` bytes; 0 if there are not as many left."""
+        """Allocate ``size`` bytes; returns the address, or 0 if the heap is full."""
         if size > self._left:
             return 0
         block = np.full(size + ALIGNMENT, POISON_BYTE, np.uint8)
@@ -31,7 +31,7 @@ class DeviceHeap:
         return address
 
     def free(self, address: int) -> bool:
-        """End a block; False if there is none at ``address``."""
+        """Free a block; returns False if there is none at ``address``."""
         if address == 0:
             return True
         if (block := self._blocks.pop(address, None)) is None:

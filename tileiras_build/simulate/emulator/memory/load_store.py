@@ -1,7 +1,7 @@
-"""Loads and stores: from a register of addresses to the bytes, with every check on the way.
+"""Loads and stores: resolves a register of addresses to bytes, with all checks.
 
-A ``Site`` is one memory instruction. The common case - no predicate or all lanes on, all lanes in one region and
-aligned - is one reduction (for the checks) and one gather or scatter on a typed view.
+A ``Site`` is one memory instruction. The common case (all lanes active, in one region and aligned) takes one reduction for
+the checks, and one gather or scatter on a typed view.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from ..simt.geometry import OFFSET_MASK, RANK_SHIFT
 from ..simt.thread_selection import Selection, bias_of, flat_threads
 from .address_space import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 
-_INT = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 16: np.complex128}  # complex128: any 16 bytes
+_INT = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 16: np.complex128}  # complex128: any 16-byte type
 WRITERS = {"st", "red", "atom"}  # operations whose accesses write, or read and write
 _SHIFT = {1: 0, 2: 1, 4: 2, 8: 3, 16: 4, 32: 5}
 
 
 class ResolvedAddress:
-    """Where addresses point: byte offsets ``offset`` into something viewable, plus a per-thread ``bias``."""
+    """Resolved addresses: byte offsets ``offset`` into a typed view, plus a per-thread ``bias``."""
 
     __slots__ = ("bias", "offset", "view")
 
@@ -62,7 +62,7 @@ class Site:
         )  # fmt: skip
 
     def raise_first_fault(self, group, bad, why: str, addresses, selection=None, kind: str = OTHER):
-        """Fault for the first True of ``bad``."""
+        """Raise a fault for the first thread in ``bad``."""
         if np.ndim(bad) == 0:
             return self.fault(group, why, None if selection is None else 0, addresses, selection, kind)
         where = np.argwhere(bad)[0]
@@ -71,9 +71,9 @@ class Site:
             return self.fault(group, why, int(where[0]), address, selection, kind)
         return self.fault(group, why, (int(where[0]), int(where[1])), address, None, kind)
 
-    # -- where ---------------------------------------------------------------------------------------
+    # -- address resolution ---------------------------------------------------------------------------------------
     def locate(self, group, address, selection=None) -> list[tuple[ResolvedAddress, object]]:
-        """Places of all addresses: [(place, None)], or [(place, mask)] pieces when they lie in several regions."""
+        """Resolve all addresses: [(place, None)], or [(place, mask)] pieces if they are in several regions."""
         space = self.space
         if space == "shared":
             return [(self.in_shared(group, address, selection), None)]
@@ -101,7 +101,7 @@ class Site:
         return region
 
     def in_region(self, region, address):
-        """The place of the addresses if all are inside the region and aligned, else None."""
+        """Resolve the addresses if all are inside the region and aligned, else None."""
         offset = address + np.uint64((self.offset - region.origin) & 0xFFFFFFFFFFFFFFFF)
         scalar = np.ndim(offset) == 0
         high = int(offset if scalar else np.bitwise_or.reduce(offset, axis=None))
@@ -152,7 +152,7 @@ class Site:
         return pieces
 
     def locate_in_windows(self, group, addresses, window, selection):
-        """Generic addresses of shared, local and parameter memory, possibly mixed with global ones."""
+        """Resolve generic addresses of shared, local and parameter memory, possibly mixed with global addresses."""
         pieces = []
         if self.space != "generic":
             self.raise_first_fault(group, window != 0, "not a global address", addresses, selection)
@@ -223,7 +223,7 @@ class Site:
         if np.ndim(offset) and offset.size == 0:
             return ResolvedAddress(batch.memories.shared_view, offset.astype(np.int64), np.zeros(0, np.int64))
         if offset.dtype == np.uint64 and np.any(offset >> np.uint64(56) == np.uint64(1)):
-            # A generic address used with .shared: the window's low bits are the offset.
+            # A generic address with .shared: the low bits of the window are the offset.
             offset = offset & np.uint64((1 << 56) - 1)
         if batch.geometry.cluster_size > 1:
             return self.in_cluster(group, offset, selection)
@@ -234,9 +234,9 @@ class Site:
         return ResolvedAddress(batch.memories.shared_view, offset.astype(np.int64), bias)
 
     def shared_offset_and_bias(self, group, address, selection) -> tuple[np.ndarray, np.ndarray]:
-        """(offset in the CTA's shared memory, where that begins in the batch's), int64, of each selected thread; nobody may write them.
+        """(offset in the CTA's shared memory, offset of that memory in the batch's), read-only int64, of each selected thread.
 
-        Equal groups that use the same address again are told what was found out before.
+        The result is cached for equal groups with the same address.
         """
         key = None
         if selection.of and isinstance(address, np.generic) and group.geometry.cluster_size == 1:
@@ -250,7 +250,7 @@ class Site:
         return found
 
     def in_cluster(self, group, address, selection) -> ResolvedAddress:
-        """Shared memory of the CTA whose rank the address holds."""
+        """Resolve addresses in the shared memory of the CTA whose rank is in the address."""
         batch, geometry = group.batch, group.geometry
         kind = address.dtype.type
         offset, rank = address & kind(OFFSET_MASK), (address >> kind(RANK_SHIFT)).astype(np.int64)
@@ -267,7 +267,7 @@ class Site:
         return ResolvedAddress(batch.memories.shared_view, offset.astype(np.int64), target * batch.memories.shared_size)
 
     def check_remote(self, group, other, target, address, selection):
-        """Accesses of other CTAs' shared memory need .shared::cluster or generic addresses, and a CTA that still runs."""
+        """Check accesses of other CTAs' shared memory: they need .shared::cluster or generic addresses, and a running CTA."""
         if any(m.startswith("shared") and m != "shared::cluster" for m in self.ins.mods) and not any(
             m == "shared::cluster" for m in self.ins.mods
         ):
@@ -297,14 +297,14 @@ class Site:
         return ResolvedAddress(batch.memories.local_view, offset.astype(np.int64), thread * batch.memories.local_size)
 
     def in_param(self, group, address, selection) -> ResolvedAddress:
-        """Generic addresses of kernel parameters; direct loads take ``load_param``."""
+        """Resolve generic addresses of kernel parameters; direct loads use ``load_param``."""
         offset = np.asarray(address) & np.uint64(WINDOW_SIZE - 1)
         self.check(group, offset, group.batch.program.param_size, selection, "parameter")
         return ResolvedAddress(group.memories.params.view, offset)
 
     # -- reading -------------------------------------------------------------------------------------
     def load(self, group, address, mask=None):
-        """A tuple of ``count`` values (unsigned, ``size`` bytes each); zeros where the mask is off."""
+        """A tuple of ``count`` values (unsigned, ``size`` bytes each); zeros for inactive threads."""
         if mask is not None and not (are_all(mask) if np.ndim(mask) else mask):
             return self.load_masked(group, address, mask)
         if self.space == "param":
@@ -360,7 +360,7 @@ class Site:
         return tuple(out)
 
     def load_param(self, group, address):
-        """Kernel parameters: the same bytes for every thread."""
+        """Load kernel parameters, which are uniform."""
         batch = group.batch
         offset = (np.asarray(address) & np.asarray(address).dtype.type(0xFFFFFFFF)) + np.asarray(address).dtype.type(
             self.offset
@@ -373,7 +373,7 @@ class Site:
 
     # -- writing -------------------------------------------------------------------------------------
     def store(self, group, address, values, mask=None):
-        """Write ``count`` values; where several threads write one place, the last one's value stays."""
+        """Write ``count`` values; if several threads write to one address, the last one wins."""
         selection = None
         if mask is not None and not (are_all(mask) if np.ndim(mask) else mask):
             selection = Selection(group, mask)
@@ -422,7 +422,7 @@ class Site:
 
 
 def _narrow(selection: Selection, mask) -> Selection:
-    """The part of a selection where a mask over its threads holds."""
+    """The threads of a selection in a mask over it."""
     out = Selection.__new__(Selection)
     out.rows, out.columns, out.shape = selection.rows[mask], selection.columns[mask], selection.shape
     out.mask = None

@@ -1,12 +1,11 @@
 """Tensor memory of a batch of CTAs, and the asynchronous operations on it (PTX ISA 9.0, section 9.7.16).
 
-Each CTA has 128 lanes x 512 columns of 32 bits, kept as (CTAs, columns, lanes): a product D^T = B A^T lands without a
+Each CTA has 128 lanes x 512 columns of 32 bits, stored as (CTAs, columns, lanes): a matmul D^T = B A^T needs no
 transposition, and a register of tcgen05.ld is a row of consecutive lanes.
 
-mma, cp and commit are queued where they are issued and carried out when somebody looks at an mbarrier that a later
-commit arrives at (``mbarrier_waits.py``): the latest moment the ISA allows, so that whatever a program forgot to wait for is visibly not
-there. Until then their columns count as being written (or read), and touching them is a fault. Columns are tracked by
-halves of 16 lanes of each 32, which is what the products of 64 rows use.
+mma, cp and commit are queued at their issue. They execute when a thread tests an mbarrier on which a later commit arrives
+(``mbarrier_waits.py``): the latest moment that the ISA allows, so that a missing wait reads stale data. Until then, accesses
+of their columns are faults. Columns are tracked by halves of 16 lanes of each 32, which MMAs of 64 rows use.
 """
 
 from __future__ import annotations
@@ -28,11 +27,11 @@ LANES, COLUMNS, GRANULE = 128, 512, 32
 POISON = np.uint32(0xFFFFFFFF)
 BYTES = LANES * COLUMNS * 4
 FREE = -1
-MAX_BATCHED, MAX_BATCHED_LARGE = 16, 8  # operations that are executed together: more would leave the caches
+MAX_BATCHED, MAX_BATCHED_LARGE = 16, 8  # operations that are executed together; more would exceed the CPU's caches
 
 
 def tensor_memory_of(batch) -> TensorMemory:
-    """The batch's tensor memory, made on first use."""
+    """The batch's tensor memory, created on first use."""
     if batch.memories.tensor_memory is None:
         batch.memories.tensor_memory = TensorMemory(batch)
     return batch.memories.tensor_memory
@@ -53,7 +52,7 @@ def fault(reporter, ins, why: str, cta: int, tid: int = 0, address: int | None =
 
 
 def _overlap(one, other, count: int) -> bool:
-    """Whether two indices of ``count`` things have one in common."""
+    """Whether two indices into ``count`` elements overlap."""
     mark = np.zeros(count, bool)
     mark[one] = True
     return is_any(mark[other])
@@ -67,7 +66,7 @@ class Span:
     def __init__(self, ctas, first: int, columns: int, halves=slice(None)):
         self.ctas, self.first, self.last, self.halves = ctas, first, first + columns, halves
         known = key_of(ctas)
-        # Equal for spans of the same columns of the same CTAs; None where they are not known by ``key_of``.
+        # Equal for spans of the same columns of the same CTAs; None if ``key_of`` has no key for the CTAs.
         self.key: tuple | None = None if known is None else (known, *halves.indices(2)[:2], first, self.last)
 
     def of(self, table: np.ndarray) -> np.ndarray:
@@ -87,43 +86,43 @@ class Span:
 
 
 class Operation:
-    """One asynchronous instruction of some CTAs. ``writes`` and ``reads`` are Spans, ``ins`` its instruction."""
+    """An asynchronous operation of some CTAs. ``writes`` and ``reads`` are Spans, ``ins`` its instruction."""
 
     ins: Any = None
     writes: tuple = ()
     reads: tuple = ()
-    issuers: tuple[np.ndarray, int] = (np.zeros(0, np.int64), 0)  # the CTAs, and the number of the thread in each
-    is_commit = False  # whether it does nothing but stand in the queue
-    place_key: tuple | None = None  # equal for operations of which the ISA asks the same order to what is in the queue
+    issuers: tuple[np.ndarray, int] = (np.zeros(0, np.int64), 0)  # (CTAs, index of the thread in each)
+    is_commit = False  # a commit only marks a position in the queue
+    place_key: tuple | None = None  # equal for operations with the same ordering requirements
 
     def run(self, tensor) -> None:
         raise NotImplementedError
 
     def committing_threads(self) -> Iterable[tuple[int, int]]:
-        """Of a commit, the CTAs and numbers of the threads that execute it."""
+        """The (CTA, thread index) of the threads that execute a commit."""
         return ()
 
     def has_accumulators_of(self, other) -> bool:
-        """Whether both are products with the same accumulators and shape."""
+        """Whether both are MMAs with the same accumulators and shape."""
         return False
 
     def can_join(self, earlier) -> bool:
-        """Whether this may run together with the operation before it, see ``run_all``."""
+        """Whether this may execute together with the preceding operation, see ``run_batch``."""
         return False
 
     def run_joined(self, tensor, others) -> None:
-        """Carry out this operation and those that join it."""
+        """Execute this operation and those that join it."""
         self.run(tensor)
 
 
 class SharedSource:
-    """Chunks of the shared memory of some CTAs that an operation reads at some time from its issue to its completion.
+    """Chunks of shared memory that an operation reads at some time between its issue and its completion.
 
-    They must hold the same bytes at both ends: data that had not arrived yet, or was overwritten too early, is a fault.
+    They must have the same contents at both times: data that arrives late, or is overwritten early, is a fault.
     """
 
     def __init__(self, batch, ins, what: str, ctas: np.ndarray, chunks: np.ndarray, issuers: tuple):
-        """``issuers``: for each CTA the one that issues, and the number of the issuing thread."""
+        """``issuers``: (issuing CTA for each CTA, index of the issuing thread)."""
         self.batch, self.ins, self.what, self.ctas = batch, ins, what, ctas
         self.starts = tensor_memory_of(batch).starts_of(ctas)
         self.chunks = np.ascontiguousarray(chunks, np.int64)
@@ -146,7 +145,7 @@ class SharedSource:
     def read(self) -> np.ndarray:
         """The bytes at completion (CTAs, …, 16)."""
         issued, self.issued = self.issued, None
-        assert issued is not None  # an operation is carried out once
+        assert issued is not None  # an operation executes once
         if not (gemm_jit.is_ready() and chunks_equal(self.batch.memories.shared, self.starts, self.chunks, issued)):
             changed = (self.fetch().view(np.uint64) != issued.view(np.uint64)).reshape(len(self.ctas), -1).any(axis=1)
             if is_any(changed):
@@ -160,36 +159,36 @@ class TensorMemory:
         ctas, warps = batch.geometry.ctas, -(-batch.geometry.threads // 32)
         self.batch, self.warps = batch, warps
         self.cells = buffer_pool.acquire("tensor memory", ctas * BYTES).view(np.uint32).reshape(ctas, COLUMNS, LANES)
-        self.owner = np.full((ctas, COLUMNS), FREE, np.int16)  # first column of the allocation that holds a column
-        self.allocated: set[tuple] = set()  # keys of spans that have been found so since columns were last given back
+        self.owner = np.full((ctas, COLUMNS), FREE, np.int16)  # first column of the allocation that contains a column
+        self.allocated: set[tuple] = set()  # keys of spans checked since the last deallocation
         self.sources: dict[int, object] = {}  # CTA -> its last alloc instruction
         self.permitted = np.ones(ctas, bool)
-        self.largest = np.full(ctas, COLUMNS)  # what the next allocation may not exceed
+        self.largest = np.full(ctas, COLUMNS)  # upper bound of the next allocation
         self.writing = np.zeros((ctas, 2, COLUMNS), np.int16)  # queued operations that write
         self.reading = np.zeros((ctas, 2, COLUMNS), np.int16)
         self.loading = np.zeros((ctas, warps, 2, COLUMNS), bool)  # tcgen05.ld not waited for
         self.storing = np.zeros((ctas, warps, 2, COLUMNS), bool)
-        # Which warps have something in these tables, if any has.
+        # Warps with entries in these tables.
         self.marked = {id(table): np.zeros((ctas, warps), bool) for table in (self.loading, self.storing)}
         self.are_marked = dict.fromkeys(self.marked, False)
-        # What is not in these tables yet: a wait often takes it back at once.
+        # Entries not yet in these tables, because a wait often removes them soon.
         self.notes: dict[int, list[tuple[np.ndarray, np.ndarray, Span]]] = {number: [] for number in self.marked}
         self.apart: dict[tuple[int, ...], tuple] = {}  # see ``are_apart``
-        self.uses: dict[tuple, int] = {}  # how many queued operations use a span, by the table and its key
-        self.known: dict[bytes, tuple[slice | np.ndarray, np.ndarray]] = {}  # of CTAs, see ``of_ctas``
+        self.uses: dict[tuple, int] = {}  # (table, key of a span) -> number of queued operations that use it
+        self.known: dict[bytes, tuple[slice | np.ndarray, np.ndarray]] = {}  # see ``of_ctas``
         self.queue: list[Operation] = []
-        self.issued = 0  # operations so far, the last of which are the queue
+        self.issued = 0  # total number of issued operations
         self.ordered: dict[
             tuple, int
         ] = {}  # by ``place_key``: how many had been issued at the last look at their order
-        self.requests: dict[int, tuple[int, int]] = {}  # of pairs: CTA -> (columns, start once granted else FREE)
+        self.requests: dict[int, tuple[int, int]] = {}  # CTA of a pair -> (columns, start if granted, else FREE)
 
     def rows_of(self, ctas: np.ndarray) -> slice | np.ndarray:
-        """As the function of this name; the same CTAs issue again and again."""
+        """Like the function ``rows_of``, cached."""
         return self.of_ctas(ctas)[0]
 
     def starts_of(self, ctas: np.ndarray) -> np.ndarray:
-        """The first chunks of shared memory of some CTAs in the batch's."""
+        """The index of the first chunk of each CTA in the batch's shared memory."""
         return self.of_ctas(ctas)[1]
 
     def of_ctas(self, ctas: np.ndarray) -> tuple[slice | np.ndarray, np.ndarray]:
@@ -201,7 +200,7 @@ class TensorMemory:
 
     # -- allocation ----------------------------------------------------------------------------------
     def find_free(self, ctas, columns: int) -> int:
-        """The first column where ``columns`` are free in every one of ``ctas``, else FREE."""
+        """The first column from which ``columns`` are free in all ``ctas``, else FREE."""
         free = (self.owner[ctas] == FREE).all(axis=0).reshape(-1, GRANULE).all(axis=1)
         need = columns // GRANULE
         for start in range(len(free) - need + 1):
@@ -214,7 +213,7 @@ class TensorMemory:
         self.cells[cta, start : start + columns] = POISON
 
     def check_count(self, ins, cta: int, tid: int, columns: int) -> None:
-        """Faults of a number of columns, common to alloc and dealloc."""
+        """Check the number of columns of alloc and dealloc."""
         if columns < GRANULE or columns > COLUMNS or columns & (columns - 1):
             fault(self.batch.observers, ins, f"{columns} columns: must be a power of two from 32 to 512", cta, tid)
 
@@ -244,7 +243,7 @@ class TensorMemory:
         self.allocated.clear()
 
     def finish(self) -> None:
-        """At the end of the batch: everything must have been given back."""
+        """Check at the end of the batch that all columns are deallocated."""
         for cta in np.flatnonzero((self.owner != FREE).any(axis=1))[:1].tolist():
             count = int((self.owner[cta] != FREE).sum())
             fault(
@@ -257,7 +256,7 @@ class TensorMemory:
 
     # -- checks --------------------------------------------------------------------------------------
     def require_allocated(self, ins, span: Span, ctas, what: str) -> None:
-        """``ctas`` are the CTAs of the span, as numbers, or None: of a span that comes again."""
+        """``ctas``: indices of the span's CTAs, or None to compute them if the span is not cached."""
         if (key := span.key if ctas is None else None) in self.allocated:
             return
         inside = span.first >= 0 and span.last <= COLUMNS
@@ -265,7 +264,7 @@ class TensorMemory:
             if key is not None:
                 self.allocated.add(key)
             return
-        ctas, bad = self.numbers(span) if ctas is None else ctas, 0
+        ctas, bad = self.ctas_of(span) if ctas is None else ctas, 0
         if inside:
             held = self.owner[np.asarray(ctas), span.first : span.last] != FREE
             bad = int(np.argmin(held.all(axis=1)))
@@ -273,11 +272,11 @@ class TensorMemory:
         fault(self.batch.observers, ins, f"{what}: {columns} of tensor memory are not allocated", np.asarray(ctas)[bad])
 
     def mark(self, table: np.ndarray, ctas, warps, span: Span) -> None:
-        """Warps access columns, and have not waited."""
+        """Record accesses of columns by warps, until their wait."""
         self.notes[id(table)].append((ctas, warps, span))
 
     def are_apart(self, some: tuple[np.ndarray, np.ndarray], others: tuple[np.ndarray, np.ndarray]) -> bool:
-        """Whether no warp (CTAs, warps) is among both."""
+        """Whether two sets of warps (CTAs, warps) are disjoint."""
         key = id(some[0]), id(some[1]), id(others[0]), id(others[1])
         if (found := self.apart.get(key)) is None:
             one, other = (set(zip(*(part.tolist() for part in warps))) for warps in (some, others))
@@ -285,11 +284,11 @@ class TensorMemory:
                 one.isdisjoint(other),
                 some,
                 others,
-            )  # kept, so that nothing else gets their identities
+            )  # retained, so that their ids are not reused
         return found[0]
 
     def apply_marks(self, table: np.ndarray) -> None:
-        """Let a table have all that has been noted."""
+        """Apply all pending marks to a table."""
         notes = self.notes[id(table)]
         for note in notes:
             self._enter(table, *note)
@@ -300,7 +299,7 @@ class TensorMemory:
         self.marked[id(table)][ctas, warps] = self.are_marked[id(table)] = True
 
     def wait_done(self, table: np.ndarray, ctas, warps) -> None:
-        """Warps have waited for their accesses."""
+        """Clear the marks of warps after their wait."""
         if notes := self.notes[id(table)]:
             notes[:] = [note for note in notes if note[0] is not ctas or note[1] is not warps]
             if not all(self.are_apart((ctas, warps), note[:2]) for note in notes):
@@ -310,12 +309,12 @@ class TensorMemory:
             table[ctas, warps] = marked[ctas, warps] = False
             self.are_marked[id(table)] = is_any(marked)
 
-    def numbers(self, span: Span) -> np.ndarray:
+    def ctas_of(self, span: Span) -> np.ndarray:
         """The CTAs of a span."""
         return np.arange(self.batch.geometry.ctas)[span.ctas]
 
     def require_no_pending(self, ins, span: Span, ctas, table, why: str) -> None:
-        """No access recorded in a (CTAs, 2, columns) or (CTAs, warps, 2, columns) table; ``ctas`` as above."""
+        """Require no access in a (CTAs, 2, columns) or (CTAs, warps, 2, columns) table; ``ctas`` as in ``require_allocated``."""
         if (notes := self.notes.get(id(table))) and any(note[2].shares_columns(span) for note in notes):
             self.apply_marks(table)
         if not self.are_marked.get(id(table), True):
@@ -323,7 +322,7 @@ class TensorMemory:
         at = (span.ctas, slice(None), span.halves) if table.ndim == 4 else (span.ctas, span.halves)
         found = table[(*at, slice(span.first, span.last))]
         if is_any(found):
-            rows = np.atleast_1d(np.asarray(self.numbers(span) if ctas is None else ctas))
+            rows = np.atleast_1d(np.asarray(self.ctas_of(span) if ctas is None else ctas))
             busy = found.reshape(len(rows), -1).any(axis=1)
             finding = "load-not-waited" if table is self.loading else None
             fault(self.batch.observers, ins, why, rows[int(np.argmax(busy))], address=span.first, finding=finding)
@@ -338,7 +337,7 @@ class TensorMemory:
         self.issued += 1
 
     def unordered(self, operation: Operation) -> list[Operation]:
-        """The operations in the queue whose order to this one is to be looked at, now and no more."""
+        """The operations in the queue whose order to this one has not been checked yet; marks them as checked."""
         key = operation.place_key
         if key is None:
             return self.queue
@@ -346,40 +345,42 @@ class TensorMemory:
         return self.queue[max(len(self.queue) - since, 0) :]
 
     def complete_commits(self, commits: Sequence[Operation]) -> None:
-        """Somebody looks at mbarriers of commits: carry out all that leads to them, if that is still to be done."""
+        """Execute all operations that precede commits, before a thread tests the mbarriers of the commits."""
         wanted = set(map(id, commits))
         for i in reversed(range(len(self.queue))):
             if id(self.queue[i]) in wanted:
                 return self.run_first(self.reorder_for_commits(i + 1, wanted))
 
     def reorder_for_commits(self, count: int, wanted: set[int]) -> int:
-        """Put those of the first ``count`` operations ahead that lead to one of the commits ``wanted``; how many they are.
+        """Move those of the first ``count`` operations to the front that precede one of the commits ``wanted``; returns their number.
 
-        A commit waits for what its own thread has issued (9.7.16.12.1), and so for what that comes behind in a pipeline.
+        A commit waits for operations of its own thread (9.7.16.12.1), and so for operations pipelined before them.
         """
         leading: list[Operation] = []
         others: list[Operation] = []
-        threads: dict[int, set[int]] = {}  # number of a thread -> the CTAs where it commits
+        threads: dict[int, set[int]] = {}  # index of a thread -> the CTAs in which it commits
         for operation in reversed(self.queue[:count]):
             if id(operation) in wanted:
                 for cta, tid in operation.committing_threads():
                     threads.setdefault(tid, set()).add(cta)
             leads = _is_of(operation, threads) or any(self.is_ahead_of(operation, other) for other in leading)
             (leading if leads else others).append(operation)
-        while others and others[-1].is_commit:  # nothing of what it waits for is left
+        while others and others[-1].is_commit:  # all operations before it have executed
             others.pop()
         self.queue[:count] = [*reversed(leading), *reversed(others)]
         return len(leading)
 
     def is_ahead_of(self, operation: Operation, later: Operation) -> bool:
-        """Whether an operation of another thread writes what a later one uses, or uses what that writes: it is done before."""
+        """Whether an operation of another thread conflicts with a later one, and so executes first."""
         ctas = self.batch.geometry.ctas
         pairs = [(operation.writes, later.writes + later.reads), (operation.reads, later.writes)]
         return any(one.overlaps(other, ctas) for mine, theirs in pairs for one in mine for other in theirs)
 
     def run_first(self, count: int) -> None:
-        """The first ``count`` operations, those that can together; nobody sees what is between two of them, but in the sums of
-        the BLAS, which depend on the sizes of matrices."""
+        """Execute the first ``count`` operations, combining those that can join.
+
+        Combining changes no results, except for the rounding of BLAS, which depends on the sizes of matrices.
+        """
         is_apart = self.batch.options.matmul_rounding == BLAS_ORDER
         most = MAX_BATCHED_LARGE if is_apart else MAX_BATCHED
         done, self.queue = self.queue[:count], self.queue[count:]
@@ -394,7 +395,7 @@ class TensorMemory:
         self.run_batch(some)
 
     def run_batch(self, some: list[Operation]) -> None:
-        """Carry out operations that join each other."""
+        """Execute operations that join each other."""
         if some:
             some[0].run_joined(self, some[1:])
         for operation in some:
@@ -407,7 +408,7 @@ class TensorMemory:
             self.count_use(self.reading, span, -1)
 
     def count_use(self, table: np.ndarray, span: Span, more: int) -> None:
-        """Count one operation more, or less, that writes or reads a span: a table counts the same span once."""
+        """Add or remove a use of a span by an operation; the table has one entry for equal spans."""
         if span.key is None:
             return span.add(table, more)
         key = id(table), span.key
@@ -418,7 +419,7 @@ class TensorMemory:
 
 
 def _is_of(operation: Operation, threads: dict[int, set[int]]) -> bool:
-    """Whether one of these threads (number -> CTAs) has issued an operation."""
+    """Whether one of these threads (index -> CTAs) has issued an operation."""
     ctas, tid = operation.issuers
     return tid in threads and not threads[tid].isdisjoint(ctas.tolist())
 
@@ -437,14 +438,14 @@ def pair_of(batch, ins, ctas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def key_of(rows) -> object:
-    """What ``rows_of`` gives, as a key; None of other indices."""
+    """The result of ``rows_of`` as a key; None for other indices."""
     if isinstance(rows, slice):
         return rows.start, rows.stop
     return rows.tobytes() if isinstance(rows, np.ndarray) else None
 
 
 def rows_of(ctas: np.ndarray):
-    """CTA numbers as an index: a slice where they follow each other, which makes views instead of copies."""
+    """CTA indices as an index: a slice if they are contiguous, which creates views instead of copies."""
     if len(ctas) and int(ctas[-1]) - int(ctas[0]) + 1 == len(ctas) and are_all(ctas[1:] > ctas[:-1]):
         return slice(int(ctas[0]), int(ctas[-1]) + 1)
     return ctas
