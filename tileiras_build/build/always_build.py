@@ -1,4 +1,4 @@
-"""An SCons action that runs at every call: what it writes is about the build, and no part of it."""
+"""An SCons action that runs at every call: its output describes the build."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from SCons.Errors import BuildError
 
 from ..core.errors import TileirasError
 
-COMMANDS, REPORT, VERIFY = "commands", "report", "verify"  # what a run may be asked for besides files
+COMMANDS, REPORT, VERIFY = "commands", "report", "verify"  # the aliases that a run may request
 
 
 def is_requested(alias: str) -> bool:
@@ -17,7 +17,7 @@ def is_requested(alias: str) -> bool:
 
 
 class AlwaysBuildAction(FunctionAction):
-    """Writes its target; ``alias`` is what the user calls it by."""
+    """Writes its target; ``alias`` is its name on the command line."""
 
     alias = ""
 
@@ -25,11 +25,11 @@ class AlwaysBuildAction(FunctionAction):
         super().__init__(self._build, {})
 
     def get_presig(self, target, source, env, executor=None) -> bytes:
-        """Nothing: it runs at every call."""
+        """Empty, as the action always runs."""
         return b""
 
     def strfunction(self, target, source, env, executor=None) -> str:
-        """The line that is shown."""
+        """The displayed line."""
         return f"{self.alias} {target[0].path}"
 
     def _build(self, target, source, env) -> BuildError | None:

@@ -1,14 +1,13 @@
-"""Nodes of artifacts, which know from SCons' own records that they are current, at a tenth of SCons' general cost.
+"""Nodes of artifacts that find out from SCons' own records that they are current, at a tenth of SCons' general cost.
 
-SCons asks the state of each child before it looks at the child. An artifact answers that first question by comparing
+SCons asks the state of each child before it visits the child. An artifact answers this first query by comparing
 itself with its record in ``.sconsign.dblite``: the same action signature, the same dependencies with the same contents,
-and a file that is, by size and time, the one that the record was made of. If all of that holds the node is up
-to date and SCons goes no further; in any other case SCons checks and builds it as it does every node.
+and a file with the recorded size and time. If all of that holds, the node is up to date and SCons skips it; in any other
+case SCons checks and builds it like every node.
 
-Against SCons' File nodes there are two differences in what counts as changed. An artifact's time stamp is the time of
-its last change (ctime), which has the file system's resolution and cannot be set, instead of whole seconds of a time
-that anyone can set. And the target's own file counts: what a killed build, another build or a person left in its
-place is not what was recorded, and is built again.
+An artifact differs from SCons' File nodes in two ways. Its time stamp is the time of its last change (ctime), which has the
+resolution of the file system and cannot be set, instead of the modification time in whole seconds. And the target's own file
+is compared: a file that a killed build, another build or a person left in its place is rebuilt.
 """
 
 from __future__ import annotations
@@ -36,58 +35,58 @@ class ArtifactFile(SCons.Node.FS.File):
     """The node of one artifact. ``requested_inputs`` maps names to the nodes that its source requests.
 
     ``scan_later``: the file did not exist when SCons scanned it for requested inputs.
-    ``written`` is the signature of what this run's step has written here, None before.
-    ``reads`` tells, of a step that runs a person's program, whether what it has read is as it was.
+    ``written`` is the signature of what this run's step wrote here, None before.
+    ``reads`` is the dependency record of a step that runs user code.
     """
 
     __slots__ = ("on_current", "reads", "reason", "requested_inputs", "scan_later", "was_visited", "written")
     explaining = False
 
     def diskcheck_match(self) -> None:
-        """Nothing: the check costs a system call, and a folder in this place fails the step that writes here."""
+        """Do nothing: the check costs a system call, and a folder in this place fails the step that writes here."""
 
     def getmtime(self) -> float | None:
-        """When the file was last changed, in seconds with their fraction. Nobody can set that time back."""
+        """When the file was last changed, in seconds with their fraction. That time cannot be set back."""
         found = self.stat()
         return found.st_ctime if found else None
 
     def get_state(self) -> int:
-        """SCons' state of the node; the first question settles nodes that are current."""
+        """SCons' state of the node; the first query decides nodes that are current."""
         if self.state == _NO_STATE and not self.was_visited:
-            # One step makes all of them: they are current together.
+            # One step makes all of them, so they are current together.
             _mark_current(getattr(self, "target_peers", None) or (self,))
         return self.state
 
     def prepare(self) -> None:
-        """Make the folder, or remove what the step is to make anew. Raises BuildError."""
+        """Create the folder, or remove the outdated files of the step. Raises BuildError."""
         try:
             super().prepare()
         except BuildError as error:
-            # SCons says no more than the system, and of a folder it does not say whose step has failed.
+            # SCons repeats the system's message, and does not name the step if a folder cannot be created.
             failure = write_error(OSError(error.status, error.errstr), self.get_path())
             raise BuildError(self, str(failure)) from None
 
     def is_up_to_date(self) -> bool:
-        """SCons' check of everything that the artifact is made from, and whether the file is what was recorded."""
-        # SCons updates its records of the dependencies while it checks, so it has to check in any case.
+        """SCons' check of all dependencies, and whether the file is the recorded one."""
+        # SCons updates its records of the dependencies during the check, so the check must always run.
         current = super().is_up_to_date() and self.is_as_recorded() and self.changed_dependency() is None
         if self.explaining and not current:
-            # Now, while the file and the record are still there.
+            # Before SCons removes the file and the record.
             self.reason = explain_rebuild(self)
         return current
 
     def visited(self) -> None:
-        """SCons is done with the node; each artifact's contents are recorded, also those that nothing is made from."""
+        """Record the contents of each artifact after SCons has visited it, also of artifacts without dependents."""
         found = self.get_csig()
         super().visited()
         if self.scan_later:
             self._let_parents_scan()
         if self.written not in (None, found):
-            # Somebody else has written here since: the record is of the step's bytes, and the file is not theirs.
+            # Another program has written the file since, so the record of the step's output does not describe it.
             self.ninfo.csig, self.ninfo.timestamp = self.written, None
 
     def _let_parents_scan(self) -> None:
-        """As SCons does after a step; where the file was current it thinks that it has seen it."""
+        """Mark the node as unscanned, as SCons does after a step; for a current file SCons assumes that it was scanned."""
         self.scan_later = False
         self._memo.pop("get_found_includes", None)
         for parent in self.waiting_parents:
@@ -102,12 +101,12 @@ class ArtifactFile(SCons.Node.FS.File):
         return csig is not None and self.exists() and csig == self.get_content_hash()
 
     def changed_dependency(self) -> str | None:
-        """What has changed of what the step has read, in a few words; None where nothing has."""
+        """The change in what the step read, in a few words; None if there is none."""
         return self.reads.change() if self.reads is not None else None
 
 
 def make_artifact(folder, name: str, on_current) -> SCons.Node.FS.File:
-    """The node of the file ``name`` in ``folder`` (a Dir node): an ArtifactFile unless SCons knows the file already."""
+    """The node of the file ``name`` in ``folder`` (a Dir node): an ArtifactFile unless SCons already has a node for it."""
     if name in folder.entries:
         return folder.File(name)
     node = folder.root._lookup_abs(f"{folder.get_labspath()}/{name}", ArtifactFile)
@@ -123,11 +122,11 @@ def _none(names: Iterable[str]) -> list:
 def attach_builder(
     env, builder, targets: list, source, depends: Sequence = (), requested_inputs: Callable | None = None
 ) -> None:
-    """What ``builder(env, targets, source)`` does to its nodes, for nodes without surprises and a fifth of the time."""
+    """A fast equivalent of ``builder(env, targets, source)`` for plain nodes, at a fifth of the time."""
     cwd = env.fs.getcwd()
     for node in targets:
         if node.has_builder():
-            # Twice in one SConstruct: SCons knows what to say.
+            # Defined twice in one SConstruct: SCons reports it.
             builder(env, targets, [source])
             return
         node.cwd = cwd
@@ -140,7 +139,7 @@ def attach_builder(
         if requested_inputs is not None and isinstance(node, ArtifactFile):
             node.requested_inputs = requested_inputs
     if len(targets) > 1:
-        # A single target's executor is made when it is needed, which is seldom.
+        # The executor of a single target is created on demand, which is rare.
         executor = Executor(builder.action, env, [], targets, [source])
         for node in targets:
             node.target_peers = targets
@@ -148,7 +147,7 @@ def attach_builder(
 
 
 def _mark_current(nodes) -> None:
-    # The build scripts are read: SCons walks the graph.
+    # The build scripts have been read: SCons walks the graph.
     TRACE.stop()
     for node in nodes:
         if isinstance(node, ArtifactFile):
@@ -161,7 +160,7 @@ def _mark_current(nodes) -> None:
 
 
 def _add_dependencies(node: ArtifactFile) -> None:
-    """What other steps make of what the step has read is made first, whether or not the build script says so."""
+    """Build what other steps make of what the step has read first, whether or not the build script declares it."""
     made = node.reads.made_by_steps() if node.reads is not None else []
     new = [file for file in made if file not in node.depends and file not in node.sources]
     if new:
@@ -169,7 +168,7 @@ def _add_dependencies(node: ArtifactFile) -> None:
 
 
 class _TopTargets:
-    """The nodes named as targets. SCons says of each that it is up to date, so it must look at them itself."""
+    """The nodes named as targets. SCons reports for each that it is up to date, so it must visit them itself."""
 
     paths: frozenset[str] | None = None
 
@@ -185,7 +184,7 @@ _FULL_CHECK_OPTIONS = ("clean", "cache_force", "climb_up")
 
 
 def may_skip_check(node) -> bool:
-    """Whether the run is an ordinary build and the node has nothing that only SCons can judge."""
+    """Whether the run is an ordinary build and the node has nothing that only SCons can check."""
     if not isinstance(node, ArtifactFile):
         return False
     plain = not (node.always_build or node.prerequisites or node.side_effects or node.ignore)
@@ -198,7 +197,7 @@ def _is_ordinary_run() -> bool:
 
 
 def is_current(node: ArtifactFile) -> bool:
-    """Whether record, dependencies and file agree; then the node's info is the recorded one."""
+    """Whether record, dependencies and file agree; if so, the node gets the recorded info."""
     entry = _record(node.dir, node.name)
     if entry is None or not matches(entry.ninfo, node.stat()):
         return False
@@ -212,25 +211,25 @@ def is_current(node: ArtifactFile) -> bool:
 
 
 def _record(folder, name: str) -> SConsignEntry | None:
-    """What the last build has recorded of the file ``name`` in ``folder``, to read."""
+    """The record of the last build for the file ``name`` in ``folder``; read-only."""
     return peek(folder.sconsign().entries, name)
 
 
 def recorded_signature(folder, name: str) -> dict | None:
-    """The signature of the step of ours that has made the file ``name`` in ``folder``; None where none has."""
+    """The signature of our step that made the file ``name`` in ``folder``; None if no such step did."""
     build = getattr(_record(folder, name), "binfo", None)
     return parse_signature(str(getattr(build, "bact", "")))
 
 
 def matches(recorded, found: os.stat_result | None) -> bool:
-    """Whether ``found`` has the size and time of change of the node info ``recorded``, and is a file."""
+    """Whether ``found`` is a file with the size and time of change of the node info ``recorded``."""
     if found is None or getattr(recorded, "timestamp", None) != found.st_ctime:
         return False
     return recorded.size == found.st_size and stat.S_ISREG(found.st_mode)
 
 
 def _signature(node) -> str | None:
-    """SCons' signature of the node's action; None where the build script has changed the action."""
+    """SCons' signature of the node's action; None if the build script has changed the action."""
     executor = getattr(node, "executor", None)
     action = node.builder.action
     if executor is not None and (
@@ -264,5 +263,5 @@ def _same_contents(node, info) -> bool:
         return csig is not None and node.get_state() == _UP_TO_DATE and node.get_csig() == csig
     if node.has_builder() or not isinstance(node, SCons.Node.FS.File):
         return False
-    # The stat is taken, and kept by SCons, before the contents are read.
+    # SCons caches the stat here, before the contents are read.
     return csig is not None and node.stat() is not None and node.get_csig() == csig

@@ -1,4 +1,4 @@
-"""What the environments of one SCons run share: the executor, the progress display, and what is done at the end."""
+"""The shared state of all environments of one SCons run: the executor, the progress display, and the work at exit."""
 
 from __future__ import annotations
 
@@ -43,21 +43,21 @@ _INTERRUPTED = 2  # SCons' exit status of an interrupted build
 
 
 def changes_files() -> bool:
-    """Whether this run of SCons may write: it is no dry run, question or help."""
+    """Whether this run of SCons may write: not a dry run, question or help."""
     return not any(map(SCons.Script.GetOption, ("no_exec", "question", "help")))
 
 
 def new_comparison() -> Comparison:
-    """What compares records with what is there at this moment."""
+    """A new comparison of records with the current state."""
     return Comparison(Probe(PortablePaths(SCons.Node.FS.get_default_fs().Dir("#").get_abspath())))
 
 
 class BuildSession:
-    """What the environments of one SCons run share.
+    """The shared state of all environments of one SCons run.
 
-    ``state`` says what has changed since the last run; ``subset`` is the kernels that this run looks at, None for all.
-    ``rest`` are functions for what SCons has not built because other steps failed: each builds it from the nodes that
-    are not lost, and returns what is missing.
+    ``state`` is the change since the last run; ``subset`` the kernels that this run checks, None for all.
+    ``rest`` are functions for outputs that SCons did not build because other steps failed: each builds its output from the
+    remaining nodes, and returns what is missing.
     """
 
     def __init__(self, shortcut: NullBuild, executor: Executor | None, pruning: bool, state: BuildState):
@@ -72,16 +72,16 @@ class BuildSession:
         self.records = SconsignWriter()
         self._begun = False
         self.build_dirs: list[str] = []
-        self.packages: set[str] = set()  # their names
-        self.owners: dict[str, str] = {}  # of each kernel, by its folder and name, the source
+        self.packages: set[str] = set()  # names of packages
+        self.owners: dict[str, str] = {}  # kernel (by folder and name) -> its source
         self.interrupted = False
-        self.all_known = True  # the names of all kernels
+        self.all_known = True  # whether the names of all kernels are known
         self._at_end: list[TileirasError] = []
         self.rest: list[Callable[[set], str]] = []
 
     @property
     def makes_files(self) -> bool:
-        """Whether this run of SCons makes anything."""
+        """Whether this run of SCons builds anything."""
         return changes_files()
 
     def attach(self) -> None:
@@ -103,21 +103,21 @@ class BuildSession:
 
     @cached_property
     def comparison(self) -> Comparison:
-        """What compares records of exports with what is there in this run."""
+        """The comparison of export records with the current state, shared by this run."""
         return new_comparison()
 
     def remember_reads(self, nodes: list, path: str) -> None:
-        """The record at ``path`` tells what the step that makes ``nodes`` has read."""
+        """Register the record at ``path`` as the dependencies of the step that makes ``nodes``."""
         reads = ExportDependencies(path, lambda: self.comparison)
         for node in nodes:
             if isinstance(node, ArtifactFile):
                 node.reads = reads
 
     def evaluated(self, node) -> None:
-        """SCons has looked at ``node``, or will build it."""
+        """SCons has checked ``node``, or will build it."""
         if not self._begun:
             self._begun = True
-            # SCons asks it for its cache in the threads that run steps, where two would make it at once.
+            # SCons creates its cache on demand in the threads that run steps, where two might create it at once.
             SCons.Script.DefaultEnvironment(tools=[])
         TRACE.stop()
         if not isinstance(node, ArtifactFile):
@@ -126,7 +126,7 @@ class BuildSession:
         self.records.step()
 
     def _check_before_build(self) -> None:
-        """Look at names and records once the build scripts are read: later SCons takes an exit for a failed step."""
+        """Check names and records after the build scripts are read: later SCons treats an exit as a failed step."""
         main = SCons.Script.Main
         build = main._build_targets
 
@@ -137,14 +137,14 @@ class BuildSession:
         main._build_targets = check_and_build
 
     def _reject_invalid_command_line(self, target_top: str | None) -> None:
-        """End SCons for options and targets that nothing is called, and where it cannot keep its records.
+        """Exit for unknown options and targets, and if the records cannot be written.
 
-        Targets are named from ``target_top``, a folder of the project, where SCons was started there (``-u``, ``-U``, ``-D``).
+        Targets are relative to ``target_top``, the folder of the project where SCons was started (``-u``, ``-U``, ``-D``).
         """
         with TRACE.untraced():
             try:
                 reject_unknown_options(TRACE.sources())
-                # A run of some kernels has not made the nodes of the others.
+                # A run of some kernels has no nodes of the others.
                 if self.subset is None:
                     reject_unknown_targets(target_top or "")
                 open_sconsign()
@@ -152,13 +152,13 @@ class BuildSession:
                 exit_with_error(error)
 
     def skipped(self, node) -> None:
-        """``node`` is current, and SCons will not look at it."""
+        """``node`` is current, and SCons will not visit it."""
         self.progress.skipped(node)
 
     def _watch_interrupts(self) -> None:
-        """On Ctrl-C SCons waits for the running steps; end them, or that can take minutes.
+        """On Ctrl-C SCons waits for the running steps; end them, as that can take minutes.
 
-        SCons installs its signal handlers later and over ours; the wakeup descriptor hears of signals all the same.
+        SCons installs its signal handlers later and replaces ours; the wakeup descriptor still reports signals.
         """
         if threading.current_thread() is not threading.main_thread():
             return
@@ -175,7 +175,7 @@ class BuildSession:
                 self._leave_stuck_steps()
 
     def _leave_stuck_steps(self) -> None:
-        """End the process where steps wait on: for a file system, say, that does not answer."""
+        """End the process if steps do not end, for example on a file system that does not respond."""
         until = time.monotonic() + SHUTDOWN_TIMEOUT
         while self.progress.running:
             if time.monotonic() > until:
@@ -186,11 +186,11 @@ class BuildSession:
             time.sleep(0.02)
 
     def executor(self, env) -> Executor:
-        """The executor, started at the first step that needs one."""
+        """The executor, started for the first step that needs one."""
         return self._executor.get(env)
 
     def finish(self) -> None:
-        """At exit: show the summary and end the workers. Ctrl-C leaves the rest."""
+        """At exit: show the summary and end the workers. After Ctrl-C only end them."""
         with suppress(KeyboardInterrupt):
             self._finish()
 
@@ -216,7 +216,7 @@ class BuildSession:
                 print(f"scons: the next run will check every node, because {reason}")
 
     def _notify_watch(self) -> None:
-        """Tell who watches the build."""
+        """Send the watch message, if a watcher listens."""
         if report_files_to_watcher.is_listening():
             before = self.subset.record.paths if self.subset is not None else ()
             files = (*self.shortcut.trace.files, *before, *report_files_to_watcher.files_of(self.artifacts))
@@ -234,21 +234,21 @@ class BuildSession:
         )
 
     def defer_library(self, alias, make: Callable[[], list]) -> None:
-        """``make`` gives all nodes of the library ``alias``, which has those of this run."""
+        """``make`` returns all nodes of the library ``alias``, which has those of this run."""
         self.libraries.defer(alias, make)
         alias.complete = self.complete_graph
 
     def complete_graph(self) -> None:
-        """Make the nodes of all kernels after all."""
+        """Create the nodes of all kernels."""
         self.subset = self.progress.total_cubins = None
         self.libraries.complete()
 
     def report_at_end(self, error: TileirasError) -> None:
-        """Say ``error`` after the failures that it follows from."""
+        """Report ``error`` after the failures that caused it."""
         self._at_end.append(error)
 
     def _finish_after_failures(self) -> None:
-        """Make the rest of what cannot be whole, with -k, and say what is missing."""
+        """With -k, build partial outputs after failures, and report what is missing."""
         lost = self.progress.lost_nodes(SCons.Script.GetBuildFailures())
         if SCons.Script.GetOption("keep_going"):
             for make in self.rest:
@@ -257,7 +257,7 @@ class BuildSession:
             self.progress.add_line(str(error))
 
     def _report_orphans(self, quiet: bool) -> None:
-        """Name or remove them, if the build scripts were read to their end, so that all kernels are known."""
+        """Report or remove orphans, if the build scripts were read to their end, so that all kernels are known."""
         known = self._begun and self.all_known and self.subset is None
         if not known or self.interrupted or not changes_files():
             return

@@ -1,13 +1,13 @@
-"""An executor in front of another: a step whose result the build cache has does not run.
+"""An executor that wraps another: a step whose result is in the build cache does not run.
 
-The key of a step is the SHA-256 of what decides its bytes: the signature that SCons compares, and the contents of
-the files that it reads. It holds no path and no machine, so every checkout of the same sources finds the same entries.
-Not built on SCons' CacheDir: its keys hold each target's path, and an entry per file instead of per step.
+The key of a step is the SHA-256 of all that determines its output: the signature that SCons compares, and the contents of
+the files that it reads. It contains no path and no host name, so all checkouts of the same sources share entries.
+SCons' CacheDir is not used: its keys contain each target's path, and it has an entry per file instead of per step.
 
-What an export reads is known only when it has run. So it has two kinds of entry, as compiler caches have them: the first
-key, of the file alone, leads to what earlier exports of it have read; the first of these records that holds here leads to
-the kernels. An export that did what nobody can follow is not kept. What a compiler has said is kept with them: whoever
-takes the result hears its warnings too.
+What an export reads is known only after it has run. So exports have two kinds of entries, as in compiler caches: the first
+key, of the file alone, maps to the dependency records of earlier exports; the first record that matches the current state
+maps to the kernels. An export with untraceable actions is not cached. Compiler warnings are stored with the result, and
+printed again with it.
 """
 
 from __future__ import annotations
@@ -40,23 +40,23 @@ if TYPE_CHECKING:
     from ..workers.executor.speculative_steps import Lookahead
 
 VERSION = 3  # of what a key covers and of the files of an entry
-MAX_CANDIDATES = 16  # records of one file; each is another state of what it reads
+MAX_CANDIDATES = 16  # records per file; each is another state of its dependencies
 _RECORDS = "records"
 _REMARKS = "remarks"
 
 
 class Entry(Protocol):
-    """What the cache keeps of one call."""
+    """The cache's view of one call."""
 
     def find(self, cache: BuildCache) -> object | None:
-        """The result of the call, if the cache has it."""
+        """The result of the call, if it is cached."""
 
     def keep(self, cache: BuildCache, made: Any) -> None:
-        """Keep what the call has returned, if it is what these inputs make."""
+        """Store the result of the call, if it is a function of the inputs."""
 
 
 class CachingExecutor:
-    """Runs in the executor that ``make`` starts what ``cache`` does not have; starts none if it has everything."""
+    """Runs what ``cache`` does not have in the executor that ``make`` starts; starts none if the cache has everything."""
 
     def __init__(self, cache: BuildCache, make: Callable[[], Executor]):
         self.cache, self._thread = cache, threading.local()
@@ -65,21 +65,21 @@ class CachingExecutor:
     def run(
         self, function: str, *arguments: Any, timeout: float | None = None, lookahead: Lookahead | None = None
     ) -> Any:
-        """The function's result, from the cache where it has one. Raises what the inner executor raises."""
+        """The function's result, from the cache if possible. Raises the errors of the inner executor."""
         entry = _entry(function, arguments)
         found = entry.find(self.cache) if entry else None
         self._thread.taken = found is not None
         if found is not None:
             return found
         made = self._inner.get().run(function, *arguments, timeout=timeout, lookahead=lookahead)
-        # The key holds the code that was read; workers may have loaded another by now.
+        # The key covers the code on disk; workers may have loaded another version.
         if entry and installed().is_as_read():
             entry.keep(self.cache, made)
         return made
 
     @property
     def was_hit(self) -> bool:
-        """Whether the cache answered this thread's last call."""
+        """Whether this thread's last call was a cache hit."""
         return getattr(self._thread, "taken", False)
 
     def interrupt(self) -> None:
@@ -92,7 +92,7 @@ class CachingExecutor:
         self._inner.close()
 
     def summary(self) -> str:
-        """What the cache did, and the inner executor, a line each; "" if nothing was asked."""
+        """The statistics of the cache and of the inner executor, a line each; "" without calls."""
         lines = [self.cache.summary(), self._inner.summary()]
         return "\n".join(filter(None, lines))
 
@@ -102,14 +102,14 @@ def _entry(function: str, arguments: tuple) -> Entry | None:
     try:
         return ENTRIES[function](*arguments) if function in ENTRIES else None
     except OSError:
-        # An input that cannot be read: the call itself says so, with a location.
+        # An unreadable input: the call itself reports it, with a location.
         return None
 
 
 # ---- one stage of one kernel
 @dataclass(frozen=True)
 class LoweringEntry:
-    """The files that one stage makes, by suffix; ``stamps`` are those of the tools that it runs, by path."""
+    """The files that one stage makes, by suffix; ``stamps`` are the stat states of the tools that it runs, by path."""
 
     key: str
     suffixes: tuple[str, ...]
@@ -120,7 +120,7 @@ class LoweringEntry:
         return cache.find(self.key, self.suffixes)
 
     def keep(self, cache: BuildCache, made: dict[str, bytes]) -> None:
-        """Keep them, unless a tool is no longer the one that the key is of."""
+        """Store them, unless a tool has changed since the key was computed."""
         if all(stamp(path) == before for path, before in self.stamps.items()):
             cache.keep(self.key, made)
 
@@ -129,7 +129,7 @@ def _entry_of_lowering(data: bytes, source: str, target: str, job: Job, name: st
     """The entry of one stage of one kernel; ``name`` is for diagnostics only."""
     stage = rows[-1]
     asked = [file for file in stage.inputs if file.requested_by is None or load(file.requested_by)(data)]
-    # Before the digests, which are those of the stamps or the entry is not kept.
+    # Before the digests: if a tool changes in between, the entry is not stored.
     stamps = {_path(job, file): stamp(_path(job, file)) for file in asked}
     inputs = {file.option: file_digest(_path(job, file)) for file in asked}
     signature = _signature(stage, stage.job(job))
@@ -149,14 +149,14 @@ def _signature(stage: Stage, job: Job) -> dict:
 # ---- the kernels of a Python file
 @dataclass(frozen=True)
 class ExportEntry:
-    """The kernels of a Python file, by name, and the records of what its exports have read."""
+    """The kernels of a Python file, by name, and the dependency records of its exports."""
 
     first_key: str
     names: tuple[str, ...]
     places: PortablePaths
 
     def find(self, cache: BuildCache) -> TracedResult | None:
-        """The kernels, and the record that holds here."""
+        """The kernels, and the record that matches the current state."""
         comparison = Comparison(Probe(self.places))
         for record in self._records(cache):
             if comparison.first_change(record) is None:
@@ -166,7 +166,7 @@ class ExportEntry:
         return None
 
     def keep(self, cache: BuildCache, made: TracedResult) -> None:
-        """Keep the kernels, unless what they were made from cannot be followed."""
+        """Store the kernels, unless the export had untraceable actions."""
         if made.record.untraced_actions or set(made.files) != set(self.names):
             return
         record = self._shared(cache, made)
@@ -177,7 +177,7 @@ class ExportEntry:
         cache.keep(self.first_key, {_RECORDS: json.dumps(records).encode()})
 
     def _shared(self, cache: BuildCache, made: TracedResult) -> DependencyRecord:
-        """Its record; without where the project lies, where a project elsewhere that read the same has made the same bytes."""
+        """Its record; without the project's path if a project elsewhere with the same inputs has the same output."""
         portable = _anywhere(made.record)
         if portable == made.record:
             return portable
@@ -187,7 +187,7 @@ class ExportEntry:
         return portable if same else made.record
 
     def _made(self, cache: BuildCache, record: DependencyRecord) -> dict[str, bytes] | None:
-        """The kernels that an export with this record has made."""
+        """The kernels of an export with this record."""
         files = cache.find(self._key(record), (*self.names, _REMARKS), counted=False)
         return {name: files[name] for name in self.names} if files is not None else None
 
@@ -209,7 +209,7 @@ class ExportEntry:
 
 
 def _entry_of_export(function: str, root: str, stage: Stage, path: str, names: tuple[str, ...], *_) -> Entry | None:
-    """The entry of the export of a Python file, which lies in the project ``root``."""
+    """The entry of the export of a Python file in the project ``root``."""
     if function != EXPORT_CALL:
         return None
     read = {os.path.relpath(path, root): hashlib.sha256(read_file(path)).hexdigest()}
@@ -218,7 +218,7 @@ def _entry_of_export(function: str, root: str, stage: Stage, path: str, names: t
 
 
 def _entry_of_compiling(request: Request, root: str) -> Entry:
-    """The entry of a CUDA Tile C++ file; other checkouts have it in other folders, and nvcc too."""
+    """The entry of a CUDA Tile C++ file; the paths of the file and of nvcc differ between checkouts."""
     places, path = PortablePaths(root), os.path.join(root, request.path)
     options = [
         request.sm,
@@ -235,7 +235,7 @@ def _anywhere(record: DependencyRecord) -> DependencyRecord:
 
 
 def _stamped(record: DependencyRecord, probe: Probe | None) -> DependencyRecord:
-    """``record`` with this machine's stamps; without ``looking`` with none."""
+    """``record`` with this machine's stat states; with none unless ``looking``."""
     stamps = probe.stamps if probe else {}
     rows = [[_restamped(read, probe, stamps) for read in part] for part in record.blocks()]
     return DependencyRecord.of(rows[0], rows[1], record.untraced_actions)
@@ -247,7 +247,7 @@ def _restamped(read: Dependency, probe: Probe | None, stamps: dict) -> Dependenc
     return replace(read, stamp=stamps.get(probe.paths.path(read.name)) if probe else None)
 
 
-# The functions whose results are cached, and what makes the entry of a call from its arguments.
+# The functions whose results are cached, and the factory of an entry from a call's arguments.
 ENTRIES: dict[str, Callable[..., Entry | None]] = {
     "tileiras_build.driver:lower": _entry_of_lowering,
     CALL: _entry_of_export,

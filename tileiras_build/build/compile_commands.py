@@ -24,7 +24,7 @@ FILE_NAME = "compile_commands.json"
 
 
 class CommandsAction(AlwaysBuildAction):
-    """Writes the commands of the artifacts that libraries end in. The list reads the whole graph."""
+    """Writes the commands of the final artifacts of libraries. Its signature reads the whole graph."""
 
     alias = COMMANDS
 
@@ -39,7 +39,7 @@ class CommandsAction(AlwaysBuildAction):
 
 
 def add_commands(env, folder: str, last: list) -> None:
-    """Let ``scons commands`` write the list for ``last``, artifact nodes; a library more joins the same file."""
+    """Make ``scons commands`` write the list for ``last``, artifact nodes; further libraries are added to the same file."""
     node = env.Dir(folder).File(FILE_NAME)
     if node.has_builder():
         node.builder.action.last.extend(last)
@@ -49,7 +49,7 @@ def add_commands(env, folder: str, last: list) -> None:
 
 
 def commands(last: Iterable, top: str) -> Iterator[dict]:
-    """The commands that make the artifacts ``last``, each after those that it needs, and each once."""
+    """The commands that make the artifacts ``last``, each once, in dependency order."""
     seen: set = set()
     project = project_defaults()
     for node in last:
@@ -64,7 +64,7 @@ def commands(last: Iterable, top: str) -> Iterator[dict]:
 
 
 def _arguments(node, project: Container[str]) -> list[str] | None:
-    """The command of one artifact; None where it is no stage's. ``project``: the options that it has defaults for."""
+    """The command of one artifact; None if no stage makes it. ``project``: the options with defaults in the project."""
     action, source = node.builder.action, node.sources[0].path
     if isinstance(action, ExportAction):
         kernel = ["--kernel", kernel_name(node), "--root", "."]

@@ -1,15 +1,15 @@
-"""``explain=1``: why a step runs, in half a line, from SCons' record of its last run and what is there now."""
+"""``explain=1``: why a step runs, from SCons' record of its last run and the current state."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
 
-MAX_REASONS = 3  # reasons; a step that has more of them says how many
+MAX_REASONS = 3  # shown reasons; further ones are counted
 
 
 def explain_rebuild(node) -> str:
-    """The reasons for building ``node``, which SCons has found not to be up to date: "build/sm_90/a.ll changed"."""
+    """The reasons for building ``node``, which SCons found outdated: "build/sm_90/a.ll changed"."""
     record = node.get_stored_info().binfo
     if not hasattr(record, "bact"):
         return "not built before"
@@ -49,7 +49,7 @@ def _changes_of_options(before: dict, now: dict) -> Iterator[str]:
 
 
 def parse_signature(text: str) -> dict | None:
-    """The signature that ``stage_actions.py`` leaves as an action's text; None where the build script has added to it."""
+    """The signature that ``stage_actions.py`` stores as an action's text; None if the build script has changed it."""
     try:
         return json.loads(text)
     except ValueError:

@@ -1,7 +1,7 @@
-"""The step that exports a Python file's kernels, and the record of what it read, which decides whether it runs again.
+"""The step that exports a Python file's kernels, and the record of its dependencies, which decides whether it runs again.
 
-The record is a file beside the bytecode, ``<first kernel>.reads``, and one of the step's targets. What it lists are the
-step's dependencies; SCons itself knows only the file, and the modules beside it that may be made by other steps.
+The record is a file beside the bytecode, ``<first kernel>.reads``, and one of the step's targets. It lists the step's
+dependencies; SCons itself knows only the file, and the modules beside it that other steps may make.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from .stage_actions import WorkerAction, explain_suffix, kernel_name, step_timeo
 
 SUFFIX = ".reads"
 CALL = "tileiras_build.workers.executor.traced_call:call"
-# Reads whose state the stat of a file or the names in a folder tell; of others a build without a graph cannot.
+# Dependencies whose state the stat of a file or the names in a folder determine; a null build cannot check others.
 _FILES, _FOLDERS = frozenset(("contents", "type", "stat")), frozenset(("names", "shadows", "distributions"))
 
 
 class ExportAction(WorkerAction):
-    """Makes the bytecode of every kernel of a Python file, and the record of what was read for it."""
+    """Exports the bytecode of every kernel of a Python file, and the record of its dependencies."""
 
     def __init__(self, stage: Stage, executor: Callable):
         super().__init__(stage, executor, {"stage": stage.name, "code": source_digest(stage)})
 
     def strfunction(self, target, source, env, executor=None) -> str:
-        """The line that is shown: stage, file and how many kernels it makes."""
+        """The displayed line: stage, file and number of kernels."""
         return f"{self.stage.name:7} {len(_names(target))} of {source[0].name}{explain_suffix(target)}"
 
     def call(self, executor, target, source, env) -> dict[str, bytes]:
-        """Export the kernels that the targets are named for; paths in debug info are relative to the top folder."""
+        """Export the kernels that the targets are named after; paths in debug info are relative to the top folder."""
         path, names = source[0].path, _names(target)
         made = self._run_traced(executor, path, names, env)
         missing = [name for name in names if name not in made.files]
@@ -66,7 +66,7 @@ def export_named(stage: Stage, path: str, names: tuple[str, ...], root: str) -> 
     from ..pipeline.stages import load
 
     made = load(stage.edge)(path, source_root=root)
-    # The step reports what is missing.
+    # The step reports missing kernels.
     return {name: made[name] for name in names if name in made}
 
 
@@ -75,21 +75,21 @@ def _names(targets: Sequence) -> tuple[str, ...]:
 
 
 class ExportDependencies:
-    """What the step that makes some targets has read: the record at ``path``, compared once in a run."""
+    """The dependencies of the step that makes some targets: the record at ``path``, compared once per run."""
 
     def __init__(self, path: str, comparison: Callable[[], Comparison]):
         self._path, self._comparison = Path(path), comparison
         self._change: tuple[str | None] | None = None
 
     def record(self) -> DependencyRecord | None:
-        """The record of the last export; None where there is none."""
+        """The record of the last export; None if there is none."""
         try:
             return DependencyRecord.from_bytes(self._path.read_bytes())
         except OSError:
             return None
 
     def change(self) -> str | None:
-        """Why the step must run, in a few words; None where it would read the same again."""
+        """Why the step must run, in a few words; None if its dependencies are unchanged."""
         if self._change is None:
             record = self.record()
             missing = "no dependency record"
@@ -97,14 +97,14 @@ class ExportDependencies:
         return self._change[0]
 
     def made_by_steps(self) -> list:
-        """Nodes of what it has read that other steps of this build make: those come first."""
+        """Nodes of its dependencies that other steps of this build make: those are built first."""
         record, places = self.record(), self._comparison().probe.paths
         reads = record.reads if record else ()
         nodes = [_node_at(places.path(read.name)) for read in reads if read.kind == "contents"]
         return [node for node in nodes if node is not None and node.has_builder()]
 
     def inputs(self) -> tuple[set[str], set[str]] | str:
-        """The files, and folders, whose stats and names tell whether the record holds; or a few words why none do."""
+        """The files and folders whose stats and names determine whether the record is current; or the reason why none do."""
         record, places = self.record(), self._comparison().probe.paths
         if record is None or record.untraced_actions:
             return record.untraced_actions[0] if record else "an export without a dependency record"
@@ -127,20 +127,20 @@ class ExportDependencies:
         return files, folders
 
     def change_since(self, comparison: Comparison) -> str | None:
-        """As ``change``, compared by another ``comparison``."""
+        """Like ``change``, with another ``comparison``."""
         record = self.record()
         return comparison.first_change(record) if record else "an export without a dependency record"
 
 
 def _is_checked_every_run(read: Dependency) -> bool:
-    """Whether the environment, the machine, the search path or the absence of links says it, which every run compares."""
+    """Whether it depends on the environment, the machine, the search path or missing links, which every run compares."""
     if read.kind == "variable":
         return read.name not in IGNORED_ENV_VARS
     return read.kind in ("path", "place", "machine") or read.kind == "link" and not read.state.startswith("->")
 
 
 def _folders_before(program: str) -> list[str]:
-    """The folders of PATH up to the one where a program was found, in which another one may appear."""
+    """The folders of PATH up to the one where a program was found; another program may appear in them."""
     folders = [os.path.abspath(folder) for folder in os.environ.get("PATH", "").split(os.pathsep)]
     found = os.path.dirname(program)
     return folders[: folders.index(found) + 1] if found in folders else folders
@@ -150,18 +150,18 @@ def _node_at(path: str):
     try:
         return SCons.Node.FS.get_default_fs()._lookup(path, None, SCons.Node.FS.Entry, create=False)
     except Exception:
-        # SCons has several errors for a path that it does not know, or knows as something else.
+        # SCons has several errors for an unknown path, or a node of another kind.
         return None
 
 
-# ---- what only a run of a program tells, kept with the record of what it has read
+# ---- results of user code that only a run of it can determine, stored with its dependency record
 def store_lines(path: Path, lines: bytes, record: DependencyRecord) -> None:
-    """Keep ``lines`` at ``path``."""
+    """Store ``lines`` at ``path``."""
     write_files({path: lines + b"\0" + record.to_bytes()})
 
 
 def stored_lines(path: Path, comparison: Comparison) -> list[str] | None:
-    """The lines kept at ``path``; None where the program would not read the same again, or nothing is kept."""
+    """The lines stored at ``path``; None if there are none, or a dependency has changed."""
     try:
         lines, _, record = path.read_bytes().partition(b"\0")
     except OSError:
@@ -171,13 +171,13 @@ def stored_lines(path: Path, comparison: Comparison) -> list[str] | None:
     return lines.decode(errors="replace").splitlines() if held else None
 
 
-# ---- kernels that only the run of their file tells
+# ---- kernels that only a run of their file can determine
 NAMES_CALL = f"{__name__}:list_names"
 _NAMES, CASES = "names", ".cases"
 
 
 def list_names(path: str) -> dict[str, bytes]:
-    """The names of a Python file's kernels, one a line; runs the file, in a worker."""
+    """The names of a Python file's kernels, one per line; runs the file, in a worker."""
     from ..frontend.export_cutile import list_cases
 
     return {_NAMES: "\n".join(list_cases(path)).encode()}
@@ -185,9 +185,9 @@ def list_names(path: str) -> dict[str, bytes]:
 
 @dataclass(frozen=True)
 class ComputedKernelNames:
-    """The names of the kernels of a Python file whose table is built by code, kept at ``kept`` with what was read for it.
+    """The names of the kernels of a Python file whose table code builds, stored at ``kept`` with their dependencies.
 
-    While that is as it was the file need not run to make the graph.
+    As long as these are unchanged, the file need not run to construct the graph.
     """
 
     path: str
@@ -195,11 +195,11 @@ class ComputedKernelNames:
     root: str
 
     def find(self, comparison: Comparison) -> list[str] | None:
-        """The kept names; None where the file must run."""
+        """The stored names; None if the file must run."""
         return stored_lines(self.cache_path, comparison)
 
     def run(self, executor, timeout: float, keep: bool) -> list[str]:
-        """The names that a run of the file gives, which are kept unless ``keep`` says otherwise."""
+        """The names from a run of the file, which are stored unless ``keep`` is false."""
         run = lambda: executor.run(CALL, NAMES_CALL, self.root, self.path, timeout=timeout)
         made = run_traced(run, self.path, self.root)
         if keep:

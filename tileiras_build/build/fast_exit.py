@@ -1,8 +1,8 @@
-"""The end of a build's process: what it has in memory is left to the system, where no object's end would do more than that.
+"""Ends the build's process without Python's final garbage collection, unless an object has a finalizer with visible effects.
 
-Before Python ends it looks for cycles among all objects and takes them apart: with a library of 4,000 kernels for 4 GPUs a
-tenth of what an edit costs. Files that are open still are written then, and whatever else people's objects do when they go:
-where there is any such object, Python does as ever.
+Before Python exits it collects cycles among all objects: with a library of 4,000 kernels for 4 GPUs a tenth of the cost of
+an edit. Open files are then flushed, and finalizers of the user's objects run: if there is any such object, Python exits as
+usual.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import io
 
 from SCons import dblite
 
-_STANDARD = (0, 1, 2)  # descriptors of the streams that Python writes in any case
+_STANDARD = (0, 1, 2)  # descriptors of the streams that Python flushes in any case
 
 
 def skip_final_gc() -> None:
-    """To be called when the process ends: what is in memory now is not looked at any more, unless somebody's end does more."""
+    """Call at exit: exempt the current objects from garbage collection, unless one has a finalizer."""
     found = gc.get_objects()
     ending = {kind for kind in set(map(type, found)) if hasattr(kind, "__del__")}
     if not any(_has_finalizer(thing) for thing in found if type(thing) in ending):
@@ -24,7 +24,7 @@ def skip_final_gc() -> None:
 
 
 def _has_finalizer(thing: object) -> bool:
-    """Whether the end of ``thing``, whose class says what it does then, could be seen."""
+    """Whether the finalizer of ``thing``, according to its class, could have a visible effect."""
     if isinstance(thing, dblite._Dblite):
         return thing._needs_sync
     if not isinstance(thing, io.IOBase):

@@ -1,9 +1,8 @@
-"""``Glob`` of a folder with thousands of sources, at a fifth of its cost: one look at the folder says what its files are.
+"""``Glob`` of a folder with thousands of sources, at a fifth of its cost: one scan of the folder yields the file types.
 
-SCons looks for each name twice and asks the system what it is. Here the folder's own entries tell which names are
-plain files; the nodes of those are made as SCons makes them in the end. All else (links, folders, variant directories,
-repositories) is left to SCons. It sorts them by their names, and asks the system about each name again: that is left
-where the answer changes nothing.
+SCons looks for each name twice and queries its type. Here the scan of the folder determines which names are plain files;
+their nodes are created like SCons' own. Everything else (links, folders, variant directories, repositories) is left to SCons.
+SCons sorts the nodes by name, and queries the type of each name again: this is skipped where it cannot change the result.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ _UNSET = (("_local", False), ("released_target_info", False), ("builder", None))
 
 
 class _PlainFile(File):
-    """A file of which the folder has said that it is one. SCons' own code for new nodes asks for what it has not yet."""
+    """A file that the folder's scan reported as a plain file, as an entry for SCons' code that creates nodes."""
 
     __slots__ = ()
 
@@ -31,7 +30,7 @@ class _PlainFile(File):
 
 
 def install() -> None:
-    """From now on SCons looks into folders so."""
+    """Replace SCons' scan of folders."""
     Dir._glob1, Base._get_str = glob_folder, node_text
 
 
@@ -49,7 +48,7 @@ def glob_folder(folder: Dir, pattern: str, ondisk: bool = True, source: bool = F
 
 
 def node_text(node: Base) -> str:
-    """SCons' ``Base._get_str``: the path of a node, or of what it is a copy of, of which either may be there."""
+    """SCons' ``Base._get_str``: the path of a node, or of its source if the node is a copy that does not exist."""
     if node.duplicate or node.is_derived() or node.srcnode() is node:
         return node.get_path()
     return _get_str(node)

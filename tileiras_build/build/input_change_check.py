@@ -1,8 +1,8 @@
-"""The files that a step reads: whether they stayed the same while it ran, and whether SCons' record names what was read.
+"""Checks that the input files of a step stay the same while it runs, and that SCons' record matches what was read.
 
-SCons takes the signature of a file when it decides whether to run a step. What is read, and what ptxas is when it is
-run, can be another file's by then. So a step is run again if something changed while it ran; and its record gets the
-contents that were read, or the next build would take the result for one of the contents before.
+SCons takes the signature of a file when it decides whether to run a step. The file, or the ptxas program, may have changed
+when the step reads it. So a step runs again if an input changed meanwhile; and its record gets the contents that were
+read, because otherwise the next build would attribute the result to the earlier contents.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ _REMEDY = "rerun when no other program writes to it"
 
 
 class StepInputs:
-    """The files that the step of a target reads, as they are now."""
+    """The input files of a target's step, in their current state."""
 
     def __init__(self, target: SCons.Node.Node):
         files = [node for node in target.children() if isinstance(node, SCons.Node.FS.File)]
         self._stamps: dict[SCons.Node.FS.File, Stamp | None] = {node: stamp(node.path) for node in files}
 
     def first_change(self) -> str | None:
-        """A file that is no longer the one it was, if there is one."""
+        """The first file that has changed, if any."""
         return next((node.path for node, before in self._stamps.items() if stamp(node.path) != before), None)
 
     def record_in(self, targets: list) -> None:
-        """Let the records of ``targets`` name the contents that were read.
+        """Store the contents that were read in the records of ``targets``.
 
-        Raises InvalidInput[input-changed] where the file of another step is not what that step has made.
+        Raises InvalidInput[input-changed] if the file of another step is not that step's output.
         """
         for node in self._stamps:
             if _matches_scons_stat(node):
@@ -51,9 +51,9 @@ class StepInputs:
 
 
 def run_on_stable_inputs(targets: list, make: Callable[[], dict[str, bytes]]) -> dict[str, bytes]:
-    """What ``make`` makes of the inputs of ``targets``; once more where one of them changed meanwhile.
+    """The result of ``make`` for the inputs of ``targets``; ``make`` runs twice if one of them changed meanwhile.
 
-    Raises InvalidInput[input-changed] where one changed both times.
+    Raises InvalidInput[input-changed] if one changed both times.
     """
     for _ in range(2):
         inputs = StepInputs(targets[0])
@@ -67,11 +67,11 @@ def run_on_stable_inputs(targets: list, make: Callable[[], dict[str, bytes]]) ->
 
 
 def _matches_scons_stat(node: SCons.Node.FS.File) -> bool:
-    """Whether the file is by its stat the one whose signature SCons has."""
+    """Whether the file's stat is the one for which SCons has the signature."""
     try:
         found = os.stat(node.path)
     except OSError:
-        # The step itself has said what it needs.
+        # The step itself has reported its dependencies.
         return True
     if isinstance(node, ArtifactFile):
         return matches(node.get_ninfo(), found)
@@ -84,7 +84,7 @@ def _identity(found: os.stat_result) -> tuple[int, ...]:
 
 
 def _replace(record, node, csig: str) -> None:
-    """Put ``csig`` in the place of the node's signature in one target's record, and in no other's."""
+    """Replace the node's signature by ``csig`` in the record of one target only."""
     parts = (
         (record.bsources, record.bsourcesigs),
         (record.bdepends, record.bdependsigs),

@@ -1,8 +1,8 @@
 """``generate``: builders from the table of stages, and ``env.KernelLibrary``, which chains them.
 
-A library's nodes are, for each kernel, ``<build_dir>/tilebc/<kernel>.tilebc`` (where it is made from Python) and, for
-each target, ``<build_dir>/<sm>/<kernel>.<stage>`` of every later stage. Nodes are made with the fewest SCons calls that
-do it: at 1,000 kernels x 2 targets the graph has 13,000 of them.
+A library's nodes are, for each kernel, ``<build_dir>/tilebc/<kernel>.tilebc`` (if it is exported from Python) and, for
+each target, ``<build_dir>/<sm>/<kernel>.<stage>`` of every later stage. Nodes are created with as few SCons calls as
+possible: for 1,000 kernels x 2 targets the graph has 13,000 of them.
 """
 
 from __future__ import annotations
@@ -57,18 +57,18 @@ _current: BuildSession | None = None
 
 
 def exists(env) -> bool:
-    """SCons asks whether the tool can be used: it needs nothing but this package."""
+    """True: the tool needs only this package."""
     return True
 
 
 def generate(env, table: tuple[Stage, ...] = STAGES, executor: Executor | None = None) -> None:
     """Add the builders to ``env``: ``KernelLibrary``, and one per stage (``Tileaa``, ``Ptx``, ``Cubin``, …).
 
-    ``table`` replaces the stages (tests do); ``executor`` the local worker pool.
+    ``table`` replaces the stages (for tests); ``executor`` the local worker pool.
     """
-    # The graph lives as long as SCons does: collecting it costs a fifth of a build that has nothing to do.
+    # The graph lives as long as SCons: garbage collections of it take a fifth of a null build.
     gc.disable()
-    # By default SCons takes a file of three days ago for unchanged where its time stamp is, even if it was set back.
+    # By default SCons does not read a file with an unchanged time stamp of three days ago, even if the time was set back.
     SCons.Script.SetOption("max_drift", -1)
     add_defaults(env)
     build = _session_of_this_run(env, executor)
@@ -85,10 +85,10 @@ def generate(env, table: tuple[Stage, ...] = STAGES, executor: Executor | None =
 
 
 def _session_of_this_run(env, executor: Executor | None) -> BuildSession:
-    """One per process: environments share the workers and the counts. Ends SCons if there is nothing to do."""
+    """The session of this process: environments share the workers and the counts. Exits if there is nothing to do."""
     global _current
     if _current is None:
-        # The first to be registered is called last.
+        # The first registered handler runs last.
         atexit.register(skip_final_gc)
         use_all_cores()
         if SCons.Script.GetOption("help"):
@@ -97,7 +97,7 @@ def _session_of_this_run(env, executor: Executor | None) -> BuildSession:
             SCons.Script.Help(help_text(env), append=True, local_only=True)
         folder = Path(env.Dir("#").get_abspath(), str(env.get("build_dir", DEFAULTS["build_dir"])))
         shortcut = NullBuild(TRACE, folder)
-        # What is up to date says nothing of files that nothing is made from any more.
+        # A null build does not check for orphans.
         pruning = is_pruning(env)
         standing = BuildState() if pruning else shortcut.compare()
         if standing.names is None and changes_files() and lock_folder(env.Dir("#").get_abspath()):
@@ -118,7 +118,8 @@ def _session_of_this_run(env, executor: Executor | None) -> BuildSession:
 class Rule:
     """One stage for one target and one set of options: its builder and the files that it reads besides its artifact.
 
-    ``always`` are those of every artifact, ``requested_inputs`` finds those that one artifact requests. ``settings`` are kept alive: rules are found by their identity.
+    ``always`` are those of every artifact, ``requested_inputs`` finds those that one artifact requests. ``settings`` is kept alive
+    because rules are found by its identity.
     """
 
     builder: object
@@ -133,7 +134,7 @@ class GraphBuilder:
     def __init__(self, table: tuple[Stage, ...], build: BuildSession):
         self.table, self.build = table, build
         self._builders: dict[tuple, object] = {}
-        self._helpers: set[str] = set()  # files that have been named as helpers
+        self._helpers: set[str] = set()  # files that were reported as helpers
         self._cut_from: dict[tuple[str, str], list[str]] = {}
 
     @cached_property
@@ -162,9 +163,9 @@ class GraphBuilder:
     def add_library(self, env, name: str, sources: Iterable, sm: str | None = None, kernels: Mapping | None = None):
         """``env.KernelLibrary(name, sources, sm="90,100")``: an alias of the cubins of all kernels for all targets.
 
-        ``sources`` are ``.py`` files with a ``CASES`` table, CUDA Tile C++ (``.cu``) and ``.tilebc`` files, as names or nodes; ``sm`` defaults
-        to the environment's. ``kernels`` gives single ones options of their own: ``{"matmul_*": {"opt": 2}}``. Ends
-        SCons with one sentence where an option is wrong or two kernels share a name.
+        ``sources`` are ``.py`` files with a ``CASES`` table, CUDA Tile C++ (``.cu``) and ``.tilebc`` files, as names or nodes; ``sm``
+        defaults to the environment's. ``kernels`` sets options of single kernels: ``{"matmul_*": {"opt": 2}}``. Exits with a
+        one-line error for an invalid option or if two kernels share a name.
         """
         try:
             return self._add_library(env, name, sources, sm, kernels or {})
@@ -196,9 +197,9 @@ class GraphBuilder:
         return made
 
     def kernels_of(self, env, nodes, settings: Settings, options: Rows, read: Callable, taken: set[str]) -> list:
-        """The kernels of each file of ``nodes``; CUDA Tile C++ files are the last to be looked into.
+        """The kernels of each file of ``nodes``; CUDA Tile C++ files are read last.
 
-        ``taken`` are names of kernels and files that are not among them.
+        ``taken`` are names of other kernels and files.
         """
         others = {node: self._kernels(env, node, settings) for node in nodes if not is_tilecpp(node)}
         taken = taken | {kernel.name for made in others.values() for kernel in made}
@@ -220,7 +221,7 @@ class GraphBuilder:
                     self._report_helper(node, "no CASES table: treated as a helper module")
                 return []
         except TileirasError:
-            pass  # the step says what is wrong with it
+            pass  # the step reports the error
         return self._exported(env, node, settings)
 
     def _report_helper(self, node, why: str) -> None:
@@ -235,7 +236,7 @@ class GraphBuilder:
         try:
             names, imports = self._names_of(env, path, settings), find_imports(path)
         except TileirasError:
-            # The same error is the file's own: it fails that step, and -k builds the others.
+            # The error belongs to the file: it fails that step, and -k builds the others.
             names, imports = self._names_of_last_build(node) or [Path(path).stem], []
             self.build.all_known = False
         if not names:
@@ -254,11 +255,11 @@ class GraphBuilder:
         return [_exported_kernel(name, node, bytecode) for name, bytecode in zip(names, made, strict=True)]
 
     def _names_of_last_build(self, node) -> list[str] | None:
-        """The kernels that a source had when the others were built by whose record this run goes."""
+        """The kernels that a source had when the last full build of the record ran."""
         return self.build.subset.full_graph.sources.get(node.get_abspath()) if self.build.subset is not None else None
 
     def _names_of(self, env, path: str, settings: Settings) -> list[str]:
-        """The kernels of a Python file: from its text, or where code builds its table from a run of it."""
+        """The kernels of a Python file: from its text, or from a run of it if code builds its table."""
         rows = read_rows(path)
         if rows is not None:
             return [row.name for row in rows]
@@ -267,14 +268,14 @@ class GraphBuilder:
         kept = Path(root, settings.build_dir, self.table[0].name, f"{shown}{CASES}")
         names = ComputedKernelNames(path, kept, root)
         with TRACE.untraced(), sys_path_of_steps():
-            # The record of the export, which reads the same, tells a later run whether they hold.
+            # The record of the export has the same dependencies, and tells a later run whether the names are current.
             found = names.find(new_comparison())
             return (
                 found if found is not None else names.run(self.build.executor(env), step_timeout(env), changes_files())
             )
 
     def check_names(self, kernels: list[Kernel], library: str, folder: str) -> None:
-        """Kernels of a build folder share one name space."""
+        """The kernels of a build folder share one name space."""
         for kernel in kernels:
             path = f"{folder}/{kernel.name}"
             owner = self.build.owners.setdefault(path, str(kernel.origin))
@@ -282,7 +283,7 @@ class GraphBuilder:
                 raise _duplicate_name_error(f"{kernel.name} of library {library}", owner, kernel.origin)
 
     def add_target(self, env, kernel: Kernel, target, settings: Settings):
-        """The chain of one kernel for one target; returns the last artifact's node."""
+        """Add the chain of one kernel for one target; returns the last artifact's node."""
         folder = env.Dir(f"{settings.build_dir}/{target.name}")
         node, previous = kernel.bytecode(target, settings), self.table[0]
         for stage in self.table[1:]:
@@ -302,7 +303,7 @@ class GraphBuilder:
         return made
 
     def verify(self, env, kernels: list[Kernel], own: Mapping[str, Settings]) -> None:
-        """Steps that verify ``kernels``, where this run is asked for them."""
+        """Add steps that verify ``kernels``, if this run requests them."""
         if is_requested(VERIFY):
             self._verification.add(env, kernels, own, self.table)
 
@@ -332,7 +333,7 @@ class GraphBuilder:
         path = getattr(job, file.option)
         if path not in files:
             files.append(path)
-            # The names of what is cut say which of them it is cut from.
+            # The names of the subsets contain the index of the file that they are extracted from.
             self.build.libraries.can_be_partial &= len(files) == 1
         return LibdeviceSubsets(env, file, stage, job, folder, files.index(path))
 
@@ -342,7 +343,7 @@ class GraphBuilder:
         return self._builders[key]
 
     def stage_method(self, previous: Stage, stage: Stage) -> Callable:
-        """``env.Ptx(source, sm="90")``: one stage of one file, beside the library's nodes."""
+        """``env.Ptx(source, sm="90")``: one stage of one file, besides the library's nodes."""
 
         def build_stage(env, source, sm: str | None = None):
             try:
@@ -369,14 +370,14 @@ def _usable_sources(env, sources: Iterable) -> list:
 
 
 def _nodes(env, sources: Iterable) -> list:
-    """The nodes of sources, which are names or nodes. To look into a list of nodes for others takes as long as to make them."""
+    """The nodes of sources, which are names or nodes. To flatten a list of nodes takes as long as to create them."""
     if isinstance(sources, list) and all(isinstance(source, SCons.Node.Node) for source in sources):
         return list(sources)
     return env.arg2nodes([sources], env.fs.File)
 
 
 def _duplicate_name_error(kernel: str, one: object, other: object) -> InvalidInput:
-    """Two files of a build folder give a kernel of one name."""
+    """The error for two files of a build folder with a kernel of the same name."""
     message = f"kernel {kernel} is defined in both {one} and {other}"
     return InvalidInput("library-name", message, remedy="rename one, or use different build_dir")
 

@@ -4,8 +4,8 @@
     env.KernelPackage("my_kernels", library)            # scons package; scons install prefix=src
 
 The nodes are ``<build_dir>/fatbin/<kernel>.fatbin`` and the files of ``launch/packages/package_library.py`` in
-``<build_dir>/package/<name>``. They hang on the aliases ``package`` and ``install`` alone. What makes packages is
-imported where it is used: NumPy and others start programs while they are imported, a doubt to ``sconscript_trace.py``.
+``<build_dir>/package/<name>``. Only the aliases ``package`` and ``install`` depend on them. Modules for packages are
+imported on use: NumPy and others run programs on import, which ``sconscript_trace.py`` cannot trace.
 """
 
 from __future__ import annotations
@@ -54,17 +54,17 @@ PACKED = Stage(
 
 
 class FatbinAction(WorkerAction):
-    """Makes the fat binary of one kernel from its cubins and PTX."""
+    """Combines the cubins and PTX of one kernel into a fat binary."""
 
     def __init__(self, executor):
         super().__init__(FATBIN, executor, {"stage": FATBIN.name, "code": source_digest(FATBIN)})
 
     def strfunction(self, target, source, env, executor=None) -> str:
-        """The line that is shown: the step and the kernel."""
+        """The displayed line: the step and the kernel."""
         return f"{FATBIN.name:7} {'':7} {kernel_name(target[0])}"
 
     def call(self, executor: Executor, target, source, env) -> dict[str, bytes]:
-        """Join the images in a worker."""
+        """Combine the images in a worker."""
         from ..launch.packages.fatbin_inputs import read_images
 
         name = kernel_name(target[0])
@@ -83,11 +83,11 @@ class PackageAction(WorkerAction):
         super().__init__(PACKED, executor, signature)
 
     def strfunction(self, target, source, env, executor=None) -> str:
-        """The line that is shown: the step, the package and how many kernels are in it."""
+        """The displayed line: the step, the package and its number of kernels."""
         return f"{PACKAGE:7} {'':7} {self.name} ({len(self.members)} kernel files)"
 
     def call(self, executor: Executor, target, source, env) -> dict[str, bytes]:
-        """Done here: it is little more than copying."""
+        """Run in this process: it does little more than copy."""
         made = pack(self.name, self.members, self.embed)
         return {Path(name).name: data for name, data in made.items()}
 
@@ -105,20 +105,20 @@ def pack(name: str, members: list, embed: bool) -> dict[str, bytes]:
 
 
 def _folder_of(origin: str) -> str:
-    """The folder of a source below the project's; of one elsewhere the last part, which is the same on every machine."""
+    """The folder of a source relative to the project; for a source elsewhere its last part, which is the same on every machine."""
     path = PurePath(os.path.normpath(origin)).parent
     return path.name if path.is_absolute() or ".." in path.parts else path.as_posix()
 
 
 def _origin(node) -> str:
-    """The source that an artifact comes from."""
+    """The source of an artifact."""
     while node.sources:
         node = node.sources[0]
     return str(node.srcnode())
 
 
 def images_of(nodes: Iterable) -> tuple[tuple[str, str], ...]:
-    """(kind, path) of cubins and PTX files; their launch manifests are found beside them."""
+    """(kind, path) of cubins and PTX files; their launch manifests are beside them."""
     from ..launch.runtime.library_manifest import CUBIN, PTX
 
     return tuple(
@@ -137,10 +137,10 @@ class PackageBuilder:
     def add(self, env, name: str, library, ptx: str | None = None, embed: bool = False, prefix: str | None = None):
         """Package ``library``, a result of ``KernelLibrary`` or a list of them; returns the package's file nodes.
 
-        ``ptx`` says whose PTX goes in for GPUs that come later: a number such as "80", "none", or "auto": of each
-        kernel's GPUs the newest whose PTX runs on others too. ``embed`` adds the image as a C array; ``prefix`` is
-        where ``scons install`` puts the package. Both default to the environment's. The package lies in the build folder of
-        ``env`` as the calling script sees it, wherever those of the libraries are.
+        ``ptx`` selects the PTX to embed for later GPUs: a target such as "80", "none", or "auto": of each kernel's targets the newest
+        with forward-compatible PTX. ``embed`` adds the image as a C array; ``prefix`` is the folder of ``scons install``. Both
+        default to the environment's. The package is in the build folder of ``env`` as the calling script sees it, wherever those of
+        the libraries are.
         """
         try:
             _reject_second_library(name, ptx)
@@ -152,7 +152,7 @@ class PackageBuilder:
             exit_with_error(error)
 
     def _reject_duplicate(self, name: str) -> None:
-        """One prefix holds one package of a name, wherever they are built."""
+        """A prefix can contain only one package of a name, wherever they are built."""
         if name in self.build.packages:
             remedy = "pass all libraries as one list, or rename one package"
             raise InvalidInput("package-twice", f"package {name} is declared twice", remedy=remedy)
@@ -163,7 +163,7 @@ class PackageBuilder:
 
         folder = env.Dir(f"{_option(env, 'build_dir', None)}/{PACKAGE}/{name}")
         if self.build.subset is not None and isinstance(next(iter(env.Flatten([library])), None), LibraryAlias):
-            # The record of such a run says that SCons looks at no package.
+            # The record of such a run notes that SCons visits no package.
             return [folder.File(file) for file in file_names(name, embed=embed)]
         members = [self._fatbin(env, nodes, ptx) for nodes in _by_kernel(name, library).values()]
         sources = [node for fatbin, images in members for node in (fatbin, *map(_manifest_of, images))]
@@ -194,12 +194,12 @@ class PackageBuilder:
         return made[0], images
 
     def _count(self, node, step: BuildStep) -> None:
-        """A build that was not asked for packages would never reach its total with them in it."""
+        """Count a step of packages only if they are requested: otherwise the total would never be reached."""
         if is_requested():
             self.build.progress.add(node, step)
 
     def _embedded_ptx(self, env, cubins: list, ptx: str) -> list:
-        """The PTX node for later GPUs, built where the library has none; empty where there is to be none."""
+        """The PTX node for later GPUs, built if the library has none; empty if none is embedded."""
         if ptx == NONE:
             return []
         if ptx == AUTO:
@@ -233,7 +233,7 @@ class PackageBuilder:
 
 
 def is_requested() -> bool:
-    """Whether this run of SCons was asked for packages."""
+    """Whether this run of SCons requests packages."""
     return bool({PACKAGE, INSTALL} & _requested_targets())
 
 
@@ -243,8 +243,8 @@ def _requested_targets() -> set[str]:
 
 @dataclass(frozen=True)
 class PartialPackage:
-    """What becomes of a package, with -k, where kernels of it failed: ``members`` are (fat binary, its images) as nodes,
-    ``made`` the nodes of its files ``names``; ``installed`` is the folder that packages are installed in, if they are to be.
+    """A package with failed kernels, with -k: ``members`` are (fat binary, its images) as nodes, ``made`` the nodes of its files
+    ``names``; ``installed`` is the install folder, if it is to be installed.
     """
 
     name: str
@@ -255,7 +255,7 @@ class PartialPackage:
     installed: object | None
 
     def pack(self, lost: set) -> str:
-        """Pack and install the kernels that are there, where SCons has not since others are not; says what is missing."""
+        """Pack and install the available kernels, which SCons skips because others failed; reports the missing ones."""
         there = [member for member in self.members if _is_there(member[0], lost)]
         missing = [member for member in self.members if member not in there]
         if not missing:
@@ -287,14 +287,14 @@ def _option(env, name: str, value):
 
 
 def _reject_second_library(name: str, ptx: object) -> None:
-    """Raise InvalidInput[package-library] where a second library stands in the place of ``ptx``."""
+    """Raise InvalidInput[package-library] if a second library is passed as ``ptx``."""
     if ptx is not None and not isinstance(ptx, str | int):
         message = f'KernelPackage("{name}", …): several libraries must be one list'
         raise InvalidInput("package-library", message, remedy=f'write KernelPackage("{name}", [one, other])')
 
 
 def _by_kernel(name: str, library) -> Mapping[str, list]:
-    """The cubin nodes of each kernel of the libraries, in their order."""
+    """The cubin nodes of each kernel of the libraries, in order."""
     kernels: dict[str, dict] = {}
     for nodes in _nodes_of(library):
         for node in nodes:
@@ -306,7 +306,7 @@ def _by_kernel(name: str, library) -> Mapping[str, list]:
 
 
 def _nodes_of(library) -> Iterator[list]:
-    """The last artifacts of each library; of a bare alias, those of all that have its name."""
+    """The last artifacts of each library; for a bare alias, those of all libraries of its name."""
     if isinstance(library, LibraryNodes):
         yield library.kernels()
     elif isinstance(library, list | tuple | UserList):
@@ -317,5 +317,5 @@ def _nodes_of(library) -> Iterator[list]:
 
 
 def _manifest_of(image):
-    """Where an image says how it is launched: beside a cubin, in PTX itself."""
+    """The file with the launch data of an image: beside a cubin, in the PTX itself."""
     return image.dir.File(f"{kernel_name(image)}.json") if image.name.endswith(".cubin") else image

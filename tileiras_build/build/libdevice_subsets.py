@@ -1,10 +1,10 @@
-"""What artifacts ask of a file that their next stage reads: a node for each request and target, shared by all who ask so.
+"""Subsets of an input file that artifacts request for their next stage: one node per request and target, shared.
 
-What a kernel calls of libdevice is known when its ``.ll`` is there. A scanner reads it then, and makes the node of what
-is cut for it, ``<build_dir>/<sm>/<digest of the request>.libdevice.bc``, unless another kernel has asked the same. In
-later builds SCons' record of an artifact names that file, and the file's own record what was asked, so that nothing
-needs to look into the ``.ll`` of an artifact that is current. Where nothing is built (``scons -n``) an ``.ll`` that is not there yet
-stands for one that asks: its PTX depends on the file itself.
+The libdevice functions that a kernel calls are known when its ``.ll`` exists. Then a scanner reads the ``.ll``, and creates
+the node of the subset, ``<build_dir>/<sm>/<digest of the request>.libdevice.bc``, unless another kernel has the same
+request. In later builds SCons' record of an artifact names that file, and the file's own record contains the request, so the
+``.ll`` of a current artifact is not read. In a dry run (``scons -n``) an ``.ll`` that does not exist yet is assumed to have
+requests: its PTX depends on the file itself.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _CURRENT = (SCons.Node.up_to_date, SCons.Node.executed)
 
 
 class ExtractSubsetAction(WorkerAction):
-    """Cuts from a file what a request asks for."""
+    """Extracts the requested subset of a file."""
 
     def __init__(self, stage: Stage, request: bytes, job: Job, executor: Callable):
         self.request, self.job = request, job
         super().__init__(stage, executor, stage_signature(stage, job) | {REQUEST_KEY: request.decode()})
 
     def strfunction(self, target, source, env, executor=None) -> str:
-        """The line that is shown: stage, target and what is cut."""
+        """The displayed line: stage, target and subset."""
         return f"{self.stage.name:7} {self.job.target.name:7} {label_of(self.request)}{explain_suffix(target)}"
 
     def call(self, executor, target, source, env) -> dict[str, bytes]:
@@ -53,9 +53,9 @@ class ExtractSubsetAction(WorkerAction):
 
 
 class LibdeviceSubsets:
-    """The nodes of what one target's artifacts ask of one file, in ``folder``; ``stage`` makes what they ask for.
+    """The subsets of one file that one target's artifacts request, in ``folder``; ``stage`` extracts them.
 
-    ``place`` tells files apart of which artifacts in one folder ask: the first has 0.
+    ``place`` is the index of the file among those that artifacts of one folder request; the first has 0.
     """
 
     def __init__(self, env, file: InputFile, stage: Stage, job: Job, folder, place: int):
@@ -65,15 +65,15 @@ class LibdeviceSubsets:
         self._nodes: dict[str, ArtifactFile] = {}
 
     def scanner(self) -> ScannerBase:
-        """Finds the node as a dependency of those sources that ask for one."""
+        """Finds the subset's node as a dependency of the sources that request one."""
         return ScannerBase(self._scan, name=self.file.option, skeys=None)
 
     def known(self, names: Iterable[str]) -> list[ArtifactFile]:
-        """The nodes with these paths, of which the records of this folder tell what was asked."""
+        """The nodes with these paths, whose requests the records of this folder contain."""
         return [node for name in names if (node := self._known(name)) is not None]
 
     def of(self, node) -> ArtifactFile | None:
-        """The node that the artifact ``node`` is made with, if its source has asked for one."""
+        """The subset's node for the artifact ``node``, if its source requests one."""
         found = (child for child in node.implicit or () if child.name.endswith(self.stage.suffix))
         return next(found, None)
 
@@ -91,7 +91,7 @@ class LibdeviceSubsets:
             with open(path, "rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:
                 return self._asks(data)
         except (OSError, ValueError):
-            # No such file, or an empty one.
+            # The file is missing or empty.
             return b""
 
     def _known(self, path: str) -> ArtifactFile | None:
@@ -122,7 +122,7 @@ class LibdeviceSubsets:
 
 
 def _is_final_this_build(node) -> bool:
-    """Whether the file is there as this build leaves it; else SCons asks again when it is."""
+    """Whether the file is in its final state of this build; otherwise SCons calls the scanner again later."""
     if not isinstance(node, ArtifactFile) or not node.has_builder() or SCons.Script.GetOption("clean"):
         return True
     return node.get_state() in _CURRENT

@@ -1,4 +1,4 @@
-"""LibraryKernels: the kernels of one ``KernelLibrary`` call, all of them or those that an incremental build looks at."""
+"""LibraryKernels: the kernels of one ``KernelLibrary`` call, all of them or those that an incremental build checks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class LibraryKernels:
-    """The kernels of one library: those that this run looks at, or all of them."""
+    """The kernels of one library: those that this run checks, or all of them."""
 
     def __init__(self, chain: GraphBuilder, env, name: str, nodes: list, sm: str | None, options: Rows):
         self._chain, self._env, self._name, self._nodes, self._options = chain, env, name, nodes, options
@@ -29,7 +29,7 @@ class LibraryKernels:
         check_options(name, options)
 
     def selected(self) -> list | None:
-        """The last artifacts of the kernels that this run looks at; None where that must be all of them."""
+        """The last artifacts of the kernels that this run checks; None if these must be all."""
         if (part := self._chain.build.subset) is None:
             return None
         some = [node for node in self._nodes if part.contains(node)]
@@ -38,7 +38,7 @@ class LibraryKernels:
         names = {node.get_abspath(): [kernel.name for kernel in self._kernels[node.get_abspath()]] for node in some}
         if not part.agrees(names):
             return None
-        # The run of all has said which options are nobody's.
+        # The full run has reported unused options.
         return self._chains(some, lambda error: None)
 
     def all(self) -> list:
@@ -59,7 +59,7 @@ class LibraryKernels:
         return last
 
     def _find_kernels(self, nodes: list, taken: set[str]) -> None:
-        """Look into the files of ``nodes``; ``taken`` are the names of the library's other kernels."""
+        """Find the kernels of the files ``nodes``; ``taken`` are the names of the library's other kernels."""
         new = [node for node in nodes if node.get_abspath() not in self._kernels]
         known = {kernel.name for kernels in self._kernels.values() for kernel in kernels}
         with TRACE.for_kernels():

@@ -1,4 +1,4 @@
-"""What a library is made of: one kernel, or kernels of one CUDA Tile C++ file, which are built together."""
+"""Members of a library: one kernel, or kernels of one CUDA Tile C++ file, which are built together."""
 
 from __future__ import annotations
 
@@ -19,10 +19,9 @@ TILECPP = ".cu"  # the suffix of CUDA Tile C++
 
 @dataclass
 class Kernel:
-    """``origin`` is the node that it is made from, ``file`` that of the file that a person has written; ``bytecode`` gives the
-    node of its bytecode for a target.
+    """``origin`` is the source node, ``file`` the node of the user's file; ``bytecode`` returns the bytecode's node for a target.
 
-    ``called`` are the names by which ``kernels=`` may mean it, where it is more than ``name``.
+    ``called`` are the names that match it in ``kernels=``, if it has others than ``name``.
     """
 
     name: str
@@ -33,12 +32,12 @@ class Kernel:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Whatever ``kernels=`` may call it."""
+        """The names that match it in ``kernels=``."""
         return self.called or (self.name,)
 
 
 def stem(node, suffix: str) -> str:
-    """The kernel that a file is named for; raises InvalidInput[kernel-name]."""
+    """The kernel that a file is named after; raises InvalidInput[kernel-name]."""
     found = node.name.removesuffix(suffix)
     check_file_name(found, str(node))
     return found

@@ -1,16 +1,15 @@
-"""Files of kernels that no longer exist: a build names them, and ``scons prune=1`` removes them.
+"""Files of kernels that no longer exist: a build reports them, and ``scons prune=1`` removes them.
 
 A kernel that was removed or renamed leaves its artifacts in the build folder, where packages and people find them. A
 file is an orphan only if all of this holds:
 
-- no kernel of its name is in any library of this build folder, for any target: a target that is not asked for today
-  (``sm=90`` after ``sm=90,100``) keeps its files; of what was cut from libdevice, that none of these kernels asks for it;
-- SCons' records say that one of our steps has made it;
-- it is, by size and time of change or else by its contents, what that step made: whoever wrote another file in its
-  place keeps that.
+- no library of this build folder has a kernel of its name, for any target: a target that is not built today (``sm=90``
+  after ``sm=90,100``) keeps its files; for a libdevice subset, none of these kernels requests it;
+- SCons' records show that one of our steps made it;
+- its size and time of change, or else its contents, are those of the step's output: another file in its place is kept.
 
-A build looks into the records that it has read anyway, those of the targets that it was asked for; only where there is
-an orphan, and to remove them, it reads those of the other targets.
+A build reads only the records that it needs anyway, those of its targets; if there is an orphan, and to remove orphans, it
+also reads those of the other targets.
 """
 
 from __future__ import annotations
@@ -32,21 +31,21 @@ from .explain import parse_signature
 from .incremental.sconsign_format import Entries, peek
 from .stage_actions import kernel_name
 
-MAX_LISTED = 3  # files that are named
+MAX_LISTED = 3  # files that are listed
 REMEDY = "delete them with `scons prune=1`"
 _PRESERVED = ("package",)  # steps whose files are named after a package
 
 
 @dataclass
 class _Folder:
-    """A build folder: the nodes of this run in it, and the folders in it whose records are read."""
+    """A build folder: its nodes of this run, and its folders whose records are read."""
 
     artifacts: list
     subfolders: dict[str, SCons.Node.FS.Dir] = field(default_factory=dict)
 
     @cached_property
     def kernels(self) -> set[str]:
-        """The names of the kernels that exist."""
+        """The names of existing kernels."""
         parts = set(self.subfolders.values())
         return {kernel_name(node) for node in self.artifacts if node.dir in parts}
 
@@ -64,7 +63,7 @@ def _orphans_of(place: str, folder: _Folder, everywhere: bool) -> list[str]:
     found: list[str] = []
     for path, part in folder.subfolders.items():
         entries = part.sconsign().entries
-        # Nearly always every file has its node, and that is all.
+        # In nearly all builds every file has its node.
         names = [name for name in _names(entries) if name not in part.entries]
         found += _in_records(path, entries, names, folder)
     if found or everywhere or not folder.subfolders:
@@ -74,14 +73,14 @@ def _orphans_of(place: str, folder: _Folder, everywhere: bool) -> list[str]:
 
 
 def _other_records(place: str, read: Iterable[str]) -> Iterator[tuple[str, dict]]:
-    """The records of the folders in ``place`` that are not read yet."""
+    """The records of the folders in ``place`` that were not read yet."""
     if SCons.SConsign.ForDirectory is not SCons.SConsign.DB:
-        # The build script has asked for a file of records in each folder.
+        # The build script has configured a record file in each folder.
         return
     database, _ = SCons.SConsign.Get_DataBase(SCons.Node.FS.get_default_fs().Top)
     for part in list(database.keys()):
         if os.path.dirname(part) == place and part not in read:
-            # A damaged one says nothing of any file.
+            # A damaged record proves nothing about its files.
             with suppress(Exception):
                 yield part, pickle.loads(database[part])
 
@@ -104,14 +103,14 @@ def _is_libdevice_subset(name: str) -> bool:
 
 
 def _requested_by(entries: dict, folder: _Folder) -> set[str]:
-    """What the last steps of kernels that exist have asked for."""
+    """The requests of the last steps of existing kernels."""
     entries_of_kernels = (peek(entries, name) for name in _names(entries) if name.rpartition(".")[0] in folder.kernels)
     builds = (getattr(entry, "binfo", None) for entry in entries_of_kernels)
     return {os.path.basename(str(child)) for build in builds for child in getattr(build, "bimplicit", None) or ()}
 
 
 def _is_made_by_us(entry) -> bool:
-    """Whether the action that made the file was one of ``stage_actions.py``, whose text is its signature."""
+    """Whether the file was made by an action of ``stage_actions.py``, whose text is its signature."""
     signature = parse_signature(str(getattr(getattr(entry, "binfo", None), "bact", "")))
     return (
         isinstance(signature, dict) and "code" in signature and signature.get("stage", _PRESERVED[0]) not in _PRESERVED
@@ -123,7 +122,7 @@ def _is_as_made(path: str, recorded) -> bool:
         found = os.lstat(path)
         if matches(recorded, found):
             return True
-        # Copied, or put back by somebody; a link has a size of its own.
+        # Copied, or restored; a link has its own size.
         same_size = getattr(recorded, "size", None) == found.st_size and not os.path.islink(path)
         return same_size and hash_file_signature(path) == getattr(recorded, "csig", None)
     except OSError:
@@ -131,7 +130,7 @@ def _is_as_made(path: str, recorded) -> bool:
 
 
 def describe(orphans: list[str]) -> str:
-    """One line: how many, the first of them, and what to do; "" where there are none."""
+    """One line: the count, the first files, and the remedy; "" if there are none."""
     if not orphans:
         return ""
     more = ", ..." if len(orphans) > MAX_LISTED else ""
@@ -139,7 +138,7 @@ def describe(orphans: list[str]) -> str:
 
 
 def remove_orphans(orphans: list[str]) -> str:
-    """Remove them, and folders that are empty then; what was done, a line each; "" where there was nothing to do."""
+    """Remove them, and folders that become empty; returns a line per action, "" if there was nothing to do."""
     removed, lines = [], []
     for path in orphans:
         try:

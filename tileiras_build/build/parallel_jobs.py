@@ -1,4 +1,4 @@
-"""How many steps run at once: on all cores, as ninja does, unless -j, SCONSFLAGS or the build script says otherwise."""
+"""How many steps run at once: as many as there are cores, like ninja, unless -j, SCONSFLAGS or the build script sets it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _OPTION = "num_jobs"
 
 
 def use_all_cores() -> None:
-    """Let as many steps run as there are cores, where nobody has said how many."""
+    """Run as many steps as there are cores, unless the number is set."""
     if not _set_in_script():
-        # What the command line and SCONSFLAGS say goes before it.
+        # The command line and SCONSFLAGS take precedence.
         SCons.Script.SetOption(_OPTION, cpu_count())
 
 
@@ -24,7 +24,7 @@ def _set_in_script() -> bool:
 
 
 def describe_jobs() -> str:
-    """How many, and who says so, as ``scons -h`` has it."""
+    """The number and its origin, for ``scons -h``."""
     jobs = SCons.Script.GetOption(_OPTION)
     if _OPTION in vars(SCons.Script.Main.OptionsParser.values):
         flags = os.environ.get("SCONSFLAGS", "")

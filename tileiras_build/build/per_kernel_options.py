@@ -1,7 +1,8 @@
 """Options of single kernels: ``KernelLibrary(…, kernels={"matmul_*": {"sm": "90,100", "opt": 2}})``.
 
-A key is a kernel's name or a pattern of names (``fnmatch``); of several that match, later ones win, option by option. The
-kernels of a CUDA Tile C++ file are called by the file's name, all of them, or by what C++ calls each (``tilecpp_sources.py``).
+A key is a kernel's name or a pattern of names (``fnmatch``); of several matches, later ones take precedence, per option.
+Keys match the kernels of a CUDA Tile C++ file by the file's name, all of them, or by their C++ names
+(``tilecpp_sources.py``).
 """
 
 from __future__ import annotations
@@ -14,19 +15,19 @@ from ..core.errors import InvalidInput, nearest
 from .library_member import Kernel
 from .settings import DEFAULTS, Settings
 
-# Where a kernel lies, and how it is packed, is its library's matter.
+# A kernel's folder and packaging are its library's.
 NAMES = tuple(name for name in DEFAULTS if name not in ("build_dir", "ptx", "prefix"))
-OF_FILES = ("nvcc", "nvcc_flags", "instantiate")  # what only whole CUDA Tile C++ files can have
+OF_FILES = ("nvcc", "nvcc_flags", "instantiate")  # options of whole CUDA Tile C++ files
 Rows = Mapping[str, Mapping[str, object]]
 
 
 def matching(rows: Rows, names: Sequence[str]) -> tuple[str, ...]:
-    """The keys that mean a kernel with these names, in their order."""
+    """The keys that match a kernel with these names, in order."""
     return tuple(key for key in rows if any(name == key or fnmatchcase(name, key) for name in names))
 
 
 def options_of(rows: Rows, keys: Iterable[str]) -> dict[str, object]:
-    """What the rows at ``keys`` say together."""
+    """The merged rows at ``keys``."""
     return {option: value for key in keys for option, value in rows[key].items()}
 
 
@@ -39,8 +40,8 @@ def settings_by_kernel(
 ) -> dict[str, Settings]:
     """The settings of each of ``kernels``, by name; ``read(**options)`` makes the library's own with some replaced.
 
-    Raises InvalidInput[library-pattern] for a pattern that matches no kernel; it is given to ``later`` where that is there,
-    for a library whose kernels are not all known.
+    Raises InvalidInput[library-pattern] for a pattern that matches no kernel; passes it to ``later`` instead, if given, for a
+    library whose kernels are not all known.
     """
     known: dict[tuple, Settings] = {}
     found, unused = {}, set(rows)
@@ -80,9 +81,9 @@ def check_options(library: str, rows: Rows) -> None:
 
 
 def check_files(library: str, rows: Rows, kernels: Iterable[Kernel], files: Sequence[str]) -> None:
-    """Raise InvalidInput[library-option] for what nvcc is to be told of kernels that it does not compile by themselves.
+    """Raise InvalidInput[library-option] for nvcc options of kernels that nvcc does not compile separately.
 
-    ``files`` are the names of the library's CUDA Tile C++ files, without their ending.
+    ``files`` are the names of the library's CUDA Tile C++ files, without their suffix.
     """
     asked = {pattern: [name for name in OF_FILES if name in options] for pattern, options in rows.items()}
     idle = {pattern: names for pattern, names in asked.items() if names and not _match_any(pattern, files)}

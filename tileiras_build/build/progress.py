@@ -1,7 +1,7 @@
-"""What a build shows: a line per step with counts, and at the end the table of resources and the failures.
+"""The output of a build: a line per step with counts, and at the end the table of resources and the failures.
 
-On a terminal one line is updated in place, with percent and time to go; elsewhere (logs, CI) each step is a line. The last
-line says what to do next.
+On a terminal one line is updated in place, with percentage and remaining time; elsewhere (logs, CI) each step is a line. The
+last line names the next command.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class BuildStep:
 class Progress:
     """Counts the steps of one SCons run. Its methods are called from SCons' worker threads.
 
-    ``total_cubins``: the count of all cubins if this run looks at some of them, else None.
+    ``total_cubins``: the number of all cubins if this run checks some of them, else None.
     """
 
     def __init__(self, stream: TextIO = sys.stdout, total_cubins: int | None = None):
@@ -60,13 +60,13 @@ class Progress:
             self.manifests[node] = manifest
 
     def evaluated(self, node) -> None:
-        """SCons looks at ``node``, to build it or to find it up to date."""
+        """SCons visits ``node``, to build it or to find it up to date."""
         if node in self.steps:
             with self._lock:
                 self.done += 1
 
     def skipped(self, node) -> None:
-        """``node`` is current, and SCons will not look at it."""
+        """``node`` is current, and SCons will not visit it."""
         self.settled_steps += node in self.steps
 
     def show(self, line: str, target, source, env) -> None:
@@ -86,7 +86,7 @@ class Progress:
                 self.stream.flush()
 
     def finished(self, node) -> None:
-        """The step that makes ``node`` has ended, well or not."""
+        """The step that makes ``node`` has ended, with or without success."""
         with self._lock:
             self._last = time.monotonic()
             if self.running.pop(node, None) and self._line is not None:
@@ -94,35 +94,35 @@ class Progress:
 
     @property
     def built(self) -> int:
-        """How many steps were begun."""
+        """The number of started steps."""
         return len(self._begun)
 
     @property
     def last_step(self) -> float | None:
-        """When the last step ended, by the machine's clock; None where none was made."""
+        """When the last step ended, by the monotonic clock; None if there was none."""
         if not self.built:
             return None
         return time.monotonic() if self.running else self._last
 
     def end_line(self) -> None:
-        """Take the line of the running steps away, so that other text starts in its place."""
+        """Erase the line of the running steps, so that other text can be printed."""
         with self._lock:
             if self._line is not None:
                 self._line.clear()
 
     def _count(self) -> tuple[int, int]:
-        """How many steps are done or begun, of how many: neither is ever less than it was."""
+        """The number of finished or running steps, and their total; neither ever decreases."""
         self._shown = max(self._shown, self.done + self.settled_steps)
         return self._shown, len(self.steps)
 
     def _update(self, line: RunningLine) -> None:
         begun, total = self._count()
-        # SCons looks at a step before it begins: until then it counts as done.
+        # SCons visits a step before it starts: until then it counts as finished.
         self._ended = max(self._ended, begun - len(self.running))
         line.update(self._ended, total, " | ".join(self.running.values()))
 
     def summarize(self, failures: list, build_dir: str) -> None:
-        """Print the table of the cubins that are current, and what failed; nothing if nothing was built."""
+        """Print the table of the current cubins, and the failures; nothing if nothing was built."""
         self.end_line()
         failed = [(self.steps[node], failure) for failure in failures if (node := _node(failure)) in self.steps]
         if not self.built and not failed:
@@ -137,25 +137,25 @@ class Progress:
         self.stream.write(f"\n{_count(made, 'step')} in {seconds:.1f} s; {next_step_hint(failures)}\n")
 
     def _print_failure(self, step: BuildStep, text: str) -> None:
-        """The step that failed, and below it the text of its failure."""
+        """The failed step, followed by its diagnostic."""
         lines = "\n".join(f"  {line}" for line in text.splitlines())
         self.stream.write(
             coloured(f"{step.kernel} {step.target} {step.stage}:".replace("  ", " ") + f"\n{lines}\n", self.stream)
         )
 
     def lost_nodes(self, failures: list) -> set:
-        """The nodes of steps that have failed, or were not made because others have."""
+        """The nodes of steps that failed, or that depend on failed ones."""
         failed = {_node(failure) for failure in failures}
         return failed | {node for node in self.steps if node.get_state() == SCons.Node.failed}
 
     def add_line(self, text: str) -> None:
-        """Print ``text`` below everything, unless it is empty."""
+        """Print ``text`` at the end, unless it is empty."""
         if text:
             self.end_line()
             self.stream.write(f"\n{text}\n")
 
     def _print_table(self, lost: set[tuple[str, str]], build_dir: str) -> None:
-        """Of all cubins, or in a large library of those that this run has built."""
+        """The table of all cubins, or in a large library of those that this run built."""
         current = [node for node in self._current() if self._place(node) not in lost]
         count = len(current) if self.total_cubins is None else self.total_cubins - len(lost)
         many = count > TABLE_LIMIT
@@ -167,11 +167,11 @@ class Progress:
 
     @property
     def is_large(self) -> bool:
-        """Whether there are too many cubins to show them all."""
+        """Whether there are too many cubins to list."""
         return self.current_cubins() > TABLE_LIMIT
 
     def current_cubins(self) -> int:
-        """How many cubins are current."""
+        """The number of current cubins."""
         return len(self._current())
 
     def _current(self) -> list:
@@ -205,7 +205,7 @@ def _node(failure):
 
 
 def next_step_hint(failures: list) -> str:
-    """What to do now, in half a sentence."""
+    """The next command, as a clause."""
     option, asked = SCons.Script.GetOption, set(map(str, SCons.Script.COMMAND_LINE_TARGETS))
     if failures:
         place = first_location("\n".join(str(failure.errstr) for failure in failures))
@@ -217,13 +217,13 @@ def next_step_hint(failures: list) -> str:
 
 
 class ProgressSafeStream:
-    """A stream that ends the updated line first: SCons and others print through it."""
+    """A stream that erases the progress line first: SCons and others print through it."""
 
     def __init__(self, stream: TextIO, before: Callable[[], None]):
         self._stream, self._before = stream, before
 
     def write(self, text: str) -> int:
-        """Write ``text`` in the place of the progress line, which comes back below it."""
+        """Write ``text`` in place of the progress line, which is shown again below it."""
         self._before()
         self._stream.write(coloured(text, self._stream))
         return len(text)

@@ -1,6 +1,6 @@
 """``scons report``: builds the libraries, then writes the HTML page of all of them into the first one's build folder.
 
-A build that makes no report does not wait for the imports of one.
+Modules for reports are imported on use, so other builds do not wait for them.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ class ReportAction(AlwaysBuildAction):
         super().__init__()
 
     def write(self, path: str, env) -> None:
-        """Write the page; it shows the build that ends with it."""
+        """Write the page, which includes the build that ends with it."""
         build = env[BUILD]
         store_timeline(build.recorder, build.progress.steps, self.folder, jobs := env.GetOption("num_jobs"))
         self._write(path, env, jobs=jobs)
 
     def write_partial(self, path: str, env, lost: set) -> str:
-        """Write the page of the kernels that are there, and return what is missing; "" where the page is whole."""
+        """Write the page of the available kernels, and return what is missing; "" if nothing is."""
         last = [node for part in self.libraries for node in part.last]
         missing = [node for node in last if node in lost or node.get_state() not in CURRENT]
         if not missing:
@@ -77,14 +77,14 @@ class ReportAction(AlwaysBuildAction):
 
 
 def _bytecode_of(node):
-    """The bytecode that an artifact is made from."""
+    """The bytecode of an artifact."""
     while not node.name.endswith(_BYTECODE) and node.has_builder():
         node = node.sources[0]
     return node
 
 
 def describe_missing(nodes: Iterable) -> str:
-    """Kernels that are missing, with the targets that they are missing for."""
+    """The missing kernels, with the targets that they are missing for."""
     kernels: dict[str, list[str]] = {}
     for node in nodes:
         kernels.setdefault(kernel_name(node), []).append(node.dir.name)
@@ -92,7 +92,7 @@ def describe_missing(nodes: Iterable) -> str:
 
 
 def add_report(env, name: str, folder: str, last: list) -> None:
-    """Let ``scons report`` write the page once the artifacts ``last`` of a library are there too; with -k of those that are."""
+    """Make ``scons report`` write the page when the artifacts ``last`` of a library exist; with -k, of those that exist."""
     build = env[BUILD]
     node = env.fs.File(f"#{page_path(Path(build.build_dirs[0]))}")
     if not node.has_builder():
@@ -106,5 +106,5 @@ def _add_page(env, node, folder: str) -> None:
     env.Alias(ReportAction.alias, env.Command(node, [], action))
     env[BUILD].rest.append(lambda lost: action.write_partial(node.path, env, lost))
     env.AlwaysBuild(node)
-    # SCons would delete the page before it writes it: a page that cannot be written leaves the old one.
+    # SCons would delete the page before it writes it: if the write fails, the old page stays.
     env.Precious(node)

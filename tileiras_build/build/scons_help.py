@@ -1,4 +1,4 @@
-"""What ``scons -h`` says: every option with its value and where that comes from, and what can be built."""
+"""The text of ``scons -h``: every option with its value and origin, and the targets."""
 
 from __future__ import annotations
 

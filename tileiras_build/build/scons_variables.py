@@ -1,4 +1,4 @@
-"""The options of a build (``build_options.py``) as SCons knows them: variables with the project's defaults, and its errors."""
+"""The options of a build (``build_options.py``) as SCons variables with the project's defaults, and their errors."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from ..core.errors import InvalidInput, TileirasError
 from ..core.terminal import coloured
 from .incremental.sconscript_trace import TRACE
 
-_instances: list[Variables] = []  # of this run, with what the project has added to them
-_EXPLICIT = "TILEIRAS_GIVEN"  # of an environment: the options that it was made with, as texts
+_instances: list[Variables] = []  # of this run, with the options that the project added
+_EXPLICIT = "TILEIRAS_GIVEN"  # of an environment: its explicit options, as texts
 
 
 class BuildVariables(Variables):
-    """The options, whose values in an environment are those that it was made with, then those of the command line and defaults."""
+    """The options. An environment's own values take precedence over the command line and the defaults."""
 
     def Update(self, env, args: Mapping[str, str] | None = None) -> None:
-        """Give ``env`` all values, each checked. Ends SCons with one sentence where one cannot be."""
+        """Set all values in ``env``, each checked. Exits with a one-line error for an invalid value."""
         if _EXPLICIT not in env:
             try:
                 _reject_former_names(env)
@@ -38,7 +38,7 @@ class BuildVariables(Variables):
 
 
 def _reject_former_names(env) -> None:
-    """Raise InvalidInput[option-unknown] where the environment was made with an option's former name."""
+    """Raise InvalidInput[option-unknown] if the environment was created with an option's former name."""
     for name in FORMER_NAMES:
         if name in env:
             message = f"unknown option {name} of an environment"
@@ -46,7 +46,7 @@ def _reject_former_names(env) -> None:
 
 
 def option_text(name: str, value: object) -> str:
-    """What an environment says of an option, as the command line would; raises InvalidInput[option-value]."""
+    """An environment's value of an option, in the form of the command line; raises InvalidInput[option-value]."""
     text = value.get_internal_path() if isinstance(value, SCons.Node.FS.Base) else as_text(name, value)
     if text is None and isinstance(value, os.PathLike):
         text = os.fspath(value)
@@ -57,10 +57,10 @@ def option_text(name: str, value: object) -> str:
 
 
 def variables(arguments: dict[str, str]) -> Variables:
-    """The options for ``Environment(variables=…)``; ``arguments`` is SCons' ARGUMENTS. A project may add its own. What the
-    environment is made with (``Environment(…, opt=1)``) goes before both.
+    """The options for ``Environment(variables=…)``; ``arguments`` is SCons' ARGUMENTS. A project may add its own. Values passed
+    to the environment (``Environment(…, opt=1)``) take precedence.
 
-    Ends SCons with one sentence where pyproject.toml has a key or a value that is none of these options'.
+    Exits with a one-line error if pyproject.toml has an unknown key or an invalid value.
     """
     try:
         project = project_defaults()
@@ -74,25 +74,25 @@ def variables(arguments: dict[str, str]) -> Variables:
 
 
 def project_defaults() -> dict[str, str]:
-    """What pyproject.toml of the project's top folder says of OPTIONS; raises InvalidInput where it says anything else."""
+    """The options in pyproject.toml of the project's top folder; raises InvalidInput for unknown keys."""
     return read_table(SCons.Node.FS.get_default_fs().Dir("#").get_abspath(), dict.fromkeys(CHECKS, _check))
 
 
 def _check(name: str, text: str) -> None:
-    # The build itself makes its folder: that it is there is no change.
+    # The build itself creates its folder, so its existence is not recorded.
     with TRACE.untraced() if name == "build_dir" else nullcontext():
         CHECKS[name](name, text)
 
 
 def add_defaults(env) -> None:
-    """Give ``env`` the options that it has no value for, as if it had been made with ``variables``."""
+    """Set the options that ``env`` has no value for, as if it had been created with ``variables``."""
     if all(name in env for name in DEFAULTS):
         return
     variables(SCons.Script.ARGUMENTS).Update(env)
 
 
 def known_variables() -> list[Variables]:
-    """All that were made, ours and the project's own in them."""
+    """All variables of the run, ours with the project's own."""
     return _instances
 
 
@@ -104,6 +104,6 @@ def _validator(name: str, value: str, env) -> None:
 
 
 def exit_with_error(error: TileirasError) -> NoReturn:
-    """End SCons with one diagnostic. SCons' own UserError would add a stack line."""
+    """Exit with one diagnostic. SCons' own UserError would add a stack line."""
     print(coloured(f"scons: *** {error}", sys.stderr), file=sys.stderr)
     sys.exit(error.exit_code)

@@ -1,7 +1,7 @@
-"""SCons' records (``.sconsign.dblite``): one build at a time, written now and then, a full disk said in one sentence.
+"""SCons' records (``.sconsign.dblite``): a lock per folder, periodic writes, and a one-line error for a full disk.
 
-SCons writes its records once, at its end. A build that is killed would leave none, and the next one would make
-everything again; two builds in one folder would each write what they know over what the other knows.
+SCons writes its records once, at its end. A killed build would leave none, and the next one would rebuild everything; two
+builds in one folder would overwrite each other's records.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from ..core.errors import InvalidInput
 from ..core.file_io import write_error_text
 from .incremental import sconsign_format
 
-WRITE_INTERVAL = 60.0  # seconds between two writes while steps are being built
-MIN_PAUSE_FACTOR = 20.0  # a write that takes a second is followed by at least as many without one
+WRITE_INTERVAL = 60.0  # seconds between two writes during a build
+MIN_PAUSE_FACTOR = 20.0  # a write that takes a second is followed by at least so many seconds without one
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 _READ_ONLY_REMEDY = (
     "build in a writable copy of this folder, or set build_dir= and call SConsignFile('/tmp/records') in the SConstruct"
@@ -28,7 +28,7 @@ _READ_ONLY_REMEDY = (
 
 
 def open_sconsign() -> None:
-    """Let SCons open them now: later it does so in a thread, which an error ends. Raises InvalidInput[records-write]."""
+    """Open the records now: SCons opens them later in a thread, which an error ends. Raises InvalidInput[records-write]."""
     try:
         SCons.SConsign.Get_DataBase(SCons.Node.FS.get_default_fs().Top)
     except OSError as error:
@@ -36,7 +36,7 @@ def open_sconsign() -> None:
 
 
 class SconsignWriter:
-    """Writes the records of one run: every now and then, and at its end."""
+    """Writes the records of one run: periodically, and at its end."""
 
     def __init__(self, interval: float | None = None, clock: Callable[[], float] = time.monotonic):
         self._interval, self._clock = WRITE_INTERVAL if interval is None else interval, clock
@@ -44,12 +44,12 @@ class SconsignWriter:
         self._write_at_end = SCons.SConsign.write
 
     def attach(self) -> None:
-        """Take the place of SCons' own write at its end."""
+        """Replace SCons' own write at its end."""
         sconsign_format.install()
         SCons.SConsign.write = self.finish
 
     def step(self) -> None:
-        """A step begins: write what is known, if that is due. Called where SCons changes its graph, by one thread."""
+        """A step begins: write the records if that is due. Called by the thread that changes SCons' graph."""
         start = self._clock()
         if start < self._next:
             return
@@ -58,13 +58,13 @@ class SconsignWriter:
         self._next = now + max(self._interval, MIN_PAUSE_FACTOR * (now - start))
 
     def finish(self) -> None:
-        """Write the records; a disk that is full fails the build, and the next one builds again what is not known."""
+        """Write the records; if the disk is full the build fails, and the next one rebuilds what is not recorded."""
         sconsign_format.install()
         problem = _try(self._write_at_end)
         if problem:
             print(f"scons: *** {problem}", file=sys.stderr)
             for database in SCons.SConsign.DB_sync_list:
-                # Else it tries again when it is collected, with a stack trace.
+                # Otherwise it tries again when it is collected, with a stack trace.
                 database._needs_sync = False
             SCons.Script.Main.exit_status = SCons.Script.Main.this_build_status = 2
 

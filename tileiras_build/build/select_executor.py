@@ -1,4 +1,4 @@
-"""Where the steps of a build run: the executor that ``executor=`` names, behind the cache that ``cache=`` names."""
+"""Selects where steps run: the executor of ``executor=``, behind the cache of ``cache=``."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def start_executor(env) -> Executor:
 
 
 def warm_up(env) -> None:
-    """Let what the workers need be imported beside the reading of the build scripts, where steps run in local workers.
+    """Import what local workers need while the build scripts are read.
 
-    With a cache it may be that none of them has anything to do.
+    With a cache the workers may have nothing to do.
     """
     option = SCons.Script.GetOption
     cached = str(env.get("cache", "")) and not option("cache_disable")
@@ -52,7 +52,7 @@ def warm_up(env) -> None:
 
 
 def _uses_warm_server(env) -> bool:
-    """Whether a warm server may fork the workers: as ``server=`` says, else as for commands."""
+    """Whether a compile server may fork the workers: by ``server=``, else like for commands."""
     given = str(env.get("server", ""))
     return is_wanted() if not given else sys.platform == "linux" and yes_no("server", given)
 
@@ -76,7 +76,7 @@ def _start(env) -> Executor:
 
 
 def _path(env, option: str) -> str:
-    """The file that an option names, seen from the top folder; "" where it names none."""
+    """The file of an option, relative to the top folder; "" if it is empty."""
     return (
         os.path.join(env.Dir("#").get_abspath(), os.path.expanduser(text)) if (text := str(env.get(option, ""))) else ""
     )

@@ -1,4 +1,4 @@
-"""What the options of one environment, or of some kernels, come to: ``Settings``, checked together."""
+"""``Settings``: the checked options of one environment, or of some kernels."""
 
 from __future__ import annotations
 
@@ -26,8 +26,7 @@ DEFAULTS: dict[str, Any] = BUILD_DEFAULTS | {"instantiate": ()}
 class Settings:
     """The options of one environment, checked. ``libdevice``, ``ptxas`` and ``nvcc`` are paths, None = the installed ones.
 
-    ``instantiate`` names kernels, as C++ does, which nvcc makes of a file's templates; ``tuning`` are the numbers of
-    ``TUNING`` by name.
+    ``instantiate`` are C++ names of the template instances that nvcc compiles; ``tuning`` are values of ``TUNING`` by name.
     """
 
     targets: tuple[Target, ...]
@@ -45,13 +44,13 @@ class Settings:
     tuning: tuple[tuple[str, int], ...] = ()
 
     def choices(self, target: Target) -> Job:
-        """What is asked for ``target``, without files."""
+        """The job for ``target``, without files."""
         level, strategy, serializer = self.opt_level, self.strategy, self.serializer
         job = Job(target, level, self.lineinfo, self.debug, strategy=strategy, serializer=serializer)
         return job.with_tuning(dict(self.tuning))
 
     def job(self, target: Target, stage: Stage) -> Job:
-        """What ``stage`` is asked to do for ``target``, with the paths of its input files found."""
+        """The job of ``stage`` for ``target``, with the paths of its input files."""
         job = stage.job(self.choices(target))
         with TRACE.probing_installed():
             found = {file.option: load(file.find)(getattr(self, file.option)) for file in stage.inputs}
@@ -60,7 +59,7 @@ class Settings:
 
 
 def read_settings(env, **overrides: object) -> Settings:
-    """The settings of a construction environment; ``given`` (sm="90", None = not given) win. Raises InvalidInput."""
+    """The settings of a construction environment; ``given`` (sm="90", None = not given) take precedence. Raises InvalidInput."""
     option = {name: env.get(name, default) for name, default in DEFAULTS.items()}
     option |= {name: value for name, value in overrides.items() if value is not None}
     option |= {name: option_text(name, option[name]) for name in BUILD_DEFAULTS}
@@ -78,24 +77,24 @@ def read_settings(env, **overrides: object) -> Settings:
 
 
 def _tilecpp(env, option: Mapping[str, Any]) -> tuple[str | None, tuple[str, ...], tuple[str, ...]]:
-    """The options for CUDA Tile C++: nvcc, its flags, and what it instantiates."""
+    """The options for CUDA Tile C++: nvcc, its flags, and the template instances."""
     kernels = option["instantiate"]
     kernels = (kernels,) if isinstance(kernels, str) else tuple(map(str, kernels))
     return _path(env, option["nvcc"]), split_flags(option["nvcc_flags"]), kernels
 
 
 def _path(env, text: str) -> str | None:
-    """Seen from the top folder: in an SConscript of a variant directory too the option names one file."""
+    """Relative to the top folder: an option names the same file in an SConscript of a variant directory."""
     if not text:
         return None
     return env.File(text if text.startswith("#") or os.path.isabs(text) else f"#{text}").get_abspath()
 
 
 def is_explaining(env) -> bool:
-    """Whether the build says why each step runs (``explain=1``)."""
+    """Whether the build explains why each step runs (``explain=1``)."""
     return yes_no("explain", env.get("explain", "no"))
 
 
 def is_pruning(env) -> bool:
-    """Whether the build removes what kernels have left that do not exist any more (``prune=1``)."""
+    """Whether the build removes orphaned artifacts (``prune=1``)."""
     return yes_no("prune", env.get("prune", "no"))

@@ -1,7 +1,7 @@
 """SCons actions that run stages: their signatures are explicit, and their failures are one diagnostic each.
 
-SCons' signature of a Python function covers its own code only. Here it is what makes the artifact: the stage, its
-code's digest, the libraries' versions, the target and the options that the stage may read (``Stage.job``).
+SCons' signature of a Python function covers only its own code. Here it covers all that determines the artifact: the stage,
+its code's digest, the libraries' versions, the target and the options that the stage may read (``Stage.job``).
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from ..workers.executor.speculative_steps import NextStep
     from .libdevice_subsets import LibdeviceSubsets
 
-TIMEOUT = 600.0  # seconds for one stage of one kernel; TILEIRAS_TIMEOUT of the environment overrides it
+TIMEOUT = 600.0  # seconds for one stage of one kernel; the environment variable TILEIRAS_TIMEOUT overrides it
 
 
 def step_timeout(env) -> float:
-    """Seconds that one step of this environment may take."""
+    """The time limit in seconds of one step of this environment."""
     return env.get("TILEIRAS_TIMEOUT", TIMEOUT)
 
 
@@ -50,15 +50,15 @@ class WorkerAction(FunctionAction):
         super().__init__(self._build, {})
 
     def get_contents(self, target, source, env, executor=None) -> bytes:
-        """The signature; SCons compares it with the one of the last build."""
+        """The signature; SCons compares it with that of the last build."""
         return self.signature
 
     def get_presig(self, target, source, env, executor=None) -> bytes:
-        """The signature, which holds nothing to substitute."""
+        """The signature, which contains nothing to substitute."""
         return self.signature
 
     def genstring(self, target, source, env, executor=None) -> str:
-        """What SCons keeps as the text of the action: what the signature was, to explain a later difference."""
+        """The text of the action for SCons: its signature, to explain later differences."""
         return self._signature_text
 
     @cached_property
@@ -96,14 +96,14 @@ class WorkerAction(FunctionAction):
 
 
 class StageAction(WorkerAction):
-    """Makes one artifact from the one before it (``source_stage``) for one job; what it asks for is in ``cuts``."""
+    """Makes one artifact from the previous one (``source_stage``) for one job; ``cuts`` are its requested subsets."""
 
     def __init__(self, source_stage: Stage, stage: Stage, job: Job, executor, cuts: Sequence[LibdeviceSubsets] = ()):
         self.source_stage, self.job, self.subsets = source_stage, job, cuts
         super().__init__(stage, executor, stage_signature(stage, job))
 
     def strfunction(self, target, source, env, executor=None) -> str:
-        """The line that is shown: stage, target and kernel."""
+        """The displayed line: stage, target and kernel."""
         return f"{self.stage.name:7} {self.job.target.name:7} {kernel_name(target[0])}{explain_suffix(target)}"
 
     def call(self, executor, target, source, env):
@@ -125,13 +125,13 @@ class StageAction(WorkerAction):
         return {kernel + suffix: data for suffix, data in files.items()}
 
     def _next_steps(self, node) -> tuple[NextStep, ...]:
-        """The steps that this build makes of ``node`` and of what is made of it, one behind the other.
+        """The chain of steps that this build runs on ``node`` and its results.
 
-        Whether a step has to run, SCons says when its sources are there: sure are those whose artifacts are not.
+        SCons decides whether a step must run when its sources exist: certain are steps whose artifacts are missing.
         """
         from ..workers.executor.speculative_steps import NextStep
 
-        # SCons adds to the set in another thread; to copy it is one operation.
+        # SCons adds to the set in another thread; a copy is one atomic operation.
         waiting = (parent for parent in list(node.waiting_parents) if _will_be_made_from(parent, node))
         parent = next(waiting, None)
         if parent is None:
@@ -141,19 +141,19 @@ class StageAction(WorkerAction):
         return (step, *action._next_steps(parent))
 
     def _job(self, target) -> Job:
-        """With what was cut for this artifact in the place of the files that it was cut from."""
+        """The job with the extracted subsets in place of the files that they were extracted from."""
         made = {cuts.file.option: cuts.of(target) for cuts in self.subsets}
         return replace(self.job, **{option: node.get_abspath() for option, node in made.items() if node is not None})
 
 
 def _will_be_made_from(parent, node) -> bool:
-    """Whether ``parent`` is an artifact, not there yet, that a stage makes of ``node``."""
+    """Whether ``parent`` is a missing artifact that a stage makes from ``node``."""
     action = parent.builder.action if parent.has_builder() else None
     return isinstance(action, StageAction) and parent.sources[0] is node and not os.path.lexists(parent.path)
 
 
 def stage_signature(stage: Stage, job: Job) -> dict:
-    """What decides the bytes that ``stage`` makes, besides the contents of the files that it reads."""
+    """All that determines the output of ``stage``, besides the contents of its input files."""
     visible = stage.job(job)
     options = {field.name: getattr(visible, field.name) for field in fields(Job) if field.name in stage.options}
     return {"stage": stage.name, "code": source_digest(stage), "target": job.target.name, "options": options}
@@ -166,5 +166,5 @@ def explain_suffix(targets: list) -> str:
 
 
 def kernel_name(node) -> str:
-    """The kernel that a node is an artifact of: its file name without the suffix."""
+    """The kernel of an artifact's node: its file name without the suffix."""
     return node.name.rpartition(".")[0]

@@ -1,4 +1,4 @@
-"""Times the steps of a build and keeps them for reports."""
+"""Times the steps of a build and stores them for reports."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from ..core.errors import TileirasError
 from ..reports.build_timeline import FAILED, Recorder, write_timeline
 from ..reports.report_paths import timeline_path
 
-BUILD = "TILEIRAS_BUILD"  # the construction variable that holds the Build of this SCons run
+BUILD = "TILEIRAS_BUILD"  # the construction variable that holds the BuildSession of this SCons run
 
 
 @dataclass
 class TimedStep:
-    """A running step; whoever runs it says how it ended."""
+    """A running step; its runner sets the outcome."""
 
     outcome: str = FAILED
 
 
 @contextmanager
 def time_step(env, node) -> Iterator[TimedStep]:
-    """Record the step that makes ``node``, as failed unless its ``outcome`` is set; nodes that are no steps are not."""
+    """Record the step that makes ``node``, as failed unless its ``outcome`` is set; nodes that are not steps are skipped."""
     build, timed = env.get(BUILD), TimedStep()
     step = build.progress.steps.get(node) if build is not None else None
     if step is None:
@@ -40,10 +40,10 @@ def time_step(env, node) -> Iterator[TimedStep]:
 
 
 def store_timeline(recorder: Recorder, steps: Mapping, folder: str, jobs: int) -> None:
-    """Write what this run built or took from a cache to its build folder; a run that made nothing leaves the last one.
+    """Write the built and cached steps of this run to its build folder; a run without steps keeps the last timeline.
 
-    A node that SCons counts as built though no step of ours ran came from its cache. At the end of SCons nobody
-    handles an exception: a folder that cannot be written is reported in one line.
+    A node that SCons counts as built without one of our steps came from its cache. At SCons' exit nobody handles an
+    exception: a folder that cannot be written is reported in one line.
     """
     ran = {(span.stage, span.target, span.kernel) for span in recorder.timeline.spans}
     for node, step in steps.items():

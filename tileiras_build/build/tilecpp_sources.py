@@ -1,10 +1,10 @@
-"""The CUDA Tile C++ files of a library: the nodes of their bytecode, and kernels that have options of their own.
+"""The CUDA Tile C++ files of a library: the nodes of their bytecode, and kernels with their own options.
 
-nvcc compiles a file as a whole, and its kernels go through the stages together. Where ``kernels=`` gives one of them
-options of its own (``{"scale<float, 256>": {"opt": 2}}``, ``{"scale": …}`` for all instances of a template), the kernels
-with the same options become a part, named ``<file>-<its first kernel in C>``, whose bytecode a step picks from the file's.
-Which kernels a file has only nvcc knows: it is asked before the graph is made, for the first target, and its answer kept
-in ``<build_dir>/tilebc/<file>.entries`` for as long as it would read the same.
+nvcc compiles a whole file, and its kernels go through the stages together. If ``kernels=`` sets options of single kernels
+(``{"scale<float, 256>": {"opt": 2}}``, ``{"scale": …}`` for all instances of a template), the kernels with the same options
+become a group, named ``<file>-<its first kernel in C>``, whose bytecode a step selects from the file's. Only nvcc knows the
+kernels of a file: it runs before the graph is constructed, for the first target, and its result is stored in
+``<build_dir>/tilebc/<file>.entries`` for as long as its dependencies are unchanged.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ KERNEL_GROUP = Stage(
 
 @dataclass(frozen=True)
 class KernelGroup:
-    """Kernels of one file that have the same options: their symbols, and those of ``all`` kernels of the file."""
+    """Kernels of one file with the same options: their symbols, and those of ``all`` kernels of the file."""
 
     name: str
     entries: tuple[str, ...]
@@ -54,7 +54,7 @@ class KernelGroup:
 
 
 class KernelGroupAction(WorkerAction):
-    """Picks the bytecode of one part from that of its file, for one target."""
+    """Selects the bytecode of one group from that of its file, for one target."""
 
     def __init__(self, group: KernelGroup, target: Target, executor):
         self.group, self.target = group, target
@@ -67,27 +67,27 @@ class KernelGroupAction(WorkerAction):
         super().__init__(KERNEL_GROUP, executor, signature)
 
     def strfunction(self, target, source, env, executor=None) -> str:
-        """The line that is shown: stage, target and part."""
+        """The displayed line: stage, target and group."""
         return f"{self.stage.name:7} {self.target.name:7} {kernel_name(target[0])}{explain_suffix(target)}"
 
     def call(self, executor, target, source, env) -> dict[str, bytes]:
-        """Pick in a worker."""
+        """Select in a worker."""
         path, part = source[0].path, self.group
         arguments = (read_file(path), part.entries, part.all, path, self.target.name)
         return {target[0].name: executor.run(KERNEL_GROUP.edge, *arguments, timeout=step_timeout(env))}
 
 
 class TileCppSources:
-    """Makes the nodes; ``cached`` keeps builders by their keys, ``comparison`` compares records with what is there."""
+    """Creates the nodes; ``cached`` stores builders by their keys, ``comparison`` compares records with the current state."""
 
     def __init__(self, build, cached: Callable, comparison: Callable[[], Comparison]):
         self.build, self._cached, self._comparison = build, cached, comparison
         self.for_target: dict[object, Callable[[Target], object]] = {}  # bytecode of one target -> that of another
 
     def kernels(self, env, node, given: Rows, taken: Collection[str], read: Callable[..., Settings]) -> list[Kernel]:
-        """The parts of a file, by the rows ``given``; the whole file where all of its kernels have the same options.
+        """The groups of a file, by the rows ``given``; the whole file if all of its kernels have the same options.
 
-        A key that is one of ``taken``, names of kernels and files, means that one alone.
+        A key in ``taken``, names of kernels and files, matches only that kernel or file.
         """
         name = stem(node, tilecpp_step.SUFFIX)
         rows = {key: row for key, row in given.items() if key == name or key not in taken}
@@ -115,7 +115,7 @@ class TileCppSources:
         ]
 
     def _groups(self, rows: Rows, name: str, entries: Sequence[str]) -> list[tuple[tuple[str, ...], list[str]]]:
-        """(what one of them is called, symbols) of kernels that the same rows mean."""
+        """(the name of one of them, symbols) of kernels that the same rows match."""
         from ..frontend.tilecpp.kernel_symbols import demangled_names
 
         found: dict[tuple[str, ...], tuple[tuple[str, ...], list[str]]] = {}
@@ -142,7 +142,7 @@ class TileCppSources:
         return made
 
     def compiled(self, env, node, settings: Settings, target: Target):
-        """The node of the bytecode of a file for ``target``, which nvcc makes."""
+        """The node of the bytecode of a file for ``target``, which nvcc compiles."""
         folder = env.Dir(f"{settings.build_dir}/{target.name}")
         name = stem(node, tilecpp_step.SUFFIX)
         made = [self.build.artifact(folder, file) for file in tilecpp_step.output_names(name)]
@@ -160,9 +160,9 @@ class TileCppSources:
         action = tilecpp_step.CompileAction(target, settings, env.Dir("#").get_abspath(), self.build.executor)
         return self._cached(_key(action), lambda: action)
 
-    # ---- which kernels there are
+    # ---- the kernels of a file
     def _entries(self, env, node, settings: Settings) -> list[str]:
-        """The symbols of a file's kernels; none where nvcc fails, which the step will say."""
+        """The symbols of a file's kernels; none if nvcc fails, which the step reports."""
         action, root = self._action(env, settings, settings.targets[0]), env.Dir("#").get_abspath()
         shown = os.path.relpath(node.srcnode().get_abspath(), root).replace(os.sep, "%")
         kept = Path(root, settings.build_dir, TILEBC.name, f"{shown}{ENTRIES}")
@@ -196,6 +196,6 @@ def _digest(action: tilecpp_step.CompileAction) -> str:
 
 
 def _read_entries(cache_path: Path, action: tilecpp_step.CompileAction, comparison: Comparison) -> list[str] | None:
-    """What has been kept; None where nvcc is to be asked."""
+    """The stored symbols; None if nvcc must run."""
     digest, *entries = stored_lines(cache_path, comparison) or [""]
     return entries if digest == _digest(action) else None

@@ -1,4 +1,4 @@
-"""The step that compiles a CUDA Tile C++ file for one SM, by nvcc; what it has read decides whether it runs again.
+"""The step that compiles a CUDA Tile C++ file for one SM with nvcc; its dependency record decides whether it runs again.
 
 Its targets are ``<build_dir>/<sm>/<file>.tilebc`` and the record ``<file>.reads`` beside it. Headers, nvcc and the host
 compiler are in the record: SCons itself knows only the file.
@@ -38,7 +38,7 @@ TILECPP = Stage(
 
 
 class CompileAction(WorkerAction):
-    """Makes the bytecode of all kernels of a ``.cu`` file for one SM, and the record of what was read for it."""
+    """Compiles all kernels of a ``.cu`` file to bytecode for one SM, and writes the record of its dependencies."""
 
     def __init__(self, target: Target, settings: Settings, root: str, executor):
         self.target, self.settings = target, settings
@@ -47,15 +47,15 @@ class CompileAction(WorkerAction):
         options["nvcc"] = _name_of(self.nvcc, root) if self.nvcc else None
         signature = {"stage": TILECPP.name, "code": source_digest(TILECPP), "target": target.name, "options": options}
         super().__init__(TILECPP, executor, signature)
-        # What the graph has asked for before the steps run, by file: it need not be compiled twice.
+        # Results from the construction of the graph, by file: they need not be compiled twice.
         self.made: dict[str, TracedResult] = {}
 
     def strfunction(self, target, source, env, executor=None) -> str:
-        """The line that is shown: stage, target and file."""
+        """The displayed line: stage, target and file."""
         return f"{self.stage.name:7} {self.target.name:7} {source[0].name}{explain_suffix(target)}"
 
     def call(self, executor, target, source, env) -> dict[str, bytes]:
-        """Compile in a worker, and show what nvcc remarks."""
+        """Compile in a worker, and print nvcc's remarks."""
         path = source[0].path
         made = self._made_before(path, env) or self.compile(executor, path, env)
         for remark in made.remarks:
@@ -64,7 +64,7 @@ class CompileAction(WorkerAction):
         return {bytecode: made.files[TILECPP.suffix], record: made.record.to_bytes()}
 
     def compile(self, executor, path: str, env) -> TracedResult:
-        """What nvcc makes of the file at ``path``, and what it has read."""
+        """nvcc's output for the file at ``path``, and its dependencies."""
         from ..frontend.tilecpp.run_nvcc import Request
 
         root = env.Dir("#").get_abspath()
@@ -80,10 +80,10 @@ class CompileAction(WorkerAction):
 
 
 def _find_nvcc(settings: Settings) -> str | None:
-    """The path of nvcc; None where there is none: the step says so, and -k builds the others."""
+    """The path of nvcc; None if it is missing: the step reports it, and -k builds the others."""
     try:
         with TRACE.probing_installed():
-            # Importing what finds it runs a program, too.
+            # The import of its finder also runs a program.
             from ..frontend.tilecpp.nvcc_toolchain import find_nvcc
 
             return str(find_nvcc(settings.nvcc))
@@ -92,20 +92,20 @@ def _find_nvcc(settings: Settings) -> str | None:
 
 
 def _name_of(nvcc: str, root: str) -> str:
-    """What the signature calls it: the toolkit itself, where a link such as /usr/local/cuda leads to it."""
+    """Its name in the signature: the toolkit itself, if the path contains a link such as /usr/local/cuda."""
     with TRACE.probing_installed():
         return PortablePaths(os.path.realpath(root)).name(os.path.realpath(nvcc))
 
 
 def output_names(stem: str) -> tuple[str, str]:
-    """The files that a step makes of ``<stem>.cu``: bytecode and record."""
+    """The outputs of ``<stem>.cu``: bytecode and record."""
     return stem + TILECPP.suffix, stem + RECORD
 
 
 def available_sources(env, sources: Iterable) -> list:
-    """``env.TileCpp(Glob("*.cu"))``: the files as they are, or none, said so, where nvcc or a host compiler is missing.
+    """``env.TileCpp(Glob("*.cu"))``: the files, or with a message none, if nvcc or a host compiler is missing.
 
-    For a library that is built without its CUDA Tile C++ kernels too; one that names its ``.cu`` files needs them.
+    For a library that can be built without its CUDA Tile C++ kernels; a library that names its ``.cu`` files needs them.
     """
     nodes = env.arg2nodes(env.Flatten([sources]), env.fs.File)
     with TRACE.probing_installed():

@@ -1,4 +1,4 @@
-"""What the command line names and nothing in the project is called: refused, with what was likely meant."""
+"""Refuses unknown options and targets of the command line, and suggests a known name."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ..core.errors import InvalidInput, suggest
 from .incremental.sconscript_purity import parse
 from .scons_variables import known_variables
 
-_ALL = frozenset(("ARGLIST",))  # what gives a script every option, whatever its name is
+_ALL = frozenset(("ARGLIST",))  # give a script every option, whatever its name
 
 
 def reject_unknown_options(scripts: Iterable[str]) -> None:
-    """Raise InvalidInput[option-unknown] for ``name=value`` that no build script can have asked for.
+    """Raise InvalidInput[option-unknown] for ``name=value`` that no build script can have read.
 
-    ``scripts`` are the sources of the build scripts and of what they import: one that reads ARGUMENTS itself names its
+    ``scripts`` are the sources of the build scripts and of their imports: a script that reads ARGUMENTS itself names its
     options there.
     """
     known = list(dict.fromkeys([*DEFAULTS, *(option.key for one in known_variables() for option in one.options)]))
@@ -36,7 +36,7 @@ def reject_unknown_options(scripts: Iterable[str]) -> None:
 
 
 def _script_words(path: str) -> set[str]:
-    """The texts and names in a script; none of what is no Python, which other rules are for."""
+    """The strings and names in a script; none if it is not Python, which other checks report."""
     try:
         tree = parse(path)
     except (OSError, SyntaxError, ValueError):
@@ -46,7 +46,7 @@ def _script_words(path: str) -> set[str]:
 
 
 def reject_unknown_targets(folder: str) -> None:
-    """Raise InvalidInput[target-unknown] for a target that is neither an alias, a file, nor made by a step.
+    """Raise InvalidInput[target-unknown] for a target that is neither an alias, a file, nor the output of a step.
 
     Names of files are relative to ``folder``.
     """
@@ -58,11 +58,11 @@ def reject_unknown_targets(folder: str) -> None:
 
 
 def _is_file(path: str, name: str) -> bool:
-    """Whether it is there, or a step makes it, or a part of it is a pattern or a place that SCons must look at itself."""
+    """Whether it exists, or a step makes it, or a part of it is a pattern or a node that SCons must look up itself."""
     if os.path.exists(path) or name.startswith(("#", "@")) or os.path.isabs(name):
         return True
     try:
         node = SCons.Node.FS.get_default_fs().Entry(path, create=False)
-    except Exception:  # SCons' own errors have no class of their own
+    except Exception:  # SCons' own errors have no common class
         return False
     return node is not None

@@ -1,4 +1,4 @@
-"""What a step of ``scons verify`` does; apart from ``verify_target.py``, so that its code is what verifies alone."""
+"""The step of ``scons verify`` against the interpreter; separate from ``verify_target.py``, as its signature covers its code."""
 
 from __future__ import annotations
 

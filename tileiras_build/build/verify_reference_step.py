@@ -1,4 +1,4 @@
-"""What the step of ``scons verify`` does that compares with the authors' references: its code alone decides what it finds."""
+"""The step of ``scons verify`` against references; separate from ``verify_target.py``, as its signature covers its code."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from types import SimpleNamespace
 
 
 def compare_kernels(bytecode: bytes, ptx: bytes, target: str, path: str, name: str) -> dict[str, bytes]:
-    """The file ``name``: how the kernels made from the file at ``path`` fared, and which PTX that was; runs in a worker.
+    """The file ``name``: the results of the kernels of the file at ``path``, and a digest of the PTX; runs in a worker.
 
-    Raises what ``references.check_kernels`` raises.
+    Raises the errors of ``verify.check_kernels``.
     """
     from ..core.tracing.audit_hooks import tracer
 

@@ -1,10 +1,10 @@
-"""``scons verify``: every kernel of the libraries against the interpreter and against its author's reference, as steps.
+"""``scons verify``: every kernel of the libraries against the interpreter and against its reference, as steps.
 
-Two steps for each kernel and target read its bytecode and its PTX, so what has not changed is not verified again.
-``<build_dir>/<sm>/<kernel>.verified`` says how the emulator and the interpreter agree on inputs derived from the kernel's
-operations, ``<kernel>.reference`` how both agree with the reference that the kernel's file has (``references/``). The
-second runs the author's Python, so a record of what that has read is beside it, as beside exports. The nodes are made
-only where the command line asks for them: the graph of a large library is slow enough to make without.
+Two steps for each kernel and target read its bytecode and its PTX, so unchanged kernels are not verified again.
+``<build_dir>/<sm>/<kernel>.verified`` contains the comparison of emulator and interpreter on inputs derived from the kernel's
+operations, ``<kernel>.reference`` their comparison with the reference in the kernel's file (``verify/``). The second runs
+user code, so a dependency record is beside it, as beside exports. The nodes are created only if the command line requests
+them, because the graph of a large library is slow to construct.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class VerifyInterpreterAction(WorkerAction):
         )
 
     def strfunction(self, target, source, env, executor=None) -> str:
-        """The line that is shown: what is done, target and kernel."""
+        """The displayed line: action, target and kernel."""
         return f"{VERIFY:7} {self.target:7} {kernel_name(target[0])}"
 
     def call(self, executor: Executor, target, source, env) -> dict[str, bytes]:
@@ -72,7 +72,7 @@ class VerifyInterpreterAction(WorkerAction):
 
 
 class VerifyReferenceAction(WorkerAction):
-    """Compares the kernels that are made from one file with their references, for one target; sources as above."""
+    """Compares the kernels of one file with their references, for one target; the sources are bytecode and PTX."""
 
     def __init__(self, target: Target, path: str, executor):
         self.target, self.path = target.name, path
@@ -80,11 +80,11 @@ class VerifyReferenceAction(WorkerAction):
         super().__init__(REFERENCE, executor, signature)
 
     def strfunction(self, target, source, env, executor=None) -> str:
-        """The line that is shown: what is done, target and kernel."""
+        """The displayed line: action, target and kernel."""
         return f"{VERIFY_REFERENCE:7} {self.target:7} {kernel_name(target[0])}{explain_suffix(target)}"
 
     def call(self, executor: Executor, target, source, env) -> dict[str, bytes]:
-        """Compare in a worker that watches what the author's Python reads."""
+        """Compare in a worker that traces the file accesses of user code."""
         bytecode, ptx = (read_file(node.path) for node in source)
         root, (result, record) = env.Dir("#").get_abspath(), (node.name for node in target)
         arguments = (REFERENCE.edge, root, bytecode, ptx, self.target, self.path, result)
@@ -94,7 +94,7 @@ class VerifyReferenceAction(WorkerAction):
 
 
 class VerifyTarget:
-    """The verification steps of one SCons run, and the table at its end."""
+    """The verification steps of one SCons run, and their table."""
 
     def __init__(self, build):
         self.build, self.nodes = build, {}
@@ -102,7 +102,7 @@ class VerifyTarget:
         atexit.register(self.show)
 
     def add(self, env, kernels: Iterable, settings: Mapping, table: tuple[Stage, ...]) -> None:
-        """Steps for each of ``kernels`` and its targets; ``settings`` are each kernel's own, by name."""
+        """Add steps for each of ``kernels`` and its targets; ``settings`` are each kernel's own, by name."""
         ptx = find("ptx", table).suffix
         for kernel in kernels:
             own = settings[kernel.name]
@@ -137,7 +137,7 @@ class VerifyTarget:
         return self._builders[key]
 
     def show(self) -> None:
-        """Print what is known of each kernel, at SCons' exit."""
+        """Print the results of each kernel, at SCons' exit."""
         rows = [row for node, step in self.nodes.items() if node.get_state() in _CURRENT for row in _rows(node, step)]
         if rows and not SCons.Script.GetOption("silent"):
             self.build.progress.end_line()
@@ -146,7 +146,7 @@ class VerifyTarget:
 
 
 def _may_have_references(file) -> bool:
-    """Whether there may be rows: in the kernel's Python file, or in one beside its file."""
+    """Whether there may be references: in the kernel's Python file, or in one beside its file."""
     path = file.srcnode().get_abspath()
     return path.endswith(PYTHON) or os.path.exists(os.path.splitext(path)[0] + PYTHON)
 

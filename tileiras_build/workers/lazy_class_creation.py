@@ -1,12 +1,11 @@
 """Create the methods of dataclasses lazily, so that the compiler is imported faster.
 
-A third of the time in which xDSL and the dialects are imported goes into methods that nobody calls: a dataclass has five or
-six, compiled from text one by one, and there are four hundred dataclasses. In a process that has deferred, such a method
-is compiled when it is called first. And a class of the dialects is defined when it is first asked for its definition
-(``ir/dialects/lazy_definitions.py``).
+A third of the import time of xDSL and the dialects goes into methods that are never called: a dataclass has five or six,
+compiled from text one by one, and there are four hundred dataclasses. With lazy creation such a method is compiled at its
+first call, and a class of the dialects gets its definition on first access (``ir/dialects/lazy_definitions.py``).
 
-Processes of our own defer before they import the compiler; where people's own code runs too (scons, workers), only classes
-of named packages are concerned. The process of a user who imports the package never defers.
+Processes of this package enable it before they import the compiler; in processes with user code (scons, workers) it applies
+only to classes of named packages. The process of a user who imports the package never enables it.
 """
 
 from __future__ import annotations
@@ -20,21 +19,21 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-OWN, COMPILER = ("tileiras_build",), ("tileiras_build", "xdsl")  # packages whose classes are deferred
+OWN, COMPILER = ("tileiras_build",), ("tileiras_build", "xdsl")  # packages whose classes are created lazily
 _HEAD = "def __create_fn__("
 _packages: tuple[str, ...] | None = ()  # None: all
 
 
 def is_enabled() -> bool:
-    """Whether this process has deferred."""
+    """Whether lazy creation is enabled in this process."""
     return _packages != ()
 
 
 def enable(*packages: str) -> None:
-    """From now on, and for good, this process defers: classes of these packages, or all."""
+    """Enable lazy creation in this process for good: for classes of these packages, or for all."""
     global _packages
     _packages = None if _packages is None or not packages else tuple({*_packages, *packages})
-    # The module's functions find this one before the builtin that they mean: it is what all versions of Python share here.
+    # The module's functions find this name before the builtin; this works in all versions of Python.
     vars(dataclasses)["exec"] = _execute
     if (known := vars(dataclasses).get("inspect")) is inspect:
         vars(dataclasses)["inspect"] = _WithoutSignatures(known.__name__)
@@ -47,7 +46,7 @@ def _is_deferred(module: object) -> bool:
 
 
 class _BeforeDialects:
-    """Sees to it that definitions are deferred before the first dialect is imported."""
+    """Enables lazy definitions before the first dialect is imported."""
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:
         if name == "xdsl.dialects":
@@ -56,9 +55,9 @@ class _BeforeDialects:
 
 
 class _WithoutSignatures(ModuleType):
-    """``inspect``, of which dataclasses ask for a signature that becomes the docstring of a class that has none.
+    """``inspect`` without signatures, which dataclasses use as the docstring of a class that has none.
 
-    Of deferred methods it would be wrong, and it takes as long as the rest of the class.
+    For lazy methods the signature would be wrong, and it takes as long as the rest of the class.
     """
 
     def __init__(self, name: str):
@@ -80,7 +79,7 @@ def _execute(text: str, names: dict[str, Any] | None, space: dict[str, Any]) -> 
     def create(**closure: Any) -> object:
         made: dict[str, Any] = {}
 
-        # ``functools.cache`` takes longer than all else here.
+        # ``functools.cache`` takes longer than everything else here.
         def compiled() -> Any:
             if not made:
                 exec(text, names, made)
@@ -100,7 +99,7 @@ def _nth(compiled: Callable[[], tuple], at: int) -> Any:
 
 
 def _lazy_method(name: str, compiled: Callable[[], Any]) -> Callable[..., Any]:
-    """The method ``name``, which puts what ``compiled`` returns into its place when it is called first."""
+    """The method ``name``, which replaces itself by the result of ``compiled`` at its first call."""
     made = None
 
     def method(self, /, *arguments: Any, **named: Any) -> Any:

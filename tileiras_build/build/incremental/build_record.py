@@ -1,8 +1,8 @@
-"""The record of a build that went well: every file that it read or made, by stat, and whose each file is.
+"""The record of a successful build: every file that it read or wrote, by stat, and the sources that each file belongs to.
 
-A file: a digest of the rest; two sizes; the paths; a JSON head; five integers and an owner for each path. So what a run with
-nothing to do needs of it is read in one piece and compared in one piece, and a run of some kernels writes most of what it
-has read: of a library with 100,000 files each walk over their paths takes a hundredth of a second, or two.
+The file: a digest of the rest; two sizes; the paths; a JSON head; five integers and an owner for each path. So a null build
+reads and compares it in a few operations, and a run of some kernels writes most of it unchanged: with a library of 100,000
+files each loop over the paths takes 10 to 20 ms.
 """
 
 from __future__ import annotations
@@ -19,19 +19,18 @@ from .parallel_stat import ABSENT, WIDTH, State, differences, stat_all
 
 Files = Mapping[str, State | None]
 Owners = Mapping[str, Iterable[str]]
-SEVERAL_OR_NONE = -1  # the owner of a file that serves several sources, or none
-_UNUSED = -2  # and, while a record is changed, of one that served sources that are looked at anew
-_MAX_SHARERS = 32  # sources that a file may serve for them to be named; a file of more is everybody's
-_DIGEST_BYTES, _SIZE_BYTES = 32, 8  # bytes of the digest, and of each size: of the paths, of the head
-_PATH_SEPARATOR = "\0"  # paths
-_LAYOUT = b"sizes, paths, head, states, owners"  # is part of the digest: a file that was written otherwise is none
-_SIZE = 2  # the place of the size in a state
+SEVERAL_OR_NONE = -1  # the owner of a file that belongs to several sources, or to none
+_UNUSED = -2  # while a record is edited: the owner of a file of forgotten sources
+_MAX_SHARERS = 32  # maximum of sources per file that are listed; a file of more belongs to all
+_DIGEST_BYTES, _SIZE_BYTES = 32, 8  # bytes of the digest, and of each size (of the paths, of the head)
+_PATH_SEPARATOR = "\0"  # separates paths
+_LAYOUT = b"sizes, paths, head, states, owners"  # hashed with the contents: a file with another layout is invalid
+_SIZE = 2  # the index of the size in a state
 
 
 @dataclass(frozen=True)
 class FullGraph:
-    """What a run that looks at some kernels must know of all: the names of the kernels by the path of their source, and
-    how many cubins there are."""
+    """Information on all kernels for a run of some: their names by the path of their source, and the number of cubins."""
 
     sources: dict[str, list[str]]
     cubins: int
@@ -39,9 +38,10 @@ class FullGraph:
 
 @dataclass(frozen=True)
 class BuildRecord:
-    """``head`` says what the run was asked; ``owners`` are positions in ``whole.sources``, of the source that a path alone
-    serves. ``shared`` are the sources of those that serve several. ``whole`` is None where only all can be looked at.
-    ``text`` are the paths as they are written, where they have been read so."""
+    """``head`` describes the run's command line and environment; ``owners`` are indices into ``full_graph``'s sources, for paths of
+    one source. ``shared`` maps the paths of several sources to these. ``full_graph`` is None if only a run of all is possible.
+    ``text`` are the paths as they are stored, if they were read.
+    """
 
     head: dict
     paths: list[str]
@@ -52,14 +52,14 @@ class BuildRecord:
     text: bytes | memoryview | None = field(default=None, compare=False, repr=False)
 
     def changed(self) -> dict[int, bool]:
-        """The positions of the paths whose state is another one now, and whether they are still there."""
+        """The indices of the paths whose state has changed, and whether they still exist."""
         now = stat_all(self.paths)
         return {at: now[at * WIDTH + _SIZE] != ABSENT[_SIZE] for at in differences(now, self.states)}
 
     def sources_of(self, changed: Mapping[int, bool]) -> frozenset[str] | None:
-        """The sources whose kernels must be looked at where these paths have changed; None where that is all of them.
+        """The sources whose kernels must be checked if these paths have changed; None for all.
 
-        A source that is not there any more may be anything to the build scripts.
+        The removal of a source may affect the build scripts in any way.
         """
         if self.full_graph is None:
             return None
@@ -76,16 +76,16 @@ class BuildRecord:
         return frozenset(found)
 
     def places(self, paths: Set[str]) -> dict[str, int]:
-        """The positions of those of ``paths`` that the record has. An index of all takes five times as long."""
+        """The indices of the given ``paths`` in the record. An index of all paths takes five times as long."""
         return {path: place for place, path in enumerate(self.paths) if path in paths}
 
     def present(self, paths: Set[str]) -> set[str]:
-        """Those of ``paths`` that something was at."""
+        """The given ``paths`` that existed."""
         sizes = self.states[_SIZE::WIDTH]
         return {path for path, place in self.places(paths).items() if sizes[place] != ABSENT[_SIZE]}
 
     def with_subset(self, sources: frozenset[str], head: dict, files: Files, owners: Owners) -> BuildRecord:
-        """The record after a run of the kernels of these sources, which has looked at ``files``; all others stand as here."""
+        """The record after a run of the kernels of these sources, which visited ``files``; the rest is unchanged."""
         assert self.full_graph is not None, "the record has no full graph"
         made = _RecordEditor(self, head, self.full_graph, files.keys() | self.shared.keys())
         made.forget(sources)
@@ -96,7 +96,7 @@ class BuildRecord:
 
 
 def record_of(head: dict, files: Files, owners: Owners, full_graph: FullGraph | None) -> BuildRecord:
-    """The record of a run of all kernels; ``owners`` are the sources that each path serves, of those that serve any."""
+    """The record of a run of all kernels; ``owners`` are the sources that each path belongs to, if any."""
     places = {name: index for index, name in enumerate(full_graph.sources if full_graph else ())}
     known = {path: [source for source in owners.get(path, ()) if source in places] for path in files}
     alone = (places[found[0]] if len(found) == 1 else SEVERAL_OR_NONE for found in known.values())
@@ -106,7 +106,7 @@ def record_of(head: dict, files: Files, owners: Owners, full_graph: FullGraph | 
 
 
 class _RecordEditor:
-    """A copy of ``record`` that is changed in the few places where a run of some kernels has seen other files.
+    """A copy of ``record``, to be edited in the few places where a run of some kernels found other files.
 
     ``paths`` are those that may be changed, or added.
     """
@@ -118,10 +118,10 @@ class _RecordEditor:
         self._names = list(full_graph.sources)
         self._source_indexes = {name: number for number, name in enumerate(self._names)}
         self._places = record.places(paths)
-        self._reowned: set[int] = set()  # places whose owner may be another one now
+        self._reowned: set[int] = set()  # indices whose owner may change
 
     def forget(self, sources: frozenset[str]) -> None:
-        """Let nothing serve these sources."""
+        """Detach all files from these sources."""
         mine = {self._source_indexes[name] for name in sources if name in self._source_indexes}
         for place in [place for place, owner in enumerate(self._owners) if owner in mine]:
             self._owners[place] = _UNUSED
@@ -131,7 +131,7 @@ class _RecordEditor:
                 self._set_owners(self._places[path], set(several) - sources)
 
     def add(self, path: str, state: State, sources: Iterable[str]) -> None:
-        """Note the state of a file, and that it serves ``sources``, too; what has been everybody's stays so."""
+        """Set the state of a file, and add ``sources`` to its owners; a file of all stays one."""
         place = self._places.get(path)
         if place is None:
             place = self._places[path] = len(self._paths)
@@ -147,13 +147,13 @@ class _RecordEditor:
             )
 
     def remove_unused(self) -> None:
-        """Leave what serves nothing any more."""
+        """Remove files that belong to no source."""
         for place in sorted((place for place in self._reowned if self._owners[place] == _UNUSED), reverse=True):
             del self._paths[place], self._owners[place]
             del self._states[place * WIDTH : (place + 1) * WIDTH]
 
     def record(self) -> BuildRecord:
-        """The record as it is by now."""
+        """The edited record."""
         text = self._before.text if self._paths == self._before.paths else None
         return BuildRecord(self._head, self._paths, self._states, self._owners, self._full_graph, self._shared, text)
 
@@ -163,7 +163,7 @@ class _RecordEditor:
         return set(self._shared.get(self._paths[place], ()))
 
     def _set_owners(self, place: int, sources: Collection[str], nothing: int = _UNUSED) -> None:
-        """``nothing``: the owner of what serves none of them."""
+        """``nothing``: the owner of files that belong to none of them."""
         path = self._paths[place]
         self._reowned.add(place)
         self._shared.pop(path, None)
@@ -191,7 +191,7 @@ def write(path: Path, record: BuildRecord) -> None:
 def read(path: Path) -> BuildRecord | None:
     """The record in a file; None where it is absent or damaged."""
     try:
-        # A pipe in its place is not waited for.
+        # Do not block on a pipe in its place.
         data = memoryview(path.read_bytes()) if path.is_file() else memoryview(b"")
     except OSError:
         return None

@@ -1,7 +1,7 @@
-"""What tools and libraries hold, known by their stat: ptxas has 50 MB, and SCons reads it in every build that runs a step.
+"""Digests of tools and libraries, cached by their stat: ptxas has 50 MB, and SCons reads it in every build that runs a step.
 
-A digest that an earlier build has taken is believed where the file's stat is what it was: size, inode, mode, times of
-modification and of change, in ns. The time of change cannot be set back, so that no edit goes unseen.
+The digest of an earlier build is valid if the file's stat is unchanged: size, inode, mode, times of modification and of
+change, in ns. The time of change cannot be set back, so no edit is missed.
 """
 
 from __future__ import annotations
@@ -15,9 +15,7 @@ from SCons.Util import get_current_hash_algorithm_used
 from .fs_queries import query, stat_state
 from .sconscript_trace import TRACE
 
-_MARGIN = (
-    1.0  # seconds; a file that was changed so shortly before a run may be changed again within a tick of its clock
-)
+_MARGIN = 1.0  # seconds; a file that changed so recently may change again within a clock tick
 
 
 class DigestCache:
@@ -39,13 +37,13 @@ class DigestCache:
         algorithm, csig, *state = self._known.get(node.get_abspath(), (None, None))
         if algorithm != get_current_hash_algorithm_used() or node.has_builder():
             return
-        # SCons keeps this stat, and steps compare it with what is there when they read the file.
+        # SCons caches this stat, and steps compare it with the current one when they read the file.
         found = node.stat()
         if found is not None and stat_state(found) == state:
             node.get_ninfo().csig = csig
 
     def rows(self) -> dict[str, list]:
-        """For a later run: how the digest was taken, the digest, and the stat from before the file was read."""
+        """For a later run: how the digest was computed, the digest, and the stat from before the file was read."""
         rows = {path: _row(node) or self._known.get(path) for path, node in self._nodes.items()}
         return {path: row for path, row in rows.items() if row is not None}
 

@@ -1,8 +1,8 @@
-"""Questions about the file system, and their answers in a form that can be kept and compared.
+"""File system queries, and their results in a form that can be stored and compared.
 
-A build script learns from a file's contents, and as well from whether it is there, what it is, when it was changed,
-what a folder holds and where a link leads. Each way of asking is a row of ``QUERIES``; None is the answer where the
-system gives none. The functions of ``os`` are taken here before ``sconscript_trace.py`` puts its own in their places.
+A build script depends on a file's contents, but also on whether it exists, its kind, its times, the names in a folder and the
+target of a link. Each kind of query is a row of ``QUERIES``; None is the result of an error. The functions of ``os`` are
+bound here before ``sconscript_trace.py`` replaces them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _FILE = [stat.S_IFREG]
 
 
 def query(kind: str, path: str) -> Any:
-    """The answer to a question: ``how`` is a key of QUERIES, and a word more where that one takes one."""
+    """The result of a query: ``how`` is a key of QUERIES, with an argument if that one has one."""
     name, _, more = kind.partition(" ")
     try:
         return QUERIES[name](path, more)
@@ -30,7 +30,7 @@ def query(kind: str, path: str) -> Any:
 
 
 def stat_state(found: os.stat_result) -> list[int]:
-    """Everything of a stat that changes when the file does."""
+    """All fields of a stat that change when the file does."""
     return [found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, found.st_mode]
 
 
@@ -40,12 +40,12 @@ def file_kind(found: os.stat_result) -> list[int]:
 
 
 def stat_or_kind(found: os.stat_result) -> list[int]:
-    """A file's state, anything else's kind: a folder's times change with every build in it."""
+    """A file's state, but only the kind of anything else: a folder's times change with every build in it."""
     return stat_state(found) if stat.S_ISREG(found.st_mode) else file_kind(found)
 
 
 def is_same_kind(one: list | None, other: list | None) -> bool:
-    """Whether two answers, states or kinds, are of the same kind of file."""
+    """Whether two results, states or kinds, are of the same kind of file."""
     return one is not None and other is not None and stat.S_IFMT(one[-1]) == stat.S_IFMT(other[-1])
 
 
@@ -54,8 +54,7 @@ def _names(path: str) -> list[str]:
 
 
 def glob_match(path: str, pattern: str) -> list[tuple[str, bool]]:
-    """The names that SCons' Glob finds, which sees hidden files only where the pattern is for them, and whether each is of
-    a file and no link."""
+    """The names that SCons' Glob finds (hidden files only if the pattern matches the dot), and whether each is a regular file."""
     with _scandir(path) as found:
         plain = {entry.name: entry.is_file(follow_symlinks=False) for entry in found}
     names = fnmatch.filter(plain, pattern)
@@ -63,13 +62,13 @@ def glob_match(path: str, pattern: str) -> list[tuple[str, bool]]:
 
 
 def _glob(path: str, pattern: str) -> list[list]:
-    """As ``_entries``."""
+    """In the form of ``_entries``."""
     found = [row for row in glob_match(path, pattern) if not is_build_leftover(row[0])]
     return [[name, _FILE, _FILE] if is_plain else _kinds(name, path) for name, is_plain in found]
 
 
 def _entries(path: str, _more: str) -> list[list]:
-    """The names with the kind of each, and of what it links to: what a scan of the folder tells of them."""
+    """The names with the kind of each, and of a link's target: what a scan of the folder returns."""
     return [_kinds(name, path) for name in _names(path)]
 
 

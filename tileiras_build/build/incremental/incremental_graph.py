@@ -1,8 +1,8 @@
-"""A run that makes and checks the nodes of some kernels, since nothing that belongs to the others has changed.
+"""A run that constructs and checks the nodes of some kernels, as no file of the others has changed.
 
-The record of the last build (``build_record.py``) says which sources' files have changed since. The graph then has the
-chains of these sources alone; the other kernels stand by the record. That holds only for what SCons alone looks at: a
-build script that asks a library for its nodes gets all of them, and the run is an ordinary one from there on.
+The record of the last build (``build_record.py``) yields the sources whose files have changed. The graph then contains only
+the chains of these sources; the others are known to be current. That holds only while SCons alone uses the nodes: if a
+build script requests the nodes of a library, all are created, and the run continues as an ordinary one.
 """
 
 from __future__ import annotations
@@ -24,34 +24,35 @@ from .build_record import BuildRecord, FullGraph
 
 @dataclass(frozen=True)
 class AffectedSubset:
-    """The sources, by absolute path, whose kernels a run looks at; ``record`` is of the last build of all."""
+    """The sources, by absolute path, whose kernels a run checks; ``record`` is that of the last full build."""
 
     sources: frozenset[str]
     record: BuildRecord
 
     @property
     def full_graph(self) -> FullGraph:
-        """What the record knows of all kernels."""
+        """The record's information on all kernels."""
         assert self.record.full_graph is not None, "the record has no full graph"
         return self.record.full_graph
 
     def contains(self, node) -> bool:
-        """Whether the kernels of a source's node are looked at."""
+        """Whether the run checks the kernels of a source's node."""
         return node.get_abspath() in self.sources
 
     def names_outside(self, nodes: Iterable) -> set[str]:
-        """The kernels of those of ``nodes``, sources of a library, that are not looked at."""
+        """The kernels of the sources ``nodes`` of a library that the run does not check."""
         others = (node for node in nodes if not self.contains(node))
         return {name for node in others for name in self.full_graph.sources.get(node.get_abspath(), ())}
 
     def agrees(self, names: Mapping[str, list[str]]) -> bool:
-        """Whether sources still have the kernels that they had; ``names`` by path."""
+        """Whether sources still have the same kernels; ``names`` by path."""
         return all(self.full_graph.sources.get(path) == found for path, found in names.items())
 
 
 class LibraryAlias(SCons.Node.Alias.Alias):
-    """The alias of a library, whose build folder is ``folder``. ``complete`` gives it all of its nodes where a build script
-    asks for them."""
+    """The alias of a library, whose build folder is ``folder``. ``complete`` adds all of its nodes if a build script requests
+    them.
+    """
 
     __slots__ = ("_sources", "complete", "folder")
 
@@ -62,7 +63,7 @@ class LibraryAlias(SCons.Node.Alias.Alias):
 
     @property
     def sources(self) -> list:
-        """The last artifacts of all kernels; when SCons walks the graph, those that this run looks at."""
+        """The last artifacts of all kernels; while SCons walks the graph, those that this run checks."""
         if self.complete is not None:
             self.complete()
         return self._sources
@@ -72,12 +73,12 @@ class LibraryAlias(SCons.Node.Alias.Alias):
         self._sources = nodes
 
     def get_state(self) -> int:
-        """SCons' state of the node. It asks when it begins to walk the graph; the build scripts are read."""
+        """SCons' state of the node. SCons calls it when it begins to walk the graph, after the build scripts are read."""
         self.complete = None
         return super().get_state()
 
     def replace_sources(self, nodes: Iterable) -> None:
-        """Let ``nodes`` be all of them, in this order."""
+        """Set ``nodes`` as all sources, in this order."""
         self.complete = None
         self._sources = []
         self.sources_set.clear()
@@ -86,8 +87,9 @@ class LibraryAlias(SCons.Node.Alias.Alias):
 
 
 class LibraryNodes(SCons.Util.NodeList):
-    """What ``env.KernelLibrary`` returns: the alias, whose name other libraries may share; ``kernels`` gives the last artifacts
-    of this one's own kernels."""
+    """The result of ``env.KernelLibrary``: the alias, whose name other libraries may share; ``kernels`` returns the last artifacts
+    of this library's own kernels.
+    """
 
     def __init__(self, nodes: Iterable, kernels: Callable[[], list]):
         super().__init__(nodes)
@@ -95,27 +97,27 @@ class LibraryNodes(SCons.Util.NodeList):
 
 
 def library_alias(name: str, folder: str) -> LibraryAlias | SCons.Node.Alias.Alias:
-    """The node of the alias ``name``, that of a library unless a build script has made it before."""
+    """The node of the alias ``name``, a LibraryAlias unless a build script created it before."""
     return SCons.Node.Alias.default_ans.setdefault(name, LibraryAlias(name, folder))
 
 
 @contextmanager
 def without_completing(alias: SCons.Node.Alias.Alias) -> Iterator[None]:
-    """For this tool's own look at an alias, which asks for no more nodes than it has."""
+    """Access an alias within the tool without completing it."""
     complete, alias.complete = getattr(alias, "complete", None), None
     yield
     alias.complete = complete
 
 
 def only_artifacts(visited: Iterable) -> bool:
-    """Whether nothing that SCons has looked at, besides artifacts of libraries, is made by a step."""
+    """Whether steps make only artifacts of libraries among the nodes that SCons has visited."""
     return all(isinstance(node, SCons.Node.Alias.Alias) or not node.has_builder() for node in visited)
 
 
 class Libraries:
-    """The libraries of a run: what a later run must know of them, and how they get the nodes that this one left out.
+    """The libraries of a run: information for later runs, and how to create the nodes that this run left out.
 
-    ``divisible`` is False where the nodes of a kernel depend on which others there are.
+    ``divisible`` is False if the nodes of a kernel depend on which other kernels exist.
     """
 
     def __init__(self):
@@ -124,27 +126,27 @@ class Libraries:
         self._deferred: dict[LibraryAlias, list[Callable[[], list]]] = {}
 
     def add(self, names: Mapping[str, list[str]], *, is_complete: bool) -> None:
-        """Note the kernels of a library by the path of their source; not ``whole``: sources lie elsewhere."""
+        """Add the kernels of a library by the path of their source; not ``whole``: there are sources elsewhere."""
         self._sources |= names
         self.can_be_partial &= is_complete
 
     def defer(self, alias: LibraryAlias, make: Callable[[], list]) -> None:
-        """``make`` gives all nodes of the library ``alias``, which has some."""
+        """Register ``make``, which returns all nodes of the library ``alias``."""
         self._deferred.setdefault(alias, []).append(make)
 
     def complete(self) -> None:
-        """Make all nodes that were left out."""
+        """Create all nodes that were left out."""
         for alias, makers in self._deferred.items():
             alias.replace_sources([node for make in makers for node in make()])
         self._deferred.clear()
 
     def full_graph(self, cubins: int) -> FullGraph | None:
-        """What a run of some kernels must know; None where there can be none."""
+        """The information for a run of some kernels; None if such a run is impossible."""
         return FullGraph(self._sources, cubins) if self.can_be_partial and self._sources else None
 
 
 def source_of_each(nodes: Iterable) -> Iterator[tuple[SCons.Node.Node, str]]:
-    """(artifact, the path of the source that it is made from) of each of ``nodes``."""
+    """(artifact, the path of its source) for each of ``nodes``."""
     known: dict[SCons.Node.Node, str] = {}
 
     def origin(node) -> str:
@@ -159,15 +161,15 @@ def source_of_each(nodes: Iterable) -> Iterator[tuple[SCons.Node.Node, str]]:
 
 
 def owners_of(artifacts: Iterable, by_scripts: Container[str]) -> dict[str, set[str]]:
-    """The sources that files serve: artifacts, the sources themselves, and what was read to export them.
+    """The sources that files belong to: artifacts, the sources themselves, and the dependencies of their export.
 
-    What is installed, and what the build scripts read (``read_by_scripts``), serves everybody.
+    Installed files, and files that the build scripts read (``read_by_scripts``), belong to all.
     """
     found: dict[str, set[str]] = defaultdict(set)
     exports: set[ExportDependencies] = set()
     for node, source in source_of_each(artifacts):
         paths = [node.get_abspath(), source]
-        # All that one export makes has one record.
+        # All artifacts of one export share a record.
         if node.reads is not None and node.reads not in exports:
             exports.add(node.reads)
             paths += _read_by(node)
@@ -178,7 +180,7 @@ def owners_of(artifacts: Iterable, by_scripts: Container[str]) -> dict[str, set[
 
 
 def _read_by(node) -> Iterator[str]:
-    """The files that the step has read that makes ``node``, as SCons and as its record know them."""
+    """The dependencies of the step that makes ``node``, according to SCons and its record."""
     yield from (found.get_abspath() for found in node.depends)
     if not isinstance(inputs := node.reads.inputs(), str):
         yield from inputs[0]

@@ -44,8 +44,8 @@ from .incremental_graph import AffectedSubset, owners_of
 from .sconscript_purity import ScriptEffects
 from .sconscript_trace import IGNORED_ENV_VARS, SConscriptTrace, file_state, folder_state, variable
 
-MAX_RECORDS = 4  # records: as many command lines are remembered
-_TICK = 0.05  # seconds, more than the tick of the clock that stamps files
+MAX_RECORDS = 4  # records: one per command line
+_TICK = 0.05  # seconds, more than the clock tick of file times
 _OPTIONS = frozenset(("-Q", "-k", "-s", "--keep-going", "--silent", "--quiet"))
 _FORMAT = (
     "key",
@@ -60,19 +60,20 @@ _FORMAT = (
     "shared",
     sorted(QUERIES),
 )
-_FILE_QUERIES = ("kind", "stat-or-kind", "state")  # what the state of a file answers
+_FILE_QUERIES = ("kind", "stat-or-kind", "state")  # the state of a file determines their results
 _DONE = (SCons.Node.up_to_date, SCons.Node.executed)
 
 
 class _NotRecordable(Exception):
-    """Why a run is not recorded, as a clause that follows "because"."""
+    """The reason why a run is not recorded, as a clause that follows "because"."""
 
 
 @dataclass(frozen=True)
 class BuildState:
-    """What has changed since the last build: nothing, with the names of its targets; or files of some kernels, ``subset``.
+    """The change since the last build: nothing, with the names of its targets; or files of some kernels, ``subset``.
 
-    Neither: every node must be checked. ``digests`` are rows of ``DigestCache``, which hold in any case."""
+    Neither: every node must be checked. ``digests`` are rows of ``DigestCache``, which are valid in any case.
+    """
 
     names: list[str] | None = None
     subset: AffectedSubset | None = None
@@ -81,10 +82,10 @@ class BuildState:
 
 @dataclass(frozen=True)
 class FinishedBuild:
-    """A build that has ended well: all nodes of libraries, the other nodes that SCons has looked at, when by the machine's
-    clock the last step ended (None: there was none).
+    """A successful build: all nodes of libraries, the other nodes that SCons has visited, and when, by the monotonic clock, the
+    last step ended (None: there was none).
 
-    ``whole`` is None where the next run must look at every kernel; ``part`` what this one has looked at, None for all;
+    ``whole`` is None if the next run must check every kernel; ``part`` are the checked kernels, None for all;
     ``digests`` are rows of ``DigestCache``.
     """
 
@@ -97,7 +98,7 @@ class FinishedBuild:
 
 
 class NullBuild:
-    """The shortcut of one run, whose records lie in ``folder``."""
+    """The null-build check of one run, whose records are in ``folder``."""
 
     def __init__(self, trace: SConscriptTrace, folder: Path):
         self.trace, self.folder, self._code = trace, folder, ScriptEffects()
@@ -114,7 +115,7 @@ class NullBuild:
         return self.folder / f".build_record-{key[:16]}"
 
     def compare(self) -> BuildState:
-        """What has changed since the last build that this command line has made."""
+        """The change since the last build of this command line."""
         if self.key is None or self.trace.untraceable:
             return BuildState()
         with self.trace.untraced():
@@ -131,12 +132,12 @@ class NullBuild:
             sources = record.sources_of(changed)
             if sources is None:
                 return BuildState(digests=contents)
-            # The record has the stat of all code, and what is in the folders of libraries.
+            # The record contains the stat of all code, and the names in the folders of libraries.
             adopt_digests(record.head["digests"])
             return BuildState(subset=AffectedSubset(sources, record), digests=contents)
 
     def _is_current(self, record: dict) -> bool:
-        """Whether a run would be asked the same, and see the same but for the contents of files."""
+        """Whether the command line, the environment and all queries are unchanged; only contents of files may differ."""
         if record["arguments"] not in (None, _visible_command_line()):
             return False
         if any(variable(name) != value for name, value in record["variables"].items()):
@@ -146,27 +147,27 @@ class NullBuild:
         return all(query(how, path) == answer for how, path, answer in record["queries"])
 
     def notify_watch(self) -> None:
-        """Tell who watches what the record says, where it is all that is looked at."""
+        """Send the record's files to the watcher, if nothing else is checked."""
         if report_files_to_watcher.is_listening() and self.key is not None:
             record = build_record.read(self._path(self.key))
             report_files_to_watcher.send((str(self.folder),), record.paths if record is not None else ())
 
     def has_work(self) -> bool:
-        """Whether there is surely work: nothing was ever built here, or what this command line has built is not current."""
+        """Whether there certainly is work: nothing was ever built here, or a record of this command line is outdated."""
         if self.key is None or self.trace.untraceable:
             return False
         with self.trace.untraced():
             return self._path(self.key).exists() or not self.folder.exists()
 
     def write_record(self, run: FinishedBuild) -> str | None:
-        """Record a build that has just ended well; returns why not, if not."""
+        """Record a successful build; returns the reason if it is not recorded."""
         try:
             key = self._check_run(run.visited)
             if run.last_step is not None:
-                # A file that is written again within the clock's tick would keep its time.
+                # A file that is written again within a clock tick would keep its time.
                 time.sleep(max(0.0, run.last_step + _TICK - time.monotonic()))
             names, made = _built_targets(), _made_paths(run.artifacts, run.visited)
-            # With libraries in variant directories only, nothing but the record lies there.
+            # With libraries in variant directories only, this folder contains nothing but the record.
             with suppress(OSError):
                 self.folder.mkdir(parents=True, exist_ok=True)
             self._check_folders(made.union(map(str, (self.folder, *self.folder.parents))))
@@ -190,7 +191,7 @@ class NullBuild:
         return None
 
     def _owners(self, run: FinishedBuild, full_graph: FullGraph) -> dict[str, set[str]]:
-        """The sources that files serve. Build scripts may do anything where a file is not there that they ask for."""
+        """The sources that files belong to. A missing file that build scripts query may affect them in any way."""
         made = (node for node in run.artifacts if node.state in _DONE)
         owners, asked = owners_of(made, self.trace.read_by_scripts), self.trace.queried_by_scripts
         return {path: found for path, found in owners.items() if path in full_graph.sources or path not in asked}
@@ -203,7 +204,7 @@ class NullBuild:
             raise _NotRecordable("a command-line option disables it")
         if self.trace.detected_tools and any(map(_is_made_by_tools, visited)):
             raise _NotRecordable("there are targets of other SCons tools")
-        # Where SCons looked for them, and what else it would find there, was not watched.
+        # The folders where SCons searched for them were not traced.
         if any(_is_made(node) and not isinstance(node, ArtifactFile) and node.implicit for node in visited):
             raise _NotRecordable("there are implicit dependencies found by SCons scanners")
         self._code = self.trace.code()
@@ -212,7 +213,7 @@ class NullBuild:
         return self.key
 
     def _check_folders(self, made: set[str]) -> None:
-        """What is new in a folder must have been made by this build; the record is of the folder with it."""
+        """New files in a folder must be outputs of this build; the record contains the folder with them."""
         for path, before in self.trace.folders.items():
             names = folder_state(path)
             changed = {os.path.join(path, name) for name in set(names).symmetric_difference(before)}
@@ -221,7 +222,7 @@ class NullBuild:
             self.trace.folders[path] = names
 
     def _current_files(self, artifacts: list, visited: list) -> dict[str, tuple | None]:
-        """Path and state of every file; each is still what the build read or made."""
+        """Path and state of every file; each is still in the state that the build read or wrote."""
         found: dict[str, tuple | None] = {}
         for path, before in self.trace.files.items():
             found[path] = file_state(path)
@@ -241,7 +242,7 @@ class NullBuild:
         return found
 
     def _current_reads(self, artifacts: list) -> dict[str, tuple | None]:
-        """Path and state of what exports have read, each still what it was when it was read."""
+        """Path and state of the dependencies of exports, each still in the state that was read."""
         found: dict[str, tuple | None] = {}
         exports = {node.reads for node in artifacts if node.reads is not None and node.state in _DONE}
         for reads in exports:
@@ -251,19 +252,19 @@ class NullBuild:
             found |= {path: file_state(path) for path in files - found.keys()}
             for folder in folders:
                 self.trace.add_folder(folder)
-        # After the states are taken: what changes from now on differs from them.
+        # After the states were taken, so that later changes are found.
         now = Comparison(Probe(PortablePaths(os.getcwd())))
         if change := next(filter(None, (reads.change_since(now) for reads in exports)), None):
             raise _NotRecordable(change)
         return found
 
     def _current_queries(self, made: set[str], files: Files, subset: AffectedSubset | None) -> Iterator[tuple]:
-        """What the build scripts asked besides, and is answered in the same way; without what the files' states say."""
+        """The other queries of the build scripts, whose results are unchanged; without those that the files' states determine."""
         unknown = {path for how, path in self.trace.queries if how in _FILE_QUERIES and files.get(path) is None}
         recorded = subset.record.present(unknown) if subset is not None else set()
         for (how, path), before in self.trace.queries.items():
             now = query(how, path)
-            # A node's stat tells scripts whether it is there.
+            # Scripts see from a node's stat whether it exists.
             if now != before and not (how == "stat-or-kind" and path in made and is_same_kind(now, before)):
                 raise _NotRecordable(f"{path} changed during the build")
             if how not in _FILE_QUERIES or path in unknown and path not in recorded:
@@ -278,7 +279,7 @@ class NullBuild:
 
 
 def _with_record(head: dict, part: AffectedSubset) -> dict:
-    """What a run of a part has asked, and what the other kernels' sources made the whole run ask."""
+    """The queries of a partial run, and those of the full run for the other kernels' sources."""
     before = part.record.head
     asked = {(how, path): answer for how, path, answer in [*before["queries"], *head["queries"]]}
     joined = {name: before[name] | head[name] for name in ("folders", "variables")}
@@ -295,7 +296,7 @@ def _record(
 
 
 def print_up_to_date(names: list[str]) -> None:
-    """What SCons says of each target that is up to date."""
+    """SCons' message for each target that is up to date."""
     if not SCons.Script.GetOption("silent"):
         for name in names:
             print(f"scons: `{name}' is up to date.")
@@ -313,7 +314,7 @@ def _add_file_state(found: dict, node, is_right) -> None:
 
 
 def _add_input(found: dict, node) -> None:
-    """Add a node that is no artifact of ours: a source, or something else that the build script builds."""
+    """Add a node that is not an artifact: a source, or something else that the build script builds."""
     if isinstance(node, (SCons.Node.Alias.Alias, SCons.Node.Python.Value)) and not node.always_build:
         return
     if not isinstance(node, SCons.Node.FS.File) or node.always_build:
@@ -322,17 +323,17 @@ def _add_input(found: dict, node) -> None:
         info = node.get_ninfo()
         _add_file_state(found, node, lambda stat: _matches_scons_info(info, stat))
         return
-    # A node of a variant directory, or of a repository's, may have no file but another's, until it gets one.
+    # A node of a variant directory, or of a repository's, may have only another node's file, until it is built.
     real = node.rfile()
     if real is not node:
         found[node.get_abspath()] = None
-    # SCons keeps the stat that it took before it read the file; a new one would hide an edit during the build.
+    # SCons caches the stat from before it read the file; a new one would hide an edit during the build.
     seen = real._memo.get("stat")
     _add_file_state(found, real, lambda stat: seen is not None and _same_file(seen, stat))
 
 
 def _matches_scons_info(info, stat) -> bool:
-    """SCons' own records of other steps' files are in whole seconds."""
+    """SCons' own records of other steps' files have whole seconds."""
     return getattr(info, "timestamp", None) == int(stat.st_mtime) and info.size == stat.st_size
 
 
@@ -369,12 +370,12 @@ def _is_made(node) -> bool:
 
 
 def _is_made_by_tools(node) -> bool:
-    """Whether compilers may make it that SCons has looked for on this machine."""
+    """Whether compilers that SCons detected on this machine may make it."""
     return _is_made(node) and any(name in (node.env or ()) for name in ("CC", "CXX", "LINK", "AR"))
 
 
 def _made_paths(artifacts: list, visited: list) -> set[str]:
-    """What the build makes: files, and the folders for them."""
+    """The outputs of the build: files, and the folders for them."""
     made = {node.get_abspath() for node in visited if _is_made(node)}
     for folder in {node.dir for node in artifacts}:
         path = Path(folder.get_abspath())
@@ -383,12 +384,12 @@ def _made_paths(artifacts: list, visited: list) -> set[str]:
 
 
 def _command_line() -> list[str]:
-    """The command line, after the words that SCons puts before it."""
+    """The command line, after SCons' own arguments."""
     return [*os.environ.get("SCONSFLAGS", "").split(), *sys.argv[1:]]
 
 
 def _visible_command_line() -> list[str]:
-    """What a build script may see of the command line, and the number of jobs that nobody has to name."""
+    """The part of the command line that a build script can see, and the number of jobs."""
     return [*_command_line(), str(SCons.Script.GetOption("num_jobs"))]
 
 
@@ -410,7 +411,7 @@ def _unusual_options() -> bool:
 
 
 def _invocation_digest() -> str:
-    """A digest of what a run is asked, and by which environment and interpreter."""
+    """A digest of the command line, the environment and the interpreter."""
     environment = {name: value for name, value in os.environ.items() if name not in IGNORED_ENV_VARS}
     machine = [fact() for fact in FACTS.values()]
     asked = [_FORMAT, _split_options()[1], sorted(environment.items()), os.getcwd(), sys.version, sys.path, machine]
@@ -418,7 +419,7 @@ def _invocation_digest() -> str:
 
 
 def _code_files() -> list[str]:
-    """The files of all code that has a part in the build: loaded modules, and all of this package for the workers."""
+    """The files of all code of the build: loaded modules, and all of this package for the workers."""
     modules = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
     package = [os.path.join(PACKAGE, path) for path in installed().files]
     return [os.path.abspath(path) for path in (*modules, *package) if path]

@@ -1,4 +1,4 @@
-"""The states of thousands of files, taken by as many processes as there are processors: one takes 5 us for each."""
+"""The states of thousands of files, taken by as many processes as there are cores: each takes 5 us."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ...core.cpu_count import cpu_count
 from ...workers.executor.forked_executor import has_threads
 from .sconscript_trace import file_state
 
-State = tuple[int, int, int, int, int]  # as ``file_state`` gives it
+State = tuple[int, int, int, int, int]  # of ``file_state``
 ABSENT: State = (0, 0, -1, 0, 0)
 WIDTH = len(ABSENT)
-_PATHS_PER_PROCESS = 4000  # files of one process; to fork costs as much as it takes to look at a thousand
+_PATHS_PER_PROCESS = 4000  # files per process; a fork costs as much as a thousand stats
 _MAX_PROCESSES = 8  # processes
 _BYTES = WIDTH * array("q").itemsize  # of a state
 
 
 def stat_all(paths: Sequence[str]) -> array:
-    """The five numbers of the state of each path, one after the other."""
+    """The five fields of the state of each path, concatenated."""
     count = _processes(len(paths))
     bounds = [len(paths) * number // count for number in range(count + 1)]
     first, *others = (paths[start:end] for start, end in pairwise(bounds))
@@ -33,7 +33,7 @@ def stat_all(paths: Sequence[str]) -> array:
 
 
 def _processes(paths: int) -> int:
-    """How many may take part: a fork of a process that has threads might wait for ever."""
+    """How many processes to use: one if this process has threads, as a fork might then deadlock."""
     if paths < 2 * _PATHS_PER_PROCESS or sys.platform != "linux" or has_threads():
         return 1
     return min(paths // _PATHS_PER_PROCESS, cpu_count(), _MAX_PROCESSES)
@@ -47,9 +47,9 @@ def _stat_paths(paths: Sequence[str]) -> array:
 
 
 def _fork_stat(paths: Sequence[str]) -> tuple[int, int, int] | None:
-    """A process that looks at ``paths``: its number, the end of the pipe that it writes to, and how many bytes it will.
+    """Fork a process that stats ``paths``: its pid, the read end of its pipe, and the number of bytes to read.
 
-    None where the system has none.
+    None if the fork fails.
     """
     read, written = os.pipe()
     try:
@@ -70,7 +70,7 @@ def _fork_stat(paths: Sequence[str]) -> tuple[int, int, int] | None:
 
 
 def _read_result(child: int, pipe: int, size: int) -> array | None:
-    """What a process has found; None where it was killed."""
+    """The result of a process; None if it was killed."""
     with os.fdopen(pipe, "rb") as stream:
         data = stream.read()
     os.waitpid(child, 0)
@@ -78,7 +78,7 @@ def _read_result(child: int, pipe: int, size: int) -> array | None:
 
 
 def differences(one: array, other: array) -> Iterator[int]:
-    """The places, counted in states, where two arrays of the same length differ."""
+    """The indices, counted in states, where two arrays of the same length differ."""
     return _differences(one.tobytes(), other.tobytes(), 0, len(one) // WIDTH)
 
 

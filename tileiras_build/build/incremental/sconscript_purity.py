@@ -1,7 +1,7 @@
-"""What the code of build scripts can learn that nobody watches, found in its syntax.
+"""Finds uses in the code of build scripts that no event reports, by syntax.
 
-``sconscript_trace.py`` watches files, folders, programs and connections. A clock, random numbers, a terminal, the process itself
-or C code give no sign when they are asked, so code that names anything but what is listed here has no shortcut.
+``sconscript_trace.py`` traces files, folders, programs and connections. Reads of a clock, random numbers, a terminal, the
+process itself or C code are not reported, so scripts that use any name not listed here have no null build.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 _OWN = ("SCons", "tileiras_build")
-# Of the standard library, what sees nothing of the world but through files, folders and programs that are watched, or
+# Modules of the standard library that depend on the world only through traced files, folders and programs, or through
 # what is part of a record's key (the environment, the machine's name and system).
 _MODULES = frozenset(
     """
@@ -44,7 +44,7 @@ _ALLOWED = {"os": _OS, "sys": _SYS}
 _NAMES = frozenset(
     "__builtins__ __import__ __loader__ __spec__ breakpoint compile eval exec globals hash id input locals vars".split()
 )
-# Among them the modules by which one that is listed above sees more: ``zipfile.time``, ``shutil.os``.
+# Including the modules through which a listed module gives access to more: ``zipfile.time``, ``shutil.os``.
 _ATTRIBUTES = frozenset(
     """
     __builtins__ __class__ __dict__ __getattribute__ __globals__ __hash__ __loader__ __self__ __spec__ __subclasses__ disk_usage get_terminal_size
@@ -54,15 +54,15 @@ _ATTRIBUTES = frozenset(
     statistics tempfile threading time timeit uuid
     """.split()
 )
-# What is the same whatever order a set has.
+# Results that do not depend on the order of a set.
 _ORDERLESS = frozenset("all any bool frozenset issubset issuperset isdisjoint len max min set sorted sum".split())
 _SETS = frozenset(("frozenset", "set"))
-# Methods of sets that make sets, and of dictionaries whose results do, by operators.
+# Methods of sets that make sets, and of dictionaries whose results do so by operators.
 _SET_METHODS = frozenset(("difference", "intersection", "symmetric_difference", "union"))
 _VIEWS = frozenset(("items", "keys"))
 _SET_OPERATORS = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.Sub)
 _CLASS_QUESTIONS = frozenset(("isinstance", "issubclass"))
-_NODE_STATES = frozenset(("get_size", "get_timestamp", "getmtime", "getsize"))  # of nodes; of os.path they are watched
+_NODE_STATES = frozenset(("get_size", "get_timestamp", "getmtime", "getsize"))  # of nodes; those of os.path are traced
 _STATS = frozenset(("stat", "lstat", "rstat"))
 _ACTING = (ast.Attribute, ast.Call, ast.Await, ast.Subscript)
 _TOOLS = ("default", "tileiras")
@@ -71,10 +71,10 @@ _COMMAND_LINE = frozenset(("GetOption", "argv"))
 
 @dataclass
 class ScriptEffects:
-    """What the code of ``files`` says: ``untraceable`` is the first use that no event shows, with its location.
+    """The effects of the code of ``files``: ``untraceable`` is the first use that no event reports, with its location.
 
-    ``reads_command_line``: it may see options that otherwise make no difference, such as the number of jobs.
-    ``reads_node_stats``: it may see the stat of a node's file, which SCons asks for anyway.
+    ``reads_command_line``: it may read options that otherwise have no effect, such as the number of jobs.
+    ``reads_node_stats``: it may read the stat of a node's file, which SCons itself also reads.
     """
 
     untraceable: str | None = None
@@ -83,7 +83,7 @@ class ScriptEffects:
 
     @classmethod
     def of(cls, files: Iterable[str]) -> ScriptEffects:
-        """Read ``files``, the sources of build scripts and of what they import."""
+        """Analyze ``files``, the sources of build scripts and of their imports."""
         code = cls()
         for path in sorted(files):
             code._read(path)
@@ -108,7 +108,7 @@ class ScriptEffects:
 
 
 def _ordered_sets(tree: ast.Module) -> Iterator[int]:
-    """The lines where a set of texts may tell its order, which is another one in each process."""
+    """The lines where code may depend on the order of a set of strings, which differs between processes."""
     parents = {id(child): node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
     for node in ast.walk(tree):
         if _is_set(node) and not _is_orderless(node, parents) or _gives_class_of_sets(node):
@@ -130,7 +130,7 @@ def _is_view(node: ast.AST) -> bool:
 
 
 def _gives_class_of_sets(node: ast.AST) -> bool:
-    """Whether other code is given the class to make sets: ``defaultdict(set)``, ``map(set, …)``."""
+    """Whether the class is passed to other code that makes sets: ``defaultdict(set)``, ``map(set, …)``."""
     if not isinstance(node, ast.Call) or _name_of(node.func) in _CLASS_QUESTIONS:
         return False
     given = (*node.args, *(keyword.value for keyword in node.keywords))
@@ -138,7 +138,7 @@ def _gives_class_of_sets(node: ast.AST) -> bool:
 
 
 def _is_orderless(node: ast.AST, parents: dict[int, ast.AST]) -> bool:
-    """Whether what a set is used for at once has no order: a test of membership, another set, ``sorted`` and its like."""
+    """Whether the direct use of a set ignores the order: a membership test, another set, ``sorted`` and so on."""
     parent = parents.get(id(node))
     if isinstance(parent, ast.BinOp):
         return _is_orderless(parent, parents)
@@ -150,7 +150,7 @@ def _is_orderless(node: ast.AST, parents: dict[int, ast.AST]) -> bool:
         return node is parent.test
     if not isinstance(parent, ast.Call):
         return False
-    has_key = any(keyword.arg == "key" for keyword in parent.keywords)  # what has the same key stays in order
+    has_key = any(keyword.arg == "key" for keyword in parent.keywords)  # elements with equal keys stay in order
     return node in parent.args and not has_key and _name_of(parent.func) in _ORDERLESS | _SET_METHODS
 
 
@@ -159,7 +159,7 @@ def _name_of(function: ast.expr) -> str | None:
 
 
 def _reads_node_stat(node: ast.AST) -> bool:
-    """Whether something that is not ``os`` is asked for its stat."""
+    """Whether the stat of something other than ``os`` is read."""
     if not isinstance(node, ast.Attribute) or node.attr not in _STATS:
         return False
     return not (isinstance(node.value, ast.Name) and node.value.id == "os")
@@ -172,7 +172,7 @@ def parse(path: str) -> ast.Module:
 
 
 def _untraced_uses(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Line and name of everything that is not known to be watched."""
+    """Line and name of everything that is not known to be traced."""
     modules = dict(filter(None, map(_binding, _aliases(tree))))
     plain = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call) and _is_plain_getattr(node)}
     bases = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
@@ -182,7 +182,7 @@ def _untraced_uses(tree: ast.Module) -> Iterator[tuple[int, str]]:
         elif isinstance(node, ast.Attribute):
             found = _attribute(node, modules)
         elif isinstance(node, ast.Name):
-            # Whoever is given a whole module may ask it for anything.
+            # Code that receives a whole module may use any of its names.
             passed = node.id in modules and id(node) not in bases and isinstance(node.ctx, ast.Load)
             is_open = node.id == "getattr" and id(node) not in plain
             found = node.id if node.id in _NAMES or passed or is_open else None
@@ -193,7 +193,7 @@ def _untraced_uses(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def _is_plain_getattr(node: ast.AST) -> bool:
-    """Whether it asks for an attribute that is named here, and is watched."""
+    """Whether it reads an attribute whose name is a literal, and which is traced."""
     if not isinstance(node, ast.Call) or getattr(node.func, "id", None) != "getattr" or len(node.args) < 2:
         return False
     return isinstance(name := node.args[1], ast.Constant) and name.value not in _ATTRIBUTES | _NODE_STATES
@@ -204,7 +204,7 @@ def _aliases(tree: ast.Module) -> Iterator[ast.alias]:
 
 
 def _binding(alias: ast.alias) -> tuple[str, str] | None:
-    """The name that stands for a module of _ALLOWED after the import, and that module."""
+    """The name that is bound to a module of _ALLOWED by the import, and that module."""
     module = alias.name if alias.asname else alias.name.partition(".")[0]
     return (alias.asname or module, module) if module in _ALLOWED else None
 
@@ -224,7 +224,7 @@ def _imported(node: ast.Import | ast.ImportFrom) -> str | None:
 
 
 def _is_traced(name: str) -> bool:
-    """Whether a module is watched, or none of the standard library: the code of all others is looked at itself."""
+    """Whether a module is traced, or is not of the standard library: the code of all others is analyzed itself."""
     top = name.partition(".")[0]
     return top not in sys.stdlib_module_names or top in _MODULES or name in _MORE_MODULES
 
@@ -240,9 +240,9 @@ def _attribute(node: ast.Attribute, modules: dict[str, str]) -> str | None:
 
 
 def untraced_prologue(path: str, line: int | None = None) -> str | None:
-    """What a script does before ``line`` is done (None: at all) that is more than to import known modules: where, or None.
+    """The first statement before ``line`` (None: of the whole file) that is more than an import of known modules, or None.
 
-    The statement at ``line`` imports this package, or makes an environment with its tool.
+    The statement at ``line`` imports this package, or creates an environment with its tool.
     """
     for statement in parse(path).body:
         if line is not None and statement.lineno > line:
@@ -254,9 +254,9 @@ def untraced_prologue(path: str, line: int | None = None) -> str | None:
 
 
 def _is_way_to_tool(statement: ast.stmt) -> bool:
-    """Whether it does nothing else before this package is imported: the start of every file on the way is looked at itself.
+    """Whether it does nothing else before it imports this package; the files on the way are analyzed themselves.
 
-    The ``__init__`` of a package would be done by then, and so would another tool.
+    The ``__init__`` of a package, or another tool, would already have run.
     """
     if isinstance(statement, ast.Import):
         return len(statement.names) == 1 and "." not in statement.names[0].name
@@ -276,7 +276,7 @@ def _has_no_effect(statement: ast.stmt) -> bool:
     if isinstance(statement, ast.Import):
         return all(_is_known_module(alias.name) for alias in statement.names)
     if isinstance(statement, ast.ImportFrom):
-        # A function of os that is taken before it is watched stays unwatched.
+        # A function of os that is bound before it is patched stays untraced.
         return statement.level == 0 and _is_known_module(statement.module or "") and statement.module != "os"
     if isinstance(statement, (ast.Assign, ast.Expr)):
         return not any(isinstance(part, _ACTING) for part in ast.walk(statement))
@@ -284,6 +284,6 @@ def _has_no_effect(statement: ast.stmt) -> bool:
 
 
 def _is_known_module(name: str) -> bool:
-    """A module that looks at nothing but itself when it is imported."""
+    """A module that reads nothing but itself when it is imported."""
     top = name.partition(".")[0]
     return top in sys.stdlib_module_names or top in _OWN

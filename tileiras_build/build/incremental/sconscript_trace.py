@@ -68,14 +68,14 @@ _WRITE_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _MARGIN = 0.05  # seconds; kernels stamp files with a clock that ticks every 1 to 10 ms
 _VOLATILE_FOLDERS = ("/proc/", "/sys/")
 
-_KIND_SCANS = ("os", "glob", "pathlib")  # modules that ask the entries of a folder for their kinds at most
+_KIND_SCANS = ("os", "glob", "pathlib")  # modules that query at most the kind of the entries of a folder
 
 _FS = SCons.Node.FS
 _NODE_STATS = {_FS.LocalFS.stat.__code__, _FS.LocalFS.lstat.__code__}
 _GLOBS = {_FS.Dir._glob1.__code__, glob_match.__code__}
 _VARIABLES = SCons.Variables.Variables.Update.__code__
 _PATH_STATS = {pathlib.Path.stat.__code__, pathlib.Path.lstat.__code__}
-# Functions of the standard library that tell no more of what they find than of what kind it is.
+# Functions of the standard library whose results depend only on the kind of the file.
 _KIND_CALLERS = {
     code
     for owner, names in (
@@ -114,21 +114,21 @@ class SConscriptTrace:
         self._replaced: list[tuple[object, str, Callable, Callable]] = []
 
     def start(self) -> None:
-        """Watch from now on, if SCons is reading build scripts."""
+        """Start tracing, if SCons is reading build scripts."""
         running = running_code()
         if not running:
             self.untraceable = "the tool was loaded outside of an SConstruct"
             return
         self.untraceable = next(filter(None, (untraced_prologue(path, line) for path, line in running)), None)
         self.scripts.update(path for path, _ in running)
-        # An environment that loads the tool may have loaded SCons' own before it.
+        # The environment that loads the tool may have loaded SCons' own tools before.
         self.detected_tools = any(frame.f_code.co_filename == SCons.Tool.__file__ for frame in frames(sys._getframe(1)))
         self._patch_os()
         self.has_started = self._is_active = True
         sys.addaudithook(self._on_audit_event)
 
     def stop(self) -> None:
-        """The build scripts are read."""
+        """Stop tracing: the build scripts have been read."""
         self._is_active = False
         for owner, name, real, other in self._replaced:
             setattr(owner, name, real)
@@ -138,7 +138,7 @@ class SConscriptTrace:
 
     @contextmanager
     def probing_installed(self):
-        """The tool itself looks for installed files: in the folders of ``sys.path`` and where the environment says."""
+        """The tool itself searches for installed files: in the folders of ``sys.path`` and of environment variables."""
         self._probing_installed = True
         for path in sys.path:
             self.add_folder(os.path.abspath(path))
@@ -147,7 +147,7 @@ class SConscriptTrace:
 
     @contextmanager
     def untraced(self):
-        """What the tool does for itself, and no result depends on: it is not watched."""
+        """Do not trace what the tool does for itself without effect on results."""
         watching, self._is_active = self._is_active, False
         try:
             yield
@@ -156,13 +156,13 @@ class SConscriptTrace:
 
     @contextmanager
     def for_kernels(self):
-        """What the tool itself reads of sources, to know their kernels."""
+        """Attribute reads to the kernels of a source: the tool itself reads it to find them."""
         self._for_kernels = True
         yield
         self._for_kernels = False
 
     def add_scripts(self) -> None:
-        """Add the build scripts themselves, which SCons opened before it ran them, and where they lie."""
+        """Add the build scripts, which SCons opened before it ran them, and their folders."""
         for node in SCons.Node.SConscriptNodes:
             for path in {node.get_abspath(), node.srcnode().get_abspath(), script_of(node)}:
                 self.add_file(path)
@@ -173,35 +173,35 @@ class SConscriptTrace:
         self._add_site_folders()
 
     def code(self) -> ScriptEffects:
-        """What the build scripts' own code, and the user's that they import, says of what was not watched."""
+        """The effects of the code of the build scripts and of the user's imports, found in its syntax."""
         return ScriptEffects.of(self.sources())
 
     def sources(self) -> set[str]:
-        """The build scripts, and the user's own code that they import."""
+        """The build scripts, and the user's modules that they import."""
         return self.scripts.union(map(script_of, SCons.Node.SConscriptNodes))
 
     def add_file(self, path: str) -> None:
-        """Note the state of a file, before it is read."""
+        """Record the state of a file, before it is read."""
         if not self._for_kernels:
             self.read_by_scripts.add(path)
         if path not in self.files:
             self.files[path] = file_state(path)
 
     def add_folder(self, path: str) -> None:
-        """Note what a folder holds."""
+        """Record the names in a folder."""
         if path not in self.folders:
             # Listing it is itself an event.
             with self.untraced():
                 self.folders[path] = folder_state(path)
 
     def record_query(self, how: str, path: str, answer: object) -> None:
-        """Note the answer to a question; the first one counts."""
+        """Record the result of a query; the first one counts."""
         if not self._for_kernels:
             (self.read_by_scripts if how == "state" else self.queried_by_scripts).add(path)
         self.queries.setdefault((how, path), answer)
 
     def _add_site_folders(self) -> None:
-        """What is in them SCons has run before the build script."""
+        """Record the site folders, whose code SCons ran before the build script."""
         top = SCons.Node.FS.get_default_fs().Top.get_abspath()
         for folder in ("/usr/share/scons", os.path.expanduser("~/.scons"), top):
             tools, code = (os.path.join(folder, "site_scons", name) for name in ("site_tools", "site_init.py"))
@@ -212,7 +212,7 @@ class SConscriptTrace:
                 self.scripts.add(code)
                 self.untraceable = self.untraceable or untraced_prologue(code)
 
-    # ---- what there are events for
+    # ---- operations with events
 
     def _on_audit_event(self, event: str, arguments: tuple) -> None:
         if not self._is_active:
@@ -244,7 +244,7 @@ class SConscriptTrace:
         if name == os.devnull or is_build_leftover(os.path.basename(name)):
             return
         kind = query("kind", name)
-        # A folder is opened for its lock; what it holds is asked for by listing it.
+        # A folder is opened for its lock; its names are recorded when it is listed.
         if kind == [stat.S_IFDIR]:
             return
         if flags & _WRITE_FLAGS and not _is_about_compiled((name,)):
@@ -263,12 +263,12 @@ class SConscriptTrace:
             return
         how = _listing_query(event, frame)
         if (how, name) not in self.queries:
-            # Asking is itself an event.
+            # The query itself is an event.
             with self.untraced():
                 self.record_query(how, name, query(how, name))
 
     def _on_exec(self, path: str, frame: FrameType) -> None:
-        """Python code is run, or a library of C code loaded: by the user's code, or by what the tool needs."""
+        """Python code is executed, or a C library loaded: by the user's code, or by what the tool needs."""
         if frame.f_code is _VARIABLES:
             path = frame.f_locals["filename"]
         name = os.path.abspath(path)
@@ -280,10 +280,10 @@ class SConscriptTrace:
         elif importer != SCRIPT_READER:
             self.scripts.add(name)
 
-    # ---- what there are none for
+    # ---- operations without events
 
     def _patch_os(self) -> None:
-        """Put functions that note what is asked in the places of those that Python has no events for."""
+        """Replace the functions that have no audit event by functions that record the query."""
         for name, real, heard in (
             ("stat", real_stat, functools.partial(self._on_stat, "")),
             ("lstat", real_lstat, functools.partial(self._on_stat, "link-")),
@@ -305,7 +305,7 @@ class SConscriptTrace:
     def _recording(self, real: Callable, heard: Callable) -> Callable:
         @functools.wraps(real)
         def asking(path, *arguments, **options):
-            # What is asked of an open file was asked of its path when it was opened.
+            # The path of an open file was recorded when it was opened.
             if not self._is_active or isinstance(path, int):
                 return real(path, *arguments, **options)
             try:
@@ -330,7 +330,7 @@ class SConscriptTrace:
             self.add_folder(_absolute(path))
             return
         how = "stat-or-kind" if frame.f_code in _NODE_STATS else "kind" if frame.f_code in _KIND_CALLERS else "state"
-        # Whether a folder is where a new node's file will be; the answer "nothing" is forgotten.
+        # SCons checks whether a folder is in the place of a new node's file; a result "nothing" is dropped.
         if how == "stat-or-kind" and found is None and is_disk_check(frame):
             return
         answer = None if found is None else _STATS[how](found)
@@ -361,7 +361,7 @@ _STATS: dict[str, Callable] = {"stat-or-kind": stat_or_kind, "kind": file_kind, 
 
 
 def variable(name: str) -> str | None:
-    """A variable of the environment, without its being noted."""
+    """The value of an environment variable, without recording it."""
     value = vars(os.environ)["_data"].get(os.fsencode(name))
     return None if value is None else os.fsdecode(value)
 
@@ -372,17 +372,17 @@ def folder_state(path: str) -> list[str]:
 
 
 def _is_about_compiled(arguments: tuple) -> bool:
-    """Whether Python keeps a module that it has compiled."""
+    """Whether Python reads or writes a cached bytecode file."""
     return isinstance(arguments[0] if arguments else None, str) and "__pycache__" in arguments[0]
 
 
 def _absolute(path) -> str:
-    # An open descriptor has no path; it was opened once, with one.
+    # An open descriptor has no path; its path was recorded when it was opened.
     return os.devnull if isinstance(path, int) else os.path.abspath(os.fsdecode(path))
 
 
 def _source_of_pyc(path: str) -> str:
-    """The source that a file of compiled code was made from: that is what is edited. The file itself without one."""
+    """The source of a .pyc file, which is what users edit; the file itself if it has none."""
     try:
         source = importlib.util.source_from_cache(path)
     except (NotImplementedError, ValueError):
@@ -391,24 +391,24 @@ def _source_of_pyc(path: str) -> str:
 
 
 def _is_volatile(path: str) -> bool:
-    """Whether it is no plain file, or one that the kernel makes up when it is read: those change without a sign."""
+    """Whether it is not a regular file, or one of a virtual file system: those change without a new stat."""
     found = real_stat(path)
     return not stat.S_ISREG(found.st_mode) or found.st_dev in _volatile_devices() or path.startswith(_VOLATILE_FOLDERS)
 
 
 @functools.cache
 def _volatile_devices() -> set[int]:
-    # Where nothing is mounted on them, folders of these names are of the disk.
+    # Without a mount, folders of these names are on disk.
     return {real_stat(folder).st_dev for folder in _VOLATILE_FOLDERS if query("kind", folder)} - {real_stat("/").st_dev}
 
 
 def _listing_query(event: str, frame: FrameType) -> str:
-    """How a caller lists a folder: what it can learn from it."""
+    """How a caller lists a folder, and so what it can learn from it."""
     if frame.f_code in _GLOBS:
         return f"glob {frame.f_locals['pattern']}"
     if event == "os.listdir":
         return "names"
-    # A scan gives entries, which can be asked for their whole state; Python's own functions ask for kinds only.
+    # A scan returns entries, which give access to their stats; Python's own functions use kinds only.
     return "entries" if frame.f_globals.get("__name__") in _KIND_SCANS else "entry-states"
 
 

@@ -1,10 +1,10 @@
-"""SCons' records of a folder in a form that is read and written in a fraction of the time.
+"""SCons' records of a folder in a format that is read and written in a fraction of the time.
 
-SCons keeps a dictionary of objects for each folder, four for an artifact, and pickles each through Python code of its
-own. Here the pickle holds one text with a line for each artifact, and a call of ``unpack``; so SCons reads it as it reads
-its own, and what it writes next is in this form again. In a build the objects of an artifact are made when SCons asks for
-them, which it does for those that it builds; the lines of all others are written as they were read. What the artifacts of
-one stage have in common, the step's action, is kept once.
+SCons keeps a dictionary of objects for each folder, four per artifact, and pickles them in Python code. Here the pickle
+contains one text with a line per artifact, and a call of ``unpack``; so SCons reads it like its own pickles, and writes this
+format again. During a build the objects of an artifact are created when SCons reads its record, that is for artifacts that it
+builds; the lines of all others are written as they were read. The action signatures that the artifacts of a stage share are
+stored once.
 """
 
 from __future__ import annotations
@@ -24,17 +24,15 @@ _INFO = ("csig", "timestamp", "size")
 _INFOS = ("bsourcesigs", "bdependsigs", "bimplicitsigs")
 _NAMES = ("bsources", "bdepends", "bimplicit")
 _ACTION = ("bact", "bactsig")
-FORMAT = " ".join((*_INFO, *_INFOS, *_NAMES, "action by number", "lines"))  # of a row
-_MAX_ACTIONS = 512  # of a folder; where there are more, most are of builds long ago
-_NO_ACTION = -1  # the number in the row of a file that nothing makes
-_MAX_SCANS = 64  # names that are looked for in a text, before all of them are
-_TAIL_SIZE = (
-    1 << 16
-)  # characters at the end, where the rows of the last runs are: a megabyte takes 0.3 ms to look through
+FORMAT = " ".join((*_INFO, *_INFOS, *_NAMES, "action by number", "lines"))  # a row
+_MAX_ACTIONS = 512  # per folder; of more, most are of old builds
+_NO_ACTION = -1  # the action index of a file without a builder
+_MAX_SCANS = 64  # after so many searches in a text all lines are parsed
+_TAIL_SIZE = 1 << 16  # characters at the end, with the rows of the last runs: a search of a megabyte takes 0.3 ms
 
 
 class Lines:
-    """Rows by name in one text, each a line with its name before it. None of them is looked at that nobody asks for."""
+    """Rows by name in one text, each a line that begins with its name. Rows are parsed on demand."""
 
     def __init__(self, text: str = "\n"):
         is_whole = text[:1] == text[-1:] == "\n"
@@ -49,7 +47,7 @@ class Lines:
 
     @cached_property
     def _rows(self) -> dict[str, str]:
-        """The rows by their names as they are written."""
+        """The stored rows by name."""
         lines = self._text.split("\n")[1:-1]
         return {name: row for name, _, row in (line.partition("\t") for line in lines)}
 
@@ -64,7 +62,7 @@ class Lines:
         return self._text[start:end].partition("\t")[2] if end else None
 
     def _place(self, name: str) -> tuple[int, int]:
-        """Where the line of ``name`` is in the text; (0, 0) where there is none. Line ends in names are written otherwise."""
+        """The span of the line of ``name`` in the text; (0, 0) if there is none. Newlines in names are escaped."""
         if name not in self._places:
             wanted = f"\n{_encode(name)}\t"
             start = self._text.find(wanted, max(0, len(self._text) - _TAIL_SIZE)) + 1 or self._text.find(wanted) + 1
@@ -72,11 +70,11 @@ class Lines:
         return self._places[name]
 
     def drop(self, name: str) -> None:
-        """From now on there is none of ``name``."""
+        """Remove the row of ``name``."""
         self._dropped.add(name)
 
     def names(self) -> list[str]:
-        """Of all rows, in no order."""
+        """The names of all rows, unordered."""
         return [name for name in map(json.loads, self._rows) if name not in self._dropped]
 
     def joined(self, rows: Mapping[str, str]) -> str:
@@ -93,9 +91,9 @@ class Lines:
 
 
 class Entries(dict):
-    """The records of one folder: names to SConsignEntry. As a dictionary it shows those that were asked for.
+    """The records of one folder: names to SConsignEntry. As a dictionary it contains only the records that were read.
 
-    ``others`` are of other things than files.
+    ``others`` are the records of nodes that are not files.
     """
 
     def __init__(
@@ -110,11 +108,11 @@ class Entries(dict):
         self._actions = [tuple(action) for action in actions]
 
     def peek(self, name: str) -> SConsignEntry | None:
-        """The record of ``name``, to read; None if there is none. What is changed in it is not written."""
+        """The record of ``name``, read-only; None if there is none. Changes are not written."""
         return super().get(name) or self._others.get(name) or self._unpacked(name)
 
     def names(self) -> list[str]:
-        """Of all records, in no order."""
+        """The names of all records, unordered."""
         return [*self, *self._others, *self._lines.names()]
 
     def __missing__(self, name: str) -> SConsignEntry:
@@ -134,7 +132,7 @@ class Entries(dict):
         return isinstance(name, str) and (super().__contains__(name) or self.peek(name) is not None)
 
     def get(self, name: str, default=None):
-        """As a dictionary's."""
+        """Like ``dict.get``."""
         with suppress(KeyError):
             return self[name]
         return default
@@ -151,7 +149,7 @@ class Entries(dict):
         return unpack, (self._lines.joined(rows), FORMAT, list(indices), others)
 
     def _unpacked(self, name: str) -> SConsignEntry | None:
-        """None where there is no row, or a damaged one: what it is of is built again."""
+        """None without a row, or for a damaged one: its file is rebuilt."""
         if (row := self._lines.get(name)) is None:
             return None
         with suppress(ValueError, TypeError, IndexError, RecursionError):
@@ -160,12 +158,12 @@ class Entries(dict):
 
 
 def peek(entries: Mapping, name: str) -> SConsignEntry | None:
-    """The record of ``name`` in a folder's, be they these or SCons' own, to read; None if there is none."""
+    """The record of ``name`` in a folder's records, in this or in SCons' own format, read-only; None if there is none."""
     return entries.peek(name) if isinstance(entries, Entries) else entries.get(name)
 
 
 def install() -> None:
-    """From now on read lazily, and let SCons write every folder that it knows in this form."""
+    """From now on read lazily, and make SCons write every folder in this format."""
     global _lazy
     _lazy = True
     for folder in SCons.SConsign.sig_files:
@@ -173,13 +171,13 @@ def install() -> None:
             folder.entries = Entries(folder.entries)
 
 
-_lazy = False  # SCons' ``sconsign`` command shows what a dictionary of all entries holds
+_lazy = False  # SCons' ``sconsign`` command prints a dictionary of all entries
 
 
 def unpack(text: str, layout: str = "", actions: Iterable = (), others: Mapping = MappingProxyType({})) -> Entries:
-    """The records that ``Entries.__reduce__`` has made a text of.
+    """The inverse of ``Entries.__reduce__``.
 
-    Those of another version's layout are no records: what they are of is built again.
+    Records of another version's layout are dropped: their files are rebuilt.
     """
     entries = Entries({}, Lines(text), actions, others) if layout == FORMAT else Entries()
     if not _lazy:
@@ -189,12 +187,12 @@ def unpack(text: str, layout: str = "", actions: Iterable = (), others: Mapping 
 
 
 def _packed(entry, actions: dict[tuple, int]) -> str | None:
-    """A row; None where the entry is not a file's, or not complete. New actions are added to the numbered ones."""
+    """A row; None unless the entry is a complete one of a file. New actions are added to the numbered ones."""
     build = getattr(entry, "binfo", None)
     if type(entry) is not SConsignEntry or type(build) is not FileBuildInfo:
         return None
     try:
-        # A source's record may have no build.
+        # A source's record may have no build information.
         made = _packed_build(build, actions) if any(hasattr(build, name) for name in _BUILD) else ()
         return _encode((_pack_info(entry.ninfo), *made))
     except (AttributeError, TypeError, ValueError):
@@ -224,7 +222,7 @@ _get_info, _get_infos, _get_values, _get_action = (attrgetter(*names) for names 
 
 
 def _setters(kind: type, *names: str) -> list[Callable]:
-    """Of the slots: SCons' own ``__setattr__`` clears a cache that a new object does not have."""
+    """Setters of the slots: SCons' own ``__setattr__`` clears a cache that a new object does not have."""
     return [getattr(kind, name).__set__ for name in names]
 
 

@@ -1,4 +1,4 @@
-"""Whose code is running: the user's build scripts, SCons, this package or Python's own library, by the frames of calls."""
+"""Identifies running code by its stack frames: the user's build scripts, SCons, this package or the standard library."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DISK_CHECK = SCons.Node.FS.do_diskcheck_match.__code__
 
 
 def is_importlib(frame: FrameType) -> bool:
-    """Whether Python looks for modules and distributions: in a folder of them it looks for names."""
+    """Whether Python searches for modules and distributions: it looks up names in a folder."""
     return frame.f_globals.get("__name__", "").startswith("importlib.")
 
 
@@ -38,31 +38,31 @@ def is_disk_check(frame: FrameType) -> bool:
 
 
 def frames(frame: FrameType | None) -> Iterator[FrameType]:
-    """``frame`` and those that have called it."""
+    """``frame`` and its callers."""
     while frame is not None:
         yield frame
         frame = frame.f_back
 
 
 def is_package_code(path: str) -> bool:
-    """Whether a file is of the standard library, of SCons or of this package."""
+    """Whether a file belongs to the standard library, to SCons or to this package."""
     if path.startswith((OWN, _SCONS)):
         return True
-    # Installed packages lie within the folder of the standard library.
+    # Installed packages are within the folder of the standard library.
     return path.startswith(_STANDARD) and not any(part in path for part in _INSTALLED)
 
 
 def importer_of(frame: FrameType | None) -> str:
-    """The file of the code that imports, or runs, what an event tells of."""
+    """The file of the code that imports, or runs, the subject of an event."""
     while frame is not None and frame.f_code.co_filename.startswith(_IMPORTING):
         frame = frame.f_back
     return "" if frame is None else os.path.abspath(frame.f_code.co_filename)
 
 
 def is_tool_detection() -> bool:
-    """Whether SCons itself is looking for compilers, which it does for every environment with its default tools.
+    """Whether SCons itself is detecting compilers, as it does for every environment with its default tools.
 
-    A tool of the user's own is called by SCons as well: what it runs it runs itself.
+    SCons also calls a tool of the user; programs that such a tool runs are the tool's own.
     """
     for frame in frames(sys._getframe(1)):
         path = os.path.abspath(frame.f_code.co_filename)
@@ -74,14 +74,14 @@ def is_tool_detection() -> bool:
 
 
 def script_of(node: SCons.Node.FS.File) -> str:
-    """The file that SCons reads for a build script: without a copy in a variant directory its source, maybe in a repository."""
+    """The file of a build script: without a copy in a variant directory its source, possibly in a repository."""
     return (node if node.rexists() else node.srcnode()).rfile().get_abspath()
 
 
 def running_code() -> list[tuple[str, int]]:
-    """The user's files whose code is being run, and at which line: build scripts, what they import, and tools.
+    """The user's files whose code is running, with the line: build scripts, their imports, and tools.
 
-    Nothing where the tool was loaded outside of an SConstruct; below the outermost one is who runs SCons.
+    Empty if the tool was loaded outside of an SConstruct; the frames below the outermost script are the caller of SCons.
     """
     scripts = set(map(script_of, SCons.Node.SConscriptNodes))
     found, running = [], 0
@@ -96,9 +96,9 @@ def running_code() -> list[tuple[str, int]]:
 
 @contextmanager
 def sys_path_of_steps() -> Iterator[None]:
-    """Look for modules where steps do: SCons puts a build script's folder first only while it is read.
+    """Search modules like the steps do: SCons puts a build script's folder first only while it reads the script.
 
-    A worker that is started meanwhile keeps what ``sys.path`` is then.
+    A worker that is started in the block keeps this ``sys.path``.
     """
     reading = [frame for frame in frames(sys._getframe(1)) if frame.f_code is _READ_SCRIPT]
     before = sys.path

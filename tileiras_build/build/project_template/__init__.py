@@ -1,1 +1,1 @@
-"""``tileiras-build init``: a small project that builds, verifies and packages at once; its files are templates beside this."""
+"""``tileiras-build init``: a small project that builds, verifies and packages; its files are templates in this folder."""

@@ -16,7 +16,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*", re.ASCII)
 
 @dataclass(frozen=True)
 class ProjectKind:
-    """What a project's kernels are written in: its files (path and template), and what the README says of them."""
+    """The language of a project's kernels: its files (path and template), and its part of the README."""
 
     files: dict[str, str]
     substitutions: dict[str, str]
@@ -58,10 +58,10 @@ KINDS = {
 
 
 def write_project(folder: Path, kind: str) -> list[Path]:
-    """Write the files of a project of ``kind`` into ``folder`` (made if missing); their paths.
+    """Write the files of a project of ``kind`` into ``folder`` (created if missing); returns their paths.
 
-    The project and its package are called as the folder is. Raises InvalidInput[init-name] where that is no name of a
-    project, [init-file-exists] where one of the files is there already; then nothing is written.
+    The project and its package are named after the folder. Raises InvalidInput[init-name] for an invalid name,
+    [init-file-exists] if one of the files exists; then nothing is written.
     """
     name = folder.resolve().name
     package = re.sub(r"[.-]", "_", name)

@@ -1,1 +1,1 @@
-"""``tileiras-build watch``: build on every save, and show what the save has changed in the machine code."""
+"""``tileiras-build watch``: build on every save, and show the changes of the machine code."""

@@ -1,4 +1,4 @@
-"""What the cubins of a build folder are like; of those that stay as they are, without reading them again."""
+"""Metrics of the cubins in a build folder; unchanged cubins are not read again."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from ...target.targets import TARGETS
 
 
 class MetricsReader:
-    """Reads the cubins of a build folder; of those that have not changed since, it knows what they are like."""
+    """Reads the cubins of a build folder, and caches the metrics of unchanged ones."""
 
     def __init__(self, folder: Path, problem: Problem | None = None):
         self.folder, self.problem = folder, problem
-        self.cubins: Collection[Path] | None = None  # of the kernels that there are; None: all that lie in the folder
+        self.cubins: Collection[Path] | None = None  # of existing kernels; None: all in the folder
         self._known: dict[Path, tuple[tuple[int, int, int], dict[Key, KernelMetrics]]] = {}
 
     def read(self) -> dict[Key, KernelMetrics]:
-        """All kernels, by readable name and target. A cubin that cannot be read is left out: the build says why."""
+        """All kernels, by readable name and target. A cubin that cannot be read is skipped: the build reports it."""
         found: dict[Key, KernelMetrics] = {}
         for cubin in self._cubins() if self.cubins is None else sorted(self.cubins):
             found |= self._of_cubin(cubin)

@@ -1,6 +1,6 @@
-"""What a build tells ``tileiras-build watch``, whose variable names a file for it: where it builds, what, and from which files.
+"""The message of a build to ``tileiras-build watch``, in the file of an environment variable: its folders, outputs and inputs.
 
-SCons alone knows: a build script names folders as it likes, and kernels read what they like.
+Only SCons knows these: a build script chooses its folders, and kernels may read any file.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _CUBIN = ".cubin"
 
 @dataclass(frozen=True)
 class WatchMessage:
-    """The build folders, the cubins of all kernels that there are, and every file that the build has read or made."""
+    """The build folders, the cubins of all existing kernels, and every file that the build read or made."""
 
     folders: frozenset[str] = field(default_factory=frozenset)
     cubins: frozenset[str] = field(default_factory=frozenset)
@@ -26,12 +26,12 @@ class WatchMessage:
 
 
 def is_listening() -> bool:
-    """Whether somebody wants to be told."""
+    """Whether a watcher listens."""
     return bool(os.environ.get(VARIABLE))
 
 
 def send(folders: Iterable[str], files: Iterable[str]) -> None:
-    """Tell who listens, by absolute paths."""
+    """Send the message, with absolute paths."""
     found = set(files)
     cubins = {path for path in found if path.endswith(_CUBIN)}
     own = {*map(os.path.abspath, folders), *(os.path.dirname(os.path.dirname(path)) for path in cubins)}
@@ -41,7 +41,7 @@ def send(folders: Iterable[str], files: Iterable[str]) -> None:
 
 
 def receive(path: Path) -> WatchMessage | None:
-    """What a build has told; None where it has told nothing."""
+    """The message of a build; None if it sent none."""
     try:
         told = json.loads(path.read_bytes())
     except (OSError, ValueError):
@@ -50,7 +50,7 @@ def receive(path: Path) -> WatchMessage | None:
 
 
 def files_of(artifacts: Iterable) -> Iterator[str]:
-    """The artifacts, what they are made from, and what was read for them."""
+    """The artifacts, their sources, and their other dependencies."""
     reads = set()
     for node in artifacts:
         yield node.get_abspath()

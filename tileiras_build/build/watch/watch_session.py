@@ -1,7 +1,7 @@
-"""Waits for saves, builds, and shows what they have changed. Ends with Ctrl-C.
+"""Waits for saves, builds, and shows the changes. Ends with Ctrl-C.
 
-What is built, and what a kernel has read, SCons knows, and tells (``build/watch/report_files_to_watcher.py``): a save of any file of the project asks
-it, and where only files of some kernels have changed it looks at those alone; so does a save of what kernels have read anywhere else
+SCons reports what it builds and what kernels read (``report_files_to_watcher.py``). A save of any file of the project starts a
+build, which is incremental if only files of some kernels have changed; so does a save of any other file that kernels read
 (helpers, headers, data in hidden folders).
 """
 
@@ -24,13 +24,13 @@ from .kernel_metrics import MetricsReader
 from .report_files_to_watcher import VARIABLE, WatchMessage, receive
 
 DEBOUNCE = 300  # ms: an editor's save is several changes
-_RETRY_SECONDS = 5  # seconds that SCons has to end after Ctrl-C
+_RETRY_SECONDS = 5  # seconds for SCons to end after Ctrl-C
 MAX_ROWS = 40  # rows of the first table
 _CLEAR = "\x1b[2J\x1b[H"
 
 
 def watch_project(options: argparse.Namespace) -> int:
-    """``watch [WORD ...]``: build now and on every save. Raises InvalidInput[watch-project] where there is no SConstruct."""
+    """``watch [WORD ...]``: build now and on every save. Raises InvalidInput[watch-project] without an SConstruct."""
     root = Path(options.directory).resolve()
     if not (root / "SConstruct").is_file():
         remedy = "use -C FOLDER, or create a project with tileiras-build init"
@@ -46,7 +46,7 @@ def watch_project(options: argparse.Namespace) -> int:
 
 
 class WatchSession:
-    """One run of the command: ``words`` are what SCons is asked besides."""
+    """One run of the command: ``words`` are further arguments of SCons."""
 
     def __init__(self, root: Path, words: list[str], problem: Problem | None):
         self.root, self.words, self.with_estimate = root, words, problem is not None
@@ -56,7 +56,7 @@ class WatchSession:
         self.message = WatchMessage(folders=frozenset({str(self.folder)}))
 
     def run(self) -> None:
-        """Build, and build again at every change, for ever."""
+        """Build, and build again at every change, until Ctrl-C."""
         with scratch_folder() as folder:
             os.environ[VARIABLE] = str(folder / "told")
             read: set[Path] = set()
@@ -73,11 +73,11 @@ class WatchSession:
                         break
 
     def _outside(self, read: set[Path]) -> set[Path]:
-        """The files that are watched besides the project's folder."""
+        """The watched files outside of the project's folder."""
         return {path for path in read if path.exists() and not path.is_relative_to(self.root)}
 
     def _saves(self, read: set[Path]) -> Iterator[set[str]]:
-        """Sets of paths that were saved; an empty one first, when they are watched."""
+        """Sets of paths that were saved; an empty one first, when the watch has started."""
         from watchfiles import watch
 
         first = True
@@ -90,8 +90,9 @@ class WatchSession:
                 time.sleep(DEBOUNCE / 1000)
 
     def is_relevant(self, read: set[Path]):
-        """Which changes a build may have to see: of what the last one has ``read``, wherever it lies; else of the project's files, but not
-        what it writes itself, nor what editors and version control do."""
+        """A filter of relevant changes: files that the last build ``read``, anywhere; other files of the project, except for outputs
+        of the build, and for files of editors and version control.
+        """
         from watchfiles import DefaultFilter
 
         ordinary = DefaultFilter()
@@ -103,14 +104,14 @@ class WatchSession:
             made = (folder for folder in self.message.folders if not self.root.is_relative_to(folder))
             if not found.is_relative_to(self.root) or any(map(found.is_relative_to, made)):
                 return False
-            # Where the project itself lies says nothing of its files.
+            # Only the path within the project counts.
             inside = found.relative_to(self.root)
             return not any(part.startswith(".") for part in inside.parts) and ordinary(change, str(inside))
 
         return concerns
 
     def read_files(self) -> set[Path]:
-        """The files that the last build has read and did not make, but for those that a package has installed."""
+        """The files that the last build read and did not make, except for installed ones."""
         from ...core.code_digest import PACKAGE
         from ...core.tracing.state_probe import is_installed, is_standard
 
@@ -121,10 +122,10 @@ class WatchSession:
         return {Path(path) for path in named if Path(path).is_file()}
 
     def build(self, changed: set[str]) -> None:
-        """Build once, and show what came of it; what was good stays what the next build is compared with."""
+        """Build once, and show the result; the next build is compared with the last successful one."""
         if is_terminal(sys.stdout):
             sys.stdout.write(_CLEAR)
-        # Editors write files of other names meanwhile.
+        # Editors write temporary files, too.
         names = ", ".join(sorted(self._shown(path) for path in changed if Path(path).exists())) or "everything"
         print(f"{time.strftime('%H:%M:%S')}  {names}", flush=True)
         start = time.monotonic()
@@ -138,7 +139,7 @@ class WatchSession:
         print("watching for changes; Ctrl-C to quit", flush=True)
 
     def _receive_message(self) -> None:
-        """What the build has told; nothing new where its scripts have not been read to their end."""
+        """Read the message of the build; keep the last one if its scripts were not read to their end."""
         if (told := receive(Path(os.environ.get(VARIABLE, "")))) is not None:
             self.message = told
             self.measures.cubins = [Path(path) for path in told.cubins if Path(path).exists()]
@@ -164,7 +165,7 @@ class WatchSession:
         print(f"\nbuild failed: fix it and save{kept}")
 
     def _line_of(self, place: str | None) -> str | None:
-        """The line that a diagnostic names, as an editor shows it."""
+        """The line of a diagnostic, like in an editor."""
         if place is None:
             return None
         path, _, number = place.rpartition(":")
@@ -176,20 +177,20 @@ class WatchSession:
 
 
 def run_scons(root: Path, words: list[str]) -> tuple[int, str]:
-    """The exit code of a build, and what it says where it fails."""
+    """The exit code of a build, and its output if it fails."""
     command = [sys.executable, "-P", "-m", "SCons", "-Q", "-k", *words]
     with subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as scons:
         try:
             out, errors = scons.communicate()
         except KeyboardInterrupt:
-            # The terminal has told SCons, too, which ends its steps and keeps its records.
+            # The terminal has sent SCons the signal, too; it ends its steps and writes its records.
             scons.communicate(timeout=_RETRY_SECONDS)
             raise
     return scons.returncode, errors or out
 
 
 def build_folder(root: Path, words: list[str]) -> str:
-    """What build_dir= is: of the command line, of pyproject.toml, or the default."""
+    """The value of build_dir=: of the command line, of pyproject.toml, or the default."""
     from ...config.build_options import CHECKS, DEFAULTS
     from ...config.pyproject_table import read_table
 

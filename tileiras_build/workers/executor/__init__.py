@@ -1,6 +1,7 @@
-"""Executors run stage functions in this process, in worker processes or on a cluster. All have ``run(function, *arguments)``, ``close()`` and are context managers.
+"""Executors run stage functions in this process, in worker processes or on a cluster.
 
-``function`` is ``"module:function"``: it is imported where it runs, so that only names and data are sent.
+All have ``run(function, *arguments)`` and ``close()``, and are context managers. ``function`` is ``"module:function"``: it is
+imported where it runs, so only names and data are sent.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ class Executor(Protocol):
     ) -> Any:
         """The function's result. Its TileirasError is raised here; a lost worker is an InternalError.
 
-        ``lookahead`` returns the steps that follow on the result, which a remote executor may run at once.
+        ``lookahead`` returns the following steps, which a remote executor may run at once.
         """
 
     def close(self) -> None:

@@ -19,7 +19,7 @@ def unwrap_result(answer: CallResult) -> Any:
 
 
 def is_out_of_memory(error: BaseException | None) -> bool:
-    """Whether there is a MemoryError among the causes of an exception, which may be among its own."""
+    """Whether a MemoryError is among the causes of an exception, or is the exception."""
     seen: dict[int, BaseException] = {}
     while error is not None and id(error) not in seen:
         seen[id(error)] = error
@@ -28,14 +28,14 @@ def is_out_of_memory(error: BaseException | None) -> bool:
 
 
 def without_traces(error: Exception) -> Exception:
-    """The diagnostic without its traceback and cause, which some libraries make pickle follow."""
+    """The diagnostic without its traceback and cause, which pickle would include for some libraries."""
     for diagnostic in (error, *(error.errors if is_own(error) and isinstance(error, ErrorGroup) else ())):
         forget_origin(diagnostic)
     return error
 
 
 def describe_exit(code: int | None) -> str:
-    """What happened to a process with multiprocessing's exit code ``code``: "was ended by SIGSEGV"."""
+    """The end of a process with multiprocessing's exit code ``code``: "was killed by SIGSEGV"."""
     if code is None:
         return "closed its pipe"
     if code >= 0:
@@ -57,5 +57,5 @@ class ProcessEnded(InternalError):
 
     @property
     def from_outside(self) -> bool:
-        """Whether something outside killed it, such as the out-of-memory killer."""
+        """Whether another process killed it, such as the out-of-memory killer."""
         return self.code in (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGXCPU)

@@ -1,8 +1,8 @@
-"""Calls that may wait for ever, each under one deadline for all of it and until the build ends.
+"""Calls that may block forever, each with one deadline, and ended with the build.
 
-Libraries bound each wait at most: a server that sends a byte a second exceeds no timeout of a socket, and the system's
-resolver of names has a patience of its own. So a call runs in a thread that may be left behind: its caller waits for the
-answer, until its time is over or the build ends, whatever the call itself waits for.
+Libraries limit at most each wait: a server that sends a byte per second exceeds no socket timeout, and the system's name
+resolver has its own timeouts. Therefore a call runs in a thread that can be abandoned: its caller waits for the result until
+the deadline or the end of the build.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import TypeVar
 
-IDLE_SECONDS = 30.0  # seconds; a thread that has had no call for so long ends
+IDLE_SECONDS = 30.0  # seconds; a thread without calls for so long ends
 T = TypeVar("T")
 
 
@@ -23,7 +23,7 @@ class Interrupted(Exception):
 
 
 class DeadlineCalls:
-    """Makes calls for several threads at once, and ends the waiting of all of them."""
+    """Runs calls for several threads at once, and can end the waiting of all of them."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -32,7 +32,7 @@ class DeadlineCalls:
         self._ended = False
 
     def run(self, call: Callable[[], T], seconds: float) -> T:
-        """What ``call()`` returns or raises; raises TimeoutError when ``seconds`` are over, and Interrupted."""
+        """The result of ``call()``; raises TimeoutError after ``seconds``, and Interrupted."""
         answer: Future[T] = Future()
         with self._lock:
             if self._ended:
@@ -47,7 +47,7 @@ class DeadlineCalls:
                 self._waiting.discard(answer)
 
     def interrupt(self) -> None:
-        """Every call raises Interrupted, from now on and for good."""
+        """Every call raises Interrupted, now and later."""
         with self._lock:
             self._ended = True
             waiting = list(self._waiting)
@@ -70,13 +70,13 @@ class DeadlineCalls:
                 error = raised
             with self._lock:
                 self._idle.append(calls)
-            # Who has asked may have stopped waiting.
+            # The caller may have stopped waiting.
             with suppress(InvalidStateError):
                 answer.set_result(result) if error is None else answer.set_exception(error)
             del item, call, answer, result, error
 
     def _next(self, calls: SimpleQueue) -> tuple[Callable, Future] | None:
-        """The next call for a thread; None where it is to end."""
+        """The next call for a thread; None if the thread must end."""
         while True:
             try:
                 return calls.get(timeout=IDLE_SECONDS)

@@ -1,7 +1,7 @@
-"""Where LLVM reads what this compiler did not write: in a process that may die of it.
+"""Runs LLVM on IR from outside in another process, because LLVM aborts on some inputs.
 
-LLVM aborts on some inputs. A worker may die: its call fails, and that is all. The process that a user's program runs in
-may not, so what comes from outside is worked on in a worker that this process keeps.
+If a worker process dies, only its call fails. The process of a user's program must survive, so this process keeps a worker
+for such input.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from .may_crash import may_crash
 if TYPE_CHECKING:
     from .worker_pool import WorkerPool
 
-_pools: dict[int, WorkerPool] = {}  # by process: a fork has none of its parent's workers
+_pools: dict[int, WorkerPool] = {}  # by process: a fork does not have its parent's workers
 _starting = threading.Lock()
 
 
 def run_isolated(function: str, *arguments: object) -> object:
-    """The result of ``function`` ("module:function"), from another process unless this one may die.
+    """The result of ``function`` ("module:function"), from another process unless this one may crash.
 
-    Raises the function's own exception, and what ``WorkerPool.run`` raises for a worker that died.
+    Raises the function's own exception, and the errors of ``WorkerPool.run`` for a worker that died.
     """
     if may_crash():
         return load(function)(*arguments)
@@ -37,7 +37,7 @@ def _pool() -> WorkerPool:
 
     with _starting:
         if os.getpid() not in _pools:
-            # multiprocessing forbids daemons to have children, since it would not end them. Ours end with their parent.
+            # multiprocessing forbids daemons to have children, as it would not end them. Ours end with their parent.
             process_config()["daemon"] = False
             _pools[os.getpid()] = WorkerPool(cpu_count())
         return _pools[os.getpid()]

@@ -23,12 +23,12 @@ from . import dask_worker
 
 BATCH = 8  # calls
 BATCH_SECONDS = 0.25
-_WEIGHT = 0.2  # of the newest task in the mean
+_WEIGHT = 0.2  # of the latest task in the mean
 
 
 @dataclass(eq=False)
 class Call:
-    """One call of ``driver.lower``, and what follows on it; ``answer`` gets what ``dask_worker.lower`` returns for it."""
+    """One call of ``driver.lower``, and its next steps; ``answer`` receives the result of ``dask_worker.lower``."""
 
     needed: tuple
     sent: dict[str, bytes]
@@ -62,7 +62,7 @@ class CallQueue:
             self._changed.notify()
 
     def use(self, threads: int) -> None:
-        """There are ``threads`` threads of workers now; with none, calls wait here."""
+        """Set the number of worker threads to ``threads``; with none, calls wait here."""
         with self._changed:
             self._threads = threads
             self._changed.notify()
@@ -113,7 +113,7 @@ class CallQueue:
         return max(1, min(BATCH, share, int(BATCH_SECONDS / max(self._mean, 1e-6))))
 
     def _submit(self, batch: list[Call]) -> None:
-        # As bytes: Dask would look for tasks in everything else, here and in the scheduler.
+        # As bytes: Dask would search everything else for tasks, here and in the scheduler.
         calls = pickle.dumps([call.worker_arguments for call in batch])
         try:
             future = self._client.submit(
@@ -121,7 +121,7 @@ class CallQueue:
             )
             with self._changed:
                 self._running[future] = batch
-            # Not future.result(timeout): where that ends, it takes with it what other threads are just fetching.
+            # Not future.result(timeout): a timeout there discards what other threads are fetching.
             collect = self._client.gather(future, asynchronous=True)
             pending = asyncio.run_coroutine_threadsafe(collect, self._client.loop.asyncio_loop)
         except Exception:
@@ -130,7 +130,7 @@ class CallQueue:
         pending.add_done_callback(partial(self._done, future, batch))
 
     def _done(self, future, batch: list[Call], pending: concurrent.futures.Future) -> None:
-        """Runs in Dask's own thread, which must not wait."""
+        """Runs in Dask's own thread, which must not block."""
         with self._changed:
             if self._running.pop(future, None) is None:
                 return
@@ -155,7 +155,7 @@ class CallQueue:
         elif not isinstance(error, KilledWorker):
             _fail(batch, InternalError("worker-failed", f"a worker failed: {describe_exception(error)}"))
         elif len(batch) > 1 or batch[0].next_steps:
-            # One of the steps may be at fault: each by itself, to know which.
+            # One of the steps may be at fault: run each by itself, to find out which.
             for call in batch:
                 call.runs_alone, call.next_steps = True, ()
                 self.put(call)
@@ -164,7 +164,7 @@ class CallQueue:
             _fail(batch, InternalError("worker-died", f"{text}, the last one {error.last_worker.address}"))
 
     def _forget(self, futures: list) -> None:
-        # Not waited for: this may be Dask's own thread.
+        # No wait, as this may be Dask's own thread.
         with suppress(Exception):
             cancel = self._client.cancel(futures, asynchronous=True)
             asyncio.run_coroutine_threadsafe(cancel, self._client.loop.asyncio_loop)

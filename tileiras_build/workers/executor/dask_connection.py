@@ -1,7 +1,7 @@
-"""Connects to a Dask scheduler, over TLS where its address says ``tls://``; why that fails in one sentence.
+"""Connects to a Dask scheduler, over TLS for a ``tls://`` address; failures are reported in one sentence.
 
-Dask has no passwords and no tokens: both sides of a connection show certificates that the other's CA has signed, and
-who has none gets nowhere. Names of hosts are not compared, so the CA must be the cluster's own.
+Dask has no passwords and no tokens: both sides of a connection present certificates that the other's CA has signed. Host names
+are not verified, so the CA must be the cluster's own.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ _FIELDS = {"tls_ca_file": "ca", "tls_client_cert": "cert", "tls_client_key": "ke
 
 
 def connect(address: str, seconds: float, certificates: Certificates) -> Any:
-    """A ``distributed.Client``; what ``certificates`` does not give is as Dask's configuration says.
+    """A ``distributed.Client``; missing ``certificates`` come from Dask's configuration.
 
-    Raises InvalidInput: executor-missing (no Dask here), executor-unreachable, executor-tls.
+    Raises InvalidInput: executor-missing (Dask is not installed), executor-unreachable, executor-tls.
     """
     try:
         import distributed
     except ImportError:
         remedy = "pip install 'tileiras-build[cluster]'"
         raise InvalidInput("executor-missing", f"executor={address} needs Dask", remedy=remedy) from None
-    # Its own lines about lost connections repeat what the diagnostics say.
+    # Its own log messages about lost connections repeat the diagnostics.
     for name in ("distributed", "distributed.client", "distributed.core", "distributed.comm"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     security = _security(address, certificates)
@@ -41,7 +41,7 @@ def connect(address: str, seconds: float, certificates: Certificates) -> Any:
         _shake_hands(address, security, seconds)
     options = {"security": security, "set_as_default": False, "name": "tileiras-build"}
     try:
-        # Dask waits for ever for a server that takes the connection and says nothing.
+        # Dask waits forever for a server that accepts the connection and sends nothing.
         return DeadlineCalls().run(lambda: distributed.Client(address, timeout=seconds, **options), seconds + 1)
     except Exception as error:
         raise _why(address, error) from None
@@ -55,7 +55,7 @@ def _security(address: str, certificates: Certificates) -> Any:
         if given:
             raise _tls(f"certificates were given, but {address} is not a {_TLS} address", f"use {_TLS}")
         return None
-    # A certificate of its own does not go with the key of another one.
+    # The key of Dask's configuration does not belong to this certificate.
     given |= {"tls_client_key": None} if certificates.cert and not certificates.key else {}
     security = Security(require_encryption=True, **given)
     used = Certificates(*(str(getattr(security, field) or "") for field in _FIELDS))
@@ -70,17 +70,17 @@ def _security(address: str, certificates: Certificates) -> Any:
 
 
 def _shake_hands(address: str, security: Any, seconds: float) -> None:
-    """Raise executor-tls where the two sides cannot agree: Dask tries again until its time is over, and then may not know."""
+    """Raise executor-tls if the handshake fails: Dask retries until its timeout, and may then not know the reason."""
     host, _, port = address.removeprefix(_TLS).rpartition(":")
     context = security.get_connection_args("client")["ssl_context"]
     try:
         with socket.create_connection((host.strip("[]"), int(port)), timeout=seconds) as plain:
             with context.wrap_socket(plain, server_hostname=host.strip("[]")) as encrypted:
-                encrypted.recv(1)  # whether the scheduler takes the certificate, it says behind the handshake
+                encrypted.recv(1)  # the scheduler reports a rejected certificate after the handshake
     except ssl.SSLError as error:
         raise _handshake_error(address, error) from None
     except (OSError, ValueError):
-        return  # nobody there, or slow: the client waits, and says so
+        return  # no response yet: the client waits, and reports it
 
 
 def _handshake_error(address: str, error: ssl.SSLError) -> TileirasError:
@@ -92,7 +92,7 @@ def _handshake_error(address: str, error: ssl.SSLError) -> TileirasError:
 
 
 def _why(address: str, error: Exception) -> TileirasError:
-    """What a user can do about ``error``."""
+    """The remedy for ``error``."""
     broken = next((cause for cause in _chain(error) if isinstance(cause, ssl.SSLError)), None)
     if broken is not None:
         return _handshake_error(address, broken)

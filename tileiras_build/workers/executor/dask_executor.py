@@ -34,16 +34,16 @@ CONNECT_SECONDS = 20.0  # seconds for the scheduler to answer
 GATHER_SECONDS = 30.0  # seconds for the first compatible worker to appear
 NO_WORKER_SECONDS = 60.0  # seconds without one, later
 WATCH_SECONDS = 1.0
-POLL_SECONDS = 0.2  # seconds; a call that waits looks so often whether the build is ending
-MAX_ATTEMPTS = 10  # to a worker that gives no answer
+POLL_SECONDS = 0.2  # seconds between checks whether the build is ending
+MAX_ATTEMPTS = 10  # queries to a worker that does not respond
 
 
 class DaskExecutor:
-    """Runs calls on the cluster of the scheduler at ``address``; what is not PORTABLE in the executor ``local`` makes.
+    """Runs calls on the cluster of the scheduler at ``address``; calls that are not PORTABLE run in the executor from ``local``.
 
     Raises InvalidInput: executor-missing (Dask is not installed), executor-unreachable, executor-tls, executor-empty,
-    executor-version. ``certificates`` are for ``tls://``; ``log`` receives lines for the user; ``jobs`` is how many calls the build
-    makes at once.
+    executor-version. ``certificates`` are for ``tls://``; ``log`` receives lines for the user; ``jobs`` is the number of
+    concurrent calls of the build.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class DaskExecutor:
         self._digest = digest_of(self._components)
         self._resource = dask_worker.resource(self._digest)
         self._calls = CallQueue(self._client, self._resource, self._on_scheduler_lost)
-        self._threads: dict[str, int] = {}  # of the workers that fit
+        self._threads: dict[str, int] = {}  # threads of compatible workers
         self._attempts: Counter[tuple] = Counter()
         self._refused: dict[tuple, str] = {}
         self._lost: InternalError | None = None
@@ -87,8 +87,8 @@ class DaskExecutor:
     ) -> Any:
         """The result of ``function``; blocks the calling thread. The steps of ``lookahead`` run on the same worker.
 
-        Raises the function's own error; InternalError[worker-died] where several workers died of this call;
-        InternalError[cluster-lost] where the scheduler is gone or has had no compatible worker for long.
+        Raises the function's own error; InternalError[worker-died] if several workers died of this call;
+        InternalError[cluster-lost] if the scheduler is lost or has had no compatible worker for long.
         """
         if function not in PORTABLE:
             return self._local.get().run(function, *arguments, timeout=timeout)
@@ -118,24 +118,24 @@ class DaskExecutor:
         return first
 
     def summary(self) -> str:
-        """One line for the end of the build; "" where nothing ran."""
+        """One line for the end of the build; "" if nothing ran."""
         if not self._steps:
             return ""
         return f"cluster {self.address}: {_count(self._steps, 'step')} on {_count(len(self._used), 'worker')}"
 
     def interrupt(self) -> None:
-        """End all calls, from another thread than theirs; the workers finish the steps that they are at."""
+        """End all calls; called from another thread. The workers finish their current steps."""
         self._disconnect(InternalError("interrupted", "the build was interrupted"))
         self._local.interrupt()
 
     def close(self) -> None:
-        """Leave the cluster as it is, and end what runs here."""
+        """Disconnect from the cluster, and end local workers."""
         self._ended.set()
         self._calls.end()
         self._local.close()
         leaving = threading.Thread(target=self._leave, daemon=True)
         leaving.start()
-        # A scheduler that does not answer holds up nobody who ends a build.
+        # A scheduler that does not respond must not delay the end of a build.
         leaving.join(POLL_SECONDS if self._lost else None)
 
     def _leave(self) -> None:

@@ -1,8 +1,8 @@
-"""What runs in the Dask workers of a cluster build: the check that they fit, and the calls.
+"""The code that runs in the Dask workers of a cluster build: the compatibility check, and the calls.
 
-A call runs in a process of the worker's own pool (``worker_pool.py``), so that a compiler crash or a timeout fails one
-call and the Dask worker lives on. The files that a call reads besides its arguments (ptxas, libdevice) are known by
-their SHA-256: the worker takes its own file with the same bytes, else asks for it and keeps it while it runs.
+A call runs in a process of the worker's own pool (``worker_pool.py``), so a compiler crash or a timeout fails one call and the
+Dask worker survives. The files that a call reads besides its arguments (ptxas, libdevice) are identified by their SHA-256:
+the worker uses its own file with the same bytes, otherwise requests it and keeps it until it exits.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .speculative_steps import NextStep, Outcome
 from .toolchain_digest import PACKAGE, Component, components, digest_of
 from .worker_pool import WorkerPool
 
-CHANGED = "changed after the worker loaded it"  # in the place of a digest
+CHANGED = "changed after the worker loaded it"  # in place of a digest
 _starting = threading.Lock()
 _stored_files: dict[str, str] = {}
 _pool: WorkerPool | None = None
@@ -35,7 +35,7 @@ _pool: WorkerPool | None = None
 
 @dataclass(frozen=True)
 class Needed:
-    """A file that a call reads: the option of Job that holds its path, how the installed one is found, its SHA-256."""
+    """A file that a call reads: the option of Job with its path, how the installed one is found, its SHA-256."""
 
     option: str
     find: str
@@ -44,26 +44,26 @@ class Needed:
 
 @dataclass(frozen=True)
 class Missing:
-    """A worker's answer where it lacks the bytes of ``digests``: call again, with them."""
+    """A worker's answer if it lacks the contents of ``digests``: call again with them."""
 
     digests: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Lowered:
-    """A worker's answer: its address, and the outcomes of the call and of the steps that it has made behind it."""
+    """A worker's answer: its address, and the outcomes of the call and of its next steps."""
 
     worker: str
     outcomes: tuple[Outcome, ...]
 
 
 def resource(digest: str) -> str:
-    """The Dask resource of workers whose code has ``digest``; only those are given this build's calls."""
+    """The Dask resource of workers whose code has ``digest``; only those run this build's calls."""
     return f"tileiras-build-{digest[:16]}"
 
 
 async def enlist(digest: str, dask_worker) -> tuple[str, str, dict[str, Component]]:
-    """Give the Dask worker this runs in the resource if what it has is ``digest``; its version, digest and parts."""
+    """Give this Dask worker the resource if its digest is ``digest``; returns its version, digest and components."""
     own = await asyncio.to_thread(components)
     known = digest_of(own) if installed().is_as_read() else CHANGED
     if known == digest:
@@ -72,7 +72,7 @@ async def enlist(digest: str, dask_worker) -> tuple[str, str, dict[str, Componen
 
 
 def lower_all(calls: bytes) -> tuple[float, list]:
-    """``lower(*call)`` of each call of a pickled list; returns the seconds that they took, and what they returned."""
+    """``lower(*call)`` for each call of a pickled list; returns the times in seconds, and the results."""
     start = time.perf_counter()
     answers = [lower(*call) for call in pickle.loads(calls)]
     return time.perf_counter() - start, answers
@@ -85,10 +85,10 @@ def lower(
     timeout: float | None,
     next_steps: tuple[tuple[NextStep, tuple[Needed, ...]], ...],
 ) -> Lowered | Missing:
-    """``driver.lower(*arguments)`` in a process of this Dask worker's own, and the steps ``following`` as far as they go.
+    """``driver.lower(*arguments)`` in a process of this Dask worker, and the steps ``following`` as far as possible.
 
-    Those have with them what they need in any case. They end before one whose source asks for more, or whose files are
-    not here, and behind one that fails. ``sent`` are contents by digest, ``timeout`` seconds for each step.
+    The steps contain their own requirements. They stop before a step whose source requests more, or whose files are missing
+    here, and after a step that fails. ``sent`` are contents by digest, ``timeout`` seconds for each step.
     """
     from distributed import get_worker
 
@@ -107,7 +107,7 @@ def lower(
             break
         outcomes.append(call(needs, step.arguments(files[source])))
     if next_steps and not installed().is_as_read():
-        # Which of them are of the code that was there before, nobody knows. Who asks for them meets the first check.
+        # Workers that were started before the change may have old code. The next build repeats the check.
         del outcomes[1:]
     return Lowered(worker.address, tuple(outcomes))
 
@@ -115,8 +115,9 @@ def lower(
 def _outcome(
     pool: WorkerPool, timeout: float | None, sent: dict[str, bytes], needed: tuple, arguments: tuple
 ) -> Outcome:
-    """What ``driver.lower`` returns or raises. An error is not raised here: Dask would wrap it in what it knows of the
-    call, and log it."""
+    """The result or exception of ``driver.lower``. An error is not raised here: Dask would wrap it with the call's description, and
+    log it.
+    """
     located = _localized(needed, sent, *arguments)
     try:
         return pool.run("tileiras_build.driver:lower", *located, timeout=timeout), None
@@ -125,7 +126,7 @@ def _outcome(
 
 
 def _requests_file(step: NextStep, data: bytes) -> bool:
-    """Whether the source of ``step`` asks for a file that another step makes."""
+    """Whether the source of ``step`` requests a file that another step makes."""
     return any(file.requested_by is not None and load(file.requested_by)(data) for file in step.rows[-1].inputs)
 
 
@@ -142,7 +143,7 @@ def _localized(
 
 
 def _path(file: Needed) -> str | None:
-    """A file of this machine with the right bytes."""
+    """A file of this machine with these contents."""
     if file.digest in _stored_files:
         return _stored_files[file.digest]
     try:
@@ -153,7 +154,7 @@ def _path(file: Needed) -> str | None:
 
 
 def _store_file(file: Needed, data: bytes) -> str:
-    """Write the bytes that were sent; they stay until this process ends."""
+    """Write the received contents; they are kept until this process ends."""
     path = _files().path / file.digest / file.option
     write_files({path: data})
     os.chmod(path, 0o755)
@@ -170,7 +171,7 @@ def _own_pool(threads: int) -> WorkerPool:
     global _pool
     with _starting:
         if _pool is None:
-            # Dask's nanny marks its workers as daemons, which multiprocessing forbids to have children, since it would
+            # Dask's nanny marks its workers as daemons, which multiprocessing forbids to have children, as it would
             # not end them. Ours end with their parent.
             process_config()["daemon"] = False
             _pool = WorkerPool(threads)

@@ -1,7 +1,7 @@
-"""Runs a call in a fork of this process, so that what the call does to its process ends with it.
+"""Runs a call in a fork of this process, so that effects of the call on its process end with it.
 
-The fork, and all that it starts, is seen to its end: a process that dies is noticed at once though a child of its own
-holds the pipe, and what it leaves running is ended.
+The fork and its child processes are monitored: the death of the fork is noticed at once even if a child holds the pipe, and
+children that it leaves are killed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _owns_all_children = False
 
 
 def own_all_children() -> None:
-    """This process serves calls and starts nothing else: what calls leave behind becomes its child, and is ended."""
+    """Become the parent of all processes that calls leave, so that they can be killed; this process must start nothing else."""
     global _owns_all_children
     with suppress(OSError, AttributeError):
         _owns_all_children = ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0) == 0
@@ -38,10 +38,10 @@ def call_in_fork(
     on_call: Callable[[FileCall, int], None] | None = None,
     is_looked_at: Callable[[], bool] = lambda: True,
 ) -> Any:
-    """The result of ``call``, made in a fork; ``on_call`` receives its file system calls and those of the processes
-    that it starts, each with the process id of the fork, while ``is_looked_at()``.
+    """The result of ``call`` in a fork; ``on_call`` receives its file system calls and those of its child processes, each with
+    the fork's pid, while ``is_looked_at()``.
 
-    Raises the call's own exception, and ProcessEnded where its process dies.
+    Raises the call's own exception, and ProcessEnded if its process dies.
     """
     read_end, write_end = os.pipe()
     ours, theirs = socket.socketpair()
@@ -101,7 +101,7 @@ def _serve(call: Callable[[], object], write_end: int, theirs: socket.socket, is
 
 
 def _leave_parent(*descriptors: int) -> None:
-    """End with the parent, have no files of its own but ``descriptors``, and be allowed children."""
+    """End with the parent, close all files but ``descriptors``, and allow children."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
     if not _owns_all_children:
@@ -121,7 +121,7 @@ def _answer(call: Callable[[], object]) -> bytes:
         answer = (False, without_traces(MemoryError() if is_out_of_memory(error) else error))
     try:
         return pickle.dumps(answer)
-    except BaseException as error:  # a class of anybody's says how it is sent
+    except BaseException as error:  # pickling may run code of any class
         from ...core.errors import InternalError, kind_of
 
         text = f"result of type {type(answer[1]).__name__} cannot be pickled ({kind_of(error)})"
@@ -132,7 +132,7 @@ def _answer(call: Callable[[], object]) -> bytes:
 def _read_child(
     child: int, read_end: int, listener: Listener | None, see_calls: Callable[[Listener], None]
 ) -> tuple[bytes, int]:
-    """What the child writes, and its exit code: its end counts, whoever else holds the pipe."""
+    """The child's output, and its exit code; the end of the child counts, whoever else holds the pipe."""
     parts: list[bytes] = []
     ended = _end_of(child)
     waiting = select.poll()
@@ -146,7 +146,7 @@ def _read_child(
                 if events & select.POLLIN:
                     see_calls(listener)
                 else:
-                    waiting.unregister(listener.descriptor)  # nobody is left who could ask
+                    waiting.unregister(listener.descriptor)  # no process is left that could use it
             if read_end in ready:
                 if part := os.read(read_end, 1 << 20):
                     parts.append(part)
@@ -165,14 +165,14 @@ def _read_child(
 
 
 def _end_of(child: int) -> int | None:
-    """A descriptor that is ready when the child has ended; None before Linux 5.3, where the end of the pipe must do."""
+    """A descriptor that is ready when the child has ended; None before Linux 5.3, where the end of the pipe is used."""
     with suppress(OSError, AttributeError):
         return os.pidfd_open(child)
     return None
 
 
 def _rest(read_end: int) -> bytes:
-    """What is in the pipe of a child that has ended; others may hold it, and write nothing."""
+    """The remaining data in the pipe of an ended child; other processes may hold the pipe, and write nothing."""
     os.set_blocking(read_end, False)
     parts = []
     with suppress(BlockingIOError):
@@ -182,7 +182,7 @@ def _rest(read_end: int) -> bytes:
 
 
 def _end_leftovers(child: int) -> None:
-    """End what the call has started and left running."""
+    """Kill the processes that the call started and left running."""
     if not _owns_all_children:
         with suppress(OSError):
             os.killpg(child, signal.SIGKILL)
@@ -197,7 +197,7 @@ def _end_leftovers(child: int) -> None:
 
 
 def _children() -> list[int]:
-    """The processes whose parent is this one."""
+    """The child processes of this one."""
     found = []
     for name in filter(str.isdecimal, os.listdir("/proc")):
         with suppress(OSError, ValueError, IndexError):

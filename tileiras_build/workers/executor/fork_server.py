@@ -1,4 +1,4 @@
-"""What the fork server does while it imports what workers need (``PRELOAD``): it ends with its build, and notes reads."""
+"""The fork server's work while it imports what workers need (``PRELOAD``): it ends with its build, and traces reads."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from ..lazy_class_creation import COMPILER, enable
 
 _TIMEOUT_SECONDS = 10.0  # seconds
 PRELOAD = (
-    "tileiras_build.workers.executor.preload"  # the module that it imports; builds with other stages may name another
+    "tileiras_build.workers.executor.preload"  # the module that it imports; builds with other stages may use another
 )
 
 
 @contextmanager
 def preloading() -> Iterator[None]:
-    """For the time of the imports."""
+    """The context of the imports."""
     build = os.getppid()
     if _is_alone():
-        # The process above is another one by now, which stays.
+        # The parent process has changed by now.
         remove_dead_scratch()
         os._exit(1)
-    # The fork server is the last to end, also where its build was killed.
+    # The fork server ends last, also if its build is killed.
     atexit.register(sweep_after, build)
     _end_with_build(build)
-    # What is imported stays: collecting between the imports finds nothing, and costs a tenth of them.
+    # Imported objects stay: garbage collections between the imports find nothing, and take a tenth of the time.
     gc.disable()
-    # Each worker defines the few operations that its kernels have.
+    # Each worker defines only the operations of its kernels.
     enable(*COMPILER)
 
     from ...core.tracing import audit_hooks, pyc_staleness
@@ -54,10 +54,10 @@ def preloading() -> Iterator[None]:
 
 
 def sweep_after(build: int) -> None:
-    """Sweep when process ``build`` has gone, and this one's workers.
+    """Remove temporary files when process ``build`` and this one's workers have ended.
 
-    A process that is killed closes its files one after the other, and may be put aside in between: the pipe that workers
-    and fork server wait for can close before the lock of the build's folder does. Then nobody could remove the folder.
+    The kernel closes the files of a killed process one by one, possibly with a pause: the pipe that workers and fork server wait
+    for can close before the lock of the build's folder is released, so the folder cannot be removed at once.
     """
     deadline = time.monotonic() + _TIMEOUT_SECONDS
     while (os.getppid() == build or _has_children()) and time.monotonic() < deadline:
@@ -78,14 +78,14 @@ def _is_alone() -> bool:
     """Whether the build has ended: multiprocessing gives its fork server one pipe, whose other end the build holds."""
     ends = select.poll()
     for name in os.listdir("/dev/fd"):
-        with suppress(OSError):  # the descriptor that the folder was listed by
+        with suppress(OSError):  # the descriptor of the listing itself
             if int(name) > 2 and stat.S_ISFIFO(os.fstat(int(name)).st_mode):
                 ends.register(int(name), 0)
     return any(event & select.POLLHUP for _, event in ends.poll(0))
 
 
 def _end_with_build(build: int) -> None:
-    """multiprocessing looks after the build only when all is imported, which takes seconds on a busy machine."""
+    """Watch the build during the imports, which take seconds on a busy machine: multiprocessing watches it only afterwards."""
 
     def look(*_) -> None:
         if os.getppid() != build:

@@ -1,7 +1,7 @@
-"""Runs each call in a process of its own: a fork of the caller, for a command that makes one call and has no threads.
+"""Runs each call in its own process: a fork of the caller, for a command that makes one call and has no threads.
 
-What a lock guards that another thread holds stays locked in a fork for ever, so where there are threads the process comes
-from the fork server instead, which has none.
+A lock that another thread holds stays locked in a fork forever, so a process with threads uses the fork server instead,
+which has none.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class ForkedExecutor:
         """The result of the function named ``"module:function"``.
 
         Raises the function's own exception, InternalError[worker-died] if its process dies, and
-        InternalError[worker-timeout] after ``timeout`` seconds, when that process and what it started are ended. A process
-        that may die of the call makes it itself.
+        InternalError[worker-timeout] after ``timeout`` seconds, when that process and its children have been killed. A process
+        that may crash runs the call itself.
         """
         if timeout is None and may_crash():
             return load(function)(*arguments)
@@ -59,7 +59,7 @@ class ForkedExecutor:
         return unwrap_result(pickle.loads(data))
 
     def close(self) -> None:
-        """Nothing to end."""
+        """Do nothing."""
 
     def __enter__(self):
         return self
@@ -69,7 +69,7 @@ class ForkedExecutor:
 
 
 def has_threads() -> bool:
-    """Whether this process has threads besides this one. Those of OpenBLAS end before a fork, by a handler of its own."""
+    """Whether this process has other threads. OpenBLAS ends its own before a fork."""
     return threading.active_count() > 1
 
 
@@ -88,7 +88,7 @@ def _from_fork_server(function: str, arguments: tuple, timeout: float | None) ->
 
 
 def _read_all(descriptor: int, timeout: float | None) -> bytes:
-    """What the child writes until it ends; InternalError[worker-timeout] if it has not by then."""
+    """The child's output until it ends; InternalError[worker-timeout] if that takes too long."""
     deadline = None if timeout is None else time.monotonic() + timeout
     parts: list[bytes] = []
     while True:
@@ -101,7 +101,7 @@ def _read_all(descriptor: int, timeout: float | None) -> bytes:
 
 
 def _end(child: int, *, group: bool) -> None:
-    """End the child, and with its group the programs that it started."""
+    """Kill the child, and with its process group the programs that it started."""
     with suppress(OSError):
         if group:
             os.killpg(child, signal.SIGKILL)
@@ -114,7 +114,7 @@ def _serve(write_end: int, function: str, arguments: tuple) -> None:
     """The child: never returns to the caller's code."""
     status = 1
     allow_crash()
-    # A process that makes one call ends before collecting garbage would pay.
+    # A process with one call ends before garbage collection pays off.
     gc.disable()
     enable()
     try:

@@ -1,4 +1,4 @@
-"""The code of all stages, imported at once: for processes that are forked when there is work."""
+"""Imports the code of all stages at once, for processes that are forked later."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ...pipeline.stages import STAGES, load
 
 
 def import_stages() -> None:
-    """Import it. A part that cannot be imported says so in the task that needs it, with a location."""
+    """Import it. If a module cannot be imported, the step that needs it reports the error, with a location."""
     with suppress(Exception):
         from ...pipeline.tile_ir_text_format import DIALECTS, context
 

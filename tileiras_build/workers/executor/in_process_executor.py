@@ -22,7 +22,7 @@ class InProcessExecutor:
             return load(function)(*arguments)
 
     def close(self) -> None:
-        """Nothing to end."""
+        """Do nothing."""
 
     def __enter__(self):
         return self

@@ -1,4 +1,4 @@
-"""An executor that is started at first need, and only once."""
+"""An executor that is started on first use, and only once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from . import Executor
 
 
 class LazyExecutor:
-    """The executor that ``make(*arguments)`` starts; after a refusal every later need is refused at once, with the same words."""
+    """The executor that ``make(*arguments)`` starts; after a failure every later use raises the same error."""
 
     def __init__(self, make: Callable[..., Executor], executor: Executor | None = None):
         self.started, self._make = executor, make
@@ -22,12 +22,12 @@ class LazyExecutor:
         with self._changed:
             if not (self._starting or self.started or self._refusal):
                 self._starting = True
-                # In a thread that may be left behind: a server may be asked, which may never answer.
+                # In a thread that can be abandoned: a server may never respond.
                 threading.Thread(target=self._start, args=arguments, name="tileiras-start", daemon=True).start()
             self._changed.wait_for(lambda: self.started or self._refusal)
             if self.started is not None:
                 return self.started
-            # The wait ends with one of the two.
+            # The start or an interrupt ends the wait.
             raise self._refusal or InternalError("executor-start", "failed to start the executor")
 
     def _start(self, *arguments: object) -> None:
@@ -45,7 +45,7 @@ class LazyExecutor:
             made.close()
 
     def interrupt(self) -> None:
-        """End all calls, from another thread than theirs, and the wait for the start."""
+        """End all calls and the wait for the start; called from another thread."""
         with self._changed:
             self._refusal = InternalError("interrupted", "the build was interrupted")
             self._changed.notify_all()
@@ -57,5 +57,5 @@ class LazyExecutor:
             self.started.close()
 
     def summary(self) -> str:
-        """A line for the end of the build; "" where there is nothing to say."""
+        """A line for the end of the build; "" without an executor."""
         return getattr(self.started, "summary", str)()

@@ -1,4 +1,4 @@
-"""Whether this process, or this thread of it, may die of a call."""
+"""Whether this process, or this thread, may crash in a call."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ _may_crash: ContextVar[bool] = ContextVar("may_crash", default=False)
 
 
 def may_crash() -> bool:
-    """Whether somebody has said so."""
+    """Whether a crash is allowed."""
     return _may_crash.get()
 
 
 def allow_crash() -> None:
-    """This process, or this thread of it, may die of a call: it was started for that."""
+    """Allow crashes of this process, or of a call in this thread: it was started for that."""
     _may_crash.set(True)
 
 
 @contextmanager
 def crash_allowed() -> Iterator[None]:
-    """For the time of a call the caller takes the risk."""
+    """Allow crashes within the block."""
     token = _may_crash.set(True)
     try:
         yield

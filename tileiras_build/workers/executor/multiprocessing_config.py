@@ -1,4 +1,4 @@
-"""What multiprocessing keeps of this process for its children, for which it has no public function."""
+"""Private settings of multiprocessing for child processes, which have no public functions."""
 
 from __future__ import annotations
 

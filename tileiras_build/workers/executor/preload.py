@@ -1,4 +1,4 @@
-"""Imported once by the fork server: what every worker needs is then in memory when it is forked."""
+"""Imported once by the fork server, so that every forked worker has its needs in memory."""
 
 from .fork_server import preloading
 

@@ -1,4 +1,4 @@
-"""Workers that a warm server forks (``server/``): they are there at once, where a build's own fork server imports first."""
+"""Workers that a compile server forks (``workers/server/``) without delay, where a build's own fork server must import first."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from contextlib import suppress
 
 from ..server.run_on_server import ALIVE, STARTED, NoServer, Request, ServerAddress
 
-_MAX_STARTS = 2  # of a server that does not come up, or is out of date by then
+_MAX_STARTS = 2  # of a server that does not start, or is stale when it has started
 _TIMEOUT_SECONDS = 60.0  # seconds for a server to import everything, on a busy machine
 _SERVE = "tileiras_build.workers.executor.worker:serve_request"
 
 
 class ServerWorker:
-    """A worker's process, as multiprocessing shows one: ``pid``, ``exitcode`` once it is known, ``join``."""
+    """A worker's process with the interface of multiprocessing: ``pid``, ``exitcode`` when it is known, ``join``."""
 
     def __init__(self, request: Request, *files: int):
         self.pid: int | None = request.process
@@ -25,7 +25,7 @@ class ServerWorker:
         request.begin(*files)
 
     def join(self, timeout: float) -> None:
-        """Wait for its end, and let the server forget it."""
+        """Wait for its end, and release it on the server."""
         if self._request.connection.fileno() < 0:
             return
         self._request.connection.settimeout(timeout)
@@ -35,7 +35,7 @@ class ServerWorker:
 
 
 class WarmServer:
-    """The server of this process, which imports ``image``; begun here if there is none."""
+    """The server of this process, which imports ``image``; started if there is none."""
 
     def __init__(self, image: str):
         self._image, self._starts, self._starting = image, 0, threading.Lock()
@@ -45,7 +45,7 @@ class WarmServer:
             self._start()
 
     def fork(self, log: str, memory: int, descriptor: int) -> ServerWorker:
-        """A worker that serves the pipe ``descriptor``; raises NoServer where there is no server and will be none."""
+        """A worker that serves the pipe ``descriptor``; raises NoServer if there is no server and none can start."""
         request = self._request_worker(log, str(memory), os.getcwd(), *sys.path)
         null = os.open(os.devnull, os.O_RDWR)
         try:
@@ -72,7 +72,7 @@ class WarmServer:
         raise NoServer
 
     def _start(self) -> bool:
-        """Begin a server where none lives; whether there may be one soon."""
+        """Start a server if there is none; returns whether there may be one soon."""
         with self._starting:
             if self._place is None or self._starts > _MAX_STARTS:
                 return False

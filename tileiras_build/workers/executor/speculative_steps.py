@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from ...pipeline.job import Job
 from ...pipeline.stages import Stage
 
-MAX_RESULT_BYTES = 128 << 20  # of results not requested yet
-Outcome = tuple[dict[str, bytes] | None, Exception | None]  # a step's files by suffix, or what it raised
+MAX_RESULT_BYTES = 128 << 20  # of results that were not requested yet
+Outcome = tuple[dict[str, bytes] | None, Exception | None]  # a step's files by suffix, or its exception
 
 
 @dataclass(frozen=True)
 class NextStep:
-    """``driver.lower`` by one stage, of the artifact that the step before makes: ``rows`` are that one's and its own.
+    """``driver.lower`` by one stage on the output of the previous step: ``rows`` are the previous stage and its own.
 
     ``name`` is the file of that artifact, for diagnostics.
     """
@@ -30,15 +30,15 @@ class NextStep:
     rows: tuple[Stage, Stage]
 
     def arguments(self, data: bytes) -> tuple:
-        """What ``driver.lower`` is called with where the step before has made ``data``."""
+        """The arguments of ``driver.lower`` if the previous step has made ``data``."""
         return data, self.rows[0].suffix, self.rows[1].suffix, self.job, self.name, self.rows
 
 
-Lookahead = Callable[[], tuple[NextStep, ...]]  # the steps that the build will ask for next, in their order
+Lookahead = Callable[[], tuple[NextStep, ...]]  # the steps that the build will request next, in order
 
 
 class SpeculativeResults:
-    """Results of speculative steps, each to be taken once; beyond ``max_bytes`` the oldest are dropped."""
+    """Results of speculative steps, each taken at most once; beyond ``max_bytes`` the oldest are dropped."""
 
     def __init__(self, max_bytes: int = MAX_RESULT_BYTES):
         self._lock, self._max_bytes = threading.Lock(), max_bytes
@@ -46,7 +46,7 @@ class SpeculativeResults:
         self._bytes = 0
 
     def put(self, needed: tuple, arguments: tuple, outcome: Outcome) -> None:
-        """Keep the ``outcome`` of a call that reads the files ``needed``, of which it holds the digests."""
+        """Store the ``outcome`` of a call that reads the files ``needed``, by their digests."""
         key = _key(needed, *arguments)
         with self._lock:
             self._remove(key)
@@ -56,7 +56,7 @@ class SpeculativeResults:
                 self._remove(next(iter(self._outcomes)))
 
     def take(self, needed: tuple, arguments: tuple) -> Outcome | None:
-        """The outcome of the same call with the same files, if it is there."""
+        """The outcome of the same call with the same files, if it is stored."""
         if not self._outcomes:
             return None
         with self._lock:

@@ -1,4 +1,4 @@
-"""Certificates for TLS, files in PEM: tried before a library takes them, and what OpenSSL says of them in words."""
+"""PEM files for TLS: checked before a library uses them, with OpenSSL's errors in words."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _PLACE = re.compile(r"\s*\(_ssl\.c:\d+\)|^\[[^]]*\]\s*")
 
 @dataclass(frozen=True)
 class Certificates:
-    """Paths: who vouches for the other side, what this side shows, and the key of that; "" = not given.
+    """Paths: the CA certificates, this side's certificate, and its private key; "" = not set.
 
-    The key may lie in the file of its certificate.
+    The key may be in the file of its certificate.
     """
 
     ca: str = ""
@@ -21,10 +21,10 @@ class Certificates:
     key: str = ""
 
     def check(self) -> None:
-        """Read the files; raises OSError (``ssl.SSLError`` is one) where they cannot be used."""
+        """Read the files; raises OSError (``ssl.SSLError`` is one) if they cannot be used."""
         context = ssl.create_default_context(cafile=self.ca or None)
         if self.cert:
-            # OpenSSL asks the terminal for the password of a key, and waits, unless somebody answers for the user.
+            # Without a password callback OpenSSL asks the terminal for the password of a key, and blocks.
             context.load_cert_chain(self.cert, self.key or None, password=_refuse)
 
 
@@ -36,6 +36,6 @@ def _refuse() -> str:
 
 
 def tls_error_text(error: BaseException) -> str:
-    """OpenSSL's or the system's sentence, without its codes and places."""
+    """OpenSSL's or the system's message, without its codes and locations."""
     text = getattr(error, "strerror", None) or str(error) or type(error).__name__
     return _PLACE.sub("", str(text))

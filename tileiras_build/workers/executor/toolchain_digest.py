@@ -1,8 +1,8 @@
-"""What makes artifacts from bytecode here, by content: a cluster's worker takes part only if it has the same.
+"""The digest of everything that makes artifacts from bytecode: a cluster's worker is used only if its digest is the same.
 
-Versions are not enough: a checkout or a library that somebody has edited keeps its number. So the files are what
-counts, of this package as it was read and of the libraries as they lie there. What is no part of it: ptxas and
-libdevice, whose bytes go with each call, and Dask itself.
+Versions are not enough: an edited checkout or library keeps its version. So the digest covers files: of this package as it was
+loaded, and of the installed libraries. Not covered are ptxas and libdevice, whose contents are sent with each call, and Dask
+itself.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ...pipeline.stages import LIBDEVICE, STAGES, source_files
 
 PACKAGE = "tileiras-build"
 _STAGES = (*STAGES[1:], LIBDEVICE)
-# What a step needs besides the sources of its stage.
+# Needs of a step besides the sources of its stage.
 _OWN = (
     "tileiras_build.workers.executor.dask_worker",
     "tileiras_build.workers.executor.preload",
@@ -31,7 +31,7 @@ _OWN = (
 
 @dataclass(frozen=True)
 class Component:
-    """Something that has a part in artifacts: its version, and SHA-256 (hex) over its files, "" where none are known."""
+    """A part of the toolchain: its version, and SHA-256 (hex) over its files, "" if none are known."""
 
     version: str
     digest: str
@@ -44,19 +44,19 @@ class Component:
 def components() -> dict[str, Component]:
     """All of them by name: Python, the libraries of the stages, this package."""
     libraries = sorted({name for stage in _STAGES for name in stage.libraries} - {"python"})
-    with ThreadPoolExecutor(4) as threads:  # hashlib lets others run
+    with ThreadPoolExecutor(4) as threads:  # hashlib releases the GIL
         found = dict(zip(libraries, threads.map(_library, libraries), strict=True))
     return {"Python": Component(library_version("python"), "")} | found | {PACKAGE: _package()}
 
 
 def digest_of(of: dict[str, Component]) -> str:
-    """SHA-256 (hex) over ``of``: one word for "the same"."""
+    """SHA-256 (hex) over ``of``."""
     lines = [f"{name} {part.version} {part.digest}" for name, part in sorted(of.items())]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def difference(theirs: dict[str, Component], ours: dict[str, Component]) -> str:
-    """In words, what they have and what this build has, of the part that tells most; "" where all is the same."""
+    """The most relevant difference between their components and this build's, in words; "" if there is none."""
     none = Component("none", "")
     for name in (PACKAGE, *ours, *theirs):
         if theirs.get(name) != ours.get(name):
@@ -79,7 +79,7 @@ def _library(name: str) -> Component:
 
 
 def _of_the_library(files: Iterable[metadata.PackagePath]) -> Iterator[tuple[str, str]]:
-    """(name, path) of the files that are the same wherever the library is installed: no scripts, no records of pip."""
+    """(name, path) of the files that are the same in every installation: no scripts, no records of pip."""
     for file in files:
         path = str(file.locate())
         is_own = not {"..", "__pycache__"}.intersection(file.parts) and not file.parts[0].endswith(".dist-info")

@@ -1,7 +1,7 @@
-"""Calls of functions that run people's own Python, each in a process of its own: the result, and what was read for it.
+"""Calls of functions that run user code, each in its own process: the result, and the traced dependencies.
 
-The process is a fork of this one, which has imported what all need and nothing of a user's. So what one file does to its
-process (environment, folders, settings, caches of libraries) reaches no other.
+The process is a fork of this one, which has imported the common modules and nothing of a user. So effects of one file on its
+process (environment, working folder, settings, caches of libraries) do not reach another.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from ...pipeline.stages import load
 from .call_result import describe_exit
 from .fork_call import call_in_fork
 
-# What every export of cuTile Python imports, some of it at its first kernel.
+# Imports of every cuTile Python export, some of them at its first kernel.
 _FRONT_END = (
     *("numpy", "numpy.random", "ml_dtypes", "cuda.tile.compilation", "cuda.tile._compile"),
     *("tileiras_build.frontend.export_cutile", "tileiras_build.frontend.cases_api", "cuda.tile._preview_loader"),
 )
-_PREVIEW = "cuda.tile_preview"  # which cuTile looks for at its first kernel
+_PREVIEW = "cuda.tile_preview"  # cuTile tries to import it at its first kernel
 
 
 def call(function: str, root: str, *arguments: object) -> TracedResult:
-    """``function`` ("module:function") with what it reads; names in the record are relative to the project ``root``.
+    """``function`` ("module:function") with its dependencies; names in the record are relative to the project ``root``.
 
-    Raises what the function raises, and ReadsChanged where something that was read has changed meanwhile.
+    Raises the function's exception, and ReadsChanged if a dependency has changed meanwhile.
     """
     install_pyc_check()
     watch, places = install(), PortablePaths(root)
@@ -56,7 +56,7 @@ def call(function: str, root: str, *arguments: object) -> TracedResult:
 
 
 def _names_front_end(path: str) -> bool:
-    """Whether a file of Python speaks of cuTile, which then is better imported once, before the fork, than in each."""
+    """Whether a Python file mentions cuTile, which is then imported once, before the fork."""
     if not path.endswith(".py"):
         return False
     try:
@@ -75,17 +75,17 @@ def _import_front_end(watch: ReadTracer) -> None:
             importlib.import_module(name)
         importlib.util.find_spec(_PREVIEW)
     except Exception:
-        pass  # the file's own import says it
+        pass  # the file's own import reports it
     finally:
         watch.loaded()
-        gc.freeze()  # a collection in a fork would copy the pages of all that is imported
+        gc.freeze()  # a garbage collection in a fork would copy the pages of all imported objects
 
 
 def _call(run: Callable[..., dict[str, bytes]], places: PortablePaths, arguments: tuple) -> TracedResult:
-    """What is made and read, in the fork."""
+    """Run the call and trace it, in the fork."""
     watch = install()
     if sys.path[-1:] != [places.root]:
-        # Modules beside the build script are found too, behind all that is installed.
+        # Modules beside the build script are found, too, after all installed ones.
         sys.path.append(places.root)
     platform._uname_cache = None  # type: ignore[attr-defined]  # who asks again is heard
     platform._platform_cache.clear()  # type: ignore[attr-defined]
@@ -132,7 +132,7 @@ def _blame_user_file(error: InternalError, path: str) -> InvalidInput | None:
 
 
 def _hint_of_memory(code: int | None) -> str:
-    """Another possible cause of this exit code: a limit of memory."""
+    """Another possible cause of this exit code: a memory limit."""
     if code == -signal.SIGKILL:
         return ", or give it more memory: a system or container that runs out of memory kills processes"
     if code is not None and (most := address_space()) is not None:
@@ -141,9 +141,9 @@ def _hint_of_memory(code: int | None) -> str:
 
 
 def _forget_files() -> None:
-    """Drop what Python remembers of files that may have changed since this process began.
+    """Drop Python's caches of files that may have changed since this process began.
 
-    Here and not in the fork, which would copy each page that it looks at.
+    Not in the fork, which would copy each page that it visits.
     """
     for path, finder in list(sys.path_importer_cache.items()):
         if finder is None or not is_installed(path) and not is_standard(path):

@@ -33,12 +33,11 @@ def serve(
     cwd_and_environment: tuple[str, dict[str, str]],
     is_child: bool = True,
 ) -> None:
-    """Serve calls ``(function, arguments)`` until the pipe ends, answering ``(succeeded, result or exception)``.
+    """Serve calls ``(function, arguments)`` until the pipe ends; the answer is ``(succeeded, result or exception)``.
 
-    What the calls print, and what LLVM says before it aborts, goes to the file ``log``; what libraries put into the
-    temporary folder goes beside it. ``memory`` is how many bytes
-    the process, and each that it starts, may have of its own; ``cwd_and_environment`` are those of the build.
-    ``is_child``: of a process that ends with the build, and not of a server.
+    The output of the calls, and LLVM's message before an abort, go to the file ``log``; temporary files of libraries go beside
+    it. ``memory`` is the limit in bytes of the private memory of the process, and of each that it starts;
+    ``cwd_and_environment`` are those of the build. ``is_child``: the process ends with the build, and not with a server.
     """
     _move_into(*cwd_and_environment)
     _limit_memory(memory)
@@ -64,7 +63,7 @@ def serve(
 
 
 def serve_request(log: str, memory: str, folder: str, *rest: str | int) -> None:
-    """``serve`` as a warm server calls it: with the folders of modules, and the number of the pipe, which come last."""
+    """``serve`` with the arguments of a compile server; the import path and the pipe's descriptor are last."""
     *path, descriptor = rest
     sys.path[:] = map(str, path)
     serve(Connection(int(descriptor)), log, int(memory), (folder, dict(os.environ)), is_child=False)
@@ -75,11 +74,11 @@ def _move_into(folder: str, environment: dict[str, str]) -> None:
     for name in os.environ.keys() - environment.keys() - WORKER_VARIABLES.keys():
         del os.environ[name]
     os.environ.update(environment)
-    time.tzset()  # the C library remembers the time zone of the process that this one was forked from
+    time.tzset()  # the C library caches the time zone of the parent process
 
 
 def _limit_memory(bytes: int) -> None:
-    """Where the system counts a process's own pages under this limit (Linux does)."""
+    """Limit the process's private pages, where the system supports it (Linux)."""
     with suppress(OSError, ValueError):
         _, most = resource.getrlimit(resource.RLIMIT_DATA)
         resource.setrlimit(resource.RLIMIT_DATA, (bytes, most))
@@ -92,21 +91,21 @@ def memory_remedy(memory: int) -> InternalError:
 
 
 def _leave_terminal(is_child: bool) -> None:
-    """Ctrl-C is for the build, which then ends its workers; a worker whose parents have died ends too."""
+    """Ignore Ctrl-C, which the build handles by ending its workers; a worker whose parents have died ends, too."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # A group of its own: the kernel's Ctrl-C does not reach ptxas either, and one kill ends both.
+    # A process group of its own: the kernel's Ctrl-C does not reach ptxas either, and one kill ends both.
     os.setpgid(0, 0)
     if is_child and sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def _end_with(connection: Connection) -> None:
-    """End this process and what it started when the build has gone, also in the middle of a call.
+    """End this process and its children when the build has ended, also during a call.
 
-    The build may have been killed; and the fork server, whose end would be a signal, lives while a worker does.
+    The build may have been killed; and the fork server, whose end would be a signal, lives as long as its workers.
     """
     watch = select.poll()
-    watch.register(connection.fileno(), 0)  # only that the other end was closed
+    watch.register(connection.fileno(), 0)  # reports only that the other end was closed
     watch.poll()
     os.killpg(0, signal.SIGKILL)
 
@@ -133,7 +132,7 @@ def _answer(connection: Connection, answer: CallResult) -> None:
     except BrokenPipeError:
         sys.exit(1)
     except Exception as error:
-        # Not picklable: say what it was instead.
+        # Not picklable: send its description.
         sent = answer[1]
         text = describe_exception(sent) if issubclass(type(sent), BaseException) else type(sent).__name__
         text = f"cannot return {text} from a worker ({exception_text(error)})"

@@ -1,8 +1,8 @@
 """A pool of worker processes for the threads of one build.
 
-Each worker is a child of a fork server (warm: ``preload.py``) with a duplex pipe of its own, and serves one blocking
-call at a time. So a crash is the end of one pipe and fails one call, a timeout kills one worker, and the others go
-on. ``concurrent.futures`` was rejected: there one crash breaks the pool.
+Each worker is a child of a fork server (see ``preload.py``) with its own duplex pipe, and serves one blocking call at a time.
+So a crash closes one pipe and fails one call, a timeout kills one worker, and the others continue.
+``concurrent.futures`` was rejected because one crash breaks its pool.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ if TYPE_CHECKING:
 TASKS_PER_WORKER = 400  # LLVM leaks a little with every module
 LAST_LINES = 5
 _SAFE_PATH = "PYTHONSAFEPATH"
-MIN_MEMORY = 4 << 30  # bytes: ptxas needs as much for the largest kernels that are seen
+MIN_MEMORY = 4 << 30  # bytes: ptxas needs as much for the largest known kernels
 MEMORY_SHARE = 0.8
-_OUT_OF_MEMORY = ("out of memory", "std::bad_alloc")  # what LLVM says before it aborts
+_OUT_OF_MEMORY = ("out of memory", "std::bad_alloc")  # LLVM's messages before it aborts
 _spawning = threading.Lock()
 _scratch: ScratchFolder | None = None  # of this process's fork server and workers
-_server: WarmServer | None = None  # what forks workers in place of the fork server
+_server: WarmServer | None = None  # forks workers in place of the fork server
 
 
 def use_server(image: str) -> None:
-    """From now on workers are forks of a warm server, which has imported ``image``, where there can be one.
+    """From now on fork workers from a compile server that has imported ``image``, if possible.
 
-    One is started if there is none, and imports that while the caller goes on.
+    If there is none, start one, which imports it in the background.
     """
     global _server
     from .server_worker import WarmServer
@@ -62,7 +62,7 @@ def use_server(image: str) -> None:
 
 
 def warm_up() -> None:
-    """Start the fork server, which imports what workers need while the caller goes on; the first worker waits for it."""
+    """Start the fork server, which imports what workers need in the background; the first worker waits for it."""
     with _spawning, _hidden_main(), _safe_path():
         _scratch_folder()
         multiprocessing.get_context("forkserver").set_forkserver_preload([fork_server.PRELOAD])
@@ -71,11 +71,11 @@ def warm_up() -> None:
 
 @contextmanager
 def _safe_path() -> Iterator[None]:
-    """Python programs that are started here do not look for their own modules in the working folder."""
+    """Keep Python programs that are started here from importing modules from the working folder."""
     if _SAFE_PATH in os.environ:
         yield
         return
-    # Not by ``os.environ``: build scripts are watched, and this is no variable of theirs.
+    # Not by ``os.environ``, because build scripts are traced, and this is not their variable.
     os.putenv(_SAFE_PATH, "1")
     try:
         yield
@@ -87,16 +87,16 @@ def _scratch_folder() -> Path:
     global _scratch
     if _scratch is None or _scratch.closed:
         _scratch = ScratchFolder()
-        # Where multiprocessing puts the fork server's socket; a folder of its own would stay behind if it is killed.
+        # The folder of the fork server's socket: multiprocessing's own folder would remain if the process is killed.
         process_config().setdefault("tempdir", str(_scratch.path))
     return _scratch.path
 
 
 class WorkerPool:
-    """Runs functions in up to ``size`` processes, started when first needed.
+    """Runs functions in up to ``size`` processes, started on demand.
 
-    ``timeout`` (seconds, None = none) bounds each call; ``memory`` (bytes, None: ``memory_share``) what each worker, and
-    each program that it starts, may write to; after ``tasks_per_worker`` calls a worker is replaced.
+    ``timeout`` (seconds, None = none) limits each call; ``memory`` (bytes, None: ``memory_share``) the private memory of each
+    worker, and of each program that it starts; after ``tasks_per_worker`` calls a worker is replaced.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class WorkerPool:
         return unwrap_result(answer)
 
     def interrupt(self) -> None:
-        """End all calls, from another thread than theirs: they fail, and so does every later one."""
+        """End all calls, from another thread: they fail, and so do all later ones."""
         self._interrupted = True
         for worker in list(self._all):
             worker.end()
@@ -151,7 +151,7 @@ class WorkerPool:
             return
         atexit.unregister(self.close)
         for worker in list(self._all):
-            # All of them at once: each takes a while to end.
+            # All of them at once, because each takes a while to end.
             worker.end()
         for worker in list(self._all):
             worker.kill()
@@ -184,7 +184,7 @@ class WorkerPool:
 
 
 class WorkerDied(InternalError):
-    """A worker ended without an answer; ``code`` is multiprocessing's exit code, ``detail`` more about it."""
+    """A worker ended without an answer; ``code`` is multiprocessing's exit code, ``detail`` further information."""
 
     def __init__(self, code: int | None, detail: str):
         super().__init__("worker-died", f"the worker process {describe_exit(code)}{detail}")
@@ -207,7 +207,7 @@ class Worker:
                 self.process = self._fork_from_warm_server(theirs) or self._fork_from_fork_server(theirs)
 
     def _fork_from_warm_server(self, theirs: Connection) -> ServerWorker | None:
-        """A fork of the warm server, which has this build's environment; None where there is none."""
+        """A fork of the compile server with this build's environment; None if there is none."""
         if _server is None:
             return None
         with suppress(NoServer):
@@ -218,7 +218,7 @@ class Worker:
         """A fork of the fork server."""
         warm_up()
         with _spawning, _hidden_main():
-            # The fork server may be older than what the build script has changed since.
+            # The build script may have changed the environment since the fork server started.
             cwd_and_environment = (os.getcwd(), dict(os.environ))
             arguments = (theirs, str(self.log), self._memory, cwd_and_environment)
             process = multiprocessing.get_context("forkserver").Process(target=serve, args=arguments, daemon=True)
@@ -226,7 +226,7 @@ class Worker:
         return process
 
     def call(self, function: str, arguments: tuple, timeout: float | None) -> CallResult:
-        """The worker's answer; raises InternalError where there is none."""
+        """The worker's answer; raises InternalError if there is none."""
         self.tasks += 1
         try:
             self.connection.send((function, arguments))
@@ -246,13 +246,13 @@ class Worker:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def end(self) -> None:
-        """End the process and what it started; a call that waits for it sees its pipe close."""
+        """End the process and its children; a call that waits for it sees its pipe close."""
         if self.process.pid is None:
             return
         with suppress(OSError):
             os.killpg(self.process.pid, signal.SIGKILL)
         with suppress(OSError):
-            # It may not have made its process group yet.
+            # It may not have created its process group yet.
             os.kill(self.process.pid, signal.SIGKILL)
 
     def _death(self) -> InternalError:
@@ -265,7 +265,7 @@ class Worker:
         return WorkerDied(self.process.exitcode, detail)
 
     def _relay(self) -> None:
-        """Show what the call printed, such as the times of TILEIRAS_DEBUG."""
+        """Print the output of the call, such as the times of TILEIRAS_DEBUG."""
         if text := self._new_text():
             sys.stderr.write(text)
 
@@ -283,7 +283,7 @@ class Worker:
 
 
 def memory_share(workers: int) -> int:
-    """The bytes that one of ``workers`` may take, so that together they leave something of this machine's memory."""
+    """The memory limit of each of ``workers`` in bytes, so that together they leave some of this machine's memory."""
     return max(MIN_MEMORY, int(MEMORY_SHARE * system_limits.memory() / workers))
 
 
@@ -293,7 +293,7 @@ def _ready(connection: Connection, timeout: float | None) -> bool:
 
 @contextmanager
 def _hidden_main() -> Iterator[None]:
-    """Without this each child would run the main script, here ``scons``, again to find its classes."""
+    """Otherwise each child would run the main script, here ``scons``, again to find its classes."""
     main, empty_main = sys.modules["__main__"], types.ModuleType("__main__")
     empty_main.__spec__ = None
     sys.modules["__main__"] = empty_main

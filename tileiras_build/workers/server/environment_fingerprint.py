@@ -1,11 +1,10 @@
-"""Which server may answer a process: one that has become what a process started here would be.
+"""The environment fingerprint: a server may serve a process if a process that starts now would have the server's state.
 
-What a program is and sees is decided when it starts: by the interpreter, where modules are looked for, the environment,
-the user, the limits of the container. All of that is its environment fingerprint, a text. A server has the fingerprint of the
-process that started it, and answers those whose are the same; its socket is named by their checksum. What a system tells of
-a client the server asks the system itself.
+The start of a program depends on the interpreter, the import path, the environment, the user, and the limits of the container.
+The environment fingerprint is a text of all of these. A server has the fingerprint of the process that started it, and serves
+clients with the same; its socket is named by a checksum. The server queries the client's credentials from the system itself.
 
-A client waits for the imports of this module, so it needs none that Python has not in memory when it starts.
+A client waits for the imports of this module, so it imports only what Python has in memory when it starts.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import zlib
 
 from ...core.tracing.ignored_env_vars import IGNORED_ENV_VARS
 
-SWITCH = "TILEIRAS_SERVER"  # the knob, whose table takes longer to import than all else here
+SWITCH = "TILEIRAS_SERVER"  # the knob, whose table takes longer to import than everything else here
 PROTOCOL = "1"
 IGNORED_VARIABLES = IGNORED_ENV_VARS | {
     "COLORTERM", "DISPLAY", "GPG_TTY", "INVOCATION_ID", "JOURNAL_STREAM", "LS_COLORS", "MAKEFLAGS", "MAKELEVEL", "MFLAGS",
@@ -26,13 +25,13 @@ IGNORED_VARIABLES = IGNORED_ENV_VARS | {
 }  # fmt: skip
 """Variables that each terminal, login or make sets anew, and that nothing reads while it is imported: they go with a request."""
 _IGNORED_PREFIXES = ("KITTY_", "SSH_", "TERM_PROGRAM", "VSCODE_", "WEZTERM_", "XDG_SESSION_")
-# What a fork of another process does not have from the client: who it is, and what it may.
+# Properties that a fork of another process does not get from the client: credentials and permissions.
 _STATUS = frozenset((b"Uid", b"Gid", b"Groups", b"CapInh", b"CapPrm", b"CapEff", b"CapBnd", b"CapAmb", b"NoNewPrivs"))
 _STATUS |= {b"Seccomp", b"Seccomp_filters", b"Umask", b"Cpus_allowed", b"Mems_allowed"}
 _FILES = ("cgroup", "limits", "oom_score_adj", "personality")
 _NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid", "time", "user", "uts")
 _OTHERS = 0o077
-_EDITABLE = "__editable__"  # setuptools' mark on the search path, which is no folder
+_EDITABLE = "__editable__"  # setuptools' marker in the import path, which is not a folder
 
 
 def is_ignored(name: str) -> bool:
@@ -41,7 +40,7 @@ def is_ignored(name: str) -> bool:
 
 
 def environment_fingerprint() -> str:
-    """Those of this process; raises OSError where the system does not tell, or they hold for one folder only."""
+    """The fingerprint of this process; raises OSError if the system does not provide it, or it is valid for one folder only."""
     if not all(os.path.isabs(entry) or entry.startswith(_EDITABLE) for entry in sys.path):
         raise OSError("modules are looked for in the current folder")
     variables = sorted(f"{name}={value}" for name, value in os.environ.items() if not is_ignored(name))
@@ -52,13 +51,13 @@ def _interpreter() -> list[str]:
     program = os.stat("/proc/self/exe")
     identity = (program.st_dev, program.st_ino, program.st_size, program.st_mtime_ns, program.st_ctime_ns)
     package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    # utf8 is in the flags: a server gets the mode that the client's Python has detected.
+    # utf8 is in the flags: a server gets the mode that the client's Python detected.
     options = (tuple(sys.flags), sorted(item for item in sys._xoptions.items() if item[0] != "utf8"), sys.warnoptions)
     return [sys.version, sys.executable, sys.prefix, package, repr(identity), repr(options), *sys.path]
 
 
 def process_state(process: int) -> list[str]:
-    """What the system says of a process (0: this one); raises OSError where it says nothing."""
+    """The system's state of a process (0: this one); raises OSError if it is unavailable."""
     place = f"/proc/{process or 'self'}"
     found = [line.decode() for line in _lines(f"{place}/status") if line.partition(b":")[0] in _STATUS]
     found += [line.decode(errors="replace") for name in _FILES for line in _lines(f"{place}/{name}")]
@@ -78,12 +77,12 @@ def socket_name(text: str) -> str:
 
 
 def path_in(folder: int, name: str) -> str:
-    """The path of a file in an open folder: it is short, and the system lets no socket's be long."""
+    """The path of a file in an open folder: short, because the system limits a socket's path."""
     return f"/proc/self/fd/{folder}/{name}"
 
 
 def open_folder() -> int:
-    """The open folder of this user's servers, made if absent; raises OSError where only others could have made it."""
+    """The open folder of this user's servers, created if missing; raises OSError if others could have created it."""
     above = os.environ.get("XDG_RUNTIME_DIR", "")
     if not os.path.isabs(above) or not _is_own(above):
         above = os.path.join(os.environ.get("TMPDIR") or "/tmp", f"tileiras-{os.geteuid()}")

@@ -1,6 +1,6 @@
 """A fork of the server impersonates the client: its working folder, files, environment variables and arguments.
 
-All else is equal already: both have the same environment fingerprint (``environment_fingerprint.py``).
+Everything else is equal, as both have the same environment fingerprint (``environment_fingerprint.py``).
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class Request:
 
 
 def impersonate(client: int, request: Request, set_by_imports: dict[str, str]) -> None:
-    """Take the place of the process ``client``, which waits, with the variables that libraries set when they are imported.
+    """Impersonate the waiting process ``client``, with the variables that libraries set when they were imported.
 
-    Raises OSError where that cannot be whole.
+    Raises OSError if that is not completely possible.
     """
     for number in _SIGNALS:
         signal.signal(number, signal.SIG_DFL)
@@ -57,7 +57,7 @@ def _take_variables(variables: dict[str, str]) -> None:
 
 
 def close_all_but(*descriptors: int) -> None:
-    """Close all descriptors of the server, which the work could read otherwise."""
+    """Close all other descriptors of the server, which the command could read otherwise."""
     first = STANDARD
     for number in sorted(descriptors):
         os.closerange(first, number)
@@ -66,7 +66,7 @@ def close_all_but(*descriptors: int) -> None:
 
 
 def take_files(files: list[int]) -> list[int]:
-    """Let the first three be standard input, output and error; the others are returned."""
+    """Make the first three standard input, output and error; returns the others."""
     for number, file in enumerate(files[:STANDARD]):
         os.dup2(file, number)
         os.close(file)
@@ -86,7 +86,7 @@ def _open_streams() -> None:
 
 
 def run(call: Callable[[], int | None]) -> int:
-    """What a process returns that calls ``call`` and ends: 0, or what it exits with. Everything is written by then."""
+    """The exit status of a process that calls ``call`` and exits; its output has been flushed."""
     try:
         sys.exit(call())
     except SystemExit as end:
@@ -116,7 +116,7 @@ def _status(code: object) -> int:
 
 
 def _flush() -> bool:
-    """Python's own status where the last words cannot be written is 120."""
+    """Python's exit status for a failed final flush is 120."""
     try:
         sys.stdout.flush()
         sys.stderr.flush()

@@ -1,10 +1,9 @@
-"""Forks of the server that are there before anybody asks.
+"""Preforked processes of the server.
 
-The first thing that a fork does with a page of memory is to copy it, and the compilation of one kernel changes some five
-thousand of them: half of its time. So a server that has nothing to do forks itself ahead. Such a fork compiles what the server
-has compiled before it answered (``warm_up`` of its image), then waits, and takes one request. Whether the code is current the
-server looks when somebody asks, as for each request; a fork that has imported anything by then is none to use, for of that
-the server knows nothing.
+The first write of a fork to a page of memory copies it, and the compilation of one kernel writes some five thousand of them:
+half of its time. So an idle server forks itself ahead. Such a fork compiles what the server compiled before it was ready
+(``warm_up`` of its image), then waits, and serves one request. The server checks that the code is current at each request. A
+fork that has imported further modules is not used, because the server does not check those.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ from dataclasses import dataclass, field
 
 from . import wire_protocol
 
-MAX_PREFORKED = 2  # as many workers as the shortest build of one kernel for two targets has
+MAX_PREFORKED = 2  # the number of workers of the shortest build, of one kernel for two targets
 _IS_READY = b"+"
 _SIGNALS = (signal.SIGHUP, signal.SIGTERM)
 
 
 @dataclass
 class PreforkedProcess:
-    """A fork that waits, or will soon; ``channel`` is the server's end."""
+    """A fork that waits, or soon will; ``channel`` is the server's end."""
 
     process: int
     channel: socket.socket
@@ -37,7 +36,7 @@ class PreforkedProcess:
 
 @dataclass
 class PreforkPool:
-    """Those of a server, which hears of them by ``waiting``. One that ends by itself is the last: it would do so again."""
+    """The preforked processes of a server, which polls them by ``waiting``. After one exits by itself none is forked any more."""
 
     waiting: select.poll
     _all: dict[int, PreforkedProcess] = field(default_factory=dict)  # by the descriptor of the channel
@@ -48,12 +47,12 @@ class PreforkPool:
 
     @property
     def ready(self) -> list[int]:
-        """The processes that wait."""
+        """The waiting processes."""
         return [spare.process for spare in self._all.values() if spare.is_ready]
 
     @property
     def needs_more(self) -> bool:
-        """Whether one more should be made now: one at a time."""
+        """Whether to fork another one now: one at a time."""
         return (
             not self._has_failed
             and len(self._all) < MAX_PREFORKED
@@ -61,7 +60,7 @@ class PreforkPool:
         )
 
     def add(self, fork: Callable[[Callable[[], int]], int], stand_by: Callable[[socket.socket], int]) -> None:
-        """Let ``fork`` make a process that calls ``wait_for_client`` with its end of a channel."""
+        """Add a process, made by ``fork``, that calls ``wait_for_client`` with its end of a channel."""
         ours, theirs = socket.socketpair()
 
         def begin() -> int:
@@ -74,7 +73,7 @@ class PreforkPool:
         self.waiting.register(ours, select.POLLIN)
 
     def on_readable(self, descriptor: int) -> None:
-        """The one at a descriptor is ready, or it is ending."""
+        """The process at a descriptor is ready, or it is ending."""
         spare = self._all[descriptor]
         spare.is_ready = False
         with suppress(OSError):
@@ -83,7 +82,7 @@ class PreforkPool:
             self.waiting.unregister(descriptor)
 
     def dispatch(self, connection: socket.socket, client: int) -> int | None:
-        """The process that takes a request, the ``connection`` to its ``client``; None where there is none."""
+        """The process that serves the request of ``connection``'s ``client``; None if there is none."""
         for descriptor, spare in self._all.items():
             if spare.is_ready:
                 with suppress(OSError):
@@ -93,7 +92,7 @@ class PreforkPool:
         return None
 
     def reap(self) -> None:
-        """Forget those that have ended."""
+        """Remove processes that have ended."""
         for descriptor, spare in list(self._all.items()):
             if os.waitpid(spare.process, os.WNOHANG)[0]:
                 self._has_failed = True
@@ -105,7 +104,7 @@ class PreforkPool:
         self._all.pop(descriptor).channel.close()
 
     def close(self) -> None:
-        """Let them go: they end when nobody can speak to them any more."""
+        """Release them: they exit when their channel closes."""
         for spare in self._all.values():
             spare.channel.close()
 
@@ -113,7 +112,7 @@ class PreforkPool:
 def wait_for_client(
     channel: socket.socket, rehearse: Callable[[], None], answer: Callable[[socket.socket, int], int]
 ) -> int:
-    """In the fork: get ready, wait, and ``answer`` a connection to a client; the status to end with."""
+    """In the fork: warm up, wait, and ``answer`` a connection to a client; returns the exit status."""
     for number in _SIGNALS:
         signal.signal(number, signal.SIG_DFL)
     before = set(sys.modules)

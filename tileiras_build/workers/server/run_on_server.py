@@ -13,8 +13,8 @@ from _socket import AF_UNIX, SOCK_STREAM, socket
 
 from . import environment_fingerprint, wire_protocol
 
-_TIMEOUT_SECONDS = 1.0  # for a server to answer; then it counts as dead
-_RETRY_SECONDS = 60.0  # seconds after which a server is started again where the last one could not begin
+_TIMEOUT_SECONDS = 1.0  # seconds for a server to answer; then it counts as dead
+_RETRY_SECONDS = 60.0  # seconds until another start after a failed one
 _FORWARDED_SIGNALS = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP, _signal.SIGQUIT)
 _CRASHES = (_signal.SIGABRT, _signal.SIGBUS, _signal.SIGFPE, _signal.SIGILL, _signal.SIGSEGV)
 _FLAGS = {
@@ -25,16 +25,16 @@ _OWN = ("/dev/", "/proc/")
 _NO = frozenset(("0", "no", "false"))
 
 
-IMAGE = "tileiras_build.cli.server_preload"  # what a server of this package imports before it is asked
-NONE, ALIVE, STARTED = "none", "alive", "begun"  # what ``Place.start`` finds or does
+IMAGE = "tileiras_build.cli.server_preload"  # the module that a server of this package imports before its first request
+NONE, ALIVE, STARTED = "none", "alive", "begun"  # results of ``ServerAddress.start``
 
 
 class NoServer(Exception):
-    """No server has accepted the request: the caller must do the work."""
+    """No server has accepted the request: the caller must run the command."""
 
 
 def is_wanted() -> bool:
-    """Whether a server may be asked: unless the user says no; in a CI, where each build is alone, only if they say yes."""
+    """Whether to use a server: unless the user disables it; in CI, where builds do not follow each other, only if enabled."""
     if sys.platform != "linux":
         return False
     return os.environ.get(environment_fingerprint.SWITCH, "0" if os.environ.get("CI") else "1").lower() not in _NO
@@ -43,7 +43,7 @@ def is_wanted() -> bool:
 def run(function: str, image: str) -> int:
     """The status of this command, ``function`` ("module:function"), from a server; raises NoServer.
 
-    Where there is none one is started, which imports ``image``, for the next command.
+    If there is none, starts one for the next command, which imports ``image``.
     """
     if not is_wanted():
         raise NoServer
@@ -64,14 +64,14 @@ def run(function: str, image: str) -> int:
 
 
 def _is_of_this_process(word: str) -> bool:
-    """Whether a word names a device or an open file of this process, which mean something else in another one."""
+    """Whether an argument names a device or an open file of this process, which differ in another process."""
     if any(folder in word for folder in _OWN):
         return True
     return os.path.islink(word) and os.path.realpath(word).startswith(_OWN)
 
 
 class ServerAddress:
-    """Where a server for this process listens, or would. Raises OSError where there can be none."""
+    """The address of a server for this process. Raises OSError if there can be none."""
 
     def __init__(self):
         self.text = environment_fingerprint.environment_fingerprint()
@@ -85,8 +85,8 @@ class ServerAddress:
     def request_fork(self, function: str, *arguments: str) -> Request:
         """A fork of the server that is ready to call ``function``.
 
-        Raises TimeoutError where a server does not answer, OSError or EOFError where there is none, or none that is
-        up to date, ValueError where it refuses.
+        Raises TimeoutError if a server does not answer, OSError or EOFError if there is none, or only a stale one, ValueError if it
+        refuses.
         """
         connection = connect(self.folder, self.name)
         try:
@@ -105,9 +105,9 @@ class ServerAddress:
             raise
 
     def start(self, image: str, *, instead: bool = False) -> str:
-        """Start a server in the background unless one lives or is starting: NONE, ALIVE or STARTED.
+        """Start a server in the background unless one exists or is starting: NONE, ALIVE or STARTED.
 
-        ``instead``: the one that lives does not answer. It ends when it sees that its place is taken.
+        ``instead``: replace a server that does not answer. It exits when it finds its socket replaced.
         """
         if self._has_failed():
             return NONE
@@ -136,14 +136,14 @@ class ServerAddress:
                 pass
 
     def _has_failed(self) -> bool:
-        """Whether a server has tried shortly ago and could not begin."""
+        """Whether a server has recently failed to start."""
         try:
             return time.time() - os.stat(self.path(".failed")).st_mtime < _RETRY_SECONDS
         except OSError:
             return False
 
     def _lock(self) -> int | None:
-        """The lock that a server holds for as long as it serves; None where one has it."""
+        """The lock that a server holds while it serves; None if another one has it."""
         import fcntl
 
         lock = os.open(self.path(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -156,7 +156,7 @@ class ServerAddress:
 
 
 def connect(folder: int, name: str) -> socket:
-    """A connection to the server ``name`` in an open folder; raises OSError where none listens that is this user's."""
+    """A connection to the server ``name`` in an open folder; raises OSError unless a server of this user listens."""
     connection = socket(AF_UNIX, SOCK_STREAM)
     connection.settimeout(_TIMEOUT_SECONDS)
     try:
@@ -176,20 +176,21 @@ class Request:
         self.connection, self.process = connection, process
 
     def begin(self, *files: int) -> None:
-        """From here on the work is done there, with these open files as standard input, output, error and so on.
+        """Run the command there, with these open files as standard input, output, error and so on.
 
-        They are sent to somebody who has answered: whoever reads what this process writes waits until all have closed it.
+        The files are sent only to a process that has answered: readers of this process's output wait until all holders close it.
         """
         wire_protocol.send(self.connection, ["go"], files=files)
 
     def status(self) -> int:
-        """The status of the fork when it has ended, or the negative number of the signal; raises EOFError, OSError where
-        nobody tells."""
+        """The exit status of the fork when it has ended, or the negative number of the signal; raises EOFError, OSError if the
+        connection is lost.
+        """
         (answer,), _ = wire_protocol.receive(self.connection)
         return int(answer[1])
 
     def end(self, signal: int) -> None:
-        """Send a signal to the fork, and to what it has started."""
+        """Send a signal to the fork, and to its children."""
         try:
             os.killpg(self.process, signal)
         except ProcessLookupError:
@@ -206,7 +207,7 @@ def _follow(request: Request) -> int:
         request.begin(0, 1, 2)
         status = request.status()
     except (OSError, EOFError, ValueError):
-        # The server and its fork were killed. What a command writes, it writes whole, at its end.
+        # The server and its fork were killed. A command writes its output files at its end, as a whole.
         raise NoServer from None
     finally:
         for number, handler in before.items():
@@ -228,7 +229,7 @@ def _pause(request: Request) -> None:
 
 
 def _flags() -> list[str]:
-    """The options of this interpreter."""
+    """The command-line options of this interpreter."""
     letters = [f"-{letter * getattr(sys.flags, name)}" for name, letter in _FLAGS.items() if getattr(sys.flags, name)]
     named = {**sys._xoptions, "utf8": sys.flags.utf8_mode}
     ways = [f"-X{name}" if value is True else f"-X{name}={value}" for name, value in named.items()]

@@ -1,7 +1,7 @@
-"""The server loop: wait, check that the loaded code is up to date, and answer each request in a fork.
+"""The server loop: wait, check that the loaded code is up to date, and serve each request in a fork.
 
-Single-threaded. Forks, created for a request or ahead of it (``prefork.py``), do everything that may take time or fail,
-reading the request included. The server only reaps them, and kills those whose client has gone. So no client waits for
+Single-threaded. Forks, created for a request or ahead of it (``prefork.py``), do everything that may block or fail,
+including reading the request. The server only reaps them, and kills those whose client has gone. So no client waits for
 the command of another.
 """
 
@@ -25,10 +25,10 @@ from .impersonate_client import Request, close_all_but, impersonate, run, take_f
 from .prefork import PreforkPool, wait_for_client
 from .staleness import LoadedCode, StaleServer
 
-IDLE_SECONDS = 15 * 60.0  # without a request, after which a server ends
+IDLE_SECONDS = 15 * 60.0  # without a request, after which a server exits
 _CHECK_SECONDS = 30.0  # between checks that its socket is still there
 _TIMEOUT_SECONDS = 5.0  # for a client to send its request
-_QUIET_SECONDS = 0.1  # without a request, after which the next fork is prepared
+_QUIET_SECONDS = 0.1  # without a request, after which a process is preforked
 RUN, READY, END, REFUSED, CHANGED = "run", "ready", "end", "refused", "changed"
 
 
@@ -42,7 +42,7 @@ class ActiveRequest:
 
 @dataclass
 class Server:
-    """The server at the socket ``name`` in the open ``folder``; ``lock`` is held for as long as it lives.
+    """The server at the socket ``name`` in the open ``folder``; ``lock`` is held while it runs.
 
     ``fingerprint`` is that of its environment, ``variables`` are the environment variables at its start; ``warm_fork`` runs
     a compilation in a fork ahead of its request.
@@ -61,10 +61,10 @@ class Server:
     _requests_in_flight: dict[int, ActiveRequest] = field(default_factory=dict)
     _unread_clients: dict[int, tuple[socket.socket, int]] = field(
         default_factory=dict
-    )  # clients that have not said a word yet
+    )  # clients that have not sent anything yet
     _waiting: select.poll = field(default_factory=select.poll)
     _last_request_time: float = field(default_factory=time.monotonic)
-    _busy_until: float = -math.inf  # until when commands ran
+    _busy_until: float = -math.inf  # end of the last command
     _abandoned: set[int] = field(default_factory=set)
     _stopped: bool = False
 
@@ -102,7 +102,7 @@ class Server:
         return min(_CHECK_SECONDS, self.idle, _QUIET_SECONDS if self._should_prefork() else _CHECK_SECONDS)
 
     def _should_prefork(self) -> bool:
-        """Whether a fork is to be prepared for the next request."""
+        """Whether to prefork a process for the next request."""
         return not self._stopped and not self._requests_in_flight and self._spares.needs_more
 
     def _prefork(self) -> None:
@@ -188,7 +188,7 @@ class Server:
         self._begin(connection, client)
 
     def _begin(self, connection: socket.socket, client: int) -> None:
-        """Answer in a fork: a preforked one if there is one and the request is to run a command."""
+        """Serve in a fork: a preforked one if there is one and the request is to run a command."""
         self.requests += 1
         process = None
         if wire_protocol.first_word(connection) == RUN:
@@ -198,10 +198,10 @@ class Server:
         if process is None:
             process = self._fork(lambda: answer(self, connection, client))
         self._requests_in_flight[connection.fileno()] = ActiveRequest(process, connection)
-        self._waiting.register(connection, 0)  # only that the other end was closed
+        self._waiting.register(connection, 0)  # reports only that the other end was closed
 
     def _fork(self, work: Callable[[], int]) -> int:
-        """The process of a fork that ends with the status of ``work``."""
+        """The process of a fork that exits with the status of ``work``."""
         process = os.fork()
         if process == 0:
             self._do(work)
@@ -249,7 +249,7 @@ class Server:
             os.waitpid(active.process, 0)
             del self._requests_in_flight[descriptor]
             if descriptor in self._abandoned:
-                # The client's scratch folder: it was killed, or goes now and removes it itself.
+                # The client's scratch folder: the client was killed, or removes the folder itself.
                 self._abandoned.remove(descriptor)
                 remove_dead_scratch()
             with suppress(KeyError):
@@ -260,7 +260,7 @@ class Server:
             self._busy_until = time.monotonic()
 
     def _end(self, descriptor: int) -> None:
-        """Kill the fork, and what it has started, of a client that has gone."""
+        """Kill the fork, with its children, of a client that has gone."""
         self._waiting.unregister(descriptor)
         self._abandoned.add(descriptor)
         with suppress(OSError):
@@ -268,7 +268,7 @@ class Server:
 
 
 def answer(server: Server, connection: socket.socket, client: int) -> int:
-    """In a fork: answer one request; the status to end with."""
+    """In a fork: serve one request; returns the exit status."""
     connection.settimeout(_TIMEOUT_SECONDS)
     (head, *lists), _ = wire_protocol.receive(connection)
     if head[0] == RUN:
@@ -280,7 +280,7 @@ def answer(server: Server, connection: socket.socket, client: int) -> int:
 
 
 def _state(server: Server) -> list[str]:
-    """The fields of ``list_servers.ServerInfo`` but its name."""
+    """The fields of ``list_servers.ServerInfo`` except its name."""
     fields = (
         os.getppid(),
         round(server.started),

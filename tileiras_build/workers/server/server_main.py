@@ -1,4 +1,4 @@
-"""The main function of a server's process: import, look, serve."""
+"""The main function of a server's process: import, check, serve."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .staleness import Clock, LoadedCode, StaleServer
 
 
 def main() -> None:
-    """Begin with what ``client.Place.start`` has said: the name, the lock, the moment, and the module to import."""
+    """Start with the arguments of ``run_on_server.ServerAddress.start``: the name, the lock, the time, and the module to import."""
     name, lock, day, machine, image = sys.argv[1:]
     installed().note()
     os.set_inheritable(int(lock), False)
@@ -54,7 +54,7 @@ def _write_errors_to(path: str) -> None:
 
 
 def _load(image: str) -> tuple[ModuleType, frozenset[str]]:
-    """The module ``image``, imported and warmed up, and the variables that libraries have asked for when they were imported."""
+    """The module ``image``, imported and warmed up, and the variables that libraries read while they were imported."""
     for variable, value in WORKER_VARIABLES.items():
         os.environ.setdefault(variable, value)
     gc.disable()

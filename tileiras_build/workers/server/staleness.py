@@ -1,8 +1,8 @@
-"""Whether what a server has loaded is what a new process would load: files, folders and programs, by all of their stat.
+"""Whether the loaded code of a server is what a new process would load: files, folders and programs, by their full stat.
 
-A stat that differs in any number, times in nanoseconds and the time of change among them, ends the server: a new one
-costs a second. The time of change cannot be set back, so that an edit that keeps size and time is seen too. What was
-loaded before its stat was taken must be older than the process; else the server does not begin.
+A change in any field of a stat, including times in nanoseconds and the time of change, ends the server: a new one costs a
+second. The time of change cannot be set back, so an edit that keeps size and time is also found. Files that were loaded before
+their stat was taken must be older than the process; otherwise the server does not start.
 """
 
 from __future__ import annotations
@@ -20,43 +20,44 @@ from ...core.tracing.portable_paths import PortablePaths
 from ...core.tracing.read_tracer import ReadsChanged
 from ...core.tracing.state_probe import Probe, Stamp, stamp
 
-_MARGIN = 50_000_000  # ns; more than a tick of the clocks that stamp files
+_MARGIN = 50_000_000  # ns; more than a tick of the file system's clock
 _AT_START = {"sitecustomize", "usercustomize"}
-_DECIDING = (".dist-info", ".egg-info", ".egg-link", ".pth")  # of what is in a folder of modules, besides modules
-_SHARED = ("/dev/", "/memfd:", "/SYSV")  # memory that has the name of a file, and is none
-_CLOCKS = 1.0  # seconds by which the time of day may differ from that of the machine, before somebody has set it
+_DECIDING = (".dist-info", ".egg-info", ".egg-link", ".pth")  # in a folder of modules, besides modules
+_SHARED = ("/dev/", "/memfd:", "/SYSV")  # memory that has the name of a file
+_CLOCKS = 1.0  # seconds of drift between wall clock and monotonic clock before the clock counts as set
 
 
 class StaleServer(Exception):
-    """Something is not what was loaded: the argument says what."""
+    """The loaded code is not current: the argument is the reason."""
 
 
 @dataclass(frozen=True)
 class Clock:
-    """A moment by two clocks: the time of day (ns), which people can set, and the machine's (seconds)."""
+    """A time by two clocks: wall clock (ns), which can be set, and monotonic (seconds)."""
 
     day: int
     machine: float
 
     @classmethod
     def now(cls) -> Clock:
-        """This moment."""
+        """The current time."""
         return cls(time.time_ns(), time.monotonic())
 
     def is_set(self, later: Clock) -> bool:
-        """Whether somebody has set the time of day between this moment and a ``later`` one."""
+        """Whether the wall clock was set between this time and a ``later`` one."""
         return abs((later.day - self.day) / 1e9 - (later.machine - self.machine)) > _CLOCKS
 
 
 class LoadedCode:
-    """The state of all that this process has loaded since ``start``, and of where it was looked for.
+    """The state of everything that this process has loaded since ``start``, and of the folders that were searched.
 
-    Made when all is loaded; ``asked`` are the variables that were asked for meanwhile. Raises Changed where something may have changed meanwhile.
+    Created when everything is loaded; ``asked`` are the variables that were read meanwhile. Raises StaleServer if something may
+    have changed meanwhile.
     """
 
     def __init__(self, start: Clock, variables: frozenset[str]):
         files = {path: stamp(path) for path in set(_files())}
-        # Those of the package are looked at together.
+        # Files of the package are checked together.
         self._files = {path: files[path] for path in files.keys() - set(installed().paths)}
         self._modules = {name.partition(".")[0] for name in sys.modules} | _AT_START
         self._searched = set(sys.path) | _packages()
@@ -70,7 +71,7 @@ class LoadedCode:
         self.check()
 
     def check(self) -> None:
-        """Raises Changed where a process that is started now would load anything else."""
+        """Raises StaleServer if a new process would load anything else."""
         if not installed().is_as_read():
             raise StaleServer("the package changed")
         for path, before in self._files.items():
@@ -84,7 +85,7 @@ class LoadedCode:
             raise StaleServer(str(change)) from None
 
     def _check_folder(self, path: str) -> None:
-        """Compiled modules, and what editors put beside a file for a while, change a folder's times and no names in it."""
+        """Compiled modules, and temporary files of editors, change a folder's times and no relevant names in it."""
         before, names = self._folders[path]
         now = stamp(path)
         if now == before:
@@ -94,7 +95,7 @@ class LoadedCode:
         self._folders[path] = now, names
 
     def _names(self, folder: str) -> str:
-        """What is in a folder; where modules are searched, what could be one of those that are loaded, or decides more."""
+        """The names in a folder; for an import folder, those that could be a loaded module, or affect the import."""
         looking = Probe(PortablePaths("/", "/"))
         if folder not in self._searched:
             return looking.state("names", folder)
@@ -106,7 +107,7 @@ class LoadedCode:
 
 
 def _files() -> Iterator[str]:
-    """Modules, the interpreter and all libraries in memory, and what decides where modules are looked for."""
+    """Modules, the interpreter and all libraries in memory, and files that determine the import path."""
     modules = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
     yield from (os.path.abspath(path) for path in modules if path)
     yield os.path.abspath(sys.executable)
@@ -118,7 +119,7 @@ def _files() -> Iterator[str]:
 
 
 def _mapped() -> Iterator[str]:
-    """The files in this process's memory; raises Changed where one is not there any more."""
+    """The files mapped by this process; raises StaleServer if one was deleted."""
     with open("/proc/self/maps") as stream:
         rows = [line.rstrip("\n").split(None, 5) for line in stream]
     for path in {row[5] for row in rows if len(row) == 6 and row[5].startswith("/") and not row[5].startswith(_SHARED)}:
@@ -128,12 +129,12 @@ def _mapped() -> Iterator[str]:
 
 
 def _packages() -> set[str]:
-    """Where libraries are installed."""
+    """The folders of installed libraries."""
     found = {*site.getsitepackages([sys.prefix]), *([site.getusersitepackages()] if site.ENABLE_USER_SITE else [])}
     return {path for path in found if os.path.isdir(path)}
 
 
 def _folders(files: dict[str, Stamp | None]) -> set[str]:
-    """The folders that modules were found in or looked for in: a new file there may be found before others."""
+    """The folders in which modules were found or searched: a new file there may take precedence."""
     package = {os.path.join(installed().root, folder) for folder in installed().folders}
     return {os.path.dirname(path) for path in files} | set(sys.path) | _packages() | package

@@ -1,6 +1,6 @@
-"""Messages between a client and a server: lists of texts, with a length before them and open files beside them.
+"""Messages between a client and a server: lists of strings with a length prefix, and open files.
 
-No text holds a zero byte: they are words, paths and variables. Nothing that is received is run or unpickled.
+Strings contain no null byte: they are arguments, paths and variables. Received data is never executed or unpickled.
 """
 
 from __future__ import annotations
@@ -8,18 +8,18 @@ from __future__ import annotations
 import os
 import sys
 
-# The C part of ``socket``, whose own imports (enum, selectors) take as long as all else that a client does.
+# The C part of ``socket``, as the imports of ``socket`` (enum, selectors) take as long as everything else in a client.
 from _socket import MSG_CMSG_CLOEXEC, MSG_PEEK, SCM_RIGHTS, SO_PEERCRED, SOL_SOCKET, socket
 
-MAX_MESSAGE_BYTES = 8 << 20  # bytes of a message: more than the system lets an environment have
+MAX_MESSAGE_BYTES = 8 << 20  # bytes per message: more than the system's limit of an environment
 _LENGTH = 4
 _MAX_FILES = 8
-_FIRST = 64  # bytes of a message in which its first word ends
+_FIRST = 64  # bytes within which the first string of a message ends
 _DESCRIPTOR_BYTES = 4  # bytes of a descriptor in a message
 
 
 def send(connection: socket, *lists: list[str], files: tuple[int, ...] = ()) -> None:
-    """Send some lists of texts, and open files."""
+    """Send lists of strings, and open files."""
     words = [word for texts in lists for word in (str(len(texts)), *texts)]
     data = "\0".join(words).encode(errors="surrogateescape")
     data = len(data).to_bytes(_LENGTH, "big") + data
@@ -30,7 +30,7 @@ def send(connection: socket, *lists: list[str], files: tuple[int, ...] = ()) -> 
 
 
 def receive(connection: socket) -> tuple[list[list[str]], list[int]]:
-    """The lists and the open files of the next message; raises EOFError at the end, ValueError where it is none."""
+    """The lists and the open files of the next message; raises EOFError at the end, ValueError if it is invalid."""
     data, ancillary, _, _ = connection.recvmsg(1 << 16, _MAX_FILES * _DESCRIPTOR_BYTES + 64, MSG_CMSG_CLOEXEC)
     files = [number for level, kind, rights in ancillary for number in _descriptors(level, kind, rights)]
     try:
@@ -47,8 +47,9 @@ def receive(connection: socket) -> tuple[list[list[str]], list[int]]:
 
 
 def first_word(connection: socket) -> str:
-    """The first word of a message that has come, which stays where it is; "" where none has. The connection waits for nothing
-    from here on."""
+    """The first string of a received message, which stays in the buffer; "" if there is none. The connection becomes
+    non-blocking.
+    """
     connection.setblocking(False)
     try:
         data = connection.recv(_FIRST, MSG_PEEK)
@@ -58,7 +59,7 @@ def first_word(connection: socket) -> str:
 
 
 def peer_credentials(connection: socket) -> tuple[int, int]:
-    """Process and user of the other end, by the kernel."""
+    """Process and user of the other end, from the kernel."""
     found = connection.getsockopt(SOL_SOCKET, SO_PEERCRED, 3 * _DESCRIPTOR_BYTES)
     fields = [
         int.from_bytes(found[at : at + _DESCRIPTOR_BYTES], sys.byteorder)

@@ -1,8 +1,8 @@
-"""The build cache: what a step made, kept by what decides its bytes, in a folder or on an HTTP server.
+"""The build cache: the outputs of steps by a key of their inputs, in a folder, on an HTTP server or in an object store.
 
-An entry is two kinds of record, as build tools with a remote cache keep them: ``ac/<key>`` says which files the step
-made and the SHA-256 of each, ``cas/<SHA-256>`` is one file's bytes. Both are verified when they are read, so that a
-damaged record costs a rebuild and is then written anew.
+An entry has two kinds of records, as in other build tools with a remote cache: ``ac/<key>`` lists the files of the step with
+the SHA-256 of each, ``cas/<SHA-256>`` is the contents of one file. Both are verified when they are read: a damaged record
+costs a rebuild, which rewrites it.
 """
 
 from .build_cache import BuildCache

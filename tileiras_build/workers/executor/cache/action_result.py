@@ -1,8 +1,7 @@
-"""The ``ac/`` record: an ActionResult message of the Remote Execution API v2 (``records.py``).
+"""The ``ac/`` record: an ActionResult message of the Remote Execution API v2 (``reapi_messages.py``).
 
-Servers such as bazel-remote parse these records and refuse what is not one; some write them anew with the name of
-the client added. So the record is this message, other fields are passed over, and the seal (``stdout_raw``) is over what it
-says, not over its bytes.
+Servers such as bazel-remote parse these records and reject others; some rewrite them with the client's name added. Therefore
+the record is this message, unknown fields are ignored, and the seal (``stdout_raw``) covers its contents, not its bytes.
 """
 
 from __future__ import annotations
@@ -14,18 +13,18 @@ from dataclasses import dataclass
 _WORKER = "tileiras-build"
 _HASH = re.compile("[0-9a-f]{64}", re.ASCII)
 _NO_NAMES = ("", ".", "..")
-_NO_NAME = re.compile(r"[/\\\x00-\x1f\x7f]")  # a folder's part, or what splits the lines of the seal
+_NO_NAME = re.compile(r"[/\\\x00-\x1f\x7f]")  # path separators, and line separators of the seal
 _NO_RECORD = "not an ActionResult"
-BLOB_LIMIT = 1 << 28  # bytes; no artifact comes near, and what a record claims is memory that a reader may need
+BLOB_LIMIT = 1 << 28  # bytes; artifacts are much smaller, and a reader may allocate the recorded size
 
 
 class DamagedRecord(Exception):
-    """The bytes are not the record that was written for this key."""
+    """The bytes are not a valid record for this key."""
 
 
 @dataclass(frozen=True)
 class Digest:
-    """The identity of a blob: the SHA-256 of its bytes (hex), and how many there are."""
+    """The identity of a blob: the SHA-256 of its bytes (hex), and its size."""
 
     hash: str
     size: int
@@ -37,8 +36,8 @@ class Digest:
 
 
 def encode(key: str, files: dict[str, Digest]) -> bytes:
-    """The record that says that the step ``key`` made ``files`` (by name)."""
-    # Imported where a record is: a build that has nothing to do reads none.
+    """The record of the step ``key`` with the outputs ``files`` (by name)."""
+    # Imported on use: a null build reads no records.
     from .reapi_messages import ActionResult
 
     record = ActionResult(stdout_raw=_seal(key, files), execution_metadata={"worker": _WORKER})
@@ -69,13 +68,13 @@ def _digest(name: str, hash: str, size: int) -> Digest:
     if not _HASH.fullmatch(hash) or not 0 <= size <= BLOB_LIMIT:
         raise DamagedRecord(_NO_RECORD)
     if name in _NO_NAMES or _NO_NAME.search(name):
-        # Whoever reads records may make files of these names.
+        # Readers may create files with these names.
         raise DamagedRecord(_NO_RECORD)
     return Digest(hash, size)
 
 
 def _seal(key: str, files: dict[str, Digest]) -> bytes:
-    """Binds a record to its key: a whole record in another's place would otherwise be believed."""
+    """A digest that binds a record to its key: a valid record under another key is rejected."""
     lines = [key, *(f"{name} {digest.hash} {digest.size}" for name, digest in sorted(files.items()))]
     sealed = Digest.of("\n".join(lines).encode())
     return f"tileiras-build {sealed.hash}\n".encode()

@@ -52,7 +52,7 @@ class BuildCache:
     def find(self, key: str, names: Collection[str], *, counted: bool = True) -> dict[str, bytes] | None:
         """The output files ``names`` of the step ``key`` (64 hex digits); None if it must run.
 
-        Entries that are no result of a step but lead to one are not ``counted``.
+        Entries that only lead to the result of a step are not ``counted``.
         """
         if self._reading.is_disabled:
             return None
@@ -94,7 +94,7 @@ class BuildCache:
             self.counts.written += sum(map(len, files.values()))
 
     def interrupt(self) -> None:
-        """End requests of other threads: they find nothing, and nothing is stored any more."""
+        """End requests of other threads: they find nothing, and nothing is stored after that."""
         self.store.interrupt()
 
     def summary(self) -> str:

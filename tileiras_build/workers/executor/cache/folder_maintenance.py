@@ -1,8 +1,8 @@
-"""What a cache folder holds: how much, whether it is whole, and how to make it smaller.
+"""Maintenance of a cache folder: measure its size, verify its contents, and trim it.
 
-Builds may use the folder meanwhile: a record that goes away costs them a rebuild. Files that a build wrote in the last
-hour stay even if no record lists them yet. Whoever may write to the folder can have put anything there: what is no
-regular file is never opened, and no link below ``ac`` and ``cas`` is followed.
+Builds may use the folder meanwhile: a removed record costs them a rebuild. Files that a build wrote in the last hour are kept
+even if no record lists them yet. Anybody who can write to the folder may have put anything there: only regular files are
+opened, and no link below ``ac`` and ``cas`` is followed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SHARD, _NAME = re.compile("[0-9a-f]{2}", re.ASCII), re.compile("[0-9a-f]{64}", 
 
 @dataclass(frozen=True)
 class FolderContents:
-    """How much a cache folder holds: steps, their distinct files and all bytes; ``leftovers`` of killed builds too."""
+    """The size of a cache folder: steps, their distinct files and all bytes; ``leftovers`` are temporary files of killed builds."""
 
     steps: int
     files: int
@@ -50,7 +50,7 @@ def parse_size(text: str) -> int:
 
 
 def measure(folder: Path) -> FolderContents:
-    """How much ``folder`` holds; raises InvalidInput[cache-value] where it is no cache."""
+    """The size of ``folder``; raises InvalidInput[cache-value] if it is not a cache."""
     if not folder.is_dir():
         raise InvalidInput("cache-value", "this is not a folder", location=Location(str(folder)))
     results, blobs, leftovers = _records(folder, RESULTS), _records(folder, BLOBS), _leftovers(folder)
@@ -60,7 +60,7 @@ def measure(folder: Path) -> FolderContents:
 
 @dataclass(frozen=True)
 class DamagedEntry:
-    """Something in a cache folder that no build takes, and why; ``final`` where this user may not even look at it."""
+    """A file in a cache folder that builds reject, and why; ``final`` if this user has no access to it."""
 
     path: Path
     reason: str
@@ -72,11 +72,11 @@ class DamagedEntry:
 
 
 def verify(folder: Path) -> Iterator[DamagedEntry]:
-    """Read everything; what is damaged, one after the other."""
+    """Read everything; yields the damaged entries."""
     for kind in (RESULTS, BLOBS):
         place = folder / kind
         if place.is_symlink() and place.is_dir():
-            # One of the two may lie on another disk.
+            # One of the two may be on another disk.
             place = place.resolve()
         yield from _verify_folder(place, lambda part: _verify_shard(kind, part))  # noqa: B023
 
@@ -87,7 +87,7 @@ def _verify_shard(kind: str, shard: Path) -> Iterator[DamagedEntry]:
 
 
 def _verify_folder(folder: Path, look: Callable[[Path], Iterable[DamagedEntry]]) -> Iterator[DamagedEntry]:
-    """What ``look`` says of each entry of a folder; that it is none, or cannot be read."""
+    """The damage that ``look`` finds in each entry of a folder; also if it is not a folder, or unreadable."""
     try:
         found = os.lstat(folder)
         if stat.S_ISDIR(found.st_mode):
@@ -102,7 +102,7 @@ def _verify_folder(folder: Path, look: Callable[[Path], Iterable[DamagedEntry]])
 
 
 def remove(damage: DamagedEntry) -> str | None:
-    """Remove what is damaged; why it is still there, if it is."""
+    """Remove a damaged entry; returns why it could not be removed, if so."""
     if damage.final:
         return "owned by another user"
     try:
@@ -146,12 +146,12 @@ def _wrong_blob(name: str, data: bytes) -> str | None:
     return None if Digest.of(data).hash == name else "content does not match its hash"
 
 
-# Kind of record -> what is wrong with the bytes of one.
+# Kind of record -> check of its bytes.
 _CHECKS = {RESULTS: _wrong_result, BLOBS: _wrong_blob}
 
 
 def trim(folder: Path, limit: int) -> None:
-    """Remove the steps that were used longest ago until the rest has at most ``limit`` bytes."""
+    """Remove the least recently used steps until the rest has at most ``limit`` bytes."""
     kept: set[str] = set()
     size = 0
     for path in sorted(_records(folder, RESULTS), key=_used, reverse=True):
@@ -172,7 +172,7 @@ def _count(count: int, noun: str) -> str:
 
 
 def _entries(folder: Path) -> list[Path]:
-    """What is in a folder, sorted; nothing where there is no folder. Raises OSError where it cannot be read."""
+    """The entries of a folder, sorted; empty without a folder. Raises OSError if it is unreadable."""
     try:
         return [folder / name for name in sorted(os.listdir(folder))]
     except (FileNotFoundError, NotADirectoryError):
@@ -180,7 +180,7 @@ def _entries(folder: Path) -> list[Path]:
 
 
 def _all(folder: Path, kind: str) -> list[Path]:
-    """What is where records of the kind lie."""
+    """All entries of the folders for records of the kind."""
     found: list[Path] = []
     with suppress(OSError):
         parts = [path for path in _entries(folder / kind) if _SHARD.fullmatch(path.name) and not path.is_symlink()]
@@ -214,7 +214,7 @@ def _is_file(path: Path) -> bool:
 
 
 def _remove(path: Path) -> None:
-    """Remove a file, a link or a folder with all that is in it; nothing that a link points to. Raises OSError."""
+    """Remove a file, a link or a folder with its contents; never the target of a link. Raises OSError."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:

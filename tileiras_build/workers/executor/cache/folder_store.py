@@ -1,7 +1,7 @@
-"""A store in a folder, which may lie on a file system that several machines share.
+"""A store in a folder, which may be on a file system that several machines share.
 
-``<folder>/<kind>/<first two digits>/<name>``: a record appears whole. What a killed build may leave, on file systems
-that cannot hold files without a name, are hidden temporary files, which are no records.
+``<folder>/<kind>/<first two digits>/<name>``: a record is created atomically. On file systems without anonymous files, a
+killed build may leave hidden temporary files, which are not records.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from ....core.errors import TileirasError
 from ....core.file_io import replace_files
 from .store import StoreError
 
-# No record, or what is no file and no folder on the way to it: a loop of links, a file for a folder, a socket.
+# No record, or another kind of file on its path: a loop of links, a file in place of a folder, a socket.
 _NO_FILE = (errno.ENOENT, errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.ENXIO, errno.ENODEV, errno.ENAMETOOLONG)
-TOUCH_AFTER = 3600.0  # seconds; a record's time is that of its last use, this coarsely
+TOUCH_AFTER = 3600.0  # seconds; resolution of the time of last use of a record
 
 
 class FolderStore:
-    """Records in ``folder``, which is made with the first one."""
+    """Records in ``folder``, which is created with the first one."""
 
     def __init__(self, folder: Path):
         self.folder, self.location = folder, str(folder)
 
     def read(self, kind: str, name: str, limit: int) -> bytes | None:
-        """The record, None where there is no file; raises StoreError."""
+        """The record, None if there is none; raises StoreError."""
         path = self.path(kind, name)
         try:
             return read_record(path, limit)
@@ -39,14 +39,14 @@ class FolderStore:
             raise StoreError(error.strerror or str(error)) from None
 
     def write(self, kind: str, name: str, data: bytes) -> None:
-        """Keep a record; raises StoreError."""
+        """Store a record; raises StoreError."""
         try:
             replace_files({self.path(kind, name): data})
         except TileirasError as error:
             raise StoreError(error.message) from None
 
     def interrupt(self) -> None:
-        """Nothing: a file system answers, or holds the whole process."""
+        """Do nothing: a file system that does not respond blocks the whole process."""
 
     def path(self, kind: str, name: str) -> Path:
         """The file of a record."""
@@ -54,13 +54,13 @@ class FolderStore:
 
 
 def read_record(path: Path, limit: int) -> bytes | None:
-    """The first ``limit`` + 1 bytes of a regular file; None for anything else that has this name. Raises OSError.
+    """The first ``limit`` + 1 bytes of a regular file; None for anything else of this name. Raises OSError.
 
-    Whoever may write to the folder can put a device or a pipe there, which may answer never, or a link to one.
+    Anybody who can write to the folder may put a device or a pipe there, which may block, or a link to one.
     """
     if not stat.S_ISREG(os.lstat(path).st_mode):
         return None
-    # It may be another one by now.
+    # It may have been replaced since.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_NOCTTY | os.O_CLOEXEC)
     with open(descriptor, "rb") as stream:
         found = os.fstat(descriptor)
@@ -68,7 +68,7 @@ def read_record(path: Path, limit: int) -> bytes | None:
             return None
         data = stream.read(min(limit, found.st_size) + 1)
         if time.time() - found.st_mtime > TOUCH_AFTER:
-            # A folder that may only be read keeps the time of writing.
+            # A read-only folder keeps the time of writing.
             with suppress(OSError):
                 os.utime(descriptor)
     return data

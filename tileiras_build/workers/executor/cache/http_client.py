@@ -1,6 +1,6 @@
-"""Requests to one HTTP server by urllib3: its connections, proxies, TLS and repetitions; the limits of an answer are ours.
+"""Requests to one HTTP server by urllib3: its connections, proxies, TLS and retries; the limits of a response are our own.
 
-A proxy is taken from ``http_proxy``, ``https_proxy`` and ``no_proxy``, as other programs do, but none for this machine.
+A proxy is taken from ``http_proxy``, ``https_proxy`` and ``no_proxy``, as in other programs, but never for this machine.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from urllib3.exceptions import TimeoutError as TooLate
 from ..tls_certificates import tls_error_text
 from .store import StoreError
 
-_MAX_HEADERS = 1 << 18  # bytes of headers, and of what a transfer encoding adds
-_CONNECTIONS = 256  # that are kept open; there are no more than the build has threads
-_BUSY = (429, 502, 503, 504)  # a proxy's and an overloaded server's words for: later
+_MAX_HEADERS = 1 << 18  # bytes of headers, and of the overhead of a transfer encoding
+_CONNECTIONS = 256  # that stay open; at least the number of threads of a build
+_BUSY = (429, 502, 503, 504)  # status codes of a proxy or an overloaded server: retry later
 
 
 class HttpClient:
@@ -38,14 +38,14 @@ class HttpClient:
         parts = urlsplit(address)
         proxy = _proxy(parts.scheme, parts.hostname or "")
         self._manager = _manager(proxy, parts.scheme)
-        # Not by the manager, which looks for the pool anew with each request.
+        # Not by the manager, which looks up the pool for each request.
         self._pool = self._manager.connection_from_url(address)
         # A proxy gets the whole URL, except for an encrypted tunnel.
         self._base = address if proxy and parts.scheme == "http" else parts.path
         self._headers = urllib3.make_headers(basic_auth=user) if user is not None else {}
 
     def request(self, method: str, path: str, body: bytes | None, limit: int, seconds: float) -> tuple[int, bytes]:
-        """Status and body of the answer, or its first ``limit`` + 1 bytes. Raises StoreError, TimeoutError."""
+        """Status and body of the response, or its first ``limit`` + 1 bytes. Raises StoreError, TimeoutError."""
         # Chunks of one byte are six bytes on the wire, and no server sends them.
         _bounds.set(_ReadLimits(time.monotonic() + seconds, _MAX_HEADERS + 2 * limit))
         options: dict[str, Any] = {"body": body, "headers": self._headers, "timeout": seconds} | _OPTIONS
@@ -57,20 +57,20 @@ class HttpClient:
 
 
 def _read(response: urllib3.BaseHTTPResponse, limit: int) -> bytes:
-    """The body; the connection can carry another request where it was read to its end."""
+    """The body; the connection can be reused if it was read to its end."""
     data = response.read(limit + 1, decode_content=False)
     if len(data) > limit:
         response.close()
     else:
-        response.read(1)  # says whether that was all of it
+        response.read(1)  # detects the end of the body
     return data
 
 
 class _Retry(urllib3.Retry):
-    """A server may end an idle connection at any time, and may be busy; both methods can be repeated. Waiting may not."""
+    """Retries: a server may close an idle connection at any time, and may be busy; both methods are idempotent. Never sleep."""
 
     def increment(self, method=None, url=None, response=None, error=None, _pool=None, _stacktrace=None):
-        """What is left of the repetitions."""
+        """The remaining retries."""
         if error is not None and _is_too_late(error):
             raise error
         return super().increment(method, url, response, error, _pool, _stacktrace)
@@ -85,9 +85,9 @@ _RETRIES = _Retry(
 _OPTIONS = {"retries": _RETRIES, "redirect": False, "preload_content": False, "assert_same_host": False}
 
 
-# ---- what an answer may take ---------------------------------------------------------------------
+# ---- limits of a response ------------------------------------------------------------------------
 class _ReadAborted(Exception):
-    """The reading of an answer; no error that a library knows, so that none repeats the request for it."""
+    """The end of reading a response; derived from BaseException so that no library retries the request."""
 
     def __init__(self, reason: Exception):
         super().__init__(reason)
@@ -95,13 +95,13 @@ class _ReadAborted(Exception):
 
 
 class _ReadLimits:
-    """Until when (of ``time.monotonic``) the answer to a request is read, and how many bytes of it."""
+    """The deadline (of ``time.monotonic``) and the size limit of a response."""
 
     def __init__(self, until: float, size: int):
         self.until, self.size = until, size
 
     def spend(self, count: int) -> None:
-        """Raises where it was too much. Who has asked may not wait any more, but this thread would read for ever."""
+        """Raises if a limit is exceeded: the caller may be gone, but this thread would read forever."""
         self.size -= count
         if time.monotonic() > self.until:
             raise _ReadAborted(TimeoutError())
@@ -109,11 +109,11 @@ class _ReadLimits:
             raise _ReadAborted(StoreError("response too large"))
 
 
-_bounds: ContextVar[_ReadLimits] = ContextVar("bounds")  # of the request that this thread is at
+_bounds: ContextVar[_ReadLimits] = ContextVar("bounds")  # of the current request of this thread
 
 
 class _Counted(io.RawIOBase):
-    """What a server sends, as far as it is read."""
+    """A server's response, as far as it is read."""
 
     def __init__(self, raw: io.RawIOBase):
         self._raw = raw
@@ -129,7 +129,7 @@ class _Counted(io.RawIOBase):
         return count
 
     def close(self) -> None:
-        """No more is read."""
+        """Stop reading."""
         self._raw.close()
         super().close()
 
@@ -192,11 +192,11 @@ def _is_here(host: str) -> bool:
 
 @cache
 def tls() -> ssl.SSLContext:
-    """The system's certificates, or those that SSL_CERT_FILE names."""
+    """The system's certificates, or those of SSL_CERT_FILE."""
     return ssl.create_default_context()
 
 
-# ---- what went wrong -----------------------------------------------------------------------------
+# ---- errors --------------------------------------------------------------------------------------
 def _reason(error: BaseException) -> Exception:
     """The error in words for the user."""
     causes = list(_chain(error))
@@ -211,12 +211,12 @@ def _reason(error: BaseException) -> Exception:
 
 
 def _is_too_late(error: BaseException) -> bool:
-    # urllib3 counts every connection that fails among those that fail late.
+    # urllib3 wraps every connection error in a retry error.
     return isinstance(error, (TimeoutError, TooLate)) and not isinstance(error, NewConnectionError)
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """An error and what it comes of: ``reason`` of those that have one, and causes."""
+    """An error and its causes, including the ``reason`` of errors that have one."""
     while error is not None:
         yield error
         reason = getattr(error, "reason", None)

@@ -1,8 +1,8 @@
 """A store on an HTTP/1.1 server: GET and PUT of ``<address>/ac/<name>`` and ``<address>/cas/<name>``.
 
-That is all that bazel-remote, nginx with WebDAV, Apache and object stores behind a gateway have in common, so it is
-all that is used. ``http://user:password@host`` sends them (RFC 7617). A redirection is not followed: whoever gave the
-address trusts that server, and perhaps no other.
+That is the common subset of bazel-remote, nginx with WebDAV, Apache and object stores behind a gateway.
+``http://user:password@host`` sends credentials (RFC 7617). Redirects are not followed: the user trusts that server, and
+perhaps no other.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .store import StoreError
 if TYPE_CHECKING:
     from .http_client import HttpClient
 
-_ANSWER = 1 << 16  # bytes of an answer to PUT that are read; longer ones cost the connection
+_ANSWER = 1 << 16  # bytes of a response to PUT that are read; longer ones close the connection
 _ABSENT = (404, 410)
 _STORED = (200, 201, 202, 204)
 
@@ -33,7 +33,7 @@ class HttpStore(RemoteStore["HttpClient"]):
         self._user = None if parts.username is None else f"{unquote(parts.username)}:{unquote(parts.password or '')}"
 
     def read(self, kind: str, name: str, limit: int) -> bytes | None:
-        """The record, None where there is none; raises StoreError."""
+        """The record, None if there is none; raises StoreError."""
         status, data = self._exchange("GET", f"{kind}/{name}", limit=limit)
         if status in _ABSENT:
             return None
@@ -42,13 +42,13 @@ class HttpStore(RemoteStore["HttpClient"]):
         return data
 
     def write(self, kind: str, name: str, data: bytes) -> None:
-        """Keep a record; raises StoreError."""
+        """Store a record; raises StoreError."""
         status, _ = self._exchange("PUT", f"{kind}/{name}", data)
         if status not in _STORED:
             raise StoreError(_answered(status))
 
     def _exchange(self, method: str, path: str, body: bytes | None = None, limit: int = _ANSWER) -> tuple[int, bytes]:
-        """Status and body of the answer, or its first ``limit`` + 1 bytes. Raises StoreError."""
+        """Status and body of the response, or its first ``limit`` + 1 bytes. Raises StoreError."""
         requests = self._connected()
         request = lambda seconds: requests.request(method, path, body, limit, seconds)
         return self._request(request, max(limit, len(body or b"")))

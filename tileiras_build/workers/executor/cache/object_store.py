@@ -16,7 +16,7 @@ from .remote_store import TIMEOUT, RemoteStore
 from .store import StoreError
 
 T = TypeVar("T")
-# Protocol -> the module beside fsspec that knows it ("" is fsspec's own), and the extra of this package that brings both.
+# Protocol -> its module for fsspec ("" is fsspec's own), and the extra of this package that installs both.
 PROTOCOLS = {
     "s3": ("s3fs", "s3"),
     "s3a": ("s3fs", "s3"),
@@ -32,7 +32,7 @@ _OPTIONS = {"file": {"auto_mkdir": True}}
 
 
 def check_library(address: str) -> None:
-    """Raises InvalidInput[cache-missing] where what ``address`` needs is not installed; imports nothing."""
+    """Raises InvalidInput[cache-missing] if a library for ``address`` is not installed; imports nothing."""
     module, extra = PROTOCOLS[address.partition("://")[0].lower()]
     absent = [name for name in ("fsspec", module) if name and find_spec(name) is None]
     if absent:
@@ -48,12 +48,12 @@ class ObjectStore(RemoteStore["_Files"]):
         self.location = address.rstrip("/")
 
     def read(self, kind: str, name: str, limit: int) -> bytes | None:
-        """The record, None where there is none; raises StoreError."""
+        """The record, None if there is none; raises StoreError."""
         path, files = f"{kind}/{name}", self._connected()
         return self._request(lambda _: _translate_errors(lambda: files.read(path, limit)), limit)
 
     def write(self, kind: str, name: str, data: bytes) -> None:
-        """Keep a record; raises StoreError."""
+        """Store a record; raises StoreError."""
         path, files = f"{kind}/{name}", self._connected()
         self._request(lambda _: _translate_errors(lambda: files.write(path, data)), len(data))
 
@@ -67,30 +67,30 @@ class _Files:
     def __init__(self, address: str):
         from fsspec.core import url_to_fs
 
-        # What others have written since it was listed is there, too.
+        # Without a listing cache, so that records of other machines are found.
         options = _OPTIONS.get(address.partition("://")[0].lower(), {})
         self._system, self._root = url_to_fs(address, use_listings_cache=False, **options)
 
     def read(self, path: str, limit: int) -> bytes | None:
-        """At most ``limit`` + 1 bytes; None where there is no file."""
+        """At most ``limit`` + 1 bytes; None if the file does not exist."""
         path = f"{self._root}/{path}"
         try:
             return self._system.cat_file(path, start=0, end=limit + 1)
         except (FileNotFoundError, IsADirectoryError):
             return None
         except OSError:
-            # A part of a file that has no bytes is an error of some services.
+            # Some services return an error for an empty range.
             if self._system.size(path) == 0:
                 return b""
             raise
 
     def write(self, path: str, data: bytes) -> None:
-        """Write a file. Not where there is no bucket: whoever has misspelled it wants none."""
+        """Write a file. A missing bucket is not created: its name may be misspelled."""
         self._system.pipe_file(f"{self._root}/{path}", data)
 
 
 def _translate_errors(request: Callable[[], T]) -> T:
-    """What ``request()`` returns; each service's library has errors of its own, here they are StoreError."""
+    """The result of ``request()``; the errors of each service's library become StoreError."""
     try:
         return request()
     except TimeoutError:
@@ -105,10 +105,10 @@ def _error_text(error: OSError) -> str:
     if error.strerror:
         return " ".join(error.strerror.split())
     said = _first_line(error) or type(error).__name__
-    # A file that is not there is no error, so it is what holds them all.
+    # A missing file is not an error, so the bucket is missing.
     return f"there is no such bucket or container ({said})" if isinstance(error, FileNotFoundError) else said
 
 
 def _first_line(error: Exception) -> str:
-    """Of what a service's library says: an answer's number and text follow."""
+    """The first line of a library's message: status and text of the response follow."""
     return next((line.strip() for line in str(error).splitlines() if line.strip()), "")

@@ -1,4 +1,4 @@
-"""What ``cache=`` may name: a folder, a server, or an object store."""
+"""The store of ``cache=``: a folder, a server, or an object store."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _REMEDY = "use a folder, or http://host:port/path, or s3://bucket/path"
 def open_store(text: str, base: str | os.PathLike = ".") -> Store:
     """The store called ``text``: an http(s) address, one of an object store, or a folder (relative to ``base``).
 
-    Nothing is asked of a server yet. Raises InvalidInput: cache-value where ``text`` is none of them, cache-missing where a
-    library is not installed.
+    Does not connect to a server yet. Raises InvalidInput: cache-value for an invalid ``text``, cache-missing if a library is not
+    installed.
     """
     protocol = text.partition("://")[0].lower()
     if "://" in text and protocol in ("http", "https"):

@@ -1,8 +1,8 @@
-"""The messages of the Remote Execution API v2 that records are, for protocol buffers to read and write.
+"""The messages of the Remote Execution API v2 that records use, for protocol buffers.
 
-Names and field tags are those of remote_execution.proto (github.com/bazelbuild/remote-apis); only the fields that are read or
-written are here, others are unknown ones, which a reader passes over. Built when imported, in a pool of its own: a program
-that has the whole file registered may use the cache beside it.
+Names and field tags are those of remote_execution.proto (github.com/bazelbuild/remote-apis). Only the fields that are read or
+written are declared; readers ignore others. The messages are built on import, in their own descriptor pool, so a program that
+has registered the whole file may use the cache, too.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _TYPES = {
     "bytes": FieldDescriptorProto.TYPE_BYTES,
     "int64": FieldDescriptorProto.TYPE_INT64,
 }
-# Message -> its fields: name, number, type (another message, or of _TYPES), whether there may be several.
+# Message -> its fields: name, tag, type (another message, or of _TYPES), whether it is repeated.
 _MESSAGES = {
     "Digest": (("hash", 1, "string", False), ("size_bytes", 2, "int64", False)),
     "OutputFile": (("path", 1, "string", False), ("digest", 2, "Digest", False)),

@@ -1,4 +1,4 @@
-"""What stores elsewhere have in common: one client for all threads; a request has so long, and ends with the build."""
+"""The base of remote stores: one client for all threads; requests have a time limit, and end with the build."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Generic, TypeVar
 from ..calls_with_deadline import DeadlineCalls, Interrupted
 from .store import StoreInterrupted, StoreTooSlow
 
-TIMEOUT = 10.0  # seconds for a request, from the look-up of the host's name to the last byte of the answer
-MIN_SPEED = 1 << 20  # bytes a second; what a large record may take besides
+TIMEOUT = 10.0  # seconds for a request, from the name lookup to the last byte of the response
+MIN_SPEED = 1 << 20  # bytes per second; the additional time for a large record
 T = TypeVar("T")
 Client = TypeVar("Client")
 
 
 class RemoteStore(ABC, Generic[Client]):
-    """A store whose requests are made by threads that may be left behind (``calls_with_deadline.py`` says why)."""
+    """A store whose requests run in threads that can be abandoned (see ``calls_with_deadline.py``)."""
 
     def __init__(self, timeout: float):
         self._timeout, self._calls = timeout, DeadlineCalls()
@@ -25,12 +25,12 @@ class RemoteStore(ABC, Generic[Client]):
         self._client: Client | None = None
 
     def interrupt(self) -> None:
-        """End all requests, from another thread than theirs."""
+        """End all requests; called from another thread."""
         self._calls.interrupt()
 
     @abstractmethod
     def _connect(self) -> Client:
-        """What makes the requests. Libraries are imported here: a build that has nothing to do makes none. Raises StoreError."""
+        """The client. Libraries are imported here because a null build makes no requests. Raises StoreError."""
 
     def _connected(self) -> Client:
         with self._connecting:
@@ -39,7 +39,7 @@ class RemoteStore(ABC, Generic[Client]):
             return self._client
 
     def _request(self, request: Callable[[float], T], size: int) -> T:
-        """What ``request(seconds)`` returns or raises, which moves ``size`` bytes; raises StoreTooSlow, StoreInterrupted."""
+        """The result of ``request(seconds)``, which transfers ``size`` bytes; raises StoreTooSlow, StoreInterrupted."""
         seconds = self._timeout + size / MIN_SPEED
         try:
             return self._calls.run(lambda: request(seconds), seconds)

@@ -1,4 +1,4 @@
-"""Stores: where a build cache keeps its records (``places.open_store`` makes the one that ``cache=`` names)."""
+"""Stores: where a build cache keeps its records (``open_store.py`` creates the store of ``cache=``)."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ RESULTS, BLOBS = "ac", "cas"  # the two kinds of record
 
 
 class StoreError(Exception):
-    """The store did not answer, or not as agreed; the text says why, in words for the user."""
+    """The store did not respond, or not as specified; the text is for the user."""
 
 
 class StoreTooSlow(StoreError):
-    """The store has not answered within the time of one request: another would only cost as much again."""
+    """The store exceeded the time limit of one request: another would take as long."""
 
 
 class StoreInterrupted(StoreError):
@@ -22,16 +22,16 @@ class StoreInterrupted(StoreError):
 class Store(Protocol):
     """Records of bytes by kind and name (64 hex digits); used by several threads at once."""
 
-    location: str  # what diagnostics call it
+    location: str  # its name in diagnostics
 
     def read(self, kind: str, name: str, limit: int) -> bytes | None:
-        """The record, or None where there is none. One of more than ``limit`` bytes comes cut off after ``limit`` + 1.
+        """The record, or None if there is none. A record of more than ``limit`` bytes is truncated to ``limit`` + 1.
 
         Raises StoreError.
         """
 
     def write(self, kind: str, name: str, data: bytes) -> None:
-        """Keep a record, in the place of an older one. Raises StoreError."""
+        """Store a record, replacing an older one. Raises StoreError."""
 
     def interrupt(self) -> None:
-        """End all requests, from another thread than theirs: they and all later ones raise StoreInterrupted."""
+        """End all requests, called from another thread: they and all later ones raise StoreInterrupted."""
