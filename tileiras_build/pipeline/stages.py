@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from ..core.code_digest import PACKAGE, PackageSources, installed, library_version
 from ..core.errors import InternalError, InvalidInput, Location, suggest
 from ..core.file_io import read_file
+from ..target.mma_atoms import MMA_FAMILIES
 from .job import Job
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ _RUN = (
     *("pipeline/job.py", "pipeline/stages.py"),
     *(f"target/{name}.py" for name in ("capabilities", "copy_atoms", "mma_atoms", "sm_limits", "targets")),
 )
+# The families of matrix instructions, which are imported by name.
+_MMA = tuple(f"tileiras_build.pipeline.mma.{name}" for name in MMA_FAMILIES)
 _IR_LIBRARIES = ("xdsl", "numpy", "ml_dtypes")
 
 
@@ -166,6 +169,7 @@ STAGES: tuple[Stage, ...] = (
         parse=f"{_IR_TEXT}:parse",
         render=f"{_IR_TEXT}:render",
         options=("opt_level", "lineinfo", "debug", "strategy", "serializer", "fp8_promotion_interval"),
+        modules=tuple(f"{family}.family" for family in _MMA),
         sources=_RUN,
         libraries=_IR_LIBRARIES,
     ),
@@ -174,6 +178,7 @@ STAGES: tuple[Stage, ...] = (
         "LLVM IR text",
         "tileiras_build.pipeline.tileas_to_ll:lower",
         options=("opt_level", "lineinfo", "debug", "exp2_polynomial"),
+        modules=tuple(f"{family}.family" for family in _MMA),
         sources=_RUN,
         libraries=_IR_LIBRARIES,
     ),

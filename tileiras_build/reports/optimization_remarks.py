@@ -23,10 +23,10 @@ from ..ir.dialects.cuda_tile.optimization_hints import HINTS
 from ..ir.dialects.op_definition import TableOp
 from ..pipeline.analysis.access_vectorization import VECTOR_BYTES, ViewAccessInfo
 from ..pipeline.analysis.axis_info import AxisAnalysis
-from ..pipeline.analysis.mma_atom_selection import atom_named, tcgen05_atom_of, wgmma_atom_of
 from ..pipeline.analysis.tma_operands import control_flow_obstacles
 from ..pipeline.analysis.tma_tensor_maps import TMA_ALIGNMENT, alignment_faults
 from ..pipeline.common.llvm_element_types import element_of
+from ..pipeline.mma.family import family_of, fastest_family
 from ..target.targets import Target
 
 PASSED, MISSED, FAILED, ANALYSIS = "passed", "missed", "failed", "analysis"
@@ -255,38 +255,32 @@ def _conversion(kernel: _Kernel, op: TableOp) -> Iterator[Remark]:
 # ---- tensor cores --------------------------------------------------------------------------------
 def _dot(kernel: _Kernel, op: TableOp) -> Iterator[Remark]:
     types = [str(_element(value)) for value in (op.lhs, op.rhs, op.result)]
-    if "atom" not in op.attributes:
+    if op.mma is None:
         reason = "no Tensor Core instruction for {} x {} -> {} on {}; using FMA".format(*types, kernel.target.name)
         yield kernel.remark(
             op, FAILED, TENSORCORE, "RemarkTensorCoreMMAFailed", "MMA operation does not use Tensor Cores",
             (("Instruction", "fma"),), (reason,),
         )  # fmt: skip
         return
-    atom = atom_named(kernel.target, str_attr(op, "atom"))
-    notes = (
-        ("Instruction", f"Tensor-core {atom.ptx.split('.{')[0].split('.row.col')[0]}"),
-        ("Shape", list(atom.shape)),
-        ("Warps", list(int_array_attr(op, "warps"))),
-    )
-    message = "MMA operation successfully optimized to use Tensor Cores"
-    yield kernel.remark(op, PASSED, TENSORCORE, "RemarkTensorCoreMMA", message, notes)
-    best = kernel.target.tier.mma_family
-    if best != "mma_sync":
+    yield _uses_tensor_cores(kernel, op)
+    best = fastest_family(kernel.target)
+    if best is not family_of(op):
         yield kernel.remark(
-            op, MISSED, TENSORCORE, "RemarkTensorCoreMMAGeneration", f"MMA operation does not use {best}", (),
-            (f"{best} requires {WARPGROUP_MMA_LIMIT}", *control_flow_obstacles(op)),
+            op, MISSED, TENSORCORE, "RemarkTensorCoreMMAGeneration", f"MMA operation does not use {best.name}", (),
+            (f"{best.name} requires {WARPGROUP_MMA_LIMIT}", *control_flow_obstacles(op)),
         )  # fmt: skip
 
 
 def _async_dot(kernel: _Kernel, op: TableOp) -> Iterator[Remark]:
-    """An asynchronous MMA with operands in shared or tensor memory: wgmma or tcgen05."""
-    if op.name == "nv_tileas.async.dot":
-        instruction = wgmma_atom_of(op).ptx.partition(".m64")[0]
-    else:
-        instruction = f"tcgen05.mma of {tcgen05_atom_of(op).a_type}"
+    """An asynchronous MMA, with operands in shared or tensor memory."""
+    yield _uses_tensor_cores(kernel, op)
+
+
+def _uses_tensor_cores(kernel: _Kernel, op: TableOp) -> Remark:
+    instruction, more = family_of(op).description(op)
     message = "MMA operation successfully optimized to use Tensor Cores"
-    notes = (("Instruction", f"Tensor-core {instruction}"), ("Atom", str_attr(op, "atom")))
-    yield kernel.remark(op, PASSED, TENSORCORE, "RemarkTensorCoreMMA", message, notes)
+    notes = (("Instruction", f"Tensor-core {instruction}"), *more.items())
+    return kernel.remark(op, PASSED, TENSORCORE, "RemarkTensorCoreMMA", message, notes)
 
 
 def _element(value: SSAValue) -> object:

@@ -7,6 +7,8 @@ look-ups by element types are methods of ``targets.Target``. Rows check themselv
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
+from typing import ClassVar, Protocol
 
 from .capabilities import CAPABILITIES
 from .element_types import OPERAND_TYPES
@@ -18,6 +20,33 @@ ELEMENT_BITS = {name: row.load_bits for name, row in OPERAND_TYPES.items()}
 VALUE_BITS = {"i32": 32, "float": 32, "double": 64, "<2 x half>": 32}
 # PTX spelling of a dtype inside an mma mnemonic; 8-bit integers are spelled by their signedness instead.
 PTX_TYPE = {name: row.ptx for name, row in OPERAND_TYPES.items() if row.ptx is not None and name != "i8"}
+
+
+class MmaRow(Protocol):
+    """What the rows of all families have: types, elements along k of one instruction, and what a GPU needs for it.
+
+    ``family`` is the folder of ``pipeline/mma`` that compiles dots to such instructions.
+    """
+
+    family: ClassVar[str]
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def k(self) -> int: ...
+    @property
+    def a_type(self) -> str: ...
+    @property
+    def b_type(self) -> str: ...
+    @property
+    def accumulator_type(self) -> str: ...
+    @property
+    def capability(self) -> str: ...
+    @property
+    def scale_type(self) -> str | None: ...
+    @property
+    def scale_block(self) -> int: ...
+
 
 # ---------------------------------------------------------------------------------------------- mma.sync rows
 
@@ -33,6 +62,7 @@ class MmaAtom:
     their call takes six more arguments, see PTX ISA 9.0, 9.7.14.3.
     """
 
+    family: ClassVar[str] = "mma_sync"
     name: str
     m: int
     n: int
@@ -177,6 +207,7 @@ class WgmmaAtom:
     promotion.
     """
 
+    family: ClassVar[str] = "wgmma"
     name: str
     k: int
     a_type: str
@@ -186,6 +217,8 @@ class WgmmaAtom:
     transposable: bool
     promotion_interval: int = 0
     capability: str = "wgmma"
+    scale_type: str | None = None
+    scale_block: int = 0
 
     def __post_init__(self) -> None:
         if self.promotion_interval % self.k:
@@ -237,6 +270,7 @@ class Tcgen05Atom:
     and ``scaled_kind``, their kind in the name of the LLVM intrinsic.
     """
 
+    family: ClassVar[str] = "tcgen05"
     name: str
     k: int
     a_type: str
@@ -361,3 +395,18 @@ TCGEN05_ATOMS: tuple[Tcgen05Atom, ...] = (
     _tcgen05_packed_fp4("mxf4nvf4", "f8E8M0FNU", 16),
     _tcgen05_packed_fp4("mxf4nvf4", "f8E4M3FN", 16),
 )
+
+# The rows of all families, those of the fastest family first.
+MMA_ROWS: tuple[MmaRow, ...] = (*TCGEN05_ATOMS, *WGMMA_ATOMS, *MMA_ATOMS)
+# Their families, then that of dots whose types have no row: threads multiply and add.
+FALLBACK_FAMILY = "fma"
+MMA_FAMILIES = (*dict.fromkeys(row.family for row in MMA_ROWS), FALLBACK_FAMILY)
+
+
+@cache
+def mma_row(name: str) -> MmaRow:
+    """The row of a name; KeyError where there is none."""
+    row = next((row for row in MMA_ROWS if row.name == name), None)
+    if row is None:
+        raise KeyError(name)
+    return row

@@ -16,7 +16,7 @@ from functools import cached_property
 from ..core.errors import InvalidInput, nearest
 from .capabilities import CAPABILITIES, SM_NUMBERS
 from .copy_atoms import COPY_ATOMS, CopyAtom
-from .mma_atoms import MMA_ATOMS, TCGEN05_ATOMS, WGMMA_ATOMS, MmaAtom, Tcgen05Atom, WgmmaAtom
+from .mma_atoms import MMA_ATOMS, MMA_ROWS, TCGEN05_ATOMS, WGMMA_ATOMS, MmaAtom, MmaRow, Tcgen05Atom, WgmmaAtom
 from .sm_limits import COMMON_SHARED_MEMORY, RESERVED_SHARED_MEMORY, SM_LIMITS, SmLimits
 
 # Bytes of parameters that a kernel may have (PTX ISA 9.0, section 11.2.1, ".entry").
@@ -122,6 +122,11 @@ class Target:
     def has(self, capability: str) -> bool:
         """Whether this GPU has a capability; KeyError for an unknown name."""
         return self.number in CAPABILITIES[capability]
+
+    @cached_property
+    def mma_rows(self) -> tuple[MmaRow, ...]:
+        """The matrix instructions of all families that this GPU has, in order of preference."""
+        return tuple(row for row in MMA_ROWS if self.has(row.capability))
 
     @cached_property
     def all_mma_atoms(self) -> tuple[MmaAtom, ...]:

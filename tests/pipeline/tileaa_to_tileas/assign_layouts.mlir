@@ -199,7 +199,7 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
   %0 = nv_tileas.convert_layout %x : (!tile_64x32xf16) -> !tile_64x32xf16_v1
   %1 = nv_tileas.convert_layout %y : (!tile_32x64xf16) -> !tile_32x64xf16_v1
   %2 = nv_tileas.splat %z : (f32) -> !tile_64x64xf32_v1
-  %r = nv_tileas.dot %0, %1, %2 {atom = "mma_m16n8k16_f16_f16_f32", warps = array<i32: 2, 2, 1>} : (!tile_64x32xf16_v1, !tile_32x64xf16_v1, !tile_64x64xf32_v1) -> !tile_64x64xf32_v1
+  %r = nv_tileas.dot %0, %1, %2 {mma = "mma_m16n8k16_f16_f16_f32", warps = array<i32: 2, 2, 1>} : (!tile_64x32xf16_v1, !tile_32x64xf16_v1, !tile_64x64xf32_v1) -> !tile_64x64xf32_v1
   %s = nv_tileas.exp2 %r : !tile_64x64xf32_v1
   nv_tileaa.return
 }
@@ -242,7 +242,7 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
   %2 = nv_tileas.splat %z : (f32) -> !tile_64x64xf32
   %r = nv_tileas.for %n, %n, %n initial(%2) : (i32, i32, i32, !tile_64x64xf32) -> !tile_64x64xf32 {
   ^bb0(%i: i32, %d: !tile_64x64xf32):
-    %e = nv_tileas.dot %0, %1, %d {atom = "mma_m16n8k16_f16_f16_f32", warps = array<i32: 2, 2, 1>} : (!tile_64x32xf16_v1, !tile_32x64xf16_v1, !tile_64x64xf32) -> !tile_64x64xf32
+    %e = nv_tileas.dot %0, %1, %d {mma = "mma_m16n8k16_f16_f16_f32", warps = array<i32: 2, 2, 1>} : (!tile_64x32xf16_v1, !tile_32x64xf16_v1, !tile_64x64xf32) -> !tile_64x64xf32
     nv_tileas.continue %e : (!tile_64x64xf32) -> ()
   }
   nv_tileaa.return
@@ -413,14 +413,14 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
   nv_tileas.for %n, %n, %n : (i32, i32, i32) -> () {
   ^bb0(%i: i32):
     %2 = nv_tileas.splat %z : (f32) -> !tile_64x64xf32
-    %e = nv_tileas.dot %0, %1, %2 {atom = "mma_m16n8k16_f16_f16_f32", warps = array<i32: 2, 2, 1>} : (!tile_64x32xf16_v1, !tile_32x64xf16_v1, !tile_64x64xf32) -> !tile_64x64xf32
+    %e = nv_tileas.dot %0, %1, %2 {mma = "mma_m16n8k16_f16_f16_f32", warps = array<i32: 2, 2, 1>} : (!tile_64x32xf16_v1, !tile_32x64xf16_v1, !tile_64x64xf32) -> !tile_64x64xf32
     %q = nv_tileas.print values(%e) {format = "%f"} : (!tile_64x64xf32) -> !nv_tileaa.mem_token
     nv_tileas.continue
   }
   nv_tileas.for %n, %n, %n : (i32, i32, i32) -> () {
   ^bb0(%j: i32):
     %3 = nv_tileas.splat %z : (f32) -> !tile_64x64xf32
-    %f = nv_tileas.dot %0, %1, %3 {atom = "mma_m16n8k16_f16_f16_f32", warps = array<i32: 2, 2, 1>} : (!tile_64x32xf16_v1, !tile_32x64xf16_v1, !tile_64x64xf32) -> !tile_64x64xf32
+    %f = nv_tileas.dot %0, %1, %3 {mma = "mma_m16n8k16_f16_f16_f32", warps = array<i32: 2, 2, 1>} : (!tile_64x32xf16_v1, !tile_32x64xf16_v1, !tile_64x64xf32) -> !tile_64x64xf32
     %r = nv_tileas.print values(%f) {format = "%f"} : (!tile_64x64xf32) -> !nv_tileaa.mem_token
     nv_tileas.continue
   }

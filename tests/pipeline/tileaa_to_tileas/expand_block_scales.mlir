@@ -31,13 +31,13 @@ nv_tileaa.func @k {
 // ---- a_product_in_tensor_memory
 nv_tileaa.func @k {
 ^bb0(%a: tensor<128x64xf8E4M3FN>, %b: tensor<64x64xf8E4M3FN>, %c: tensor<128x64xf32>, %s: tensor<128x2xf8E8M0FNU>, %t: tensor<2x64xf8E8M0FNU>):
-  %r = nv_tileas.dot %a, %b, %c lhs_scale(%s) rhs_scale(%t) {tensor_memory = "tcgen05_mxf8f6f4_k32_f8E4M3FN_f8E4M3FN_f32_ue8m0"} : (tensor<128x64xf8E4M3FN>, tensor<64x64xf8E4M3FN>, tensor<128x64xf32>, tensor<128x2xf8E8M0FNU>, tensor<2x64xf8E8M0FNU>) -> tensor<128x64xf32>
+  %r = nv_tileas.dot %a, %b, %c lhs_scale(%s) rhs_scale(%t) {mma = "tcgen05_mxf8f6f4_k32_f8E4M3FN_f8E4M3FN_f32_ue8m0"} : (tensor<128x64xf8E4M3FN>, tensor<64x64xf8E4M3FN>, tensor<128x64xf32>, tensor<128x2xf8E8M0FNU>, tensor<2x64xf8E8M0FNU>) -> tensor<128x64xf32>
   nv_tileaa.return
 }
 // ==>
 nv_tileaa.func @k {
 ^bb0(%a: tensor<128x64xf8E4M3FN>, %b: tensor<64x64xf8E4M3FN>, %c: tensor<128x64xf32>, %s: tensor<128x2xf8E8M0FNU>, %t: tensor<2x64xf8E8M0FNU>):
-  %r = nv_tileas.dot %a, %b, %c lhs_scale(%s) rhs_scale(%t) {tensor_memory = "tcgen05_mxf8f6f4_k32_f8E4M3FN_f8E4M3FN_f32_ue8m0"} : (tensor<128x64xf8E4M3FN>, tensor<64x64xf8E4M3FN>, tensor<128x64xf32>, tensor<128x2xf8E8M0FNU>, tensor<2x64xf8E8M0FNU>) -> tensor<128x64xf32>
+  %r = nv_tileas.dot %a, %b, %c lhs_scale(%s) rhs_scale(%t) {mma = "tcgen05_mxf8f6f4_k32_f8E4M3FN_f8E4M3FN_f32_ue8m0"} : (tensor<128x64xf8E4M3FN>, tensor<64x64xf8E4M3FN>, tensor<128x64xf32>, tensor<128x2xf8E8M0FNU>, tensor<2x64xf8E8M0FNU>) -> tensor<128x64xf32>
   nv_tileaa.return
 }
 

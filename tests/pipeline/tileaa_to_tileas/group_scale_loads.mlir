@@ -18,7 +18,7 @@ nv_tileaa.func @k {
     %x, %t0 = nv_tileas.tiled_load %v coords(%zero, %i) {mem_semantic = "weak"} : (!vs, i32, i32) -> (tensor<128x4xf8E8M0FNU>, !nv_tileaa.mem_token)
     %y, %t1 = nv_tileas.tiled_load %v coords(%one, %i) {mem_semantic = "weak"} : (!vs, i32, i32) -> (tensor<128x4xf8E8M0FNU>, !nv_tileaa.mem_token)
     %z = nv_tileas.permute %y {permutation = array<i32: 1, 0>} : (tensor<128x4xf8E8M0FNU>) -> tensor<4x128xf8E8M0FNU>
-    %d = nv_tileas.dot %a, %b, %acc lhs_scale(%x) rhs_scale(%z) {tensor_memory = "tcgen05_mxf8f6f4_k32_f8E4M3FN_f8E4M3FN_f32_ue8m0", tmem_columns = 176 : i32} : (tensor<128x128xf8E4M3FN>, tensor<128x128xf8E4M3FN>, tensor<128x128xf32>, tensor<128x4xf8E8M0FNU>, tensor<4x128xf8E8M0FNU>) -> tensor<128x128xf32>
+    %d = nv_tileas.dot %a, %b, %acc lhs_scale(%x) rhs_scale(%z) {mma = "tcgen05_mxf8f6f4_k32_f8E4M3FN_f8E4M3FN_f32_ue8m0", tmem_columns = 176 : i32} : (tensor<128x128xf8E4M3FN>, tensor<128x128xf8E4M3FN>, tensor<128x128xf32>, tensor<128x4xf8E8M0FNU>, tensor<4x128xf8E8M0FNU>) -> tensor<128x128xf32>
     nv_tileas.continue %d : (tensor<128x128xf32>) -> ()
   }
   nv_tileaa.return
@@ -47,7 +47,7 @@ nv_tileaa.func @k {
     %6 = arith.shrui %i, %5 : i32
     %7, %t1 = nv_tileas.tiled_load %0 coords(%one, %6) {mem_semantic = "weak", steps = 8 : i32} : (!view1, i32, i32) -> (tensor<128x32xf8E8M0FNU>, !nv_tileaa.mem_token)
     %8 = nv_tileas.permute %7 {permutation = array<i32: 1, 0>} : (tensor<128x32xf8E8M0FNU>) -> tensor<32x128xf8E8M0FNU>
-    %d = nv_tileas.dot %a, %b, %acc lhs_scale(%4) rhs_scale(%8) {tensor_memory = "tcgen05_mxf8f6f4_k32_f8E4M3FN_f8E4M3FN_f32_ue8m0", tmem_columns = 256 : i32, scale_steps = 8 : i32} : (tensor<128x128xf8E4M3FN>, tensor<128x128xf8E4M3FN>, tensor<128x128xf32>, tensor<128x32xf8E8M0FNU>, tensor<32x128xf8E8M0FNU>) -> tensor<128x128xf32>
+    %d = nv_tileas.dot %a, %b, %acc lhs_scale(%4) rhs_scale(%8) {mma = "tcgen05_mxf8f6f4_k32_f8E4M3FN_f8E4M3FN_f32_ue8m0", tmem_columns = 256 : i32, scale_steps = 8 : i32} : (tensor<128x128xf8E4M3FN>, tensor<128x128xf8E4M3FN>, tensor<128x128xf32>, tensor<128x32xf8E8M0FNU>, tensor<32x128xf8E8M0FNU>) -> tensor<128x128xf32>
     nv_tileas.continue %d : (tensor<128x128xf32>) -> ()
   }
   nv_tileaa.return
@@ -70,7 +70,7 @@ nv_tileaa.func @k {
     %x, %t0 = nv_tileas.tiled_load %v coords(%zero, %i) {mem_semantic = "weak"} : (!vs, i32, i32) -> (tensor<128x4xf8E8M0FNU>, !nv_tileaa.mem_token)
     %y, %t1 = nv_tileas.tiled_load %v coords(%one, %i) {mem_semantic = "weak"} : (!vs, i32, i32) -> (tensor<128x4xf8E8M0FNU>, !nv_tileaa.mem_token)
     %z = nv_tileas.permute %y {permutation = array<i32: 1, 0>} : (tensor<128x4xf8E8M0FNU>) -> tensor<4x128xf8E8M0FNU>
-    %d = nv_tileas.dot %a, %b, %acc lhs_scale(%x) rhs_scale(%z) {tensor_memory = "tcgen05_mxf8f6f4_k32_f8E4M3FN_f8E4M3FN_f32_ue8m0", tmem_columns = 176 : i32} : (tensor<128x128xf8E4M3FN>, tensor<128x128xf8E4M3FN>, tensor<128x128xf32>, tensor<128x4xf8E8M0FNU>, tensor<4x128xf8E8M0FNU>) -> tensor<128x128xf32>
+    %d = nv_tileas.dot %a, %b, %acc lhs_scale(%x) rhs_scale(%z) {mma = "tcgen05_mxf8f6f4_k32_f8E4M3FN_f8E4M3FN_f32_ue8m0", tmem_columns = 176 : i32} : (tensor<128x128xf8E4M3FN>, tensor<128x128xf8E4M3FN>, tensor<128x128xf32>, tensor<128x4xf8E8M0FNU>, tensor<4x128xf8E8M0FNU>) -> tensor<128x128xf32>
     nv_tileas.continue %d : (tensor<128x128xf32>) -> ()
   }
   nv_tileaa.return
@@ -92,7 +92,7 @@ nv_tileaa.func @k {
     %x, %t0 = nv_tileas.tiled_load %v coords(%zero, %i) {mem_semantic = "weak"} : (!view0, i32, i32) -> (tensor<128x4xf8E8M0FNU>, !nv_tileaa.mem_token)
     %y, %t1 = nv_tileas.tiled_load %v coords(%one, %i) {mem_semantic = "weak"} : (!view0, i32, i32) -> (tensor<128x4xf8E8M0FNU>, !nv_tileaa.mem_token)
     %z = nv_tileas.permute %y {permutation = array<i32: 1, 0>} : (tensor<128x4xf8E8M0FNU>) -> tensor<4x128xf8E8M0FNU>
-    %d = nv_tileas.dot %a, %b, %acc lhs_scale(%x) rhs_scale(%z) {tensor_memory = "tcgen05_mxf8f6f4_k32_f8E4M3FN_f8E4M3FN_f32_ue8m0", tmem_columns = 176 : i32} : (tensor<128x128xf8E4M3FN>, tensor<128x128xf8E4M3FN>, tensor<128x128xf32>, tensor<128x4xf8E8M0FNU>, tensor<4x128xf8E8M0FNU>) -> tensor<128x128xf32>
+    %d = nv_tileas.dot %a, %b, %acc lhs_scale(%x) rhs_scale(%z) {mma = "tcgen05_mxf8f6f4_k32_f8E4M3FN_f8E4M3FN_f32_ue8m0", tmem_columns = 176 : i32} : (tensor<128x128xf8E4M3FN>, tensor<128x128xf8E4M3FN>, tensor<128x128xf32>, tensor<128x4xf8E8M0FNU>, tensor<4x128xf8E8M0FNU>) -> tensor<128x128xf32>
     nv_tileas.continue %d : (tensor<128x128xf32>) -> ()
   }
   nv_tileaa.return

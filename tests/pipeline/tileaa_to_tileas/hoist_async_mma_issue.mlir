@@ -23,7 +23,7 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
       %stage = arith.shrui %k, %one : i32
       nv_tileas.barrier
       %fresh = arith.constant 0 : i1
-      nv_tileas.async.umma %left, %right, %sum, %fresh lhs_stage(%stage) rhs_stage(%stage) pipeline(%ring) token(%k) ready(%ready) {atom = "tcgen05_k16_f16_f16_f32", rhs_placement = #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>, shape = array<i64: 128, 16, 16>} : (!nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<1,3,3> o (128,16):(16,1)>>, !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>>, !nv_tileas.tmem<#builtin.int<16>>, i1, i32, i32, !nv_tileas.pipeline<#builtin.int<2>>, i32, !nv_tileas.pipeline<#builtin.int<1>>) -> ()
+      nv_tileas.async.umma %left, %right, %sum, %fresh lhs_stage(%stage) rhs_stage(%stage) pipeline(%ring) token(%k) ready(%ready) {mma = "tcgen05_k16_f16_f16_f32", rhs_placement = #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>, shape = array<i64: 128, 16, 16>} : (!nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<1,3,3> o (128,16):(16,1)>>, !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>>, !nv_tileas.tmem<#builtin.int<16>>, i1, i32, i32, !nv_tileas.pipeline<#builtin.int<2>>, i32, !nv_tileas.pipeline<#builtin.int<1>>) -> ()
       nv_tileas.async.pipeline.consumer_wait %ready, %s : (!nv_tileas.pipeline<#builtin.int<1>>, i32) -> ()
       %snext = nv_tileas.async.pipeline.advance %ready, %s : (!nv_tileas.pipeline<#builtin.int<1>>, i32) -> i32
       %part = nv_tileas.tmem_load %sum : (!nv_tileas.tmem<#builtin.int<16>>) -> tensor<128x16xf32>
@@ -60,7 +60,7 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
       %stage = arith.shrui %zero, %one : i32
       nv_tileas.barrier
       %fresh = arith.constant false
-      nv_tileas.async.umma %left, %right, %sum, %fresh lhs_stage(%stage) rhs_stage(%stage) pipeline(%ring) token(%zero) ready(%ready) {atom = "tcgen05_k16_f16_f16_f32", rhs_placement = #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>, shape = array<i64: 128, 16, 16>} : (!nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<1,3,3> o (128,16):(16,1)>>, !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>>, !nv_tileas.tmem<#builtin.int<16>>, i1, i32, i32, !nv_tileas.pipeline<#builtin.int<2>>, i32, !nv_tileas.pipeline<#builtin.int<1>>) -> ()
+      nv_tileas.async.umma %left, %right, %sum, %fresh lhs_stage(%stage) rhs_stage(%stage) pipeline(%ring) token(%zero) ready(%ready) {mma = "tcgen05_k16_f16_f16_f32", rhs_placement = #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>, shape = array<i64: 128, 16, 16>} : (!nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<1,3,3> o (128,16):(16,1)>>, !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>>, !nv_tileas.tmem<#builtin.int<16>>, i1, i32, i32, !nv_tileas.pipeline<#builtin.int<2>>, i32, !nv_tileas.pipeline<#builtin.int<1>>) -> ()
       nv_tileas.yield
     } {
       nv_tileas.yield
@@ -78,7 +78,7 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
         %stage_1 = arith.shrui %knext, %one : i32
         nv_tileas.barrier
         %fresh_1 = arith.constant false
-        nv_tileas.async.umma %left, %right, %sum, %fresh_1 lhs_stage(%stage_1) rhs_stage(%stage_1) pipeline(%ring) token(%knext) ready(%ready) {atom = "tcgen05_k16_f16_f16_f32", rhs_placement = #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>, shape = array<i64: 128, 16, 16>} : (!nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<1,3,3> o (128,16):(16,1)>>, !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>>, !nv_tileas.tmem<#builtin.int<16>>, i1, i32, i32, !nv_tileas.pipeline<#builtin.int<2>>, i32, !nv_tileas.pipeline<#builtin.int<1>>) -> ()
+        nv_tileas.async.umma %left, %right, %sum, %fresh_1 lhs_stage(%stage_1) rhs_stage(%stage_1) pipeline(%ring) token(%knext) ready(%ready) {mma = "tcgen05_k16_f16_f16_f32", rhs_placement = #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>, shape = array<i64: 128, 16, 16>} : (!nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<1,3,3> o (128,16):(16,1)>>, !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>>, !nv_tileas.tmem<#builtin.int<16>>, i1, i32, i32, !nv_tileas.pipeline<#builtin.int<2>>, i32, !nv_tileas.pipeline<#builtin.int<1>>) -> ()
         nv_tileas.yield
       } {
         nv_tileas.yield

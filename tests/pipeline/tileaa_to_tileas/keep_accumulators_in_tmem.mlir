@@ -58,7 +58,7 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32, occupancy = 2 : i32} {
   %sum = nv_tileas.for %zero, %end, %one initial(%start) : (i32, i32, i32, tensor<128x64xf32>) -> tensor<128x64xf32> {
   ^bb0(%i: i32, %total: tensor<128x64xf32>):
     %keys, %t1 = nv_tileas.tiled_load %b coords(%zero, %i) {mem_semantic = "weak", tma} : (!view1, i32, i32) -> (tensor<64x128xf16>, !nv_tileaa.mem_token)
-    %scores = nv_tileas.dot %q, %keys, %nothing {tensor_memory = "tcgen05_k16_f16_f16_f32", stationary} : (tensor<128x64xf16>, tensor<64x128xf16>, tensor<128x128xf32>) -> tensor<128x128xf32>
+    %scores = nv_tileas.dot %q, %keys, %nothing {mma = "tcgen05_k16_f16_f16_f32", stationary} : (tensor<128x64xf16>, tensor<64x128xf16>, tensor<128x128xf32>) -> tensor<128x128xf32>
     %most = nv_tileas.reduce %scores attributes {axis = 1 : i32} : (tensor<128x128xf32>) -> tensor<128xf32> {
     ^bb0(%x: f32, %y: f32):
       %larger = arith.maxnumf %x, %y : f32
@@ -69,7 +69,7 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32, occupancy = 2 : i32} {
     %weights = nv_tileas.fp_to_fp %scores {rounding_mode = "nearest_even"} : (tensor<128x128xf32>) -> tensor<128x128xf16>
     %values, %t2 = nv_tileas.tiled_load %a coords(%i, %zero) {mem_semantic = "weak", tma} : (!view0, i32, i32) -> (tensor<128x64xf16>, !nv_tileaa.mem_token)
     %scaled = nv_tileas.mulf %total, %factors {rounding_mode = "nearest_even"} : tensor<128x64xf32>
-    %next = nv_tileas.dot %weights, %values, %scaled {tensor_memory = "tcgen05_k16_f16_f16_f32", rescaled} : (tensor<128x128xf16>, tensor<128x64xf16>, tensor<128x64xf32>) -> tensor<128x64xf32>
+    %next = nv_tileas.dot %weights, %values, %scaled {mma = "tcgen05_k16_f16_f16_f32", rescaled} : (tensor<128x128xf16>, tensor<128x64xf16>, tensor<128x64xf32>) -> tensor<128x64xf32>
     nv_tileas.continue %next : (tensor<128x64xf32>) -> ()
   }
   %double = nv_tileas.addf %sum, %sum : tensor<128x64xf32>

@@ -17,7 +17,7 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
     nv_tileas.barrier
     %left = nv_tileas.local_load %x, %stage : (!ra, i32) -> !a
     %right = nv_tileas.local_load %y, %stage : (!rb, i32) -> !b
-    %more = nv_tileas.dot %left, %right, %acc {atom = "mma_m16n8k16_f16_f16_f32", warps = array<i32: 2, 2, 1>} : (!a, !b, !c) -> !c
+    %more = nv_tileas.dot %left, %right, %acc {mma = "mma_m16n8k16_f16_f16_f32", warps = array<i32: 2, 2, 1>} : (!a, !b, !c) -> !c
     nv_tileas.async_commit
     %raised = arith.addi %stage, %one : i32
     %next = arith.remui %raised, %three : i32
@@ -51,13 +51,13 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
   ^bb0(%11: i32, %12: !tile_64x64xf32, %13: !tile_64x16xf16, %14: !tile_16x64xf16, %15: i32, %16: i32):
     %17 = nv_tileas.local_load %x, %16 {starts = array<i64: 0, 16>} : (!nv_tileas.buffer<f16, #builtin.int<3>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32) -> !tile_64x16xf16
     %18 = nv_tileas.local_load %y, %16 {starts = array<i64: 16, 0>} : (!nv_tileas.buffer<f16, #builtin.int<3>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32) -> !tile_16x64xf16
-    %more = nv_tileas.dot %13, %14, %12 {atom = "mma_m16n8k16_f16_f16_f32", warps = array<i32: 2, 2, 1>} : (!tile_64x16xf16, !tile_16x64xf16, !tile_64x64xf32) -> !tile_64x64xf32
+    %more = nv_tileas.dot %13, %14, %12 {mma = "mma_m16n8k16_f16_f16_f32", warps = array<i32: 2, 2, 1>} : (!tile_64x16xf16, !tile_16x64xf16, !tile_64x64xf32) -> !tile_64x64xf32
     %19 = arith.addi %11, %one : i32
     nv_tileas.async_wait {pending = 1 : i32}
     nv_tileas.barrier
     %20 = nv_tileas.local_load %x, %15 {starts = array<i64: 0, 0>} : (!nv_tileas.buffer<f16, #builtin.int<3>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32) -> !tile_64x16xf16
     %21 = nv_tileas.local_load %y, %15 {starts = array<i64: 0, 0>} : (!nv_tileas.buffer<f16, #builtin.int<3>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32) -> !tile_16x64xf16
-    %more_1 = nv_tileas.dot %17, %18, %more {atom = "mma_m16n8k16_f16_f16_f32", warps = array<i32: 2, 2, 1>} : (!tile_64x16xf16, !tile_16x64xf16, !tile_64x64xf32) -> !tile_64x64xf32
+    %more_1 = nv_tileas.dot %17, %18, %more {mma = "mma_m16n8k16_f16_f16_f32", warps = array<i32: 2, 2, 1>} : (!tile_64x16xf16, !tile_16x64xf16, !tile_64x64xf32) -> !tile_64x64xf32
     nv_tileas.async_commit
     %raised_1 = arith.addi %15, %one : i32
     %22 = arith.constant 0 : i32
@@ -88,7 +88,7 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
     %left = nv_tileas.local_load %x, %stage : (!ra, i32) -> !n
     %other = nv_tileas.fp_to_fp %left {rounding_mode = "nearest_even"} : (!n) -> !a
     %right = nv_tileas.local_load %y, %stage : (!rb, i32) -> !b
-    %more = nv_tileas.dot %other, %right, %acc {atom = "mma_m16n8k16_f16_f16_f32", warps = array<i32: 2, 2, 1>} : (!a, !b, !c) -> !c
+    %more = nv_tileas.dot %other, %right, %acc {mma = "mma_m16n8k16_f16_f16_f32", warps = array<i32: 2, 2, 1>} : (!a, !b, !c) -> !c
     nv_tileas.async_commit
     %raised = arith.addi %stage, %one : i32
     %next = arith.remui %raised, %three : i32
@@ -115,7 +115,7 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
     %left = nv_tileas.local_load %x, %stage : (!nv_tileas.buffer<bf16, #builtin.int<3>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32) -> !tile_64x32xbf16
     %other = nv_tileas.fp_to_fp %left {rounding_mode = "nearest_even"} : (!tile_64x32xbf16) -> !tile_64x32xf16
     %right = nv_tileas.local_load %y, %stage : (!nv_tileas.buffer<f16, #builtin.int<3>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32) -> !tile_32x64xf16
-    %more = nv_tileas.dot %other, %right, %acc {atom = "mma_m16n8k16_f16_f16_f32", warps = array<i32: 2, 2, 1>} : (!tile_64x32xf16, !tile_32x64xf16, !tile_64x64xf32) -> !tile_64x64xf32
+    %more = nv_tileas.dot %other, %right, %acc {mma = "mma_m16n8k16_f16_f16_f32", warps = array<i32: 2, 2, 1>} : (!tile_64x32xf16, !tile_32x64xf16, !tile_64x64xf32) -> !tile_64x64xf32
     nv_tileas.async_commit
     %raised = arith.addi %stage, %one : i32
     %next = arith.remui %raised, %three : i32
@@ -139,7 +139,7 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
     nv_tileas.barrier
     %left = nv_tileas.local_load %x, %zero : (!ra, i32) -> !a
     %right = nv_tileas.local_load %y, %zero : (!rb, i32) -> !b
-    %more = nv_tileas.dot %left, %right, %acc {atom = "mma_m16n8k16_f16_f16_f32", warps = array<i32: 2, 2, 1>} : (!a, !b, !c) -> !c
+    %more = nv_tileas.dot %left, %right, %acc {mma = "mma_m16n8k16_f16_f16_f32", warps = array<i32: 2, 2, 1>} : (!a, !b, !c) -> !c
     nv_tileas.continue %more : (!c) -> ()
   }
   nv_tileaa.return
@@ -160,7 +160,7 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
     nv_tileas.barrier
     %left = nv_tileas.local_load %x, %zero : (!nv_tileas.buffer<f16, #builtin.int<3>, #cute.shared<16, (64,16):(16,1)>>, i32) -> !tile_64x16xf16
     %right = nv_tileas.local_load %y, %zero : (!nv_tileas.buffer<f16, #builtin.int<3>, #cute.shared<16, (16,64):(64,1)>>, i32) -> !tile_16x64xf16
-    %more = nv_tileas.dot %left, %right, %acc {atom = "mma_m16n8k16_f16_f16_f32", warps = array<i32: 2, 2, 1>} : (!tile_64x16xf16, !tile_16x64xf16, !tile_64x64xf32) -> !tile_64x64xf32
+    %more = nv_tileas.dot %left, %right, %acc {mma = "mma_m16n8k16_f16_f16_f32", warps = array<i32: 2, 2, 1>} : (!tile_64x16xf16, !tile_16x64xf16, !tile_64x64xf32) -> !tile_64x64xf32
     nv_tileas.continue %more : (!tile_64x64xf32) -> ()
   }
   nv_tileaa.return

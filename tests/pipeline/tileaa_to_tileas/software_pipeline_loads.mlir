@@ -84,7 +84,7 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
     nv_tileas.barrier
     %23 = nv_tileas.local_load %1, %21 : (!nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32) -> !tile_64x32xf16
     %24 = nv_tileas.local_load %2, %21 : (!nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32) -> !tile_32x64xf16
-    %d = nv_tileas.dot %23, %24, %c {atom = "mma_m16n8k16_f16_f16_f32", warps = array<i32: 2, 2, 1>} : (!tile_64x32xf16, !tile_32x64xf16, !tile_64x64xf32_v1) -> !tile_64x64xf32_v1
+    %d = nv_tileas.dot %23, %24, %c {mma = "mma_m16n8k16_f16_f16_f32", warps = array<i32: 2, 2, 1>} : (!tile_64x32xf16, !tile_32x64xf16, !tile_64x64xf32_v1) -> !tile_64x64xf32_v1
     %25 = arith.addi %k, %one : i32
     %26 = arith.addi %25, %one : i32
     %27 = arith.addi %26, %one : i32
@@ -157,7 +157,7 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32} {
     %0 = nv_tileas.convert_layout %x : (!tile_16x16xf16) -> !tile_16x16xf16_v1
     %1 = nv_tileas.convert_layout %x : (!tile_16x16xf16) -> !tile_16x16xf16_v2
     %2 = nv_tileas.splat %none : (f16) -> !tile_16x16xf16_v1
-    %d = nv_tileas.dot %0, %1, %2 {atom = "mma_m16n8k16_f16_f16_f16", warps = array<i32: 1, 1, 1>} : (!tile_16x16xf16_v1, !tile_16x16xf16_v2, !tile_16x16xf16_v1) -> !tile_16x16xf16_v1
+    %d = nv_tileas.dot %0, %1, %2 {mma = "mma_m16n8k16_f16_f16_f16", warps = array<i32: 1, 1, 1>} : (!tile_16x16xf16_v1, !tile_16x16xf16_v2, !tile_16x16xf16_v1) -> !tile_16x16xf16_v1
     %3 = nv_tileas.convert_layout %d : (!tile_16x16xf16_v1) -> !tile_16x16xf16
     %t1 = nv_tileas.tiled_store %a, %3 coords(%zero, %k) {mem_semantic = "weak", has_boundary_tile, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view0, !tile_16x16xf16, i32, i32) -> !nv_tileaa.mem_token
     nv_tileas.continue

@@ -35,7 +35,7 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
     ^bb2(%k: i32, %acc: !tile_128x64xf32):
       %x, %t0 = nv_tileas.tiled_load %left coords(%row, %k) token(%token) {mem_semantic = "weak", tma, has_boundary_tile, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view1, i32, i32, !nv_tileaa.mem_token) -> (!tile_128x32xf16, !nv_tileaa.mem_token)
       %y, %t1 = nv_tileas.tiled_load %right coords(%k, %zero) token(%token) {mem_semantic = "weak", tma, has_boundary_tile, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view2, i32, i32, !nv_tileaa.mem_token) -> (!tile_32x64xf16, !nv_tileaa.mem_token)
-      %more = nv_tileas.dot %x, %y, %acc {tmem_columns = 64 : i32, tensor_memory = "tcgen05_k16_f16_f16_f32"} : (!tile_128x32xf16, !tile_32x64xf16, !tile_128x64xf32) -> !tile_128x64xf32
+      %more = nv_tileas.dot %x, %y, %acc {tmem_columns = 64 : i32, mma = "tcgen05_k16_f16_f16_f32"} : (!tile_128x32xf16, !tile_32x64xf16, !tile_128x64xf32) -> !tile_128x64xf32
       nv_tileas.continue %more : (!tile_128x64xf32) -> ()
     }
     %t2 = nv_tileas.tiled_store %out, %sum coords(%row, %zero) token(%token) {mem_semantic = "weak", has_boundary_tile, vector = 4 : i32, in_bounds = array<i1: false, false>} : (!view3, !tile_128x64xf32, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
@@ -104,7 +104,7 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32, producer_warps = 2 : i32} {
         %28 = arith.constant 1 : i32
         %29 = arith.shrui %27, %28 : i32
         %30 = arith.cmpi %26, %zero {predicate = "ne"} : (i32, i32) -> i1
-        nv_tileas.async.umma %1, %3, %6, %30 lhs_stage(%29) rhs_stage(%29) pipeline(%4) token(%27) acc_stage(%24) {lhs_placement = #cute.shared<16, swizzle<2,3,3> o (128,32):(32,1)>, rhs_placement = #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>, atom = "tcgen05_k16_f16_f16_f32", shape = array<i64: 128, 64, 32>} : (!nv_tileas.buffer<f16, #builtin.int<9>, #cute.shared<16, swizzle<2,3,3> o (128,32):(32,1)>>, !nv_tileas.buffer<f16, #builtin.int<9>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, !nv_tileas.tmem<#builtin.int<128>>, i1, i32, i32, !nv_tileas.pipeline<#builtin.int<9>>, i32, i32) -> ()
+        nv_tileas.async.umma %1, %3, %6, %30 lhs_stage(%29) rhs_stage(%29) pipeline(%4) token(%27) acc_stage(%24) {mma = "tcgen05_k16_f16_f16_f32", lhs_placement = #cute.shared<16, swizzle<2,3,3> o (128,32):(32,1)>, rhs_placement = #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>, shape = array<i64: 128, 64, 32>} : (!nv_tileas.buffer<f16, #builtin.int<9>, #cute.shared<16, swizzle<2,3,3> o (128,32):(32,1)>>, !nv_tileas.buffer<f16, #builtin.int<9>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, !nv_tileas.tmem<#builtin.int<128>>, i1, i32, i32, !nv_tileas.pipeline<#builtin.int<9>>, i32, i32) -> ()
         %31 = nv_tileas.async.pipeline.advance %4, %27 : (!nv_tileas.pipeline<#builtin.int<9>>, i32) -> i32
         nv_tileas.continue %31 : (i32) -> ()
       }
@@ -166,7 +166,7 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
   ^bb2(%k: i32, %acc: !tile_128x64xf32):
     %x, %t0 = nv_tileas.tiled_load %left coords(%one, %k) token(%token) {mem_semantic = "weak", tma, has_boundary_tile, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view1, i32, i32, !nv_tileaa.mem_token) -> (!tile_128x32xf16, !nv_tileaa.mem_token)
     %y, %t1 = nv_tileas.tiled_load %right coords(%k, %zero) token(%token) {mem_semantic = "weak", tma, has_boundary_tile, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view2, i32, i32, !nv_tileaa.mem_token) -> (!tile_32x64xf16, !nv_tileaa.mem_token)
-    %more = nv_tileas.dot %x, %y, %acc {tmem_columns = 64 : i32, tensor_memory = "tcgen05_k16_f16_f16_f32"} : (!tile_128x32xf16, !tile_32x64xf16, !tile_128x64xf32) -> !tile_128x64xf32
+    %more = nv_tileas.dot %x, %y, %acc {tmem_columns = 64 : i32, mma = "tcgen05_k16_f16_f16_f32"} : (!tile_128x32xf16, !tile_32x64xf16, !tile_128x64xf32) -> !tile_128x64xf32
     nv_tileas.continue %more : (!tile_128x64xf32) -> ()
   }
   %t2 = nv_tileas.tiled_store %out, %sum coords(%one, %zero) token(%token) {mem_semantic = "weak", has_boundary_tile, vector = 4 : i32, in_bounds = array<i1: false, false>} : (!view3, !tile_128x64xf32, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
@@ -227,7 +227,7 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32, producer_warps = 1 : i32} {
       %18 = arith.constant 1 : i32
       %19 = arith.shrui %17, %18 : i32
       %20 = arith.cmpi %k, %zero {predicate = "ne"} : (i32, i32) -> i1
-      nv_tileas.async.umma %1, %3, %6, %20 lhs_stage(%19) rhs_stage(%19) pipeline(%4) token(%17) {lhs_placement = #cute.shared<16, swizzle<2,3,3> o (128,32):(32,1)>, rhs_placement = #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>, atom = "tcgen05_k16_f16_f16_f32", shape = array<i64: 128, 64, 32>} : (!nv_tileas.buffer<f16, #builtin.int<9>, #cute.shared<16, swizzle<2,3,3> o (128,32):(32,1)>>, !nv_tileas.buffer<f16, #builtin.int<9>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, !nv_tileas.tmem<#builtin.int<64>>, i1, i32, i32, !nv_tileas.pipeline<#builtin.int<9>>, i32) -> ()
+      nv_tileas.async.umma %1, %3, %6, %20 lhs_stage(%19) rhs_stage(%19) pipeline(%4) token(%17) {mma = "tcgen05_k16_f16_f16_f32", lhs_placement = #cute.shared<16, swizzle<2,3,3> o (128,32):(32,1)>, rhs_placement = #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>, shape = array<i64: 128, 64, 32>} : (!nv_tileas.buffer<f16, #builtin.int<9>, #cute.shared<16, swizzle<2,3,3> o (128,32):(32,1)>>, !nv_tileas.buffer<f16, #builtin.int<9>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, !nv_tileas.tmem<#builtin.int<64>>, i1, i32, i32, !nv_tileas.pipeline<#builtin.int<9>>, i32) -> ()
       %21 = nv_tileas.async.pipeline.advance %4, %17 : (!nv_tileas.pipeline<#builtin.int<9>>, i32) -> i32
       nv_tileas.continue %21 : (i32) -> ()
     }
@@ -275,7 +275,7 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
     ^bb2(%k: i32, %acc: !tile_128x64xf32):
       %x, %t0 = nv_tileas.tiled_load %left coords(%row, %k) token(%token) {mem_semantic = "weak", tma, has_boundary_tile, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view1, i32, i32, !nv_tileaa.mem_token) -> (!tile_128x32xf16, !nv_tileaa.mem_token)
       %y, %t1 = nv_tileas.tiled_load %right coords(%k, %zero) token(%token) {mem_semantic = "weak", tma, has_boundary_tile, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view2, i32, i32, !nv_tileaa.mem_token) -> (!tile_32x64xf16, !nv_tileaa.mem_token)
-      %more = nv_tileas.dot %x, %y, %acc {tmem_columns = 64 : i32, tensor_memory = "tcgen05_k16_f16_f16_f32"} : (!tile_128x32xf16, !tile_32x64xf16, !tile_128x64xf32) -> !tile_128x64xf32
+      %more = nv_tileas.dot %x, %y, %acc {tmem_columns = 64 : i32, mma = "tcgen05_k16_f16_f16_f32"} : (!tile_128x32xf16, !tile_32x64xf16, !tile_128x64xf32) -> !tile_128x64xf32
       nv_tileas.continue %more : (!tile_128x64xf32) -> ()
     }
     %t2 = nv_tileas.tiled_store %out, %sum coords(%row, %zero) token(%token) {mem_semantic = "weak", has_boundary_tile, vector = 4 : i32, in_bounds = array<i1: false, false>} : (!view3, !tile_128x64xf32, i32, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
@@ -344,7 +344,7 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32, producer_warps = 1 : i32} {
         %24 = arith.constant 1 : i32
         %25 = arith.shrui %23, %24 : i32
         %26 = arith.constant true
-        nv_tileas.async.umma %1, %3, %6, %26 lhs_stage(%25) rhs_stage(%25) pipeline(%4) token(%23) {lhs_placement = #cute.shared<16, swizzle<2,3,3> o (128,32):(32,1)>, rhs_placement = #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>, atom = "tcgen05_k16_f16_f16_f32", shape = array<i64: 128, 64, 32>} : (!nv_tileas.buffer<f16, #builtin.int<9>, #cute.shared<16, swizzle<2,3,3> o (128,32):(32,1)>>, !nv_tileas.buffer<f16, #builtin.int<9>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, !nv_tileas.tmem<#builtin.int<64>>, i1, i32, i32, !nv_tileas.pipeline<#builtin.int<9>>, i32) -> ()
+        nv_tileas.async.umma %1, %3, %6, %26 lhs_stage(%25) rhs_stage(%25) pipeline(%4) token(%23) {mma = "tcgen05_k16_f16_f16_f32", lhs_placement = #cute.shared<16, swizzle<2,3,3> o (128,32):(32,1)>, rhs_placement = #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>, shape = array<i64: 128, 64, 32>} : (!nv_tileas.buffer<f16, #builtin.int<9>, #cute.shared<16, swizzle<2,3,3> o (128,32):(32,1)>>, !nv_tileas.buffer<f16, #builtin.int<9>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, !nv_tileas.tmem<#builtin.int<64>>, i1, i32, i32, !nv_tileas.pipeline<#builtin.int<9>>, i32) -> ()
         %27 = nv_tileas.async.pipeline.advance %4, %23 : (!nv_tileas.pipeline<#builtin.int<9>>, i32) -> i32
         nv_tileas.continue %27 : (i32) -> ()
       }

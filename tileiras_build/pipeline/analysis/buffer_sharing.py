@@ -13,7 +13,7 @@ from .enclosing_control_flow import enclosing_loops, is_accumulation_loop, is_de
 from .view_chains import dot_operand_load
 
 # What says how a dot is made.
-MMA_SELECTION_ATTRIBUTES = ("warpgroup", "tensor_memory", "a_via_registers", "signedness_lhs", "signedness_rhs")
+MMA_SELECTION_ATTRIBUTES = ("mma", "a_via_registers", "signedness_lhs", "signedness_rhs")
 
 
 def buffer_sharing_class(dots: Iterable[tuple[TableOp, Iterable[int]]]) -> list[Hashable]:

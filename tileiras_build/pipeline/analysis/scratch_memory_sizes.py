@@ -25,8 +25,6 @@ ALIGNMENT, STAGE_ALIGNMENT = 128, 1024
 SPILLED_ELEMENT_BYTES = 16
 SPILL_VECTOR_REGS = SPILLED_ELEMENT_BYTES // 4
 STORE_BY_TMA = AsyncTiledTmaStoreOp.name
-# What names the instruction of a dot; one without reads its operands from scratch.
-TENSOR_CORES = ("atom", "warpgroup", "tensor_memory")
 
 
 def align_to_banks(size: int) -> int:
@@ -101,7 +99,8 @@ def _chunk_bits(op: TableOp, job: Job) -> int:
 
 
 def _dot_bytes(op: TableOp, job: Job) -> int:
-    if any(row in op.attributes for row in TENSOR_CORES):
+    """A dot without an instruction reads its operands from scratch."""
+    if op.mma is not None:
         return 0
     parts = k_chunks(op, job)
     return align_to_banks(tile_bytes(op.lhs) // parts) + tile_bytes(op.rhs) // parts

@@ -8,18 +8,16 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import Operation
 
 from ...ir.casting import as_op, unwrap
-from ...ir.dialects.fast_xdsl import string_of, walk
+from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import has_side_effects, waits_for_grid
-from ...ir.layouts import SharedLayout, matrix_operand
-from ...ir.layouts.wgmma_layout import A_VIA_REGISTERS_SWIZZLES
-from ...target.mma_atoms import Tcgen05Atom, WgmmaAtom
+from ...ir.layouts import SharedLayout
 from ..common.optimization_hints import hint
 from ..job import Job
 from .axis_info import AxisAnalysis
 from .enclosing_control_flow import early_returns, enclosing_kernel, enclosing_loops, ifs_around_loops
 from .scalar_slice import ScalarSlice, is_unordered_token
-from .tma_tensor_maps import TensorBox, tensor_box, widened_box
+from .tma_tensor_maps import TensorBox, tensor_box
 from .view_chains import dot_operand_load, smem_layout_after_views
 
 # A load, what is between it and the dot, and the box that is loaded.
@@ -85,41 +83,6 @@ def with_tma_box(load: TableOp, chain: list[Operation], job: Job, analysis: Axis
     return None if box is None else (load, chain, box)
 
 
-def wgmma_atom(op: TableOp, job: Job) -> WgmmaAtom | None:
-    """The wgmma instruction for the types of a dot."""
-    if op.lhs_scale is not None or len(op.lhs.type.get_shape()) != 2:
-        return None
-    return job.target.wgmma_atom(*element_types(op))
-
-
-def rows_need_registers(found: TmaOperand, k_dim: int, bits: int) -> bool:
-    """Whether the rows of an operand are in swizzled lines, which ``WgmmaTiling`` spreads over lanes for A via
-    registers.
-    """
-    _, chain, box = found
-    placement = smem_layout_after_views(chain, box.placement)
-    operand = matrix_operand(placement, k_dim) if placement is not None and len(placement.shape) == 2 else None
-    return operand is not None and not operand.k_major and operand.swizzle in A_VIA_REGISTERS_SWIZZLES.get(bits, ())
-
-
-def is_canonical_smem_layout(found: TmaOperand, k_dim: int, atom: WgmmaAtom | Tcgen05Atom) -> bool:
-    """Whether an instruction can read an operand in the placement of TMA."""
-    return as_instruction_reads(found, k_dim, atom) is not None
-
-
-def as_instruction_reads(found: TmaOperand, k_dim: int, atom: WgmmaAtom | Tcgen05Atom) -> TmaOperand | None:
-    """An operand with a box whose placement the instruction can read; None where there is none."""
-    load, chain, box = found
-    for one in (box, widened_box(load, box)):
-        if one is None:
-            continue
-        placement = smem_layout_after_views(chain, one.placement)
-        operand = matrix_operand(placement, k_dim) if placement is not None and len(placement.shape) == 2 else None
-        if operand is not None and (operand.k_major or operand.swizzle in atom.mn_major):
-            return load, chain, one
-    return None
-
-
 def operand_placement(found: TmaOperand) -> tuple[TableOp, TensorBox, SharedLayout | None]:
     """The load and the placement of an operand; two dots for which these are equal may share a stage."""
     load, chain, box = found
@@ -137,8 +100,3 @@ def dots_of_loaded_tiles(func: Operation) -> Iterator[TableOp]:
     for op in walk(func):
         if op.name == "nv_tileas.dot" and any(is_tma_operand(as_op(op), index) for index in (0, 1)):
             yield as_op(op)
-
-
-def element_types(op: TableOp) -> list[str]:
-    """The element types of the left operand, the right one and the accumulator."""
-    return [string_of(value.type.element_type) for value in (op.lhs, op.rhs, op.result)]

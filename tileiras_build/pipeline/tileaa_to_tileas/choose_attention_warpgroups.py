@@ -20,10 +20,11 @@ from ...ir.dialects.op_traits import is_function
 from ..analysis.chained_dots import ChainedDots, chained_dots_of
 from ..analysis.live_tile_registers import tile_registers
 from ..analysis.resource_model import choose_warps, registers_fit_with_setmaxnreg
-from ..analysis.stationary_operands import is_stationary, stages_fit
-from ..analysis.tma_operands import tma_loads_allowed, wgmma_atom
+from ..analysis.tma_operands import tma_loads_allowed
 from ..common.optimization_hints import occupancy
 from ..job import Job
+from ..mma.wgmma.operands import row_for_types
+from ..mma.wgmma.stationary_operands import is_stationary, stages_fit
 from ..pass_manager import EdgePass
 
 ROWS, WARPS = 64, 4  # of a warpgroup
@@ -61,7 +62,7 @@ def _choose(func: TableOp, job: Job) -> None:
 
 
 def _fits_wgmma(chain: ChainedDots, job: Job) -> bool:
-    return all(wgmma_atom(dot, job) is not None for dot in (chain.first, chain.last))
+    return all(row_for_types(dot, job.target) is not None for dot in (chain.first, chain.last))
 
 
 def _fits(chain: ChainedDots, func: TableOp, ctas: int, job: Job) -> bool:

@@ -20,9 +20,9 @@ from ...ir.dialects.op_traits import is_combiner_region, is_function
 from ..analysis.live_tile_registers import live_tile_registers, tile_registers
 from ..analysis.op_queries import is_tile
 from ..analysis.resource_model import choose_warps, ctas_by_row_registers, registers_fit
-from ..analysis.stationary_operands import is_stationary
 from ..common.optimization_hints import hint
 from ..job import Job
+from ..mma.family import fastest_family
 from ..pass_manager import EdgePass
 
 
@@ -47,8 +47,8 @@ class ChooseOccupancy(EdgePass):
 
 
 def _choose(func: Operation, requested: int, job: Job) -> int:
-    warps = choose_warps(func, job)
-    regs = live_tile_registers(func, job.target, lambda dot: is_stationary(dot, job))
+    warps, family = choose_warps(func, job), fastest_family(job.target)
+    regs = live_tile_registers(func, job.target, lambda dot: family.lhs_stays_in_smem(dot, job))
     return (
         next((ctas for ctas in range(requested, 1, -1) if registers_fit(regs, warps, ctas, job.target)), 1)
         if regs

@@ -17,8 +17,8 @@ from ...ir.casting import as_op
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ..analysis.kernel_target import kernel_target
-from ..analysis.mma_atom_selection import select_block_scaled_atom
 from ..job import Job
+from ..mma.family import family_with_fragments
 from ..pass_manager import EdgePass
 from .block_scale_multiply import apply_scales
 
@@ -35,5 +35,7 @@ class ExpandBlockScales(EdgePass):
 
 
 def _needs_expansion(op: TableOp, job: Job) -> bool:
-    keeps_scales = op.lhs_scale is not None and op.tensor_memory is None
-    return keeps_scales and select_block_scaled_atom(kernel_target(op, job), op) is None
+    if op.lhs_scale is None or op.mma is not None:
+        return False
+    target = kernel_target(op, job)
+    return family_with_fragments(op, target).row_for(op, target) is None

@@ -29,11 +29,11 @@ from ...ir.layouts.tmem_layout import ALL_COLUMNS, SCALES_PER_REGISTER, WARPS, a
 from ..analysis.access_vectorization import VECTOR_BYTES, ViewAccessInfo
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.enclosing_control_flow import enclosing_kernel
-from ..analysis.mma_atom_selection import scale_columns, tmem_tiles
 from ..analysis.resource_model import estimated_ctas_per_sm, max_stages
 from ..analysis.scale_factor_groups import is_canonical_loop, tmem_scale_groups
 from ..common.llvm_element_types import element_of
 from ..job import Job
+from ..mma.tcgen05.tmem_tiles import scale_columns, tmem_tiles
 from ..pass_manager import EdgePass
 from .op_insertion import binary, constant_i32, insert_before
 from .software_pipelining.async_stage_copies import erase_dead
@@ -53,7 +53,7 @@ class GroupScaleLoads(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for op in walk(module):
-            if op.name == "nv_tileas.dot" and as_op(op).lhs_scale is not None and as_op(op).tensor_memory is not None:
+            if op.name == "nv_tileas.dot" and as_op(op).lhs_scale is not None and as_op(op).mma is not None:
                 _group(as_op(op), job)
 
 

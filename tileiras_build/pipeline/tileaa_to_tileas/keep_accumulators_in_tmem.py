@@ -4,7 +4,7 @@ In:    nv_tileas dots without layouts, in kernels whose dots are all chained (``
        the first becomes the left operand of the second, and what the second adds to is scaled in each iteration.
 Out:   ``rescaled`` on the second dot: its accumulator stays in tensor memory, and its left operand takes the columns of the
        first one's accumulator, which threads have read; ``stationary`` on the first: its left operand, loaded before the loop, stays
-       in shared memory; ``tensor_memory`` on both, ``tma`` on the loads. On the kernel ``num_warps``, a thread for each
+       in shared memory; ``mma`` on both, ``tma`` on the loads. On the kernel ``num_warps``, a thread for each
        row, and ``occupancy`` where two CTAs have a tile of 128 rows each.
 After: select_mma_and_tma (it chooses where this does not). Before: expand_block_scales, assign_layouts.
 Sound: a factor of 1 leaves a number as it is. A thread writes the left operand over scores of its own row alone, which it
@@ -41,8 +41,9 @@ from ..analysis.tma_operands import (
 from ..common.llvm_element_types import element_of
 from ..common.optimization_hints import occupancy
 from ..job import Job
+from ..mma.smem_operands import readable_operands
+from ..mma.tcgen05.family import FAMILY, has_shape
 from ..pass_manager import EdgePass
-from .select_mma_and_tma import COLUMN_UNIT, readable, unscaled_atom
 
 # Tiles of 128 rows on an SM, of one CTA or two: the dots of one run beside the softmax of the other.
 TILES = 2
@@ -86,18 +87,23 @@ class _ChainedDots:
 
     @cached_property
     def boxes(self) -> tuple[dict[int, TmaOperand], dict[int, TmaOperand]] | None:
-        """The TMA boxes of the operands of each dot: all but the left operand of the second one."""
+        """The TMA boxes of the operands of each dot, as its instruction reads them: all but the left operand of the second one."""
         first, last, analysis = self.dots.first, self.dots.last, AxisAnalysis()
         found = stationary_lhs_load(first)
         held = None if found is None else with_tma_box(*found, self.job, analysis)
         right, other = (tma_operand(dot, 1, self.job, analysis) for dot in (first, last))
         if held is None or right is None or other is None:
             return None
-        return {0: held, 1: right}, {1: other}
+        loaded = self._as_read(first, {0: held, 1: right}), self._as_read(last, {1: other})
+        return None if None in loaded else (unwrap(loaded[0]), unwrap(loaded[1]))
 
-    @cached_property
-    def atoms(self) -> list[Tcgen05Atom | None]:
-        return [unscaled_atom(dot, self.job) for dot in self._pair]
+    def _as_read(self, dot: TableOp, loaded: dict[int, TmaOperand]) -> dict[int, TmaOperand] | None:
+        atom = FAMILY.row_for(dot, self.job.target)
+        return None if atom is None else readable_operands(dot, loaded, atom.mn_major)
+
+    @property
+    def atoms(self) -> list[Tcgen05Atom]:
+        return [unwrap(FAMILY.row_for(dot, self.job.target)) for dot in self._pair]
 
     @property
     def _pair(self) -> tuple[TableOp, TableOp]:
@@ -112,7 +118,7 @@ class _ChainedDots:
         """Whether tensor memory has instructions for both dots, and they read what TMA loads."""
         if not all(map(_is_plain, self._pair)) or self.boxes is None:
             return False
-        return all(map(_has_tcgen05_instruction, self._pair, self.atoms, self.boxes))
+        return all(map(_has_instruction, self._pair, self.atoms, self.boxes))
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -155,7 +161,7 @@ class _ChainedDots:
 
     def mark(self) -> None:
         for dot, atom, boxes in zip(self._pair, self.atoms, unwrap(self.boxes), strict=True):
-            dot.tensor_memory = unwrap(atom).name
+            dot.mma = atom.name
             for load, _, box in boxes.values():
                 load.tma, load.swizzle = True, WIDE if box.swizzle == WIDE else None
         self.dots.first.stationary, self.dots.last.rescaled = True, True
@@ -170,11 +176,7 @@ def _is_plain(dot: TableOp) -> bool:
     return len(dot.lhs.type.get_shape()) == 2 and dot.lhs_scale is None and may_prefetch_in_loop(dot)
 
 
-def _has_tcgen05_instruction(dot: TableOp, atom: Tcgen05Atom | None, boxes: dict[int, TmaOperand]) -> bool:
-    """Whether a tcgen05 instruction multiplies these operands as they are placed."""
-    (m, k), n = dot.lhs.type.get_shape(), dot.rhs.type.get_shape()[1]
-    unit = COLUMN_UNIT.get(min(m, ROWS))
-    if atom is None or unit is None or n % unit or n > MAX_TMEM_COLUMNS or k < atom.k:
-        return False
+def _has_instruction(dot: TableOp, atom: Tcgen05Atom, boxes: dict[int, TmaOperand]) -> bool:
+    """Whether an instruction multiplies tiles of these shapes."""
     narrow = 0 in boxes or ELEMENT_BITS[atom.a_type] <= COLUMN_BITS
-    return narrow and readable(dot, boxes, atom)
+    return narrow and has_shape(dot, atom) and dot.rhs.type.get_shape()[1] <= MAX_TMEM_COLUMNS

@@ -12,11 +12,12 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp, f16
 
 from ...ir.casting import as_op
-from ...ir.dialects.fast_xdsl import string_of, walk
+from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.op_definition import TableOp
 from ..analysis.kernel_target import kernel_target
-from ..analysis.mma_atom_selection import has_block_scaled_instruction
 from ..job import Job
+from ..mma.dots import element_types
+from ..mma.family import family_with_fragments, may_scale_in_instruction
 from ..pass_manager import EdgePass
 from .block_scale_multiply import apply_scales, converted
 
@@ -36,10 +37,9 @@ class LegalizeDot(EdgePass):
 
 def _legalize(op: TableOp, job: Job) -> None:
     if op.lhs_scale is not None:
-        if not has_block_scaled_instruction(kernel_target(op, job), op):
+        if not may_scale_in_instruction(op, kernel_target(op, job)):
             apply_scales(op)
         return
-    types = [string_of(value.type.element_type) for value in (op.lhs, op.rhs, op.result)]
-    if types[0] in FP8 and not job.target.mma_atoms(*types):
+    if element_types(op)[0] in FP8 and family_with_fragments(op, job.target).row_for(op, job.target) is None:
         for index, value in enumerate((op.lhs, op.rhs)):
             op.operands[index] = converted(op, value, f16)

@@ -35,8 +35,9 @@ from ...ir.dialects.op_definition import TableOp
 from ..analysis.access_vectorization import ViewAccessInfo
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.kernel_target import kernel_target
-from ..analysis.mma_atom_selection import FP4, select_block_scaled_atom, select_block_scaled_tcgen05_atom
 from ..job import Job
+from ..mma.dots import FP4
+from ..mma.family import scales_in_instruction
 from ..pass_manager import EdgePass
 
 PERMUTE, VIEW, REINTERPRET, LOAD = (f"nv_tileas.{name}" for name in ("permute", "view", "reinterpret", "tiled_load"))
@@ -60,10 +61,7 @@ class PackFp4(EdgePass):
 def _is_packable(op: TableOp, job: Job) -> bool:
     if op.lhs_scale is None or str(op.lhs.type.element_type) != FP4:
         return False
-    if not any(
-        find(kernel_target(op, job), op, packed_fp4=True)
-        for find in (select_block_scaled_atom, select_block_scaled_tcgen05_atom)
-    ):
+    if not scales_in_instruction(op, kernel_target(op, job), packed_fp4=True):
         return False
     analysis = AxisAnalysis()
     rank = len(op.lhs.type.get_shape())

@@ -23,7 +23,7 @@ from functools import cached_property
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ...ir.casting import as_op, terminator
+from ...ir.casting import as_op, terminator, unwrap
 from ...ir.dialects import arith
 from ...ir.dialects.fast_xdsl import walk
 from ...ir.dialects.nv_tileas.ops import (
@@ -36,10 +36,10 @@ from ...ir.dialects.nv_tileas.ops import (
 from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_counted_loop
 from ..analysis.enclosing_control_flow import enclosing_kernel, has_no_early_exit, is_accumulation_loop
-from ..analysis.mma_atom_selection import atom_named, k_of
 from ..analysis.op_queries import is_pure, is_tile, may_divide_by_zero
 from ..analysis.resource_model import registers_allow_fragment_prefetch
 from ..job import Job
+from ..mma.dots import k_of, row_of
 from ..pass_manager import EdgePass
 from .k_step_operands import KStepOperand, k_step_operand
 from .op_insertion import Inserter, binary, insertion_at_end, insertion_before
@@ -117,7 +117,7 @@ def _loop_parts(loop: TableOp, job: Job) -> _LoopParts | None:
     if len(dots) != 1 or not has_no_early_exit(loop) or not _is_plain(dots[0]):
         return None
     [dot] = dots
-    steps = k_of(dot) // atom_named(job.target, dot.atom).k
+    steps = k_of(dot) // unwrap(row_of(dot)).k
     if steps < 2:
         return None
     operands = [k_step_operand(dot, index, steps) for index in (0, 1)]
@@ -128,8 +128,8 @@ def _loop_parts(loop: TableOp, job: Job) -> _LoopParts | None:
 
 
 def _is_plain(dot: TableOp) -> bool:
-    """Whether an unscaled mma.sync multiplies, and the loop only accumulates into the accumulator."""
-    return dot.atom is not None and dot.lhs_scale is None and is_accumulation_loop(dot)
+    """Whether an unscaled instruction multiplies, and the loop only accumulates into the accumulator."""
+    return dot.mma is not None and dot.lhs_scale is None and is_accumulation_loop(dot)
 
 
 def _may_be_prefetched(parts: _LoopParts) -> bool:

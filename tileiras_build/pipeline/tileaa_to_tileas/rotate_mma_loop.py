@@ -29,7 +29,6 @@ from ...ir.dialects.op_definition import TableOp
 from ...ir.dialects.op_traits import is_agent_switch, is_counted_loop
 from ..analysis.enclosing_control_flow import has_no_early_exit
 from ..analysis.live_tile_registers import tile_registers
-from ..analysis.mma_atom_selection import accumulator_promotion
 from ..analysis.op_queries import is_pure, is_tile
 from ..analysis.resource_model import MIN_STAGES, accumulators_fit
 from ..job import Job
@@ -109,7 +108,7 @@ def _loop_stages(loop: Operation) -> _LoopStages | None:
     block = loop.regions[0].blocks[0]
     found = [op for op in block.ops if op.name in MMA_OPS]
     # partial accumulators are added before a dot is left.
-    if len(found) < 2 or not has_no_early_exit(loop) or any(accumulator_promotion(op) for op in found):
+    if len(found) < 2 or not has_no_early_exit(loop) or any(op.promotion for op in found):
         return None
     first, last = found[0], found[-1]
     if _share_tmem_columns(first, last):

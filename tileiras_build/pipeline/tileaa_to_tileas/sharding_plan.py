@@ -19,13 +19,10 @@ from ..analysis.sharding_propagation import (
 )
 from ..analysis.token_ordered_accesses import token_ordered_pairs
 from ..job import Job
+from ..mma.family import fastest_family
 from .op_insertion import insert_before
 
 SIDE_EFFECTS_ONCE = ("nv_tileas.print", "nv_tileas.alloca", "nv_tileas.fence_alias")
-# Rows and columns from which on a dot has the instruction of a kind (by the targets' names of the kinds), then
-# those from which on it runs at full speed: tcgen05 takes as long for 64 rows as for 128.
-MMA_SIZE_STEPS = {"wgmma": ((64, 8),), "tcgen05": ((64, 16), (128, 16))}
-FRAGMENTS = ((16, 8),)
 
 
 def duplicate_cheap_tiles(func: Operation) -> None:
@@ -79,7 +76,7 @@ def _check_dot(op: TableOp, sharding: Sharding, job: Job) -> None:
     if op not in sharding.operations:
         raise ShardingError("each CTA would compute a whole dot")
     if _mma_efficiency(_shard_shape(op, sharding), job) < _mma_efficiency(tile_shape(op.result), job):
-        raise ShardingError(f"shards of a dot are too small for {job.target.tier.mma_family}")
+        raise ShardingError(f"shards of a dot are too small for {fastest_family(job.target).name}")
 
 
 def _extended(sharding: Sharding, op: TableOp, job: Job) -> Sharding | None:
@@ -107,7 +104,7 @@ def _shard_shape(op: TableOp, sharding: Sharding) -> tuple[int, ...]:
 
 def _mma_efficiency(shape: tuple[int, ...], job: Job) -> int:
     """How many of the thresholds of the target's MMA family the result tile reaches."""
-    steps = MMA_SIZE_STEPS.get(job.target.tier.mma_family, FRAGMENTS)
+    steps = fastest_family(job.target).tile_steps
     return sum(shape[-2] % rows == 0 and shape[-1] % columns == 0 for rows, columns in steps)
 
 

@@ -22,18 +22,17 @@ from ...ir.casting import as_op, parent_block, terminator, tile_shape
 from ...ir.dialects.fast_xdsl import erase
 from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
 from ...ir.dialects.op_traits import is_function
-from ...ir.layouts.tmem_layout import ROWS
 from ..analysis.chained_dots import DOT, chained_dots_of
 from ..analysis.enclosing_control_flow import early_returns
 from ..analysis.live_tile_registers import live_tile_registers
 from ..analysis.op_queries import is_pure, is_tile, may_divide_by_zero, may_end
 from ..analysis.resource_model import choose_warps, live_registers_fit
 from ..analysis.sharding_propagation import Sharding, ShardingError
-from ..analysis.stationary_operands import is_stationary
 from ..analysis.tma_operands import tma_loads_allowed
 from ..common.cse import Cse, eliminate_dead_code
 from ..common.nest_early_returns import nest_early_returns
 from ..job import Job
+from ..mma.family import fastest_family
 from ..pass_manager import EdgePass
 from .op_insertion import constant_i32, insert_before
 from .sharded_program import ShardedProgram
@@ -59,9 +58,10 @@ class SliceOutputTiles(EdgePass):
 
 def _fits(func: Operation, job: Job) -> bool:
     """Whether the registers of a CTA's threads hold what dots keep live, and each row of scores is in one thread."""
-    if job.target.has("tcgen05") and any(chain.rows > ROWS for chain in chained_dots_of(func)):
+    family = fastest_family(job.target)
+    if (most := family.max_chained_rows) and any(chain.rows > most for chain in chained_dots_of(func)):
         return False
-    regs = live_tile_registers(func, job.target, lambda dot: is_stationary(dot, job))
+    regs = live_tile_registers(func, job.target, lambda dot: family.lhs_stays_in_smem(dot, job))
     return live_registers_fit(regs, choose_warps(func, job), job.target)
 
 

@@ -25,15 +25,10 @@ from ...target.mma_atoms import ELEMENT_BITS
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.enclosing_control_flow import is_accumulation_loop
 from ..analysis.resource_model import MIN_WARPS, choose_warps
-from ..analysis.tma_operands import (
-    is_canonical_smem_layout,
-    may_prefetch_in_loop,
-    rows_need_registers,
-    tma_loads_allowed,
-    tma_operand,
-    wgmma_atom,
-)
+from ..analysis.tma_operands import may_prefetch_in_loop, tma_loads_allowed, tma_operand
 from ..job import Job
+from ..mma.smem_operands import readable_operand
+from ..mma.wgmma.operands import row_for_types, rows_need_registers
 from ..pass_manager import EdgePass
 
 SWAP = (1, 0)
@@ -66,7 +61,7 @@ def _swap_in(func: TableOp, job: Job) -> None:
 
 
 def _is_profitable(op: TableOp, job: Job, warps: int) -> bool:
-    atom = wgmma_atom(op, job)
+    atom = row_for_types(op, job.target)
     if atom is None or (bits := ELEMENT_BITS[atom.a_type]) not in A_VIA_REGISTERS_SWIZZLES:
         return False
     if not may_prefetch_in_loop(op) or not is_accumulation_loop(op):
@@ -77,8 +72,8 @@ def _is_profitable(op: TableOp, job: Job, warps: int) -> bool:
     if (
         left is None
         or right is None
-        or is_canonical_smem_layout(right, 0, atom)
-        or not is_canonical_smem_layout(left, 1, atom)
+        or readable_operand(right, 0, atom.mn_major) is not None
+        or readable_operand(left, 1, atom.mn_major) is None
     ):
         return False
     return rows_need_registers(right, 0, bits) and wgmma_tiling(n, m, k, bits, warps) is not None

@@ -38,14 +38,14 @@ def test_a_copy_of_another_shape_is_refused():
 @pytest.mark.seed("lowering-overview", "phase-5-cute")
 def test_an_atom_that_nobody_knows_is_refused():
     module = before_conversion()
-    first(module, "nv_tileas.dot").attributes["atom"] = StringAttr("mma_of_tomorrow")
+    first(module, "nv_tileas.dot").attributes["mma"] = StringAttr("mma_of_tomorrow")
     refused(module, "atom-unknown.*mma_of_tomorrow.*sm_80")
 
 
 @pytest.mark.seed("lowering-overview", "phase-5-cute")
 def test_an_atom_of_another_gpu_is_refused():
     dot = first(before_conversion(), "nv_tileas.dot")
-    dot.attributes["atom"] = StringAttr("wgmma_m64k16_f16_f16_f32")
+    dot.attributes["mma"] = StringAttr("wgmma_m64k16_f16_f16_f32")
     check_operation(dot, Buffers(), find_target("sm_90"))
     with pytest.raises(InternalError, match="atom-unknown.*sm_100"):
         check_operation(dot, Buffers(), find_target("sm_100"))

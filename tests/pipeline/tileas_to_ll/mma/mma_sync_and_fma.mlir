@@ -18,7 +18,7 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32} {
   %fb = arith.sitofp %ib : (!nb) -> !rb
   %b = nv_tileas.view %fb : (!rb) -> !b
   %c = nv_tileas.splat %z : (f32) -> !c
-  %d = nv_tileas.dot %a, %b, %c {atom = "mma_m16n8k16_f16_f16_f32", warps = array<i32: 1, 1, 1>} : (!a, !b, !c) -> !c
+  %d = nv_tileas.dot %a, %b, %c {mma = "mma_m16n8k16_f16_f16_f32", warps = array<i32: 1, 1, 1>} : (!a, !b, !c) -> !c
   nv_tileaa.return
 }
 // ==>

@@ -172,7 +172,7 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32, producer_warps = 1 : i32, sha
   } {
     %t = arith.constant 0 : i32
     nv_tileas.async.pipeline.consumer_wait %ring, %t : (!ring, i32) -> ()
-    nv_tileas.async.umma %a, %b, %d, %more lhs_stage(%t) rhs_stage(%t) pipeline(%ring) token(%t) {lhs_placement = #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>, rhs_placement = #cute.shared<16, swizzle<2,3,3> o (32,32):(1,32)>, atom = "tcgen05_k16_f16_f16_f32", shape = array<i64: 64, 32, 32>} : (!lhs, !rhs, !columns, i1, i32, i32, !ring, i32) -> ()
+    nv_tileas.async.umma %a, %b, %d, %more lhs_stage(%t) rhs_stage(%t) pipeline(%ring) token(%t) {lhs_placement = #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>, rhs_placement = #cute.shared<16, swizzle<2,3,3> o (32,32):(1,32)>, mma = "tcgen05_k16_f16_f16_f32", shape = array<i64: 64, 32, 32>} : (!lhs, !rhs, !columns, i1, i32, i32, !ring, i32) -> ()
     nv_tileas.async.umma_commit %done : (!done) -> ()
     nv_tileas.async.pipeline.consumer_wait %done, %t : (!done, i32) -> ()
     nv_tileas.yield
@@ -362,7 +362,7 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32, producer_warps = 1 : i32, sha
   } {
     %t = arith.constant 2 : i32
     nv_tileas.async.pipeline.consumer_wait %parts, %t : (!parts, i32) -> ()
-    nv_tileas.async.umma %a, %b, %a, %more rhs_stage(%t) {rhs_placement = #cute.shared<16, swizzle<2,3,3> o (32,32):(1,32)>, atom = "tcgen05_k16_f16_f16_f32", shape = array<i64: 128, 32, 32>, chunk = array<i64: 1, 2>} : (!columns, !rhs, !columns, i1, i32) -> ()
+    nv_tileas.async.umma %a, %b, %a, %more rhs_stage(%t) {rhs_placement = #cute.shared<16, swizzle<2,3,3> o (32,32):(1,32)>, mma = "tcgen05_k16_f16_f16_f32", shape = array<i64: 128, 32, 32>, chunk = array<i64: 1, 2>} : (!columns, !rhs, !columns, i1, i32) -> ()
     nv_tileas.yield
   } {
     %p = nv_tileas.splat %x : (f16) -> !tile

@@ -10,7 +10,7 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32, shared_bytes = 9216 : i32} {
   %a = nv_tileas.alloc_tensor {shared_offset = 0 : i32} : !lhs
   %b = nv_tileas.alloc_tensor {shared_offset = 8192 : i32} : !rhs
   %c = nv_tileas.splat %x : (f32) -> !tile
-  %d = nv_tileas.async.dot %a, %b, %c lhs_stage(%stage) rhs_stage(%stage) {lhs_placement = #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>, rhs_placement = #cute.shared<16, swizzle<2,3,3> o (32,8):(1,32)>, atom = "wgmma_m64k16_f16_f16_f32", pending = 1 : i32} : (!lhs, !rhs, !tile, i32, i32) -> !tile
+  %d = nv_tileas.async.dot %a, %b, %c lhs_stage(%stage) rhs_stage(%stage) {lhs_placement = #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>, rhs_placement = #cute.shared<16, swizzle<2,3,3> o (32,8):(1,32)>, mma = "wgmma_m64k16_f16_f16_f32", pending = 1 : i32} : (!lhs, !rhs, !tile, i32, i32) -> !tile
   %e = nv_tileas.async.dot_wait %d {pending = 0 : i32} : !tile
   %f = nv_tileas.addf %e, %e {rounding_mode = "nearest_even"} : !tile
   nv_tileaa.return

@@ -65,14 +65,12 @@ SCHEDULING_ATTRIBUTES: dict[str, Declared] = {
     "extract_slice": SCRATCH | {"chunk_bits": I32.optional(0)},
     "insert_slice": SCRATCH | {"chunk_bits": I32.optional(0)},
     "alloca": LIFETIME_STORAGE,
-    # The mma row and the split of warps over m, n and batch; or the wgmma row; or the tcgen05 row and its columns.
+    # The row of its instruction; the split of warps over m, n and batch; columns of tensor memory.
     "dot": MMA
     | SCRATCH
     | {
-        "atom": TEXT.optional(),
+        "mma": TEXT.optional(),
         "warps": I32S.optional(),
-        "warpgroup": TEXT.optional(),
-        "tensor_memory": TEXT.optional(),
         "tmem_columns": I32.optional(),
         # The accumulator stays in tensor memory, where each iteration rescales it; the left operand stays in shared memory.
         "rescaled": FLAG,
@@ -290,7 +288,7 @@ AsyncDotOp = define(
     "an asynchronous warpgroup MMA with operands in shared memory (lhs: or registers); ``pending``: wait until at most so many are "
     "in flight",
     pure=False,
-    attributes=MMA | OPERAND_PLACEMENTS | {"atom": TEXT, "pending": I32.optional()},
+    attributes=MMA | OPERAND_PLACEMENTS | {"mma": TEXT, "pending": I32.optional()},
     op_traits=CUSTOM_LAYOUT,
 )
 AsyncDotWaitOp = define(
@@ -373,7 +371,7 @@ AsyncUmmaOp = define(
     pure=False,
     # ``scale_iteration``: the index of the iteration in the pipeline of scales. ``chunk``: the index of the chunk of k, and
     # the number of chunks.
-    attributes=MMA | OPERAND_PLACEMENTS | {"atom": TEXT, "shape": I64S, "pair": FLAG, "chunk": I64S.optional()},
+    attributes=MMA | OPERAND_PLACEMENTS | {"mma": TEXT, "shape": I64S, "pair": FLAG, "chunk": I64S.optional()},
     op_traits=NO_TILES,
 )
 UmmaCommitOp = define(

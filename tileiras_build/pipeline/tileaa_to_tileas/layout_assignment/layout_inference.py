@@ -9,14 +9,6 @@ from ....ir.dialects.op_definition import TableOp
 from ....ir.dialects.op_traits import LayoutTrait, traits_of
 from ....ir.layouts import LinearLayout
 from ....ir.layouts.linear_layout import dim_bases
-from ....target.targets import Target
-from ...analysis.mma_atom_selection import (
-    atom_named,
-    scale_columns,
-    tiling_of,
-    tmem_tiles,
-    wgmma_tiling_of,
-)
 from ...common.llvm_element_types import element_of, value_bits
 
 LANE_BITS = 5
@@ -62,48 +54,6 @@ def _replicated(layout: LinearLayout, units: list[int]) -> LinearLayout:
 def reduce_result(layout: LinearLayout, axis: int) -> LinearLayout:
     """Remove the axis, and the registers that would be replicas."""
     return layout.drop_dim(axis).distinct_registers()[0]
-
-
-def sliced_to_shape(layout: LinearLayout, shape: tuple[int, ...]) -> LinearLayout:
-    """The layout of a smaller tile than that of ``layout``: positions outside of it become replicas."""
-    for dim, size in enumerate(shape):
-        if layout.shape[dim] != size:
-            layout = layout.resize(dim, size)
-    return layout
-
-
-def dot_layouts(op: TableOp, target: Target) -> tuple[LinearLayout, LinearLayout, LinearLayout]:
-    """The fragments of a dot's operands and result."""
-    tiling = tiling_of(op, atom_named(target, op.atom))
-    values = (op.lhs, op.rhs, op.result)
-    layouts = (tiling.a, tiling.b, tiling.c)
-    a, b, c = (sliced_to_shape(layout, tuple(value.type.get_shape())) for layout, value in zip(layouts, values))
-    return a, b, c
-
-
-def scale_layouts(op: TableOp, target: Target, num_warps: int) -> tuple[LinearLayout, LinearLayout]:
-    """The layouts of the scales of a dot's operands."""
-    if op.tensor_memory is not None:
-        left, right = (columns.layout for columns in scale_columns(op, num_warps))
-        return left, right
-    atom = atom_named(target, op.atom)
-    tiling = tiling_of(op, atom)
-    layouts = (tiling.scales(operand, atom.scale_block).layout for operand in "AB")
-    scales = (op.lhs_scale, op.rhs_scale)
-    left, right = (sliced_to_shape(layout, tuple(value.type.get_shape())) for layout, value in zip(layouts, scales))
-    return left, right
-
-
-def wgmma_layouts(op: TableOp, num_warps: int) -> tuple[LinearLayout, LinearLayout]:
-    """The fragments of a wgmma's left operand, where it is in registers, and of its result."""
-    tiling = wgmma_tiling_of(op, num_warps)
-    return tiling.a, tiling.c
-
-
-def tcgen05_layouts(op: TableOp, num_warps: int) -> tuple[LinearLayout | None, LinearLayout]:
-    """The layouts in which a left operand is written to tensor memory, and accumulators are read from it."""
-    left, accumulators = tmem_tiles(op, num_warps)
-    return None if left is None else left.layout, accumulators.layout
 
 
 def can_scan(layout: LinearLayout, axis: int) -> bool:

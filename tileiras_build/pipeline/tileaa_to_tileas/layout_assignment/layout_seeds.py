@@ -6,20 +6,17 @@ from xdsl.ir import Operation, SSAValue
 
 from ....ir.casting import as_op, tile_type
 from ....ir.dialects.op_definition import TableOp
-from ....ir.layouts import LinearLayout, split_warps
-from ....target.mma_atoms import MmaAtom
+from ....ir.layouts import LinearLayout
 from ...analysis.access_vectorization import ViewAccessInfo, pointer_vector
 from ...analysis.kernel_target import kernel_target
-from ...analysis.mma_atom_selection import dot_shape, layout_atom, padded_shape, select_mma_sync_atom, tiling_for
 from ...analysis.op_queries import is_tile
+from ...mma.family import family_of, family_with_fragments
 from . import layout_inference as rules
 from .equivalence_classes import LayoutClasses, tile_size
 from .layout_constraints import has_free_layout
 
 # How strongly anchors ask, per element: a dot's accumulators are used every iteration, memory once.
 DOT_WEIGHT, MEMORY_WEIGHT, SCAN_WEIGHT = 1000, 10, 5
-# What a dot that reads shared memory is marked with -> the layouts of its left operand and its accumulators.
-ASYNC_MMA_ATTRIBUTES = {"warpgroup": rules.wgmma_layouts, "tensor_memory": rules.tcgen05_layouts}
 
 
 def seed(classes: LayoutClasses, op: Operation) -> None:
@@ -76,36 +73,14 @@ def _prefer_memory_layout(classes: LayoutClasses, value: SSAValue, layout: Linea
 def _seed_dot(classes: LayoutClasses, op: TableOp) -> None:
     """The accumulator fragment. Operands are converted, unless an FMA dot reads them from shared memory."""
     classes.union([op.acc, op.result] if not has_free_layout(op.acc) else [op.result])
-    classes.prefer(op.result, _accumulator_layout(classes, op), DOT_WEIGHT * tile_size(op.result))
-    if op.warpgroup is None and (op.tensor_memory is not None or op.atom is not None):
-        _prefer_scale_layouts(classes, op)
-
-
-def _accumulator_layout(classes: LayoutClasses, op: TableOp) -> LinearLayout:
-    for mark, layouts in ASYNC_MMA_ATTRIBUTES.items():
-        if mark in op.attributes:
-            return layouts(op, classes.num_warps)[1]
-    atom = select_mma_sync_atom(kernel_target(op, classes.job), op)
-    return classes.default_layout(op.result) if atom is None else _accumulator_fragment(classes, op, atom)
-
-
-def _accumulator_fragment(classes: LayoutClasses, op: TableOp, atom: MmaAtom) -> LinearLayout:
-    """The accumulator fragment of the chosen instruction. Its name and its split over warps are set on the dot."""
-    batch, m, n, k = dot_shape(op)
-    rows, columns, _ = padded_shape(m, n, k, atom)
-    warps = split_warps(classes.num_warps, rows, columns, layout_atom(atom), batch or 1)
-    if _feeds_dot(classes, op):
-        warps = (classes.num_warps // warps[2], 1, warps[2])
-    op.atom = atom.name
-    op.warps = warps
-    return rules.sliced_to_shape(tiling_for(op, atom, warps).c, tuple(op.result.type.get_shape()))
-
-
-def _prefer_scale_layouts(classes: LayoutClasses, op: TableOp) -> None:
-    if op.lhs_scale is None:
-        return
-    layouts = rules.scale_layouts(op, classes.job.target, classes.num_warps)
-    for scale, layout in zip((op.lhs_scale, op.rhs_scale), layouts):
+    if op.mma is None:
+        target = kernel_target(op, classes.job)
+        family = family_with_fragments(op, target)
+        family.divide(op, target, classes.num_warps, rows_only=_feeds_dot(classes, op))
+    layouts = family_of(op).layouts(op, classes.num_warps)
+    accumulator = classes.default_layout(op.result) if layouts is None else layouts.c
+    classes.prefer(op.result, accumulator, DOT_WEIGHT * tile_size(op.result))
+    for scale, layout in zip((op.lhs_scale, op.rhs_scale), layouts.scales if layouts else ()):
         classes.prefer(scale, layout, DOT_WEIGHT * tile_size(scale))
 
 

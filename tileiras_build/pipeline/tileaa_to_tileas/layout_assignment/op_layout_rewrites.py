@@ -12,11 +12,11 @@ from ...analysis.access_vectorization import SECTOR_BYTES, ViewAccessInfo
 from ...analysis.op_queries import ELEMENTWISE, FREE, POINTER, SHAPE, element_kind, is_tile, tiles
 from ...analysis.view_chains import dot_operand_load
 from ...common.llvm_element_types import element_of
+from ...mma.family import Storage, family_of
 from . import layout_inference as rules
 from .apply_layouts import ConvertLayoutInserter, layout_of, set_layout
 from .equivalence_classes import tile_size
 from .layout_constraints import has_free_layout, yielded
-from .layout_seeds import ASYNC_MMA_ATTRIBUTES
 
 # A store from the accumulator fragment costs less than a trip through shared memory if it stays this wide.
 DIRECT_STORE_BYTES = 8
@@ -110,43 +110,28 @@ def _stores_narrowly(op: TableOp, order: list[int]) -> bool:
 
 
 def _write_dot(writer: ConvertLayoutInserter, op: TableOp) -> None:
-    for mark, layouts in ASYNC_MMA_ATTRIBUTES.items():
-        if mark in op.attributes:
-            return _write_async_dot(writer, op, layouts(op, writer.classes.num_warps))
-    if op.atom is not None:
-        return _write_mma_sync_dot(writer, op, rules.dot_layouts(op, writer.classes.job.target))
-    layout = writer.classes.layout(op.result)
-    writer.require(op, 2, layout)
-    set_layout(op.result, layout)
-
-
-def _write_mma_sync_dot(writer: ConvertLayoutInserter, op: TableOp, layouts: tuple[LinearLayout, ...]) -> None:
-    for index, layout in enumerate(layouts):
-        writer.require(op, index, layout, exact=False)
-    _require_scales(writer, op)
-    writer.produce(op.result, layouts[2])
-
-
-def _write_async_dot(
-    writer: ConvertLayoutInserter, op: TableOp, layouts: tuple[LinearLayout | None, LinearLayout]
-) -> None:
-    """Operands in shared memory need no layout: the right one, and the left one if loaded and not via registers."""
-    left, accumulators = layouts
-    source = dot_operand_load(op, 0)
-    loaded = op.stationary or source is not None and source[0].tma
-    if not loaded or op.a_via_registers:
-        writer.require(op, 0, unwrap(left), exact=False)
-    writer.require(op, 2, accumulators)
-    _require_scales(writer, op)
-    writer.produce(op.result, accumulators)
-
-
-def _require_scales(writer: ConvertLayoutInserter, op: TableOp) -> None:
-    if op.lhs_scale is None:
+    layouts = family_of(op).layouts(op, writer.classes.num_warps)
+    if layouts is None:
+        layout = writer.classes.layout(op.result)
+        writer.require(op, 2, layout)
+        set_layout(op.result, layout)
         return
-    layouts = rules.scale_layouts(op, writer.classes.job.target, writer.classes.num_warps)
-    for index, layout in enumerate(layouts, FIRST_SCALE):
+    if layouts.a is not None and _is_lhs_in_registers(op):
+        writer.require(op, 0, layouts.a, exact=False)
+    if layouts.b is not None:
+        writer.require(op, 1, layouts.b, exact=False)
+    writer.require(op, 2, layouts.c, exact=layouts.fixed)
+    for index, layout in enumerate(layouts.scales, FIRST_SCALE):
         writer.require(op, index, layout, exact=False)
+    writer.produce(op.result, layouts.c)
+
+
+def _is_lhs_in_registers(op: TableOp) -> bool:
+    """Whether a dot's left operand passes through registers: its instruction does not read it from where TMA puts it."""
+    if Storage.SHARED not in family_of(op).a_storage or op.a_via_registers:
+        return True
+    source = dot_operand_load(op, 0)
+    return not op.stationary and (source is None or not source[0].tma)
 
 
 def _write_reduce(writer: ConvertLayoutInserter, op: TableOp) -> None:

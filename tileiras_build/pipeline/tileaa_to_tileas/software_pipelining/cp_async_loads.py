@@ -18,6 +18,7 @@ from ...analysis.axis_info import AxisAnalysis
 from ...analysis.scalar_slice import is_unordered_token
 from ...analysis.scale_factor_groups import smem_scale_groups
 from ...common.llvm_element_types import element_of
+from ...mma.family import Storage, family_of
 from ..layout_assignment.view_chain_layouts import fragment_at_load
 from ..op_insertion import IfOp
 
@@ -80,12 +81,17 @@ def _view_chain_to_dot(value: SSAValue, block: Block) -> list[Operation] | None:
         if user.parent is not block:
             return None
         if user.name == "nv_tileas.dot":
-            return chain if use.index != JOIN_TOKENS and user.atom is not None else None
+            return chain if use.index != JOIN_TOKENS and _reads_fragments(as_op(user)) else None
         if not is_value_forwarding(user) or len(user.results) != 1:
             return None
         chain.append(user)
         value = user.results[0]
     return None
+
+
+def _reads_fragments(dot: TableOp) -> bool:
+    """Whether the instruction of a dot reads operands in registers."""
+    return Storage.REGISTERS in family_of(dot).b_storage
 
 
 def _is_in_block_or_if(op: Operation, block: Block) -> bool:

@@ -18,7 +18,6 @@ from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts.tmem_layout import ALL_COLUMNS, allocated_columns
 from ...analysis.buffer_sharing import buffer_sharing_class
 from ...analysis.enclosing_control_flow import is_accumulation_loop, is_defined_in_loop
-from ...analysis.mma_atom_selection import lhs_k_chunks, scale_columns, tmem_tiles
 from ...analysis.resource_model import (
     MAX_CP_ASYNC_STAGES,
     MIN_STAGES,
@@ -32,6 +31,7 @@ from ...analysis.scale_factor_groups import smem_scale_groups, tmem_scale_groups
 from ...analysis.scratch_memory_sizes import STAGE_ALIGNMENT, largest_scratch
 from ...common.llvm_element_types import element_of
 from ...job import Job
+from ...mma.tcgen05.tmem_tiles import lhs_k_chunks, scale_columns, tmem_tiles
 from ...shared_memory_fallbacks import FALLBACKS
 from ..chunked_layout_conversions import limit_conversion_chunks
 from ..op_insertion import insert_before

@@ -18,9 +18,9 @@ from ....ir.dialects.nv_tileas.types import PipelineType
 from ....ir.dialects.op_definition import TableOp
 from ....ir.dialects.op_traits import is_if, is_structured_control_flow, is_yield
 from ...analysis.enclosing_control_flow import is_accumulation_loop
-from ...analysis.mma_atom_selection import accumulator_promotion
 from ...analysis.resource_model import MIN_STAGES
 from ...common.llvm_element_types import element_of
+from ...mma.family import Storage, family_of
 from ..op_insertion import constant_i32, insert_before, insertion_before, is_not_first_iteration, loop_continues_at
 from .consumer_operands import erase_tma_operand_load, mma_operands_of, read_fragment
 from .pipeline_buffers import (
@@ -184,12 +184,13 @@ class ConsumerPartition:
 
 def _emit_mma_and_release(mma_pipeline: MmaPipeline, stage: SSAValue, token: SSAValue) -> None:
     dot, after = mma_pipeline.dot, next_op(mma_pipeline.dot)
-    if dot.warpgroup is not None and _emit_mma(mma_pipeline, stage):
+    reads_stage = Storage.SHARED in family_of(dot).b_storage
+    if reads_stage and _emit_mma(mma_pipeline, stage):
         block = parent_block(dot)
         later = insert_before(is_not_first_iteration(as_op(block.parent_op()), block.args[0]), after)
         insert_before(ConsumerReleaseOp.make([mma_pipeline.pipeline, token, later], [], previous_stage=True), after)
         return
-    if dot.warpgroup is None:
+    if not reads_stage:
         for operand_load in mma_pipeline.operand_loads:
             read_fragment(operand_load, stage, dot)
     insert_before(ConsumerReleaseOp.make([mma_pipeline.pipeline, token, None], []), after)
@@ -200,8 +201,7 @@ def _emit_mma(mma_pipeline: MmaPipeline, stage: SSAValue) -> bool:
     dot = mma_pipeline.dot
     operands, stages, kept = mma_operands_of(mma_pipeline, stage)
     behind = stages[0] is not None and _may_stay_in_flight(mma_pipeline)
-    told = {"atom": dot.warpgroup, "pending": int(behind)}
-    new_op = AsyncDotOp.make([*operands, dot.acc, *stages], [dot.result.type], kept, **told)
+    new_op = AsyncDotOp.make([*operands, dot.acc, *stages], [dot.result.type], kept, pending=int(behind))
     insert_before(new_op, dot)
     dot.result.replace_all_uses_with(new_op.result)
     return behind
@@ -215,7 +215,7 @@ def _may_stay_in_flight(mma_pipeline: MmaPipeline) -> bool:
     and the next iteration has another one. Partial accumulators are added at once.
     """
     dot, stages = mma_pipeline.dot, type_as(mma_pipeline.pipeline, PipelineType).stages.data
-    whole = element_of(dot.result.type).bits == 32 and accumulator_promotion(dot) is None
+    whole = element_of(dot.result.type).bits == 32 and not dot.promotion
     return stages >= MIN_STAGES and is_accumulation_loop(dot) and whole
 
 

@@ -17,15 +17,17 @@ from ....ir.layouts.tmem_layout import WARPS
 from ...analysis.axis_info import AxisAnalysis
 from ...analysis.chained_dots import stationary_lhs_load
 from ...analysis.enclosing_control_flow import enclosing_loops, ifs_around_loops
-from ...analysis.mma_atom_selection import k_of, tmem_tiles
 from ...analysis.scale_factor_groups import warp_loaded_scale_groups
 from ...analysis.tma_tensor_maps import TensorBox, tensor_box
 from ...analysis.view_chains import dot_operand_load, smem_layout_after_views
+from ...mma.dots import k_of
+from ...mma.family import Storage, family_of
+from ...mma.tcgen05.tmem_tiles import tmem_tiles
 from ..op_insertion import Inserter, constant_i32
 from .scale_load_candidates import ScaleLoad, scale_loads
 
 # What a dot is marked with, and its instruction is not.
-MMA_SELECTION_ATTRIBUTES = ("warpgroup", "tensor_memory", "tmem_columns", "warps", "rescaled", "stationary")
+MMA_SELECTION_ATTRIBUTES = ("tmem_columns", "warps", "rescaled", "stationary")
 tf32 = FloatTF32Type()
 
 
@@ -149,7 +151,7 @@ class MmaPipeline:
     @property
     def consumers(self) -> int | None:
         """The arrivals that release a stage: one commit for tensor memory; None for one arrival of each warp."""
-        return 1 if self.dot.tensor_memory is not None else None
+        return 1 if family_of(self.dot).accumulator is Storage.TENSOR else None
 
     @property
     def stage_bytes(self) -> int:
@@ -269,9 +271,9 @@ def async_mma_attributes(mma_pipeline: MmaPipeline) -> dict[str, Attribute]:
 
 
 def umma_attributes(dot: TableOp) -> dict[str, Any]:
-    """The attributes of a tensor-memory MMA: its instruction and its shape."""
+    """The attributes of a tensor-memory MMA: its shape."""
     m, n = dot.result.type.get_shape()
-    return {"atom": dot.tensor_memory, "shape": (m, n, k_of(dot))}
+    return {"shape": (m, n, k_of(dot))}
 
 
 def stage_of(insert: Inserter, pipeline: SSAValue, token: SSAValue) -> SSAValue:

@@ -16,12 +16,13 @@ from ....ir.layouts.tmem_layout import COPIED_REGISTERS, LANES
 from ...analysis.access_vectorization import SECTOR_BYTES, VECTOR_BYTES, ViewAccessInfo
 from ...analysis.axis_info import AxisAnalysis
 from ...analysis.integer_ranges import BoundsCheck
-from ...analysis.mma_atom_selection import scale_columns
 from ...analysis.op_queries import is_pure, may_divide_by_zero
 from ...analysis.scalar_slice import ScalarSlice, is_unordered_token
 from ...analysis.scale_factor_groups import is_canonical_loop
 from ...analysis.view_chains import dot_operand_load
 from ...common.llvm_element_types import element_of
+from ...mma.family import Storage, family_of
+from ...mma.tcgen05.tmem_tiles import scale_columns
 from ..layout_assignment.layout_inference import operand_layout
 from ..layout_assignment.view_chain_layouts import layout_through_view, with_layout
 from ..op_insertion import Inserter
@@ -64,7 +65,11 @@ def scale_loads(dot: TableOp) -> list[ScaleLoad]:
     """The loads of both operands; none where one warp would load them too slowly, or tcgen05.cp does not copy such
     scales.
     """
-    if dot.tensor_memory is None or dot.lhs_scale is None or not is_canonical_loop(dot.parent_op()):
+    if (
+        family_of(dot).accumulator is not Storage.TENSOR
+        or dot.lhs_scale is None
+        or not is_canonical_loop(dot.parent_op())
+    ):
         return []
     found = [_scale_load(dot, side) for side in (0, 1)]
     copies = [one for one in found if one is not None]

@@ -15,7 +15,6 @@ from ....ir.dialects.nvvm.attrs import LoadCacheModifierAttr
 from ....ir.dialects.nvvm.memory_access import LoadMatrixOp, StoreMatrixOp
 from ....ir.dialects.op_definition import TableOp
 from ....target.mma_atoms import MmaAtom
-from ...analysis.mma_atom_selection import atoms_by_name
 from ..convert_nvgpu_and_gpu_to_nvvm.type_conversion import struct_of
 from .atoms import ATOMS, REWRITES, MmaShape, atom, atom_of, rewrite, type_parameters, view_of
 from .memory import load_registers, store_registers
@@ -33,7 +32,7 @@ def _register(name: str) -> Attribute:
 def _row_of(kind: AtomType, cv: Converter) -> SignedAtom[MmaAtom]:
     """The row of an atom that the target has; raises InvalidInput or Unsupported."""
     found = MMA.get(kind.data)
-    if found is None or found.row.name not in atoms_by_name(cv.job.target):
+    if found is None or not cv.job.target.has(found.row.capability):
         MmaShape.of(kind, cv)
         raise cv.unsupported("atom-target", f"multiplies {kind.data!r}, which {cv.job.target.name} does not")
     return found

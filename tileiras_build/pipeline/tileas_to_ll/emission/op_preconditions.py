@@ -16,7 +16,6 @@ from ....core.errors import InternalError
 from ....ir.casting import int_attr, str_attr
 from ....ir.dialects.nv_tileas.ops import LD_SHARED, ST_SHARED
 from ....ir.dialects.op_definition import TableOp
-from ....target.mma_atoms import TCGEN05_ATOMS, WGMMA_ATOMS, MmaAtom, Tcgen05Atom, WgmmaAtom
 from ....target.targets import Target
 from ..type_converter import LLVMTypeConverter
 from .analyze_buffers import Buffers
@@ -49,7 +48,7 @@ def _check_shapes(op: Operation, actual: tuple[int, ...], expected: tuple[int, .
 
 
 def _check_atom(op: TableOp, buffers: Buffers, target: Target) -> None:
-    _check_known(op, "atom", _atoms(target), target)
+    _check_known(op, "mma", _mma_rows(target), target)
 
 
 def _check_copy(op: TableOp, buffers: Buffers, target: Target) -> None:
@@ -62,14 +61,9 @@ def _check_known(op: TableOp, key: str, known: Collection[str], target: Target) 
 
 
 @cache
-def _atoms(target: Target) -> frozenset[str]:
+def _mma_rows(target: Target) -> frozenset[str]:
     """The matrix instructions of a GPU."""
-    rows: tuple[MmaAtom | WgmmaAtom | Tcgen05Atom, ...] = (
-        *target.all_mma_atoms,
-        *WGMMA_ATOMS,
-        *TCGEN05_ATOMS,
-    )
-    return frozenset(row.name for row in rows if target.has(row.capability))
+    return frozenset(row.name for row in target.mma_rows)
 
 
 def _check_wait(op: TableOp, buffers: Buffers, target: Target) -> None:

@@ -1,6 +1,6 @@
 """Matrix multiply-accumulate: mma.sync on fragments, or fused multiply-adds on any layout.
 
-``atom`` of the operation names the row of ``target/mma_atoms.py``; ``tiling`` is (warps_m, warps_n, warps_batch). Operands
+``mma`` of the operation names the row of ``target/mma_atoms.py``; ``warps`` is (warps_m, warps_n, warps_batch). Operands
 shorter than the atom are held repeated (rows and columns: the copies compute copies) or masked to zero (along k).
 """
 
@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, SSAValue
 
 from ....core.errors import InternalError
-from ....ir.casting import str_attr, tile_type, typed
+from ....ir.casting import tile_type, typed
 from ....ir.dialects.cute import layout_of
 from ....ir.dialects.cute_nvgpu.atoms import mma_of
 from ....ir.dialects.nvvm import llvm_intrinsics
@@ -20,10 +20,12 @@ from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import LinearLayout, MmaTiling, SharedLayout, shared_access, unpack
 from ....target.mma_atoms import MmaAtom
 from ...analysis.chunked_tile_slices import dim_stride
-from ...analysis.mma_atom_selection import atom_named, operand_signs, tiling_of
 from ...analysis.scratch_memory_sizes import align_to_banks, tile_bytes
 from ...common.llvm_element_types import ELEMENTS, Element, element_of
 from ...common.llvm_type_constructors import DOUBLE, FLOAT, HALF, I16, I32, vector
+from ...mma.dots import operand_signs
+from ...mma.mma_sync.family import FAMILY
+from ...mma.mma_sync.tiling import sliced_to_shape, tiling_of
 from ..arith.float_conversions import convert_float
 from ..data_movement.chunked_slices import store_chunk_along
 from ..emission.element_constants import zero_element
@@ -44,14 +46,14 @@ MultiplyAdd = Callable[[Value, Value, Value], Value]
 
 
 def emit_dot(e: KernelEmitter, op: TableOp) -> None:
-    if "atom" in op.attributes:
+    if op.mma is not None:
         return _emit_mma(e, op)
     _emit_multiply_add(e, op)
 
 
 # ---- mma.sync ------------------------------------------------------------------------------------
 def _emit_mma(e: KernelEmitter, op: TableOp) -> None:
-    atom = atom_named(e.target, str_attr(op, "atom"))
+    atom = FAMILY.row_of(op)
     tiling = tiling_of(op, atom)
     a_words = _operand_registers(e, op.lhs, tiling.a, VALUE_TYPES[atom.a_value], tiling, 0)
     b_words = _operand_registers(e, op.rhs, tiling.b, VALUE_TYPES[atom.b_value], tiling, 1)
@@ -80,7 +82,7 @@ class _Scales:
             for value, operand in ((op.lhs_scale, "A"), (op.rhs_scale, "B"))
         ]
         self.held = [
-            e.values.packed_as(value, _sliced_to_shape(scales.layout, tuple(value.type.get_shape())))
+            e.values.packed_as(value, sliced_to_shape(scales.layout, tuple(value.type.get_shape())))
             for value, scales in self.sides
         ]
 
@@ -96,14 +98,6 @@ class _Scales:
         return result
 
 
-def _sliced_to_shape(layout: LinearLayout, shape: tuple[int, ...]) -> LinearLayout:
-    """The layout of the tile itself within the padded one: bits beyond its extent repeat."""
-    for dim, size in enumerate(shape):
-        if layout.shape[dim] != size:
-            layout = layout.resize(dim, size)
-    return layout
-
-
 def _operand_registers(
     e: KernelEmitter, value: SSAValue, layout: LinearLayout, type: Attribute, tiling: MmaTiling, k_from_end: int
 ) -> Callable[[range], list[Value]]:
@@ -115,7 +109,7 @@ def _operand_registers(
     if layout.shape[k_dim] != shape[k_dim]:
         registers = _masked(e, value, layout, shape, k_dim, element)
     else:
-        registers = e.values.packed_as(value, _sliced_to_shape(layout, shape))
+        registers = e.values.packed_as(value, sliced_to_shape(layout, shape))
     per_word = max(1, 32 // element.bits)
 
     def words(members: range) -> list[Value]:
@@ -145,7 +139,7 @@ def _masked(
     e: KernelEmitter, value: SSAValue, layout: LinearLayout, shape: tuple[int, ...], k_dim: int, element: Element
 ) -> list[Value]:
     """Registers of the padded operand: zero where the position along k is past the tile."""
-    registers = e.values.registers_as(value, _sliced_to_shape(layout, shape))
+    registers = e.values.registers_as(value, sliced_to_shape(layout, shape))
     unit = 1
     for size in layout.shape[k_dim + 1 :]:
         unit *= size
@@ -167,7 +161,7 @@ def _masked(
 
 
 def _accumulators(values: ValueMap, op: TableOp, tiling: MmaTiling) -> list[Value]:
-    wanted = _sliced_to_shape(tiling.c, tuple(op.acc.type.get_shape()))
+    wanted = sliced_to_shape(tiling.c, tuple(op.acc.type.get_shape()))
     return list(values.registers_as(op.acc, wanted))
 
 
@@ -185,7 +179,7 @@ def _c_scalars(b: InstructionBuilder, is_packed: bool, values: Sequence[SSAValue
 
 
 def _set_result(values: ValueMap, op: TableOp, tiling: MmaTiling, accumulators: list[Value]) -> None:
-    held = _sliced_to_shape(tiling.c, tuple(op.result.type.get_shape()))
+    held = sliced_to_shape(tiling.c, tuple(op.result.type.get_shape()))
     names = held.register_permutation(layout_of(op.result))
     if names is None:
         raise InternalError("dot-layout", "the result of a dot does not have its atom's layout")

@@ -41,9 +41,10 @@ from ....ir.layouts.linear_layout import log2_exact
 from ....ir.layouts.matrix_descriptor import ADDRESS_MASK, PATTERN_LINES, UNIT_SHIFT, plain_descriptor
 from ....ir.layouts.tmem_layout import COLUMN_BITS, COPIED_REGISTERS, LANES, ROWS, SCALES_PER_REGISTER, WARPS
 from ....target.mma_atoms import ELEMENT_BITS
-from ...analysis.mma_atom_selection import operand_signs, require_operands, tcgen05_atom_of
 from ...common.llvm_element_types import Element, element_of
 from ...common.llvm_type_constructors import I1, I16, I32, I64, SHARED, TENSOR, vector
+from ...mma.dots import check_buffered_operands, operand_signs
+from ...mma.tcgen05.family import FAMILY
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import InstructionBuilder
 from ..emission.kernel_emitter import Handler, KernelEmitter
@@ -307,9 +308,9 @@ class _Umma:
 
     def __init__(self, e: KernelEmitter, op: TableOp):
         self.e, self.op = e, op
-        self.atom = tcgen05_atom_of(op)
+        self.atom = FAMILY.row_of(op)
         m, n, k = int_array_attr(op, "shape")
-        require_operands(op, (m, n, k))
+        check_buffered_operands(op, (m, n, k))
         self.mma = TcgenMma(m, n, k, ELEMENT_BITS[self.atom.a_type])
         self.pair = int("pair" in op.attributes)
         self.left = self._in_shared("lhs", op.lhs, op.lhs_stage, 1) if op.lhs_stage is not None else None

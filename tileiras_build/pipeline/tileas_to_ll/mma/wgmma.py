@@ -31,9 +31,10 @@ from ....ir.dialects.op_definition import TableOp
 from ....ir.layouts import MatrixOperand, SharedLayout, WgmmaTiling, matrix_operand
 from ....ir.layouts.linear_layout import log2_exact
 from ....ir.layouts.wgmma_layout import ROWS
-from ...analysis.mma_atom_selection import accumulator_promotion, operand_signs, require_operands, wgmma_tiling_of
 from ...common.llvm_element_types import Element, element_of
 from ...common.llvm_type_constructors import I32, SHARED, struct, vector
+from ...mma.dots import check_buffered_operands, operand_signs
+from ...mma.wgmma.tiling import accumulator_promotion, tiling_of
 from ..emission.attribute_values import Plain, attributes_of
 from ..emission.function_builder import Value
 from ..emission.instruction_builder import InstructionBuilder
@@ -44,8 +45,8 @@ from ..pipelines.cp_async import stage_address
 
 
 def emit_async_dot(e: KernelEmitter, op: TableOp) -> None:
-    require_operands(op)
-    tiling = wgmma_tiling_of(op, e.num_warps)
+    check_buffered_operands(op)
+    tiling = tiling_of(op, e.num_warps)
     dot = _Wgmma(e, op, tiling)
     if accumulator_promotion(op):
         return _emit_with_promotion(e.values, op, dot)
@@ -132,7 +133,7 @@ def _lhs_in_flight(e: KernelEmitter, dot: TableOp) -> list[Value]:
     """The registers of a left operand: the MMA reads them until the wait, so the wait keeps them alive."""
     if not isinstance(dot, AsyncDotOp) or dot.lhs_stage is not None:
         return []
-    return _lhs_registers(e.values, dot, wgmma_tiling_of(dot, e.num_warps))
+    return _lhs_registers(e.values, dot, tiling_of(dot, e.num_warps))
 
 
 def _lhs_registers(values: ValueMap, dot: TableOp, tiling: WgmmaTiling) -> list[Value]:

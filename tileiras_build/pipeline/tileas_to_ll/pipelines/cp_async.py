@@ -140,7 +140,7 @@ def _feeds_next_mma(op: TableOp) -> bool:
     between = op.next_op
     while between is not None and between is not user and between.name in NO_BARRIER_OPS:
         between = between.next_op
-    return between is user and user.name == "nv_tileas.dot" and "atom" in user.attributes
+    return between is user and user.name == "nv_tileas.dot" and "mma" in user.attributes
 
 
 HANDLERS: dict[str, Handler] = {

@@ -6,18 +6,15 @@ from collections.abc import Iterator
 
 from xdsl.ir import Operation, SSAValue
 
-from ...ir.casting import as_op, parent_block, unwrap
-from ...ir.dialects.fast_xdsl import walk
-from ...ir.dialects.op_definition import TableOp
-from ..common.optimization_hints import occupancy
-from ..job import Job
-from ..pipelining_strategies import choose, is_enabled
-from .axis_info import AxisAnalysis
-from .buffer_sharing import is_lhs_computed_in_loop
-from .chained_dots import DOT, stationary_lhs_load
-from .enclosing_control_flow import enclosing_kernel, ifs_around_loops
-from .live_tile_registers import tile_registers
-from .resource_model import (
+from ....ir.casting import as_op, parent_block, unwrap
+from ....ir.dialects.fast_xdsl import walk
+from ....ir.dialects.op_definition import TableOp
+from ...analysis.axis_info import AxisAnalysis
+from ...analysis.buffer_sharing import is_lhs_computed_in_loop
+from ...analysis.chained_dots import DOT, stationary_lhs_load
+from ...analysis.enclosing_control_flow import enclosing_kernel, ifs_around_loops
+from ...analysis.live_tile_registers import tile_registers
+from ...analysis.resource_model import (
     STAGES_SMEM_OVERHEAD,
     choose_warps,
     live_registers_fit,
@@ -25,17 +22,20 @@ from .resource_model import (
     registers_fit,
     registers_fit_with_setmaxnreg,
 )
-from .tma_operands import (
+from ...analysis.tma_operands import (
     TmaOperand,
-    as_instruction_reads,
     may_prefetch_in_loop,
     operand_placement,
     tma_loads_allowed,
     tma_operand,
-    wgmma_atom,
     with_tma_box,
 )
-from .view_chains import source_load_of
+from ...analysis.view_chains import source_load_of
+from ...common.optimization_hints import occupancy
+from ...job import Job
+from ...pipelining_strategies import choose, is_enabled
+from ..smem_operands import readable_operand
+from .operands import row_for_types
 
 # From so many columns on a warpgroup's dot reads both operands from shared memory in less time than it multiplies:
 # 64 rows and 128 columns of 16 bits along k of 16 are 6 KiB in 64 clocks, of the 8 KiB that shared memory has in them.
@@ -50,7 +50,7 @@ def is_stationary(other: TableOp, job: Job) -> bool:
 
 def stationary_lhs(other: TableOp, job: Job) -> TmaOperand | None:
     """The load, the view chain and the box of a stationary operand; None where there is none, or it stays in registers."""
-    if stationary_lhs_load(other) is None or wgmma_atom(other, job) is None:
+    if stationary_lhs_load(other) is None or row_for_types(other, job.target) is None:
         return None
     func = enclosing_kernel(other)
     if not tma_loads_allowed(func) or as_op(func).num_ctas is not None or not is_enabled(PRODUCER_WARPS, choose(job)):
@@ -75,13 +75,13 @@ def dots_reading_same_lhs(dot: TableOp) -> list[TableOp]:
 
 def _operand_location(other: TableOp, job: Job, analysis: AxisAnalysis) -> TmaOperand | None:
     """The placement of the operand for an instruction, if TMA may load it, and the right one, ahead of the program."""
-    source, atom = stationary_lhs_load(other), wgmma_atom(other, job)
+    source, atom = stationary_lhs_load(other), row_for_types(other, job.target)
     if source is None or atom is None or ifs_around_loops(other) or not may_prefetch_in_loop(other):
         return None
     held, right = with_tma_box(*source, job, analysis), tma_operand(other, 1, job, analysis)
-    if held is None or right is None or as_instruction_reads(right, 0, atom) is None:
+    if held is None or right is None or readable_operand(right, 0, atom.mn_major) is None:
         return None
-    return as_instruction_reads(held, 1, atom)
+    return readable_operand(held, 1, atom.mn_major)
 
 
 def _is_profitable(other: TableOp, job: Job) -> bool:

@@ -1,0 +1,151 @@
+"""``MmaFamily``: what the compiler asks of a kind of matrix instruction, whichever it is.
+
+Each family is a folder beside this file, named by the ``family`` of its rows in ``target/mma_atoms.py``:
+
+    family.py     ``FAMILY``: the answers below, from shapes and types, before and after layouts
+    emission.py   ``HANDLERS``: its operations as the code of one thread
+    verifier.py   ``STEPS``: what its operations do to pipelines, for the verifier of partitions (if any are asynchronous)
+
+The other modules of a folder are its own. Nothing outside of it knows its name: all code has a dot, asks ``family_of``, or
+has a target, and asks ``families_of``. The modules are imported by name, so that analyses which families use may ask families.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from enum import Flag, auto
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
+
+from ...ir.dialects.op_definition import TableOp
+from ...ir.layouts import LinearLayout
+from ...target.mma_atoms import FALLBACK_FAMILY, MmaRow
+from ...target.targets import Target
+from ..job import Job
+from .dots import FP4, element_types, row_of
+
+if TYPE_CHECKING:
+    from ..analysis.tma_operands import TmaOperand
+
+Row = TypeVar("Row", bound=MmaRow)
+
+
+class Storage(Flag):
+    """Where an instruction reads an operand, or accumulates."""
+
+    REGISTERS = auto()
+    SHARED = auto()  # stages that copies fill
+    SCRATCH = auto()  # shared memory of the operation's own, which threads fill
+    TENSOR = auto()
+
+
+class DotLayouts(NamedTuple):
+    """The register layouts of a dot's operands and accumulator; None where registers never hold the operand.
+
+    ``fixed``: the accumulator keeps its registers from one instruction to the next, so it has this layout exactly.
+    """
+
+    a: LinearLayout | None
+    b: LinearLayout | None
+    c: LinearLayout
+    scales: tuple[LinearLayout, ...] = ()
+    fixed: bool = False
+
+
+class MmaFamily(ABC, Generic[Row]):
+    """One kind of matrix instruction. Facts are attributes; what depends on a dot is a method."""
+
+    name: str
+    rows: tuple[Row, ...] = ()
+    # Where A and B may be read from, and where D is.
+    a_storage: Storage = Storage.REGISTERS
+    b_storage: Storage = Storage.REGISTERS
+    accumulator: Storage = Storage.REGISTERS
+    # Rows and columns that a result tile needs for an instruction, then those from which on it runs at full speed.
+    tile_steps: tuple[tuple[int, int], ...] = ((16, 8),)
+    # The most rows that chained dots may have, where a thread holds a whole row of the first one's result.
+    max_chained_rows: int | None = None
+
+    # ---- rows ------------------------------------------------------------------------------------
+    @abstractmethod
+    def row_for(self, op: TableOp, target: Target, *, packed_fp4: bool = False) -> Row | None:
+        """The instruction for the types of a dot, its length along k, and its scales if it has any; None where there is none.
+
+        ``packed_fp4``: as if its fp4 elements were read two to a byte.
+        """
+
+    def row_of(self, op: TableOp) -> Row:
+        """The instruction of a dot that has one of this family."""
+        return cast(Row, row_of(op))
+
+    # ---- selection -------------------------------------------------------------------------------
+    def select(
+        self, op: TableOp, loaded: Mapping[int, TmaOperand], job: Job, warps: int
+    ) -> Mapping[int, TmaOperand] | None:
+        """Take a dot whose operands ``loaded`` TMA can load, by index: set its attributes, and return the operands with the
+        placements that the instruction reads. None, and the dot as it was, where it cannot.
+        """
+        return None
+
+    def lhs_stays_in_smem(self, op: TableOp, job: Job) -> bool:
+        """Whether the left operand of a dot is loaded before its loop, and stays in shared memory."""
+        return False
+
+    def keep_lhs_in_smem(self, op: TableOp, job: Job) -> None:
+        """Mark such an operand of a dot that was selected, and its load."""
+
+    # ---- layouts ---------------------------------------------------------------------------------
+    def divide(self, op: TableOp, target: Target, num_warps: int, *, rows_only: bool) -> None:
+        """Choose how warps divide a dot's tile; ``rows_only``: by rows, since the result feeds another dot."""
+
+    @abstractmethod
+    def layouts(self, op: TableOp, num_warps: int) -> DotLayouts | None:
+        """The layouts of a dot; None where any layout of the accumulator will do."""
+
+    # ---- reports ---------------------------------------------------------------------------------
+    @abstractmethod
+    def description(self, op: TableOp) -> tuple[str, dict[str, Any]]:
+        """The PTX instruction of a dot, and what else a remark says of it."""
+
+
+# ---- look-ups --------------------------------------------------------------------------------------
+@cache
+def family_named(name: str) -> MmaFamily:
+    """The family of a folder."""
+    return import_module(f"{__package__}.{name}.family").FAMILY
+
+
+def family_of(op: TableOp) -> MmaFamily:
+    """The family of a dot's instruction; of one without an instruction, the fallback."""
+    row = row_of(op)
+    return family_named(FALLBACK_FAMILY if row is None else row.family)
+
+
+@cache
+def families_of(target: Target) -> tuple[MmaFamily, ...]:
+    """The families whose instructions a GPU has, the fastest first; last the fallback."""
+    return tuple(map(family_named, dict.fromkeys((*(row.family for row in target.mma_rows), FALLBACK_FAMILY))))
+
+
+def fastest_family(target: Target) -> MmaFamily:
+    """The family of a GPU's fast path."""
+    return families_of(target)[0]
+
+
+def family_with_fragments(op: TableOp, target: Target) -> MmaFamily:
+    """The first family of a GPU with an instruction that reads the operands of a dot in registers; else the fallback."""
+    rest = (family for family in families_of(target) if Storage.REGISTERS in family.b_storage)
+    return next((family for family in rest if family.row_for(op, target) is not None), family_named(FALLBACK_FAMILY))
+
+
+def scales_in_instruction(op: TableOp, target: Target, *, packed_fp4: bool = False) -> bool:
+    """Whether a GPU has an instruction that multiplies a dot's operands and scales them."""
+    return any(family.row_for(op, target, packed_fp4=packed_fp4) is not None for family in families_of(target))
+
+
+def may_scale_in_instruction(op: TableOp, target: Target) -> bool:
+    """The same, before it is known how the operands are read."""
+    packs = element_types(op)[0] == FP4
+    return any(scales_in_instruction(op, target, packed_fp4=packed) for packed in {False, packs})

@@ -1,0 +1,1 @@
+"""Dots without a matrix instruction: fused multiply-adds of each thread, on operands in shared memory."""

@@ -1,0 +1,39 @@
+"""Operands that an instruction reads from shared memory, where TMA put them: which placements it can read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ...ir.dialects.op_definition import TableOp
+from ...ir.layouts import matrix_operand
+from ..analysis.tma_operands import TmaOperand
+from ..analysis.tma_tensor_maps import widened_box
+from ..analysis.view_chains import dot_operand_load, smem_layout_after_views
+
+
+def readable_operands(
+    op: TableOp, loaded: Mapping[int, TmaOperand], mn_major: tuple[str, ...]
+) -> dict[int, TmaOperand] | None:
+    """The loaded operands of a dot with the placements that an instruction reads; None where there are none for one of them,
+    or where the left one is loaded, but not by TMA.
+
+    ``mn_major``: the swizzles in which the instruction reads operands that are contiguous along m or n.
+    """
+    if 0 not in loaded and dot_operand_load(op, 0) is not None:
+        return None
+    found = {index: readable_operand(operand, 1 - index, mn_major) for index, operand in loaded.items()}
+    readable = {index: operand for index, operand in found.items() if operand is not None}
+    return readable if len(readable) == len(found) else None
+
+
+def readable_operand(found: TmaOperand, k_dim: int, mn_major: tuple[str, ...]) -> TmaOperand | None:
+    """An operand with a box whose placement an instruction can read; None where there is none."""
+    load, chain, box = found
+    for one in (box, widened_box(load, box)):
+        if one is None:
+            continue
+        placement = smem_layout_after_views(chain, one.placement)
+        operand = matrix_operand(placement, k_dim) if placement is not None and len(placement.shape) == 2 else None
+        if operand is not None and (operand.k_major or operand.swizzle in mn_major):
+            return load, chain, one
+    return None

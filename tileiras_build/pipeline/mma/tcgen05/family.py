@@ -1,0 +1,112 @@
+"""tcgen05: one thread multiplies tiles in shared memory, and accumulates in tensor memory (PTX ISA 9.0, section 9.7.16)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ....ir.casting import as_op, unwrap
+from ....ir.dialects.fast_xdsl import walk
+from ....ir.dialects.op_definition import TableOp
+from ....ir.layouts import tmem_tile
+from ....ir.layouts.tmem_layout import ALL_COLUMNS, COLUMN_BITS, MAX_TMEM_COLUMNS, ROWS
+from ....target.mma_atoms import ELEMENT_BITS, TCGEN05_ATOMS, Tcgen05Atom
+from ....target.targets import Target
+from ...analysis.buffer_sharing import buffer_sharing_class
+from ...analysis.enclosing_control_flow import enclosing_kernel
+from ...analysis.kernel_target import kernel_target
+from ...analysis.resource_model import max_stages
+from ...analysis.tma_operands import TmaOperand, is_tma_operand
+from ...job import Job
+from ..dots import rows_of_types, scaled_types
+from ..family import DotLayouts, MmaFamily, Storage
+from ..smem_operands import readable_operands
+from .tmem_tiles import scale_columns, tmem_tiles
+
+COLUMN_UNIT = {128: 16, 64: 8}  # rows of a dot -> what its columns are a multiple of
+
+
+class Tcgen05(MmaFamily[Tcgen05Atom]):
+    """``tmem_columns`` of a dot: its columns of tensor memory. ``rescaled``: its accumulator stays there, where each iteration
+    rescales it.
+    """
+
+    name, rows = "tcgen05", TCGEN05_ATOMS
+    a_storage, b_storage, accumulator = Storage.SHARED | Storage.TENSOR, Storage.SHARED, Storage.TENSOR
+    tile_steps = ((64, 16), (128, 16))  # 64 rows take as long as 128
+    max_chained_rows = ROWS
+
+    def row_for(self, op: TableOp, target: Target, *, packed_fp4: bool = False) -> Tcgen05Atom | None:
+        row = next(iter(rows_of_types(op, target, self.rows, packed_fp4)), None)
+        too_deep = row is not None and op.lhs_scale is not None and row.k > scaled_types(op, packed_fp4).k
+        return None if too_deep else row
+
+    def select(
+        self, op: TableOp, loaded: Mapping[int, TmaOperand], job: Job, warps: int
+    ) -> Mapping[int, TmaOperand] | None:
+        """Where the accumulators, the scales, and the left operand unless it is loaded, fit in tensor memory."""
+        scaled = op.lhs_scale is not None
+        atom = self.row_for(op, kernel_target(op, job) if scaled else job.target)
+        if atom is None or 1 not in loaded or len(op.lhs.type.get_shape()) != 2:
+            return None
+        read = readable_operands(op, loaded, atom.mn_major)
+        if read is None or not has_shape(op, atom) or scaled and not _has_scaled_shape(op, loaded):
+            return None
+        columns = _columns(op, atom, read, job, warps)
+        if columns is None:
+            return None
+        op.mma = atom.name
+        if columns + _columns_of_others(op, read) > ALL_COLUMNS:
+            op.mma = None
+            return None
+        op.tmem_columns = columns
+        return read
+
+    def layouts(self, op: TableOp, num_warps: int) -> DotLayouts:
+        left, accumulators = tmem_tiles(op, num_warps)
+        scales = () if op.lhs_scale is None else tuple(columns.layout for columns in scale_columns(op, num_warps))
+        return DotLayouts(None if left is None else left.layout, None, accumulators.layout, scales, fixed=True)
+
+    def description(self, op: TableOp) -> tuple[str, dict[str, Any]]:
+        return f"tcgen05.mma of {self.row_of(op).a_type}", {"Atom": op.mma}
+
+
+def has_shape(op: TableOp, atom: Tcgen05Atom) -> bool:
+    """Whether instructions divide the tile of a dot."""
+    (m, k), n = op.lhs.type.get_shape(), op.rhs.type.get_shape()[1]
+    unit = COLUMN_UNIT.get(min(m, ROWS))
+    return unit is not None and n % unit == 0 and k >= atom.k
+
+
+def _has_scaled_shape(op: TableOp, loaded: Mapping[int, TmaOperand]) -> bool:
+    m, n = op.result.type.get_shape()
+    return 0 in loaded and m >= ROWS and n <= MAX_TMEM_COLUMNS
+
+
+def _columns(op: TableOp, atom: Tcgen05Atom, loaded: Mapping[int, TmaOperand], job: Job, warps: int) -> int | None:
+    """The columns of tensor memory of a dot; None where its tiles do not lie in lanes."""
+    (m, k), n = op.lhs.type.get_shape(), op.rhs.type.get_shape()[1]
+    tiles = [tmem_tile(m, n, COLUMN_BITS, warps)]
+    tiles += [] if 0 in loaded else [tmem_tile(m, k, ELEMENT_BITS[atom.a_type], warps)]
+    if None in tiles:
+        return None
+    stage_bytes = sum(box.tile_bytes for _, _, box in loaded.values())
+    stages = min(max_stages(op), job.target.max_shared_memory // stage_bytes)
+    scales = [] if op.lhs_scale is None else [stages * one.tmem_columns for one in scale_columns(op, warps)]
+    return sum(unwrap(tile).total_tmem_columns for tile in tiles) + sum(scales)
+
+
+def _columns_of_others(op: TableOp, loaded: Iterable[int]) -> int:
+    """Columns of the kernel's other dots in tensor memory, without those that share columns with this one."""
+    dots = (as_op(other) for other in walk(enclosing_kernel(op)) if other.name == op.name)
+    others = [other for other in dots if other.tmem_columns is not None]
+    *keys, own = buffer_sharing_class([*((other, _loaded_by_tma(other)) for other in others), (op, loaded)])
+    columns = {key: other.tmem_columns for key, other in zip(keys, others) if key != own}
+    return sum(columns.values())
+
+
+def _loaded_by_tma(op: TableOp) -> list[int]:
+    return [index for index in (0, 1) if is_tma_operand(op, index)]
+
+
+FAMILY = Tcgen05()

@@ -1,0 +1,33 @@
+"""How the tiles of a dot lie in tensor memory: accumulators, a left operand, block scales."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from ....ir.casting import unwrap
+from ....ir.dialects.op_definition import TableOp
+from ....ir.layouts import ScaleColumns, TmemTile, tmem_tile
+from ....target.mma_atoms import ELEMENT_BITS, Tcgen05Atom
+from ..dots import k_of, row_of
+
+# Elements along k of each part of a left operand, whole instructions of all types, and the most parts.
+LHS_CHUNK_K, MAX_LHS_CHUNKS = 32, 2
+
+
+def tmem_tiles(op: TableOp, num_warps: int) -> tuple[TmemTile | None, TmemTile]:
+    """How a dot's left operand, were it there, and its accumulators lie in tensor memory."""
+    atom = cast(Tcgen05Atom, row_of(op))
+    m, n = op.result.type.get_shape()
+    left = tmem_tile(m, k_of(op), ELEMENT_BITS[atom.a_type], num_warps)
+    return left, unwrap(tmem_tile(m, n, 32, num_warps))
+
+
+def scale_columns(op: TableOp, num_warps: int) -> list[ScaleColumns]:
+    """How the scales of a dot lie in tensor memory: those of its left operand and of its right one."""
+    scales = ((op.lhs_scale, 0), (op.rhs_scale, 1))
+    return [ScaleColumns(tuple(value.type.get_shape()), dim, num_warps) for value, dim in scales]
+
+
+def lhs_k_chunks(dot: TableOp) -> int:
+    """In how many parts along k a left operand that threads compute goes to tensor memory: the first are multiplied meanwhile."""
+    return max(1, min(MAX_LHS_CHUNKS, k_of(dot) // LHS_CHUNK_K))

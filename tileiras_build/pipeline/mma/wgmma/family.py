@@ -1,0 +1,103 @@
+"""wgmma: a warpgroup multiplies tiles in shared memory (PTX ISA 9.0, section 9.7.15). The left one may be in registers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ....ir.dialects.op_definition import TableOp
+from ....ir.layouts import wgmma_tiling
+from ....ir.layouts.matrix_descriptor import WIDE
+from ....ir.layouts.wgmma_layout import ROWS, WARPS, WgmmaTiling
+from ....target.mma_atoms import ELEMENT_BITS, WGMMA_ATOMS, WgmmaAtom
+from ....target.targets import Target
+from ...analysis.enclosing_control_flow import enclosing_kernel
+from ...analysis.resource_model import accumulators_fit
+from ...analysis.tma_operands import TmaOperand
+from ...common.llvm_element_types import element_of
+from ...job import Job
+from ..family import DotLayouts, MmaFamily, Storage
+from ..smem_operands import readable_operands
+from .operands import row_for_types, via_registers
+from .stationary_operands import dots_reading_same_lhs, is_stationary, stationary_lhs
+from .tiling import AccumulatorPromotion, tiling_of
+
+MIN_COLUMNS = 32  # of a partial sum: fewer leave the tensor core waiting for its operands
+
+
+class Wgmma(MmaFamily[WgmmaAtom]):
+    """``a_via_registers`` of a dot: its left operand comes from shared memory through registers. ``promotion``: its tensor core
+    accumulates a long k with too few bits, so accumulators of part of k are added by threads.
+    """
+
+    name, rows = "wgmma", WGMMA_ATOMS
+    a_storage, b_storage = Storage.SHARED | Storage.REGISTERS, Storage.SHARED
+    tile_steps = ((64, 8),)
+
+    def row_for(self, op: TableOp, target: Target, *, packed_fp4: bool = False) -> WgmmaAtom | None:
+        return row_for_types(op, target)
+
+    def select(
+        self, op: TableOp, loaded: Mapping[int, TmaOperand], job: Job, warps: int
+    ) -> Mapping[int, TmaOperand] | None:
+        """Where threads have registers for the accumulators, and the operands have the memory order that it needs."""
+        atom = row_for_types(op, job.target)
+        if atom is None or 1 not in loaded:
+            return None
+        (m, k), n = op.lhs.type.get_shape(), op.rhs.type.get_shape()[1]
+        tiling = wgmma_tiling(m, n, k, ELEMENT_BITS[atom.a_type], warps)
+        registers = m * n * element_of(op.result.type).bits // 32
+        if tiling is None or not accumulators_fit(registers, enclosing_kernel(op), job, warps):
+            return None
+        in_shared = readable_operands(op, loaded, atom.mn_major)
+        read = in_shared or via_registers(loaded, atom)
+        if read is None:
+            return None
+        promotion = None
+        if atom.promotion_interval:
+            shared = in_shared is not None and (0 in loaded or is_stationary(op, job))
+            registers += 0 if shared else tiling.groups_n * m * k * tiling.element_bits // 32
+            interval = max(atom.promotion_interval, job.fp8_promotion_interval)
+            promotion = _promotion(op, tiling, interval, registers, job)
+            if promotion is None:
+                return None
+        op.mma, op.a_via_registers, op.promotion = atom.name, in_shared is None, promotion
+        return read
+
+    def lhs_stays_in_smem(self, op: TableOp, job: Job) -> bool:
+        return is_stationary(op, job)
+
+    def keep_lhs_in_smem(self, op: TableOp, job: Job) -> None:
+        """Where these instructions compute all dots that read the operand."""
+        held = stationary_lhs(op, job)
+        if held is not None and all(reader.mma is not None for reader in dots_reading_same_lhs(op)):
+            load, _, box = held
+            load.tma, load.swizzle, op.stationary = True, WIDE if box.swizzle == WIDE else None, True
+
+    def layouts(self, op: TableOp, num_warps: int) -> DotLayouts:
+        tiling = tiling_of(op, num_warps)
+        return DotLayouts(tiling.a, None, tiling.c, fixed=True)
+
+    def description(self, op: TableOp) -> tuple[str, dict[str, Any]]:
+        return self.row_of(op).ptx.partition(".m64")[0], {"Atom": op.mma}
+
+
+def _promotion(op: TableOp, tiling: WgmmaTiling, interval: int, regs: int, job: Job) -> AccumulatorPromotion | None:
+    """The widths of partial accumulators for which threads have registers beside ``regs`` other ones of the dot.
+
+    Wide ones come first, which read the left operand less often; then two at a time, one of which is added while the
+    other is in flight.
+    """
+    kernel, warps = enclosing_kernel(op), WARPS * tiling.groups_m * tiling.groups_n
+    columns = tiling.columns
+    while columns >= min(MIN_COLUMNS, tiling.columns):
+        parts = tiling.m_tiles * (tiling.group_n // columns) * -(-tiling.k // interval)
+        for number in (2, 1):
+            needed = regs + number * ROWS * columns * warps // WARPS
+            if number <= parts and accumulators_fit(needed, kernel, job, warps):
+                return AccumulatorPromotion(columns, number, interval)
+        columns //= 2
+    return None
+
+
+FAMILY = Wgmma()

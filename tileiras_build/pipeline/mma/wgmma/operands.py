@@ -1,0 +1,39 @@
+"""Which types wgmma multiplies, and which operands in shared memory it reads, directly or through registers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ....ir.dialects.op_definition import TableOp
+from ....ir.layouts import matrix_operand
+from ....ir.layouts.wgmma_layout import A_VIA_REGISTERS_SWIZZLES
+from ....target.mma_atoms import ELEMENT_BITS, WGMMA_ATOMS, WgmmaAtom
+from ....target.targets import Target
+from ...analysis.tma_operands import TmaOperand
+from ...analysis.view_chains import smem_layout_after_views
+from ..dots import rows_of_types
+from ..smem_operands import readable_operand
+
+
+def row_for_types(op: TableOp, target: Target) -> WgmmaAtom | None:
+    """The instruction for the types of a dot."""
+    if op.lhs_scale is not None or len(op.lhs.type.get_shape()) != 2:
+        return None
+    return next(iter(rows_of_types(op, target, WGMMA_ATOMS)), None)
+
+
+def via_registers(loaded: Mapping[int, TmaOperand], atom: WgmmaAtom) -> Mapping[int, TmaOperand] | None:
+    """The operands where wgmma reads the right one, and threads read the left one without bank conflicts."""
+    bits = ELEMENT_BITS[atom.a_type]
+    reads = 0 in loaded and readable_operand(loaded[1], 0, atom.mn_major) and rows_need_registers(loaded[0], 1, bits)
+    return loaded if reads else None
+
+
+def rows_need_registers(found: TmaOperand, k_dim: int, bits: int) -> bool:
+    """Whether the rows of an operand are in swizzled lines, which ``WgmmaTiling`` spreads over lanes for A via
+    registers.
+    """
+    _, chain, box = found
+    placement = smem_layout_after_views(chain, box.placement)
+    operand = matrix_operand(placement, k_dim) if placement is not None and len(placement.shape) == 2 else None
+    return operand is not None and not operand.k_major and operand.swizzle in A_VIA_REGISTERS_SWIZZLES.get(bits, ())
