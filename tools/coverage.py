@@ -157,7 +157,7 @@ TRIALS: dict[str, tuple[str, str]] = {
 }
 # Forms of operations that no row above tries: words for them, operation, element type, properties.
 FORMS = (
-    ("`alloca` with `global`: storage that other tile programs reach", "alloca", "f32",
+    ("`alloca` with `global`: memory that other tile blocks access", "alloca", "f32",
      "num_elem = 16 : i64, alignment = 16 : i64, global"),
 )  # fmt: skip
 # Tried inside of others: the terminators of kernels, loops, branches and reductions.
@@ -348,10 +348,10 @@ def outcomes(name: str, targets: Iterable[str]) -> dict[str, dict[str, str]]:
 # ---- the page --------------------------------------------------------------------------------------------------------
 HEAD = """# Coverage
 
-What of Tile IR bytecode 13.1 to 13.5 is lowered, found by compiling a kernel of each operation with each element type
-for every target. This page is written by `tools/coverage.py`; `tests/tools/test_coverage.py` checks it.
+The supported part of Tile IR bytecode 13.1 to 13.5. `tools/coverage.py` writes this page: it compiles a kernel of each operation
+with each element type for every target. `tests/tools/test_coverage.py` checks it.
 
-An operation that is not supported is refused with the id given here, its name and its source line.
+An unsupported operation is refused with the id below, its name and its source line.
 
 ## Operations
 
@@ -472,7 +472,7 @@ def tables() -> str:
     newest = _number(NEWEST)
     return f"""{TABLES}
 
-The shape of the mma.sync instruction that is used. `as f16`: the operands are widened, which is exact. `fma`:
+The table has the shape of the mma.sync instruction. `as f16`: the operands are widened, which is exact. `fma`:
 multiply-adds of each thread.
 
 {matmul_table()}
@@ -485,13 +485,13 @@ multiply-adds of each thread.
 
 {version_table()}
 
-`export` writes bytecode {_number(DEFAULT_VERSION)}, and so does `asm` unless `--bytecode` names another version; of
-CUDA Tile C++ nvcc 13.4 writes 13.4 and nvcc 13.5 writes 13.5 ([sources](sources.md)). A file newer
-than {newest}, and one with preview content, is refused with `bytecode-version`.
+`export` writes bytecode {_number(DEFAULT_VERSION)}, and so does `asm` unless `--bytecode` names another version. For
+CUDA Tile C++, nvcc 13.4 writes 13.4 and nvcc 13.5 writes 13.5 ([sources](sources.md)). A file newer
+than {newest}, or with preview content, is refused with `bytecode-version`.
 
 ## Refusals
 
-Every id under which a valid program may be refused. The message names the operation, its source line and a remedy.
+The ids of errors that refuse a valid program. The message has the operation, its source line and a remedy.
 
 {refusals}
 """
