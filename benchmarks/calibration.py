@@ -184,6 +184,8 @@ def compiled(row: Row) -> tuple[KernelModel, Launch]:
     [manifest] = read_launch_manifest(document).kernels.values()
     settings, grid = _tile_problem(row)
     launch = launch_of_manifest(manifest, settings, grid, row.machine.sm_count)
+    if not launch.tile_programs:
+        launch = replace(launch, grid=(grid[0] * launch.cluster_blocks, *grid[1:]))
     if row.compiler == "tileiras":
         cubin = _kept(("tileiras", code, target), lambda: _by_tileiras(row, target))
     [kernel] = read_kernels(cubin).values()

@@ -169,7 +169,7 @@ def _of_grid(asked: Launch, problem: dict[str, Any]) -> Launch:
 
 def _beside(ours: Estimate, peer: Estimate | None, chosen: KernelSet) -> tuple[str, ...]:
     """A peer's cells and the ratio of our time to its."""
-    return (*chosen.described(peer), "-" if peer is None else f"{ours.clocks / peer.clocks:.2f}")
+    return (*chosen.described(peer), "-" if peer is None else f"{ours.microseconds / peer.microseconds:.2f}")
 
 
 def _programs(manifest: Manifest, problem: dict[str, Any], target: Target) -> Launch:

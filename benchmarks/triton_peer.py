@@ -194,7 +194,7 @@ def best(case: Case, variant: dict, target: Target, launched: Callable) -> Estim
     family = next(row for name, row in FAMILIES.items() if case.name.startswith(name))
     tried = product(family.programs(case, variant, target), family.configurations)
     found = [one for program, (warps, stages) in tried if (one := _estimate(program, target, warps, stages, launched))]
-    return min(found, key=lambda one: one.clocks, default=None)
+    return min(found, key=lambda one: one.microseconds, default=None)
 
 
 def _estimate(program: Program, target: Target, warps: int, stages: int, launched: Callable) -> Estimate | None:

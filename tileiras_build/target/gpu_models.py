@@ -19,6 +19,7 @@ reaches its power limit while all tensor pipes multiply random data without a pa
 [W] github.com/waynehacking8/blackwell-tensorcore-kernels, results: cycles of Nsight Compute against times at free clocks
 [P] github.com/gau-nernst/learn-cuda, 02b, 02c and 02e: matmuls on A100, RTX 5090 (at 400 W) and B200
 [V] github.com/VeOmni/VeOmni, pull 986: clocks and memory of B200
+[Q] github.com/Dao-AILab/quack, AI: copies, loads and stores on H100
 [I] github.com/kekzl/imp, pulls 606 and 254: the clock of RTX 5090
 [=] in no publication that we know of: taken from the neighbor that the row names
 """
@@ -34,6 +35,15 @@ from .targets import TARGETS, Target
 # The part of a board's power that does not depend on the clock, and the energy of an f32 multiply-add in those of f16 in the
 # tensor pipe: both from the clocks of [W] and [P] at two power limits, with and without tensor pipes.
 STATIC_POWER, FMA_ENERGY = 0.25, 4.0
+
+# The part of DRAM's bandwidth that a stream of reads or of writes reaches, and how much of it is lost, at most, where the bus
+# turns around between both: from the streams of [U] on A100, H100, H200 and L40, and of [Q].
+DRAM_EFFICIENCY, DRAM_TURNAROUND = 0.96, 0.07
+
+
+def dram_efficiency(read: float, written: float) -> float:
+    """The part of DRAM's bandwidth that this mix of bytes reaches."""
+    return DRAM_EFFICIENCY - DRAM_TURNAROUND * 4 * read * written / (read + written) ** 2
 
 
 @dataclass(frozen=True)
@@ -73,10 +83,6 @@ class GpuModel:
     def l2_rate(self) -> float:
         """L2 bytes per clock, for the whole GPU."""
         return self.l2_gb_per_s * 1e3 / self.clock_mhz
-
-    def microseconds(self, clocks: float) -> float:
-        """The time of so many cycles at the highest clock."""
-        return clocks / self.clock_mhz
 
     def locked(self, clock_mhz: int) -> GpuModel:
         """This GPU with its clock locked, as by ``nvidia-smi --lock-gpu-clocks``: latencies in time stay as they are."""

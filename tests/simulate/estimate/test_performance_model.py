@@ -114,17 +114,19 @@ def test_no_bound_is_below_what_the_rates_allow(sm):
         found.multiply_adds / found.launch.blocks * found.waves.busiest_sm_ctas / SM_RATES[int(sm[3:])].tensor["f16"]
     )
     assert found.bounds["tensor pipe"] >= fastest
-    assert found.bounds["DRAM"] == pytest.approx((found.read + found.written) / machine.dram_bytes)
+    assert (
+        found.bounds["DRAM"] > (found.read + found.written) / machine.dram_bytes * found.clock_mhz / machine.clock_mhz
+    )
     # A single CTA cannot be faster than its work on the SM's pipes.
     assert found.timeline.clocks >= found.work.tensor
-    assert found.clocks == max(found.bounds.values()) and LATENCY in found.bounds
+    assert found.clocks >= max(found.bounds.values()) and LATENCY in found.bounds
 
 
 @pytest.mark.parametrize("sm", ["sm_80", "sm_90"])
 def test_vector_add_is_bound_by_dram(sm):
     length = 1 << 24
     found = estimated(SUM, sm, (length // 1024, 1, 1), *(f"{name}={length}" for name in "abc"))
-    assert found.limit == "DRAM" and found.reached == 1
+    assert found.limit == "DRAM" and found.reached > 0.99
     assert (found.read, found.written) == (8 * length, 4 * length)
     assert found.bounds["issue slots"] < 0.1 * found.clocks
 
@@ -176,7 +178,11 @@ def test_the_command_prints_bounds_and_says_that_it_is_a_model(folder, capsys):
     assert "limited by DRAM" in out and "ratio: 1.00" in out and "modelled, not measured" in out
     assert main(["estimate", cubin, *SIZES, "--grid", "1024", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["limit"] == "DRAM" and found["bounds"]["DRAM"] == found["clocks"] and found["dram_read"] == 8 << 20
+    assert (
+        found["limit"] == "DRAM"
+        and found["bounds"]["DRAM"] == pytest.approx(found["clocks"])
+        and found["dram_read"] == 8 << 20
+    )
 
 
 def test_the_command_asks_about_another_gpu(folder, capsys):

@@ -34,6 +34,7 @@ class CtaWork:
     pipes: Counter[str] = field(default_factory=Counter)
     multiply_adds: float = 0
     tensor: float = 0
+    tensor_load: float = 0
     shared: float = 0
     l1: float = 0
     tensor_memory: float = 0
@@ -53,7 +54,7 @@ class CtaWork:
 
     def add(self, other: CtaWork, share: float) -> None:
         """Add another CTA's work, weighted by its share."""
-        for name in ("instructions", "multiply_adds", "tensor", "shared", "l1", "tensor_memory", "async_load_bytes", "async_stores",
+        for name in ("instructions", "multiply_adds", "tensor", "tensor_load", "shared", "l1", "tensor_memory", "async_load_bytes", "async_stores",
                      "spills"):  # fmt: skip
             setattr(self, name, getattr(self, name) + share * getattr(other, name))
         for name in ("pipes", "read", "written"):
@@ -120,7 +121,9 @@ class WorkCounter:
             found.unknown_accesses.add(one.number)
             return
         found.multiply_adds += count * mma.multiply_adds
-        found.tensor += count * mma.clocks(self.gpu.rates) * mma.ctas
+        clocks = count * mma.clocks(self.gpu.rates) * mma.ctas
+        found.tensor += clocks
+        found.tensor_load += clocks * (self.gpu.rates.warp_tensor if mma.is_per_warp else 1.0)
         found.shared += count * _shared_bytes(one, mma) / SHARED_BYTES_PER_CLOCK
 
     def _add_observed(self, found: CtaWork, one: Instruction, seen: Observed) -> None:

@@ -23,7 +23,7 @@ def table(ours: Estimate, theirs: Estimate | None = None) -> str:
     rows = [(name, *(cell for one in columns for cell in _cells(one, name))) for name in names]
     lines = [_head(ours), *_lines(ours), "", table_text(header, rows), "", _comparison("estimated", ours)]
     if theirs is not None:
-        lines += [_comparison("against", theirs), f"ratio: {ours.clocks / theirs.clocks:.2f}x its cycles"]
+        lines += [_comparison("against", theirs), f"ratio: {ours.microseconds / theirs.microseconds:.2f}x its time"]
     return "\n".join([*lines, MODEL_NOTE])
 
 
@@ -34,7 +34,7 @@ def _cells(one: Estimate, name: str) -> tuple[str, str]:
 
 
 def _head(one: Estimate) -> str:
-    return f"{one.kernel} on {one.gpu.name} ({one.target}, {one.gpu.sm_count} SMs, {one.gpu.clock_mhz} MHz)"
+    return f"{one.kernel} on {one.gpu.name} ({one.target}, {one.gpu.sm_count} SMs, {one.clock_mhz:.0f} of {one.gpu.clock_mhz} MHz)"
 
 
 def _lines(one: Estimate) -> Iterable[str]:
@@ -72,7 +72,7 @@ def document(one: Estimate) -> dict[str, object]:
     """The estimate as a JSON object."""
     return {
         "kernel": one.kernel, "target": one.target, "machine": one.gpu.name, "model": MODEL_NOTE,
-        "clocks": round(one.clocks, 1), "microseconds": round(one.microseconds, 3), "limit": one.limit,
+        "clocks": round(one.clocks, 1), "clock_mhz": round(one.clock_mhz), "microseconds": round(one.microseconds, 3), "limit": one.limit,
         "resource": one.resource, "reached": round(one.reached, 4),
         "bounds": {name: round(clocks, 1) for name, clocks in one.bounds.items()},
         "grid": list(one.launch.grid), "programs": one.launch.tile_programs, "threads": one.launch.threads, "resident": one.waves.resident,

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 from ...target.gpu_models import GpuModel, gpu_model
 from ...target.sm_limits import WARP
+from .concurrent_ctas import sustained
 from .cta_resource_usage import CtaWork, WorkCounter
 from .cta_timeline import Timeline, average, simulate_clusters
 from .kernel_from_cubin import KernelModel
 from .launch_and_constant_banks import Constants, Launch, Shape
 from .occupancy_waves import OccupancyWaves, occupancy_waves
-from .roofline import RooflineInputs, dram_bytes, roofline
+from .roofline import RooflineInputs, dram_bytes
 from .sample_ctas import persistent_clusters, sampled_clusters
 from .warp_trace import Tracer, WarpTrace, path_id
 
@@ -23,9 +24,9 @@ SimulatedClusters = tuple[list[Cluster], list[float]]  # clusters, and the share
 
 @dataclass(frozen=True)
 class Estimate:
-    """The estimate of one launch: cycles by bound; ``clocks`` is the largest one, ``limit`` its name.
+    """The estimate of one launch: ``clocks`` in all, the cycles of each bound, and ``limit``, the name of the largest one.
 
-    ``reached`` is the utilization of the busiest resource: 1 if it is the limit.
+    ``clock_mhz`` is the clock under this load. ``reached`` is the utilization of the busiest resource.
     """
 
     kernel: str
@@ -34,15 +35,12 @@ class Estimate:
     launch: Launch
     waves: OccupancyWaves
     work: CtaWork
+    clocks: float
+    clock_mhz: float
     bounds: Mapping[str, float]
     timeline: Timeline
     read: float
     written: float
-
-    @property
-    def clocks(self) -> float:
-        """The estimated cycles."""
-        return max(self.bounds.values())
 
     @property
     def limit(self) -> str:
@@ -61,8 +59,8 @@ class Estimate:
 
     @property
     def microseconds(self) -> float:
-        """The estimated time at the GPU's clock rate."""
-        return self.gpu.microseconds(self.clocks)
+        """The estimated time."""
+        return self.clocks / self.clock_mhz
 
     @property
     def multiply_adds(self) -> float:
@@ -91,9 +89,12 @@ def estimate(
     read, written = dram_bytes(work, launch)
     followed = simulate_clusters(kernel.code, machine, launch, clusters, work, read)
     timeline = followed[0] if launch.tile_programs else average(followed)
-    found = roofline(RooflineInputs(work, waves, machine, launch, read, written))
-    found[LATENCY] = timeline.clocks * -(-waves.busiest_sm_ctas // waves.resident)
-    return Estimate(kernel.name, kernel.target.name, machine, launch, waves, work, found, timeline, read, written)
+    found = sustained(RooflineInputs(work, waves, machine, launch, read, written), timeline.clocks)
+    bounds = {**found.bounds, LATENCY: timeline.clocks * -(-waves.busiest_sm_ctas // waves.resident)}
+    return Estimate(
+        kernel.name, kernel.target.name, machine, launch, waves, work, found.clocks, found.clock_mhz, bounds, timeline, read,
+        written,
+    )  # fmt: skip
 
 
 def _simulate_sample(tracer: Tracer, launch: Launch) -> SimulatedClusters:

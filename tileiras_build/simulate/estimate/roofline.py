@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ...target.gpu_models import GpuModel
+from ...target.gpu_models import GpuModel, dram_efficiency
 from ...target.gpu_rates import L2_BYTES_PER_CLOCK, SHARED_BYTES_PER_CLOCK, SM_PARTITIONS
 from .cta_resource_usage import CtaWork
 from .instruction_throughput import ALU, FMA, FMA_HEAVY, FP64, SHUFFLE, UNIFORM, XU
@@ -71,6 +71,11 @@ def _l2(inputs: RooflineInputs) -> float:
     return total / min(machine.l2_rate, L2_BYTES_PER_CLOCK * reached)
 
 
+def _dram(inputs: RooflineInputs) -> float:
+    total = inputs.read + inputs.written
+    return total / (inputs.gpu.dram_bytes * dram_efficiency(inputs.read, inputs.written)) if total else 0.0
+
+
 BOUNDS: dict[str, Callable[[RooflineInputs], float]] = {
     "tensor pipe": _per_cta(lambda inputs: inputs.work.tensor),
     "issue slots": _per_cta(lambda inputs: inputs.work.instructions / SM_PARTITIONS),
@@ -84,7 +89,7 @@ BOUNDS: dict[str, Callable[[RooflineInputs], float]] = {
     "tensor memory": _per_cta(lambda inputs: inputs.work.tensor_memory),
     "L1": _per_cta(lambda inputs: inputs.work.l1),
     "L2": _l2,
-    "DRAM": lambda inputs: (inputs.read + inputs.written) / inputs.gpu.dram_bytes,
+    "DRAM": _dram,
 }
 
 
