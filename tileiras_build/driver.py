@@ -89,7 +89,7 @@ class Artifacts:
 
     @cached_property
     def manifest(self) -> dict:
-        """The launch manifest (``pipeline/launch_manifest_json.py`` shows it), from the latest artifact that has one."""
+        """The launch manifest (see ``pipeline/launch_manifest_json.py``), from the latest artifact that has one."""
         if self.binary is not None:
             return self.binary[1]
         from .manifest.ptx_manifest import manifest_of_ptx
@@ -123,12 +123,11 @@ def compile(
 ) -> Artifacts:
     """Compile Tile IR bytecode for one GPU ("sm_90", "90a", ...) up to the artifact ``stop_at``.
 
-    ``lineinfo`` keeps source lines, ``debug`` (at ``opt_level`` 0) lines and variables. ``libdevice`` and ``ptxas`` are
-    paths (None = the installed wheels' own); ``name`` is the file that diagnostics
-    name; ``serializer`` ("nvptx" or "libnvvm") makes the PTX; ``strategy`` says how copies overlap computation
-    (``pipelining_strategies.NAMES``); ``tuning`` has tuning parameters by name (``tuning_parameters.TUNING``). Raises
-    InvalidInput, Unsupported or InternalError. LLVM cannot end the calling process: a libdevice of the caller's own is
-    linked in another process.
+    ``lineinfo`` keeps source lines, ``debug`` (at ``opt_level`` 0) lines and variables. ``libdevice`` and ``ptxas`` are paths
+    (None = those of the installed wheels); ``name`` is the file name in diagnostics; ``serializer`` ("nvptx" or "libnvvm") is
+    the PTX backend; ``strategy`` selects the software pipelining of loads (``pipelining_strategies.NAMES``); ``tuning`` has
+    tuning parameters by name (``tuning_parameters.TUNING``). Raises InvalidInput, Unsupported or InternalError. LLVM cannot
+    end the calling process: a libdevice file of the caller is linked in another process.
     """
     reject_former_names(tuning)
     find_level(opt_level)
@@ -153,8 +152,8 @@ def lower(
 ) -> dict[str, bytes]:
     """The files of artifact ``target`` (".ptx" or "ptx") made from the bytes of artifact ``source``.
 
-    Returns {suffix: bytes}: the artifact and its side products (".json" beside ".cubin"). Raises the three kinds. LLVM IR
-    and libraries of the caller's own are read in another process, in which LLVM may abort.
+    Returns {suffix: bytes}: the artifact and its side products (".json" beside ".cubin"). Raises InvalidInput, Unsupported or
+    InternalError. LLVM IR and libraries of the caller are read in another process, as LLVM may abort on them.
     """
     stages = between(source, target, table)
     run = _Compilation(data, find(source, table), job, name)
@@ -167,8 +166,9 @@ def lower(
 
 @contextmanager
 def _gc_paused() -> Iterator[None]:
-    """Without Python's collector: a stage's IR lives until the next one is made, so that it would look at all of it over
-    and over and find nothing (a twentieth of the time of a compilation)."""
+    """Pause Python's garbage collector: it would repeatedly traverse the live IR of a stage and find nothing (5 % of the time of a
+    compilation).
+    """
     if not gc.isenabled():
         yield
         return
@@ -180,10 +180,10 @@ def _gc_paused() -> Iterator[None]:
 
 
 def lower_until(data: bytes, source: str, last: str, job: Job, name: str | None = None) -> dict[str, bytes]:
-    """The module after the pass ``last``, as MLIR text that ``tileiras-build opt`` takes up again: {".mlir": text}.
+    """The module after the pass ``last``, as MLIR text that ``tileiras-build opt`` accepts: {".mlir": text}.
 
-    ``data`` are the bytes of artifact ``source``. Raises InvalidInput for a pass that is not on the way from there, or
-    that the job's strategy leaves out; else as ``lower``.
+    ``data`` are the bytes of artifact ``source``. Raises InvalidInput for a pass that the pipeline from there does not have, or
+    that the job's strategy leaves out; otherwise like ``lower``.
     """
     stage, passes = _stage_of_pass(last, source, job)
     run = _Compilation(data, find(source), job, name)
@@ -211,7 +211,7 @@ def _stage_of_pass(last: str, source: str, job: Job) -> tuple[Stage, tuple[type[
 
 @dataclass
 class _Compilation:
-    """One walk through the stages: ``value`` is the artifact so far, ``data`` the file that it started from."""
+    """One run of the stages: ``value`` is the latest artifact, ``data`` the input file."""
 
     data: bytes
     source: Stage
@@ -237,7 +237,7 @@ class _Compilation:
         return value
 
     def _make(self, stage: Stage, job: Job) -> Value:
-        """The value of ``stage``, made in a process that may die of it where this one has not written what is read."""
+        """The value of ``stage``, made in another process if LLVM reads input that this process did not write."""
         if not stage.may_abort or self.reached is not self.source and not _has_own_files(stage, job):
             return load(stage.edge)(self.value, job)
         made = run_isolated(stage.edge, self.value, job)
@@ -261,7 +261,7 @@ class _Compilation:
         return self._guard(stage, lambda: {".mlir": render_module(run_passes(passes, module, stage.job(self.job)))})
 
     def _guard(self, stage: Stage, work: Callable[[], T]) -> T:
-        """The result of ``work``; faults that are ours leave a dump and a command that repeats them."""
+        """The result of ``work``; internal errors write a dump, and name a command that reproduces them."""
         start = time.perf_counter()
         try:
             return work()
@@ -296,7 +296,7 @@ class _Compilation:
         return InternalError(located.id, located.message, location=located.location, remedy=remedy)
 
     def _located(self, error: TileirasError) -> TileirasError:
-        """Stages that read text call it by its suffix (".ll:4:3"); where it is the given file, use the file's name."""
+        """Stages that read text name it by its suffix (".ll:4:3"); if it is the input file, use the file's name."""
         if isinstance(error, ErrorGroup):
             return ErrorGroup([self._located(one) for one in error.errors])
         where = error.location
@@ -306,7 +306,7 @@ class _Compilation:
         return type(error)(error.id, error.message, location=location, remedy=error.remedy)
 
     def _goal(self, stage: Stage) -> Stage:
-        """What to lower to, so that the fault in ``stage`` shows again: reading a file takes a later stage."""
+        """The target that reproduces an error in ``stage``: parsing a file needs a later stage."""
         return STAGES[1] if stage is STAGES[0] else stage
 
     def _write_dump(self, error: BaseException) -> Path:
@@ -320,7 +320,7 @@ class _Compilation:
         path = folder / f"input{self.source.suffix}"
         files = {path: self.data}
         if isinstance(self.value, str) and self.reached is not None:
-            # IR may be half changed by a failing pass; text is as the last stage left it.
+            # A failing pass may leave IR half changed; text is unchanged.
             path = folder / f"input{self.reached.suffix}"
             files[path] = self.value.encode()
         text = "".join(traceback.format_exception(sys.exc_info()[1] or error))
@@ -332,12 +332,12 @@ class _Compilation:
         replace_files({folder / f"{stem}{suffix}": data for suffix, data in render(stage, value).items()})
 
     def _stem(self) -> str:
-        """What dumps are named for: a part of a path that every file system takes, whatever the caller calls the input."""
+        """The base name of dumps: a valid path component on every file system, whatever the input's name."""
         return re.sub(r"[^\w.-]", "_", Path(self.name).stem)[:60] if self.name else "kernel"
 
 
 def _has_own_files(stage: Stage, job: Job) -> bool:
-    """Whether the caller names other files for the stage to read than the installed ones."""
+    """Whether the caller passes other files for the stage than the installed ones."""
     named = [(file, getattr(job, file.option)) for file in stage.inputs]
     return any(path is not None and load(file.find)(path) != load(file.find)(None) for file, path in named)
 
@@ -355,7 +355,7 @@ def reproducer(path: Path, stage: Stage, job: Job) -> str:
     try:
         project = project_values(DEFAULTS)
     except InvalidInput:
-        # That is not what there is to say.
+        # The message of the first error matters more.
         project = {}
     return shlex.join(lower_command(path, stage, job, project))
 
@@ -363,9 +363,9 @@ def reproducer(path: Path, stage: Stage, job: Job) -> str:
 def lower_command(path: Path | str, stage: Stage, job: Job, project: Container[str] = ()) -> list[str]:
     """The same as a list of words, without the paths of libdevice and ptxas.
 
-    Options that the ``project`` has defaults of its own for are said also where they are as usual.
+    Options that have defaults in the ``project`` are written even if they have their usual value.
     """
-    # A file may be named like an option.
+    # A file name may begin with a dash.
     file = f"./{path}" if str(path).startswith("-") else str(path)
     command = ["tileiras-build", "lower", file, "--to", stage.name, "--sm", job.target.name]
     rows = (

@@ -1,5 +1,5 @@
-"""The command ``tileiras-build``: its table of commands, what reads their options, and what is made from both.
+"""The command ``tileiras-build``: its table of commands, the parsers of their options, and texts generated from both.
 
-``table.py`` has a row for each command; the parser, ``--help``, the completions of shells and the manual page are made
-from these rows. Nothing here imports a library or the compiler before a command needs it.
+``commands.py`` has a row per command; the parser, ``--help``, shell completions and the manual page are generated from
+these rows. Nothing here imports a library or the compiler before a command needs it.
 """

@@ -1,7 +1,7 @@
-"""The command ``tileiras-build as``, which takes the place of NVIDIA's ``tileiras``: bytecode to a cubin.
+"""The command ``tileiras-build as``, a drop-in replacement of NVIDIA's ``tileiras``: bytecode to a cubin.
 
-A link named ``tileiras`` to ``tileiras-build``, first on PATH, makes cuTile Python compile with this compiler: it does what
-its words say, by which callers keep what it makes. ``tileiras-build as`` takes from the project what it is not told. Exit
+With a link named ``tileiras`` to ``tileiras-build``, first on PATH, cuTile Python compiles with this compiler; the link uses
+only its arguments, because callers cache by these. ``tileiras-build as`` takes missing options from the project. Exit
 codes are NVIDIA's: 0 done, 1 wrong usage or no input, 2 bad configuration, 3 not (valid) bytecode, 5 failed to compile.
 
 In a process that was started under the emulator (``cutile/child_processes.py``) the cubin is an image for the emulator.
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 MAGIC, MLIR_MAGIC = b"\x7fTileIR\x00", b"ML\xefR"
 USAGE, CONFIGURATION, BYTECODE, COMPILATION = 1, 2, 3, 5
 LEVELS = range(4)
-# Diagnostics about the machine that compiles, not about the kernel.
+# Ids of diagnostics about this machine, not about the kernel.
 CONFIGURATION_IDS = frozenset(("ptxas-missing", "libdevice-missing", "libdevice-broken", "write-failed"))
 
 
 class Failure(Exception):
-    """What to print to standard error, and the exit code."""
+    """The message for standard error, and the exit code."""
 
     def __init__(self, code: int, text: str):
         super().__init__(code, text)
@@ -49,7 +49,7 @@ class Failure(Exception):
 def main(arguments: Sequence[str], program: str = PROGRAM, *, in_project: bool = False) -> int:
     """Run one command line, without the program's name; returns the exit code.
 
-    ``in_project``: what it does not say pyproject.toml may say.
+    ``in_project``: missing options come from pyproject.toml.
     """
     try:
         return _run(parse(arguments, program), in_project)
@@ -62,7 +62,7 @@ def main(arguments: Sequence[str], program: str = PROGRAM, *, in_project: bool =
 
 
 def _apply_project_defaults(line: CommandLine) -> dict[str, str]:
-    """Let options that are not given be the project's; what it says of those that NVIDIA's program has not: fields of Job."""
+    """Set missing options to the project's values; returns the values of options that NVIDIA's program lacks: fields of Job."""
     try:
         found = project_values((*_PROJECT_OPTIONS, *_JOB_OPTIONS))
         for name, (option, take) in _PROJECT_OPTIONS.items():
@@ -99,16 +99,14 @@ def _take_debug(line: CommandLine, text: str) -> None:
     line.flags["device-debug"] = yes_no("debug", text)
 
 
-# Options of builds, what they are called here, and what takes their text; those that only a job has.
+# Options of builds, their names here, and the parsers of their values; then those that only a job has.
 _PROJECT_OPTIONS: dict[str, tuple[str, Callable[[CommandLine, str], None]]] = {
     "sm": ("gpu-name", _take_target),
     "opt": (OPT_LEVEL, _take_level),
     "lineinfo": ("lineinfo", _take_lines),
     "debug": ("device-debug", _take_debug),
 }
-_TUNING = {
-    row.name: row for row in TUNING if not row.affects_launch
-}  # who launches a cubin alone has no manifest to follow
+_TUNING = {row.name: row for row in TUNING if not row.affects_launch}  # a launcher of a cubin alone has no manifest
 _JOB_OPTIONS = ("ptxas", "libdevice", "serializer", *_TUNING)
 
 
@@ -128,7 +126,7 @@ def _run(line: CommandLine, in_project: bool) -> int:
 
 
 def version_text() -> str:
-    """What ``--version`` prints; cuTile Python's cache keys hold it, so it changes whenever the compiler does."""
+    """The output of ``--version``; cuTile Python's cache keys contain it, so it changes with the compiler."""
     from ..pipeline.stages import STAGES, library_version, source_digest
 
     digests = "".join(source_digest(stage)[:4] for stage in STAGES[1:])
@@ -139,7 +137,7 @@ def version_text() -> str:
 
 
 def versions_text() -> str:
-    """What ``--list-versions`` prints: the bytecode versions that are understood, oldest first."""
+    """The output of ``--list-versions``: the supported bytecode versions, oldest first."""
     return "\n".join(map(_version_text, VERSIONS))
 
 
@@ -159,7 +157,7 @@ def _read(file: str) -> bytes:
 
 
 def _check(line: CommandLine, data: bytes) -> None:
-    """Refuse in the order in which NVIDIA's program does: the file, the GPU, the level, debugging, features."""
+    """Check in the order of NVIDIA's program: the file, the GPU, the level, debugging, features."""
     if not data.startswith(MAGIC):
         hint = " (it looks like MLIR bytecode instead)" if data.startswith(MLIR_MAGIC) else ""
         raise Failure(BYTECODE, f"error: input does not correspond to Tile IR bytecode{hint}")
@@ -202,7 +200,7 @@ def _compile(line: CommandLine, data: bytes, project: Mapping[str, str]) -> None
     from ..workers.executor.forked_executor import ForkedExecutor
 
     debug = line.flags["device-debug"]
-    # Who launches a cubin from this command knows nothing of a manifest, so nothing may need tensor maps.
+    # A launcher of this command's cubin has no manifest, so the cubin must not need tensor maps.
     level, lines = line.level, line.flags["lineinfo"] and not debug
     files = (project.get("libdevice"), project.get("ptxas"), project.get("serializer", SERIALIZERS[0]))
     job = Job(find_target(line.texts["gpu-name"]), level, lines, debug, *files, "unspecialize" if level else AUTO)
@@ -215,14 +213,14 @@ def _compile(line: CommandLine, data: bytes, project: Mapping[str, str]) -> None
     except TileirasError as error:
         raise Failure(exit_code(error), "\n".join(map(describe, _message_parts(error)))) from error
     except Exception as error:
-        # Callers read a code and a line, not a trace; tileiras-build lower shows where it happened.
+        # Callers read an exit code and a line, not a traceback; tileiras-build lower shows where it happened.
         text = f"error: internal error: {describe_exception(error)}"
         raise Failure(COMPILATION, " ".join(text.split())) from error
     _write(line, cubin, remarks)
 
 
 def remark_categories(line: CommandLine) -> dict[str, tuple[str, ...]]:
-    """The categories asked for, for each kind of remark; empty where none is."""
+    """The requested categories of each kind of remark; empty if none is requested."""
     general = line.texts["remarks"]
     asked = {kind: (general, line.texts[f"remarks-{kind}"]) for kind in REMARK_KINDS}
     chosen = {kind: tuple(name for name in names if name not in ("", "none")) for kind, names in asked.items()}
@@ -232,7 +230,7 @@ def remark_categories(line: CommandLine) -> dict[str, tuple[str, ...]]:
 def assemble(
     data: bytes, job: Job, file: str, categories: Mapping[str, tuple[str, ...]], sanitize: str = ""
 ) -> tuple[bytes, list[Remark]]:
-    """(cubin, the remarks of the categories asked for) of a bytecode file's contents.
+    """(cubin, the remarks of the requested categories) for the contents of a bytecode file.
 
     ``sanitize`` "memcheck" makes the kernels check the indices of the tiles that they access.
     """
@@ -252,7 +250,7 @@ def assemble(
 
 
 def _image(data: bytes, stage: str, job: Job, name: str | None) -> bytes:
-    """What the emulator takes for a cubin, with lines."""
+    """The emulator's image in place of a cubin, with line information."""
     from ..driver import lower
     from ..simulate.emulator.emulator_image import pack
 
@@ -310,7 +308,7 @@ def exit_code(error: TileirasError) -> int:
 
 
 def describe(error: TileirasError) -> str:
-    """One line in the form that cuTile Python takes apart: ``loc("file":line:column): error: text``."""
+    """One line in the format that cuTile Python parses: ``loc("file":line:column): error: text``."""
     remedy = f"; {error.remedy}" if error.remedy else ""
     kind = "internal error: " if isinstance(error, InternalError) else ""
     return f"{_place(error.location)}error: {kind}{error.message} [{error.id}]{remedy}"

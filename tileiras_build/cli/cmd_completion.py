@@ -70,7 +70,7 @@ def _versions() -> list[str]:
     return [".".join(map(str, version)) for version in VERSIONS]
 
 
-# What stands for the value of an option, or for an argument, in --help, and the words that it may be.
+# Metavariables of --help -> the possible words.
 WORDS: dict[str, Callable[[], list[str]]] = {
     "SM": _targets,
     "STAGE": _stages,
@@ -84,13 +84,13 @@ WORDS: dict[str, Callable[[], list[str]]] = {
     "FINDING": _findings,
     "VERSION": _versions,
 }
-LISTS = ("SM",)  # several may be given, with commas between them
+LISTS = ("SM",)  # metavariables of comma-separated lists
 PATHS = {"DIR": FOLDERS, "FILE": FILES, "PATH": FILES, "OUT": FILES, "PAGE": FILES, "OTHER": FILES, "K": FILES}
 
 
 @dataclass(frozen=True)
 class Value:
-    """What may stand for one value: ``words``, or files or folders (``paths``). ``many``: with commas between them."""
+    """The completions of a value: ``words``, or files or folders (``paths``). ``many``: a comma-separated list."""
 
     words: tuple[str, ...] = ()
     paths: str = NOTHING
@@ -99,7 +99,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Option:
-    """One option: its spellings, half a sentence on it, and its value, None where it takes none."""
+    """An option: its spellings, its help, and its value, None without one."""
 
     names: tuple[str, ...]
     help: str
@@ -109,7 +109,7 @@ class Option:
 
 @dataclass(frozen=True)
 class Completions:
-    """What can follow one command: its options, and its argument."""
+    """The completions of one command: its options, and its argument."""
 
     name: str
     help: str
@@ -118,14 +118,14 @@ class Completions:
 
 
 def read_commands() -> list[Completions]:
-    """What can follow each command, from its parser."""
+    """The completions of each command, from its parser."""
     parser = build_parser()
     found = {row.name: _completions(row.name, row.help, parser_of(parser, row)) for row in COMMANDS}
     return list((found | {"as": _of_tileiras(found["as"].help)}).values())
 
 
 def _of_tileiras(about: str) -> Completions:
-    """What can follow ``as``, which reads the options of NVIDIA's program."""
+    """The completions of ``as``, which parses the options of NVIDIA's program."""
     from ..config.nvidia_tileiras_options import FLAG, OPTIONS
 
     options = []

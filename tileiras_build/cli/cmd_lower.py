@@ -32,7 +32,7 @@ _STDOUT = "-"
 
 @dataclass(frozen=True)
 class Source:
-    """One input of the command: an artifact of ``stage``; ``stem`` is what its outputs are named for."""
+    """One input of the command: an artifact of ``stage``; its outputs are named after ``stem``."""
 
     stage: Stage
     data: bytes
@@ -41,7 +41,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Goal:
-    """The output: ``function`` compiles a source to it, ``name`` is the stage or pass that the options name."""
+    """The output: ``function`` compiles a source to it, ``name`` is the requested stage or pass."""
 
     function: str
     name: str

@@ -81,6 +81,6 @@ def _examples(rows: Sequence[tuple[str, str]]) -> Iterator[str]:
 
 
 def _text(text: str) -> str:
-    """Text as the page spells it: nothing in it is a request or an escape."""
+    """Text escaped for the page: it contains no requests or escapes."""
     escaped = " ".join(text.split()).replace("\\", "\\e").replace("-", "\\-")
     return f"\\&{escaped}" if escaped.startswith((".", "'")) else escaped

@@ -48,7 +48,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run a kernel in the interpreter and show the memory that it leaves, or run a script; returns the exit code."""
+    """Run a kernel in the interpreter and print the resulting memory, or run a script; returns the exit code."""
     if not options.module and options.file.endswith(".ipynb"):
         remedy = (
             f"run -m nbconvert -- --to notebook --execute {options.file}, "

@@ -76,7 +76,7 @@ def _interpret(module, entry: str, steps: int) -> Callable:
 
 
 def _silenced(names: list[str]) -> dict[str, str]:
-    """How to treat the emulator's findings that ``--silence`` names. Raises InvalidInput[finding-unknown]."""
+    """The treatment of the emulator's findings that ``--silence`` names. Raises InvalidInput[finding-unknown]."""
     from ..simulate.emulator.sanitizers.unspecified_behavior import FINDINGS, SILENT
 
     for name in names:

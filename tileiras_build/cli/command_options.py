@@ -1,6 +1,6 @@
 """Options that several commands share, and parsers of option values.
 
-What an option asks of the compiler is imported when a command's parser is built.
+Modules of the compiler are imported when a command's parser is built.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import argparse
 from contextlib import suppress
 
 DEFAULT_TARGET = "sm_90"
-MAX_STEPS = 1_000_000  # operations of one run in the interpreter: some ten seconds
+MAX_STEPS = 1_000_000  # operations of one run in the interpreter: about ten seconds
 LIBDEVICE_HELP = "libdevice bitcode (default: the nvidia-nvvm package's libdevice.10.bc)"
 
 
@@ -45,7 +45,7 @@ def add_tuning(parser: argparse._ActionsContainer) -> None:
 
 
 def tuning_of(options: argparse.Namespace) -> dict[str, int]:
-    """The tuning parameters that the options set. Raises InvalidInput for a value that a parameter does not have."""
+    """The tuning parameters that the options set. Raises InvalidInput for an invalid value."""
     from ..pipeline.tuning_parameters import parse_tuning
 
     return parse_tuning({name: value for name, value in vars(options).items() if value is not None})
@@ -63,7 +63,7 @@ def add_nvcc(parser: argparse.ArgumentParser) -> None:
 def add_kernel_inputs(
     parser: argparse.ArgumentParser, file: str = "FILE.tilebc", what: str = "Tile IR bytecode"
 ) -> None:
-    """The kernel and its inputs, of commands that run one (``kernel_inputs.py``)."""
+    """The kernel and its inputs, for commands that run one (``kernel_inputs.py``)."""
     parser.add_argument("file", metavar=file, help=what)
     parser.add_argument("--entry", metavar="NAME", help="kernel to run (default: the only one; verify: all)")
     what = "grid, in tile blocks per axis (default: 2 along each axis the kernel uses)"

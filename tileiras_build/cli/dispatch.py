@@ -73,7 +73,7 @@ def _print_error(error: TileirasError) -> int:
 
 
 def _split_script_arguments(words: list[str]) -> tuple[list[str], list[str]]:
-    """The command line, and the arguments of the script that ``run`` runs: those after ``--``."""
+    """The command line, and the arguments of the script for ``run``: those after ``--``."""
     if words[:1] != ["run"] or "--" not in words:
         return words, []
     at = words.index("--")

@@ -26,7 +26,7 @@ def read_kernels(options: argparse.Namespace) -> tuple[ModuleOp, list[str]]:
 def make_inputs(
     options: argparse.Namespace, module: ModuleOp, entry: str, run: Callable[[Inputs], Any]
 ) -> tuple[Inputs, Any]:
-    """Inputs of ``entry`` and what ``run`` returns for them.
+    """Inputs of ``entry`` and the result of ``run`` for them.
 
     Without ``--arg`` they are derived: candidates are tried until ``run`` accepts one.
     """

@@ -1,4 +1,4 @@
-"""The program ``tileiras-build``: a command that a warm server may answer is handed to it, all others run here.
+"""The program ``tileiras-build``: sends a command to a compile server if possible, and runs it here otherwise.
 
 Nothing is imported before that: see ``workers/server/environment_fingerprint.py``.
 """
@@ -14,14 +14,14 @@ from ..workers.server.run_on_server import IMAGE, NoServer, run
 _FUNCTION = f"{IMAGE}:run_command"
 _SERVED = frozenset(("as", "asm", "dis", "libdevice", "lower", "opt"))
 _INTERRUPTED = 130
-_KERNEL_FILES = (".py", ".cu")  # whose own modules may hide ones that a server has loaded
+_KERNEL_FILES = (".py", ".cu")  # whose own modules may shadow modules that a server has loaded
 
 
 def main() -> int:
-    """The program: runs the command of ``sys.argv`` and ends, or returns the exit code to end with.
+    """The program: runs the command of ``sys.argv`` and exits, or returns the exit code.
 
-    Python takes apart what it has in memory before it ends, a fifth of what a client costs. That is left to the system, but
-    in commands that run people's own code, whose open files are written then.
+    At exit Python deallocates all objects, a fifth of a client's time. This is skipped, except in commands that run user code,
+    whose open files are flushed then.
     """
     status = run_command()
     if not _is_served(sys.argv) or _is_watched():
@@ -31,13 +31,13 @@ def main() -> int:
         sys.stdout.flush()
         sys.stderr.flush()
     except (AttributeError, OSError, ValueError):
-        # Not all that was printed can be written; Python says so.
+        # Some output cannot be written; Python reports it.
         return status
     os._exit(status)
 
 
 def run_command() -> int:
-    """Run the command of ``sys.argv``; returns the exit code. Who interrupts it while it is loaded wants no trace of that."""
+    """Run the command of ``sys.argv``; returns the exit code. An interrupt during the imports prints no traceback."""
     try:
         return _run()
     except KeyboardInterrupt:
@@ -58,14 +58,14 @@ def _run() -> int:
 
 
 def _enable_lazy_definitions() -> None:
-    """Of classes of this package alone: a command may run people's own code."""
+    """For classes of this package only: a command may run user code."""
     from ..workers.lazy_class_creation import OWN, enable
 
     enable(*OWN)
 
 
 def _is_watched() -> bool:
-    """Whether a debugger, a profiler, a prompt or a thread waits for the end of the program."""
+    """Whether a debugger, a profiler, a prompt or a thread needs a regular exit."""
     threads = "threading" in sys.modules and sys.modules["threading"].active_count() > 1
     return bool(threads or sys.gettrace() or sys.getprofile() or sys.flags.interactive)
 

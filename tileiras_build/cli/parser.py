@@ -26,7 +26,7 @@ class Parser(argparse.ArgumentParser):
         super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **options)
 
     def error(self, message: str) -> NoReturn:
-        """End with the exit code of wrong usage."""
+        """Exit with the code for wrong usage."""
         self.exit(2, f"{self.prog}: error: {message} (see {self.prog} --help)\n")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
@@ -39,7 +39,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def build_parser(only: Command | None = None) -> Parser:
-    """The parser of all commands, or one that knows the options of ``only`` alone."""
+    """The parser of all commands, or of ``only`` one."""
     parser = Parser(prog=PROGRAM, description=DESCRIPTION, epilog=_examples("", EXAMPLES))
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND", dest="name")
@@ -60,7 +60,7 @@ _SCRIPT_HINT = {"run": "; put the script's own arguments after --"}
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
-    """The options of a command line, without the program's name; ends the program for wrong usage."""
+    """The options of a command line, without the program's name; exits for wrong usage."""
     command = find(words[0]) if words else None
     parser = build_parser(command)
     if not words:
@@ -89,7 +89,7 @@ def _long_options(parser: argparse.ArgumentParser) -> list[str]:
 
 
 def _renamed(option: str) -> str | None:
-    """The sentence that names the present spelling of a former option; None where it never was one."""
+    """The sentence with the present spelling of a former option; None if it is not one."""
     from ..pipeline.tuning_parameters import FORMER_NAMES
 
     present = FORMER_NAMES.get(option.removeprefix("--").replace("-", "_"))

@@ -1,7 +1,7 @@
-"""What a server has in memory: all that a worker has, the commands, and what a first compilation finds out.
+"""The code that a compile server preloads: everything that a worker needs, the commands, and the caches of a first compilation.
 
-A first kernel takes three times as long as the second one: LLVM starts, tables are made of rows, operations are defined
-at their first use. So a server compiles one before it answers.
+A first kernel takes three times as long as the second one: LLVM starts, tables are created, operations are defined at their
+first use. So a server compiles a kernel before it serves.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ entry @warm(%p: tile<ptr<f32>>, %n: tile<i32>) {
 
 
 def run_command() -> int:
-    """The command of ``sys.argv``, in a fork that may die of it: the client then runs the command itself."""
+    """The command of ``sys.argv``, in a fork that may crash: the client then runs the command itself."""
     allow_crash()
     return dispatch.main()
 
 
 def warm_up() -> None:
-    """Compile a kernel; where that fails, it fails in the first command that asks for it."""
+    """Compile a kernel; an error is ignored, and will be reported by the first command that compiles."""
     with suppress(Exception):
         _compile()
 

@@ -1,4 +1,4 @@
-"""The diagnostic of an exception that is none: one sentence, and the file with the traceback."""
+"""The diagnostic of an unexpected exception: one sentence, and the file with the traceback."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PROGRAM = "tileiras-build"
 
 
 def diagnostic_of(error: Exception, words: Sequence[str]) -> TileirasError:
-    """The diagnostic for ``error``, raised by the command with these ``words``: an error of the system, or a bug."""
+    """The diagnostic for ``error``, raised by the command with these ``words``: a system error, or a bug."""
     if isinstance(error, OSError):
         named = f"{error.filename}: " if error.filename else ""
         return InvalidInput("system", f"system error: {named}{error.strerror or exception_text(error)}")

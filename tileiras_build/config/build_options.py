@@ -1,7 +1,6 @@
-"""OPTIONS: what ``scons name=value`` and ``[tool.tileiras]`` of pyproject.toml may say, each checked with one clear sentence.
+"""OPTIONS: the options of ``scons name=value`` and ``[tool.tileiras]`` of pyproject.toml, each with a check.
 
-Commands for one file take from that table what they are not told (``project_values``); what a check needs is
-imported when there is something to check.
+Commands for one file use them as defaults (``project_values``). Modules for a check are imported on use.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _PROTOCOLS = ("tcp", "tls")  # of Dask schedulers
 
 
 def yes_no(name: str, text: object) -> bool:
-    """What a text means; raises InvalidInput[option-value]."""
+    """The boolean of a text; raises InvalidInput[option-value]."""
     if str(text).lower() in YES_NO:
         return YES_NO[str(text).lower()]
     raise InvalidInput("option-value", f"{name}= must be yes or no, got {str(text)!r}")
@@ -67,7 +66,7 @@ def _check_cache(name: str, text: str) -> None:
 
 
 def check_executor(name: str, text: str) -> None:
-    """Raises InvalidInput[executor-value] where ``text`` is not a value of ``executor=``."""
+    """Raises InvalidInput[executor-value] unless ``text`` is a valid value of ``executor=``."""
     if text == LOCAL:
         return
     from urllib.parse import urlsplit
@@ -90,7 +89,7 @@ def _check_ptx(name: str, text: str) -> None:
 
 @dataclass(frozen=True)
 class BuildOption:
-    """One option: ``help`` is half a sentence; ``check(name, text)`` raises InvalidInput for a value that it cannot have."""
+    """One option: ``help`` is a phrase; ``check(name, text)`` raises InvalidInput for an invalid value."""
 
     name: str
     help: str
@@ -130,10 +129,10 @@ CHECKS = {row.name: row.check for row in OPTIONS}
 
 
 def project_values(names: Iterable[str]) -> dict[str, str]:
-    """What pyproject.toml in the current folder says of options called ``names``.
+    """The values in pyproject.toml of the current folder for the options ``names``.
 
-    No other folder is looked into: the file may name programs, and those above may be anybody's. Raises InvalidInput where
-    the file has anything that scons would refuse.
+    Other folders are not searched: the file may name programs, and parent folders may belong to others. Raises InvalidInput if
+    scons would refuse the file.
     """
     found = read_table("", CHECKS)
     return {name: found[name] for name in names if name in found}

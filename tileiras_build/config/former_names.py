@@ -1,4 +1,4 @@
-"""FORMER_NAMES: options of a build that were renamed. A former name is refused with a sentence that has the new one."""
+"""FORMER_NAMES: renamed options of a build. A former name is refused with the present one."""
 
 from __future__ import annotations
 

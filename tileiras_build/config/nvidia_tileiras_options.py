@@ -1,7 +1,7 @@
-"""The options of NVIDIA's ``tileiras``: one row each, read as LLVM's command-line library reads them.
+"""The options of NVIDIA's ``tileiras``: one row each, parsed like by LLVM's command-line library.
 
-Long options take one or two dashes and their value after ``=`` or as the next argument; ``-O`` takes it attached; the
-last one wins. Refusals are worded as NVIDIA's program words them (release 13.5), because callers match them.
+Long options have one or two dashes, and their value after ``=`` or as the next argument; the value of ``-O`` is attached; the
+last one wins. Error messages are those of NVIDIA's program (release 13.5), because callers match them.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _BOOLEANS = {"": True, "true": True, "TRUE": True, "True": True, "1": True} | di
 
 
 class UsageError(Exception):
-    """A command line that NVIDIA's program refuses; the text is all that goes to standard error."""
+    """A command line that NVIDIA's program refuses; the text is the whole error output."""
 
 
 @dataclass(frozen=True)
 class Option:
-    """One option: ``name`` is where its value is kept, ``aliases`` are further spellings, ``choices`` its values."""
+    """One option: ``name`` is the key of its value, ``aliases`` are further spellings, ``choices`` its values."""
 
     name: str
     sort: str
@@ -97,10 +97,10 @@ _BY_SPELLING = {spelling: option for option in OPTIONS for spelling in (option.n
 
 @dataclass
 class CommandLine:
-    """What was asked for: ``file`` is the bytecode's path or None; the values of the rows, by their names, are by sort in
-    ``flags``, ``texts`` (empty where there is none) and ``lists``, and the one integer is ``level``.
+    """The parsed command line: ``file`` is the bytecode's path or None; the values by option name are, by type, in ``flags``,
+    ``texts`` (empty if missing) and ``lists``, and the only integer is ``level``.
 
-    ``given`` are the names of those that the command line says.
+    ``given`` are the names of the options on the command line.
     """
 
     file: str | None = None
@@ -116,7 +116,7 @@ class CommandLine:
 
 
 def parse(arguments: Sequence[str], program: str = PROGRAM) -> CommandLine:
-    """Read a command line; ``program`` is the path shown in refusals. Raises UsageError."""
+    """Parse a command line; ``program`` is the path in error messages. Raises UsageError."""
     line = CommandLine()
     rest = list(arguments)
     files = []
@@ -190,7 +190,7 @@ def _dashed(spelling: str) -> str:
 
 
 def help_text() -> str:
-    """What ``--help`` prints."""
+    """The output of ``--help``."""
     rows = []
     for option in OPTIONS:
         rows.append((f"  {_dashed(option.name)}{option.shown}", option.help))

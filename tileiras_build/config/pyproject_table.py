@@ -1,4 +1,4 @@
-"""``[tool.tileiras]`` of a project's pyproject.toml: its own defaults of the build's options."""
+"""``[tool.tileiras]`` of a project's pyproject.toml: the project's defaults of build options."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from .former_names import suggest_option
 
 FILE_NAME = "pyproject.toml"
 TABLE = "tileiras"
-# Reading TOML takes longer than reading all other options: most such files speak of distributions alone.
+# Parsing TOML takes longer than reading all other options: most such files have no such table.
 _NAMED = re.compile(rb"\btileiras(?![\w-])")
 
 
 def read_table(folder: str, checks: Mapping[str, Callable[[str, str], object]]) -> dict[str, str]:
-    """The values by the names of ``checks``, as text; none where ``folder`` has no such file, or it has no such table.
+    """The values by the names of ``checks``, as text; empty without the file or without the table.
 
-    Raises InvalidInput with the file where it is no TOML, has another key, or has a value that its check refuses.
+    Raises InvalidInput with the file if it is not TOML, has an unknown key, or a value that its check refuses.
     """
     try:
         with open(os.path.join(folder, FILE_NAME), "rb") as stream:
@@ -64,7 +64,7 @@ def _text(name: str, value: object) -> str:
 
 
 def as_text(name: str, value: object) -> str | None:
-    """A value of the option ``name`` as the command line has it; None where no option is such a thing."""
+    """A value of the option ``name`` in the form of the command line; None for an unsupported type."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, (str, int)):

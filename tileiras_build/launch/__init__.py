@@ -1,4 +1,4 @@
-"""Loading and launching cubins: from Python (runtime), from C and C++ (packages).
+"""Loads and launches cubins: from Python (runtime), from C and C++ (packages).
 
 Imports core, target and manifest.
 """

@@ -87,7 +87,7 @@ class Recorder:
     def begin(self, jobs: int) -> Begun:
         """Start a step on the first free of ``jobs`` lanes.
 
-        It waits if none is free: SCons may start one thread too many before it has counted the first one.
+        Waits if none is free: SCons may start one thread too many before it has counted the first one.
         """
         with self._changed:
             self._changed.wait_for(lambda: len(self._taken) < jobs)

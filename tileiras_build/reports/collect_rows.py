@@ -64,7 +64,7 @@ class BuiltKernel:
 
 @dataclass(frozen=True)
 class EstimateProblems:
-    """Which launches are estimated: ``explicit`` for all kernels it fits, or the launches of ``scons verify``."""
+    """The launches to estimate: ``explicit`` for all kernels that have its arguments, or the launches of ``scons verify``."""
 
     explicit: Problem | None = None
     of_references: bool = False

@@ -11,7 +11,7 @@ from ..core.errors import MALFORMED, InvalidInput
 from ..core.file_io import read_stored
 from ..simulate.estimate.estimate_build import Problem
 
-# Of the files that the steps of scons verify write.
+# Suffixes of the files that the steps of scons verify write.
 SUFFIX, VERIFIED = ".reference", ".verified"
 
 

@@ -22,15 +22,15 @@ from ...target.element_types import ELEMENT_TYPES
 from ..runtime.library_manifest import CUBIN, Image, LibraryManifest
 from ..runtime.pack_arguments import describe_argument
 
-# The C type of each parameter kind; floats without a C type travel as their bits.
+# The C type of each parameter kind; floats without a C type are passed as their bits.
 SCALAR_TYPES = {POINTER: "CUdeviceptr"} | {name: row.c for name, row in ELEMENT_TYPES.items() if row.c is not None}
-# The kind of each element in launcher.hpp; what has none there is bytes.
+# The kind of each element in launcher.hpp; bytes if it has none.
 _ELEMENT_KINDS = {name: row.c_type_class for name, row in ELEMENT_TYPES.items() if row.c_type_class is not None}
 # Size and alignment of each C type in bytes.
 _SIZES = {"CUdeviceptr": 8, "uint8_t": 1, "int8_t": 1, "int16_t": 2, "uint16_t": 2, "int32_t": 4, "int64_t": 8, "float": 4, "double": 8}  # fmt: skip
 _STRUCT_ALIGNMENT = 8  # bytes of an address, a length or a stride
 _ARRAY = "{}_tensor_{}"
-# Of the class in launcher.hpp.
+# Members of the class in launcher.hpp.
 CLASS_MEMBERS = (
     "library", "get", "handle_", "opened", "load_all", "try_load_all", "open_embedded", "open", "try_open", "open_file",
     "try_open_file",

@@ -18,7 +18,7 @@ from ...core.user_tmp import scratch_folder
 from ...target.targets import find_target
 from ..runtime.library_manifest import CUBIN, PTX
 
-ALIGNMENT = 8  # bytes, as ELF requires; cuobjdump takes more padding for a damaged fat binary
+ALIGNMENT = 8  # bytes, as ELF requires; cuobjdump reports more padding as a damaged fat binary
 _KINDS = {CUBIN: "elf", PTX: "ptx"}
 _REMEDY = "pip install nvidia-cuda-nvcc"
 _TIMEOUT = 120.0  # seconds

@@ -1,6 +1,6 @@
 """Valid package names: the name is a Python package, a header, a C++ namespace, and the prefix of all C identifiers.
 
-Each row of ``_RESERVED`` is a set of names that are in use already. Functions of the C library are looked up in it.
+Each row of ``_RESERVED`` is a set of names with another use. C library functions are looked up in the library.
 """
 
 from __future__ import annotations

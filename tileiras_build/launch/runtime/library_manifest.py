@@ -5,9 +5,10 @@
      "kernels": {entry: [{"target": "sm_90a", "kind": "cubin", "offset": n, "size": n, "launch": {...}}, ...]}}
 
 A row of ``kernels`` is one image of the kernel: ``offset`` and ``size`` are its bytes in the image file, ``launch`` the
-kernel's part of its launch manifest (``launch_manifest.py``). An entry is the kernel's symbol, behind its source's folder
-(``part/add``; ``./add`` for the project's own) where kernels of several folders have one name. A row of kind "ptx" names the fat binary that holds the
-PTX text: the driver finds it in there and compiles it for its GPU. ``docs/schemas/library-manifest-2.json`` is its JSON schema.
+kernel's part of its launch manifest (``launch_manifest.py``). An entry is the kernel's symbol, with its source's folder as a
+prefix (``part/add``; ``./add`` for the project's own) if kernels of several folders have the same name. A row of kind "ptx"
+is the fat binary that contains the PTX text: the driver finds the PTX and compiles it for its GPU.
+``docs/schemas/library-manifest-2.json`` is its JSON schema.
 """
 
 from __future__ import annotations

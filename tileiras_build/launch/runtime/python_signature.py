@@ -47,7 +47,7 @@ def python_names(launch: Launch) -> list[str]:
 
 
 def signature(launch: Launch) -> inspect.Signature:
-    """The signature that ``inspect`` and editors show."""
+    """The signature for ``inspect`` and editors."""
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     parameters = [
         inspect.Parameter(name, kind, annotation=_annotation(argument, launch))

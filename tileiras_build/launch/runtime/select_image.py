@@ -1,9 +1,9 @@
 """Select the image of a kernel for a GPU.
 
 CUDA C++ Programming Guide, "Compute Capabilities" and PTX ISA 9.0, section 11.1.2 (``.target``): a cubin runs on GPUs
-of its major version with the same or a higher minor one, PTX on any GPU from its own on; arch-specific code (``sm_90a``)
-runs on its own GPU alone. Embedded GPUs share cubins with no other. No image runs where it asks for more shared memory
-than a block gets ("Technical Specifications per Compute Capability"): sm_80 has 163 KB of it, sm_86, 89 and 120 have 99.
+of its major version with the same or a higher minor one, PTX on its own GPU and later ones; arch-specific code (``sm_90a``)
+only on its own GPU. Embedded GPUs share cubins with no others. An image must not need more shared memory than a block may
+have ("Technical Specifications per Compute Capability"): 163 KB on sm_80, 99 KB on sm_86, 89 and 120.
 """
 
 from __future__ import annotations
