@@ -25,6 +25,7 @@ import SCons.Node.FS
 import SCons.SConsign
 from SCons.Util.hashes import hash_file_signature
 
+from ..core.plurals import count_text
 from ..pipeline.stages import LIBDEVICE
 from .artifact_node import matches
 from .explain import parse_signature
@@ -153,7 +154,7 @@ def remove_orphans(orphans: list[str]) -> str:
 
 
 def _count(paths: list[str]) -> str:
-    files = f"{len(paths)} file{'' if len(paths) == 1 else 's'}"
+    files = count_text(len(paths), "file")
     kernels = len({os.path.basename(path).rpartition(".")[0] for path in paths if not _is_libdevice_subset(path)})
     if not kernels:
         return f"{files} no longer used by any kernel"

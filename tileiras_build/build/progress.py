@@ -19,6 +19,7 @@ import SCons.Node.Alias
 import SCons.Script
 
 from ..core.errors import TileirasError
+from ..core.plurals import count_text
 from ..core.terminal import RunningLine, coloured, first_location, is_terminal
 from ..reports.resource_usage import print_resources, read_manifest
 
@@ -130,11 +131,11 @@ class Progress:
         lost = {(step.target, step.kernel) for step, _ in failed}
         self._print_table(lost, build_dir)
         if failed:
-            self.stream.write(f"\n{_count(len(failed), 'step')} failed:\n")
+            self.stream.write(f"\n{count_text(len(failed), 'step')} failed:\n")
             for step, failure in failed:
                 self._print_failure(step, str(failure.errstr))
         seconds, made = time.monotonic() - self._start, len(self._begun.difference(map(_node, failures)))
-        self.stream.write(f"\n{_count(made, 'step')} in {seconds:.1f} s; {next_step_hint(failures)}\n")
+        self.stream.write(f"\n{count_text(made, 'step')} in {seconds:.1f} s; {next_step_hint(failures)}\n")
 
     def _print_failure(self, step: BuildStep, text: str) -> None:
         """The failed step, followed by its diagnostic."""
@@ -163,7 +164,7 @@ class Progress:
         if len(shown) <= TABLE_LIMIT:
             self._print_rows(shown)
         if many:
-            self.stream.write(f"\n{_count(count, 'cubin')}; see: tileiras-build report {build_dir}\n")
+            self.stream.write(f"\n{count_text(count, 'cubin')}; see: tileiras-build report {build_dir}\n")
 
     @property
     def is_large(self) -> bool:
@@ -192,11 +193,7 @@ class Progress:
             self.stream.write("\n")
             print_resources(rows, self.stream)
         if unreadable:
-            self.stream.write(f"cannot read {_count(unreadable, 'launch manifest')}\n")
-
-
-def _count(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+            self.stream.write(f"cannot read {count_text(unreadable, 'launch manifest')}\n")
 
 
 def _node(failure):

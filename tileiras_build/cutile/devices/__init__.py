@@ -28,7 +28,7 @@ class Device(Protocol):
     """The last artifact that the device needs of the compiler: "cubin" or "ptx"."""
 
     has_native_launcher: bool
-    """Whether cuTile's own launcher, which is C code, can launch on it (``native.py``)."""
+    """Whether cuTile's own launcher, which is C code, can launch on it (``native_launcher.py``)."""
     has_own_memory: bool
     """Whether arrays in the computer's own memory are out of its reach."""
 

@@ -7,10 +7,11 @@ that detect an array of another kind than the stub was generated for.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...launch.runtime.bind_stub import tuple_code
 from ...launch.runtime.pack_arguments import ArrayView
 
 
@@ -51,8 +52,8 @@ def _torch(array: Any, view: ArrayView, names: Names, itemsize: int) -> UnpackCo
     value, dtype = names.value, f"{names.value}_dtype"
     lines = [
         f"{names.address} = {value}.data_ptr()",
-        f"{_tuple(names.shape)} = {value}.shape",
-        f"{_tuple(names.strides)} = {value}.stride()",
+        f"{tuple_code(names.shape)} = {value}.shape",
+        f"{tuple_code(names.strides)} = {value}.stride()",
     ]
     return UnpackCode(
         lines, [f"{value}.dtype is not {dtype}", f"{value}.get_device() != {view.device}"], {dtype: array.dtype}
@@ -69,12 +70,12 @@ def _by_interface(array: Any, view: ArrayView, names: Names, itemsize: int) -> U
     lines = [
         f"{face} = {value}.__cuda_array_interface__",
         f"{names.address}, _ = {face}['data']",
-        f"{_tuple(names.shape)} = {face}['shape']",
+        f"{tuple_code(names.shape)} = {face}['shape']",
         f"{value}_bytes = {face}.get('strides')",
         f"if {value}_bytes is None:",
         *[f" {line}" for line in _row_major(names)],
         "else:",
-        f" {_tuple(names.strides)} = {value}_bytes",
+        f" {tuple_code(names.strides)} = {value}_bytes",
         *[f" {stride} //= {itemsize}" for stride in names.strides],
     ]
     return UnpackCode(lines, [f"{face}['typestr'] != {found['typestr']!r}"])
@@ -91,14 +92,10 @@ def _by_view(array: Any, view: ArrayView, names: Names, itemsize: int) -> Unpack
     value = names.value
     home, dtype = f"{value}_home", f"{value}_type"
     lines = [
-        f"{names.address}, {_tuple(names.shape)}, {_tuple(names.strides)}, {home}, {dtype}, _ = view({value}, stream)"
+        f"{names.address}, {tuple_code(names.shape)}, {tuple_code(names.strides)}, {home}, {dtype}, _ = view({value}, stream)"
     ]
     guards = [f"{home} != {view.device}", f"{dtype} != {value}_dtype"]
     return UnpackCode(lines, guards, {f"{value}_dtype": view.dtype})
-
-
-def _tuple(names: Sequence[str]) -> str:
-    return "(" + "".join(f"{name}, " for name in names).rstrip() + ")"
 
 
 Unpacker = Callable[[Any, ArrayView, Names, int], UnpackCode]

@@ -28,7 +28,7 @@ generated text contains only integers and names of this module.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -133,7 +133,7 @@ def _text(arguments: Sequence[Sequence[Parameter]]) -> str:
     lines = [
         "def bind(arguments, view, device):",
         " try:",
-        f"  {_tuple(f'x{i}' for i in range(len(arguments)))} = arguments",
+        f"  {tuple_code(f'x{i}' for i in range(len(arguments)))} = arguments",
     ]
     lines += [" except ValueError:", "  return None", f" if {' or '.join(kinds) or 'False'}:", "  return None"]
     lines += [f" v{index} = view(x{index})" for index in arrays]
@@ -148,12 +148,13 @@ def _unpacked(index: int, rank: int) -> str:
     """The unpacking of an array's view; a plain pointer ignores lengths and strides."""
     if not rank:
         return f"p{index}_0, _, _, h{index}, t{index}, r{index}"
-    shape = _tuple(f"p{index}_{1 + axis}" for axis in range(rank))
-    strides = _tuple(f"p{index}_{1 + rank + axis}" for axis in range(rank))
+    shape = tuple_code(f"p{index}_{1 + axis}" for axis in range(rank))
+    strides = tuple_code(f"p{index}_{1 + rank + axis}" for axis in range(rank))
     return f"p{index}_0, {shape}, {strides}, h{index}, t{index}, r{index}"
 
 
-def _tuple(names: Iterator[str]) -> str:
+def tuple_code(names: Iterable[str]) -> str:
+    """A tuple of names in the generated code: "(x0, x1,)"."""
     return "(" + "".join(f"{name}, " for name in names).rstrip() + ")"
 
 

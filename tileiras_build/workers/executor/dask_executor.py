@@ -19,6 +19,7 @@ from typing import Any
 from ...core import terminal
 from ...core.errors import InternalError, InvalidInput, TileirasError
 from ...core.file_io import file_digest, read_file
+from ...core.plurals import count_text
 from ...pipeline.job import Job
 from ...pipeline.stages import InputFile, Stage, load
 from . import Executor, dask_connection, dask_worker
@@ -121,7 +122,7 @@ class DaskExecutor:
         """One line for the end of the build; "" if nothing ran."""
         if not self._steps:
             return ""
-        return f"cluster {self.address}: {_count(self._steps, 'step')} on {_count(len(self._used), 'worker')}"
+        return f"cluster {self.address}: {count_text(self._steps, 'step')} on {count_text(len(self._used), 'worker')}"
 
     def interrupt(self) -> None:
         """End all calls; called from another thread. The workers finish their current steps."""
@@ -196,7 +197,9 @@ class DaskExecutor:
 
     def _announce(self, jobs: int) -> None:
         threads = sum(self._threads.values())
-        text = f"cluster {self.address}: {_count(len(self._threads), 'worker')} with {_count(threads, 'thread')}"
+        text = (
+            f"cluster {self.address}: {count_text(len(self._threads), 'worker')} with {count_text(threads, 'thread')}"
+        )
         if jobs < threads:
             text += f"; -j{jobs} limits the build to {jobs} of them: use -j{2 * threads}"
         self._log(text)
@@ -253,10 +256,6 @@ class DaskExecutor:
     def _incompatible_text(self) -> str:
         (address, _), reason = list(self._refused.items())[-1]
         return f"worker {address} is incompatible: {reason}"
-
-
-def _count(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _files_of(data: bytes, source: str, target: str, job: Job, name: str, rows: tuple[Stage, ...]):

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from ....core import byte_sizes
 from ....core.errors import InvalidInput, Location
+from ....core.plurals import count_text
 from .action_result import BLOB_LIMIT, DamagedRecord, Digest, decode
 from .build_cache import RECORD_LIMIT
 from .folder_store import TOUCH_AFTER, read_record
@@ -37,8 +38,8 @@ class FolderContents:
     leftovers: int
 
     def __str__(self) -> str:
-        left = f"; {_count(self.leftovers, 'temporary file')} of killed builds" if self.leftovers else ""
-        return f"{_count(self.steps, 'step')}, {_count(self.files, 'file')}, {byte_sizes.size_text(self.size)}{left}"
+        left = f"; {count_text(self.leftovers, 'temporary file')} of killed builds" if self.leftovers else ""
+        return f"{count_text(self.steps, 'step')}, {count_text(self.files, 'file')}, {byte_sizes.size_text(self.size)}{left}"
 
 
 def parse_size(text: str) -> int:
@@ -165,10 +166,6 @@ def trim(folder: Path, limit: int) -> None:
     for path in [*_records(folder, BLOBS), *_leftovers(folder)]:
         if path.name not in kept and time.time() - _used(path) > TOUCH_AFTER:
             _remove_if_possible(path)
-
-
-def _count(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _entries(folder: Path) -> list[Path]:
